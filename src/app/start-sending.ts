@@ -1,4 +1,9 @@
-import type { CausewayConfig, ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
+import {
+  type CausewayConfig,
+  type ComponentConfig,
+  type ExporterConfig,
+  sentTo,
+} from '../config/causeway-config.ts'
 import { typeNamed } from '../config/component-type.ts'
 import { cascadeMetrics, startMetricsPipeline } from '../exporter/metrics-pipeline.ts'
 import type { Signal } from '../model/otlp-requests.ts'
@@ -7,14 +12,14 @@ import { systemClock } from '../platform/system-clock.ts'
 import type { ExportThreadData, FromExport, ToExport } from '../exporter/export-messages.ts'
 import type { Components } from './components.ts'
 import type { StartContext } from './start-context.ts'
-import { sentTo, type StartedStore } from './start-store.ts'
+import type { StartedStore } from './start-store.ts'
 
 const METRICS_GRACE_MS = 1_000
 
 /** Starts the thread that sends what was linked, where a pipeline sends it anywhere. */
 export async function startSending(starting: StartContext, { store, ready }: StartedStore): Promise<void> {
   const { config, components, feed, grace, open, onFatal } = starting
-  const ids = sentTo(config, components)
+  const ids = sentTo(config)
   const exporters = {
     traces: exportersNamed(ids.exporters.traces, config),
     logs: exportersNamed(ids.exporters.logs, config),

@@ -1,5 +1,4 @@
-import type { CausewayConfig } from '../config/causeway-config.ts'
-import { typeNamed } from '../config/component-type.ts'
+import { type CausewayConfig, sentTo } from '../config/causeway-config.ts'
 import { collectGarbage } from '../platform/collect-garbage.ts'
 import { inferenceRules } from '../store/inference-rules.ts'
 import { whyNotPrivate } from '../store/sqlite/private-file.ts'
@@ -36,7 +35,7 @@ export async function startStore({
   return started
 }
 
-/** `components` tell what is seen of which cluster, and which exporters are archives. */
+/** `components` tell what is seen of which cluster. */
 function threadData(config: CausewayConfig, components: Components) {
   const { cpid, receivers, pipelines } = config
   const { outLogs } = pipelines
@@ -56,18 +55,6 @@ function threadData(config: CausewayConfig, components: Components) {
     maxSeries: cpid.metrics.maxSeries,
     ...(cpid.senders && { senders: cpid.senders }),
     retention: cpid.retention,
-    ...sentTo(config, components),
+    ...sentTo(config),
   }
-}
-
-/** By which exporters each signal is sent, and which of them are archives. */
-export function sentTo(
-  { exporters, pipelines: { outTraces, outLogs } }: CausewayConfig,
-  components: Components,
-) {
-  const archives = exporters
-    .filter(({ type }) => typeNamed(components.exporters, type)?.archive !== undefined)
-    .map(({ id }) => id)
-  const drained = (ids: readonly string[]): string[] => ids.filter((id) => !archives.includes(id))
-  return { exporters: { traces: drained(outTraces), logs: drained(outLogs) }, archives }
 }

@@ -14,7 +14,14 @@ import type { SectionResult } from '../measure/figures.ts'
 import type { Options } from '../options.ts'
 
 const NAME = 'clickhouse'
-const RETRY = { enabled: true, initialIntervalMs: 100, randomizationFactor: 0, multiplier: 1.5, maxIntervalMs: 1_000, maxElapsedMs: 0 }
+const RETRY = {
+  enabled: true,
+  initialIntervalMs: 100,
+  randomizationFactor: 0,
+  multiplier: 1.5,
+  maxIntervalMs: 1_000,
+  maxElapsedMs: 0,
+}
 /** Cascades are whole binary trees of so many CPIDs. */
 const TREE = 2_047
 const INNER = 1_023
@@ -43,10 +50,20 @@ export async function benchArchive(options: Options, onRound: () => void): Promi
       spanBytes: { label: 'a span, in the tables of the archive', unit: 'bytes', digits: 0 },
       tracedBytes: { label: 'a linked span, in otel_traces', unit: 'bytes', digits: 0 },
       edgeBytes: { label: 'an edge, in one of its two tables', unit: 'bytes', digits: 1 },
-      relatedMs: { label: `related, ${TREE.toLocaleString('en-US')} CPIDs`, unit: 'ms', digits: 0, target: { atMost: 200 } },
+      relatedMs: {
+        label: `related, ${TREE.toLocaleString('en-US')} CPIDs`,
+        unit: 'ms',
+        digits: 0,
+        target: { atMost: 200 },
+      },
       relatedPlainMs: { label: 'the same without FINAL', unit: 'ms', digits: 0 },
       relatedJoinMs: { label: 'the same by a join', unit: 'ms', digits: 0 },
-      rootsMs: { label: 'roots, of a CPID eleven merges deep', unit: 'ms', digits: 0, target: { atMost: 200 } },
+      rootsMs: {
+        label: 'roots, of a CPID eleven merges deep',
+        unit: 'ms',
+        digits: 0,
+        target: { atMost: 200 },
+      },
       podMs: { label: 'what led to this Pod', unit: 'ms', digits: 0, target: { atMost: 200 } },
       cpidFinalMs: { label: 'a CPID by FINAL', unit: 'ms', digits: 1 },
       cpidArgMaxMs: { label: 'the same by argMax, as audit_cpids has it', unit: 'ms', digits: 1 },
@@ -57,9 +74,30 @@ export async function benchArchive(options: Options, onRound: () => void): Promi
 
 function settingsOf({ endpoint }: ClickHouseServer, database: string): ClickHouseSettings {
   return {
-    ...{ endpoint, database, causeway: 'bench', username: 'writer', password: 'secret', tracesTable: 'otel_traces' },
-    ...{ retentionDays: 0, raw: false, createsSchema: true, intervalMs: 1, compresses: true, timeoutMs: 300_000 },
-    tls: { insecure: true, insecureSkipVerify: false, minVersion: 'TLSv1.2', cipherSuites: [], curves: [], reloadIntervalMs: 0 },
+    ...{
+      endpoint,
+      database,
+      causeway: 'bench',
+      username: 'writer',
+      password: 'secret',
+      tracesTable: 'otel_traces',
+    },
+    ...{
+      retentionDays: 0,
+      raw: false,
+      createsSchema: true,
+      intervalMs: 1,
+      compresses: true,
+      timeoutMs: 300_000,
+    },
+    tls: {
+      insecure: true,
+      insecureSkipVerify: false,
+      minVersion: 'TLSv1.2',
+      cipherSuites: [],
+      curves: [],
+      reloadIntervalMs: 0,
+    },
     retry: RETRY,
   }
 }
@@ -71,7 +109,12 @@ async function take(server: ClickHouseServer, settings: ClickHouseSettings, opti
   const db = openForWriting(path)
   const kept = new ArchivePositions(db).keep([NAME]).get(NAME)
   if (kept === undefined) throw new Error('the archive is not kept')
-  const host = { clock: systemClock, userAgent: 'Causeway/bench', show: () => undefined, onTrouble: () => undefined }
+  const host = {
+    clock: systemClock,
+    userAgent: 'Causeway/bench',
+    show: () => undefined,
+    onTrouble: () => undefined,
+  }
   await using archive = openArchive(settings, { ...host, instance: kept.instance })
   let rows = 0
   const drain = new ArchiveDrain(kept.position, {
@@ -91,7 +134,8 @@ async function take(server: ClickHouseServer, settings: ClickHouseSettings, opti
   db.close()
   const bytes = await bytesOf(server, settings.database)
   const perRow = (...tables: string[]): number =>
-    tables.reduce((sum, table) => sum + (bytes.get(table)?.bytes ?? 0), 0) / (bytes.get(tables[0] ?? '')?.rows ?? 1)
+    tables.reduce((sum, table) => sum + (bytes.get(table)?.bytes ?? 0), 0) /
+    (bytes.get(tables[0] ?? '')?.rows ?? 1)
   return {
     spansPerSecond: options.storedSpans / seconds,
     rowsPerSecond: rows / seconds,
@@ -100,7 +144,10 @@ async function take(server: ClickHouseServer, settings: ClickHouseSettings, opti
   }
 }
 
-async function bytesOf(server: ClickHouseServer, database: string): Promise<Map<string, { bytes: number; rows: number }>> {
+async function bytesOf(
+  server: ClickHouseServer,
+  database: string,
+): Promise<Map<string, { bytes: number; rows: number }>> {
   for (const table of ['spans', 'cascade_spans', 'object_events', 'otel_traces', 'edges'])
     await server.client.command({ query: `OPTIMIZE TABLE ${database}.${table} FINAL` })
   const parts = await server.rows(
@@ -108,7 +155,9 @@ async function bytesOf(server: ClickHouseServer, database: string): Promise<Map<
      WHERE active AND database = {database:String} GROUP BY table`,
     { database },
   )
-  return new Map(parts.map(({ table, bytes, rows }) => [String(table), { bytes: Number(bytes), rows: Number(rows) }]))
+  return new Map(
+    parts.map(({ table, bytes, rows }) => [String(table), { bytes: Number(bytes), rows: Number(rows) }]),
+  )
 }
 
 const cpidOf = (number: string): string => `reinterpretAsUUID(sipHash128(toUInt64(${number})))`

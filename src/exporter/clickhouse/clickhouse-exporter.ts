@@ -180,6 +180,7 @@ export const clickHouseExporter: ExporterType<ClickHouseSettings> = {
     }),
   }),
   signals: ['traces'],
+  isArchive: true,
   destination: ({ endpoint }) => {
     const url = new URL(endpoint)
     return {

@@ -39,20 +39,23 @@ async function expectAll(server: ClickHouseServer, spans: number): Promise<void>
   expect(row).toEqual({ spans, different: spans, edges: 4, mergelogs: 5, sent: spans })
 }
 
-sceneTest('what a Causeway acknowledged is in the archive once, though it is killed again and again', async (scene) => {
-  const server = scene.use(await ClickHouseServer.start())
-  const causeway = await Causeway.start(scene, { exporters: archive(server.endpoint) })
-  await sendOtlp(causeway.otlpHttp, 'logs', logsRequest('kubectl', MERGELOGS))
-  let sent = 0
-  for (let kills = 0; kills < 3; kills++) {
-    for (let requests = 0; requests < 10; requests++, sent += 200)
-      await sendOtlp(causeway.otlpHttp, 'traces', spansRequest(1 + sent, 200))
-    await causeway.kill()
-    await causeway.startAgain()
-  }
-  await scene.eventually(() => expectAll(server, sent))
-  expect(await causeway.stop()).toBe(0)
-})
+sceneTest(
+  'what a Causeway acknowledged is in the archive once, though it is killed again and again',
+  async (scene) => {
+    const server = scene.use(await ClickHouseServer.start())
+    const causeway = await Causeway.start(scene, { exporters: archive(server.endpoint) })
+    await sendOtlp(causeway.otlpHttp, 'logs', logsRequest('kubectl', MERGELOGS))
+    let sent = 0
+    for (let kills = 0; kills < 3; kills++) {
+      for (let requests = 0; requests < 10; requests++, sent += 200)
+        await sendOtlp(causeway.otlpHttp, 'traces', spansRequest(1 + sent, 200))
+      await causeway.kill()
+      await causeway.startAgain()
+    }
+    await scene.eventually(() => expectAll(server, sent))
+    expect(await causeway.stop()).toBe(0)
+  },
+)
 
 sceneTest('an archive that is dead delays nobody, and gets everything once it is there', async (scene) => {
   const server = scene.use(await ClickHouseServer.start())
