@@ -56,7 +56,8 @@ export async function benchArchive(options: Options, onRound: () => void): Promi
         digits: 0,
         target: { atMost: 200 },
       },
-      relatedPlainMs: { label: 'the same without FINAL', unit: 'ms', digits: 0 },
+      relatedFinalMs: { label: 'the same by FINAL', unit: 'ms', digits: 0 },
+      relatedPlainMs: { label: 'the same without versions', unit: 'ms', digits: 0 },
       relatedJoinMs: { label: 'the same by a join', unit: 'ms', digits: 0 },
       rootsMs: {
         label: 'roots, of a CPID eleven merges deep',
@@ -212,6 +213,10 @@ async function ask(server: ClickHouseServer, database: string, cpids: number) {
   return {
     edgeBytes: (edges?.bytes ?? 0) / (edges?.rows ?? 1),
     relatedMs: await median((tree) => `SELECT * FROM related(cpid = '${root(tree)}')`, TREE),
+    relatedFinalMs: await median(
+      (tree) => below(tree, 'SELECT DISTINCT cpid FROM edges FINAL WHERE source IN (SELECT cpid FROM r)'),
+      TREE,
+    ),
     relatedPlainMs: await median(
       (tree) => below(tree, 'SELECT DISTINCT cpid FROM edges WHERE source IN (SELECT cpid FROM r)'),
       TREE,

@@ -221,16 +221,16 @@ class ClickHouseArchive implements Archive {
     const { causeway, raw } = this.#settings
     const at: Writing = { causeway, raw, version, nowMs }
     const total = { rows: 0, refused: 0, message: '' }
-    for (const table of TABLES)
-      await this.#insert(
-        `${this.#layout.database}.${table.name}`,
-        table.columns,
-        table.rows(facts, at),
-        total,
-        signal,
-      )
-    if (this.#layout.tracesTable !== undefined)
-      await this.#insert(nameOfTraces(this.#layout), OTEL_COLUMNS, otelRows(facts.sentSpans), total, signal)
+    const inserts = TABLES.map((table) => {
+      const name = `${this.#layout.database}.${table.name}`
+      return this.#insert(name, table.columns, table.rows(facts, at), total, signal)
+    })
+    if (this.#layout.tracesTable !== undefined) {
+      const rows = otelRows(facts.sentSpans)
+      inserts.push(this.#insert(nameOfTraces(this.#layout), OTEL_COLUMNS, rows, total, signal))
+    }
+    const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason as Error
     return { kind: 'written', ...total }
   }
 

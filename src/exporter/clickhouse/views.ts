@@ -9,6 +9,11 @@ const cpidOrNull = `if(s.cpid = ${NONE}, NULL, s.cpid) AS cpid`
 const isAttributed = `s.cpid != ${NONE}`
 const isNot = `s.cpid = ${NONE}`
 
+/** Of each edge the newest version, which takes half the time of FINAL where few are asked for. */
+const edgesOf = (table: string, condition?: string): string =>
+  `FROM ${table} AS s${condition === undefined ? '' : ` WHERE ${condition}`}
+GROUP BY s.source, s.cpid HAVING argMax(s.is_deleted, s.version) = 0`
+
 /** A row of the newest version of each fact. */
 interface View {
   readonly name: string
@@ -68,7 +73,7 @@ FROM (SELECT s.cpid AS cpid, argMax(s.state, s.version) AS state, argMax(s.expla
   ...['edges', 'edges_by_cpid'].map((name) => ({
     name: `audit_${name}`,
     sql: (table: (name: string) => string) =>
-      `SELECT s.source AS source, s.cpid AS cpid, s.causeway AS causeway FROM ${table(name)} AS s FINAL`,
+      `SELECT s.source AS source, s.cpid AS cpid, argMax(s.causeway, s.version) AS causeway ${edgesOf(table(name))}`,
   })),
   {
     name: 'audit_cascades',
@@ -130,12 +135,12 @@ WHERE s.reason IN ('contested', 'different_sources')`,
 const below = (table: (name: string) => string): string => `below AS (
   SELECT {cpid:UUID} AS cpid
   UNION ALL
-  SELECT DISTINCT e.cpid FROM ${table('edges')} AS e FINAL WHERE e.source GLOBAL IN (SELECT cpid FROM below)
+  SELECT s.cpid ${edgesOf(table('edges'), 's.source GLOBAL IN (SELECT cpid FROM below)')}
 )`
 const above = (table: (name: string) => string): string => `above AS (
   SELECT {cpid:UUID} AS cpid
   UNION ALL
-  SELECT DISTINCT e.source FROM ${table('edges_by_cpid')} AS e FINAL WHERE e.cpid GLOBAL IN (SELECT cpid FROM above)
+  SELECT s.source ${edgesOf(table('edges_by_cpid'), 's.cpid GLOBAL IN (SELECT cpid FROM above)')}
 )`
 
 /** What stands in FROM with a parameter, as `related(cpid = '…')`. A join with the edges would be several times as slow. */
@@ -154,7 +159,6 @@ export const WALKS: readonly View[] = [
     sql: (table) => `WITH RECURSIVE ${above(table)}
 SELECT DISTINCT cpid, if(cpid GLOBAL IN (SELECT c.root FROM ${table('cascade_changes')} AS c FINAL
   WHERE c.cpid = {cpid:UUID} AND c.drives = 'yes'), 'yes', 'no') AS drives
-FROM above WHERE cpid GLOBAL NOT IN (SELECT e.cpid FROM ${table('edges_by_cpid')} AS e FINAL
-  WHERE e.cpid GLOBAL IN (SELECT cpid FROM above))`,
+FROM above WHERE cpid GLOBAL NOT IN (SELECT s.cpid ${edgesOf(table('edges_by_cpid'), 's.cpid GLOBAL IN (SELECT cpid FROM above)')})`,
   },
 ]
