@@ -37,7 +37,7 @@ import type { Sqlite } from './open-database.ts'
 import { SqliteOutbox } from './outbox.ts'
 
 /** Of each line, so much is read at a time. */
-const ROWS = 20_000
+const ROWS = 10_000
 const BYTES = 16 * MIB
 /** A mergelog has up to a thousand edges. */
 const EDGES = 20_000
