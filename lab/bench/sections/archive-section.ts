@@ -196,12 +196,13 @@ async function ask(server: ClickHouseServer, database: string, cpids: number) {
   /** The median over different cascades. */
   const median = async (queryOf: (tree: number) => string, least: number): Promise<number> => {
     const took: number[] = []
-    for (let time = 0; time < ASKED; time++) {
-      const tree = Math.floor((trees * (time + 0.5)) / ASKED)
+    // The first one only has ClickHouse read what it remembers of the tables.
+    for (let time = -1; time < ASKED; time++) {
+      const tree = Math.floor((trees * Math.abs(time + 0.5)) / ASKED)
       const query = await withCpids(server, queryOf(tree))
       const startedMs = performance.now()
       const rows = await server.rows(query, {}, database)
-      took.push(performance.now() - startedMs)
+      if (time >= 0) took.push(performance.now() - startedMs)
       if (rows.length < least) throw new Error(`${rows.length} rows: ${query}`)
     }
     return took.sort((a, b) => a - b)[Math.floor(ASKED / 2)] ?? 0
