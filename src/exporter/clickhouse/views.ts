@@ -9,11 +9,6 @@ const cpidOrNull = `if(s.cpid = ${NONE}, NULL, s.cpid) AS cpid`
 const isAttributed = `s.cpid != ${NONE}`
 const isNot = `s.cpid = ${NONE}`
 
-/** Of each edge the newest version, which takes half the time of FINAL where few are asked for. */
-const edgesOf = (table: string, condition?: string): string =>
-  `FROM ${table} AS s${condition === undefined ? '' : ` WHERE ${condition}`}
-GROUP BY s.source, s.cpid HAVING argMax(s.is_deleted, s.version) = 0`
-
 /** A row of the newest version of each fact. */
 interface View {
   readonly name: string
@@ -73,7 +68,7 @@ FROM (SELECT s.cpid AS cpid, argMax(s.state, s.version) AS state, argMax(s.expla
   ...['edges', 'edges_by_cpid'].map((name) => ({
     name: `audit_${name}`,
     sql: (table: (name: string) => string) =>
-      `SELECT s.source AS source, s.cpid AS cpid, argMax(s.causeway, s.version) AS causeway ${edgesOf(table(name))}`,
+      `SELECT s.source AS source, s.cpid AS cpid, s.causeway AS causeway FROM ${table(name)} AS s FINAL`,
   })),
   {
     name: 'audit_cascades',
@@ -135,12 +130,12 @@ WHERE s.reason IN ('contested', 'different_sources')`,
 const below = (table: (name: string) => string): string => `below AS (
   SELECT {cpid:UUID} AS cpid
   UNION ALL
-  SELECT s.cpid ${edgesOf(table('edges'), 's.source GLOBAL IN (SELECT cpid FROM below)')}
+  SELECT DISTINCT s.cpid FROM ${table('edges')} AS s FINAL WHERE s.source GLOBAL IN (SELECT cpid FROM below)
 )`
 const above = (table: (name: string) => string): string => `above AS (
   SELECT {cpid:UUID} AS cpid
   UNION ALL
-  SELECT s.source ${edgesOf(table('edges_by_cpid'), 's.cpid GLOBAL IN (SELECT cpid FROM above)')}
+  SELECT DISTINCT s.source FROM ${table('edges_by_cpid')} AS s FINAL WHERE s.cpid GLOBAL IN (SELECT cpid FROM above)
 )`
 
 /** What stands in FROM with a parameter, as `related(cpid = '…')`. A join with the edges would be several times as slow. */
@@ -159,6 +154,7 @@ export const WALKS: readonly View[] = [
     sql: (table) => `WITH RECURSIVE ${above(table)}
 SELECT DISTINCT cpid, if(cpid GLOBAL IN (SELECT c.root FROM ${table('cascade_changes')} AS c FINAL
   WHERE c.cpid = {cpid:UUID} AND c.drives = 'yes'), 'yes', 'no') AS drives
-FROM above WHERE cpid GLOBAL NOT IN (SELECT s.cpid ${edgesOf(table('edges_by_cpid'), 's.cpid GLOBAL IN (SELECT cpid FROM above)')})`,
+FROM above WHERE cpid GLOBAL NOT IN (SELECT s.cpid FROM ${table('edges_by_cpid')} AS s FINAL
+  WHERE s.cpid GLOBAL IN (SELECT cpid FROM above))`,
   },
 ]
