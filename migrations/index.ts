@@ -23,6 +23,7 @@ import { up as whatChangedWhere } from './026-what-changed-where.ts'
 import { up as whatDrivesAChange } from './027-what-drives-a-change.ts'
 import { up as missedVersions } from './028-missed-versions.ts'
 import { up as namesOfObjects } from './029-names-of-objects.ts'
+import { up as archives } from './030-archives.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -50,4 +51,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '027-what-drives-a-change': { up: whatDrivesAChange },
   '028-missed-versions': { up: missedVersions },
   '029-names-of-objects': { up: namesOfObjects },
+  '030-archives': { up: archives },
 }

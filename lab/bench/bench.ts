@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { optionsGiven, reasonOf } from '../harness/command-options.ts'
 import { benchAnchor } from './anchor/anchor-section.ts'
+import { benchArchive } from './sections/archive-section.ts'
 import { benchDashboard } from './sections/dashboard-section.ts'
 import { benchExport } from './sections/export-section.ts'
 import { spreadOf, type SectionResult } from './measure/figures.ts'
@@ -39,6 +40,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   held: benchHeld,
   kubernetes: benchKubernetes,
   'kubernetes-api-server': benchApiServer,
+  archive: benchArchive,
 }
 
 /** Measures Causeway as it runs in earnest; docs/reports/benchmarks.md says what each figure means. */

@@ -190,6 +190,9 @@ const MEND_COUNTERS: readonly MendStep[] = [
        live_cpids = (SELECT count(*) FROM cpids WHERE state = 0),
        tombstones = (SELECT count(*) FROM cpids WHERE state = 1)`,
   ],
+  // An archive gets all that is left once more: it knows each fact, and numbers of changes may come again.
+  ['', 'DELETE FROM archives'],
+  ['', 'DELETE FROM archive_changes'],
   ...RECOUNT_SCOPE_USES.map((statement) => ['', statement] as const),
 ]
 

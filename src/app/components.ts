@@ -1,5 +1,6 @@
 import type { Declarations } from '../config/component-type.ts'
 import { cpidConnector } from '../config/cpid-connector.ts'
+import { clickHouseExporter } from '../exporter/clickhouse/clickhouse-exporter.ts'
 import { debugExporter } from '../exporter/debug/debug-exporter.ts'
 import type { ExporterType } from '../exporter/exporter-type.ts'
 import { otlpGrpcExporter } from '../exporter/otlp-grpc/otlp-grpc-exporter.ts'
@@ -37,7 +38,7 @@ export const COMPONENTS: Components = {
   module: import.meta.url,
   receivers: [otlpReceiver, k8sAdmissionReceiver, k8sAuditReceiver, k8sEventsReceiver, k8sObjectsReceiver],
   processors: [],
-  exporters: [debugExporter, otlpGrpcExporter, otlpHttpExporter],
+  exporters: [clickHouseExporter, debugExporter, otlpGrpcExporter, otlpHttpExporter],
   connectors: [cpidConnector],
   extensions: [
     basicAuthExtension,

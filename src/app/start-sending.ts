@@ -1,4 +1,9 @@
-import type { CausewayConfig, ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
+import {
+  type CausewayConfig,
+  type ComponentConfig,
+  type ExporterConfig,
+  sentTo,
+} from '../config/causeway-config.ts'
 import { typeNamed } from '../config/component-type.ts'
 import { cascadeMetrics, startMetricsPipeline } from '../exporter/metrics-pipeline.ts'
 import type { Signal } from '../model/otlp-requests.ts'
@@ -14,15 +19,18 @@ const METRICS_GRACE_MS = 1_000
 /** Starts the thread that sends what was linked, where a pipeline sends it anywhere. */
 export async function startSending(starting: StartContext, { store, ready }: StartedStore): Promise<void> {
   const { config, components, feed, grace, open, onFatal } = starting
+  const ids = sentTo(config)
   const exporters = {
-    traces: exportersNamed(config.pipelines.outTraces, config),
-    logs: exportersNamed(config.pipelines.outLogs, config),
+    traces: exportersNamed(ids.exporters.traces, config),
+    logs: exportersNamed(ids.exporters.logs, config),
   }
-  if (exporters.traces.length + exporters.logs.length === 0) return
+  const archives = exportersNamed(ids.archives, config)
+  if (exporters.traces.length + exporters.logs.length + archives.length === 0) return
   const hear = (message: FromExport): void => {
     feed.fromExport(message)
     if (message.kind === 'moved')
       store.exporterMoved(message.signal, message.exporter, message.position, message.refused)
+    if (message.kind === 'archived') store.archiveMoved(message)
     if (message.kind === 'setAside') store.setAside(message.items)
     if (message.kind === 'fatal') onFatal(message.reason)
   }
@@ -33,6 +41,8 @@ export async function startSending(starting: StartContext, { store, ready }: Sta
       exporters,
       authenticators: authenticatorsOf(config, components),
       positions: ready.positions,
+      archives,
+      keptArchives: ready.archives,
       lastDecisions: ready.lastDecisions,
       userAgent: userAgentOf(starting),
     },

@@ -1,4 +1,4 @@
-import type { CausewayConfig } from '../config/causeway-config.ts'
+import { type CausewayConfig, sentTo } from '../config/causeway-config.ts'
 import { collectGarbage } from '../platform/collect-garbage.ts'
 import { inferenceRules } from '../store/inference-rules.ts'
 import { whyNotPrivate } from '../store/sqlite/private-file.ts'
@@ -36,10 +36,9 @@ export async function startStore({
 }
 
 /** `components` tell what is seen of which cluster. */
-function threadData(
-  { cpid, receivers, pipelines: { outTraces, outLogs } }: CausewayConfig,
-  components: Components,
-) {
+function threadData(config: CausewayConfig, components: Components) {
+  const { cpid, receivers, pipelines } = config
+  const { outLogs } = pipelines
   const inference = inferenceRules(cpid.inference, receivers, components)
   const seen = Object.values(inference.clusters)
   return {
@@ -56,6 +55,6 @@ function threadData(
     maxSeries: cpid.metrics.maxSeries,
     ...(cpid.senders && { senders: cpid.senders }),
     retention: cpid.retention,
-    exporters: { traces: outTraces, logs: outLogs },
+    ...sentTo(config),
   }
 }

@@ -1,3 +1,4 @@
+import type { KeptArchive } from '../model/archive.ts'
 import { DROPPING, WILL_RETRY } from '../exporter/open-transport.ts'
 import type { StorageFault } from '../model/faults.ts'
 import type { LinkCounts } from '../model/linker-settings-and-metrics.ts'
@@ -43,6 +44,7 @@ interface FeedSinks {
 interface FeedStart {
   positions: Positions
   lastDecisions: Record<Signal, number>
+  archives: ReadonlyMap<string, KeptArchive>
 }
 
 /** Turns what the stages report into metrics and log lines. */
@@ -71,10 +73,11 @@ export class OwnTelemetry implements ReceiverObserver {
   }
 
   /** The database is open: what was decided, and how far each exporter has come. */
-  begin({ positions, lastDecisions }: FeedStart): void {
+  begin({ positions, lastDecisions, archives }: FeedStart): void {
     this.#lastDecisions = lastDecisions
     for (const signal of ['traces', 'logs'] as const)
       for (const [exporter, position] of positions[signal]) this.#moveTo(signal, exporter, position)
+    for (const [exporter, { position }] of archives) this.#moveTo('traces', exporter, position.decision)
   }
 
   answered({ receiver, transport, signal, outcome }: AnsweredRequest): void {
@@ -191,6 +194,13 @@ export class OwnTelemetry implements ReceiverObserver {
         this.#moveTo(signal, exporter, position)
         this.#metrics.add(`otelcol_exporter_sent_${UNITS[signal]}`, delivered, { exporter })
         this.#metrics.add(`otelcol_exporter_send_failed_${UNITS[signal]}`, refused, { exporter })
+        return
+      }
+      case 'archived': {
+        const { exporter, position, delivered, refused } = message
+        this.#moveTo('traces', exporter, position.decision)
+        this.#metrics.add('cpid_archived_rows', delivered, { exporter })
+        this.#metrics.add('cpid_unarchived_rows', refused, { exporter })
         return
       }
       case 'inFlight':

@@ -110,6 +110,8 @@ export const OPTIONS = {
   },
   context: { type: 'string', value: '<name>', meaning: 'its context; the current one unless given' },
   database: { type: 'string', value: '<path>', meaning: 'where what is seen is kept; nowhere unless given' },
+  print: { type: 'boolean', meaning: 'print the statements, and run none' },
+  role: { type: 'string', value: '<name>', meaning: 'the role that may read the archive (causeway_auditor)' },
   reason: { type: 'string', value: '<text>', meaning: 'why something is changed' },
   endpoint: {
     type: 'string',

@@ -50,6 +50,12 @@ Works beside a running Causeway, before the first start, and on a stopped one. S
 span, and changes nothing. Exits 0 when nothing fails; what is only a warning may be meant that way.
 `
 
+const ARCHIVE_HELP = `
+A running Causeway makes the tables by itself, unless create_schema is false: then run this with another user in the configuration,
+or hand what --print prints to whoever may. Every statement may be run again. The role only reads, has a limit for each query and
+each minute, and sees the rows of the clusters that are named. docs/archive.md says more.
+`
+
 const PRUNE_HELP = `
 Believes the clock of this machine. A running Causeway prunes by age only once a clock that leapt has lasted an hour.
 `
@@ -194,6 +200,21 @@ export const COMMANDS: Commands = new Map<string, Command>([
       leastArgs: 0,
       mostArgs: 0,
       load: async () => (await import('./database-commands.ts')).runMigrate,
+    },
+  ],
+  [
+    'archive',
+    {
+      usage: 'init',
+      summary: 'make the tables of the archives, or print what makes them and a role for auditors',
+      help: ARCHIVE_HELP,
+      options: ['print', 'role', 'cluster'],
+      meanings: {
+        cluster: 'the clusters that the role may read, with commas between them; all unless given',
+      },
+      leastArgs: 1,
+      mostArgs: 1,
+      load: async () => (await import('./archive-command.ts')).runArchive,
     },
   ],
   [

@@ -40,6 +40,7 @@ export interface ExporterConfig extends ComponentConfig {
   /** Where it sends the signals that pipelines send to it. */
   destinations: Partial<Record<SentSignal, Destination>>
   sending: SendingConfig
+  isArchive?: true
 }
 
 /** An address that a component takes, as far as others have to know. */
@@ -104,6 +105,16 @@ export interface OutPipelines {
   outTraces: string[]
   outLogs: string[]
   outMetrics: string[]
+}
+
+/** The exporters, by id, that have the outbox of a signal drained for them, and those that are archives. */
+export function sentTo({ exporters, pipelines: { outTraces, outLogs } }: CausewayConfig): {
+  exporters: Record<Signal, string[]>
+  archives: string[]
+} {
+  const archives = exporters.flatMap(({ id, isArchive }) => (isArchive === true ? [id] : []))
+  const drained = (ids: readonly string[]): string[] => ids.filter((id) => !archives.includes(id))
+  return { exporters: { traces: drained(outTraces), logs: drained(outLogs) }, archives }
 }
 
 /** IPv6 hosts have no brackets; port 0 means any free port. */

@@ -46,6 +46,8 @@ export interface ExporterDeclaration<Settings = unknown> extends ComponentDeclar
   /** Why it cannot be sent a signal as it is configured, though its type takes it; undefined where it can. */
   refuses?(settings: Settings, signal: SentSignal, pipeline: string): string | undefined
   destination(settings: Settings, signal: SentSignal): Destination
+  /** It gets everything that is stored, and from a position of its own, rather than what pipelines send. */
+  readonly isArchive?: true
   /** The authenticator, by id, whose credential it shows. */
   auth?(settings: Settings): string | undefined
   sending(settings: Settings): SendingConfig

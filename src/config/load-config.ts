@@ -98,7 +98,7 @@ function buildExporter(
     id,
     type: type.name,
     settings,
-    ...withoutUndefined({ auth: type.auth?.(settings) }),
+    ...withoutUndefined({ auth: type.auth?.(settings), isArchive: type.isArchive }),
     destinations: Object.fromEntries(destinations) as ExporterConfig['destinations'],
     sending: type.sending(settings),
   }

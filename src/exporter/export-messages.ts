@@ -1,4 +1,5 @@
 import type { ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
+import type { ArchivePosition, KeptArchive } from '../model/archive.ts'
 import type { SetAside, StorageFault } from '../model/faults.ts'
 import type { Signal } from '../model/otlp-requests.ts'
 import type { Positions } from '../model/outbox.ts'
@@ -12,6 +13,8 @@ export interface ExportThreadData {
   exporters: Record<Signal, ExporterConfig[]>
   authenticators: ComponentConfig[]
   positions: Positions
+  archives: ExporterConfig[]
+  keptArchives: Map<string, KeptArchive>
   lastDecisions: Record<Signal, number>
   userAgent: string
 }
@@ -27,6 +30,14 @@ export type FromExport =
       signal: Signal
       exporter: string
       position: number
+      delivered: number
+      refused: number
+    }
+  /** How far an archive has come. */
+  | {
+      kind: 'archived'
+      exporter: string
+      position: ArchivePosition
       delivered: number
       refused: number
     }

@@ -4,11 +4,15 @@ import { errorText, type SetAside } from '../model/faults.ts'
 import type { Signal } from '../model/otlp-requests.ts'
 import type { Transport } from '../model/outbox.ts'
 import { MIB } from '../model/time-and-size.ts'
-import { openForReading, storageFault } from '../store/sqlite/open-database.ts'
+import { typeNamed } from '../config/component-type.ts'
+import { systemClock } from '../platform/system-clock.ts'
+import { SqliteArchiveReader } from '../store/sqlite/archive-reader.ts'
+import { openForReading, type Sqlite, storageFault } from '../store/sqlite/open-database.ts'
 import { SqliteLogOutbox, SqliteOutbox } from '../store/sqlite/outbox.ts'
 import type { ExportThreadData, FromExport, ToExport } from './export-messages.ts'
 import { Drain, type OutgoingItems, outgoingLogs, outgoingSpans } from './drain.ts'
-import { openTransport, type TransportHooks } from './open-transport.ts'
+import { ArchiveDrain } from './archive.ts'
+import { openArchive, openTransport, sleep, type TransportHooks } from './open-transport.ts'
 import type { ExporterTypes } from './exporter-type.ts'
 
 /** Under the 4 MiB that gRPC servers take by default. */
@@ -18,7 +22,8 @@ const SIGNALS: readonly Signal[] = ['traces', 'logs']
 const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision' }
 
 /** The thread that sends the outbox; each exporter goes its own way, so that a dead one holds up no other. */
-const { path, exporters, authenticators, positions, userAgent, ...data } = workerData as ExportThreadData
+const { path, exporters, archives, keptArchives, authenticators, positions, userAgent, ...data } =
+  workerData as ExportThreadData
 const { COMPONENTS: components } = (await import(data.components)) as { COMPONENTS: ExporterTypes }
 
 async function run(port: MessagePort): Promise<void> {
@@ -34,8 +39,11 @@ async function run(port: MessagePort): Promise<void> {
   const drains: Awaited<ReturnType<typeof openDrain>>[] = []
   for (const signal of SIGNALS)
     for (const config of exporters[signal]) drains.push(await openDrain(config, signal, items[signal], post))
+  const archiving: Awaited<ReturnType<typeof openArchiveDrain>>[] = []
+  for (const config of archives) archiving.push(await openArchiveDrain(config, db, post))
   const isDone = (): boolean => drains.every(({ drain, signal }) => drain.position >= lastDecisions[signal])
   let onMoved = (): void => undefined
+  let areArchived = archives.length === 0
   for (const { events } of drains) events.onMoved = () => onMoved()
 
   port.on('message', (message: ToExport) => {
@@ -47,8 +55,9 @@ async function run(port: MessagePort): Promise<void> {
       case 'stop': {
         const finish = (): void => stop.abort()
         const timer = setTimeout(finish, message.graceMs)
+        for (const { drain } of archiving) drain.finish()
         onMoved = () => {
-          if (isDone()) finish()
+          if (isDone() && areArchived) finish()
         }
         onMoved()
         stop.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
@@ -57,8 +66,13 @@ async function run(port: MessagePort): Promise<void> {
   })
   // The first message is the one that is waited for; what drains tell comes after it.
   post({ kind: 'ready' })
-  await Promise.all(drains.map(({ drain }) => drain.run(stop.signal)))
+  const archived = Promise.all(archiving.map(({ drain }) => drain.run(stop.signal))).then(() => {
+    areArchived = true
+    onMoved()
+  })
+  await Promise.all([...drains.map(({ drain }) => drain.run(stop.signal)), archived])
   for (const { transport } of drains) await transport[Symbol.asyncDispose]()
+  for (const { archive } of archiving) await archive[Symbol.asyncDispose]()
   db.close()
   post({ kind: 'stopped' })
   port.close()
@@ -102,27 +116,55 @@ async function openDrain(
         const items = broken.map(({ decision, reason }): SetAside => ({ ...at, item: decision, reason }))
         post({ kind: 'setAside', items })
       },
-      onUnreadable: (error) => {
-        const fault = error === undefined ? undefined : storageFault(error)
-        if (error === undefined || fault !== undefined) post({ kind: 'storage', exporter, fault })
-        else
-          post({ kind: 'trouble', exporter, reason: `cannot read what it is to send: ${errorText(error)}` })
-      },
+      onUnreadable: (error) => tellUnreadable(error, exporter, post),
     },
   )
   return { drain, signal, transport, events }
 }
 
+async function openArchiveDrain(config: ExporterConfig, db: Sqlite, post: (message: FromExport) => void) {
+  const exporter = config.id
+  const kept = keptArchives.get(exporter)
+  if (kept === undefined) throw new Error(`the archive ${exporter} has no position`)
+  const { retry } = config.sending
+  if (retry === undefined) throw new Error(`the archive ${exporter} has no way to try again`)
+  const reader = new SqliteArchiveReader(db)
+  const hooks = {
+    ...{ components, userAgent, authenticators },
+    show: (line: string) => post({ kind: 'shown', line }),
+    onTrouble: (reason: string) => post({ kind: 'trouble', exporter, reason }),
+  }
+  const archive = await named(exporter, () => openArchive(config, kept.instance, hooks))
+  const type = typeNamed(components.exporters, config.type)
+  const drain = new ArchiveDrain(kept.position, {
+    ...{ reader, archive, retry, sleep, clock: systemClock, random: Math.random },
+    intervalMs: type?.archive?.intervalMs(config.settings) ?? 0,
+    onMoved: (progress) => post({ kind: 'archived', exporter, ...progress }),
+    onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
+    onDrop: ({ items, reason }) => post({ kind: 'dropped', exporter, items, reason }),
+    onUnreadable: (error) => tellUnreadable(error, exporter, post),
+  })
+  return { drain, archive }
+}
+
 /** Opens the transport; what is wrong with it names the exporter. */
 async function openNamed(config: ExporterConfig, signal: Signal, hooks: TransportHooks): Promise<Transport> {
+  return await named(config.id, () => openTransport(config, signal, hooks))
+}
+
+async function named<T>(id: string, open: () => Promise<T>): Promise<T> {
   try {
-    return await openTransport(config, signal, hooks)
+    return await open()
   } catch (error) {
     const reason = errorText(error)
-    throw new Error(`exporters::${config.id}: ${reason}; correct the setting or take it out`, {
-      cause: error,
-    })
+    throw new Error(`exporters::${id}: ${reason}; correct the setting or take it out`, { cause: error })
   }
+}
+
+function tellUnreadable(error: unknown, exporter: string, post: (message: FromExport) => void): void {
+  const fault = error === undefined ? undefined : storageFault(error)
+  if (error === undefined || fault !== undefined) post({ kind: 'storage', exporter, fault })
+  else post({ kind: 'trouble', exporter, reason: `cannot read what it is to send: ${errorText(error)}` })
 }
 
 if (parentPort !== null) {

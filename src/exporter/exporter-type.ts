@@ -1,16 +1,38 @@
 import type { ComponentDeclaration, ExporterDeclaration } from '../config/component-type.ts'
 import type { SentSignal } from '../model/otlp-requests.ts'
 import type { Transport } from '../model/outbox.ts'
+import type { Archive } from './archive.ts'
 import type { Clock } from '../model/time-and-size.ts'
 import type { Credentials } from '../platform/credentials.ts'
 
 /**
  * A type of exporter. It is drained: somebody else reads the outbox, keeps its position and tries again, and it is given OTLP
- * requests. One that reads durable rows by itself would be loaded by another member beside `load`.
+ * requests, or, where it is an archive, facts.
  */
 export interface ExporterType<Settings = unknown> extends ExporterDeclaration<Settings> {
-  /** Loads what opens it, in the thread that sends. */
+  /** Loads what opens it, in the thread that sends. Of an archive it only answers whether it would take something. */
   load(): Promise<ExporterModule<Settings>>
+  /** There for an archive: it gets everything that is stored, and no OTLP requests. */
+  readonly archive?: {
+    load(): Promise<ArchiveModule<Settings>>
+    /** How long it rests when all is written, in milliseconds. */
+    intervalMs(settings: Settings): number
+  }
+}
+
+export interface ArchiveModule<Settings> {
+  /** Opens it, and asks nothing of it yet. Throws when a setting is unusable. */
+  openArchive(settings: Settings, host: ArchiveHost): Archive
+  /** What makes its tables, and a role that only reads, of some clusters or of all. */
+  setupStatements(settings: Settings, reader: { role: string; clusters: readonly string[] }): string[]
+  /** Makes its tables, or brings them up to date; names what was done. Rejects with what to do. */
+  makeTables(settings: Settings, host: SendingHost): Promise<string[]>
+}
+
+/** What an archive is given by whoever writes. */
+export interface ArchiveHost extends SendingHost {
+  /** Tells the database of this Causeway from another of the same name. */
+  instance: string
 }
 
 /** The exporters that there are, and what they may show to their backends (src/app/components.ts). */

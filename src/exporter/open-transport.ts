@@ -6,6 +6,7 @@ import type { SendOutcome, Transport } from '../model/outbox.ts'
 import type { Clock } from '../model/time-and-size.ts'
 import type { Credentials } from '../platform/credentials.ts'
 import { systemClock } from '../platform/system-clock.ts'
+import type { Archive } from './archive.ts'
 import type { ExporterTypes } from './exporter-type.ts'
 
 interface SendingHooks {
@@ -54,6 +55,17 @@ export async function openOnce(
   // From here on the transport disposes of them.
   open.move()
   return transport
+}
+
+/** Opens an archive of the configuration. Rejects when a setting is unusable. */
+export async function openArchive(
+  config: ExporterConfig,
+  instance: string,
+  { components, userAgent, show, onTrouble }: SendingHooks,
+): Promise<Archive> {
+  const module = await typeNamed(components.exporters, config.type)?.archive?.load()
+  if (module === undefined) throw new Error(`there is no archive of the type ${config.type}`)
+  return module.openArchive(config.settings, { clock: systemClock, userAgent, show, onTrouble, instance })
 }
 
 async function openCredentials(
@@ -111,7 +123,7 @@ export function retrying(transport: Transport, retry: RetrySettings, tools: Retr
         const outcome = await transport.send(request, signal)
         if (outcome.kind !== 'retry' || stopped()) return outcome
         if (!retry.enabled) return givenUp(`not retried, since retry_on_failure is off: ${outcome.reason}`)
-        const delayMs = delayBefore(intervalMs, outcome.afterMs, retry, tools.random)
+        const delayMs = retryDelayMs(intervalMs, outcome.afterMs, retry, tools.random)
         if (retry.maxElapsedMs > 0 && tools.clock.monotonicMs() - startedMs + delayMs > retry.maxElapsedMs) {
           return givenUp(`no more retries left within ${retry.maxElapsedMs} ms: ${outcome.reason}`)
         }
@@ -125,7 +137,7 @@ export function retrying(transport: Transport, retry: RetrySettings, tools: Retr
   }
 }
 
-function delayBefore(
+export function retryDelayMs(
   intervalMs: number,
   afterMs: number | undefined,
   retry: RetrySettings,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deserialize, serialize } from 'node:v8'
-import type { CausewayConfig } from '../config/causeway-config.ts'
+import { type CausewayConfig, sentTo } from '../config/causeway-config.ts'
 import type { ClusterInferenceState } from '../kube/inference/cluster-inference.ts'
 import { parseRelations } from '../kube/inference/relations.ts'
 import type { LongLine } from '../kube/objects/object-json.ts'
@@ -33,11 +33,12 @@ import { GrowingRecordings, type NamedRecording, readLine, Recording } from './r
  * What is decided is left for the configured exporters, which a Causeway sends once it runs. Rejects with what to do.
  */
 export async function importInto(
-  { cpid, pipelines: { outTraces, outLogs } }: CausewayConfig,
+  config: CausewayConfig,
   cluster: string,
   recordings: readonly NamedRecording[],
   options: ImportOptions = {},
 ): Promise<Imported> {
+  const { cpid, pipelines } = config
   const { path } = cpid.storage
   const db = openForWriting(path)
   let hold: Disposable | undefined
@@ -56,15 +57,17 @@ export async function importInto(
         { retention: cpid.retention, sought: soughtReferences(inference) },
         clock,
       )
-      const linking = { ...cpid.linking, logs: outLogs.length > 0 }
+      const linking = { ...cpid.linking, logs: pipelines.outLogs.length > 0 }
       const { maxSources, retention, senders } = cpid
       const writer = new StoreWriter(
         stores,
         { linking, maxSources, retention, inference, ...(senders && { senders }) },
         clock,
       )
-      writer.keepExporters('traces', outTraces)
-      writer.keepExporters('logs', outLogs)
+      const { exporters, archives } = sentTo(config)
+      writer.keepExporters('traces', exporters.traces)
+      writer.keepExporters('logs', exporters.logs)
+      writer.keepArchives(archives)
       return { writer, clock }
     }
     const stored = sqliteStores(db, { retention: cpid.retention }, new RecordedClock(0)).transactor.run(

@@ -1,3 +1,4 @@
+import type { ArchiveStore } from './archive.ts'
 import type { ArrivalStore } from './arrivals.ts'
 import type { SetAside, StorageFaults } from './faults.ts'
 import type { InferenceStore } from './inference-store.ts'
@@ -20,6 +21,7 @@ export interface Stores {
   readonly setAside: SetAsideStore
   readonly inference: InferenceStore
   readonly positions: Readonly<Record<Signal, PositionStore>>
+  readonly archives: ArchiveStore
   /** Frames linking, one round in a transaction or a part of it: writes what the work left in memory. */
   readonly linkRound: <T>(work: () => T) => T
   /**
@@ -182,11 +184,11 @@ export interface PruneConditions {
 
 /** How far everything has come that a CPID may be held for. */
 export interface ProcessedUpTo {
-  /** The decision about spans that every exporter has got to; Infinity without exporters. */
+  /** The decision about spans that every exporter and archive has got to; Infinity without any. */
   decision: number
   /** The same of log records. */
   logDecision: number
-  /** The arrival that the linker has got to. */
+  /** The arrival that the linker and every archive have got to. */
   arrival: number
   /** Up time and wall-clock time in milliseconds. */
   activeMs: number

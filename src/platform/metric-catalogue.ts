@@ -417,6 +417,12 @@ export const METRICS = {
     'How long a commit of received data took.',
   ),
   cpid_commits: counter('commits', [], 'Commits of received data.'),
+  cpid_archived_rows: counter('rows', ['exporter'], 'Rows that an archive took.'),
+  cpid_unarchived_rows: counter(
+    'rows',
+    ['exporter'],
+    'Rows that no archive can take, and refused mergelogs that were dropped before it took them.',
+  ),
   cpid_exporter_lag: gauge(
     'seconds',
     QUEUE,

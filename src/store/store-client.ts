@@ -10,6 +10,7 @@ import {
 import type { IngestOutcome, IngestPort, RequestFlow, Sender, Signal } from '../model/otlp-requests.ts'
 import { hashOfRequest } from '../model/otlp/decode-requests.ts'
 import { ChildThread } from '../platform/child-thread.ts'
+import type { MovedArchive } from './store-writer.ts'
 import type { FromStore, StoreThreadData, ToStore } from './store-messages.ts'
 
 /** The prefix of a gRPC message, and then some. */
@@ -72,6 +73,10 @@ export class StoreClient implements IngestPort {
 
   exporterMoved(signal: Signal, exporter: string, position: number, refused: number): void {
     this.#thread.post({ kind: 'moved', signal, exporter, position, refused })
+  }
+
+  archiveMoved({ exporter, position, refused }: MovedArchive): void {
+    this.#thread.post({ kind: 'archived', exporter, position, refused })
   }
 
   /** Has noted what an exporter could not send. */

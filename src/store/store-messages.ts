@@ -1,5 +1,6 @@
 import type { PruneResult } from '../graph/prune.ts'
 import type { InferenceRules } from '../kube/inference/decide.ts'
+import type { KeptArchive } from '../model/archive.ts'
 import type { IngestCounts } from '../model/arrivals.ts'
 import type { SetAside, StorageFault } from '../model/faults.ts'
 import type { InferenceCounts } from '../model/inference-store.ts'
@@ -12,6 +13,7 @@ import type { CascadeFigures, LinkCounts, LinkerSettings } from '../model/linker
 import type { IngestOutcome, Sender, SenderPolicy, Signal } from '../model/otlp-requests.ts'
 import type { Positions } from '../model/outbox.ts'
 import type { Retention } from '../model/store-ports.ts'
+import type { MovedArchive } from './store-writer.ts'
 
 /** What the store thread is started with. */
 export interface StoreThreadData {
@@ -24,6 +26,8 @@ export interface StoreThreadData {
   retention: Retention & { intervalMs: number }
   /** Which exporters each signal goes to, by id. */
   exporters: Record<Signal, string[]>
+  /** Which archives there are, by id. */
+  archives: string[]
 }
 
 export interface StoreGauges {
@@ -72,6 +76,7 @@ export type ToStore =
   | { kind: 'askHeld'; id: number; asked: KnownObjectsQuery }
   | { kind: 'askPosition'; id: number; cluster: string; stream: string }
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
+  | ({ kind: 'archived' } & MovedArchive)
   /** Decisions that an exporter passed over, since what they send cannot be built. */
   | { kind: 'setAside'; items: SetAside[] }
   /** Link what there is, within the grace period, and say so. */
@@ -82,7 +87,12 @@ export type ToStore =
 export type FromStore =
   /** Nothing has come in for some seconds, and everything is linked. */
   | { kind: 'resting' }
-  | { kind: 'ready'; positions: Positions; lastDecisions: Record<Signal, number> }
+  | {
+      kind: 'ready'
+      positions: Positions
+      lastDecisions: Record<Signal, number>
+      archives: Map<string, KeptArchive>
+    }
   | { kind: 'fatal'; reason: string }
   | {
       kind: 'ingested'

@@ -21,7 +21,7 @@ import { StoreTurns } from './store-turns.ts'
 import { StoreWriter } from './store-writer.ts'
 
 /** The thread that owns the database's only writing connection. */
-const { path, exporters, retention, ...settings } = workerData as StoreThreadData
+const { path, exporters, archives, retention, ...settings } = workerData as StoreThreadData
 
 async function run(port: MessagePort): Promise<void> {
   const post = (message: FromStore): void => port.postMessage(message)
@@ -36,6 +36,7 @@ async function run(port: MessagePort): Promise<void> {
       traces: writer.keepExporters('traces', exporters.traces),
       logs: writer.keepExporters('logs', exporters.logs),
     }
+    const kept = writer.keepArchives(archives)
     const nowMs = (): number => systemClock.monotonicMs()
     const health = new StorageHealth(stores.faults, (fault) => post({ kind: 'storage', fault }), nowMs)
     const checkpoints = db.memory
@@ -87,6 +88,9 @@ async function run(port: MessagePort): Promise<void> {
         case 'moved':
           turns.exporterMoved(message)
           return
+        case 'archived':
+          turns.archiveMoved(message)
+          return
         case 'setAside':
           turns.setAside(message.items)
           return
@@ -103,7 +107,7 @@ async function run(port: MessagePort): Promise<void> {
           })
       }
     })
-    post({ kind: 'ready', positions, lastDecisions: writer.lastDecisions })
+    post({ kind: 'ready', positions, lastDecisions: writer.lastDecisions, archives: kept })
     const missing = mark.missing(writer.progress.lastArrival)
     if (missing > 0) post({ kind: 'notice', reason: logIsGone(path, missing) })
     turns.start()

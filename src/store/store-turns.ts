@@ -5,7 +5,7 @@ import { InferenceTurns, LinkTurns, PruneTurns } from './background-turns.ts'
 import { type Ingest, IngestTurns } from './ingest-turns.ts'
 import { StorageGuard, type StorageHealth } from './storage-health.ts'
 import type { FromStore, ToStore } from './store-messages.ts'
-import type { StoreWriter } from './store-writer.ts'
+import type { MovedArchive, StoreWriter } from './store-writer.ts'
 
 const SETTLE_EVERY_MS = 50
 /** What receivers tell is stored at most that often, since each transaction has its price; writes are decided half a second later anyway. */
@@ -113,6 +113,10 @@ export class StoreTurns {
 
   exporterMoved(message: Extract<ToStore, { kind: 'moved' }>): void {
     this.#notes.moved(message)
+  }
+
+  archiveMoved(message: MovedArchive): void {
+    this.#notes.archived(message)
   }
 
   /** Notes what an exporter could not send. */
@@ -223,6 +227,7 @@ interface ExporterNoteParts {
 class ExporterReports {
   readonly #parts: ExporterNoteParts
   readonly #moved = new Map<string, Moved>()
+  readonly #archived = new Map<string, MovedArchive>()
   #setAside: SetAside[] = []
 
   constructor(parts: ExporterNoteParts) {
@@ -235,6 +240,11 @@ class ExporterReports {
     this.#moved.set(key, { ...message, refused })
   }
 
+  archived({ exporter, position, refused }: MovedArchive): void {
+    const before = this.#archived.get(exporter)?.refused ?? 0
+    this.#archived.set(exporter, { exporter, position, refused: before + refused })
+  }
+
   setAside(items: readonly SetAside[]): void {
     this.#setAside = [...this.#setAside, ...items].slice(-MAX_SET_ASIDE)
   }
@@ -243,12 +253,20 @@ class ExporterReports {
   save(): void {
     if (this.#setAside.length > 0 && !this.#saveSetAside()) return
     if (this.#moved.size > 0) this.#savePositions()
+    if (this.#archived.size > 0) this.#saveArchives()
   }
 
   #saveSetAside(): boolean {
     return this.#parts.guard.run('noting what cannot be sent', () => {
       this.#parts.writer.setAside(this.#setAside)
       this.#setAside = []
+    })
+  }
+
+  #saveArchives(): void {
+    this.#parts.guard.run('saving how far archives have come', () => {
+      this.#parts.writer.saveArchives(this.#archived.values())
+      this.#archived.clear()
     })
   }
 

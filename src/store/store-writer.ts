@@ -1,3 +1,4 @@
+import type { ArchivePosition, KeptArchive } from '../model/archive.ts'
 import { CalendarWatch, Pruner, type PruneResult, type PruneSettings } from '../graph/prune.ts'
 import { explainMore } from '../graph/record-mergelog.ts'
 import type { InferenceRules } from '../kube/inference/decide.ts'
@@ -163,6 +164,17 @@ export class StoreWriter {
     return this.#reader.positions(signal)
   }
 
+  /** Keeps exactly these archives, new ones from the beginning on; returns where each stands. */
+  keepArchives(names: readonly string[]): Map<string, KeptArchive> {
+    return this.#transactor.run(({ archives }) => archives.keep(names))
+  }
+
+  saveArchives(moved: Iterable<MovedArchive>): void {
+    this.#transactor.run(({ archives }) => {
+      for (const { exporter, position, refused } of moved) archives.moveTo(exporter, position, refused)
+    })
+  }
+
   /** Saves how far exporters have come. What cannot be saved is set aside, and all else saved. */
   savePositions(moved: Iterable<MovedExporter>): SetAside[] {
     return this.#transactor.run((stores) => savePositions(moved, stores, this.#faults))
@@ -195,6 +207,13 @@ interface MovedExporter {
   signal: Signal
   exporter: string
   position: number
+  refused: number
+}
+
+/** How far an archive has come, and how much it refused on the way. */
+export interface MovedArchive {
+  exporter: string
+  position: ArchivePosition
   refused: number
 }
 

@@ -32,6 +32,7 @@ function feedAt(position: number, lastDecision: number) {
   const feed = new OwnTelemetry({ metrics, log, onFault: () => undefined, onWarning, nowMs: () => ms })
   feed.begin({
     positions: { traces: new Map([[EXPORTER, position]]), logs: new Map() },
+    archives: new Map(),
     lastDecisions: { traces: lastDecision, logs: 0 },
   })
   return {

@@ -9,10 +9,12 @@ export interface DocumentedQuery {
   answer: string
   /** What to ask in the plain shell: the query itself when it uses no function of `causeway sql`. */
   plainSql: string | undefined
+  /** What to ask in ClickHouse: the query itself where that is understood there. */
+  clickHouseSql: string
 }
 
 const SECTION = /^### (.+)\n([\s\S]*?)(?=^##)/gm
-const BLOCK = /```(sql sqlite3|sql|text)\n([\s\S]*?)```/g
+const BLOCK = /```(sql sqlite3|sql clickhouse|sql|text)\n([\s\S]*?)```/g
 const FUNCTIONS = /\b(related|ancestors|roots)\(/
 
 export function readAuditDocs(): string {
@@ -27,6 +29,7 @@ export function documentedQueries(text: string): DocumentedQuery[] {
       title,
       sql,
       answer: blocks.get('text') ?? '',
+      clickHouseSql: blocks.get('sql clickhouse') ?? sql,
       plainSql: FUNCTIONS.test(sql) ? blocks.get('sql sqlite3') : sql,
     }
   })

@@ -30,7 +30,7 @@ const BESIDE: Readonly<Record<string, { first: string; then: string }>> = {
     then: 'connectors: { cpid: { senders: { default: { merge_from: { unknown: refuse } } } } }',
   },
   ...Object.fromEntries(
-    ['otlp_grpc', 'otlp_http'].flatMap((type) => {
+    ['otlp_grpc', 'otlp_http', 'clickhouse'].flatMap((type) => {
       const of = (settings: string): string => `exporters: { ${type}/files: ${settings} }`
       return [
         [
@@ -48,6 +48,10 @@ const BESIDE: Readonly<Record<string, { first: string; then: string }>> = {
     first:
       'exporters: { otlp_http/files: { endpoint: http://tempo, traces_endpoint: , logs_endpoint: , metrics_endpoint: , tls: } }',
     then: 'exporters: { otlp_http/files: { tls: { insecure: false } } }',
+  },
+  'exporters::clickhouse::tls::insecure': {
+    first: 'exporters: { clickhouse/files: { endpoint: http://clickhouse, tls: } }',
+    then: 'exporters: { clickhouse/files: { tls: { insecure: false } } }',
   },
   ...Object.fromEntries(
     ['cert', 'key'].map((what) => [

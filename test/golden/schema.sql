@@ -1,3 +1,64 @@
+CREATE TRIGGER archive_beginner AFTER UPDATE OF began ON trace_actors WHEN new.began > old.began AND EXISTS (SELECT 1 FROM archives) BEGIN
+  INSERT OR REPLACE INTO archive_changes (kind, item, other)
+  SELECT 2, u.id, 0 FROM traces t CROSS JOIN traces u ON u.root = t.root WHERE t.id = new.trace; END;
+
+CREATE TRIGGER archive_change_span AFTER UPDATE OF driven ON change_spans WHEN old.driven <> new.driven AND EXISTS (SELECT 1 FROM archives)
+  BEGIN INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (3, new.trace, new.cpid); END;
+
+CREATE TABLE archive_changes (
+  change INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind INTEGER NOT NULL, -- 1 CPID, 2 trace, 3 CPID (other) in a trace, 4 CPID of a span, 5 mergelog of a CPID replaced
+  item INTEGER NOT NULL,
+  other INTEGER NOT NULL,
+  sources BLOB, -- of the mergelog that was replaced
+  UNIQUE (kind, item, other)
+  ) STRICT;
+
+CREATE TRIGGER archive_cpid AFTER UPDATE OF state, has_mergelog, explained, unexplained_sources ON cpids
+  WHEN (old.state <> new.state OR old.has_mergelog <> new.has_mergelog OR (old.explained = 1 AND (old.state = 1 OR old.has_mergelog = 1 AND old.unexplained_sources = 0)) <> (new.explained = 1 AND (new.state = 1 OR new.has_mergelog = 1 AND new.unexplained_sources = 0))) AND EXISTS (SELECT 1 FROM archives)
+  BEGIN INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (1, new.id, 0); END;
+
+CREATE TRIGGER archive_mergelog_of_cpid AFTER UPDATE OF has_mergelog, explained ON cpids
+  WHEN (old.has_mergelog <> new.has_mergelog OR old.explained <> new.explained) AND EXISTS (SELECT 1 FROM archives) BEGIN
+  INSERT OR REPLACE INTO archive_changes (kind, item, other) SELECT 2, id, 0 FROM traces WHERE root = new.id
+  UNION SELECT 2, u.id, 0 FROM change_spans h CROSS JOIN traces t ON t.id = h.trace CROSS JOIN traces u ON u.root = t.root
+  WHERE h.cpid = new.id AND u.state = 0 AND coalesce(u.continues, u.id) = coalesce(t.continues, t.id);
+  END;
+
+CREATE TRIGGER archive_new_beginner AFTER INSERT ON trace_actors WHEN new.began = 1 AND EXISTS (SELECT 1 FROM archives) BEGIN
+  INSERT OR REPLACE INTO archive_changes (kind, item, other)
+  SELECT 2, u.id, 0 FROM traces t CROSS JOIN traces u ON u.root = t.root WHERE t.id = new.trace; END;
+
+CREATE TRIGGER archive_new_change_span AFTER INSERT ON change_spans WHEN EXISTS (SELECT 1 FROM archives) BEGIN
+  INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (3, new.trace, new.cpid);
+  INSERT OR REPLACE INTO archive_changes (kind, item, other) SELECT 2, u.id, 0 FROM traces t CROSS JOIN traces u ON u.root = t.root
+  WHERE t.id = new.trace AND u.state = 0 AND coalesce(u.continues, u.id) = coalesce(t.continues, t.id); END;
+
+CREATE TRIGGER archive_new_cpid AFTER INSERT ON cpids WHEN EXISTS (SELECT 1 FROM archives) BEGIN INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (1, new.id, 0); END;
+
+CREATE TRIGGER archive_new_trace AFTER INSERT ON traces WHEN EXISTS (SELECT 1 FROM archives) BEGIN INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (2, new.id, 0); END;
+
+CREATE TRIGGER archive_replaced_mergelog AFTER DELETE ON mergelogs WHEN EXISTS (SELECT 1 FROM archives) BEGIN
+  INSERT OR REPLACE INTO archive_changes (kind, item, other, sources) VALUES (5, old.cpid, old.arrival, old.sources); END;
+
+CREATE TRIGGER archive_span_cpid AFTER UPDATE OF cpid ON spans
+  WHEN old.cpid IS NOT new.cpid AND new.id <= (SELECT linked_arrival FROM progress) AND EXISTS (SELECT 1 FROM archives)
+  BEGIN INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (4, new.id, 0); END;
+
+CREATE TRIGGER archive_trace AFTER UPDATE OF state, first_ns, last_ns, controller_spans, services, merges, missing, truncated,
+  clock_skew ON traces WHEN EXISTS (SELECT 1 FROM archives) BEGIN INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (2, new.id, 0); END;
+
+CREATE TABLE archives (
+  name TEXT PRIMARY KEY,
+  arrival INTEGER NOT NULL DEFAULT 0,
+  decision INTEGER NOT NULL DEFAULT 0,
+  change INTEGER NOT NULL DEFAULT 0,
+  refused_mergelog INTEGER NOT NULL DEFAULT 0,
+  refused_item INTEGER NOT NULL DEFAULT 0,
+  version INTEGER NOT NULL DEFAULT 0,
+  refused INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+
 CREATE TABLE arrival_marks (
   wall_ms INTEGER PRIMARY KEY,
   arrival INTEGER NOT NULL
@@ -85,8 +146,8 @@ CREATE VIEW audit_edges AS
   FROM edges e JOIN cpids a ON a.id = e.source JOIN cpids b ON b.id = e.target;
 
 CREATE VIEW audit_exporters AS
-  SELECT e.name, e.position, p.last_decision - e.position AS waiting, e.refused
-  FROM exporters e, progress p;
+  SELECT e.name, e.position, p.last_decision - e.position AS waiting, e.refused FROM exporters e, progress p
+  UNION ALL SELECT a.name, a.decision, p.last_decision - a.decision, a.refused FROM archives a, progress p;
 
 CREATE VIEW audit_logs AS SELECT * FROM audit_attributed_logs UNION ALL SELECT * FROM audit_unattributed_logs;
 
@@ -410,7 +471,7 @@ CREATE TABLE progress (
   indexed_origins INTEGER NOT NULL,
   indexing_origins INTEGER NOT NULL,
   indexing_prefix INTEGER NOT NULL
-  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0, unranked_cpids INTEGER NOT NULL DEFAULT 0, forgotten_ms INTEGER NOT NULL DEFAULT 0, forgotten_episode INTEGER NOT NULL DEFAULT 0) STRICT;
+  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0, unranked_cpids INTEGER NOT NULL DEFAULT 0, forgotten_ms INTEGER NOT NULL DEFAULT 0, forgotten_episode INTEGER NOT NULL DEFAULT 0, instance BLOB) STRICT;
 
 CREATE TABLE rejected_items (
   id INTEGER PRIMARY KEY,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import { type Observation, serializeObservations } from '../../src/model/kubernetes-observations.ts'
+import { SqliteArchiveReader } from '../../src/store/sqlite/archive-reader.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -27,6 +28,8 @@ const sweep = 'keeping: when nobody can come any more whom they await'
 
 /** Every table has an owner that bounds it. A new table needs one too, and a part in `aDay` that fills it. */
 const KEPT: Record<string, Keeping> = {
+  archive_changes: { by: 'the slowest archive', left: 0 },
+  archives: { by: 'the configuration, at the start', left: 1 },
   arrival_marks: { by: 'pruning: beyond max_age', left: 2 },
   awaited_joins: { by: 'linking: with the wait for it', left: 0 },
   awaited_parents: { by: sweep, left: 0 },
@@ -160,6 +163,18 @@ function tellOfCluster({ writer: { inference }, clock }: TestWriter, day: number
   tell(told('DELETED'))
 }
 
+/** The archive gets what there is. */
+function archiveTakesAll(): void {
+  const reader = new SqliteArchiveReader(writer.db)
+  const archive = writer.writer.keepArchives(['archive']).get('archive')
+  for (
+    let reading = archive && reader.after(archive.position);
+    reading !== undefined;
+    reading = reader.after(reading.upTo)
+  )
+    writer.writer.saveArchives([{ exporter: 'archive', position: reading.upTo, refused: 0 }])
+}
+
 /** What a day of everything leaves in the tables, most at once of each. */
 function aDay(day: number, most: Map<string, number>): void {
   const look = (): void => {
@@ -238,6 +253,7 @@ function aDay(day: number, most: Map<string, number>): void {
   look()
   writer.pass(2 * HOUR)
   look()
+  archiveTakesAll()
   writer.exporterMoved('traces', 'otlp/one')
   writer.exporterMoved('logs', 'otlp/one')
   for (let hour = 0; hour < 22; hour++) {
@@ -256,10 +272,14 @@ describe('a table that a week of everything has filled comes back to what it may
   const lastDays = new Map<string, number>()
   beforeAll(() => {
     writer.keepExporters('traces', ['otlp/one'])
+    writer.writer.keepArchives(['archive'])
     writer.keepExporters('logs', ['otlp/one'])
     for (let day = 0; day < 8; day++) aDay(day, day < 5 ? firstDays : lastDays)
     writer.clock.advance(8 * DAY)
-    for (let turn = 0; turn < 3; turn++) prune()
+    for (let turn = 0; turn < 3; turn++) {
+      prune()
+      archiveTakesAll()
+    }
   })
   afterAll(() => writer[Symbol.dispose]())
 

@@ -194,7 +194,11 @@ class Filler {
       isNamed ? cpid.id : null,
     )
     if (parent !== undefined) this.#statement('INSERT INTO edges VALUES (?, ?)').run(parent.id, cpid.id)
-    this.#statement('INSERT INTO change_spans VALUES (?, ?, ?, 1)').run(cpid.id, trace, cpid.spanId)
+    this.#statement('INSERT INTO change_spans (cpid, trace, span_id, depth) VALUES (?, ?, ?, 1)').run(
+      cpid.id,
+      trace,
+      cpid.spanId,
+    )
     const name = parent === undefined ? 'change apps/v1/deployments' : 'merge'
     const parentId = parent?.spanId ?? 0n
     this.#sendOwn(trace, { name, cpid, startNs: atNs, lengthNs: 0n, parentId, spanId: cpid.spanId })

@@ -41,7 +41,7 @@ function fill(db: Sqlite, count: number, exporter: string): void {
        last_decision, last_wall_ms)
      VALUES (?, ?, ?, 0, ?, 1, 0, 0, 0, ?, ?, 1, 200, 0, 0, 0, 0, 0, 1, 0, ?, ?)`,
   )
-  const addChange = db.prepare('INSERT INTO change_spans VALUES (?, ?, ?, 0)')
+  const addChange = db.prepare('INSERT INTO change_spans (cpid, trace, span_id, depth) VALUES (?, ?, ?, 0)')
   const addDecision = db.prepare(
     'INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra) VALUES (?, ?, NULL, 0, ?, 1, ?)',
   )

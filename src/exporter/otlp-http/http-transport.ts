@@ -11,7 +11,7 @@ import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
 import type { Clock } from '../../model/time-and-size.ts'
 import type { Credentials } from '../../platform/credentials.ts'
-import { type ClientTlsSettings, openClientTls } from '../../platform/tls.ts'
+import type { ClientTlsSettings } from '../../platform/tls.ts'
 import {
   delivered,
   MAX_REPLY_BYTES,
@@ -21,6 +21,7 @@ import {
   textOf,
 } from '../backend-replies.ts'
 import type { SendingHost } from '../exporter-type.ts'
+import { agentFor } from '../http-agent.ts'
 import { type OtlpHttpSettings, urlOf } from './otlp-http-exporter.ts'
 
 /** As the configuration has it. */
@@ -69,7 +70,7 @@ export function openHttpTransport(settings: HttpTransportSettings, clock: Pick<C
   const url = new URL(settings.url)
   const headers = headersOf(settings)
   const { credentials } = settings
-  const { agent, secured } = agentFor(url, settings)
+  const { agent, secured } = agentFor(url, settings.tls, settings.onTrouble)
   let closed = false
 
   async function exportOnce(request: Uint8Array, signal: AbortSignal): Promise<SendOutcome> {
@@ -135,29 +136,6 @@ function headersOf(settings: HttpTransportSettings): Record<string, string> {
     'content-type': settings.toJson ? 'application/json' : 'application/x-protobuf',
     ...(settings.compression === 'gzip' && { 'content-encoding': 'gzip' }),
   }
-}
-
-/** Connections made after a change of the certificate files use the new ones; resting ones are closed. */
-function agentFor(
-  url: URL,
-  { tls, onTrouble }: HttpTransportSettings,
-): { agent: http.Agent; secured?: Disposable } {
-  if (url.protocol === 'http:') return { agent: new http.Agent({ keepAlive: true }) }
-  if (url.protocol !== 'https:')
-    throw new Error(`${url.protocol}// cannot be exported to; write http:// or https://`)
-  const secured = openClientTls(tls, onTrouble)
-  const agent = new https.Agent({
-    keepAlive: true,
-    ...secured.current,
-    rejectUnauthorized: !tls.insecureSkipVerify,
-    ...(tls.serverNameOverride !== undefined && { servername: tls.serverNameOverride }),
-  })
-  secured.onChange((changed) => {
-    Object.assign(agent.options, changed)
-    for (const resting of Object.values(agent.freeSockets))
-      for (const socket of resting ?? []) socket.destroy()
-  })
-  return { agent, secured }
 }
 
 export interface HttpReply {

@@ -11,11 +11,10 @@ import {
   type SpansSentForChildren,
 } from './pruning-holds.ts'
 import type { TraceIndex } from './trace-id-index.ts'
-import type { Progress } from './transactions.ts'
 
 interface Parts {
   readonly sql: PreparedStatements
-  readonly progress: Progress
+  readonly holds: PruneHolds
   readonly traces: TraceRemoval
   readonly spans: SpanRemoval
   readonly index: TraceIndex
@@ -64,7 +63,7 @@ export class CpidContentsRemoval {
   }
 
   #removeLogs(step: Step): PruneHold | undefined {
-    const { sql, rows, progress } = this.#parts
+    const { sql, rows, holds } = this.#parts
     if (step.left <= 0) return undefined
     const logs = sql.rows<{ id: number; decision: number | null }>(
       `SELECT id, (SELECT max(decision) FROM log_outbox WHERE log = logs.id) AS decision FROM logs WHERE cpid = +? LIMIT +?`,
@@ -73,7 +72,7 @@ export class CpidContentsRemoval {
     )
     for (const { id, decision } of logs) {
       if (!step.forced) {
-        if (id > progress.linkedArrival) return { until: 'arrival', at: id }
+        if (id > holds.reached.arrival) return { until: 'arrival', at: id }
         if (decision !== null) return { until: 'logDecision', at: decision }
       }
       if (decision !== null) sql.run('DELETE FROM log_outbox WHERE log = +?', id)
@@ -124,18 +123,15 @@ interface RemovedSpans {
 /** Removes the spans of a CPID, trace by trace. */
 export class SpanRemoval {
   readonly #sql: PreparedStatements
-  readonly #progress: Progress
   readonly #holds: PruneHolds
   readonly #objects: ObjectRemoval
   readonly #brought: SpansSentForChildren
 
   constructor(
     sql: PreparedStatements,
-    progress: Progress,
     { holds, objects, brought }: { holds: PruneHolds; objects: ObjectRemoval; brought: SpansSentForChildren },
   ) {
     this.#sql = sql
-    this.#progress = progress
     this.#holds = holds
     this.#objects = objects
     this.#brought = brought
@@ -186,7 +182,7 @@ export class SpanRemoval {
   }
 
   #holdOf(newest: number, decision: number | null): PruneHold | undefined {
-    if (newest > this.#progress.linkedArrival) return { until: 'arrival', at: newest }
+    if (newest > this.#holds.reached.arrival) return { until: 'arrival', at: newest }
     if (decision !== null && decision > this.#holds.sentDecision) return { until: 'decision', at: decision }
     return undefined
   }

@@ -3,6 +3,7 @@ import { SENT_FOR_CHILD } from '../../model/outbox.ts'
 import type { ProcessedUpTo, PruneCounts, PruneHold } from '../../model/store-ports.ts'
 import type { Sqlite } from './open-database.ts'
 import type { TraceIndex } from './trace-id-index.ts'
+import { CHANGED } from './archives.ts'
 import type { Progress } from './transactions.ts'
 
 /** What is not known to come free at a certain point is looked at again in the next round. */
@@ -16,8 +17,10 @@ const ITS_SPANS = `SELECT s.id AS id, s.cpid AS cpid
   FROM (SELECT origin FROM cpid_origins WHERE cpid = +? ORDER BY origin DESC LIMIT 200) c
   CROSS JOIN spans s ON s.origin = c.origin LIMIT 2000`
 /** How far all exporters have come: what lies between the position of the slowest and its next decision was taken by force. */
-const sentUpTo = (exporters: string, outbox: string): string =>
-  `SELECT min(decision) - 1 FROM ${outbox} WHERE decision > (SELECT min(position) FROM ${exporters})`
+const sentUpTo = (positions: string, outbox: string): string =>
+  `SELECT min(decision) - 1 FROM ${outbox} WHERE decision > (SELECT min(position) FROM (${positions}))`
+const OF_SPANS = 'SELECT position FROM exporters UNION ALL SELECT decision FROM archives'
+const OF_LOGS = 'SELECT position FROM log_exporters'
 
 /** Why CPIDs may not go yet, and when they last had something to do. */
 export class PruneHolds {
@@ -40,9 +43,9 @@ export class PruneHolds {
   get reached(): ProcessedUpTo {
     const { linkedArrival, activeMs, wallMs } = this.#progress
     this.#reached ??= {
-      decision: this.#sql.number(sentUpTo('exporters', 'outbox')) ?? Infinity,
-      logDecision: this.#sql.number(sentUpTo('log_exporters', 'log_outbox')) ?? Infinity,
-      arrival: linkedArrival,
+      decision: this.#sql.number(sentUpTo(OF_SPANS, 'outbox')) ?? Infinity,
+      logDecision: this.#sql.number(sentUpTo(OF_LOGS, 'log_outbox')) ?? Infinity,
+      arrival: Math.min(linkedArrival, this.#sql.number('SELECT min(arrival) FROM archives') ?? Infinity),
       activeMs,
       wallMs,
     }
@@ -59,6 +62,7 @@ export class PruneHolds {
       this.#byTrace(cpid) ??
       this.#byWaiting(cpid) ??
       this.#byArrival(cpid) ??
+      this.#byArchive(cpid) ??
       this.#inPlace(cpid) ??
       this.#asBrought(cpid)
     )
@@ -96,16 +100,32 @@ export class PruneHolds {
     return log === undefined ? undefined : { until: 'logDecision', at: log }
   }
 
-  /** What has arrived but is not linked. */
+  /** What changed and is not in every archive yet. */
+  #byArchive(cpid: number): PruneHold | undefined {
+    const changed = this.#sql.number(
+      `SELECT 1 FROM archive_changes WHERE kind = ${CHANGED.cpid} AND item = +?
+       UNION ALL SELECT 1 FROM traces t CROSS JOIN archive_changes a ON a.kind = ${CHANGED.trace} AND a.item = t.id
+         WHERE t.root = +?
+       UNION ALL SELECT 1 FROM change_spans h CROSS JOIN archive_changes a
+         ON a.kind IN (${CHANGED.trace}, ${CHANGED.changeSpan}) AND a.item = h.trace WHERE h.cpid = +? LIMIT 1`,
+      cpid,
+      cpid,
+      cpid,
+    )
+    return changed === undefined ? undefined : NEXT_ROUND
+  }
+
+  /** What has arrived but is not linked, or not in every archive. */
   #byArrival(cpid: number): PruneHold | undefined {
-    const { linkedArrival, lastArrival } = this.#progress
-    if (linkedArrival >= lastArrival) return undefined
+    const { lastArrival } = this.#progress
+    const { arrival } = this.reached
+    if (arrival >= lastArrival) return undefined
     const newest = Math.max(
       this.#sql.number('SELECT arrival FROM mergelogs WHERE cpid = +?', cpid) ?? 0,
       this.#sql.number('SELECT max(id) FROM logs WHERE cpid = +?', cpid) ?? 0,
       this.#newestSpan(cpid),
     )
-    return newest > linkedArrival ? { until: 'arrival', at: newest } : undefined
+    return newest > arrival ? { until: 'arrival', at: newest } : undefined
   }
 
   /** Spans that were sent on in their original traces, and so stand in no trace of ours. */

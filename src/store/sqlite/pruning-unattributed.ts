@@ -113,17 +113,17 @@ export class UnattributedRemoval {
   #spansUpTo(beforeMs: number): number {
     const { sql, holds, progress } = this.#parts
     const waiting = sql.number('SELECT min(arrival) FROM waiting') ?? Infinity
-    const upTo = Math.min(this.#arrivedBefore(beforeMs), progress.linkedArrival, waiting - 1)
+    const upTo = Math.min(this.#arrivedBefore(beforeMs), holds.reached.arrival, waiting - 1)
     if (holds.sentDecision >= progress.lastDecision) return upTo
     const unsent = this.#unsent.lowestAfter(holds.sentDecision, progress.lastDecision)
     return unsent === undefined ? 0 : Math.min(upTo, unsent - 1)
   }
 
   #logsUpTo(beforeMs: number): number {
-    const { sql, progress } = this.#parts
+    const { sql, holds } = this.#parts
     return Math.min(
       this.#arrivedBefore(beforeMs),
-      progress.linkedArrival,
+      holds.reached.arrival,
       (sql.number('SELECT min(log) FROM log_outbox') ?? Infinity) - 1,
       (sql.number('SELECT min(arrival) FROM waiting_logs') ?? Infinity) - 1,
     )

@@ -51,7 +51,7 @@ export class SqlitePruneStore implements PruneStore, ArrivalMarks {
     const parts = { sql, progress, holds, objects, index, rows, brought, graph }
     this.#candidates = new PruneCandidates(db, sql)
     this.#holds = holds
-    const spans = new SpanRemoval(sql, progress, parts)
+    const spans = new SpanRemoval(sql, parts)
     this.#belongings = new CpidContentsRemoval({ ...parts, spans, traces: new TraceRemoval(parts) })
     this.#unattributed = new UnattributedRemoval(parts)
     this.#tombstones = new Tombstones(sql, progress, graph, objects)

@@ -11,6 +11,7 @@ import type {
   WriterStores,
 } from '../../model/store-ports.ts'
 import type { Clock } from '../../model/time-and-size.ts'
+import { ArchivePositions } from './archives.ts'
 import { requestLimits, SqliteArrivals } from './arrivals.ts'
 import { ArrivedSpanTable } from './arrived-spans.ts'
 import { maxRefusedMergelogs, TableHousekeeper } from './housekeeping.ts'
@@ -85,6 +86,7 @@ export function sqliteStores(
     setAside,
     inference,
     positions,
+    archives: new ArchivePositions(db),
     linkRound: (work) => links.inRound(work),
     attempt: (of, part) => transaction.attempt(part, caches[of]),
   }

@@ -32,7 +32,7 @@ export class Causeway {
   readonly #scene: Scene
   readonly #args: readonly string[]
   readonly #ports: { health: number; metrics: number }
-  readonly #database: string
+  readonly database: string
   #program: RunningProgram | undefined
 
   private constructor(scene: Scene, settings: CausewaySettings, ports: number[]) {
@@ -42,7 +42,7 @@ export class Causeway {
     this.query = `127.0.0.1:${query}`
     this.#scene = scene
     this.#ports = { health, metrics }
-    this.#database = join(scene.directory, `causeway-${grpc}.db`)
+    this.database = join(scene.directory, `causeway-${grpc}.db`)
     const set: Record<string, unknown> = {
       'receivers.otlp.protocols.grpc.endpoint': this.otlpGrpc,
       'receivers.otlp.protocols.http.endpoint': this.otlpHttp,
@@ -51,7 +51,7 @@ export class Causeway {
       'service.telemetry.metrics.readers': [
         { pull: { exporter: { prometheus: { host: '127.0.0.1', port: metrics } } } },
       ],
-      'connectors.cpid.storage.path': this.#database,
+      'connectors.cpid.storage.path': this.database,
       // Long enough for a slow machine, since a story must not settle before it is over.
       'connectors.cpid.linking.wait': '10s',
       'connectors.cpid.linking.settle_after': '15s',
@@ -107,7 +107,7 @@ export class Causeway {
 
   /** Asks its database, as an auditor would. */
   stored<Row>(sql: string): Row[] {
-    using db = closing(openForReading(this.#database))
+    using db = closing(openForReading(this.database))
     return db.handle.prepare<[], Row>(sql).all()
   }
 }

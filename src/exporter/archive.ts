@@ -1,0 +1,158 @@
+import {
+  type ArchivedFacts,
+  type ArchivePosition,
+  type ArchiveReader,
+  type ArchiveReading,
+  noFacts,
+} from '../model/archive.ts'
+import { errorText } from '../model/faults.ts'
+import type { Clock } from '../model/time-and-size.ts'
+import {
+  type RetryNotice,
+  type RetrySettings,
+  retryDelayMs,
+  sleep as realSleep,
+  type Sleep,
+} from './open-transport.ts'
+
+/** Writes facts into an archive. `write` never rejects. */
+export interface Archive extends AsyncDisposable {
+  /** The same batch is written again, with the same version, until it is written. */
+  write(batch: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome>
+}
+
+export interface ArchiveBatch {
+  readonly facts: ArchivedFacts
+  readonly version: number
+  readonly nowMs: number
+}
+
+/**
+ * What became of a batch.
+ * - written: all of it is there, but for `refused` rows that can be in no archive.
+ * - retry: some of it may be there; write it again.
+ */
+export type ArchiveOutcome =
+  { kind: 'written'; rows: number; refused: number; message: string } | { kind: 'retry'; reason: string }
+
+export interface ArchiveProgress {
+  readonly position: ArchivePosition
+  readonly delivered: number
+  readonly refused: number
+}
+
+interface ArchiveDrainParts {
+  readonly reader: ArchiveReader
+  readonly archive: Archive
+  readonly clock: Pick<Clock, 'wallMs'>
+  /** How long it rests when all is written, so that what comes goes in together. */
+  readonly intervalMs: number
+  readonly retry: RetrySettings
+  readonly random: () => number
+  readonly sleep?: Sleep
+  readonly onMoved: (progress: ArchiveProgress) => void
+  readonly onRetry: (notice: RetryNotice) => void
+  readonly onDrop: (dropped: { items: number; reason: string }) => void
+  /** Told of a database that cannot be read, which is tried again, and with undefined of one that can be again. */
+  readonly onUnreadable: (error: unknown) => void
+}
+
+const READ_AGAIN_MS = 5_000
+const LOST = 'refused mergelogs, too many to be kept until the archive could take them'
+
+/** Brings what is stored into one archive, in order, from where it stands. Nothing is given up. */
+export class ArchiveDrain {
+  readonly #parts: ArchiveDrainParts
+  readonly #sleep: Sleep
+  #position: ArchivePosition
+  #isUnreadable = false
+  /** Nothing is waited for any more: what is there goes, then it ends. */
+  readonly #hurry = new AbortController()
+
+  constructor(position: ArchivePosition, parts: ArchiveDrainParts) {
+    this.#position = position
+    this.#parts = parts
+    this.#sleep = parts.sleep ?? realSleep
+  }
+
+  get position(): ArchivePosition {
+    return this.#position
+  }
+
+  /** Ends `run` once what there is now is written. */
+  finish(): void {
+    this.#hurry.abort()
+  }
+
+  /** Writes until it is finished, or the signal aborts; what is on its way then is written again after a restart. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stopped = (): boolean => signal.aborted
+    const rested = AbortSignal.any([signal, this.#hurry.signal])
+    let hasWritten = false
+    while (!stopped()) {
+      const found = this.#readable()
+      // At first it is written to in any case, so that its tables are there.
+      const reading = found ?? (hasWritten ? undefined : this.#nothing())
+      if (reading === 'unreadable') {
+        await this.#sleep(READ_AGAIN_MS, rested)
+        if (this.#hurry.signal.aborted) return
+        continue
+      }
+      if (reading !== undefined && !(await this.#write(reading, signal))) return
+      hasWritten = true
+      if (reading?.hasMore === true) continue
+      if (this.#hurry.signal.aborted && reading === undefined) return
+      if (!this.#hurry.signal.aborted) await this.#sleep(this.#parts.intervalMs, rested)
+    }
+  }
+
+  #nothing(): ArchiveReading {
+    return { facts: noFacts(), upTo: this.#position, hasMore: false, lost: 0 }
+  }
+
+  #readable(): ArchiveReading | undefined | 'unreadable' {
+    try {
+      const reading = this.#parts.reader.after(this.#position)
+      if (this.#isUnreadable) this.#parts.onUnreadable(undefined)
+      this.#isUnreadable = false
+      return reading
+    } catch (error) {
+      this.#isUnreadable = true
+      this.#parts.onUnreadable(error)
+      return 'unreadable'
+    }
+  }
+
+  /** False when it was stopped before all was written. */
+  async #write({ facts, upTo, lost }: ArchiveReading, signal: AbortSignal): Promise<boolean> {
+    const { archive, clock, retry, random, onRetry, onDrop, onMoved } = this.#parts
+    const nowMs = Math.trunc(clock.wallMs())
+    const version = Math.max(this.#position.version + 1, nowMs * 1_000)
+    const batch: ArchiveBatch = { facts, version, nowMs }
+    const stopped = (): boolean => signal.aborted
+    for (let intervalMs = retry.initialIntervalMs; ;) {
+      const outcome = await written(archive, batch, signal)
+      if (outcome.kind === 'written') {
+        this.#position = { ...upTo, version }
+        if (lost > 0) onDrop({ items: lost, reason: LOST })
+        if (outcome.refused > 0) onDrop({ items: outcome.refused, reason: outcome.message })
+        onMoved({ position: this.#position, delivered: outcome.rows, refused: outcome.refused + lost })
+        return true
+      }
+      if (stopped()) return false
+      const delayMs = retryDelayMs(intervalMs, undefined, retry, random)
+      onRetry({ reason: outcome.reason, delayMs })
+      await this.#sleep(delayMs, signal)
+      if (stopped()) return false
+      intervalMs = Math.min(intervalMs * retry.multiplier, retry.maxIntervalMs)
+    }
+  }
+}
+
+async function written(archive: Archive, batch: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome> {
+  try {
+    return await archive.write(batch, signal)
+  } catch (error) {
+    return { kind: 'retry', reason: errorText(error) }
+  }
+}

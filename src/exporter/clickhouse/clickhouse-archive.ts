@@ -1,0 +1,368 @@
+import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import {
+  type ClickHouseClient,
+  ClickHouseError,
+  ClickHouseLogLevel,
+  type ClickHouseSettings as QuerySettings,
+  createClient,
+} from '@clickhouse/client'
+import { errorText } from '../../model/faults.ts'
+import type { SentSignal } from '../../model/otlp-requests.ts'
+import type { Transport } from '../../model/outbox.ts'
+import type { Archive, ArchiveBatch, ArchiveOutcome } from '../archive.ts'
+import type { ArchiveHost, SendingHost } from '../exporter-type.ts'
+import { agentFor } from '../http-agent.ts'
+import type { ClickHouseSettings } from './clickhouse-exporter.ts'
+import { OTEL_COLUMNS, otelRows } from './otel-traces.ts'
+import {
+  type ArchiveLayout,
+  firstStatements,
+  MIGRATIONS,
+  nameOfTraces,
+  NEWEST,
+  roleStatements,
+} from './schema.ts'
+import { TABLES, type Writing } from './tables.ts'
+
+/** How many rows go into one insert: large parts are few, which ClickHouse likes, and memory is bounded. */
+const ROWS_AT_ONCE = 50_000
+/** So often it is looked whether another Causeway writes under the same name, and one that was not seen for so long does not. */
+const CLAIM_EVERY_MS = 20_000
+const CLAIM_LASTS_S = 120
+
+/** Codes of ClickHouse that are about a row, not about the moment: it could not parse it, or it fits into no column. */
+const OF_ROWS = new Set(['6', '26', '27', '38', '41', '53', '69', '70', '72', '117', '131', '321', '349'])
+
+const WHAT_TO_DO = new Map([
+  ['164', 'the user may only read; grant it INSERT and CREATE on the database'],
+  ['193', 'correct username and password'],
+  ['194', 'correct username and password'],
+  ['242', 'the table is read-only, most often since its Keeper cannot be reached; see to that'],
+  ['243', 'its disk is full; make room'],
+  ['252', 'it has too many parts to merge; it is written to again once it has merged some'],
+  ['497', 'grant the user INSERT, SELECT and CREATE on the database'],
+  ['516', 'correct username and password'],
+])
+
+function layoutOf(settings: ClickHouseSettings): ArchiveLayout {
+  const { database, tracesTable, cluster, retentionDays } = settings
+  return { database, tracesTable, cluster, retentionDays }
+}
+
+/** Opens the archive; nothing is asked of ClickHouse before something is written. */
+export function openArchive(settings: ClickHouseSettings, host: ArchiveHost): Archive {
+  return new ClickHouseArchive(settings, host)
+}
+
+/** What makes the tables, each as often as one likes, and a role for auditors. */
+export function setupStatements(
+  settings: ClickHouseSettings,
+  reader: { role: string; clusters: readonly string[] },
+): string[] {
+  const layout = layoutOf(settings)
+  const { database } = settings
+  return [
+    ...firstStatements(layout),
+    ...MIGRATIONS.flatMap(({ number, name, statements }) => [
+      ...statements(layout),
+      `INSERT INTO \`${database}\`.\`schema_migrations\` (number, name) VALUES (${number}, '${name}')`,
+    ]),
+    ...roleStatements(layout, reader),
+  ]
+}
+
+export async function makeTables(settings: ClickHouseSettings, host: SendingHost): Promise<string[]> {
+  const { client, close } = openClient(settings, host)
+  try {
+    return await migrate(client, layoutOf(settings), new AbortController().signal)
+  } catch (error) {
+    throw new Error(`${settings.endpoint}: ${reasonOf(error)}`, { cause: error })
+  } finally {
+    await close()
+  }
+}
+
+/** For whoever asks whether it would take something: nothing is written. */
+export function openTransport(
+  settings: ClickHouseSettings,
+  _signal: SentSignal,
+  host: SendingHost,
+): Transport {
+  const { client, close } = openClient(settings, host, host.longestMs)
+  return {
+    send: async (_request, signal) => {
+      try {
+        await schemaOf(client, settings, signal)
+        return { kind: 'delivered', refused: 0, message: '' }
+      } catch (error) {
+        return { kind: 'refused', splittable: false, reason: reasonOf(error) }
+      }
+    },
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+interface OpenClient {
+  readonly client: ClickHouseClient
+  readonly close: () => Promise<void>
+}
+
+function openClient(
+  settings: ClickHouseSettings,
+  { userAgent, onTrouble }: SendingHost,
+  timeoutMs = settings.timeoutMs,
+): OpenClient {
+  const { endpoint, username, password, compresses, tls, cluster } = settings
+  const url = new URL(endpoint)
+  const { agent, secured } = agentFor(url, tls, onTrouble)
+  const client = createClient({
+    url: endpoint,
+    username,
+    password: password ?? '',
+    application: userAgent,
+    request_timeout: timeoutMs,
+    compression: { request: compresses, response: compresses },
+    http_agent: agent,
+    log: { level: ClickHouseLogLevel.OFF },
+    clickhouse_settings: {
+      // What is acknowledged is stored, and everywhere.
+      async_insert: 0,
+      ...(cluster !== undefined && { distributed_foreground_insert: 1 }),
+      // Backends of years ago and clocks that are wrong have partitions of their own.
+      max_partitions_per_insert_block: '0',
+    },
+  })
+  return {
+    client,
+    close: async () => {
+      secured?.[Symbol.dispose]()
+      await client.close()
+      agent.destroy()
+    },
+  }
+}
+
+class ClickHouseArchive implements Archive {
+  readonly #settings: ClickHouseSettings
+  readonly #host: ArchiveHost
+  readonly #layout: ArchiveLayout
+  readonly #open: OpenClient
+  #isReady = false
+  #claimedMs = -Infinity
+  /** Inserts of the batch under way that have been answered, by their tokens. */
+  #done = new Set<string>()
+  #version = 0
+
+  constructor(settings: ClickHouseSettings, host: ArchiveHost) {
+    this.#settings = settings
+    this.#host = host
+    this.#layout = layoutOf(settings)
+    this.#open = openClient(settings, host)
+  }
+
+  async write(batch: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome> {
+    try {
+      if (!this.#isReady) await this.#prepare(signal)
+      await this.#claim(signal)
+      return await this.#insertAll(batch, signal)
+    } catch (error) {
+      // Whatever it was, tables may be gone, and another may write under this name.
+      this.#isReady = false
+      this.#claimedMs = -Infinity
+      return { kind: 'retry', reason: reasonOf(error) }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#open.close()
+  }
+
+  async #prepare(signal: AbortSignal): Promise<void> {
+    const { client } = this.#open
+    if (this.#settings.createsSchema) await migrate(client, this.#layout, signal)
+    else await schemaOf(client, this.#settings, signal)
+    this.#isReady = true
+  }
+
+  /** Of two databases that archive under one name the one that came first writes. */
+  async #claim(signal: AbortSignal): Promise<void> {
+    const { clock, instance } = this.#host
+    if (clock.monotonicMs() - this.#claimedMs < CLAIM_EVERY_MS) return
+    const { client } = this.#open
+    const table = `\`${this.#layout.database}\`.\`causeways\``
+    const { causeway } = this.#settings
+    const alive = `seen > now64(3) - INTERVAL ${CLAIM_LASTS_S} SECOND`
+    const options = { query_params: { causeway, instance }, abort_signal: signal }
+    await client.command({
+      ...options,
+      query: `INSERT INTO ${table} (causeway, instance, since, seen) SELECT {causeway:String}, {instance:String},
+        if(countIf(${alive}) > 0, max(since), now64(6)), now64(3) FROM ${table} FINAL
+        WHERE causeway = {causeway:String} AND instance = {instance:String}`,
+    })
+    const answer = await client.query({
+      ...options,
+      query: `SELECT instance FROM ${table} FINAL WHERE causeway = {causeway:String} AND ${alive} ORDER BY since, instance LIMIT 1`,
+      format: 'JSONEachRow',
+    })
+    const [first] = await answer.json<{ instance: string }>()
+    if (first !== undefined && first.instance !== instance)
+      throw new Error(
+        `another Causeway archives under the name ${causeway} (its database is ${first.instance.slice(0, 8)}, this one ` +
+          `${instance.slice(0, 8)}); give one of them another exporters::…::causeway. If it is gone for good, this one writes ` +
+          `${CLAIM_LASTS_S / 60} minutes after it was last seen`,
+      )
+    this.#claimedMs = clock.monotonicMs()
+  }
+
+  async #insertAll({ facts, version, nowMs }: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome> {
+    if (version !== this.#version) this.#done = new Set()
+    this.#version = version
+    const { causeway, raw } = this.#settings
+    const at: Writing = { causeway, raw, version, nowMs }
+    const total = { rows: 0, refused: 0, message: '' }
+    const inserts = TABLES.map((table) => {
+      const name = `${this.#layout.database}.${table.name}`
+      return this.#insert(name, table.columns, table.rows(facts, at), total, signal)
+    })
+    if (this.#layout.tracesTable !== undefined) {
+      const rows = otelRows(facts.sentSpans)
+      inserts.push(this.#insert(nameOfTraces(this.#layout), OTEL_COLUMNS, rows, total, signal))
+    }
+    const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason as Error
+    return { kind: 'written', ...total }
+  }
+
+  /** Rows that ClickHouse refuses by themselves are passed over; others are not, whatever it says. */
+  async #insert(
+    table: string,
+    columns: readonly { name: string }[],
+    rows: readonly string[],
+    total: { rows: number; refused: number; message: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const parts: (readonly string[])[] = []
+    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
+      parts.push(rows.slice(from, from + ROWS_AT_ONCE))
+    parts.reverse()
+    for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+      try {
+        await this.#insertPart(table, columns, part, signal)
+        total.rows += part.length
+      } catch (error) {
+        if (!(error instanceof ClickHouseError) || !OF_ROWS.has(error.code)) throw error
+        if (part.length > 1) {
+          const middle = Math.ceil(part.length / 2)
+          parts.push(part.slice(middle), part.slice(0, middle))
+        } else {
+          total.refused++
+          total.message = `${table}: ${shortOf(error)}`
+        }
+      }
+    }
+  }
+
+  async #insertPart(
+    table: string,
+    columns: readonly { name: string }[],
+    rows: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const body = rows.join('\n')
+    const token = hash('sha256', `${table}\n${body}`)
+    if (this.#done.has(token)) return
+    const [database = '', name = ''] = table.split('.')
+    // An insert whose answer is lost comes again with the same token, and is not stored twice.
+    const settings: QuerySettings = { insert_deduplication_token: token }
+    const { stream } = await this.#open.client.exec({
+      query: `INSERT INTO \`${database}\`.\`${name}\` (${columns.map((column) => `\`${column.name}\``).join(', ')}) FORMAT JSONCompactEachRow`,
+      values: Readable.from([body], { objectMode: false }),
+      clickhouse_settings: settings,
+      abort_signal: signal,
+    })
+    await stream.resume().toArray()
+    this.#done.add(token)
+  }
+}
+
+const NO_TABLE = new Set(['60', '81'])
+
+/** The newest migration that was done there; 0 where there is nothing yet. */
+async function newestOf(
+  client: ClickHouseClient,
+  { database }: ArchiveLayout,
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    const answer = await client.query({
+      query: `SELECT toUInt32(max(number)) AS newest FROM \`${database}\`.\`schema_migrations\``,
+      format: 'JSONEachRow',
+      abort_signal: signal,
+    })
+    const [row] = await answer.json<{ newest: number }>()
+    return row?.newest ?? 0
+  } catch (error) {
+    if (error instanceof ClickHouseError && NO_TABLE.has(error.code)) return 0
+    throw error
+  }
+}
+
+/** Throws where the tables are not those that this program writes, and would not be made. */
+async function schemaOf(
+  client: ClickHouseClient,
+  settings: ClickHouseSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  const newest = await newestOf(client, layoutOf(settings), signal)
+  refuseNewer(newest)
+  if (newest < NEWEST && !settings.createsSchema)
+    throw new Error(
+      `its schema is of migration ${newest}, and this Causeway writes that of ${NEWEST}; run what causeway archive init --print prints`,
+    )
+}
+
+function refuseNewer(newest: number): void {
+  if (newest > NEWEST)
+    throw new Error(
+      `its schema is newer (migration ${newest}) than this Causeway knows (${NEWEST}); upgrade this Causeway, what it has waits here`,
+    )
+}
+
+/** Several may do so at once: every statement may be run again. */
+async function migrate(
+  client: ClickHouseClient,
+  layout: ArchiveLayout,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const before = await newestOf(client, layout, signal)
+  refuseNewer(before)
+  const done: string[] = []
+  const run = async (query: string, query_params: Record<string, unknown> = {}): Promise<void> => {
+    await client.command({ query, query_params, abort_signal: signal })
+  }
+  if (before === 0) for (const statement of firstStatements(layout)) await run(statement)
+  for (const { number, name, statements } of MIGRATIONS.filter((migration) => migration.number > before)) {
+    for (const statement of statements(layout)) await run(statement)
+    await run(
+      `INSERT INTO \`${layout.database}\`.\`schema_migrations\` (number, name) VALUES ({number:UInt32}, {name:String})`,
+      { number, name },
+    )
+    done.push(name)
+  }
+  return done
+}
+
+/** What an operator can do something about, in one line. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof ClickHouseError)) return errorText(error)
+  const advice = WHAT_TO_DO.get(error.code)
+  return `${shortOf(error)}${advice === undefined ? '' : `; ${advice}`}`
+}
+
+const MAX_TEXT = 300
+
+function shortOf({ code, type, message }: ClickHouseError): string {
+  const line = message.split('\n', 1)[0] ?? ''
+  return `${type ?? 'ClickHouse'} (${code}): ${line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line}`
+}

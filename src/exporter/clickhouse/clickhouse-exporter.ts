@@ -1,0 +1,202 @@
+import type { ClientTls, RetryConfig } from '../../config/causeway-config.ts'
+import { componentType } from '../../config/component-type.ts'
+import {
+  field,
+  invalid,
+  optionalField,
+  refusedKeys,
+  requiredField,
+  section,
+  UNSUPPORTED_COLLECTOR_KEY,
+  type ValueKind,
+  withoutUndefined,
+} from '../../config/schema.ts'
+import { buildClientTls, clientTls } from '../../config/tls-auth-cors.ts'
+import {
+  choice,
+  DURATION,
+  FLAG,
+  HTTP_URL,
+  POSITIVE_DURATION,
+  SECRET_TEXT,
+  TEXT,
+} from '../../config/value-kinds.ts'
+import { openClientTls } from '../../platform/tls.ts'
+import type { ExporterType } from '../exporter-type.ts'
+
+const ENDPOINT: ValueKind<string> = {
+  ...HTTP_URL,
+  read: (node) =>
+    typeof node === 'string' && /^(tcp|clickhouse):/i.test(node)
+      ? invalid('is asked over HTTP; write http:// or https:// and that port, such as http://localhost:8123')
+      : HTTP_URL.read(node),
+}
+
+function name(pattern: RegExp, wanted: string): ValueKind<string> {
+  return {
+    ...TEXT,
+    read: (node) => {
+      const text = TEXT.read(node)
+      return typeof text !== 'string' || pattern.test(text) ? text : invalid(`must be ${wanted}, got ${text}`)
+    },
+  }
+}
+
+const NAME = name(/^\w+$/, 'of letters, digits and underscores')
+/** What the archive calls its own tables, in its own database. */
+export const OWN_TABLES = [
+  ...[
+    'cpids',
+    'mergelogs',
+    'edges',
+    'edges_by_cpid',
+    'cascades',
+    'cascade_actors',
+    'cascade_changes',
+    'cascade_spans',
+  ],
+  ...[
+    'spans',
+    'object_events',
+    'logs',
+    'refused_mergelogs',
+    'refused_items',
+    'causeways',
+    'schema_migrations',
+  ],
+]
+const TABLE = name(
+  new RegExp(String.raw`^(?!(${OWN_TABLES.join('|')})$)(\w+\.)?\w+$`),
+  'a table that is none of the archive itself, with or without its database, such as otel_traces',
+)
+const CLUSTER = name(/^[\w.-]+$/, 'of letters, digits, dots, dashes and underscores')
+
+const NEVER = 'an archive is never given up on: what is not written waits in the database; remove it'
+const OUTBOX = 'the database is the queue, durable and unbounded; remove it'
+
+const schema = section('Archives everything that is stored in ClickHouse, with what auditors ask about.', {
+  endpoint: requiredField(ENDPOINT, 'endpoint: http://localhost:8123', 'The HTTP interface of ClickHouse.'),
+  causeway: requiredField(
+    name(/^[\w.:/-]{1,100}$/, 'a name of letters, digits and . : / - _'),
+    'causeway: prod-eu',
+    'What this Causeway is called in the archive. Two of one name cannot write at a time.',
+  ),
+  username: field(TEXT, 'default', 'The user to write as.'),
+  password: optionalField(SECRET_TEXT, 'Its password; never shown by `print-config`.'),
+  database: field(NAME, 'causeway', 'The database of the archive; it is made.'),
+  traces_table_name: field(
+    TABLE,
+    'otel_traces',
+    "The table for linked spans, as the Collector's exporter writes it; `none` for none.",
+  ),
+  cluster: optionalField(CLUSTER, 'A cluster of servers: tables are replicated, and spread over its shards.'),
+  retention: field(DURATION, '0s', 'How long a fact is kept there, in whole days; 0s for ever.'),
+  raw: field(FLAG, 'false', 'Keep the bytes of spans and log records too, as they were received.'),
+  create_schema: field(
+    FLAG,
+    'true',
+    'Make and change the tables; `false` where somebody else runs `causeway archive init --print`.',
+  ),
+  flush_interval: field(POSITIVE_DURATION, '1s', 'How long it rests when all is written.'),
+  compression: field(choice(['gzip', 'none']), 'gzip', 'How requests are compressed.'),
+  timeout: field(POSITIVE_DURATION, '60s', 'How long one request may take.'),
+  tls: clientTls,
+  retry_on_failure: section('What happens after a write failed. It is tried again until it works.', {
+    initial_interval: field(POSITIVE_DURATION, '1s', 'The first pause.'),
+    max_interval: field(
+      POSITIVE_DURATION,
+      '30s',
+      'The longest pause; each is half as long again as the last.',
+    ),
+    ...refusedKeys(NEVER, 'enabled', 'max_elapsed_time'),
+    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'multiplier', 'randomization_factor'),
+  }),
+  ...refusedKeys('write retention', 'ttl'),
+  ...refusedKeys('write cluster', 'cluster_name'),
+  ...refusedKeys('write compression', 'compress'),
+  ...refusedKeys('tables are ReplacingMergeTree, so that a fact is one row; remove it', 'table_engine'),
+  ...refusedKeys('what is acknowledged has to be stored; remove it', 'async_insert'),
+  ...refusedKeys('log records go into a table of the archive; remove it', 'logs_table_name'),
+  ...refusedKeys('write endpoint, username, password and database', 'connection_params', 'dsn'),
+  ...refusedKeys(OUTBOX, 'sending_queue'),
+  ...refusedKeys(
+    UNSUPPORTED_COLLECTOR_KEY,
+    'metrics_tables',
+    'metrics_table_name',
+    'json',
+    'map_body_to_attributes',
+  ),
+})
+
+export interface ClickHouseSettings {
+  endpoint: string
+  causeway: string
+  username: string
+  password?: string
+  database: string
+  tracesTable?: string
+  cluster?: string
+  retentionDays: number
+  raw: boolean
+  createsSchema: boolean
+  intervalMs: number
+  compresses: boolean
+  timeoutMs: number
+  tls: ClientTls
+  retry: RetryConfig
+}
+
+const DAY_MS = 86_400_000
+
+export const clickHouseExporter: ExporterType<ClickHouseSettings> = {
+  ...componentType({
+    name: 'clickhouse',
+    schema,
+    build: (written): ClickHouseSettings => ({
+      endpoint: written.endpoint,
+      causeway: written.causeway,
+      username: written.username,
+      ...withoutUndefined({
+        password: written.password,
+        cluster: written.cluster,
+        tracesTable: written.traces_table_name === 'none' ? undefined : written.traces_table_name,
+      }),
+      database: written.database,
+      retentionDays: Math.ceil(written.retention / DAY_MS),
+      raw: written.raw,
+      createsSchema: written.create_schema,
+      intervalMs: written.flush_interval,
+      compresses: written.compression === 'gzip',
+      timeoutMs: written.timeout,
+      tls: buildClientTls(written.tls, /^http:/i.test(written.endpoint) ? 'http' : 'https'),
+      retry: {
+        enabled: true,
+        initialIntervalMs: written.retry_on_failure.initial_interval,
+        randomizationFactor: 0.5,
+        multiplier: 1.5,
+        maxIntervalMs: written.retry_on_failure.max_interval,
+        maxElapsedMs: 0,
+      },
+    }),
+  }),
+  signals: ['traces'],
+  isArchive: true,
+  destination: ({ endpoint }) => {
+    const url = new URL(endpoint)
+    return {
+      kind: 'backend',
+      host: url.hostname.replaceAll(/[[\]]/g, ''),
+      port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
+      where: url.origin,
+      speaks: "ClickHouse's HTTP interface",
+      isPlain: url.protocol !== 'https:',
+    }
+  },
+  sending: ({ retry }) => ({ batchMaxItems: 1, consumers: 1, retry }),
+  openFiles: (_id, { tls }) => (tls.insecure ? undefined : openClientTls(tls)),
+  load: () => import('./clickhouse-archive.ts'),
+  archive: {
+    load: () => import('./clickhouse-archive.ts'),
+    intervalMs: ({ intervalMs }) => intervalMs,
+  },
+}

@@ -1,0 +1,221 @@
+import { OTEL_COLUMNS, OTEL_INDEXES, OTEL_KEY, OTEL_PRIMARY_KEY } from './otel-traces.ts'
+import { TABLES } from './tables.ts'
+import { VIEWS, WALKS } from './views.ts'
+
+/** What the tables are like that an archive makes. */
+export interface ArchiveLayout {
+  readonly database: string
+  /** The table of linked spans that the Collector's exporter writes as well, as `table` or `database.table`; undefined for none. */
+  readonly tracesTable: string | undefined
+  /** A cluster of servers: every table is replicated, with one of the same name above that is spread over the shards. */
+  readonly cluster: string | undefined
+  /** How many days a fact is kept; 0 for ever. */
+  readonly retentionDays: number
+}
+
+interface Migration {
+  readonly number: number
+  readonly name: string
+  /** May be run again, and by several Causeways at once. */
+  readonly statements: (layout: ArchiveLayout) => string[]
+}
+
+/** Every migration in order. Released ones are never edited. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    number: 1,
+    name: 'tables and views',
+    statements: (layout) => [
+      ...TABLES.flatMap(({ name, columns, key, indexes, shardedBy }) =>
+        tableStatements(layout, {
+          table: `${layout.database}.${name}`,
+          columns,
+          indexes,
+          engine: 'ReplacingMergeTree(version, is_deleted)',
+          partition: 'toYYYYMM(day)',
+          order: quotedAll(key),
+          day: 'day',
+          shardedBy,
+        }),
+      ),
+      ...tracesStatements(layout),
+      ...[...VIEWS, ...WALKS].map(
+        ({ name, sql }) =>
+          `CREATE VIEW IF NOT EXISTS ${qualified(layout.database, name)}${onCluster(layout)} AS\n` +
+          sql((table) => qualified(layout.database, table)),
+      ),
+    ],
+  },
+]
+
+export const NEWEST = MIGRATIONS.at(-1)?.number ?? 0
+
+/** What has to be there before migrations: which of them were done, and which Causeways write. */
+export function firstStatements(layout: ArchiveLayout): string[] {
+  return [
+    `CREATE DATABASE IF NOT EXISTS ${quoted(layout.database)}${onCluster(layout)}`,
+    ...tableStatements(layout, {
+      table: `${layout.database}.schema_migrations`,
+      columns: [
+        { name: 'number', type: 'UInt32' },
+        { name: 'name', type: 'String' },
+        { name: 'applied', type: "DateTime('UTC') DEFAULT now()" },
+      ],
+      engine: 'ReplacingMergeTree(applied)',
+      order: 'number',
+    }),
+    ...tableStatements(layout, {
+      table: `${layout.database}.causeways`,
+      columns: [
+        { name: 'causeway', type: 'String' },
+        { name: 'instance', type: 'String' },
+        { name: 'since', type: "DateTime64(6, 'UTC')" },
+        { name: 'seen', type: "DateTime64(3, 'UTC')" },
+      ],
+      engine: 'ReplacingMergeTree(seen)',
+      order: 'causeway, instance',
+      shardedBy: 'causeway',
+    }),
+  ]
+}
+
+interface TableOf {
+  table: string
+  columns: readonly { name: string; type: string }[]
+  indexes?: readonly string[]
+  engine: string
+  partition?: string
+  primaryKey?: string
+  order: string
+  /** The expression of the day by which rows go after the retention. */
+  day?: string
+  shardedBy?: string
+}
+
+function tableStatements(layout: ArchiveLayout, made: TableOf): string[] {
+  const { cluster, retentionDays } = layout
+  const [database = '', name = ''] = made.table.split('.')
+  const local = cluster === undefined ? name : `${name}_local`
+  const lines = [
+    ...made.columns.map((column) => `${quoted(column.name)} ${column.type}`),
+    ...(made.indexes ?? []),
+  ]
+  const ttl =
+    retentionDays > 0 && made.day !== undefined ? `\nTTL ${made.day} + INTERVAL ${retentionDays} DAY` : ''
+  const statement = `CREATE TABLE IF NOT EXISTS ${qualified(database, local)}${onCluster(layout)} (
+  ${lines.join(',\n  ')}
+) ENGINE = ${cluster === undefined ? made.engine : replicated(made.engine, database, local)}${
+    made.partition === undefined ? '' : `\nPARTITION BY ${made.partition}`
+  }${made.primaryKey === undefined ? '' : `\nPRIMARY KEY (${made.primaryKey})`}
+ORDER BY (${made.order})${ttl}
+SETTINGS index_granularity = 8192${cluster === undefined ? ', non_replicated_deduplication_window = 1000' : ''}${
+    ttl === '' ? '' : ', ttl_only_drop_parts = 1'
+  }`
+  if (cluster === undefined) return [statement]
+  const spread = made.shardedBy === undefined ? 'rand()' : `cityHash64(${quoted(made.shardedBy)})`
+  return [
+    statement,
+    `CREATE TABLE IF NOT EXISTS ${qualified(database, name)}${onCluster(layout)} AS ${qualified(database, local)}
+ENGINE = Distributed(${text(cluster)}, ${text(database)}, ${text(local)}, ${spread})`,
+  ]
+}
+
+/** The Collector's, but that a span which is sent again replaces itself; and the one by which a trace's time is found. */
+function tracesStatements(layout: ArchiveLayout): string[] {
+  const { tracesTable } = layout
+  if (tracesTable === undefined) return []
+  const table = nameOfTraces(layout)
+  const [database = '', name = ''] = table.split('.')
+  const suffix = layout.cluster === undefined ? '' : '_local'
+  return [
+    ...tableStatements(layout, {
+      table,
+      columns: OTEL_COLUMNS,
+      indexes: OTEL_INDEXES,
+      engine: 'ReplacingMergeTree',
+      partition: 'toDate(Timestamp)',
+      primaryKey: OTEL_PRIMARY_KEY,
+      order: OTEL_KEY,
+      day: 'toDateTime(Timestamp)',
+      shardedBy: 'TraceId',
+    }),
+    ...tableStatements(layout, {
+      table: `${table}_trace_id_ts`,
+      columns: [
+        { name: 'TraceId', type: 'String CODEC(ZSTD(1))' },
+        { name: 'Start', type: 'SimpleAggregateFunction(min, DateTime) CODEC(ZSTD(1))' },
+        { name: 'End', type: 'SimpleAggregateFunction(max, DateTime) CODEC(ZSTD(1))' },
+      ],
+      engine: 'AggregatingMergeTree',
+      partition: 'toStartOfWeek(Start)',
+      order: 'TraceId',
+      day: 'toDateTime(Start)',
+      shardedBy: 'TraceId',
+    }),
+    `CREATE MATERIALIZED VIEW IF NOT EXISTS ${qualified(database, `${name}_trace_id_ts_mv`)}${onCluster(layout)}
+TO ${qualified(database, `${name}_trace_id_ts${suffix}`)} AS
+SELECT TraceId, min(Timestamp) AS Start, max(Timestamp) AS End
+FROM ${qualified(database, `${name}${suffix}`)} WHERE TraceId != '' GROUP BY TraceId`,
+  ]
+}
+
+/** With its database. */
+export function nameOfTraces({ database, tracesTable = '' }: ArchiveLayout): string {
+  return tracesTable.includes('.') ? tracesTable : `${database}.${tracesTable}`
+}
+
+function replicated(engine: string, database: string, table: string): string {
+  const [name = '', settings = ''] = engine.replace(/\)$/, '').split('(')
+  const path = `'/clickhouse/tables/{shard}/${database}/${table}', '{replica}'`
+  return `Replicated${name}(${settings === '' ? path : `${path}, ${settings}`})`
+}
+
+const onCluster = ({ cluster }: ArchiveLayout): string =>
+  cluster === undefined ? '' : ` ON CLUSTER ${quoted(cluster)}`
+
+/** Names are checked when the configuration is read: letters, digits and underscores. */
+const quoted = (name: string): string => `\`${name}\``
+const quotedAll = (names: readonly string[]): string => names.map(quoted).join(', ')
+const qualified = (database: string, name: string): string => `${quoted(database)}.${quoted(name)}`
+const text = (value: string): string => `'${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`
+
+/** What makes a role that only reads: some clusters, so much at a time. */
+export function roleStatements(
+  layout: ArchiveLayout,
+  { role, clusters }: { role: string; clusters: readonly string[] },
+): string[] {
+  const on = onCluster(layout)
+  const listed = clusters.map(text).join(', ')
+  const local = layout.cluster === undefined ? '' : '_local'
+  const policy = (table: string, condition: string): string =>
+    `CREATE ROW POLICY IF NOT EXISTS ${quoted(`${role}_clusters`)}${on} ON ${table} USING ${condition} TO ${quoted(role)}`
+  const tables = TABLES.map(({ name, columns }) => ({
+    name: qualified(layout.database, `${name}${local}`),
+    condition: columns.some((column) => column.name === 'cluster') ? `cluster IN (${listed})` : '0',
+  }))
+  const [tracesDatabase = '', traces = ''] = nameOfTraces(layout).split('.')
+  const hasOwnDatabase = layout.tracesTable !== undefined && tracesDatabase !== layout.database
+  return [
+    `CREATE ROLE IF NOT EXISTS ${quoted(role)}${on}`,
+    `GRANT${on} SELECT ON ${quoted(layout.database)}.* TO ${quoted(role)}`,
+    ...(hasOwnDatabase
+      ? [`GRANT${on} SELECT ON ${qualified(tracesDatabase, traces)} TO ${quoted(role)}`]
+      : []),
+    `CREATE SETTINGS PROFILE IF NOT EXISTS ${quoted(role)}${on} SETTINGS readonly = 2, max_execution_time = 60 MAX 300,
+  max_memory_usage = 4000000000 MAX 8000000000, max_recursive_cte_evaluation_depth = 100000 TO ${quoted(role)}`,
+    `CREATE QUOTA IF NOT EXISTS ${quoted(role)}${on} FOR INTERVAL 1 minute MAX queries = 120, execution_time = 300 TO ${quoted(role)}`,
+    ...(clusters.length === 0
+      ? []
+      : [
+          ...tables.map(({ name, condition }) => policy(name, condition)),
+          ...(layout.tracesTable === undefined
+            ? []
+            : [
+                policy(
+                  qualified(tracesDatabase, `${traces}${local}`),
+                  `ResourceAttributes['k8s.cluster.name'] IN (${listed})`,
+                ),
+              ]),
+        ]),
+  ]
+}

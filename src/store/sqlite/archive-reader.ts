@@ -1,0 +1,344 @@
+import type { Statement } from 'better-sqlite3'
+import {
+  type ArchivedFacts,
+  type ArchivedLog,
+  type ArchivedMergelog,
+  type ArchivedSpan,
+  type ArchivePosition,
+  type ArchiveReader,
+  type ArchiveReading,
+  noFacts,
+} from '../../model/archive.ts'
+import { outgoingSpan } from '../../model/otlp/outgoing-records.ts'
+import { isOutOfMemory } from '../../model/faults.ts'
+import { SENT_FOR_CHILD } from '../../model/outbox.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import {
+  actorOf,
+  bytesOf,
+  cascadeOf,
+  changeOf,
+  cpid,
+  cpidOf,
+  logOf,
+  mergelogOf,
+  objectEventOf,
+  placementOf,
+  sentOf,
+  spanOf,
+  text,
+  whole,
+  type Row,
+  type Value,
+} from './archived-rows.ts'
+import { CHANGED } from './archives.ts'
+import { cpidsOf } from './merge-graph.ts'
+import type { Sqlite } from './open-database.ts'
+import { SqliteOutbox } from './outbox.ts'
+
+/** Of each line, so much is read at a time. */
+const ROWS = 10_000
+const BYTES = 16 * MIB
+/** A mergelog has up to a thousand edges. */
+const EDGES = 20_000
+
+const SENDER = 'LEFT JOIN scopes p ON p.id = %.scope LEFT JOIN resources r ON r.id = p.resource'
+const sender = (of: string): string => SENDER.replace('%', of)
+
+const SPAN = `s.id, c.uuid AS cpid, o.trace_id, s.span_id, s.parent_id, s.name, r.service, r.cluster, s.start_ns, s.end_ns,
+  s.kind, s.status, s.flags, y.user_name, y.cause, y.gap, s.raw, p.hash AS scope_hash, r.hash AS resource_hash`
+const OF_SPAN = `CROSS JOIN origin_traces o ON o.id = s.origin LEFT JOIN cpids c ON c.id = s.cpid ${sender('s')}
+  LEFT JOIN seen_writes y ON y.span = s.id`
+
+/** Reads what is to go into an archive, through a connection of its own. */
+export class SqliteArchiveReader implements ArchiveReader {
+  readonly #db: Sqlite
+  readonly #outbox: SqliteOutbox
+  readonly #prepared = new Map<string, Statement<Value[], Row>>()
+
+  constructor(db: Sqlite) {
+    this.#db = db
+    this.#outbox = new SqliteOutbox(db)
+  }
+
+  after(position: ArchivePosition): ArchiveReading | undefined {
+    return this.#db.transaction(() => this.#after(position))()
+  }
+
+  #after(position: ArchivePosition): ArchiveReading | undefined {
+    const facts = noFacts()
+    const arrivals = this.#arrivals(position.arrival, facts)
+    const decisions = this.#decisions(position.decision, facts)
+    const changes = this.#changes(position, facts)
+    const mergelogs = this.#refusedMergelogs(position.refusedMergelog, facts)
+    const items = this.#refusedItems(position.refusedItem, facts)
+    const upTo: ArchivePosition = {
+      version: position.version,
+      arrival: arrivals.upTo,
+      decision: decisions.upTo,
+      change: changes.upTo,
+      refusedMergelog: mergelogs.upTo,
+      refusedItem: items,
+    }
+    const hasMoved = (Object.keys(upTo) as (keyof ArchivePosition)[]).some(
+      (key) => upTo[key] !== position[key],
+    )
+    const hasMore = arrivals.hasMore || decisions.hasMore || changes.hasMore || mergelogs.hasMore
+    return hasMoved ? { facts, upTo, hasMore, lost: mergelogs.lost } : undefined
+  }
+
+  /** What was linked and waits for nothing any more: what waits may get a CPID yet. */
+  #arrivals(after: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
+    const [row] = this.#all(
+      `SELECT min(linked_arrival, coalesce((SELECT min(arrival) - 1 FROM waiting), linked_arrival)) AS up_to FROM progress`,
+    )
+    const end = Math.max(after, whole(row?.['up_to']))
+    let upTo = end
+    if (upTo <= after) return { upTo, hasMore: false }
+    const within = (read: Read): void => {
+      upTo = Math.min(upTo, read.last ?? upTo)
+    }
+    const spans: ArchivedSpan[] = []
+    within(
+      this.#read(
+        `SELECT ${SPAN} FROM spans s ${OF_SPAN} WHERE s.id > ? AND s.id <= ? ORDER BY s.id`,
+        [after, upTo],
+        (found) => {
+          spans.push(spanOf(found))
+          return bytesOf(found)
+        },
+      ),
+    )
+    const logs: ArchivedLog[] = []
+    within(
+      this.#read(
+        `SELECT s.id, c.uuid AS cpid, s.time_ns, s.event_name, s.severity, r.service, r.cluster, s.trace_id, s.span_id, s.raw,
+           p.hash AS scope_hash, r.hash AS resource_hash
+         FROM logs s LEFT JOIN cpids c ON c.id = s.cpid ${sender('s')} WHERE s.id > ? AND s.id <= ? ORDER BY s.id`,
+        [after, upTo],
+        (found) => {
+          logs.push(logOf(found))
+          return bytesOf(found)
+        },
+      ),
+    )
+    const mergelogs: { arrival: number; mergelog: ArchivedMergelog }[] = []
+    within(
+      this.#read(
+        `SELECT s.arrival AS id, c.uuid AS cpid, s.time_ns, s.arrived_ms, s.sources, s.object, s.reason, r.service, r.cluster
+         FROM mergelogs s CROSS JOIN cpids c ON c.id = s.cpid ${sender('s')}
+         WHERE s.arrival > ? AND s.arrival <= ? ORDER BY s.arrival`,
+        [after, upTo],
+        (found) => {
+          const mergelog = mergelogOf(found)
+          mergelogs.push({ arrival: whole(found['id']), mergelog })
+          return mergelog.sources.length * (BYTES / EDGES)
+        },
+      ),
+    )
+    facts.spans.push(...spans.filter(({ arrival }) => arrival <= upTo))
+    facts.logs.push(...logs.filter(({ arrival }) => arrival <= upTo))
+    facts.mergelogs.push(
+      ...mergelogs.filter(({ arrival }) => arrival <= upTo).map(({ mergelog }) => mergelog),
+    )
+    this.#addObjectEvents(facts.spans, facts)
+    return { upTo, hasMore: upTo < end }
+  }
+
+  #addObjectEvents(spans: readonly ArchivedSpan[], facts: ArchivedFacts): void {
+    for (const span of spans.filter(({ namesObjects }) => namesObjects))
+      for (const row of this.#all(
+        `SELECT x.role, b.object, b.cluster, x.version, x.uid FROM span_objects x CROSS JOIN objects b ON b.id = x.object
+         WHERE x.span = ?`,
+        span.arrival,
+      ))
+        facts.objectEvents.push(objectEventOf(row, span))
+  }
+
+  #decisions(after: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
+    const items = this.#outbox.after(after, ROWS)
+    const last = items.at(-1)?.decision
+    const [row] = this.#all('SELECT last_decision AS n FROM progress')
+    const lastOfAll = whole(row?.['n'])
+    if (last === undefined) return { upTo: Math.max(after, lastOfAll), hasMore: false }
+    for (const item of items) {
+      const bytes = builtOf(() => outgoingSpan(item))
+      if (bytes !== undefined) facts.sentSpans.push({ bytes, envelopes: this.#outbox.envelopes(item.scope) })
+    }
+    for (const placed of this.#all(
+      `${PLACED} WHERE d.decision > ? AND d.decision <= ? ORDER BY d.decision`,
+      after,
+      last,
+    ))
+      facts.placements.push(placementOf(placed))
+    return { upTo: last, hasMore: last < lastOfAll }
+  }
+
+  #changes({ arrival, change }: ArchivePosition, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
+    let upTo = change
+    const traces = new Set<number>()
+    const rows = this.#all(
+      'SELECT change, kind, item, other, sources FROM archive_changes WHERE change > ? ORDER BY change LIMIT ?',
+      change,
+      ROWS,
+    )
+    for (const row of rows) {
+      upTo = whole(row['change'])
+      const item = whole(row['item'])
+      switch (whole(row['kind'])) {
+        case CHANGED.cpid:
+          for (const found of this.#all(CPID, item)) facts.cpids.push(cpidOf(found))
+          break
+        case CHANGED.trace:
+          traces.add(item)
+          break
+        case CHANGED.changeSpan:
+          for (const found of this.#all(CHANGE, item, row['other'] ?? 0)) facts.changes.push(changeOf(found))
+          break
+        case CHANGED.spanCpid:
+          // What is not in the archive yet goes there as it is now.
+          if (item <= arrival) this.#attributed(item, facts)
+          break
+        case CHANGED.replacedMergelog:
+          if (!this.#replaced(item, row['sources'] as Buffer, facts)) break
+          for (const found of this.#all(CPID, item)) facts.cpids.push(cpidOf(found))
+          for (const found of this.#all('SELECT id FROM traces WHERE root = ?', item))
+            traces.add(whole(found['id']))
+      }
+    }
+    for (const trace of traces) {
+      for (const found of this.#all(CASCADE, trace)) facts.cascades.push(cascadeOf(found))
+      for (const found of this.#all(ACTORS, trace)) facts.actors.push(actorOf(found))
+    }
+    return { upTo, hasMore: rows.length === ROWS }
+  }
+
+  #attributed(id: number, facts: ArchivedFacts): void {
+    const spans = this.#all(`SELECT ${SPAN} FROM spans s ${OF_SPAN} WHERE s.id = ?`, id).map(spanOf)
+    facts.attributed.push(...spans)
+    this.#addObjectEvents(spans, facts)
+    const brought = `${PLACED} WHERE d.span = ? AND d.flags & ${SENT_FOR_CHILD}`
+    for (const placed of this.#all(brought, id)) facts.placements.push(placementOf(placed))
+  }
+
+  /** The edges of a mergelog that was replaced and that its CPID has no more. False for one that was pruned: it stays in the archive. */
+  #replaced(id: number, before: Buffer, facts: ArchivedFacts): boolean {
+    const [now] = this.#all(
+      `SELECT c.uuid AS cpid, m.sources, m.arrived_ms, r.cluster
+       FROM mergelogs m CROSS JOIN cpids c ON c.id = m.cpid ${sender('m')} WHERE m.cpid = ?`,
+      id,
+    )
+    if (now === undefined) return false
+    const kept = new Set(cpidsOf(now['sources'] as Buffer))
+    const edge = {
+      cpid: cpid(now['cpid']),
+      cluster: text(now['cluster']),
+      arrivedMs: whole(now['arrived_ms']),
+    }
+    for (const source of cpidsOf(before)) if (!kept.has(source)) facts.removedEdges.push({ ...edge, source })
+    return true
+  }
+
+  #refusedMergelogs(after: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean; lost: number } {
+    const rows = this.#all(
+      `SELECT x.id, x.arrived_ms, x.cpid, x.sources, x.reason, x.sender, r.service, r.cluster
+       FROM rejected_mergelogs x ${sender('x')} WHERE x.id > ? ORDER BY x.id LIMIT ?`,
+      after,
+      ROWS,
+    )
+    for (const row of rows)
+      facts.refusedMergelogs.push({
+        number: whole(row['id']),
+        arrivedMs: whole(row['arrived_ms']),
+        cpid: String(row['cpid']),
+        sources: String(row['sources']),
+        reason: String(row['reason']),
+        sender: text(row['sender']),
+        ...sentOf(row),
+      })
+    const upTo = facts.refusedMergelogs.at(-1)?.number ?? after
+    return { upTo, hasMore: rows.length === ROWS, lost: after === 0 ? 0 : upTo - after - rows.length }
+  }
+
+  #refusedItems(after: number, facts: ArchivedFacts): number {
+    const rows = this.#all('SELECT * FROM rejected_items WHERE id > ? ORDER BY id LIMIT ?', after, ROWS)
+    for (const row of rows)
+      facts.refusedItems.push({
+        number: whole(row['id']),
+        arrivedMs: whole(row['arrived_ms']),
+        items: whole(row['items']),
+        message: String(row['message']),
+      })
+    return facts.refusedItems.at(-1)?.number ?? after
+  }
+
+  /** Reads rows until they are many or large; `last` is the id of the last one where it stopped before the end. */
+  #read(sql: string, values: Value[], take: (row: Row) => number): Read {
+    let bytes = 0
+    let rows = 0
+    for (const row of this.#statement(sql).iterate(...values)) {
+      bytes += take(row)
+      if (++rows >= ROWS || bytes >= BYTES) return { last: whole(row['id']) }
+    }
+    return {}
+  }
+
+  #all(sql: string, ...values: Value[]): Row[] {
+    return this.#statement(sql).all(...values)
+  }
+
+  #statement(sql: string): Statement<Value[], Row> {
+    let statement = this.#prepared.get(sql)
+    if (statement === undefined) {
+      statement = this.#db.prepare<Value[], Row>(sql).safeIntegers()
+      this.#prepared.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+interface Read {
+  readonly last?: number
+}
+
+/** As the views of the same names have it (migrations/schema/audit-views.ts). */
+const CPID = `SELECT c.uuid AS cpid, c.state, c.first_seen_ms,
+  c.explained = 1 AND (c.state = 1 OR c.has_mergelog = 1 AND c.unexplained_sources = 0) AS explained,
+  m.time_ns, length(m.sources) = 0 AS is_root, m.object, m.reason, r.service, r.cluster
+  FROM cpids c LEFT JOIN mergelogs m ON m.cpid = c.id ${sender('m')} WHERE c.id = ?`
+
+const IN_TRACE = `a.uuid AS root, t.episode, t.trace_id AS in_trace, t.first_ns,
+  (SELECT r.cluster FROM mergelogs m ${sender('m')} WHERE m.cpid = a.id) AS root_cluster`
+
+const CHANGE = `SELECT ${IN_TRACE}, b.uuid AS cpid, h.driven FROM change_spans h CROSS JOIN traces t ON t.id = h.trace
+  CROSS JOIN cpids a ON a.id = t.root CROSS JOIN cpids b ON b.id = h.cpid WHERE h.trace = ? AND h.cpid = ?`
+
+const ACTORS = `SELECT ${IN_TRACE}, y.actor, y.writes, y.gaps, y.began FROM trace_actors y CROSS JOIN traces t ON t.id = y.trace
+  CROSS JOIN cpids a ON a.id = t.root WHERE y.trace = ?`
+
+const CASCADE = `SELECT ${IN_TRACE}, t.state, t.last_ns, t.controller_spans, t.services, t.merges,
+  CASE t.state WHEN 1 THEN t.missing ELSE (SELECT count(DISTINCT k.id) FROM traces u JOIN change_spans h ON h.trace = u.id
+    JOIN cpids k ON k.id = h.cpid WHERE u.root = t.root AND coalesce(u.continues, u.id) = coalesce(t.continues, t.id)
+    AND k.has_mergelog = 0 AND k.explained = 0) END AS missing,
+  m.object_name, m.reason, r.service, r.cluster, t.truncated, f.trace_id AS continues, t.clock_skew,
+  coalesce((SELECT y.actor FROM traces u JOIN trace_actors y ON y.trace = u.id WHERE u.root = t.root AND y.began = 1
+    ORDER BY u.episode LIMIT 1), r.service) AS actor,
+  (SELECT coalesce(sum(y.gaps), 0) FROM trace_actors y WHERE y.trace = t.id) AS gaps,
+  (SELECT coalesce(sum(y.missed), 0) FROM trace_actors y WHERE y.trace = t.id) AS missed,
+  t.provisional = 1 AND coalesce(length(m.sources), 0) > 0 AS gone
+  FROM traces t JOIN cpids a ON a.id = t.root LEFT JOIN mergelogs m ON m.cpid = a.id ${sender('m')}
+  LEFT JOIN traces f ON f.id = t.continues WHERE t.id = ?`
+
+const PLACED = `SELECT ${IN_TRACE}, d.parent_id AS placed_under, d.flags AS sent_as, w.end_ns AS cause_end_ns, ${SPAN}
+  FROM outbox d CROSS JOIN traces t ON t.id = d.trace CROSS JOIN cpids a ON a.id = t.root CROSS JOIN spans s ON s.id = d.span
+  ${OF_SPAN} LEFT JOIN spans w ON w.id = d.cause AND w.origin <> s.origin`
+
+/** A decision that cannot be built is passed over, as on its way to a backend. */
+function builtOf(build: () => Buffer | undefined): Buffer | undefined {
+  try {
+    return build()
+  } catch (error) {
+    if (isOutOfMemory(error)) throw error
+    return undefined
+  }
+}

@@ -1,0 +1,186 @@
+import { expect, test } from '@jest/globals'
+import type { ArchivePosition } from '../../../src/model/archive.ts'
+import {
+  type Archive,
+  type ArchiveBatch,
+  ArchiveDrain,
+  type ArchiveOutcome,
+} from '../../../src/exporter/archive.ts'
+import { SqliteArchiveReader } from '../../../src/store/sqlite/archive-reader.ts'
+import { cpid } from '../../support/otlp-requests.ts'
+import { TestWriter } from '../../support/test-writer.ts'
+
+const RETRY = {
+  ...{ enabled: true, initialIntervalMs: 1_000, randomizationFactor: 0, multiplier: 2, maxIntervalMs: 3_000 },
+  maxElapsedMs: 0,
+}
+
+/** An archive that answers as it is told, and keeps what it was given. */
+class KeptArchive implements Archive {
+  readonly batches: ArchiveBatch[] = []
+  readonly #answers: (ArchiveOutcome | Error)[]
+
+  constructor(...answers: (ArchiveOutcome | Error)[]) {
+    this.#answers = answers
+  }
+
+  write(batch: ArchiveBatch): Promise<ArchiveOutcome> {
+    this.batches.push(batch)
+    const answer = this.#answers.shift() ?? { kind: 'written', rows: 1, refused: 0, message: '' }
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+function kept(writer: TestWriter, name = 'clickhouse'): ArchivePosition {
+  const found = writer.writer.keepArchives([name]).get(name)
+  if (found === undefined) throw new Error('it is not kept')
+  return found.position
+}
+
+/** Brings all there is into the archive. */
+async function drain(writer: TestWriter, archive: Archive, wallMs = 5_000) {
+  const told = { slept: [] as number[], retries: [] as string[], dropped: [] as object[] }
+  const draining = new ArchiveDrain(kept(writer), {
+    ...{ archive, reader: new SqliteArchiveReader(writer.db), clock: { wallMs: () => wallMs } },
+    ...{ retry: RETRY, intervalMs: 1, random: () => 0.5 },
+    sleep: (ms) => {
+      told.slept.push(ms)
+      return Promise.resolve()
+    },
+    onMoved: ({ position, refused }) =>
+      writer.writer.saveArchives([{ exporter: 'clickhouse', position, refused }]),
+    onRetry: ({ reason }) => told.retries.push(reason),
+    onDrop: (dropped) => told.dropped.push(dropped),
+    onUnreadable: (error) => told.retries.push(String(error)),
+  })
+  draining.finish()
+  await draining.run(new AbortController().signal)
+  return { ...told, position: draining.position }
+}
+
+const namesOf = ({ batches }: KeptArchive): string[] =>
+  batches.flatMap(({ facts }) => facts.spans.map(({ name }) => name))
+
+test('what fails is written again as it was, with longer pauses, for as long as it takes', async () => {
+  using writer = await TestWriter.open()
+  kept(writer)
+  writer.spans('controller', [{ trace: 1, id: 1, name: 'work', cpid: cpid(1) }])
+  writer.pass(301_000)
+  const down: ArchiveOutcome = { kind: 'retry', reason: 'it is down' }
+  const archive = new KeptArchive(down, new Error('it broke'), down, down)
+  const { slept, retries } = await drain(writer, archive)
+  expect(slept).toEqual([1_000, 2_000, 3_000, 3_000])
+  expect(retries).toEqual(['it is down', 'it broke', 'it is down', 'it is down'])
+  const [first, ...again] = archive.batches
+  expect(again).toHaveLength(4)
+  for (const batch of again) expect(batch).toBe(first)
+})
+
+test('versions grow though the clock goes back, and a start goes on where the last one was', async () => {
+  using writer = await TestWriter.open()
+  const archive = new KeptArchive()
+  writer.spans('controller', [{ trace: 1, id: 1, name: 'one', cpid: cpid(1) }])
+  writer.pass(301_000)
+  await drain(writer, archive, 9_000)
+  writer.spans('controller', [{ trace: 2, id: 2, name: 'two', cpid: cpid(1) }])
+  writer.pass(301_000)
+  await drain(writer, archive, 1_000)
+  expect(namesOf(archive)).toEqual(['one', 'two'])
+  const versions = archive.batches.map(({ version }) => version)
+  expect(versions[0]).toBe(9_000_000)
+  expect(versions).toEqual([...versions].sort((a, b) => a - b))
+  expect(new Set(versions).size).toBe(versions.length)
+})
+
+test('what is stored before an archive is named goes into it too, and nothing is noted where there is none', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: cpid(1), sources: [] }])
+  writer.spans('controller', [{ trace: 1, id: 1, name: 'before', cpid: cpid(1) }])
+  writer.pass(301_000)
+  expect(writer.rows('archive_changes')).toBe(0)
+  const archive = new KeptArchive()
+  await drain(writer, archive)
+  expect(namesOf(archive)).toEqual(['before'])
+  const [batch] = archive.batches
+  expect(batch?.facts.cpids.map(({ cpid: one, isRoot }) => [one, isRoot])).toEqual([[cpid(1), true]])
+  expect(batch?.facts.cascades.map(({ root, isOpen }) => [root, isOpen])).toEqual([[cpid(1), false]])
+  expect(writer.rows('archive_changes')).toBe(0)
+  writer.writer.keepArchives([])
+  writer.spans('controller', [{ trace: 3, id: 3, cpid: cpid(3) }])
+  writer.pass(301_000)
+  expect(writer.rows('archive_changes')).toBe(0)
+})
+
+test('a cascade that changes again and again is noted once', async () => {
+  using writer = await TestWriter.open()
+  kept(writer)
+  writer.mergelogs('kubectl', [{ new: cpid(1), sources: [] }])
+  for (let n = 1; n < 50; n++) {
+    writer.spans('controller', [{ trace: n, id: n, cpid: cpid(1) }])
+    writer.link()
+  }
+  expect(writer.rows('archive_changes WHERE kind = 2')).toBe(1)
+  expect(writer.rows('archive_changes')).toBe(3)
+})
+
+test('what waits for its parent is archived once, with the CPID that it takes', async () => {
+  using writer = await TestWriter.open()
+  kept(writer)
+  writer.spans('controller', [{ trace: 1, id: 2, parent: 1, name: 'child' }])
+  writer.link()
+  const archive = new KeptArchive()
+  await drain(writer, archive)
+  expect(namesOf(archive)).toEqual([])
+  writer.spans('controller', [{ trace: 1, id: 1, name: 'parent', cpid: cpid(1) }])
+  writer.pass(301_000)
+  await drain(writer, archive)
+  expect(archive.batches.flatMap(({ facts }) => facts.spans.map(({ cpid: one }) => one))).toEqual([
+    cpid(1),
+    cpid(1),
+  ])
+  expect(archive.batches.flatMap(({ facts }) => facts.attributed)).toEqual([])
+})
+
+test('refused mergelogs that were dropped before the archive got them are counted', async () => {
+  using writer = await TestWriter.open({ retention: { maxBytes: 1 } })
+  const archive = new KeptArchive()
+  writer.mergelogs('liar', [{ new: cpid(1), sources: [cpid(1)] }])
+  await drain(writer, archive)
+  for (let n = 0; n < 500; n++)
+    writer.mergelogs('liar', [{ new: cpid(2), sources: [cpid(2)], object: `v1/pods/a/${n}` }])
+  const left = writer.rows('rejected_mergelogs')
+  expect(left).toBeLessThan(500)
+  const { dropped } = await drain(writer, archive)
+  expect(dropped).toEqual([{ items: 500 - left, reason: expect.stringContaining('refused mergelogs') }])
+})
+
+test('retention keeps what the archive has not got, unless there is no room', async () => {
+  for (const maxBytes of [0, 1]) {
+    using writer = await TestWriter.open({ retention: { maxAgeMs: 60_000, maxBytes } })
+    kept(writer)
+    writer.mergelogs('kubectl', [{ new: cpid(1), sources: [] }])
+    writer.spans('controller', [
+      { trace: 1, id: 1, cpid: cpid(1) },
+      { trace: 2, id: 2 },
+    ])
+    writer.pass(301_000)
+    writer.clock.advance(3_600_000)
+    const prune = (): void => {
+      for (let more = true; more;) ({ more } = writer.writer.prune(1_000, { isCalendarRight: true }))
+    }
+    prune()
+    expect(writer.rows('spans')).toBe(maxBytes === 0 ? 2 : 0)
+    const archive = new KeptArchive()
+    await drain(writer, archive)
+    expect(namesOf(archive)).toHaveLength(maxBytes === 0 ? 2 : 0)
+    writer.clock.advance(60_000)
+    prune()
+    expect(writer.rows('spans')).toBe(0)
+    await drain(writer, archive)
+    expect(archive.batches.flatMap(({ facts }) => facts.cpids).at(-1)?.isPruned).toBe(true)
+  }
+})
