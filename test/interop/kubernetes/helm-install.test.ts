@@ -52,7 +52,7 @@ test.each(SAID)('with %s, the API server takes every object, and the Pod runs', 
   const path = join(directory, `${said}.yaml`)
   await writeFile(path, manifest)
   const strict = ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict']
-  const taken = await cluster.kubectl('alice', ...strict, '-n', namespace, '-f', path)
+  const taken = await cluster.kubectl('alice', ...strict, '-f', path)
   expect(taken.trim().split('\n')).toHaveLength(objects.length)
   const [{ metadata }] = ofKind(objects, 'StatefulSet') as [Rendered]
   const waiting = ['rollout', 'status', `statefulset/${metadata.name}`, '--timeout=60s']
@@ -115,8 +115,14 @@ async function define(module: string, path: string): Promise<void> {
   const file = join(directory, 'definition.json')
   await writeFile(file, JSON.stringify({ ...definition, metadata }))
   await cluster.kubectl('alice', 'create', '-f', file)
-  const name = `crd/${definition.metadata.name}`
-  await cluster.kubectl('alice', 'wait', '--for=condition=Established', name, '--timeout=60s')
+  const established = [
+    'wait',
+    '--for=condition=Established',
+    `crd/${definition.metadata.name}`,
+    '--timeout=60s',
+  ]
+  // kubectl waits for no object that has no conditions yet.
+  await eventually(() => cluster.kubectl('alice', ...established), LONGEST_WAIT_MS)
 }
 
 /** A volume to be had: nobody makes any in this cluster. */
