@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -60,6 +60,12 @@ test('a server starts, takes a change, shows it and answers SQL about it', async
   expect(await page.text()).toContain('<title>')
   const asked = ['causeway', 'sql', 'SELECT name FROM audit_cascade_spans', '--config', config]
   await eventually(async () => expect(await inFolder('npx', ...asked)).toContain('create web'))
+})
+
+test('the unit of systemd starts what npm installs', async () => {
+  const unit = await readFile(join(ROOT, 'deploy/systemd/causeway.service'), 'utf8')
+  const [, program = ''] = /^ExecStart=\/opt\/causeway\/(\S+) --config /m.exec(unit) ?? []
+  await run(join(folder, program), ['--version'])
 })
 
 test('the library is there for controllers, as JavaScript', async () => {
