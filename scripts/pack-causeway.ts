@@ -12,13 +12,16 @@ const AS_THEY_ARE = ['bin', 'dist/web', 'dist/kubectl', 'otel-config.yaml', 'REA
 /** A file of these sources where one names another, to import it or to start it as a thread. */
 const NAMED_SOURCE = /'(\.{1,2}\/[^'\n]+)\.ts'/g
 
-interface Manifest {
-  workspaces?: unknown
-  scripts?: unknown
-  devDependencies?: unknown
-  overrides?: unknown
-  allowScripts?: unknown
-}
+/** What only a checkout needs. */
+const NOT_PACKED = [
+  'private',
+  'workspaces',
+  'files',
+  'scripts',
+  'devDependencies',
+  'overrides',
+  'allowScripts',
+]
 
 execFileSync(process.execPath, [join(root, 'scripts/build-dashboard.ts'), '--if-stale'], { stdio: 'inherit' })
 const target = process.argv[2] ?? join(root, 'dist')
@@ -50,17 +53,10 @@ function writeJavaScript(folder: string): void {
 }
 
 function packedManifest(): object {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
-  const {
-    workspaces: _,
-    scripts: __,
-    devDependencies: ___,
-    overrides: ____,
-    allowScripts: _____,
-    ...kept
-  } = manifest
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as object
+  const kept = Object.entries(manifest).filter(([key]) => !NOT_PACKED.includes(key))
   const gitHead = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
-  return { ...kept, private: false, files: undefined, gitHead }
+  return { ...(Object.fromEntries(kept) as object), gitHead }
 }
 
 function npmPack(): string {

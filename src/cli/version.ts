@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -27,14 +27,9 @@ function newestSchema(): string {
 
 function checkedOut(): string | undefined {
   if (!existsSync(new URL('.git', ROOT))) return undefined
-  try {
-    const options = {
-      cwd: fileURLToPath(ROOT),
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    } as const
-    return execFileSync('git', ['rev-parse', 'HEAD'], options).trim()
-  } catch {
-    return undefined
-  }
+  const { stdout, status } = spawnSync('git', ['rev-parse', 'HEAD'], {
+    cwd: fileURLToPath(ROOT),
+    encoding: 'utf8',
+  })
+  return status === 0 ? stdout.trim() : undefined
 }

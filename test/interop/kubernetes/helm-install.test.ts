@@ -111,7 +111,7 @@ async function define(module: string, path: string): Promise<void> {
   const { Dir } = JSON.parse(stdout) as { Dir: string }
   const [definition] = objectsIn(await readFile(join(Dir, path), 'utf8')) as [Rendered]
   // Labels are filled in by its own chart.
-  const { labels: _, ...metadata } = definition.metadata
+  const metadata = { ...definition.metadata, labels: {} }
   const file = join(directory, 'definition.json')
   await writeFile(file, JSON.stringify({ ...definition, metadata }))
   await cluster.kubectl('alice', 'create', '-f', file)

@@ -74,7 +74,7 @@ export class Helm {
 export function objectsIn(manifest: string): Rendered[] {
   return parseAllDocuments(manifest)
     .map((document) => {
-      if (document.errors.length > 0) throw document.errors[0]
+      if (document.errors.length > 0) throw new AggregateError(document.errors, 'no YAML')
       return document.toJS() as Rendered | null
     })
     .filter((object) => object !== null)
