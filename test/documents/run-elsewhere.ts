@@ -154,6 +154,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     by: 'test/interop/npm-packages.test.ts',
     as: "'npm', 'install', ...packed",
   },
+  'source <(causeway completion bash)': { by: 'test/cli/completion.test.ts', as: "'completion', 'bash'" },
   'npx causeway --version': { by: 'test/interop/npm-packages.test.ts', as: "'causeway', '--version'" },
   'podman build --build-arg COMMIT=$(git rev-parse HEAD) --tag registry.example.com/causeway:0.1.0 .': {
     why: NO_REGISTRY,

@@ -47,6 +47,8 @@ export class Helm {
     this.#path = path
     this.#env = {
       PATH: process.env['PATH'],
+      // What it asked the API server is kept below it.
+      HOME: directory,
       KUBECONFIG: kubeconfig,
       HELM_CACHE_HOME: join(directory, 'helm-cache'),
       HELM_CONFIG_HOME: join(directory, 'helm-config'),
