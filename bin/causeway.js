@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node from 20 on can start: Causeway itself needs Node 24, which npm installed
 // as a dependency. Under an older Node this file becomes a thin parent that lives and dies with the real one.
+import { existsSync } from 'node:fs'
 import module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,10 +15,12 @@ const FRUGAL_ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const args = process.argv.slice(2)
+// npm's package has JavaScript: Node strips no types below node_modules.
+const language = existsSync(join(root, 'src', 'main.js')) ? 'js' : 'ts'
 keepCompiledCode()
 const load = module.createRequire(import.meta.url)
 const isOfAnother = args[0] === 'kubectl' || (args[0] === 'run' && args.includes('--'))
-const main = isOfAnother ? kubectlMain() : join(root, 'src', 'main.ts')
+const main = isOfAnother ? kubectlMain() : join(root, 'src', `main.${language}`)
 // Commands end soon and are asked for by people who wait.
 const isServer = args[0] === 'observe' || (args[0]?.startsWith('-') ?? true)
 
@@ -43,5 +46,7 @@ function keepCompiledCode() {
 /** kubectl and the like are typed all day: what Causeway itself is made of is not loaded for it, nor many files where a few are built. */
 function kubectlMain() {
   const kubectl = join(root, 'packages', 'kubectl')
-  return load(join(kubectl, 'built-kubectl.cjs')).builtKubectl(root) ?? join(kubectl, 'kubectl-main.ts')
+  return (
+    load(join(kubectl, 'built-kubectl.cjs')).builtKubectl(root) ?? join(kubectl, `kubectl-main.${language}`)
+  )
 }

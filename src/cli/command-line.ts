@@ -119,7 +119,11 @@ export const OPTIONS = {
     meaning: 'where Causeway takes OTLP over HTTP (http://127.0.0.1:4318, or OTEL_EXPORTER_OTLP_ENDPOINT)',
   },
   help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },
-  version: { type: 'boolean', short: 'v', meaning: 'print the version' },
+  version: {
+    type: 'boolean',
+    short: 'v',
+    meaning: 'print the version, the commit and the schema of databases',
+  },
 } as const satisfies Record<string, Option>
 
 export type OptionName = keyof typeof OPTIONS

@@ -66,6 +66,10 @@ is told table by table, and what refers to it is taken out, so that Causeway can
 place of the damaged one, or name it in connectors::cpid::storage::path. docs/recovery.md says more.
 `
 
+const COMPLETION_HELP = `
+For one shell: source <(causeway completion bash). For all: write it to ~/.local/share/bash-completion/completions/causeway.
+`
+
 /** Every command by its name, in the order of the help. What runs is loaded when it is asked for. */
 export const COMMANDS: Commands = new Map<string, Command>([
   ['run', runCommandOf(async () => (await import('./configuration.ts')).server)],
@@ -239,6 +243,19 @@ export const COMMANDS: Commands = new Map<string, Command>([
       leastArgs: 1,
       mostArgs: 1,
       load: async () => (await import('../../packages/salvage/salvage-command.ts')).runSalvage,
+    },
+  ],
+  [
+    'completion',
+    {
+      usage: 'bash',
+      summary: 'print what bash needs to complete commands, options and their values',
+      help: COMPLETION_HELP,
+      config: 'none',
+      options: [],
+      leastArgs: 1,
+      mostArgs: 1,
+      load: async () => (await import('./completion-command.ts')).runCompletion,
     },
   ],
 ])

@@ -16,6 +16,7 @@ import {
   UNNAMED,
   writtenOption,
 } from './command-line.ts'
+import { versionLine } from './version.ts'
 
 /**
  * Does what a command line says (without `node` and the script's name) and returns the exit code: 0, or another one
@@ -45,7 +46,8 @@ async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promi
     return 0
   }
   if (line.version === true) {
-    io.stdout.write(`causeway version ${readManifest().version}\n`)
+    const { version, gitHead } = readManifest()
+    io.stdout.write(versionLine(version, gitHead))
     return 0
   }
   if (command === undefined) throw new CliError('write a command; causeway --help lists them', EXIT_USAGE)
@@ -130,6 +132,8 @@ interface Manifest {
   name: string
   description: string
   version: string
+  /** The commit that it was packed from. */
+  gitHead?: string
 }
 
 /** What this Causeway says of itself. */

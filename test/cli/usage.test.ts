@@ -166,9 +166,11 @@ test.each([...COMMANDS])('the help of %s names what it takes', async (name, comm
   expect(await cli.runBare('help', name)).toEqual({ code, stdout, stderr: '' })
 })
 
-test('the version', async () => {
+test('the version, with the newest schema', async () => {
   using cli = new Cli()
-  expect((await cli.runBare('--version')).stdout).toMatch(/^causeway version \d+\.\d+\.\d+\n$/)
+  expect((await cli.runBare('--version')).stdout).toMatch(
+    /^causeway version \d+\.\d+\.\d+ \((commit [0-9a-f]{12}, )?schema \d{3}-[a-z-]+\)\n$/,
+  )
 })
 
 test('the commands about the configuration', async () => {

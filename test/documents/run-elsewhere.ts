@@ -6,6 +6,8 @@ export type Elsewhere =
 const HOURS = 'it measures for minutes or hours, on a calm machine'
 const NO_IMAGES = 'the cluster of the tests runs no containers'
 const ON_A_NODE = 'it prepares a node, or needs Docker'
+const NO_REGISTRY = 'it needs the images of a registry, and podman'
+const AS_ROOT = 'it installs into the machine, as root'
 const REWRITES = 'it rewrites files of the checkout'
 
 /** The commands that test/documents does not run, by their text. */
@@ -147,6 +149,38 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     by: 'test/instrumentation/standing-alone.test.ts',
     as: 'pack-instrumentation.ts',
   },
+  'npm run pack:causeway': { by: 'test/interop/npm-packages.test.ts', as: "pack('causeway')" },
+  'npm install ../causeway/dist/causeway-0.1.0.tgz': {
+    by: 'test/interop/npm-packages.test.ts',
+    as: "'npm', 'install', ...packed",
+  },
+  'source <(causeway completion bash)': { by: 'test/cli/completion.test.ts', as: "'completion', 'bash'" },
+  'npx causeway --version': { by: 'test/interop/npm-packages.test.ts', as: "'causeway', '--version'" },
+  'podman build --build-arg COMMIT=$(git rev-parse HEAD) --tag registry.example.com/causeway:0.1.0 .': {
+    why: NO_REGISTRY,
+  },
+  'podman push registry.example.com/causeway:0.1.0': { why: NO_REGISTRY },
+  'podman run --read-only --tmpfs /tmp --network host --volume ./etc:/etc/causeway:ro --volume causeway:/var/lib/causeway registry.example.com/causeway:0.1.0':
+    { why: NO_REGISTRY },
+  'helm install causeway deploy/helm/causeway --namespace causeway --create-namespace --set cluster=production --set image.repository=registry.example.com/causeway':
+    { by: 'test/interop/kubernetes/helm-install.test.ts', as: "helm.run('install', ...about" },
+  'helm template causeway deploy/helm/causeway --values my-values.yaml --show-only templates/configmap.yaml':
+    { by: 'test/interop/kubernetes/helm-chart.test.ts', as: "'templates/configmap.yaml'" },
+  'helm upgrade causeway deploy/helm/causeway --namespace causeway --values my-values.yaml': {
+    by: 'test/interop/kubernetes/helm-install.test.ts',
+    as: "helm.run('upgrade', ...about",
+  },
+  'helm uninstall causeway --namespace causeway': {
+    by: 'test/interop/kubernetes/helm-install.test.ts',
+    as: "helm.run('uninstall'",
+  },
+  'sudo npm install --prefix /opt/causeway dist/causeway-0.1.0.tgz': { why: AS_ROOT },
+  'sudo install -D -m 0644 otel-config.yaml /etc/causeway/otel-config.yaml': { why: AS_ROOT },
+  'sudo install -D -m 0644 deploy/systemd/causeway.service /etc/systemd/system/causeway.service': {
+    why: AS_ROOT,
+  },
+  'sudo systemctl enable --now causeway': { why: AS_ROOT },
+  'sudo systemctl reload causeway': { why: AS_ROOT },
   'npm run bench': { why: HOURS },
   'npm run bench -- --only soak --minutes 60': { why: HOURS },
   'npm run bench:peers': { why: HOURS },

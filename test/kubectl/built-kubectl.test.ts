@@ -13,7 +13,7 @@ class Installed implements Disposable {
   readonly #root = mkdtempSync(join(tmpdir(), 'causeway-built-test-'))
 
   constructor() {
-    for (const path of ['bin', 'src', 'packages/kubectl', 'dist/kubectl', 'package.json'])
+    for (const path of ['bin', 'src', 'migrations', 'packages/kubectl', 'dist/kubectl', 'package.json'])
       cpSync(join(ROOT, path), join(this.#root, path), { recursive: true, preserveTimestamps: true })
     symlinkSync(join(ROOT, 'node_modules'), this.path('node_modules'))
     appendFileSync(this.path('dist/kubectl/kubectl-main.cjs'), "\nprocess.stderr.write('built')\n")

@@ -1,0 +1,50 @@
+import type { CliIo, Command, CommandLine, OptionName } from './command-line.ts'
+import { CliError, EXIT_USAGE, type Option, OPTIONS, optionsOf } from './command-line.ts'
+import { COMMANDS } from './commands.ts'
+
+const FILES = ['<file>', '<path>', '<uri>']
+
+/** `causeway completion bash`: what bash asks when Tab is pressed after causeway. */
+export function runCompletion({ args: [shell] }: CommandLine, io: CliIo): number {
+  if (shell !== 'bash')
+    throw new CliError('write causeway completion bash; no other shell is known', EXIT_USAGE)
+  io.stdout.write(bashCompletion())
+  return 0
+}
+
+function bashCompletion(): string {
+  const valued = (Object.keys(OPTIONS) as OptionName[]).filter((name) => valueOf(name) !== undefined)
+  const commands = [...COMMANDS.keys(), 'help'].join(' ')
+  return `_causeway() {
+  local word=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]} command= words= i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case \${COMP_WORDS[i]} in
+      --) return ;;
+      ${[...COMMANDS.keys()].join(' | ')}) [[ -n $command ]] || command=\${COMP_WORDS[i]} ;;
+    esac
+  done
+  case $previous in
+${valued.map((name) => `    --${name}) ${completed(valueOf(name) ?? '')} ;;`).join('\n')}
+  esac
+  case $command in
+    '') words='${commands} ${written(['config', 'set', 'help', 'version'])}' ;;
+${[...COMMANDS].map(([name, command]) => `    ${name}) words='${wordsOf(command)}' ;;`).join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -o default -F _causeway causeway
+`
+}
+
+const wordsOf = (command: Command): string => written([...optionsOf(command), 'help'])
+
+const written = (options: readonly OptionName[]): string => options.map((name) => `--${name}`).join(' ')
+
+const valueOf = (name: OptionName): string | undefined => (OPTIONS[name] as Option).value
+
+/** The shell's way to complete a value, after which nothing else is looked for. */
+function completed(value: string): string {
+  if (FILES.includes(value)) return 'COMPREPLY=($(compgen -f -- "$word")); return'
+  if (value.startsWith('<')) return 'COMPREPLY=(); return'
+  return `COMPREPLY=($(compgen -W '${value.replaceAll('|', ' ')}' -- "$word")); return`
+}

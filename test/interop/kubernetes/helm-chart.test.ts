@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { parse } from 'yaml'
+import { BIN } from '../../../lab/harness/causeway/causeway-process.ts'
+import { peerVersions } from '../../../lab/peers/peer-versions.ts'
+import { allowed, CHART, configIn, Helm, objectsIn, ofKind, SAID, valuesOf } from './support/helm.ts'
+
+const EXAMPLES = new URL('../../../examples/kubernetes/', import.meta.url)
+const example = (name: string) => objectsIn(readFileSync(new URL(name, EXAMPLES), 'utf8'))
+const named = ['--set', 'cluster=production,image.repository=registry.example.com/causeway']
+
+let helm: Helm
+let directory: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(process.env['CAUSEWAY_INTEROP_DIRECTORY'] ?? tmpdir(), 'chart-'))
+  helm = await Helm.open(directory)
+})
+
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+describe.each(SAID)('with %s', (said) => {
+  test('helm has no complaint about the chart', async () => {
+    const about = ['--strict', '--kube-version', peerVersions.kubectl, '--values', valuesOf(said)]
+    expect(await helm.run('lint', CHART, ...about)).toContain('0 chart(s) failed')
+  })
+
+  test('Causeway takes the configuration that it makes', async () => {
+    const path = join(directory, `${said}.yaml`)
+    await writeFile(
+      path,
+      configIn(await helm.rendered('--values', valuesOf(said), '--show-only', 'templates/configmap.yaml')),
+    )
+    const env = { ...process.env, CAUSEWAY_TOKEN: 'secret' }
+    const args = [BIN, 'validate', '--config', path]
+    const { stderr } = await promisify(execFile)(process.execPath, args, { env })
+    // It listens for the whole cluster, and says so.
+    expect(stderr.split('\n').filter((line) => line !== '' && !line.includes('ANYBODY'))).toEqual([])
+  })
+})
+
+test('what is said of a configuration is laid over the default, and the ports follow', async () => {
+  const objects = await helm.rendered('--values', valuesOf('sending'))
+  expect(parse(configIn(objects))).toMatchObject({
+    receivers: { otlp: { protocols: { grpc: { endpoint: '0.0.0.0:4317' } } } },
+    connectors: { cpid: { linking: { mode: 'links', max_trace_spans: 1_000_000 } } },
+    extensions: { cpid_query: { endpoint: '0.0.0.0:8080', write_timeout: '0s' } },
+    service: { telemetry: { logs: { encoding: 'json', level: 'debug' } } },
+  })
+  expect(parse(configIn(objects))).not.toHaveProperty('receivers.otlp.protocols.http')
+  const [service] = ofKind(objects, 'Service')
+  expect(service?.spec?.ports?.map(({ name, port }) => [name, port])).toEqual([
+    ['metrics', 8888],
+    ['otlp-grpc', 4317],
+    ['query', 8080],
+  ])
+})
+
+test('a value that is false or 0 counts, and null takes a receiver away with the right to watch', async () => {
+  const config = {
+    receivers: { k8s_events: null },
+    connectors: { cpid: { retention: { max_cpids: 0 } } },
+    extensions: { cpid_query: { proxy_protocol: false } },
+    service: { pipelines: { 'logs/in': { receivers: ['otlp'] } } },
+  }
+  const objects = await helm.rendered(...named, '--set-json', `config=${JSON.stringify(config)}`)
+  const made: unknown = parse(configIn(objects))
+  expect(made).toMatchObject({ connectors: config.connectors, extensions: config.extensions })
+  expect(made).not.toHaveProperty('receivers.k8s_events')
+  expect(ofKind(objects, 'ClusterRole')[0]?.rules?.flatMap(({ apiGroups }) => apiGroups)).not.toContain(
+    'events.k8s.io',
+  )
+})
+
+describe('the rights', () => {
+  test('are those of the example, which docs/kubernetes.md asks for, over what the example watches', async () => {
+    const objects = await helm.rendered(...named)
+    const [role, ...others] = ofKind(objects, 'ClusterRole')
+    expect(others).toEqual([])
+    expect(allowed(role?.rules)).toEqual(
+      allowed(ofKind(example('cluster-role.yaml'), 'ClusterRole')[0]?.rules),
+    )
+    const objectsOf = (config: string): unknown =>
+      (parse(config) as { receivers: { k8s_objects: { objects: object[] } } }).receivers.k8s_objects.objects
+    expect(objectsOf(configIn(objects))).toEqual(objectsOf(configIn(example('causeway.yaml'))))
+  })
+
+  test('grow with what is watched besides', async () => {
+    const more = ['--set-json', 'watch.extraObjects=[{"name":"applications","group":"argoproj.io"}]']
+    const [role] = ofKind(await helm.rendered(...named, ...more), 'ClusterRole')
+    expect(allowed(role?.rules)).toEqual(expect.arrayContaining(['list argoproj.io/applications']))
+  })
+
+  test('are held in the namespaces that are named, and are none where nothing is watched', async () => {
+    const inTwo = await helm.rendered('--values', valuesOf('namespaces'))
+    expect(ofKind(inTwo, 'ClusterRole')).toEqual([])
+    expect(ofKind(inTwo, 'Role').map(({ metadata }) => metadata.namespace)).toEqual(['shop', 'till'])
+    expect(allowed(ofKind(inTwo, 'Role')[0]?.rules)).not.toEqual(expect.arrayContaining(['list /nodes']))
+    const receiving = await helm.rendered('--values', valuesOf('receiving'))
+    expect(receiving.filter(({ kind }) => kind.includes('Role'))).toEqual([])
+  })
+})
+
+test('the webhook asks about what that of the example asks about', async () => {
+  const [made] = ofKind(await helm.rendered(...named, '--set', 'admission.enabled=true'), CONFIGURATION)
+  const [shown] = ofKind(example('admission.yaml'), CONFIGURATION)
+  for (const key of ['rules', 'matchConditions'] as const)
+    expect(made?.webhooks?.[0]?.[key]).toEqual(shown?.webhooks?.[0]?.[key])
+})
+
+const CONFIGURATION = 'ValidatingWebhookConfiguration'
+
+test.each([
+  ['no cluster', ['--set', 'image.repository=a'], 'cluster: name the cluster that Causeway watches'],
+  ['no image', ['--set', 'cluster=a'], 'image.repository: there is no published image; build one'],
+  ['a misspelt value', [...named, '--set', 'confg.a=b'], "additional properties 'confg' not allowed"],
+  ['a size that cannot be divided', [...named, '--set', 'persistence.size=1Ti'], '/persistence/size'],
+  [
+    'a certificate of nobody',
+    [...named, '--set', 'admission.enabled=true,certificate.source=secret'],
+    'certificate.secretName: name the Secret',
+  ],
+])('%s is refused', async (_, args, complaint) => {
+  await expect(helm.rendered(...args)).rejects.toThrow(complaint)
+})
