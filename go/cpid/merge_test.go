@@ -130,7 +130,7 @@ func checkAgainstNaive(t *testing.T, contexts []cpid.Context, most int) {
 }
 
 func TestMergeIsWhatTheNaiveModelGives(t *testing.T) {
-	for seed := range uint64(20_000) {
+	for seed := range uint64(10_000) {
 		random := rand.New(rand.NewPCG(seed, 28))
 		size := 6
 		if seed%20 == 0 {
