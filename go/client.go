@@ -119,10 +119,16 @@ func (t *Trace) seenBefore(object client.Object) seen { return t.memory.seenOf(o
 // answered is what came of a write, as the API server returned it into object.
 func (t *Trace) answered(object client.Object, before string, change cpid.Context) accepted {
 	s := t.memory.seenOf(object)
-	if before != "" && before == s.reference.ResourceVersion {
+	isOld := before != "" && before == s.reference.ResourceVersion
+	// A write that takes away the last finalizer ends the object: it makes no version, and the answer has the last one.
+	isEnd := object.GetDeletionTimestamp() != nil && len(object.GetFinalizers()) == 0
+	if isOld && !isEnd {
 		return accepted{isNothing: true}
 	}
 	t.wrote(s.reference, change)
+	if isOld {
+		s.reference.ResourceVersion = ""
+	}
 	return accepted{wrote: []cpid.Reference{s.reference}}
 }
 

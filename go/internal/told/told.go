@@ -60,12 +60,12 @@ func (c *Changes) MergelogOf(id string) (Mergelog, bool) {
 	return Mergelog{}, false
 }
 
-// Spans are those of a name so far.
+// Spans are those of a name so far; all where it is empty.
 func (c *Changes) Spans(name string) (found []Span) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range c.spans {
-		if one.Name == name {
+		if one.Name == name || name == "" {
 			found = append(found, one)
 		}
 	}
