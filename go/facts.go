@@ -149,7 +149,7 @@ func (f facts) hasLaterWriter() bool {
 func writerOf(entry metav1.ManagedFieldsEntry, mark string) (writer, bool) {
 	var fields map[string]json.RawMessage
 	if entry.FieldsV1 != nil {
-		_ = json.Unmarshal(entry.FieldsV1.Raw, &fields) // What cannot be read has no fields.
+		_ = json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) // What cannot be read has no fields.
 	}
 	isSubstance := false
 	for name := range fields {
