@@ -42,7 +42,7 @@ type Changes struct {
 
 // Detail is what a mergelog tells beside its CPIDs.
 type Detail struct {
-	// Object is to carry the new CPID. Its version is not told, since it is known only after the write.
+	// Object is to carry the new CPID. Its version is known only after the write: Merge and Plan do not tell it, Tell does.
 	Object cpid.Reference
 	// Reason says why, in a few words.
 	Reason string
@@ -100,6 +100,7 @@ func (c *Changes) NewRoot(ctx context.Context, detail Detail) cpid.Context {
 func (c *Changes) Merge(ctx context.Context, causes []cpid.Context, detail Detail) cpid.Context {
 	change, sources, isNew := cpid.Merge(soundOnes(causes), c.settings.MaxAncestors, c.newCPID)
 	if isNew {
+		detail.Object.ResourceVersion = ""
 		c.Tell(ctx, cpid.Mergelog{CPID: change.CPID, Sources: sources}, detail, c.settings.Now())
 	}
 	return change
@@ -109,6 +110,7 @@ func (c *Changes) Merge(ctx context.Context, causes []cpid.Context, detail Detai
 // object give the same trace context again, so that a write tried again after a conflict makes no second one.
 func (c *Changes) Plan(causes []cpid.Context, detail Detail) cpid.Context {
 	sound := soundOnes(causes)
+	detail.Object.ResourceVersion = ""
 	return c.planned.plan(sound, detail, c.settings.Now(), func() (cpid.Context, []string, bool) {
 		return cpid.Merge(sound, c.settings.MaxAncestors, c.newCPID)
 	})

@@ -88,7 +88,6 @@ func attributesOf(mergelog cpid.Mergelog, detail Detail) []attribute.KeyValue {
 		attribute.String(attributeNew, mergelog.CPID),
 		attribute.StringSlice(attributeSources, mergelog.Sources),
 	}
-	detail.Object.ResourceVersion = ""
 	if object := detail.Object.String(); object != "" {
 		attributes = append(attributes, attribute.String(attributeObject, object))
 	}
