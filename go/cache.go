@@ -57,6 +57,11 @@ func (c tracedCache) GetInformerForKind(ctx context.Context, gvk schema.GroupVer
 	return c.traced(ctx, inner, err, gvk.GroupKind())
 }
 
+func (c tracedCache) RemoveInformer(ctx context.Context, object client.Object) error {
+	c.trace.memory.unwatch(c.trace.kinds.of(object).GroupKind())
+	return c.Cache.RemoveInformer(ctx, object)
+}
+
 func (c tracedCache) traced(ctx context.Context, inner cache.Informer, err error, kind schema.GroupKind) (cache.Informer, error) {
 	if err != nil || inner == nil {
 		return inner, err
@@ -91,11 +96,11 @@ type tracedHandler struct {
 }
 
 func (h tracedHandler) OnAdd(object any, isInInitialList bool) {
-	h.handle(object, h.informer.trace.memory.see, func() { h.inner.OnAdd(object, isInInitialList) })
+	h.handle(object, h.informer.trace.memory.told, func() { h.inner.OnAdd(object, isInInitialList) })
 }
 
 func (h tracedHandler) OnUpdate(before, object any) {
-	h.handle(object, h.informer.trace.memory.see, func() { h.inner.OnUpdate(before, object) })
+	h.handle(object, h.informer.trace.memory.told, func() { h.inner.OnUpdate(before, object) })
 }
 
 func (h tracedHandler) OnDelete(object any) {

@@ -2,6 +2,7 @@ package causeway
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -98,7 +99,7 @@ func (t *Trace) writeObject(ctx context.Context, verb, subresource string, objec
 	} else {
 		w.own.carried = t.changes.Extract(object.GetAnnotations())
 	}
-	before := w.target.ResourceVersion
+	before := t.versionsBefore(object)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		annotations := object.GetAnnotations()
 		// A subresource takes no annotations of its object.
@@ -116,16 +117,26 @@ func (t *Trace) writeObject(ctx context.Context, verb, subresource string, objec
 // seenBefore is the version that an object says it is of: its annotations are those of that version still.
 func (t *Trace) seenBefore(object client.Object) seen { return t.memory.seenOf(object) }
 
+// versionsBefore are those that may be answered where a write changes nothing.
+func (t *Trace) versionsBefore(object client.Object) []string {
+	if version := object.GetResourceVersion(); version != "" {
+		return []string{version}
+	}
+	return t.memory.versionsAt(placeOf(t.kinds.of(object).GroupKind(), object))
+}
+
 // answered is what came of a write, as the API server returned it into object.
-func (t *Trace) answered(object client.Object, before string, change cpid.Context) accepted {
+func (t *Trace) answered(object client.Object, before []string, change cpid.Context) accepted {
 	s := t.memory.seenOf(object)
-	isOld := before != "" && before == s.reference.ResourceVersion
+	version := s.reference.ResourceVersion
+	isOld := slices.Contains(before, version)
 	// A write that takes away the last finalizer ends the object: it makes no version, and the answer has the last one.
 	isEnd := object.GetDeletionTimestamp() != nil && len(object.GetFinalizers()) == 0
 	if isOld && !isEnd {
 		return accepted{isNothing: true}
 	}
 	t.wrote(s.reference, change)
+	t.memory.noteWritten(placeOf(t.kinds.of(object).GroupKind(), object), version)
 	if isOld {
 		s.reference.ResourceVersion = ""
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +21,7 @@ import (
 
 	"causeway"
 	"causeway/changes"
+	"causeway/cpid"
 	"causeway/internal/told"
 )
 
@@ -234,5 +236,40 @@ func TestADeletionIsMarkedFirst(t *testing.T) {
 	}
 	if spans := w.Spans("delete v1/configmaps"); len(spans) != 1 || spans[0].CPID != first || len(spans[0].Wrote) != 2 {
 		t.Errorf("the deletions are %+v", spans)
+	}
+}
+
+func TestAnAnswerWithTheVersionBeforeIsNoWrite(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return nil
+		},
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return nil
+		},
+	}, settings("a", first, ""))
+	must(t, w.reconciled(t, func(ctx context.Context) error {
+		a := settings("a", "", "")
+		err := w.traced.Get(ctx, client.ObjectKeyFromObject(a), a)
+		before := a.DeepCopy()
+		a.Data = map[string]string{"key": "value"}
+		return errors.Join(err, w.traced.Patch(ctx, a, client.MergeFrom(before)))
+	}))
+	// The first apply makes a version, for all that is known; the second is answered the same.
+	for range 2 {
+		must(t, w.reconciled(t, func(ctx context.Context) error {
+			return w.traced.Apply(ctx, corev1ac.ConfigMap("b", "default"), client.FieldOwner("test"))
+		}))
+	}
+	if names := w.Names(); !slices.Equal(names, []string{"apply v1/configmaps", "reconcile"}) {
+		t.Errorf("the spans are %v", names)
+	}
+}
+
+func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
+	for _, one := range []changes.Settings{{MaxSources: 1}, {Keys: cpid.Keys{CPID: "a"}}, {Keys: cpid.Keys{CPID: "a", Ancestors: "a"}}} {
+		if _, err := causeway.New(scheme.Scheme, nil, causeway.Settings{Settings: one}); err == nil {
+			t.Errorf("%+v is taken", one)
+		}
 	}
 }

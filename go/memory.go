@@ -44,12 +44,15 @@ type memory struct {
 	watched    map[schema.GroupKind]bool
 	objects    map[place]remembered
 	tombstones *bounded.Map[place, seen]
+	// written are the last versions that this process made.
+	written *bounded.Map[place, string]
 }
 
 func newMemory(t *Trace) *memory {
 	return &memory{
 		trace: t, watched: map[schema.GroupKind]bool{}, objects: map[place]remembered{},
 		tombstones: bounded.NewMap[place, seen](mostTombstones, nil),
+		written:    bounded.NewMap[place, string](mostVersions, nil),
 	}
 }
 
@@ -64,9 +67,28 @@ func (m *memory) watch(kind schema.GroupKind) {
 	m.watched[kind] = true
 }
 
+// unwatch forgets the objects of a kind, which no informer holds any more.
+func (m *memory) unwatch(kind schema.GroupKind) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.watched, kind)
+	for at, one := range m.objects {
+		if at.kind == kind {
+			m.trace.known.forgetCurrent(one.uid)
+			delete(m.objects, at)
+		}
+	}
+}
+
 func (m *memory) seenOf(object client.Object) seen {
 	gvk := m.trace.kinds.of(object)
 	return seen{m.trace.kinds.reference(gvk, object), m.trace.changes.Extract(object.GetAnnotations()), object.GetGeneration()}
+}
+
+// told is what a handler of an informer calls: that there is one holds again, if another of the kind was removed.
+func (m *memory) told(object client.Object) seen {
+	m.watch(m.trace.kinds.of(object).GroupKind())
+	return m.see(object)
 }
 
 // see is told of a new object, or of another version of one, by handlers of informers and by reads, in any order.
@@ -152,6 +174,26 @@ func (m *memory) bury(object client.Object) seen {
 		known.noteDeletion(uid, c)
 	}
 	return s
+}
+
+// versionsAt are those that are known of an object that is to be written: what is answered then is one of them where nothing changes.
+func (m *memory) versionsAt(at place) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	versions := make([]string, 0, 2)
+	if there, ok := m.objects[at]; ok {
+		versions = append(versions, there.facts.version)
+	}
+	if written, ok := m.written.Get(at); ok {
+		versions = append(versions, written)
+	}
+	return versions
+}
+
+func (m *memory) noteWritten(at place, version string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.written.Set(at, version)
 }
 
 // tombstone gives what became of an object that is not there.

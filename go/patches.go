@@ -23,7 +23,7 @@ func (t *Trace) patchObject(ctx context.Context, subresource string, object clie
 	if w.target.ResourceVersion != "" {
 		w.own = t.seenBefore(object)
 	}
-	before := w.target.ResourceVersion
+	before := t.versionsBefore(object)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		sent := client.RawPatch(patch.Type(), data)
 		if subresource == "" {
@@ -97,6 +97,7 @@ func (t *Trace) apply(ctx context.Context, subresource string, configuration run
 	}
 	w := write{verb: "apply", subresource: subresource, target: t.kinds.reference(object.GroupVersionKind(), object)}
 	w.own.carried = t.changes.Extract(object.GetAnnotations())
+	before := t.versionsBefore(object)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		if subresource == "" {
 			t.markBody(object.Object, change)
@@ -107,7 +108,7 @@ func (t *Trace) apply(ctx context.Context, subresource string, configuration run
 		if text, err := json.Marshal(object); err == nil {
 			_ = json.Unmarshal(text, configuration) // The write is done, whatever comes of its answer.
 		}
-		return t.answered(object, "", change), nil
+		return t.answered(object, before, change), nil
 	})
 }
 

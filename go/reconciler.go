@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"causeway/cpid"
@@ -64,6 +65,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		woke = causes[len(causes)-1]
 	}
 	ctx = context.WithValue(cpid.NewContext(ctx, woke), workKey{}, w)
+	if !woke.IsZero() {
+		ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("cpid", woke.CPID))
+	}
 	ctx, span := r.trace.tracer().Start(ctx, r.name)
 	w.noteReads(span)
 	isOver := false
@@ -76,7 +80,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			r.giveBack(request, wakers)
 			span.SetStatus(codes.Error, errorLine(err))
 		}
-		if !w.change.IsZero() || err != nil || !isOver || r.trace.settings.KeepsIdleSpans {
+		if !w.outcome().IsZero() || err != nil || !isOver || r.trace.settings.KeepsIdleSpans {
 			endReconcile(span, w, woke, len(wakers) == 0)
 		}
 		r.keep(request, w.end())
@@ -92,7 +96,7 @@ func endReconcile(span trace.Span, w *work, woke cpid.Context, notesReads bool) 
 		w.noteReads(span)
 	}
 	w.useCauses()
-	change := w.change
+	change := w.outcome()
 	if change.IsZero() {
 		change = woke
 	}

@@ -152,6 +152,13 @@ func (w *work) wrote(p *plan) {
 	w.followLocked(cause{Context: p.change})
 }
 
+// outcome is the change of the last write; zero where there was none.
+func (w *work) outcome() cpid.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.change
+}
+
 // noteReads notes on a span what was read since the last time.
 func (w *work) noteReads(span trace.Span) {
 	w.mu.Lock()
