@@ -188,15 +188,26 @@ func TestStories(t *testing.T) {
 	})
 
 	t.Run("a reconcile that changes nothing is not told, and nothing goes in circles", func(t *testing.T) {
-		c.until(t, "the status says what was done", func() bool {
-			must(t, c.person.Get(ctx, at, app))
-			return app.Status.ObservedGeneration == 2
-		})
-		before, version := len(c.Names()), app.ResourceVersion
-		time.Sleep(time.Second)
-		must(t, c.person.Get(ctx, at, app))
-		if len(c.Names()) > before+1 || app.ResourceVersion != version { // The reconcile that wrote may have ended since.
-			t.Errorf("%d spans came, the last are %v", len(c.Names())-before, c.Names()[before:])
+		asked := func(generation int64) {
+			c.until(t, "the status says what was done", func() bool {
+				must(t, c.person.Get(ctx, at, app))
+				return app.Status.ObservedGeneration == generation
+			})
+		}
+		asked(2)
+		app.Labels = map[string]string{"nobody": "cares"}
+		must(t, c.person.Update(ctx, app))
+		app.Spec.Replicas = 2
+		must(t, c.person.Update(ctx, app, client.FieldOwner("somebody-else")))
+		asked(3)
+		done := func(name string) int {
+			isFailed := func(span told.Span) bool { return span.IsFailed }
+			return len(slices.DeleteFunc(c.Spans(name), isFailed))
+		}
+		c.until(t, "the third reconcile has ended", func() bool { return done("reconcile webapp") >= 3 })
+		got := []int{done("reconcile webapp"), done("update apps/v1/deployments"), done("update example.com/v1/webapps/status")}
+		if !slices.Equal(got, []int{3, 2, 3}) {
+			t.Errorf("%v reconciles, updates of the Deployment and of the status are told: %v", got, c.Names())
 		}
 	})
 
