@@ -18,6 +18,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -61,7 +62,9 @@ func startCluster(t *testing.T) cluster {
 	must(t, err)
 	mgr := trace.Manager(plain)
 	must(t, (&webapp.Reconciler{Client: mgr.GetClient(), Scheme: scheme}).SetupWithManager(mgr))
-	must(t, ctrl.NewControllerManagedBy(mgr).Named("guarded").For(&corev1.ConfigMap{}).Complete(guardian{mgr.GetClient()}))
+	withoutPriorities := controller.Options{UsePriorityQueue: new(false)}
+	must(t, ctrl.NewControllerManagedBy(mgr).Named("guarded").For(&corev1.ConfigMap{}).WithOptions(withoutPriorities).
+		Complete(guardian{mgr.GetClient()}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -215,11 +218,16 @@ func TestStories(t *testing.T) {
 		guarded := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "guarded", Labels: map[string]string{"guarded": "yes"},
 			Annotations: map[string]string{cpidOf: second}}}
 		must(t, c.person.Create(ctx, guarded))
+		created := referenceOf("v1 configmaps", guarded)
 		secret := &corev1.Secret{}
 		at := client.ObjectKeyFromObject(guarded)
 		c.until(t, "the Secret is there", func() bool { return c.person.Get(ctx, at, secret) == nil })
 		if secret.Annotations[cpidOf] != second {
 			t.Errorf("the Secret carries %v", secret.Annotations)
+		}
+		c.until(t, "the reconcile has ended", func() bool { return len(c.Spans("reconcile guarded")) > 0 })
+		if span := c.Spans("reconcile guarded")[0]; !slices.Equal(span.Observed, []string{created}) {
+			t.Errorf("the first reconcile is %+v, and not woken by %s", span, created)
 		}
 		must(t, c.person.Delete(ctx, guarded))
 		c.until(t, "it is gone", func() bool {
