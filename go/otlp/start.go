@@ -21,10 +21,13 @@ const (
 	triedFor    = 10 * time.Minute
 	firstPause  = time.Second
 	longestWait = 30 * time.Second
+	// For how long a process that ends waits for what is left to be taken.
+	farewell = 5 * time.Second
 )
 
 // Start sends spans and mergelogs over OTLP/HTTP to OTEL_EXPORTER_OTLP_ENDPOINT, by default http://localhost:4318, in the name of a
-// service unless OTEL_SERVICE_NAME says otherwise. What it returns sends the rest: call it before the process ends.
+// service unless OTEL_SERVICE_NAME says otherwise. What it returns sends the rest, for five seconds at most: call it before the process
+// ends.
 func Start(ctx context.Context, service string) (func(context.Context) error, error) {
 	described, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
@@ -43,11 +46,17 @@ func Start(ctx context.Context, service string) (func(context.Context) error, er
 	if err != nil {
 		return nil, err
 	}
-	tracers := sdktrace.NewTracerProvider(sdktrace.WithResource(described), sdktrace.WithBatcher(spans,
+	tracers := sdktrace.NewTracerProvider(sdktrace.WithResource(described), sdktrace.WithBatcher(patientSpans{spans},
 		sdktrace.WithMaxQueueSize(mostWaiting), sdktrace.WithExportTimeout(triedFor)))
-	loggers := sdklog.NewLoggerProvider(sdklog.WithResource(described), sdklog.WithProcessor(sdklog.NewBatchProcessor(records,
+	loggers := sdklog.NewLoggerProvider(sdklog.WithResource(described), sdklog.WithProcessor(sdklog.NewBatchProcessor(patientRecords{records},
 		sdklog.WithMaxQueueSize(mostWaiting), sdklog.WithExportTimeout(triedFor))))
 	otel.SetTracerProvider(tracers)
 	otel.SetLoggerProvider(loggers)
-	return func(ctx context.Context) error { return errors.Join(tracers.Shutdown(ctx), loggers.Shutdown(ctx)) }, nil
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, farewell)
+		defer cancel()
+		ended := make(chan error)
+		go func() { ended <- loggers.Shutdown(ctx) }()
+		return errors.Join(tracers.Shutdown(ctx), <-ended)
+	}, nil
 }

@@ -39,7 +39,7 @@ test(
       TEST_ASSET_KUBE_APISERVER: programs['kube-apiserver'],
     })
     if (!isDone) throw new Error(output)
-    for (const tested of ['causeway', 'causeway/changes', 'causeway/cpid']) {
+    for (const tested of ['causeway', 'causeway/changes', 'causeway/cpid', 'causeway/otlp']) {
       expect(output).toMatch(new RegExp(`^ok\\s+${tested}\\s`, 'm'))
     }
   },
