@@ -21,6 +21,9 @@ type tracedManager struct {
 
 // Manager wraps a manager: see WrapManager.
 func (t *Trace) Manager(inner manager.Manager) manager.Manager {
+	if !t.settings.SendsNoTraceparent {
+		sendTraceparent(inner.GetHTTPClient())
+	}
 	return &tracedManager{inner, t, t.Client(inner.GetClient()), t.Cache(inner.GetCache()), tracedReader{inner.GetAPIReader(), t}}
 }
 

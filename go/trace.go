@@ -30,6 +30,9 @@ type Settings struct {
 	KeepsIdleSpans bool
 	// LeavesDeletionsUnmarked spares the patch that says on an object, before it is deleted, which change that is for.
 	LeavesDeletionsUnmarked bool
+	// SendsNoTraceparent leaves the header to an HTTP instrumentation of OpenTelemetry. Else requests of a manager's client carry it, and
+	// spans of the API server hang below the write.
+	SendsNoTraceparent bool
 }
 
 // Trace is what this process knows of the changes of one cluster.

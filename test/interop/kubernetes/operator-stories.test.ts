@@ -193,6 +193,22 @@ for (const { language, start, warnings } of LANGUAGES) {
   )
 }
 
+sceneTest('spans of the API server hang below a write of the operator in Go', async (scene) => {
+  const causeway = await causewayOf(scene)
+  const stage = await OperatorStage.set(scene, `http://${causeway.otlpHttp}`, { tracing: causeway.otlpGrpc })
+  await stage.startGo()
+  await stage.api.create(WEB_APPS, webApp(1))
+  await stage.ready(1)
+  await scene.eventually(() => {
+    const placed = causeway.stored<{ name: string }>(
+      `SELECT DISTINCT s.name FROM audit_cascade_spans s
+       JOIN audit_cascade_spans w ON w.root = s.root AND w.span_id = s.parent_span_id AND w.trace_id = s.trace_id
+       WHERE s.service = 'apiserver' AND w.name = 'create apps/v1/deployments'`,
+    )
+    expect(placed).toEqual([{ name: 'POST /apis/apps/v1/namespaces/{:namespace}/deployments' }])
+  }, LONGEST_MS)
+})
+
 sceneTest('spans of the API server hang below the request of an operator, whoever runs it', async (scene) => {
   const causeway = await causewayOf(scene)
   const stage = await OperatorStage.set(scene, `http://${causeway.otlpHttp}`, { tracing: causeway.otlpGrpc })
