@@ -16,6 +16,10 @@ const MOST_LINES_MORE = 15
 const LONGEST_MS = 90_000
 const LONGEST_STOP_MS = 60_000
 
+const LANGUAGES = ['TypeScript', 'Go'] as const
+type Language = (typeof LANGUAGES)[number]
+const RECONCILES = { TypeScript: 'reconcile WebApp', Go: 'reconcile webapp' }
+
 const mergelogsIn = (sink: OtlpSink): Arrived[] => sink.records.filter(({ name }) => name === 'cpid.mergelog')
 const writesIn = (sink: OtlpSink): Arrived[] =>
   sink.spans.filter(({ name }) => /^(?:create|update|patch|delete) /.test(name))
@@ -25,7 +29,9 @@ async function stage(scene: Scene) {
   const sink = scene.use(await OtlpSink.open())
   const stage = await OperatorStage.set(scene, sink.endpoint)
   const { cluster, api, folder } = stage
-  return { sink, cluster, api, start: stage.start.bind(stage), ready: stage.ready.bind(stage), folder }
+  const start = stage.start.bind(stage)
+  const begin = (language: Language) => (language === 'Go' ? stage.startGo() : start())
+  return { sink, cluster, api, start, begin, ready: stage.ready.bind(stage), folder }
 }
 
 sceneTest(
@@ -63,110 +69,131 @@ sceneTest(
   },
 )
 
-sceneTest('what an operator does is of the change that it follows from, whoever made that', async (scene) => {
-  const { sink, api, cluster, start, ready } = await stage(scene)
-  start()
-  await api.create(WEB_APPS, webApp(2))
-  const app = await ready(2)
-  const [created, ...others] = await scene.eventually(() => {
-    expect(mergelogsIn(sink)).toHaveLength(1)
-    return mergelogsIn(sink)
-  })
-  expect(others).toEqual([])
-  expect(created?.attributes).toMatchObject({
-    'cpid.sources': '',
-    'cpid.object': expect.stringContaining(`example.com/v1/webapps/default/web?uid=${app.metadata.uid}&rv=`),
-    'cpid.reason': 'unattributed writer',
-  })
-  const root = created?.attributes['cpid.new'] ?? ''
-  expect(cpidOf(await api.get<Kept>(DEPLOYMENT))).toBe(root)
-  expect(cpidOf(await api.get<Kept>('/api/v1/namespaces/default/services/web'))).toBe(root)
-  await scene.eventually(() => {
-    const names = writesIn(sink).map(({ name }) => name)
-    expect(names).toEqual(
-      expect.arrayContaining([
-        'create apps/v1/deployments',
-        'create v1/services',
-        'update example.com/v1/webapps/status',
-      ]),
-    )
-    // It ends after the last write in it, and may be sent with what comes later.
-    const [reconcile] = sink.spans.filter(({ name }) => name === 'reconcile WebApp')
-    expect(reconcile?.attributes['cpid.observed']).toMatch(
-      new RegExp(`^example.com/v1/webapps/default/web\\?uid=${app.metadata.uid}&rv=\\d+$`),
-    )
-  })
-  expect(new Set(sink.spans.map(({ attributes }) => attributes['cpid.id']))).toEqual(new Set([root]))
-  expect(writesIn(sink)[0]?.attributes['cpid.wrote']).toMatch(
-    /^apps\/v1\/deployments\/default\/web\?uid=.*&rv=\d+$/,
+for (const language of LANGUAGES) {
+  sceneTest(
+    `what an operator does is of the change that it follows from, whoever made that (${language})`,
+    async (scene) => {
+      const { sink, api, cluster, begin, ready } = await stage(scene)
+      await begin(language)
+      await api.create(WEB_APPS, webApp(2))
+      const app = await ready(2)
+      const [created, ...others] = await scene.eventually(() => {
+        expect(mergelogsIn(sink)).toHaveLength(1)
+        return mergelogsIn(sink)
+      })
+      expect(others).toEqual([])
+      expect(created?.attributes).toMatchObject({
+        'cpid.sources': '',
+        'cpid.object': expect.stringContaining(
+          `example.com/v1/webapps/default/web?uid=${app.metadata.uid}&rv=`,
+        ),
+        'cpid.reason': 'unattributed writer',
+      })
+      const root = created?.attributes['cpid.new'] ?? ''
+      expect(cpidOf(await api.get<Kept>(DEPLOYMENT))).toBe(root)
+      expect(cpidOf(await api.get<Kept>('/api/v1/namespaces/default/services/web'))).toBe(root)
+      await scene.eventually(() => {
+        const names = writesIn(sink).map(({ name }) => name)
+        expect(names).toEqual(
+          expect.arrayContaining([
+            'create apps/v1/deployments',
+            'create v1/services',
+            'update example.com/v1/webapps/status',
+          ]),
+        )
+        // It ends after the last write in it, and may be sent with what comes later.
+        const [reconcile] = sink.spans.filter(({ name }) => name === RECONCILES[language])
+        expect(reconcile?.attributes['cpid.observed']).toMatch(
+          new RegExp(`^example.com/v1/webapps/default/web\\?uid=${app.metadata.uid}&rv=\\d+$`),
+        )
+      })
+      expect(new Set(sink.spans.map(({ attributes }) => attributes['cpid.id']))).toEqual(new Set([root]))
+      expect(writesIn(sink)[0]?.attributes['cpid.wrote']).toMatch(
+        /^apps\/v1\/deployments\/default\/web\?uid=.*&rv=\d+$/,
+      )
+
+      // Somebody without any instrumentation changes it, and then goes behind the operator's back.
+      await cluster.kubectl(
+        'admin',
+        'patch',
+        'webapp/web',
+        '--type=merge',
+        '--patch',
+        '{"spec":{"replicas":3}}',
+      )
+      await ready(3)
+      await cluster.kubectl('admin', 'scale', 'deployment/web', '--replicas=1')
+      await scene.eventually(async () => {
+        const { spec, status } = await api.get<Kept>(DEPLOYMENT)
+        expect([spec.replicas, status?.readyReplicas]).toEqual([3, 3])
+        const last = cpidOf(await api.get<Kept>(DEPLOYMENT))
+        expect(mergelogsIn(sink).at(-1)?.attributes['cpid.new']).toBe(last)
+      }, LONGEST_MS)
+      const begun = mergelogsIn(sink).filter(({ attributes }) => attributes['cpid.sources'] === '')
+      expect(begun.map(({ attributes }) => attributes['cpid.object']?.replace(/\?.*/, ''))).toEqual([
+        'example.com/v1/webapps/default/web',
+        'example.com/v1/webapps/default/web',
+        'apps/v1/deployments/default/web',
+      ])
+      const [, patched, scaled] = begun.map(({ attributes }) => attributes['cpid.new'])
+      const merges = mergelogsIn(sink).filter(({ attributes }) => attributes['cpid.sources'] !== '')
+      expect(merges.map(({ attributes }) => attributes['cpid.sources']?.split(','))).toEqual([
+        expect.arrayContaining([patched, root]),
+        expect.arrayContaining([scaled, merges[0]?.attributes['cpid.new']]),
+      ])
+
+      // What the API server never takes is of what it follows from, and not of a merge that nobody hears of.
+      await cluster.kubectl(
+        'admin',
+        'patch',
+        'webapp/web',
+        '--type=merge',
+        '--patch',
+        '{"spec":{"replicas":-1}}',
+      )
+      await scene.eventually(() => {
+        const refused = writesIn(sink).find(({ attributes }) => attributes['error.type'] === '422')
+        expect(refused?.name).toBe('update apps/v1/deployments')
+        // Spans and mergelogs are sent by themselves, in whichever order.
+        const last = mergelogsIn(sink).at(-1)?.attributes
+        expect(last).toMatchObject({ 'cpid.sources': '', 'cpid.new': refused?.attributes['cpid.id'] })
+      }, LONGEST_MS)
+    },
   )
 
-  // Somebody without any instrumentation changes it, and then goes behind the operator's back.
-  await cluster.kubectl('admin', 'patch', 'webapp/web', '--type=merge', '--patch', '{"spec":{"replicas":3}}')
-  await ready(3)
-  await cluster.kubectl('admin', 'scale', 'deployment/web', '--replicas=1')
-  await scene.eventually(async () => {
-    const { spec, status } = await api.get<Kept>(DEPLOYMENT)
-    expect([spec.replicas, status?.readyReplicas]).toEqual([3, 3])
-    const last = cpidOf(await api.get<Kept>(DEPLOYMENT))
-    expect(mergelogsIn(sink).at(-1)?.attributes['cpid.new']).toBe(last)
-  }, LONGEST_MS)
-  const begun = mergelogsIn(sink).filter(({ attributes }) => attributes['cpid.sources'] === '')
-  expect(begun.map(({ attributes }) => attributes['cpid.object']?.replace(/\?.*/, ''))).toEqual([
-    'example.com/v1/webapps/default/web',
-    'example.com/v1/webapps/default/web',
-    'apps/v1/deployments/default/web',
-  ])
-  const [, patched, scaled] = begun.map(({ attributes }) => attributes['cpid.new'])
-  const merges = mergelogsIn(sink).filter(({ attributes }) => attributes['cpid.sources'] !== '')
-  expect(merges.map(({ attributes }) => attributes['cpid.sources']?.split(','))).toEqual([
-    expect.arrayContaining([patched, root]),
-    expect.arrayContaining([scaled, merges[0]?.attributes['cpid.new']]),
-  ])
-
-  // What the API server never takes is of what it follows from, and not of a merge that nobody hears of.
-  await cluster.kubectl('admin', 'patch', 'webapp/web', '--type=merge', '--patch', '{"spec":{"replicas":-1}}')
-  await scene.eventually(() => {
-    const refused = writesIn(sink).find(({ attributes }) => attributes['error.type'] === '422')
-    expect(refused?.name).toBe('update apps/v1/deployments')
-    // Spans and mergelogs are sent by themselves, in whichever order.
-    const last = mergelogsIn(sink).at(-1)?.attributes
-    expect(last).toMatchObject({ 'cpid.sources': '', 'cpid.new': refused?.attributes['cpid.id'] })
-  }, LONGEST_MS)
-})
-
-sceneTest(
-  'an operator that is killed in the middle goes on, and tells of nothing that was not written',
-  async (scene) => {
-    const { sink, api, start, ready } = await stage(scene)
-    const first = start()
-    await api.create(WEB_APPS, webApp(1))
-    await ready(1)
-    await scene.eventually(() => expect(mergelogsIn(sink)).toHaveLength(1))
-    await first.kill()
-    await api.patch(`${WEB_APPS}/web`, { spec: { replicas: 2 } })
-    const seen = new Set<string>()
-    const second = start()
-    // Somebody writes the Deployment all the time: most of what the operator writes is refused.
-    for (let round = 0; round < 40; round++) {
-      const annotations = { round: String(round) }
-      const { metadata } = await api.patch<Kept>(DEPLOYMENT, { metadata: { annotations } })
-      seen.add(cpidOf({ metadata } as Kept))
-    }
-    await ready(2)
-    seen.add(cpidOf(await api.get<Kept>(DEPLOYMENT)))
-    // It sends what it has left before it ends: spans and mergelogs are sent by themselves.
-    expect(await second.stop(LONGEST_STOP_MS)).toBe(0)
-    const told = mergelogsIn(sink).map(({ attributes }) => attributes['cpid.new'])
-    expect(told).toEqual(expect.arrayContaining([...seen]))
-    // Writes that were refused are of what they followed from.
-    expect(sink.spans.filter(({ attributes }) => !told.includes(attributes['cpid.id']))).toEqual([])
-    const merged = mergelogsIn(sink).filter(({ attributes }) => attributes['cpid.sources'] !== '')
-    expect(merged.map(({ attributes }) => attributes['cpid.new'])).toEqual([
-      cpidOf(await api.get<Kept>(DEPLOYMENT)),
-    ])
-  },
-)
+  sceneTest(
+    `an operator that is killed in the middle goes on, and tells of nothing that was not written (${language})`,
+    async (scene) => {
+      const { sink, api, begin, ready } = await stage(scene)
+      const first = await begin(language)
+      await api.create(WEB_APPS, webApp(1))
+      await ready(1)
+      await scene.eventually(() => expect(mergelogsIn(sink)).toHaveLength(1))
+      await first.kill()
+      await api.patch(`${WEB_APPS}/web`, { spec: { replicas: 2 } })
+      const seen = new Set<string>()
+      const second = await begin(language)
+      // Somebody writes the Deployment all the time: most of what the operator writes is refused.
+      for (let round = 0; round < 40; round++) {
+        const annotations = { round: String(round) }
+        const { metadata } = await api.patch<Kept>(DEPLOYMENT, { metadata: { annotations } })
+        seen.add(cpidOf({ metadata } as Kept))
+      }
+      await ready(2)
+      seen.add(cpidOf(await api.get<Kept>(DEPLOYMENT)))
+      // It sends what it has left before it ends: spans and mergelogs are sent by themselves.
+      expect(await second.stop(LONGEST_STOP_MS)).toBe(0)
+      const told = mergelogsIn(sink).map(({ attributes }) => attributes['cpid.new'])
+      expect(told).toEqual(expect.arrayContaining([...seen]))
+      // Writes that were refused are of what they followed from.
+      expect(sink.spans.filter(({ attributes }) => !told.includes(attributes['cpid.id']))).toEqual([])
+      const merged = mergelogsIn(sink).filter(({ attributes }) => attributes['cpid.sources'] !== '')
+      expect(merged.map(({ attributes }) => attributes['cpid.new'])).toEqual([
+        cpidOf(await api.get<Kept>(DEPLOYMENT)),
+      ])
+    },
+  )
+}
 
 sceneTest(
   'a summary of many Deployments is of the change that was made last, and goes with them',

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { dirname, delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from '@jest/globals'
 import { BIN } from '../../../../lab/harness/causeway/causeway-process.ts'
@@ -12,6 +13,7 @@ import type { Scene } from '../../support/scene.ts'
 export const WEB_APPS = '/apis/example.com/v1/namespaces/default/webapps'
 export const DEPLOYMENT = '/apis/apps/v1/namespaces/default/deployments/web'
 const LONGEST_MS = 90_000
+const GO = fileURLToPath(new URL('../../../../go/', import.meta.url))
 
 export interface Kept {
   metadata: { uid: string; resourceVersion: string; annotations?: Record<string, string> }
@@ -75,12 +77,20 @@ export class OperatorStage {
     return this.#run(operator, {}, 'node', join(this.folder, `compiled/${operator}-instrumented.js`))
   }
 
-  #run(operator: string, env: NodeJS.ProcessEnv, node: string, file: string): RunningProgram {
+  /** Builds and runs the operator in Go, which makes a Deployment and a Service of each WebApp too. */
+  async startGo(): Promise<RunningProgram> {
+    const program = join(this.#scene.directory, 'web-app-in-go')
+    const env = { ...process.env, GOWORK: 'off' }
+    await promisify(execFile)('go', ['build', '-o', program, './examples/webapp/cmd'], { cwd: GO, env })
+    return this.#run('web-app-in-go', {}, program)
+  }
+
+  #run(operator: string, env: NodeJS.ProcessEnv, command: string, file?: string): RunningProgram {
     return this.#scene.use(
       new RunningProgram({
         name: operator,
-        command: node,
-        args: ['--no-warnings', file],
+        command,
+        args: file === undefined ? [] : ['--no-warnings', file],
         directory: this.folder,
         env: {
           ...process.env,

@@ -1,0 +1,171 @@
+// Package cpid has the trace context of a change: its change propagation ID (CPID) with the ancestors of that, as objects of
+// Kubernetes carry them in annotations, and how several of them merge. It does no I/O and needs nothing but the standard library.
+package cpid
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+)
+
+// MaxAncestors is how many ancestors an object carries unless said otherwise. It is the same in every controller of a cluster.
+const MaxAncestors = 10
+
+const (
+	length     = 36
+	longest    = 64
+	nilCPID    = "00000000-0000-0000-0000-000000000000"
+	dashPlaces = "\x08\x0d\x12\x17"
+	// Three times what a CPID with its comma takes: much of a list may be unreadable before the rest is given up.
+	readPerAncestor = 111
+)
+
+// Context is what an object carries about the changes that its state came from. CPIDs are in canonical text: lower case, dashed.
+type Context struct {
+	CPID string
+	// Ancestors are some of the CPIDs that it descends from, nearest first. Nobody changes the list once it is here.
+	Ancestors []string
+}
+
+// IsZero says whether there is no change.
+func (c Context) IsZero() bool { return c.CPID == "" }
+
+// Sound gives the context with CPIDs in canonical text and without ancestors that are none; the zero Context where it has no CPID.
+func (c Context) Sound() Context {
+	id, ok := Parse(c.CPID)
+	if !ok {
+		return Context{}
+	}
+	for i, ancestor := range c.Ancestors {
+		if read, ok := Parse(ancestor); !ok || read != ancestor {
+			return Context{id, soundAncestors(c.Ancestors, i)}
+		}
+	}
+	return Context{id, c.Ancestors}
+}
+
+func soundAncestors(given []string, from int) []string {
+	sound := append([]string(nil), given[:from]...)
+	for _, one := range given[from:] {
+		if read, ok := Parse(one); ok {
+			sound = append(sound, read)
+		}
+	}
+	return sound
+}
+
+// New makes a CPID that nobody has used: a random UUID of version 4.
+func New() string {
+	var bytes [16]byte
+	_, _ = rand.Read(bytes[:]) // It never fails.
+	return textOf(bytes, 4)
+}
+
+// Parse reads a CPID in any case, with or without dashes, among blanks. It is false for what is no UUID, and for that of zeros.
+func Parse(text string) (string, bool) {
+	if isCanonical(text) {
+		return text, text != nilCPID
+	}
+	if len(text) > longest {
+		return "", false
+	}
+	text = strings.ToLower(strings.TrimSpace(text))
+	digits := strings.ReplaceAll(text, "-", "")
+	if len(digits) != 32 || len(text) > length {
+		return "", false
+	}
+	dashed := digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:]
+	if !isCanonical(dashed) || dashed == nilCPID || !hasDashesInPlace(text, dashed) {
+		return "", false
+	}
+	return dashed, true
+}
+
+// hasDashesInPlace says whether each dash that a text has is one of the four.
+func hasDashesInPlace(text, dashed string) bool {
+	at := 0
+	for i := range len(dashed) {
+		if at < len(text) && text[at] == dashed[i] {
+			at++
+		} else if dashed[i] != '-' {
+			return false
+		}
+	}
+	return at == len(text)
+}
+
+func isCanonical(text string) bool {
+	if len(text) != length {
+		return false
+	}
+	for i := range len(dashPlaces) {
+		if text[dashPlaces[i]] != '-' {
+			return false
+		}
+	}
+	digits := 0
+	for i := range len(text) {
+		if c := text[i]; c-'0' <= 9 || c-'a' <= 5 {
+			digits++
+		}
+	}
+	return digits == 32
+}
+
+func textOf(bytes [16]byte, version byte) string {
+	bytes[6] = bytes[6]&0x0f | version<<4
+	bytes[8] = bytes[8]&0x3f | 0x80
+	var text [length]byte
+	hex.Encode(text[:8], bytes[:4])
+	hex.Encode(text[9:13], bytes[4:6])
+	hex.Encode(text[14:18], bytes[6:8])
+	hex.Encode(text[19:23], bytes[8:10])
+	hex.Encode(text[24:], bytes[10:])
+	for i := range len(dashPlaces) {
+		text[dashPlaces[i]] = '-'
+	}
+	return string(text[:])
+}
+
+// readAncestors gives the first CPIDs of a comma-separated list; entries that are none, that are id itself or that came before
+// are passed over. It reads no further into the text than so many could reach.
+func readAncestors(text, id string, most int) []string {
+	ancestors := make([]string, 0, min(most, len(text)/length))
+	for last := most * readPerAncestor; text != "" && last > 0 && len(ancestors) < most; {
+		entry, rest, _ := strings.Cut(text, ",")
+		last -= len(text) - len(rest)
+		text = rest
+		if ancestor, ok := Parse(entry); ok && ancestor != id && !contains(ancestors, ancestor) {
+			ancestors = append(ancestors, ancestor)
+		}
+	}
+	return ancestors
+}
+
+// contains compares the last digit first, which spares nearly all comparisons of whole CPIDs.
+func contains(among []string, wanted string) bool {
+	last := wanted[len(wanted)-1]
+	for _, one := range among {
+		if one[len(one)-1] == last && one == wanted {
+			return true
+		}
+	}
+	return false
+}
+
+type contextKey struct{}
+
+// NewContext gives a context of Go for work that a change is the cause of; parent itself where there is no change.
+func NewContext(parent context.Context, c Context) context.Context {
+	if c.IsZero() {
+		return parent
+	}
+	return context.WithValue(parent, contextKey{}, c)
+}
+
+// FromContext gives the change that work is done for; the zero Context where there is none.
+func FromContext(ctx context.Context) Context {
+	c, _ := ctx.Value(contextKey{}).(Context)
+	return c
+}

@@ -1,0 +1,283 @@
+package causeway
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"causeway/changes"
+	"causeway/cpid"
+	"causeway/internal/bounded"
+)
+
+const (
+	mostTombstones = 4_096
+	// For how long a mark stands for the write that follows it, which had no place for one.
+	announced = 10 * time.Second
+)
+
+// place is where an object is; another one may have come instead, unseen.
+type place struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// remembered is what was seen of an object.
+type remembered struct {
+	uid   string
+	facts facts
+	// isMarked says that it was given its CPID alone, as where a deletion is marked, and was left so but for its status.
+	isMarked       bool
+	announcedUntil time.Time
+}
+
+// memory is what informers told of each object: who changed it, where that can be seen, and what became of it. It holds one for each
+// object that an informer holds, and some of those that are gone.
+type memory struct {
+	trace      *Trace
+	mu         sync.Mutex
+	watched    map[schema.GroupKind]bool
+	objects    map[place]remembered
+	tombstones *bounded.Map[place, seen]
+	// written are the last versions that this process made.
+	written *bounded.Map[place, string]
+}
+
+func newMemory(t *Trace) *memory {
+	return &memory{
+		trace: t, watched: map[schema.GroupKind]bool{}, objects: map[place]remembered{},
+		tombstones: bounded.NewMap[place, seen](mostTombstones, nil),
+		written:    bounded.NewMap[place, string](mostVersions, nil),
+	}
+}
+
+func placeOf(kind schema.GroupKind, object client.Object) place {
+	return place{kind, object.GetNamespace(), object.GetName()}
+}
+
+// watch says that an informer holds the objects of a kind.
+func (m *memory) watch(kind schema.GroupKind) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.watched[kind] = true
+}
+
+// unwatch forgets the objects of a kind, which no informer holds any more.
+func (m *memory) unwatch(kind schema.GroupKind) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.watched, kind)
+	for at, one := range m.objects {
+		if at.kind == kind {
+			m.trace.known.forgetCurrent(one.uid)
+			delete(m.objects, at)
+		}
+	}
+}
+
+func (m *memory) seenOf(object client.Object) seen {
+	gvk := m.trace.kinds.of(object)
+	return seen{m.trace.kinds.reference(gvk, object), m.trace.changes.Extract(object.GetAnnotations()), object.GetGeneration()}
+}
+
+// told is what a handler of an informer calls: that there is one holds again, if another of the kind was removed.
+func (m *memory) told(object client.Object) seen {
+	m.watch(m.trace.kinds.of(object).GroupKind())
+	return m.see(object)
+}
+
+// see is told of a new object, or of another version of one, by handlers of informers and by reads, in any order.
+func (m *memory) see(object client.Object) seen {
+	s := m.seenOf(object)
+	// What the API server gives out with the CPID of a write that nobody heard the answer to was accepted.
+	m.trace.changes.Accepted(context.Background(), s.carried)
+	kind := m.trace.kinds.of(object).GroupKind()
+	at := placeOf(kind, object)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.reference.UID == "" || !m.watched[kind] {
+		return s
+	}
+	there, isThere := m.objects[at]
+	version := facts{version: s.reference.ResourceVersion}
+	if isThere && !version.isNewerThan(there.facts) {
+		return s
+	}
+	if gone, ok := m.tombstones.Get(at); ok && gone.reference.UID == s.reference.UID {
+		return s
+	}
+	m.tombstones.Delete(at)
+	f := factsOf(object, m.trace.changes.Keys().CPID)
+	before := m.beforeOf(there, isThere, s.reference.UID)
+	m.trace.noteSeen(object, s, f, before)
+	m.objects[at] = rememberedOf(s, f, before, m.trace.now())
+	return s
+}
+
+// beforeOf is the version before. Where the object is another by now, nobody was told of the end of the first.
+func (m *memory) beforeOf(there remembered, isThere bool, uid string) *remembered {
+	if isThere && there.uid != uid {
+		m.trace.known.forgetCurrent(there.uid)
+		return nil
+	}
+	if !isThere {
+		return nil
+	}
+	return &there
+}
+
+func rememberedOf(s seen, f facts, before *remembered, now time.Time) remembered {
+	next := remembered{uid: s.reference.UID, facts: f}
+	if before == nil || !f.holdsTheSame(before.facts) {
+		return next
+	}
+	next.isMarked, next.announcedUntil = before.isMarked, before.announcedUntil
+	if before.facts.cpid != f.cpid {
+		next.isMarked, next.announcedUntil = true, now.Add(announced)
+	}
+	return next
+}
+
+// bury is told of the last version of an object.
+func (m *memory) bury(object client.Object) seen {
+	s := m.seenOf(object)
+	at := placeOf(m.trace.kinds.of(object).GroupKind(), object)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	uid := s.reference.UID
+	if gone, ok := m.tombstones.Get(at); uid == "" || ok && gone.reference.UID == uid {
+		return s
+	}
+	there, isThere := m.objects[at]
+	if isThere && there.uid != uid && there.facts.isNewerThan(facts{version: s.reference.ResourceVersion}) {
+		return s // Another one is there already.
+	}
+	before := m.beforeOf(there, isThere, uid)
+	known := m.trace.known
+	// Whoever ended a deletion that waited may have said what it came from.
+	c, ok := known.ofCurrent(uid)
+	if !ok || before == nil || !before.facts.isGoing {
+		if c, ok = known.ofDeletion(uid); !ok {
+			c, ok = m.trace.deletionOf(object, s, before)
+		}
+	}
+	delete(m.objects, at)
+	m.tombstones.Set(at, s)
+	known.forgetCurrent(uid)
+	if ok {
+		known.noteVersion(s.reference, c)
+		known.noteDeletion(uid, c)
+	}
+	return s
+}
+
+// versionsAt are those that are known of an object that is to be written: what is answered then is one of them where nothing changes.
+func (m *memory) versionsAt(at place) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	versions := make([]string, 0, 2)
+	if there, ok := m.objects[at]; ok {
+		versions = append(versions, there.facts.version)
+	}
+	if written, ok := m.written.Get(at); ok {
+		versions = append(versions, written)
+	}
+	return versions
+}
+
+func (m *memory) noteWritten(at place, version string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.written.Set(at, version)
+}
+
+// tombstone gives what became of an object that is not there.
+func (m *memory) tombstone(kind schema.GroupKind, key client.ObjectKey) (seen, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.tombstones.Get(place{kind, key.Namespace, key.Name})
+}
+
+// noteSeen notes what a version comes from, where its annotations do not say.
+func (t *Trace) noteSeen(object client.Object, s seen, f facts, before *remembered) {
+	deletion, isDeleted := t.known.ofDeletion(s.reference.UID)
+	if !isDeleted && f.isGoing && before != nil && !before.facts.isGoing {
+		deletion, isDeleted = t.deletionOf(object, s, before)
+	}
+	if isDeleted {
+		t.known.noteDeletion(s.reference.UID, deletion)
+	}
+	if own, ok := t.known.ofVersion(s.reference); ok {
+		t.known.noteCurrent(s.reference, &own)
+		return
+	}
+	if isDeleted {
+		if before != nil && before.facts.isGoing && before.facts.cpid != f.cpid && !s.carried.IsZero() {
+			deletion = cause{Context: s.carried}
+		}
+		t.known.noteCurrent(s.reference, &deletion)
+		return
+	}
+	var earlier *facts
+	isAnnounced := false
+	if before != nil {
+		earlier, isAnnounced = &before.facts, t.now().Before(before.announcedUntil)
+	}
+	if f.isByAnother(earlier) && !isAnnounced {
+		begun := t.begin(s, "write")
+		t.known.noteCurrent(s.reference, &begun)
+		return
+	}
+	if current, ok := t.known.ofCurrent(s.reference.UID); ok && before != nil && before.facts.cpid == f.cpid {
+		t.known.noteCurrent(s.reference, &current)
+		return
+	}
+	t.known.noteCurrent(s.reference, nil)
+}
+
+// deletionOf is what a deletion comes from. What garbage collection takes goes because its owner went; else whoever deletes it said
+// so, or nobody knows who. What an unpatched controller made it deletes too, for reasons of its own.
+func (t *Trace) deletionOf(object client.Object, s seen, before *remembered) (cause, bool) {
+	for _, owner := range object.GetOwnerReferences() {
+		if c, ok := t.known.ofDeletion(string(owner.UID)); ok {
+			return c, true
+		}
+	}
+	if before == nil || before.facts.isOfUnpatched() {
+		return cause{}, false
+	}
+	if before.facts.isGoing || before.isMarked {
+		if c, ok := t.known.ofCurrent(s.reference.UID); ok {
+			return c, true
+		}
+		return cause{Context: s.carried}, !s.carried.IsZero()
+	}
+	return t.begin(s, "delete"), true
+}
+
+// begin begins a change of a writer that says nothing of changes. Every process that sees the version, also after a restart, gives it
+// the same CPID. It is told once something comes from it: most of what an informer lists concerns nobody.
+func (t *Trace) begin(s seen, verb string) cause {
+	change := cpid.Context{CPID: cpid.DerivedRoot(t.settings.Cluster, s.reference.UID, s.reference.ResourceVersion)}
+	at := t.now()
+	return cause{change, sync.OnceFunc(func() {
+		detail := changes.Detail{Object: s.reference, Reason: "unattributed writer"}
+		t.changes.Tell(context.Background(), cpid.Mergelog{CPID: change.CPID}, detail, at)
+		_, span := t.tracer().Start(context.Background(), verb+" "+s.reference.APIVersion+"/"+s.reference.Resource,
+			trace.WithNewRoot(), trace.WithTimestamp(at), trace.WithAttributes(append(changeAttributes(change),
+				attribute.StringSlice(attributeWrote, []string{s.reference.String()}))...))
+		span.End(trace.WithTimestamp(at))
+	})}
+}
+
+func (t *Trace) now() time.Time {
+	if t.settings.Now != nil {
+		return t.settings.Now()
+	}
+	return time.Now()
+}

@@ -1,0 +1,41 @@
+package otlp
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// The exporters try again what the other side refuses for now, but not where there is no other side, as while it restarts.
+type (
+	patientSpans   struct{ sdktrace.SpanExporter }
+	patientRecords struct{ sdklog.Exporter }
+)
+
+func (e patientSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	return patiently(ctx, func() error { return e.SpanExporter.ExportSpans(ctx, spans) })
+}
+
+func (e patientRecords) Export(ctx context.Context, records []sdklog.Record) error {
+	return patiently(ctx, func() error { return e.Exporter.Export(ctx, records) })
+}
+
+func patiently(ctx context.Context, export func() error) error {
+	deadline := time.Now().Add(triedFor)
+	for pause := firstPause; ; pause = min(2*pause, longestWait) {
+		err := export()
+		var unreachable *url.Error
+		if !errors.As(err, &unreachable) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}

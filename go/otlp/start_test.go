@@ -1,0 +1,98 @@
+package otlp_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"go.opentelemetry.io/otel"
+
+	"causeway/changes"
+	"causeway/otlp"
+)
+
+func begin(t *testing.T) {
+	t.Helper()
+	library, err := changes.New(changes.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, span := otel.Tracer("test").Start(t.Context(), "work")
+	library.NewRoot(ctx, changes.Detail{Reason: "a test"})
+	span.End()
+	if library.Lost() > 0 {
+		t.Errorf("%d mergelogs are lost", library.Lost())
+	}
+}
+
+func TestWhatIsLeftIsSentInTheEnd(t *testing.T) {
+	var mu sync.Mutex
+	var paths []string
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		paths = append(paths, request.URL.Path)
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	shutdown, err := otlp.Start(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(t)
+	if err := shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+	slices.Sort(paths)
+	if !slices.Equal(paths, []string{"/v1/logs", "/v1/traces"}) {
+		t.Errorf("%v are asked", paths)
+	}
+}
+
+func TestWhatMeetsNobodyIsSentAgain(t *testing.T) {
+	var mu sync.Mutex
+	asked := map[string]int{}
+	collector := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked[request.URL.Path]++; asked[request.URL.Path] > 1 {
+			return
+		}
+		connection, _, err := writer.(http.Hijacker).Hijack()
+		if err == nil {
+			err = connection.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	shutdown, err := otlp.Start(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(t)
+	if err := shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if want := map[string]int{"/v1/logs": 2, "/v1/traces": 2}; !maps.Equal(asked, want) {
+		t.Errorf("%v are asked, not %v", asked, want)
+	}
+}
+
+func TestAProcessEndsThoughNobodyTakesIt(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	shutdown, err := otlp.Start(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(t)
+	if err := shutdown(context.Background()); err == nil {
+		t.Error("nobody says that something is left")
+	}
+}

@@ -1,0 +1,118 @@
+package causeway
+
+import (
+	"context"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"causeway/cpid"
+)
+
+// patchObject sends a patch, which carries the change where it has a place for annotations.
+func (t *Trace) patchObject(ctx context.Context, subresource string, object client.Object, patch client.Patch, do func(context.Context, client.Patch) error) error {
+	data, err := patch.Data(object)
+	if err != nil || string(data) == "{}" {
+		return do(ctx, patch) // It fails in its own way, or changes nothing.
+	}
+	w := write{verb: "patch", subresource: subresource, target: t.kinds.reference(t.kinds.of(object), object)}
+	if w.target.ResourceVersion != "" {
+		w.own = t.seenBefore(object)
+	}
+	before := t.versionsBefore(object)
+	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
+		sent := client.RawPatch(patch.Type(), data)
+		if subresource == "" {
+			sent = t.markedPatch(patch.Type(), data, change)
+		}
+		if err := do(ctx, sent); err != nil {
+			return accepted{}, err
+		}
+		return t.answered(object, before, change), nil
+	})
+}
+
+// markedPatch is the patch as it is where it is a list of operations, or takes annotations away: what is added beside that would be
+// lost, or keep others from going. Only this process knows the change then.
+func (t *Trace) markedPatch(kind types.PatchType, data []byte, change cpid.Context) client.Patch {
+	var body map[string]any
+	if kind == types.JSONPatchType || utiljson.Unmarshal(data, &body) != nil || !t.markBody(body, change) {
+		return client.RawPatch(kind, data)
+	}
+	marked, err := json.Marshal(body)
+	if err != nil {
+		return client.RawPatch(kind, data)
+	}
+	return client.RawPatch(kind, marked)
+}
+
+func (t *Trace) markBody(body map[string]any, change cpid.Context) bool {
+	metadata, ok := partOf(body, "metadata")
+	if !ok || body["$patch"] == "delete" {
+		return false
+	}
+	annotations, ok := partOf(metadata, "annotations")
+	if !ok || metadata["$patch"] == "delete" || annotations["$patch"] == "delete" {
+		return false
+	}
+	given := make(map[string]string, len(annotations))
+	for key, value := range annotations {
+		text, _ := value.(string)
+		given[key] = text
+	}
+	marked := t.changes.Inject(change, given)
+	keys := t.changes.Keys()
+	if marked[keys.CPID] != change.CPID {
+		return false
+	}
+	annotations[keys.CPID], annotations[keys.Ancestors] = marked[keys.CPID], marked[keys.Ancestors]
+	return true
+}
+
+// partOf gives a part of a body, which is made where it is missing, and false where it is something else, such as null.
+func partOf(body map[string]any, name string) (map[string]any, bool) {
+	value, isThere := body[name]
+	if !isThere {
+		part := map[string]any{}
+		body[name] = part
+		return part, true
+	}
+	part, ok := value.(map[string]any)
+	return part, ok
+}
+
+// apply sends a server-side apply. What is sent is what the configuration is as JSON, with the change.
+func (t *Trace) apply(ctx context.Context, subresource string, configuration runtime.ApplyConfiguration, do func(context.Context, runtime.ApplyConfiguration) error) error {
+	object := &unstructured.Unstructured{}
+	text, err := json.Marshal(configuration)
+	if err == nil {
+		err = utiljson.Unmarshal(text, &object.Object)
+	}
+	if err != nil || isAside(object.GroupVersionKind()) {
+		return do(ctx, configuration)
+	}
+	w := write{verb: "apply", subresource: subresource, target: t.kinds.reference(object.GroupVersionKind(), object)}
+	w.own.carried = t.changes.Extract(object.GetAnnotations())
+	before := t.versionsBefore(object)
+	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
+		if subresource == "" {
+			t.markBody(object.Object, change)
+		}
+		if err := do(ctx, client.ApplyConfigurationFromUnstructured(object)); err != nil {
+			return accepted{}, err
+		}
+		if text, err := json.Marshal(object); err == nil {
+			_ = json.Unmarshal(text, configuration) // The write is done, whatever comes of its answer.
+		}
+		return t.answered(object, before, change), nil
+	})
+}
+
+func mergePatchOf(body map[string]any) client.Patch {
+	text, _ := json.Marshal(body) // It is made of texts alone.
+	return client.RawPatch(types.MergePatchType, text)
+}

@@ -1,0 +1,185 @@
+package causeway
+
+import (
+	"context"
+	"sync"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"causeway/cpid"
+	"causeway/internal/bounded"
+)
+
+const (
+	mostKeys   = 10_000
+	mostWakers = 64
+	// What the last changes of all keys come from: what is forgotten is named once more.
+	mostCauses = 262_144
+)
+
+// waker is an object that has a key reconciled. id tells one from another, and from an earlier version that counts beside the newest.
+type waker struct {
+	id, cpid string
+	seen     seen
+}
+
+// reconciler makes a reconcile a span of the change that it writes for, else of what woke it. Who woke it stays known while it is
+// tried again; once it succeeded, until somebody wakes it anew.
+type reconciler struct {
+	trace *Trace
+	name  string
+	inner reconcile.Reconciler
+
+	mu      sync.Mutex
+	woken   *bounded.Map[reconcile.Request, []waker]
+	earlier *bounded.Map[reconcile.Request, []waker]
+	last    *bounded.Map[reconcile.Request, lastChange]
+}
+
+// Reconciler wraps a reconcile that no manager of this Trace starts. name is that of its spans, such as "reconcile WebApp".
+func (t *Trace) Reconciler(name string, inner reconcile.Reconciler) reconcile.Reconciler {
+	return t.reconciler(name, inner)
+}
+
+func (t *Trace) reconciler(name string, inner reconcile.Reconciler) *reconciler {
+	return &reconciler{
+		trace: t, name: name, inner: inner,
+		woken:   bounded.NewMap[reconcile.Request, []waker](mostKeys, nil),
+		earlier: bounded.NewMap[reconcile.Request, []waker](mostKeys, nil),
+		last:    bounded.NewMap[reconcile.Request](mostCauses, func(l lastChange) int { return len(l.causes) + 1 }),
+	}
+}
+
+// Reconcile does the wrapped reconcile.
+func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	wakers, last := r.take(request)
+	w := newWork(last)
+	for _, one := range wakers {
+		w.read(one.seen, r.trace.known.of(one.seen))
+	}
+	var woke cpid.Context
+	if causes := w.follows(); len(causes) > 0 {
+		woke = causes[len(causes)-1]
+	}
+	ctx = context.WithValue(cpid.NewContext(ctx, woke), workKey{}, w)
+	if !woke.IsZero() {
+		ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("cpid", woke.CPID))
+	}
+	ctx, span := r.trace.tracer().Start(ctx, r.name)
+	w.noteReads(span)
+	isOver := false
+	defer func() {
+		if !isOver { // It panics.
+			r.giveBack(request, wakers)
+			span.SetStatus(codes.Error, "panic")
+		}
+		if err != nil {
+			r.giveBack(request, wakers)
+			span.SetStatus(codes.Error, errorLine(err))
+		}
+		if !w.outcome().IsZero() || err != nil || !isOver || r.trace.settings.KeepsIdleSpans {
+			endReconcile(span, w, woke, len(wakers) == 0)
+		}
+		r.keep(request, w.end())
+	}()
+	result, err = r.inner.Reconcile(ctx, request)
+	isOver = true
+	return result, err
+}
+
+func endReconcile(span trace.Span, w *work, woke cpid.Context, notesReads bool) {
+	// Where it is known what woke the work, what it read beside that stands on its writes: it was not waited for.
+	if notesReads {
+		w.noteReads(span)
+	}
+	w.useCauses()
+	change := w.outcome()
+	if change.IsZero() {
+		change = woke
+	}
+	if causes := w.follows(); change.IsZero() && len(causes) > 0 {
+		change = causes[0]
+	}
+	span.SetAttributes(changeAttributes(change)...)
+	span.End()
+}
+
+// take gives those who woke the key since the last time, else those of the last time: then it is tried again.
+func (r *reconciler) take(request reconcile.Request) ([]waker, lastChange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, _ := r.last.Get(request)
+	wakers, ok := r.woken.Get(request)
+	if !ok {
+		wakers, ok = r.earlier.Get(request)
+	}
+	r.woken.Delete(request)
+	if ok {
+		r.earlier.Set(request, wakers)
+	}
+	return wakers, last
+}
+
+// giveBack says that what they woke it for is not done, whoever wakes it beside them now.
+func (r *reconciler) giveBack(request reconcile.Request, wakers []waker) {
+	if len(wakers) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := append([]waker(nil), wakers...)
+	since, _ := r.woken.Get(request)
+	for _, one := range since {
+		all = withWaker(all, one)
+	}
+	r.woken.Set(request, all[max(0, len(all)-mostWakers):])
+}
+
+func (r *reconciler) keep(request reconcile.Request, last lastChange) {
+	if last.change.IsZero() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last.Set(request, last)
+}
+
+// wokenBy says which version of an object has a key reconciled. One that it overwrote, and that nobody acted on, woke it too.
+func (r *reconciler) wokenBy(request reconcile.Request, s seen, observedGeneration int64) {
+	id := s.reference.UID
+	if id == "" {
+		id = s.reference.String()
+	}
+	next := waker{id, r.trace.known.of(s).CPID, s}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	there, _ := r.woken.Get(request)
+	wakers := make([]waker, 0, len(there)+1)
+	for _, one := range there {
+		if one.id == id {
+			isUnacted := observedGeneration > 0 && observedGeneration < one.seen.generation
+			if one.cpid == "" || one.cpid == next.cpid || !isUnacted {
+				continue
+			}
+			one.id += " " + one.cpid
+		}
+		wakers = append(wakers, one)
+	}
+	if len(wakers) < mostWakers {
+		wakers = append(wakers, next) // The newest version comes last.
+	}
+	r.woken.Set(request, wakers)
+}
+
+func withWaker(wakers []waker, next waker) []waker {
+	for i, one := range wakers {
+		if one.id == next.id {
+			wakers[i] = next
+			return wakers
+		}
+	}
+	return append(wakers, next)
+}

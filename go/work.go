@@ -1,0 +1,179 @@
+package causeway
+
+import (
+	"context"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"causeway/cpid"
+)
+
+// lastChange is what the last change of a key is known to come from, beyond the ancestors that fit on an object.
+type lastChange struct {
+	change cpid.Context
+	causes map[string]bool
+}
+
+// plan is an outcome, and what it was decided on.
+type plan struct {
+	change cpid.Context
+	causes map[string]bool
+}
+
+// work is a reconcile that is going on: what it read is what its writes follow from.
+type work struct {
+	mu     sync.Mutex
+	order  []string // of the causes, by CPID
+	causes map[string]cause
+	unused []cause
+	reads  []string
+	noted  map[string]bool
+	last   lastChange
+	plan   *plan
+	change cpid.Context // the outcome of the last merge that was written for
+	isOver bool
+}
+
+func newWork(last lastChange) *work {
+	return &work{causes: map[string]cause{}, noted: map[string]bool{}, last: last}
+}
+
+type workKey struct{}
+
+// workIn is the reconcile that is going on; nil where there is none, or it is over.
+func workIn(ctx context.Context) *work {
+	w, _ := ctx.Value(workKey{}).(*work)
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.isOver {
+		return nil
+	}
+	return w
+}
+
+// read notes that the work read a version of an object, and what that comes from.
+func (w *work) read(s seen, from cause) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := s.reference.String()
+	if text != "" && !w.noted[text] && len(w.reads) < mostNoted {
+		w.reads = append(w.reads, text)
+		w.noted[text] = true
+	}
+	w.followLocked(from)
+}
+
+func (w *work) follow(from cause) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.followLocked(from)
+}
+
+func (w *work) followLocked(from cause) {
+	if from.IsZero() {
+		return
+	}
+	if _, ok := w.causes[from.CPID]; !ok {
+		w.order = append(w.order, from.CPID)
+	}
+	w.causes[from.CPID] = from
+	if from.tell != nil {
+		w.unused = append(w.unused, from)
+	}
+}
+
+// follows is what a write follows from that is made now: not what the last change of this key, if that was read again, came from.
+func (w *work) follows() []cpid.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, isReadAgain := w.causes[w.last.change.CPID]
+	causes := make([]cpid.Context, 0, len(w.order))
+	for _, id := range w.order {
+		if isReadAgain && id != w.last.change.CPID && w.last.causes[id] {
+			continue
+		}
+		causes = append(causes, w.causes[id].Context)
+	}
+	return causes
+}
+
+// useCauses says that something comes from all that was read so far.
+func (w *work) useCauses() {
+	w.mu.Lock()
+	unused := w.unused
+	w.unused = nil
+	w.mu.Unlock()
+	for _, one := range unused {
+		one.use()
+	}
+}
+
+// planned is the outcome for these causes, decided once.
+func (w *work) planned(causes []cpid.Context, decide func() cpid.Context) *plan {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.plan != nil && len(w.plan.causes) == len(causes) {
+		isSame := true
+		for _, one := range causes {
+			isSame = isSame && w.plan.causes[one.CPID]
+		}
+		if isSame {
+			return w.plan
+		}
+	}
+	w.plan = &plan{decide(), make(map[string]bool, len(causes))}
+	for _, one := range causes {
+		w.plan.causes[one.CPID] = true
+	}
+	return w.plan
+}
+
+// wrote says that a write for a plan was accepted: what comes now comes from that, and what it came from is no news.
+func (w *work) wrote(p *plan) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	covered := map[string]bool{}
+	for id := range p.causes {
+		covered[id] = true
+	}
+	if covered[w.last.change.CPID] {
+		for id := range w.last.causes {
+			covered[id] = true
+		}
+	}
+	delete(covered, p.change.CPID)
+	w.last = lastChange{p.change, covered}
+	w.change = p.change
+	w.followLocked(cause{Context: p.change})
+}
+
+// outcome is the change of the last write; zero where there was none.
+func (w *work) outcome() cpid.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.change
+}
+
+// noteReads notes on a span what was read since the last time.
+func (w *work) noteReads(span trace.Span) {
+	w.mu.Lock()
+	reads := w.reads
+	w.reads, w.noted = nil, map[string]bool{}
+	w.mu.Unlock()
+	if len(reads) > 0 {
+		span.SetAttributes(attribute.StringSlice(attributeObserved, reads))
+	}
+}
+
+// end says that what was begun in the work and goes on is no part of it.
+func (w *work) end() (last lastChange) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.isOver, w.reads = true, nil
+	return w.last
+}

@@ -1,0 +1,168 @@
+package causeway
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"causeway/changes"
+	"causeway/cpid"
+)
+
+// write is one that is to be sent.
+type write struct {
+	verb, subresource string
+	target            cpid.Reference // as it was before, where that is known
+	own               seen           // what is overwritten, where that was read; zero where nothing is
+}
+
+var methods = map[string]string{"create": "POST", "update": "PUT", "patch": "PATCH", "apply": "PATCH", "delete": "DELETE"}
+
+// name is as in "update apps/v1/deployments/status".
+func (w write) name() string {
+	name := w.verb + " " + w.target.APIVersion + "/" + w.target.Resource
+	if w.subresource != "" {
+		name += "/" + w.subresource
+	}
+	return name
+}
+
+// accepted is what the API server answered to a write: the versions that it made. isNothing says that it made none.
+type accepted struct {
+	wrote     []cpid.Reference
+	isNothing bool
+}
+
+// send sends a write inside a span of the change that it is for. Writes of a reconcile that follow from the same things are of one
+// change; outside of a reconcile a write follows from the change of ctx, and from what it overwrites.
+func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid.Context) (accepted, error)) error {
+	going := workIn(ctx)
+	causes, use := t.causesOf(ctx, going, w)
+	decide := func() cpid.Context {
+		return t.changes.Plan(causes, changes.Detail{Object: w.target, Reason: w.name()})
+	}
+	var planned *plan
+	if going != nil {
+		planned = going.planned(causes, decide)
+	} else {
+		planned = &plan{change: decide()}
+	}
+	change, before := planned.change, cpid.FromContext(ctx)
+	if before.IsZero() && len(causes) > 0 {
+		before = causes[len(causes)-1]
+	}
+	ctx, span := t.tracer().Start(cpid.NewContext(ctx, change), w.name(), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(append(changeAttributes(change), attribute.String("http.request.method", methods[w.verb]))...))
+	if going != nil {
+		going.noteReads(span)
+	}
+	use()
+	answer, err := do(ctx, change)
+	if err != nil {
+		if !t.changes.IsUntold(change) {
+			before = change
+		}
+		// Nobody hears of a change of which nothing was written.
+		tellFailure(span, err, before)
+		span.End()
+		return err
+	}
+	if answer.isNothing {
+		return nil // A write that changed nothing leaves no span.
+	}
+	t.changes.Accepted(ctx, change)
+	if going != nil {
+		going.wrote(planned)
+	}
+	span.SetAttributes(attribute.StringSlice(attributeWrote, textsOf(answer.wrote)))
+	span.End()
+	return nil
+}
+
+func (t *Trace) causesOf(ctx context.Context, going *work, w write) (causes []cpid.Context, use func()) {
+	own := t.known.of(w.own)
+	if going != nil {
+		going.follow(own)
+		return going.follows(), going.useCauses
+	}
+	for _, one := range []cpid.Context{cpid.FromContext(ctx), own.Context} {
+		if !one.IsZero() {
+			causes = append(causes, one)
+		}
+	}
+	return causes, own.use
+}
+
+// wrote notes what a version is of, which its annotations may not say.
+func (t *Trace) wrote(r cpid.Reference, change cpid.Context) {
+	t.known.noteVersion(r, cause{Context: change})
+}
+
+func textsOf(references []cpid.Reference) []string {
+	texts := make([]string, 0, len(references))
+	for _, one := range references {
+		if text := one.String(); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// tellFailure tells error.type as the semantic conventions of HTTP have it: the status where there is one.
+func tellFailure(span trace.Span, err error, change cpid.Context) {
+	if !change.IsZero() {
+		span.SetAttributes(attribute.String(attributeCPID, change.CPID), attribute.StringSlice(attributeAncestors, change.Ancestors))
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		span.SetAttributes(attribute.String("error.type", "_OTHER"))
+		span.SetStatus(codes.Error, errorLine(err))
+		return
+	}
+	answer := status.Status()
+	span.SetAttributes(attribute.String("error.type", strconv.Itoa(int(answer.Code))),
+		attribute.Int("http.response.status_code", int(answer.Code)))
+	span.SetStatus(codes.Error, refusalIn(answer))
+}
+
+// refusalIn tells by its place what was wrong with an object, since the values stand beside it in the message.
+func refusalIn(answer metav1.Status) string {
+	if answer.Reason != metav1.StatusReasonInvalid {
+		return firstLine(answer.Message)
+	}
+	var fields []string
+	if answer.Details != nil {
+		for _, one := range answer.Details.Causes {
+			if one.Field != "" {
+				fields = append(fields, one.Field)
+			}
+		}
+	}
+	if len(fields) == 0 {
+		return "the object is invalid"
+	}
+	return firstLine("the object is invalid: " + strings.Join(fields, ", "))
+}
+
+func errorLine(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Reason == metav1.StatusReasonInvalid {
+		return refusalIn(status.Status())
+	}
+	return firstLine(err.Error())
+}
+
+// Longer texts of errors hold the answer they came from.
+const longestText = 256
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.ToValidUTF8(line[:min(len(line), longestText)], "")
+}
