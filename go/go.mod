@@ -1,6 +1,6 @@
 module causeway
 
-go 1.26.8
+go 1.26.0
 
 require (
 	go.opentelemetry.io/otel v1.47.0
