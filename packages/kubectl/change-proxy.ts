@@ -30,8 +30,6 @@ const MAX_BODY_BYTES = 64 * 1_048_576
  */
 export class ChangeProxy {
   readonly #digests: Buffer[]
-  /** Connections that showed the token when they asked for a tunnel. */
-  readonly #tunnels = new WeakSet<Duplex>()
   readonly #api: ApiServer
   readonly #change: KubectlChange
   readonly #onWrite: () => void
@@ -49,9 +47,9 @@ export class ChangeProxy {
     this.#server = http.createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {
       void this.#answer(request, response)
     })
-    this.#server.on('connect', (request, socket, head) => {
-      if (this.#knows(request)) this.#tunnel(socket, head)
-      else socket.end(REFUSED)
+    this.#server.on('connect', (_, socket: Duplex) => {
+      socket.on('error', () => undefined)
+      socket.end('HTTP/1.1 501 Not Implemented\r\nconnection: close\r\n\r\n')
     })
     this.#server.on('upgrade', (request, socket, head) => {
       socket.on('error', () => undefined)
@@ -68,7 +66,7 @@ export class ChangeProxy {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!this.#knows(request)) {
-      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="causeway kubectl"' }).end()
+      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="causeway"' }).end()
       return
     }
     const gone = new AbortController()
@@ -81,17 +79,8 @@ export class ChangeProxy {
     }
   }
 
-  #knows({ headers, socket }: IncomingMessage): boolean {
-    const shown = headers['proxy-authorization'] ?? headers.authorization ?? ''
-    return this.#tunnels.has(socket) || includesSecret(shown, this.#digests)
-  }
-
-  /** What comes through a tunnel is requests to the same API server. */
-  #tunnel(socket: Duplex, head: Buffer): void {
-    this.#tunnels.add(socket)
-    socket.write('HTTP/1.1 200 Connection Established\r\n\r\n')
-    if (head.length > 0) socket.unshift(head)
-    this.#server.emit('connection', socket)
+  #knows({ headers }: IncomingMessage): boolean {
+    return includesSecret(headers['proxy-authorization'] ?? headers.authorization ?? '', this.#digests)
   }
 
   /** Hands on a connection that is no longer one of HTTP: terminals, forwarded ports. */
