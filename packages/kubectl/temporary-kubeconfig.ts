@@ -13,8 +13,8 @@ export interface TemporaryKubeconfig extends Disposable {
 
 /**
  * A kubeconfig by which a program speaks with a cluster through a proxy on this machine, in the clear and without credentials of its
- * own. It keeps the server's name, by which kubectl finds what it remembers of a cluster. With `isServer` the proxy is the server, and the
- * token the user's: for programs that may not know proxies.
+ * own. It keeps the server's name, by which kubectl finds what it remembers of a cluster. With `isServer` the proxy is the
+ * server, and the token is in its path: for programs that may not know proxies, and show no other secret where nothing is encrypted.
  */
 export function temporaryKubeconfig(
   { name, server, namespace }: ClusterAccess,
@@ -31,14 +31,14 @@ export function temporaryKubeconfig(
       {
         name,
         cluster: proxy.isServer
-          ? { server: `http://127.0.0.1:${proxy.port}${prefix}` }
+          ? { server: `http://127.0.0.1:${proxy.port}/${proxy.token}${prefix}` }
           : {
               server: `http://${server.host}${prefix}`,
               'proxy-url': `http://${PROXY_USER}:${proxy.token}@127.0.0.1:${proxy.port}`,
             },
       },
     ],
-    users: [{ name, user: proxy.isServer ? { token: proxy.token } : {} }],
+    users: [{ name, user: {} }],
     contexts: [{ name, context: { cluster: name, user: name, ...(namespace !== '' && { namespace }) } }],
   }
   const remove = (): void => rmSync(directory, { recursive: true, force: true })
