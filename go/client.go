@@ -95,7 +95,8 @@ func (c tracedClient) SubResource(name string) client.SubResourceClient {
 func (t *Trace) writeObject(ctx context.Context, verb, subresource string, object client.Object, do func(context.Context) error) error {
 	w := write{verb: verb, subresource: subresource, target: t.kinds.reference(t.kinds.of(object), object)}
 	if w.target.ResourceVersion != "" {
-		w.own = t.seenBefore(object)
+		// Its annotations are those of the version that it says it is of.
+		w.own = t.memory.seenOf(object)
 	} else {
 		w.own.carried = t.changes.Extract(object.GetAnnotations())
 	}
@@ -113,9 +114,6 @@ func (t *Trace) writeObject(ctx context.Context, verb, subresource string, objec
 		return t.answered(object, before, change), nil
 	})
 }
-
-// seenBefore is the version that an object says it is of: its annotations are those of that version still.
-func (t *Trace) seenBefore(object client.Object) seen { return t.memory.seenOf(object) }
 
 // versionsBefore are those that may be answered where a write changes nothing.
 func (t *Trace) versionsBefore(object client.Object) []string {

@@ -88,11 +88,15 @@ func (m *memory) seenOf(object client.Object) seen {
 // told is what a handler of an informer calls: that there is one holds again, if another of the kind was removed.
 func (m *memory) told(object client.Object) seen {
 	m.watch(m.trace.kinds.of(object).GroupKind())
-	return m.see(object)
+	return m.see(object, true)
 }
 
-// see is told of a new object, or of another version of one, by handlers of informers and by reads, in any order.
-func (m *memory) see(object client.Object) seen {
+// read is told of what was read: another version of an object that an informer holds, or what none does, which nobody would forget.
+func (m *memory) read(object client.Object) seen {
+	return m.see(object, false)
+}
+
+func (m *memory) see(object client.Object, isHeld bool) seen {
 	s := m.seenOf(object)
 	// What the API server gives out with the CPID of a write that nobody heard the answer to was accepted.
 	m.trace.changes.Accepted(context.Background(), s.carried)
@@ -104,6 +108,9 @@ func (m *memory) see(object client.Object) seen {
 		return s
 	}
 	there, isThere := m.objects[at]
+	if !isThere && !isHeld {
+		return s
+	}
 	version := facts{version: s.reference.ResourceVersion}
 	if isThere && !version.isNewerThan(there.facts) {
 		return s

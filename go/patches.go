@@ -21,7 +21,8 @@ func (t *Trace) patchObject(ctx context.Context, subresource string, object clie
 	}
 	w := write{verb: "patch", subresource: subresource, target: t.kinds.reference(t.kinds.of(object), object)}
 	if w.target.ResourceVersion != "" {
-		w.own = t.seenBefore(object)
+		// Its annotations are those of the version that it says it is of.
+		w.own = t.memory.seenOf(object)
 	}
 	before := t.versionsBefore(object)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {

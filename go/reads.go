@@ -35,7 +35,7 @@ func (t *Trace) noteGet(ctx context.Context, key client.ObjectKey, object client
 		return
 	}
 	if err == nil {
-		s := t.memory.see(object)
+		s := t.memory.read(object)
 		w.read(s, t.known.of(s))
 		return
 	}
@@ -54,7 +54,7 @@ func (t *Trace) noteList(ctx context.Context, list client.ObjectList, err error)
 	}
 	_ = meta.EachListItem(list, func(item runtime.Object) error {
 		if object, ok := item.(client.Object); ok && !isAside(t.kinds.of(object)) {
-			s := t.memory.see(object)
+			s := t.memory.read(object)
 			w.read(s, t.known.of(s))
 		}
 		return nil

@@ -80,7 +80,8 @@ func (c tracedSubResource) Apply(ctx context.Context, configuration runtime.Appl
 func (c tracedSubResource) writeBody(ctx context.Context, verb string, object, body client.Object, do func(context.Context) error) error {
 	w := write{verb: verb, subresource: c.name, target: c.trace.kinds.reference(c.trace.kinds.of(object), object)}
 	if w.target.ResourceVersion != "" {
-		w.own = c.trace.seenBefore(object)
+		// Its annotations are those of the version that it says it is of.
+		w.own = c.trace.memory.seenOf(object)
 	}
 	return c.trace.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		if err := do(ctx); err != nil {

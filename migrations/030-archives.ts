@@ -20,6 +20,9 @@ const STATEMENTS = [
   'DROP VIEW audit_exporters',
   // By which archives tell this database from another one that is called the same.
   'ALTER TABLE progress ADD COLUMN instance BLOB',
+  // Archives go by the numbers of refused mergelogs, which do not begin again when all of these have gone.
+  'ALTER TABLE progress ADD COLUMN last_refused INTEGER NOT NULL DEFAULT 0',
+  'UPDATE progress SET last_refused = coalesce((SELECT max(id) FROM rejected_mergelogs), 0)',
   `CREATE TABLE archives (
     name TEXT PRIMARY KEY,
     arrival INTEGER NOT NULL DEFAULT 0,
@@ -69,6 +72,11 @@ const STATEMENTS = [
   `CREATE TRIGGER archive_span_cpid AFTER UPDATE OF cpid ON spans
     WHEN old.cpid IS NOT new.cpid AND new.id <= (SELECT linked_arrival FROM progress) AND ${IS_ARCHIVED}
     BEGIN ${note('4, new.id, 0')} END`,
-  `CREATE TRIGGER archive_replaced_mergelog AFTER DELETE ON mergelogs WHEN ${IS_ARCHIVED} BEGIN
-    INSERT OR REPLACE INTO archive_changes (kind, item, other, sources) VALUES (5, old.cpid, old.arrival, old.sources); END`,
+  // What is gone can be told of no more.
+  `CREATE TRIGGER archive_no_cpid AFTER DELETE ON cpids WHEN ${IS_ARCHIVED} BEGIN
+    DELETE FROM archive_changes WHERE kind IN (1, 5) AND item = old.id; END`,
+  `CREATE TRIGGER archive_no_trace AFTER DELETE ON traces WHEN ${IS_ARCHIVED} BEGIN
+    DELETE FROM archive_changes WHERE kind IN (2, 3) AND item = old.id; END`,
+  `CREATE TRIGGER archive_no_span AFTER DELETE ON spans WHEN ${IS_ARCHIVED} BEGIN
+    DELETE FROM archive_changes WHERE kind = 4 AND item = old.id; END`,
 ]

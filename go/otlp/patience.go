@@ -10,7 +10,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The exporters try again what the other side refuses for now, but not where there is no other side, as while it restarts.
+// The exporters retry what the other side refuses for now, but not a connection that fails, as while it restarts. These retry that too.
 type (
 	patientSpans   struct{ sdktrace.SpanExporter }
 	patientRecords struct{ sdklog.Exporter }

@@ -26,12 +26,10 @@ const MAX_BODY_BYTES = 64 * 1_048_576
 
 /**
  * A proxy between a program and an API server. It asks as the user, and puts a change into what is written. Whoever connects has to show a
- * token that was made for the one command, to the proxy or as the user of the kubeconfig.
+ * token that was made for the one command, as one shows it to a proxy or at the beginning of the path.
  */
 export class ChangeProxy {
   readonly #digests: Buffer[]
-  /** Connections that showed the token when they asked for a tunnel. */
-  readonly #tunnels = new WeakSet<Duplex>()
   readonly #api: ApiServer
   readonly #change: KubectlChange
   readonly #onWrite: () => void
@@ -41,7 +39,7 @@ export class ChangeProxy {
   /** `onWrite` is called whenever something was written. */
   constructor(api: ApiServer, change: KubectlChange, token: string, onWrite: () => void) {
     const basic = `Basic ${Buffer.from(`${PROXY_USER}:${token}`).toString('base64')}`
-    this.#digests = [digestOf(basic), digestOf(`Bearer ${token}`)]
+    this.#digests = [digestOf(basic), digestOf(token)]
     this.#api = api
     this.#change = change
     this.#onWrite = onWrite
@@ -49,9 +47,9 @@ export class ChangeProxy {
     this.#server = http.createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {
       void this.#answer(request, response)
     })
-    this.#server.on('connect', (request, socket, head) => {
-      if (this.#knows(request)) this.#tunnel(socket, head)
-      else socket.end(REFUSED)
+    this.#server.on('connect', (_, socket: Duplex) => {
+      socket.on('error', () => undefined)
+      socket.end('HTTP/1.1 501 Not Implemented\r\nconnection: close\r\n\r\n')
     })
     this.#server.on('upgrade', (request, socket, head) => {
       socket.on('error', () => undefined)
@@ -68,7 +66,7 @@ export class ChangeProxy {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!this.#knows(request)) {
-      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="causeway kubectl"' }).end()
+      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="causeway"' }).end()
       return
     }
     const gone = new AbortController()
@@ -81,17 +79,8 @@ export class ChangeProxy {
     }
   }
 
-  #knows({ headers, socket }: IncomingMessage): boolean {
-    const shown = headers['proxy-authorization'] ?? headers.authorization ?? ''
-    return this.#tunnels.has(socket) || includesSecret(shown, this.#digests)
-  }
-
-  /** What comes through a tunnel is requests to the same API server. */
-  #tunnel(socket: Duplex, head: Buffer): void {
-    this.#tunnels.add(socket)
-    socket.write('HTTP/1.1 200 Connection Established\r\n\r\n')
-    if (head.length > 0) socket.unshift(head)
-    this.#server.emit('connection', socket)
+  #knows({ headers, url }: IncomingMessage): boolean {
+    return includesSecret(headers['proxy-authorization'] ?? splitPath(url).first, this.#digests)
   }
 
   /** Hands on a connection that is no longer one of HTTP: terminals, forwarded ports. */
@@ -125,10 +114,11 @@ export class ChangeProxy {
     }
   }
 
-  /** Whoever asks through a proxy names the server too. */
-  #pathOf(request: IncomingMessage): string {
-    const { pathname, search } = new URL(request.url ?? '/', 'http://localhost')
-    return `${pathname.startsWith(this.#prefix) ? pathname.slice(this.#prefix.length) : pathname}${search}`
+  /** The path begins with the token, unless that was shown to the proxy. */
+  #pathOf({ headers, url }: IncomingMessage): string {
+    const { whole, rest, search } = splitPath(url)
+    const path = headers['proxy-authorization'] === undefined ? rest : whole
+    return `${path.startsWith(this.#prefix) ? path.slice(this.#prefix.length) : path}${search}`
   }
 
   async #forward(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
@@ -173,6 +163,13 @@ function isOfOneObject(method: string, path: string): boolean {
   if (method !== 'GET' || new URL(path, 'http://localhost').searchParams.has('watch')) return false
   const target = writeTarget('PATCH', path)
   return target !== undefined && target.subresource === ''
+}
+
+/** A path in parts; whoever asks a proxy names the server before it. */
+function splitPath(url = '/'): { whole: string; first: string; rest: string; search: string } {
+  const { pathname: whole, search } = new URL(url, 'http://localhost')
+  const [, first = '', ...others] = whole.split('/')
+  return { whole, first, rest: `/${others.join('/')}`, search }
 }
 
 /** The head of an answer as it came; what it is read from has taken the body apart already. */

@@ -18,8 +18,12 @@ export interface KubectlChange {
   readonly reason: string
   /** References of what was written, with the versions that came of it, in order. */
   readonly wrote: string[]
-  /** How many versions each object got of it, by its reference without a version; as many objects as are named. */
-  readonly versions: Map<string, number>
+  /** How many versions came of it, those too that are not named. */
+  writes: number
+  /** What was written, by references without versions; of as many writes as are named. */
+  readonly written: Set<string>
+  /** How often an object was marked as written again. */
+  marks: number
   /** Merges with changes that no controller had acted on yet, by the path of the object. */
   readonly merges: Map<string, ChangeMerge>
 }
@@ -58,10 +62,10 @@ export function traceparentOf({ traceId, spanId }: KubectlChange): string {
 /** What an object carries of it. A root has no ancestors, and says so: a patch takes away those of the change before. */
 export function annotationsOf(change: KubectlChange, target: WriteTarget): Annotations {
   const { cpid, sources } = change.merges.get(target.path) ?? { cpid: change.cpid, sources: [] }
-  const versions = change.versions.get(referenceOf(target)) ?? 0
+  const isAgain = change.written.has(referenceOf(target)) || change.wrote.length >= MAX_WROTE
   return {
     ...{ [CPID_KEY]: cpid, [ANCESTORS_KEY]: sources.join(','), [TRACEPARENT_KEY]: traceparentOf(change) },
-    ...(versions > 0 && { [WRITE_KEY]: `${change.spanId} ${versions + 1}` }),
+    ...(isAgain && { [WRITE_KEY]: `${change.spanId} ${++change.marks}` }),
   }
 }
 
@@ -97,9 +101,11 @@ export function noteRead(
 }
 
 /** Notes what was written; the same version twice is one. */
-export function noteWrote({ wrote, versions }: KubectlChange, reference: string): void {
-  if (wrote.length >= MAX_WROTE || wrote.includes(reference)) return
+export function noteWrote(change: KubectlChange, reference: string): void {
+  const { wrote, written } = change
+  if (wrote.includes(reference)) return
+  change.writes++
+  if (wrote.length >= MAX_WROTE) return
   wrote.push(reference)
-  const [object = ''] = reference.split('?', 1)
-  versions.set(object, (versions.get(object) ?? 0) + 1)
+  written.add(reference.split('?', 1)[0] ?? '')
 }

@@ -163,17 +163,13 @@ export function publicArguments(args: readonly string[]): string[] {
   return shown.slice(0, MAX_ARGUMENTS).map((arg) => arg.slice(0, MAX_LENGTH))
 }
 
-/** What commands of programs are called: `upgrade` of `helm upgrade shop`. */
+/** What a command of a program is called: `upgrade` of `helm upgrade shop`. */
 export const COMMAND_WORD = /^[a-z][a-z-]{0,30}$/
-const MAX_COMMAND_WORDS = 2
 
-/** The arguments of any program as everybody may read them: the words of its command, the names of its options, and no values. */
+/** The arguments of any program as everybody may read them: what its command is called, the names of its options, and no values. */
 export function shownArguments(args: readonly string[]): string[] {
-  const command = args.slice(0, MAX_COMMAND_WORDS)
-  const other = command.findIndex((arg) => !COMMAND_WORD.test(arg))
-  const words = other === -1 ? command.length : other
   const shown = args.map((arg, index) => {
-    if (index < words) return arg
+    if (index === 0 && COMMAND_WORD.test(arg)) return arg
     const [, name, value] = /^(-[^=]*)(=.*)?$/s.exec(arg) ?? []
     if (name === undefined) return HIDDEN
     return value === undefined ? optionName(name) : `${optionName(name)}=${HIDDEN}`

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
+import { isatty } from 'node:tty'
 
 /** How a program ended. */
 export interface ProgramEnd {
@@ -10,7 +11,9 @@ export interface ProgramEnd {
 
 /** What was set for this program alone. */
 const OURS = ['CAUSEWAY_PARENT', 'CAUSEWAY_LAUNCHER', 'NODE_COMPILE_CACHE']
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const
+/** What a terminal sends to all that run in it. */
+const OF_TERMINALS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT'])
 
 /** A program that is not there cannot be run; what to do says the message. */
 export class ProgramMissing extends Error {}
@@ -28,11 +31,11 @@ export async function runProgram(
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.includes(name)))
   const child = spawn(command, args, { stdio: 'inherit', env: own })
   const handlers = SIGNALS.map((signal) => {
-    // Ctrl-C in a terminal reaches the program itself.
+    // Ctrl-C in a terminal reaches the program itself, also where its input or output is a pipe.
     const hand = (): void => {
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
+      if (!OF_TERMINALS.has(signal) || ![0, 1, 2].some((fd) => isatty(fd))) child.kill(signal)
     }
-    process.on(signal, hand)
+    if (process.platform !== 'win32' || signal !== 'SIGUSR2') process.on(signal, hand)
     return [signal, hand] as const
   })
   child.on('error', (error: NodeJS.ErrnoException) =>

@@ -13,15 +13,16 @@ export interface TemporaryKubeconfig extends Disposable {
 
 /**
  * A kubeconfig by which a program speaks with a cluster through a proxy on this machine, in the clear and without credentials of its
- * own; `isUser`: some programs show a proxy nothing, and show the token as a user. It keeps the server's name, by which kubectl finds what it
- * remembers of a cluster.
+ * own. It keeps the server's name, by which kubectl finds what it remembers of a cluster. With `isServer` the proxy is the
+ * server, and the token is in its path: for programs that may not know proxies, and show no other secret where nothing is encrypted.
  */
 export function temporaryKubeconfig(
   { name, server, namespace }: ClusterAccess,
-  proxy: { port: number; token: string; isUser: boolean },
+  proxy: { port: number; token: string; isServer: boolean },
 ): TemporaryKubeconfig {
   const directory = mkdtempSync(join(tmpdir(), 'causeway-kubectl-'))
   const path = join(directory, 'config')
+  const prefix = server.pathname.replace(/\/$/, '')
   const content = {
     apiVersion: 'v1',
     kind: 'Config',
@@ -29,13 +30,15 @@ export function temporaryKubeconfig(
     clusters: [
       {
         name,
-        cluster: {
-          server: `http://${server.host}${server.pathname.replace(/\/$/, '')}`,
-          'proxy-url': `http://${PROXY_USER}:${proxy.token}@127.0.0.1:${proxy.port}`,
-        },
+        cluster: proxy.isServer
+          ? { server: `http://127.0.0.1:${proxy.port}/${proxy.token}${prefix}` }
+          : {
+              server: `http://${server.host}${prefix}`,
+              'proxy-url': `http://${PROXY_USER}:${proxy.token}@127.0.0.1:${proxy.port}`,
+            },
       },
     ],
-    users: [{ name, user: proxy.isUser ? { token: proxy.token } : {} }],
+    users: [{ name, user: {} }],
     contexts: [{ name, context: { cluster: name, user: name, ...(namespace !== '' && { namespace }) } }],
   }
   const remove = (): void => rmSync(directory, { recursive: true, force: true })

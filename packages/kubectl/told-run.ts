@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { ClusterAccess } from '../../src/kube/cluster/cluster-access.ts'
 import { errorText } from '../../src/model/faults.ts'
 import type { Cpid } from '../../src/model/merge-graph.ts'
@@ -38,21 +40,25 @@ export interface ToldProgram {
   readonly shown: readonly string[]
   /** Why it cannot be told, if it cannot. */
   readonly untold?: string | undefined
-  /** Nobody knows how it speaks with API servers: it is given a token as a user too, and whoever typed it hears where it used neither. */
+  /**
+   * Any program: only its kubeconfig leads it to a cluster, not its arguments. Whether it knows proxies, or reads the kubeconfig at all, nobody
+   * knows: it is given the proxy as the server, and a line says if it never connected.
+   */
   readonly isUnknown?: boolean
 }
 
 const CLUSTER_IN_ENV = /(?:^|,)\s*k8s\.cluster\.name=([^,]*)/
-/** Set for a program whose writes are a change already: what it runs is part of that. */
-const CHANGE_IN_ENV = 'CAUSEWAY_CHANGE'
+/** The kubeconfig of a program whose writes are a change already: what it runs with that is part of it. */
+const KUBECONFIG_OF_CHANGE = 'CAUSEWAY_KUBECONFIG'
 
 /** Runs a program, and tells what it writes as one change; the program as it is where that cannot be told. */
 export async function runTold(told: ToldProgram, options: ChangeOptions): Promise<ProgramEnd> {
   const { program, args } = told
-  if (options.env[CHANGE_IN_ENV] !== undefined) return await runProgram(program, args, options.env)
+  if (isWithinChange(options.env)) return await runWithin(told, options)
   // What was typed for this command alone can be typed again; the program waits for nothing else.
   if (options.endpoint !== undefined) new OtlpEndpoint(options.endpoint, options.env)
   const asIs = async (why: string): Promise<ProgramEnd> => {
+    if (isLedElsewhere(told)) throw new Error(`nothing was run: ${why}; correct --kubeconfig or --context`)
     options.complain(`this change is not told: ${why}`)
     return await runProgram(program, args, options.env)
   }
@@ -62,6 +68,29 @@ export async function runTold(told: ToldProgram, options: ChangeOptions): Promis
   return typeof way === 'string'
     ? await asIs(way)
     : await runThrough(told, options, { access, endpoint, way })
+}
+
+function isWithinChange({ KUBECONFIG, [KUBECONFIG_OF_CHANGE]: ofChange }: ChangeOptions['env']): boolean {
+  return ofChange !== undefined && ofChange === KUBECONFIG && existsSync(ofChange)
+}
+
+/** As part of the change of whoever runs this. */
+async function runWithin(told: ToldProgram, { env, complain, ...own }: ChangeOptions): Promise<ProgramEnd> {
+  if (isLedElsewhere(told))
+    throw new Error(
+      'nothing was run: causeway run has chosen a cluster already, and what it runs works with that; give --kubeconfig and --context to the outer one',
+    )
+  const given = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : `--${name}`))
+  if (given.length > 0)
+    complain(
+      `${given.join(', ')} counts for nothing here: this is part of the change of the outer causeway run`,
+    )
+  return await runProgram(told.program, told.args, env)
+}
+
+/** Run as it is, it would work with another cluster than was chosen for it. */
+function isLedElsewhere({ isUnknown = false, connection }: ToldProgram): boolean {
+  return isUnknown && Object.keys(connection).length > 0
 }
 
 /** The way of a program to the proxy. */
@@ -77,7 +106,7 @@ async function openWay(access: ClusterAccess, { isUnknown = false }: ToldProgram
   const listener = await LocalListener.open()
   const close = (): void => listener[Symbol.dispose]()
   try {
-    const kubeconfig = temporaryKubeconfig(access, { port: listener.port, token, isUser: isUnknown })
+    const kubeconfig = temporaryKubeconfig(access, { port: listener.port, token, isServer: isUnknown })
     return { listener, kubeconfig, token, [Symbol.dispose]: close }
   } catch (error) {
     close()
@@ -106,9 +135,14 @@ async function runThrough(
   process.once('exit', remove)
   const running = runProgram(told.program, told.argsWithout, {
     ...env,
-    ...{ KUBECONFIG: kubeconfig.path, [CHANGE_IN_ENV]: change.cpid, TRACEPARENT: traceparentOf(change) },
-    // Terraform's providers have a name of their own for it.
-    ...(env['KUBE_CONFIG_PATHS'] === undefined && { KUBE_CONFIG_PATH: kubeconfig.path }),
+    ...{ KUBECONFIG: kubeconfig.path, [KUBECONFIG_OF_CHANGE]: kubeconfig.path },
+    TRACEPARENT: traceparentOf(change),
+    ...(told.isUnknown === true && {
+      // Terraform's providers have a name of their own for it.
+      KUBE_CONFIG_PATH: kubeconfig.path,
+      // What is remembered of a server goes by its port, which is another each time.
+      KUBECACHEDIR: env['KUBECACHEDIR'] ?? dirname(kubeconfig.path),
+    }),
   })
   running.catch(() => undefined)
   // Meanwhile the program starts, on another core.
@@ -127,10 +161,13 @@ async function runThrough(
         `see that Causeway takes OTLP over HTTP at ${endpoint.address}, or name another --endpoint`,
     )
   }
+  const unnamed = change.writes - change.wrote.length
+  if (unnamed > 0)
+    complain(`${unnamed} of ${change.writes} versions are not named in the span of the command`)
   if (told.isUnknown === true && !listener.wasUsed)
     complain(
-      `${told.program} did not use the kubeconfig that KUBECONFIG names, so nothing of what it did is told as one change; ` +
-        'leave out what names another kubeconfig, or give that to causeway run --kubeconfig',
+      `${told.program} did not use the kubeconfig that KUBECONFIG and KUBE_CONFIG_PATH name, so nothing of what it did is told as one ` +
+        'change; leave out what names another kubeconfig (KUBE_CONFIG_PATHS too), or give that to causeway run --kubeconfig',
     )
   process.off('exit', remove)
   return end
@@ -144,7 +181,9 @@ function newChange(reason: string): KubectlChange {
     startNs: nanosOfMs(Date.now()),
     reason,
     wrote: [],
-    versions: new Map(),
+    writes: 0,
+    written: new Set(),
+    marks: 0,
     merges: new Map(),
   }
 }

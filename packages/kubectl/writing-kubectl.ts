@@ -23,7 +23,7 @@ export async function runWriting(
   )
 }
 
-/** A terminal that is carried both ways goes past a proxy of requests. */
+/** kubectl asks a proxy for a tunnel when it carries a terminal, which this one does not give. */
 function isAttached({ verb, others }: KubectlArguments): boolean {
   const attaching = /^(?:-[a-z]*[it][a-z]*|--(?:stdin|tty|attach)(?:=true)?)$/
   const end = others.indexOf('--')

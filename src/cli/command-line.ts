@@ -90,7 +90,7 @@ export const OPTIONS = {
   cluster: {
     type: 'string',
     value: '<name>',
-    meaning: 'whose recordings are imported: its k8s.cluster.name',
+    meaning: 'the k8s.cluster.name of the cluster',
   },
   audit: { type: 'string', multiple: true, value: '<file>', meaning: 'an audit log; may be repeated' },
   watch: {

@@ -314,7 +314,10 @@ const storage = section('Where the merge graph is kept.', {
     './data/causeway.db',
     'The SQLite file. A relative path starts at the working directory.',
   ),
-  ...refusedKeys('PostgreSQL comes later and is not here yet; write path: ./data/causeway.db instead', 'url'),
+  ...refusedKeys(
+    'Causeway stores in SQLite alone; write path: ./data/causeway.db instead (for one store of many Causeways see docs/archive.md)',
+    'url',
+  ),
 })
 
 const linking = section(

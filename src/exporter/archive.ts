@@ -44,8 +44,8 @@ export interface ArchiveProgress {
 interface ArchiveDrainParts {
   readonly reader: ArchiveReader
   readonly archive: Archive
-  readonly clock: Pick<Clock, 'wallMs'>
-  /** How long it rests when all is written, so that what comes goes in together. */
+  readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>
+  /** The pause before it looks for new data, once everything stored is written: what comes meanwhile goes in together. */
   readonly intervalMs: number
   readonly retry: RetrySettings
   readonly random: () => number
@@ -58,7 +58,10 @@ interface ArchiveDrainParts {
 }
 
 const READ_AGAIN_MS = 5_000
-const LOST = 'refused mergelogs, too many to be kept until the archive could take them'
+/** It is written to that often though nothing changed, so that no other takes its name meanwhile. */
+const SHOWS_ITSELF_MS = 20_000
+const LOST =
+  'refused mergelogs, which were not kept until the archive could take them; raise retention::max_bytes, or mend the archive sooner'
 
 /** Brings what is stored into one archive, in order, from where it stands. Nothing is given up. */
 export class ArchiveDrain {
@@ -66,7 +69,7 @@ export class ArchiveDrain {
   readonly #sleep: Sleep
   #position: ArchivePosition
   #isUnreadable = false
-  /** Nothing is waited for any more: what is there goes, then it ends. */
+  /** Aborted by `finish`: what is stored is written without pauses, then it ends. */
   readonly #hurry = new AbortController()
 
   constructor(position: ArchivePosition, parts: ArchiveDrainParts) {
@@ -88,18 +91,20 @@ export class ArchiveDrain {
   async run(signal: AbortSignal): Promise<void> {
     const stopped = (): boolean => signal.aborted
     const rested = AbortSignal.any([signal, this.#hurry.signal])
-    let hasWritten = false
+    const { clock } = this.#parts
+    let writtenMs = -Infinity
     while (!stopped()) {
       const found = this.#readable()
       // At first it is written to in any case, so that its tables are there.
-      const reading = found ?? (hasWritten ? undefined : this.#nothing())
+      const isDue = clock.monotonicMs() - writtenMs >= SHOWS_ITSELF_MS
+      const reading = found ?? (isDue ? this.#nothing() : undefined)
       if (reading === 'unreadable') {
         await this.#sleep(READ_AGAIN_MS, rested)
         if (this.#hurry.signal.aborted) return
         continue
       }
       if (reading !== undefined && !(await this.#write(reading, signal))) return
-      hasWritten = true
+      if (reading !== undefined) writtenMs = clock.monotonicMs()
       if (reading?.hasMore === true) continue
       if (this.#hurry.signal.aborted && reading === undefined) return
       if (!this.#hurry.signal.aborted) await this.#sleep(this.#parts.intervalMs, rested)

@@ -12,7 +12,7 @@ import { SqliteLogOutbox, SqliteOutbox } from '../store/sqlite/outbox.ts'
 import type { ExportThreadData, FromExport, ToExport } from './export-messages.ts'
 import { Drain, type OutgoingItems, outgoingLogs, outgoingSpans } from './drain.ts'
 import { ArchiveDrain } from './archive.ts'
-import { openArchive, openTransport, sleep, type TransportHooks } from './open-transport.ts'
+import { openArchive, openTransport, type TransportHooks } from './open-transport.ts'
 import type { ExporterTypes } from './exporter-type.ts'
 
 /** Under the 4 MiB that gRPC servers take by default. */
@@ -137,7 +137,7 @@ async function openArchiveDrain(config: ExporterConfig, db: Sqlite, post: (messa
   const archive = await named(exporter, () => openArchive(config, kept.instance, hooks))
   const type = typeNamed(components.exporters, config.type)
   const drain = new ArchiveDrain(kept.position, {
-    ...{ reader, archive, retry, sleep, clock: systemClock, random: Math.random },
+    ...{ reader, archive, retry, clock: systemClock, random: Math.random },
     intervalMs: type?.archive?.intervalMs(config.settings) ?? 0,
     onMoved: (progress) => post({ kind: 'archived', exporter, ...progress }),
     onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),

@@ -15,7 +15,7 @@ export interface ExporterType<Settings = unknown> extends ExporterDeclaration<Se
   /** There for an archive: it gets everything that is stored, and no OTLP requests. */
   readonly archive?: {
     load(): Promise<ArchiveModule<Settings>>
-    /** How long it rests when all is written, in milliseconds. */
+    /** The pause before it looks for new data, once everything stored is written, in milliseconds. */
     intervalMs(settings: Settings): number
   }
 }

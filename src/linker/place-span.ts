@@ -127,13 +127,18 @@ function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change:
   if (local !== undefined) return { parentId: change.spanId, elsewhere: local }
   const cause =
     span.observes && ctx.settings.mode === 'cascade'
-      ? causeIn(ctx, placing.trace, span, placing.awaited.length === 0 && ctx.outbox.isUnsent(span.row))
+      ? causeIn(ctx, placing.trace, span, hasNoneBelow(ctx, span, placing))
       : undefined
   if (cause === undefined) return { parentId: change.spanId }
   const { writer, trace } = cause
   return trace === placing.trace
     ? { parentId: writer.spanId, cause }
     : { parentId: change.spanId, cause, elsewhere: { span: writer, trace } }
+}
+
+/** Nothing can stand below a write that was seen from outside and was sent nowhere yet: such spans have no local children. */
+function hasNoneBelow({ outbox }: LinkContext, span: ArrivedSpan, { awaited }: Placing): boolean {
+  return span.seen && awaited.length === 0 && outbox.isUnsent(span.row)
 }
 
 /** What the span has joined by itself, in the trace or another part of its cascade. */

@@ -13,6 +13,9 @@ import { METRICS } from '../platform/metric-catalogue.ts'
 import { ExemplarHistogram } from '../platform/openmetrics.ts'
 import { workThrough } from './work-through.ts'
 
+/** Each item that is passed costs a commit; the others are for the next turn. */
+const MOST_PASSED = 150
+
 /** What linking goes on with, inside a transaction. */
 interface Linking extends Stores {
   readonly linker: Linker
@@ -90,9 +93,11 @@ export class LinkRounds {
     work: (linker: Linker, most: number) => number,
     passIn: (setAside: SetAsideStore, reason: string) => SetAside | undefined,
   ): number {
+    let passes = 0
     return workThrough(limit, {
-      work: (_, most) => this.#round((linker) => work(linker, most)),
+      work: (_, most) => (passes < MOST_PASSED ? this.#round((linker) => work(linker, most)) : 0),
       pass: (_, error) => {
+        passes++
         const passed = this.#transactor.run(({ setAside }) => passIn(setAside, reasonOf(error)))
         if (passed === undefined) throw error
         this.#aside.push(passed)

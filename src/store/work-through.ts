@@ -9,7 +9,7 @@ interface WorkOnItems {
 
 /**
  * Works on items, all in one transaction. Where one of them throws, half as many are tried, and so on, until that one is alone and is
- * passed: so it does not stop the others, and twice as many transactions as items are tried at most. Returns how many are done with.
+ * passed: so it does not stop the others, and no more than about twice as many transactions as items are tried. Returns how many are done with.
  */
 export function workThrough(count: number, { work, pass, isAboutOneItem }: WorkOnItems): number {
   let most = count

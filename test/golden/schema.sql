@@ -38,8 +38,14 @@ CREATE TRIGGER archive_new_cpid AFTER INSERT ON cpids WHEN EXISTS (SELECT 1 FROM
 
 CREATE TRIGGER archive_new_trace AFTER INSERT ON traces WHEN EXISTS (SELECT 1 FROM archives) BEGIN INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (2, new.id, 0); END;
 
-CREATE TRIGGER archive_replaced_mergelog AFTER DELETE ON mergelogs WHEN EXISTS (SELECT 1 FROM archives) BEGIN
-  INSERT OR REPLACE INTO archive_changes (kind, item, other, sources) VALUES (5, old.cpid, old.arrival, old.sources); END;
+CREATE TRIGGER archive_no_cpid AFTER DELETE ON cpids WHEN EXISTS (SELECT 1 FROM archives) BEGIN
+  DELETE FROM archive_changes WHERE kind IN (1, 5) AND item = old.id; END;
+
+CREATE TRIGGER archive_no_span AFTER DELETE ON spans WHEN EXISTS (SELECT 1 FROM archives) BEGIN
+  DELETE FROM archive_changes WHERE kind = 4 AND item = old.id; END;
+
+CREATE TRIGGER archive_no_trace AFTER DELETE ON traces WHEN EXISTS (SELECT 1 FROM archives) BEGIN
+  DELETE FROM archive_changes WHERE kind IN (2, 3) AND item = old.id; END;
 
 CREATE TRIGGER archive_span_cpid AFTER UPDATE OF cpid ON spans
   WHEN old.cpid IS NOT new.cpid AND new.id <= (SELECT linked_arrival FROM progress) AND EXISTS (SELECT 1 FROM archives)
@@ -471,7 +477,7 @@ CREATE TABLE progress (
   indexed_origins INTEGER NOT NULL,
   indexing_origins INTEGER NOT NULL,
   indexing_prefix INTEGER NOT NULL
-  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0, unranked_cpids INTEGER NOT NULL DEFAULT 0, forgotten_ms INTEGER NOT NULL DEFAULT 0, forgotten_episode INTEGER NOT NULL DEFAULT 0, instance BLOB) STRICT;
+  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0, unranked_cpids INTEGER NOT NULL DEFAULT 0, forgotten_ms INTEGER NOT NULL DEFAULT 0, forgotten_episode INTEGER NOT NULL DEFAULT 0, instance BLOB, last_refused INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE rejected_items (
   id INTEGER PRIMARY KEY,

@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { freePorts } from '../../lab/harness/free-ports.ts'
-import { KubectlScene, type Asked, type Seen, type Step } from './support/kubectl-scene.ts'
+import {
+  type Asked,
+  CREATE,
+  DEPLOYMENTS,
+  KubectlScene,
+  type Seen,
+  type Step,
+} from './support/kubectl-scene.ts'
 
-const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
 const WEB = `${DEPLOYMENTS}/web`
 const MERGE = 'application/merge-patch+json'
-const CREATE: Step = {
-  method: 'POST',
-  path: DEPLOYMENTS,
-  type: 'application/json',
-  body: { spec: { replicas: 2 } },
-}
 const SCALE: Step = { method: 'PATCH', path: `${WEB}/scale`, type: MERGE, body: { spec: { replicas: 3 } } }
 const CPID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
 const ANNOTATIONS = {

@@ -47,10 +47,15 @@ test('a Causeway that refuses is said to have been told nothing; the kubeconfig 
 })
 
 test('a change names so many writes and no more', () => {
-  const change: Pick<KubectlChange, 'wrote' | 'versions'> = { wrote: [], versions: new Map() }
+  const change: Pick<KubectlChange, 'wrote' | 'written' | 'writes'> = {
+    wrote: [],
+    written: new Set(),
+    writes: 0,
+  }
   for (let number = 0; number < 5_000; number++) noteWrote(change as KubectlChange, `v1/pods/a/${number}`)
   expect(change.wrote).toHaveLength(4_096)
-  expect(change.versions.size).toBe(4_096)
+  expect(change.written.size).toBe(4_096)
+  expect(change.writes).toBe(5_000)
 })
 
 test('a kubeconfig that is named counts in a pod too', () => {

@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/platform/system-clock.ts'
 import { SqliteArchiveReader } from '../../../src/store/sqlite/archive-reader.ts'
 import { ArchivePositions } from '../../../src/store/sqlite/archives.ts'
 import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
+import { ARCHIVE_RETRY, archiveSettings } from '../../harness/archive-settings.ts'
 import { DATABASE } from '../../harness/causeway/measured-causeway.ts'
 import { ClickHouseServer } from '../../harness/clickhouse-server.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
@@ -14,14 +15,6 @@ import type { SectionResult } from '../measure/figures.ts'
 import type { Options } from '../options.ts'
 
 const NAME = 'clickhouse'
-const RETRY = {
-  enabled: true,
-  initialIntervalMs: 100,
-  randomizationFactor: 0,
-  multiplier: 1.5,
-  maxIntervalMs: 1_000,
-  maxElapsedMs: 0,
-}
 /** Cascades are whole binary trees of so many CPIDs. */
 const TREE = 2_047
 const INNER = 1_023
@@ -34,7 +27,11 @@ export async function benchArchive(options: Options, onRound: () => void): Promi
   const rounds: Record<string, number>[] = []
   for (let round = 0; round < options.rounds; round++) {
     const database = `round_${round}`
-    const taken = await take(server, settingsOf(server, database), options)
+    const taken = await take(
+      server,
+      archiveSettings(server, database, { intervalMs: 1, timeoutMs: 300_000 }),
+      options,
+    )
     await grow(server, database, cpids)
     rounds.push({ ...taken, ...(await ask(server, database, cpids)) })
     onRound()
@@ -73,36 +70,6 @@ export async function benchArchive(options: Options, onRound: () => void): Promi
   }
 }
 
-function settingsOf({ endpoint }: ClickHouseServer, database: string): ClickHouseSettings {
-  return {
-    ...{
-      endpoint,
-      database,
-      causeway: 'bench',
-      username: 'writer',
-      password: 'secret',
-      tracesTable: 'otel_traces',
-    },
-    ...{
-      retentionDays: 0,
-      raw: false,
-      createsSchema: true,
-      intervalMs: 1,
-      compresses: true,
-      timeoutMs: 300_000,
-    },
-    tls: {
-      insecure: true,
-      insecureSkipVerify: false,
-      minVersion: 'TLSv1.2',
-      cipherSuites: [],
-      curves: [],
-      reloadIntervalMs: 0,
-    },
-    retry: RETRY,
-  }
-}
-
 async function take(server: ClickHouseServer, settings: ClickHouseSettings, options: Options) {
   using directory = freshDirectory(options.directory)
   const path = join(directory.path, DATABASE)
@@ -119,7 +86,13 @@ async function take(server: ClickHouseServer, settings: ClickHouseSettings, opti
   await using archive = openArchive(settings, { ...host, instance: kept.instance })
   let rows = 0
   const drain = new ArchiveDrain(kept.position, {
-    ...{ archive, reader: new SqliteArchiveReader(db), clock: systemClock, retry: RETRY, intervalMs: 1 },
+    ...{
+      archive,
+      reader: new SqliteArchiveReader(db),
+      clock: systemClock,
+      retry: ARCHIVE_RETRY,
+      intervalMs: 1,
+    },
     random: () => 0.5,
     onMoved: ({ delivered }) => (rows += delivered),
     onRetry: ({ reason }) => {

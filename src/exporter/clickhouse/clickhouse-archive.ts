@@ -21,7 +21,10 @@ import {
   MIGRATIONS,
   nameOfTraces,
   NEWEST,
+  qualified,
+  quotedAll,
   roleStatements,
+  tracesStatements,
 } from './schema.ts'
 import { TABLES, type Writing } from './tables.ts'
 
@@ -31,10 +34,15 @@ const ROWS_AT_ONCE = 50_000
 const CLAIM_EVERY_MS = 20_000
 const CLAIM_LASTS_S = 120
 
+/** More rows of one insert are not refused for themselves: it is the table that is not as it was made. */
+const MOST_REFUSED = 100
+
 /** Codes of ClickHouse that are about a row, not about the moment: it could not parse it, or it fits into no column. */
 const OF_ROWS = new Set(['6', '26', '27', '38', '41', '53', '69', '70', '72', '117', '131', '321', '349'])
 
 const WHAT_TO_DO = new Map([
+  ['60', 'run what causeway archive init --print prints: it makes tables that are missing'],
+  ['81', 'run what causeway archive init --print prints: it makes tables that are missing'],
   ['164', 'the user may only read; grant it INSERT and CREATE on the database'],
   ['193', 'correct username and password'],
   ['194', 'correct username and password'],
@@ -66,7 +74,7 @@ export function setupStatements(
     ...firstStatements(layout),
     ...MIGRATIONS.flatMap(({ number, name, statements }) => [
       ...statements(layout),
-      `INSERT INTO \`${database}\`.\`schema_migrations\` (number, name) VALUES (${number}, '${name}')`,
+      `INSERT INTO ${qualified(database, 'schema_migrations')} (number, name) VALUES (${number}, '${name}')`,
     ]),
     ...roleStatements(layout, reader),
   ]
@@ -129,7 +137,7 @@ function openClient(
       // What is acknowledged is stored, and everywhere.
       async_insert: 0,
       ...(cluster !== undefined && { distributed_foreground_insert: 1 }),
-      // Backends of years ago and clocks that are wrong have partitions of their own.
+      // One insert may span many months, at a first fill or where clocks are wrong, and each month is a partition.
       max_partitions_per_insert_block: '0',
     },
   })
@@ -190,7 +198,7 @@ class ClickHouseArchive implements Archive {
     const { clock, instance } = this.#host
     if (clock.monotonicMs() - this.#claimedMs < CLAIM_EVERY_MS) return
     const { client } = this.#open
-    const table = `\`${this.#layout.database}\`.\`causeways\``
+    const table = qualified(this.#layout.database, 'causeways')
     const { causeway } = this.#settings
     const alive = `seen > now64(3) - INTERVAL ${CLAIM_LASTS_S} SECOND`
     const options = { query_params: { causeway, instance }, abort_signal: signal }
@@ -234,7 +242,7 @@ class ClickHouseArchive implements Archive {
     return { kind: 'written', ...total }
   }
 
-  /** Rows that ClickHouse refuses by themselves are passed over; others are not, whatever it says. */
+  /** Single rows that ClickHouse refuses are skipped; where it refuses many, or for another reason, all is tried again. */
   async #insert(
     table: string,
     columns: readonly { name: string }[],
@@ -246,6 +254,7 @@ class ClickHouseArchive implements Archive {
     for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
       parts.push(rows.slice(from, from + ROWS_AT_ONCE))
     parts.reverse()
+    let refused = 0
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       try {
         await this.#insertPart(table, columns, part, signal)
@@ -255,6 +264,11 @@ class ClickHouseArchive implements Archive {
         if (part.length > 1) {
           const middle = Math.ceil(part.length / 2)
           parts.push(part.slice(middle), part.slice(0, middle))
+        } else if (++refused > MOST_REFUSED) {
+          throw new Error(
+            `${table} refuses row after row, the last with ${shortOf(error)}; give it the columns that causeway archive init --print prints`,
+            { cause: error },
+          )
         } else {
           total.refused++
           total.message = `${table}: ${shortOf(error)}`
@@ -276,7 +290,7 @@ class ClickHouseArchive implements Archive {
     // An insert whose answer is lost comes again with the same token, and is not stored twice.
     const settings: QuerySettings = { insert_deduplication_token: token }
     const { stream } = await this.#open.client.exec({
-      query: `INSERT INTO \`${database}\`.\`${name}\` (${columns.map((column) => `\`${column.name}\``).join(', ')}) FORMAT JSONCompactEachRow`,
+      query: `INSERT INTO ${qualified(database, name)} (${quotedAll(columns.map((column) => column.name))}) FORMAT JSONCompactEachRow`,
       values: Readable.from([body], { objectMode: false }),
       clickhouse_settings: settings,
       abort_signal: signal,
@@ -296,7 +310,7 @@ async function newestOf(
 ): Promise<number> {
   try {
     const answer = await client.query({
-      query: `SELECT toUInt32(max(number)) AS newest FROM \`${database}\`.\`schema_migrations\``,
+      query: `SELECT toUInt32(max(number)) AS newest FROM ${qualified(database, 'schema_migrations')}`,
       format: 'JSONEachRow',
       abort_signal: signal,
     })
@@ -345,12 +359,31 @@ async function migrate(
   for (const { number, name, statements } of MIGRATIONS.filter((migration) => migration.number > before)) {
     for (const statement of statements(layout)) await run(statement)
     await run(
-      `INSERT INTO \`${layout.database}\`.\`schema_migrations\` (number, name) VALUES ({number:UInt32}, {name:String})`,
+      `INSERT INTO ${qualified(layout.database, 'schema_migrations')} (number, name) VALUES ({number:UInt32}, {name:String})`,
       { number, name },
     )
     done.push(name)
   }
+  // It may be called otherwise than when the migrations were done.
+  if (before > 0 && !(await hasTraces(client, layout, signal)))
+    for (const statement of tracesStatements(layout)) await run(statement)
   return done
+}
+
+async function hasTraces(
+  client: ClickHouseClient,
+  layout: ArchiveLayout,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (layout.tracesTable === undefined) return true
+  const [database = '', name = ''] = nameOfTraces(layout).split('.')
+  const answer = await client.query({
+    query: 'SELECT 1 FROM system.tables WHERE database = {database:String} AND name = {name:String}',
+    query_params: { database, name },
+    format: 'JSONEachRow',
+    abort_signal: signal,
+  })
+  return (await answer.json()).length > 0
 }
 
 /** What an operator can do something about, in one line. */

@@ -89,7 +89,10 @@ const schema = section('Archives everything that is stored in ClickHouse, with w
     'otel_traces',
     "The table for linked spans, as the Collector's exporter writes it; `none` for none.",
   ),
-  cluster: optionalField(CLUSTER, 'A cluster of servers: tables are replicated, and spread over its shards.'),
+  cluster: optionalField(
+    CLUSTER,
+    'The name of a cluster of ClickHouse (remote_servers), not of Kubernetes: tables are replicated and spread over its shards.',
+  ),
   retention: field(DURATION, '0s', 'How long a fact is kept there, in whole days; 0s for ever.'),
   raw: field(FLAG, 'false', 'Keep the bytes of spans and log records too, as they were received.'),
   create_schema: field(
@@ -97,7 +100,11 @@ const schema = section('Archives everything that is stored in ClickHouse, with w
     'true',
     'Make and change the tables; `false` where somebody else runs `causeway archive init --print`.',
   ),
-  flush_interval: field(POSITIVE_DURATION, '1s', 'How long it rests when all is written.'),
+  flush_interval: field(
+    POSITIVE_DURATION,
+    '1s',
+    'The pause before it looks for new data, once everything stored is written.',
+  ),
   compression: field(choice(['gzip', 'none']), 'gzip', 'How requests are compressed.'),
   timeout: field(POSITIVE_DURATION, '60s', 'How long one request may take.'),
   tls: clientTls,

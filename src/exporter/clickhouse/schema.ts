@@ -121,13 +121,16 @@ ENGINE = Distributed(${text(cluster)}, ${text(database)}, ${text(local)}, ${spre
 }
 
 /** The Collector's, but that a span which is sent again replaces itself; and the one by which a trace's time is found. */
-function tracesStatements(layout: ArchiveLayout): string[] {
+export function tracesStatements(layout: ArchiveLayout): string[] {
   const { tracesTable } = layout
   if (tracesTable === undefined) return []
   const table = nameOfTraces(layout)
   const [database = '', name = ''] = table.split('.')
   const suffix = layout.cluster === undefined ? '' : '_local'
   return [
+    ...(database === layout.database
+      ? []
+      : [`CREATE DATABASE IF NOT EXISTS ${quoted(database)}${onCluster(layout)}`]),
     ...tableStatements(layout, {
       table,
       columns: OTEL_COLUMNS,
@@ -174,9 +177,9 @@ const onCluster = ({ cluster }: ArchiveLayout): string =>
   cluster === undefined ? '' : ` ON CLUSTER ${quoted(cluster)}`
 
 /** Names are checked when the configuration is read: letters, digits and underscores. */
-const quoted = (name: string): string => `\`${name}\``
-const quotedAll = (names: readonly string[]): string => names.map(quoted).join(', ')
-const qualified = (database: string, name: string): string => `${quoted(database)}.${quoted(name)}`
+export const quoted = (name: string): string => `\`${name}\``
+export const quotedAll = (names: readonly string[]): string => names.map(quoted).join(', ')
+export const qualified = (database: string, name: string): string => `${quoted(database)}.${quoted(name)}`
 const text = (value: string): string => `'${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`
 
 /** What makes a role that only reads: some clusters, so much at a time. */
@@ -187,10 +190,13 @@ export function roleStatements(
   const on = onCluster(layout)
   const listed = clusters.map(text).join(', ')
   const local = layout.cluster === undefined ? '' : '_local'
+  const name = quoted(`${role}_clusters`)
   const policy = (table: string, condition: string): string =>
-    `CREATE ROW POLICY IF NOT EXISTS ${quoted(`${role}_clusters`)}${on} ON ${table} USING ${condition} TO ${quoted(role)}`
-  const tables = TABLES.map(({ name, columns }) => ({
-    name: qualified(layout.database, `${name}${local}`),
+    clusters.length === 0
+      ? `DROP ROW POLICY IF EXISTS ${name} ON ${table}${on}`
+      : `CREATE ROW POLICY OR REPLACE ${name}${on} ON ${table} USING ${condition} TO ${quoted(role)}`
+  const tables = TABLES.map(({ name: table, columns }) => ({
+    table: qualified(layout.database, `${table}${local}`),
     condition: columns.some((column) => column.name === 'cluster') ? `cluster IN (${listed})` : '0',
   }))
   const [tracesDatabase = '', traces = ''] = nameOfTraces(layout).split('.')
@@ -201,21 +207,17 @@ export function roleStatements(
     ...(hasOwnDatabase
       ? [`GRANT${on} SELECT ON ${qualified(tracesDatabase, traces)} TO ${quoted(role)}`]
       : []),
-    `CREATE SETTINGS PROFILE IF NOT EXISTS ${quoted(role)}${on} SETTINGS readonly = 2, max_execution_time = 60 MAX 300,
+    `CREATE SETTINGS PROFILE OR REPLACE ${quoted(role)}${on} SETTINGS readonly = 2, max_execution_time = 60 MAX 300,
   max_memory_usage = 4000000000 MAX 8000000000, max_recursive_cte_evaluation_depth = 100000 TO ${quoted(role)}`,
-    `CREATE QUOTA IF NOT EXISTS ${quoted(role)}${on} FOR INTERVAL 1 minute MAX queries = 120, execution_time = 300 TO ${quoted(role)}`,
-    ...(clusters.length === 0
+    `CREATE QUOTA OR REPLACE ${quoted(role)}${on} FOR INTERVAL 1 minute MAX queries = 120, execution_time = 300 TO ${quoted(role)}`,
+    ...tables.map(({ table, condition }) => policy(table, condition)),
+    ...(layout.tracesTable === undefined
       ? []
       : [
-          ...tables.map(({ name, condition }) => policy(name, condition)),
-          ...(layout.tracesTable === undefined
-            ? []
-            : [
-                policy(
-                  qualified(tracesDatabase, `${traces}${local}`),
-                  `ResourceAttributes['k8s.cluster.name'] IN (${listed})`,
-                ),
-              ]),
+          policy(
+            qualified(tracesDatabase, `${traces}${local}`),
+            `ResourceAttributes['k8s.cluster.name'] IN (${listed})`,
+          ),
         ]),
   ]
 }

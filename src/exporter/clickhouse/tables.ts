@@ -32,7 +32,7 @@ interface Column<Fact> {
 }
 
 /** A table of the archive: how it is made, and the rows that facts come to. */
-export interface ArchiveTable {
+interface ArchiveTable {
   readonly name: string
   readonly columns: readonly { name: string; type: string }[]
   /** The sorting key, which makes two rows the same fact. */

@@ -102,7 +102,15 @@ export class ApiServer implements Disposable {
   }
 
   /** As `forward`, of a request to go on in another protocol: with the connection, where the server does. */
-  async upgrade({ path, headers, ...asked }: Forwarded): Promise<Upgraded> {
+  async upgrade(request: Forwarded): Promise<Upgraded> {
+    const first = await this.#upgrade(request)
+    if (first.connection !== undefined || first.answer.statusCode !== UNAUTHORIZED) return first
+    first.answer.destroy()
+    this.#access.credential.refused()
+    return await this.#upgrade(request)
+  }
+
+  async #upgrade({ path, headers, ...asked }: Forwarded): Promise<Upgraded> {
     const { promise, resolve } = Promise.withResolvers<Upgraded>()
     const onUpgrade = (answer: IncomingMessage, connection: Duplex, first: Buffer): void =>
       resolve({ answer, connection, first })

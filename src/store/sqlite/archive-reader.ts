@@ -38,9 +38,12 @@ import { SqliteOutbox } from './outbox.ts'
 
 /** Of each line, so much is read at a time. */
 const ROWS = 10_000
+/** Several questions are asked for each change, while exporters wait. */
+const CHANGES = 2_000
 const BYTES = 16 * MIB
 /** A mergelog has up to a thousand edges. */
 const EDGES = 20_000
+const CPID_BYTES = 16
 
 const SENDER = 'LEFT JOIN scopes p ON p.id = %.scope LEFT JOIN resources r ON r.id = p.resource'
 const sender = (of: string): string => SENDER.replace('%', of)
@@ -180,9 +183,11 @@ export class SqliteArchiveReader implements ArchiveReader {
     const rows = this.#all(
       'SELECT change, kind, item, other, sources FROM archive_changes WHERE change > ? ORDER BY change LIMIT ?',
       change,
-      ROWS,
+      CHANGES,
     )
+    let bytes = 0
     for (const row of rows) {
+      if (bytes >= BYTES) break
       upTo = whole(row['change'])
       const item = whole(row['item'])
       switch (whole(row['kind'])) {
@@ -197,9 +202,10 @@ export class SqliteArchiveReader implements ArchiveReader {
           break
         case CHANGED.spanCpid:
           // What is not in the archive yet goes there as it is now.
-          if (item <= arrival) this.#attributed(item, facts)
+          if (item <= arrival) bytes += this.#attributed(item, facts)
           break
         case CHANGED.replacedMergelog:
+          bytes += ((row['sources'] as Buffer).length / CPID_BYTES) * (BYTES / EDGES)
           if (!this.#replaced(item, row['sources'] as Buffer, facts)) break
           for (const found of this.#all(CPID, item)) facts.cpids.push(cpidOf(found))
           for (const found of this.#all('SELECT id FROM traces WHERE root = ?', item))
@@ -210,15 +216,18 @@ export class SqliteArchiveReader implements ArchiveReader {
       for (const found of this.#all(CASCADE, trace)) facts.cascades.push(cascadeOf(found))
       for (const found of this.#all(ACTORS, trace)) facts.actors.push(actorOf(found))
     }
-    return { upTo, hasMore: rows.length === ROWS }
+    return { upTo, hasMore: rows.length === CHANGES || bytes >= BYTES }
   }
 
-  #attributed(id: number, facts: ArchivedFacts): void {
-    const spans = this.#all(`SELECT ${SPAN} FROM spans s ${OF_SPAN} WHERE s.id = ?`, id).map(spanOf)
+  /** Returns how large it is, in bytes. */
+  #attributed(id: number, facts: ArchivedFacts): number {
+    const found = this.#all(`SELECT ${SPAN} FROM spans s ${OF_SPAN} WHERE s.id = ?`, id)
+    const spans = found.map(spanOf)
     facts.attributed.push(...spans)
     this.#addObjectEvents(spans, facts)
     const brought = `${PLACED} WHERE d.span = ? AND d.flags & ${SENT_FOR_CHILD}`
     for (const placed of this.#all(brought, id)) facts.placements.push(placementOf(placed))
+    return found.reduce((sum, row) => sum + bytesOf(row), 0)
   }
 
   /** The edges of a mergelog that was replaced and that its CPID has no more. False for one that was pruned: it stays in the archive. */
@@ -257,7 +266,7 @@ export class SqliteArchiveReader implements ArchiveReader {
         ...sentOf(row),
       })
     const upTo = facts.refusedMergelogs.at(-1)?.number ?? after
-    return { upTo, hasMore: rows.length === ROWS, lost: after === 0 ? 0 : upTo - after - rows.length }
+    return { upTo, hasMore: rows.length === ROWS, lost: upTo - after - rows.length }
   }
 
   #refusedItems(after: number, facts: ArchivedFacts): number {

@@ -28,7 +28,12 @@ export class ArchivePositions implements ArchiveStore {
       if (!names.includes(name)) this.#db.prepare('DELETE FROM archives WHERE name = ?').run(name)
     const added = names.filter((name) => !known.includes(name))
     for (const name of added) {
-      this.#db.prepare('INSERT INTO archives (name) VALUES (?)').run(name)
+      this.#db
+        .prepare(
+          `INSERT INTO archives (name, refused_mergelog)
+             SELECT ?, coalesce((SELECT min(id) - 1 FROM rejected_mergelogs), last_refused) FROM progress`,
+        )
+        .run(name)
     }
     if (added.length > 0) this.#db.exec(EVERYTHING)
     if (names.length > 0) this.#db.exec('UPDATE progress SET instance = coalesce(instance, randomblob(16))')

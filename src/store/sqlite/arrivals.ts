@@ -21,6 +21,7 @@ import { digestOfLog } from '../../model/otlp/same-content.ts'
 import type { SeenWrite } from '../../model/seen-write.ts'
 import type { Retention } from '../../model/store-ports.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
+import { CHANGED } from './archives.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { cpidsOf } from './merge-graph.ts'
 import { ObjectTable } from './object-versions.ts'
@@ -54,8 +55,10 @@ export class SqliteArrivals implements ArrivalStore {
   readonly #addSeen: Statement
   readonly #addLog: Statement
   readonly #addMergelog: Statement
-  readonly #removeMergelog: Statement<[number], { sources: Buffer; object: number | null }>
+  readonly #removeMergelog: Statement<[number], { arrival: number; sources: Buffer; object: number | null }>
+  readonly #noteReplaced: Statement
   readonly #setPruneTime: Statement
+  readonly #numberRejected: Statement
   readonly #addRejected: Statement
   readonly #dropRejected: Statement
   readonly #maxRefusedMergelogs: number
@@ -87,11 +90,17 @@ export class SqliteArrivals implements ArrivalStore {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#removeMergelog = db.prepare(
-      'DELETE FROM mergelogs WHERE cpid = ? RETURNING sources, object_id AS object',
+      'DELETE FROM mergelogs WHERE cpid = ? RETURNING arrival, sources, object_id AS object',
+    )
+    this.#noteReplaced = db.prepare(
+      `INSERT OR REPLACE INTO archive_changes (kind, item, other, sources)
+         SELECT ${CHANGED.replacedMergelog}, ?, ?, ? WHERE EXISTS (SELECT 1 FROM archives)`,
     )
     this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
+    this.#numberRejected = db.prepare('UPDATE progress SET last_refused = last_refused + 1')
     this.#addRejected = db.prepare(
-      'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope, sender) VALUES (?, ?, ?, ?, ?, ?)',
+      `INSERT INTO rejected_mergelogs (id, arrived_ms, cpid, sources, reason, scope, sender)
+         SELECT last_refused, ?, ?, ?, ?, ?, ? FROM progress`,
     )
     // Two for one, so that many from before are gone in time.
     this.#dropRejected = db.prepare(
@@ -225,6 +234,7 @@ export class SqliteArrivals implements ArrivalStore {
     const owner = this.ownerOf(cpid)
     const stored = this.#removeMergelog.get(cpid)
     if (stored === undefined || owner === undefined) return
+    this.#noteReplaced.run(cpid, stored.arrival, stored.sources)
     if (stored.object !== null) this.objects.removeUnnamed(stored.object)
     const record = {
       newCpid: text,
@@ -245,6 +255,7 @@ export class SqliteArrivals implements ArrivalStore {
       from.cluster.slice(0, MAX_KEPT_TEXT),
     )
     this.#progress.scopeUses.add(scope)
+    this.#numberRejected.run()
     const { lastInsertRowid } = this.#addRejected.run(
       this.wallMs,
       newCpid,

@@ -41,11 +41,19 @@ function kept(writer: TestWriter, name = 'clickhouse'): ArchivePosition {
   return found.position
 }
 
+function pruneAll(writer: TestWriter): void {
+  for (let more = true; more;) ({ more } = writer.writer.prune(1_000, { isCalendarRight: true }))
+}
+
 /** Brings all there is into the archive. */
 async function drain(writer: TestWriter, archive: Archive, wallMs = 5_000) {
   const told = { slept: [] as number[], retries: [] as string[], dropped: [] as object[] }
   const draining = new ArchiveDrain(kept(writer), {
-    ...{ archive, reader: new SqliteArchiveReader(writer.db), clock: { wallMs: () => wallMs } },
+    ...{
+      archive,
+      reader: new SqliteArchiveReader(writer.db),
+      clock: { wallMs: () => wallMs, monotonicMs: () => 0 },
+    },
     ...{ retry: RETRY, intervalMs: 1, random: () => 0.5 },
     sleep: (ms) => {
       told.slept.push(ms)
@@ -158,6 +166,22 @@ test('refused mergelogs that were dropped before the archive got them are counte
   expect(dropped).toEqual([{ items: 500 - left, reason: expect.stringContaining('refused mergelogs') }])
 })
 
+test('a mergelog that is refused after all before it have gone with their age is archived too', async () => {
+  using writer = await TestWriter.open({ retention: { maxAgeMs: 60_000 } })
+  const archive = new KeptArchive()
+  for (const at of [1, 2]) {
+    writer.mergelogs('liar', [{ new: cpid(at), sources: [cpid(at)] }])
+    const { dropped } = await drain(writer, archive)
+    expect(dropped).toEqual([])
+    expect(archive.batches.flatMap(({ facts }) => facts.refusedMergelogs).map((one) => one.number)).toEqual(
+      [1, 2].slice(0, at),
+    )
+    writer.clock.advance(3_600_000)
+    pruneAll(writer)
+    expect(writer.rows('rejected_mergelogs')).toBe(0)
+  }
+})
+
 test('retention keeps what the archive has not got, unless there is no room', async () => {
   for (const maxBytes of [0, 1]) {
     using writer = await TestWriter.open({ retention: { maxAgeMs: 60_000, maxBytes } })
@@ -169,11 +193,12 @@ test('retention keeps what the archive has not got, unless there is no room', as
     ])
     writer.pass(301_000)
     writer.clock.advance(3_600_000)
-    const prune = (): void => {
-      for (let more = true; more;) ({ more } = writer.writer.prune(1_000, { isCalendarRight: true }))
-    }
+    const prune = (): void => pruneAll(writer)
     prune()
     expect(writer.rows('spans')).toBe(maxBytes === 0 ? 2 : 0)
+    // Of what is gone nothing is left to be told, but that its CPID was pruned.
+    expect(writer.rows('archive_changes')).toBeGreaterThan(0)
+    if (maxBytes === 1) expect(writer.rows('archive_changes')).toBe(1)
     const archive = new KeptArchive()
     await drain(writer, archive)
     expect(namesOf(archive)).toHaveLength(maxBytes === 0 ? 2 : 0)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { archiveSettings } from '../../../lab/harness/archive-settings.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { documentedQueries, readAuditDocs } from '../../audit/documented-queries
 import { exampleDatabase } from '../../audit/example-database.ts'
 import { askPlain } from '../../audit/plain-sqlite.ts'
 import { TestWriter } from '../../support/test-writer.ts'
-import { archiveAll, archiveSettings } from './support/archiving.ts'
+import { archiveAll } from './support/archiving.ts'
 import { asText } from './support/same-views.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'causeway-archive-'))

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { archiveSettings } from '../../../lab/harness/archive-settings.ts'
 import { ClickHouseServer } from '../../../lab/harness/clickhouse-server.ts'
 import type { ClickHouseSettings } from '../../../src/exporter/clickhouse/clickhouse-exporter.ts'
 import { cpid } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
-import { archiveAll, archiveSettings } from './support/archiving.ts'
+import { archiveAll } from './support/archiving.ts'
 import { viewsOf } from './support/same-views.ts'
 
 let server: ClickHouseServer
@@ -101,9 +102,7 @@ test('a wrong password, and a server that is not there, are told of and waited f
     using writer = await TestWriter.open()
     work(writer)
     const settings = settingsOf(other)
-    const stop = new AbortController()
-    setTimeout(() => stop.abort(), 300)
-    const { retries, rows } = await archiveAll(writer, settings, { signal: stop.signal })
+    const { retries, rows } = await archiveAll(writer, settings, { stopsAtTrouble: true })
     expect(rows).toBe(0)
     expect(retries[0]).toMatch(says)
     await archiveAll(writer, { ...settings, password: 'secret', endpoint: server.endpoint })
@@ -132,10 +131,8 @@ test('a row that ClickHouse cannot take is passed over and counted, and nothing 
   await server.client.command({
     query: `ALTER TABLE ${settings.database}.mergelogs ADD CONSTRAINT no_merges CHECK length(sources) = 0`,
   })
-  const stop = new AbortController()
-  setTimeout(() => stop.abort(), 500)
   // A constraint is somebody's own: it is about the moment, since it may be dropped.
-  const { retries, refused } = await archiveAll(writer, settings, { signal: stop.signal })
+  const { retries, refused } = await archiveAll(writer, settings, { stopsAtTrouble: true })
   expect(retries[0]).toMatch(/VIOLATED_CONSTRAINT/)
   expect(refused).toBe(0)
   await server.client.command({
@@ -164,9 +161,7 @@ test('a schema that is newer than the program is waited for', async () => {
   const table = `${settings.database}.schema_migrations`
   await server.client.command({ query: `INSERT INTO ${table} (number, name) VALUES (99, 'to come')` })
   work(writer, 10)
-  const stop = new AbortController()
-  setTimeout(() => stop.abort(), 300)
-  const { retries, rows } = await archiveAll(writer, settings, { signal: stop.signal })
+  const { retries, rows } = await archiveAll(writer, settings, { stopsAtTrouble: true })
   expect(rows).toBe(0)
   expect(retries[0]).toMatch(/newer \(migration 99\).*upgrade this Causeway/)
 })
@@ -220,9 +215,7 @@ test('of two databases under one name the first writes, and the other waits unti
   work(first)
   work(second, 10)
   await archiveAll(first, settings)
-  const stop = new AbortController()
-  setTimeout(() => stop.abort(), 300)
-  const { retries, rows } = await archiveAll(second, settings, { signal: stop.signal })
+  const { retries, rows } = await archiveAll(second, settings, { stopsAtTrouble: true })
   expect(rows).toBe(0)
   expect(retries[0]).toMatch(/another Causeway archives under the name prod-eu/)
   await server.client.command({

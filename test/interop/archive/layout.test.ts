@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { archiveSettings } from '../../../lab/harness/archive-settings.ts'
 import { ClickHouseServer } from '../../../lab/harness/clickhouse-server.ts'
 import { setupStatements } from '../../../src/exporter/clickhouse/clickhouse-archive.ts'
 import { loadText, SMALLEST } from '../../config/load-text.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
-import { archiveAll, archiveSettings } from './support/archiving.ts'
+import { archiveAll } from './support/archiving.ts'
 import { viewsOf } from './support/same-views.ts'
 
 let server: ClickHouseServer
@@ -59,10 +60,8 @@ test('what is printed makes what an exporter makes, and may be run again', async
 
 test('where nobody made the tables, and it must not, it waits and says what to do', async () => {
   using writer = await TestWriter.open()
-  const stop = new AbortController()
-  setTimeout(() => stop.abort(), 300)
   const settings = archiveSettings(server, 'nowhere', { createsSchema: false })
-  const { retries } = await archiveAll(writer, settings, { signal: stop.signal })
+  const { retries } = await archiveAll(writer, settings, { stopsAtTrouble: true })
   expect(retries[0]).toMatch(/run what causeway archive init --print prints/)
 })
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { archiveSettings } from '../../../lab/harness/archive-settings.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { exampleDatabase } from '../../audit/example-database.ts'
 import { play, steps } from '../../support/drawn-history.ts'
 import { cpid } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
-import { archiveAll, archiveSettings } from './support/archiving.ts'
+import { archiveAll } from './support/archiving.ts'
 import { asText, viewsOf } from './support/same-views.ts'
 
 const POD = /'v1\/pods\/default\/web-7c9-[ab]'/g

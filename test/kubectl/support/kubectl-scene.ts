@@ -24,6 +24,15 @@ export interface Step {
   headers?: Record<string, string>
 }
 
+export const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
+/** Makes a Deployment. */
+export const CREATE: Step = {
+  method: 'POST',
+  path: DEPLOYMENTS,
+  type: 'application/json',
+  body: { spec: { replicas: 2 } },
+}
+
 /** What the stand-in prints. */
 export interface Seen {
   args: string[]
@@ -39,11 +48,14 @@ const STAND_IN = `
 const { readFileSync, statSync } = require('node:fs')
 const { request } = require('node:http')
 const path = process.env.KUBECONFIG
-const { cluster } = JSON.parse(readFileSync(path, 'utf8')).clusters[0]
-const proxy = new URL(cluster['proxy-url'])
-const login = (token) => 'Basic ' + Buffer.from(proxy.username + ':' + token).toString('base64')
+const config = JSON.parse(readFileSync(path, 'utf8'))
+const { cluster } = config.clusters[0]
+const proxy = new URL(cluster['proxy-url'] ?? cluster.server)
+const login = (token = proxy.password) => cluster['proxy-url']
+  ? { 'proxy-authorization': 'Basic ' + Buffer.from(proxy.username + ':' + token).toString('base64') }
+  : {}
 const ask = ({ method, path, type, body, token, headers: more }) => new Promise((resolve, reject) => {
-  const headers = { host: new URL(cluster.server).host, 'proxy-authorization': login(token ?? proxy.password),
+  const headers = { host: new URL(cluster.server).host, ...login(token),
     'user-agent': 'kubectl/v1.36.3', ...more, ...(type && { 'content-type': type }),
     ...(body && { 'content-length': Buffer.byteLength(JSON.stringify(body)) }) }
   const sent = request({ host: proxy.hostname, port: proxy.port, method, path: cluster.server + path, headers }, (answer) => {

@@ -1,4 +1,4 @@
-import type { ClickHouseServer } from '../../../../lab/harness/clickhouse-server.ts'
+import { ARCHIVE_RETRY } from '../../../../lab/harness/archive-settings.ts'
 import { ArchiveDrain } from '../../../../src/exporter/archive.ts'
 import { openArchive } from '../../../../src/exporter/clickhouse/clickhouse-archive.ts'
 import type { ClickHouseSettings } from '../../../../src/exporter/clickhouse/clickhouse-exporter.ts'
@@ -6,59 +6,40 @@ import { SqliteArchiveReader } from '../../../../src/store/sqlite/archive-reader
 import { systemClock } from '../../../../src/platform/system-clock.ts'
 import type { TestWriter } from '../../../support/test-writer.ts'
 
-export const RETRY = {
-  ...{ enabled: true, initialIntervalMs: 10, randomizationFactor: 0, multiplier: 1.5, maxIntervalMs: 50 },
-  maxElapsedMs: 0,
-}
-
-/** As the configuration has it, for an archive in a database of its own. */
-export function archiveSettings(
-  server: Pick<ClickHouseServer, 'endpoint'>,
-  database: string,
-  other: Partial<ClickHouseSettings> = {},
-): ClickHouseSettings {
-  return {
-    ...{ endpoint: server.endpoint, username: 'writer', password: 'secret', database, causeway: 'prod-eu' },
-    ...{ tracesTable: 'otel_traces', retentionDays: 0, raw: false, createsSchema: true, intervalMs: 10 },
-    ...{ compresses: true, timeoutMs: 60_000, retry: RETRY },
-    tls: {
-      insecure: true,
-      insecureSkipVerify: false,
-      minVersion: 'TLSv1.2',
-      cipherSuites: [],
-      curves: [],
-      reloadIntervalMs: 0,
-    },
-    ...other,
-  }
-}
-
 export interface Archived {
   rows: number
   refused: number
   retries: string[]
 }
 
-/** Brings all that is stored into an archive, from where that stands, and notes how far it has come. */
+/**
+ * Brings all that is stored into an archive, from where that stands, and notes how far it has come; with `stopsAtTrouble` no further than
+ * until something is told that keeps it from that.
+ */
 export async function archiveAll(
   writer: TestWriter,
   settings: ClickHouseSettings,
-  { signal = new AbortController().signal, saves = true, name = 'clickhouse' } = {},
+  { stopsAtTrouble = false, saves = true, name = 'clickhouse' } = {},
 ): Promise<Archived> {
   const kept = writer.writer.keepArchives([name]).get(name)
   if (kept === undefined) throw new Error('it is not kept')
   const archived: Archived = { rows: 0, refused: 0, retries: [] }
+  const stop = new AbortController()
+  const onTrouble = (reason: string): void => {
+    archived.retries.push(reason)
+    if (stopsAtTrouble) stop.abort()
+  }
   await using archive = openArchive(settings, {
     ...{ clock: systemClock, userAgent: 'Causeway/test', instance: kept.instance },
     show: () => undefined,
-    onTrouble: (reason) => archived.retries.push(reason),
+    onTrouble,
   })
   const drain = new ArchiveDrain(kept.position, {
     ...{
       archive,
       reader: new SqliteArchiveReader(writer.db),
       clock: systemClock,
-      retry: RETRY,
+      retry: ARCHIVE_RETRY,
       intervalMs: 10,
     },
     random: () => 0.5,
@@ -67,13 +48,13 @@ export async function archiveAll(
       archived.refused += refused
       if (saves) writer.writer.saveArchives([{ exporter: name, position, refused }])
     },
-    onRetry: ({ reason }) => archived.retries.push(reason),
-    onDrop: ({ reason }) => archived.retries.push(reason),
+    onRetry: ({ reason }) => onTrouble(reason),
+    onDrop: ({ reason }) => onTrouble(reason),
     onUnreadable: (error) => {
       if (error !== undefined) throw error as Error
     },
   })
   drain.finish()
-  await drain.run(signal)
+  await drain.run(stop.signal)
   return archived
 }
