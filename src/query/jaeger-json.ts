@@ -31,25 +31,16 @@ export function* jaegerTraceJson(
   yield END
 }
 
-/** A trace that is shown whole. */
-interface WholeTrace {
-  readonly traceId: string
-  readonly items: () => Pages<OutboxItem>
-}
-
-/** Traces with a span that is looked for, newest first. */
+/** The ids of traces with a span that is looked for, newest first. Their spans are read again when they are shown: all are many. */
 function* found(
   queries: CausewayQueries,
   search: TraceSearch,
   nowMs: () => number,
-): Generator<string, WholeTrace[]> {
+): Generator<string, string[]> {
   const effort = new SearchEffort(nowMs, () => queries.bytesRead)
-  const finding = findTraces(queries, search, effort, ({ trace, items }) => ({
-    traceId: trace.traceId,
-    items,
-  }))
+  const finding = findTraces(queries, search, effort, ({ trace }) => trace.traceId)
   for (let next = finding.next(); ; next = finding.next()) {
-    if (next.done === true) return next.value
+    if (next.done === true) return [...new Set(next.value)]
     yield ''
   }
 }
@@ -63,9 +54,9 @@ export function* jaegerSearchJson(
   let separator = ''
   const traces = yield* found(queries, search, nowMs)
   yield '{"data":['
-  for (const { traceId, items } of traces) {
+  for (const traceId of traces) {
     yield separator
-    yield* traceObject(queries, traceId, items())
+    yield* traceObject(queries, traceId, sentInto(queries, traceId))
     separator = ','
   }
   yield END
@@ -79,12 +70,17 @@ export function* jaegerV3SearchJson(
 ): Generator<string> {
   const traces = yield* found(queries, search, nowMs)
   yield '{"result":'
-  yield* recordsJson('spans', sentRecords(pagesOf(traces)), {}, queries)
+  yield* recordsJson('spans', sentRecords(pagesOf(queries, traces)), {}, queries)
   yield '}'
 }
 
-function* pagesOf(traces: readonly WholeTrace[]): Generator<readonly OutboxItem[]> {
-  for (const { items } of traces) yield* items()
+function* pagesOf(queries: CausewayQueries, traceIds: readonly string[]): Generator<readonly OutboxItem[]> {
+  for (const traceId of traceIds) yield* sentInto(queries, traceId)
+}
+
+/** Nothing for a trace that has been deleted since it was found. */
+function sentInto(queries: CausewayQueries, traceId: string): Pages<OutboxItem> {
+  return queries.traceSent(Buffer.from(traceId, 'hex')) ?? []
 }
 
 export function* jaegerV3TraceJson(queries: CausewayQueries, pages: Pages<OutboxItem>): Generator<string> {
@@ -192,18 +188,18 @@ export function* jaegerSummariesJson(
   let separator = ''
   const traces = yield* found(queries, search, nowMs)
   yield '{"summaries":['
-  for (const trace of traces) {
-    const summary = yield* summaryOf(queries, trace)
+  for (const traceId of traces) {
+    const summary = yield* summaryOf(queries, traceId)
     yield separator + JSON.stringify(summary)
     separator = ','
   }
   yield ']}'
 }
 
-function* summaryOf(queries: CausewayQueries, { traceId, items }: WholeTrace): Generator<string, JsonObject> {
+function* summaryOf(queries: CausewayQueries, traceId: string): Generator<string, JsonObject> {
   const shower = new SpanRenderer(queries)
   const summing = new Summing()
-  for (const page of items()) {
+  for (const page of sentInto(queries, traceId)) {
     for (const shown of page.flatMap((item) => shower.show(item))) summing.add(shown)
     yield ''
   }

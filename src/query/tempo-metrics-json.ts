@@ -107,13 +107,10 @@ class Working {
     const search = { pipeline, fromNs: range.fromNs, toNs: range.toNs }
     for (const source of new TraceLook(this.#queries, search, effort, also, isCompare).sources()) {
       effort.begin()
-      for (const found of source) {
-        if (found !== undefined) count(counting, found)
-        else {
-          if (effort.end()) break
-          yield ''
-          effort.begin()
-        }
+      for (const nothing of counted(counting, source, effort)) {
+        if (effort.end()) break
+        yield nothing
+        effort.begin()
       }
       effort.end()
     }
@@ -126,13 +123,24 @@ function withEach(series: readonly Series[], change: (value: number) => number):
   return series.map(({ labels, values, exemplars }) => ({ labels, values: values.map(change), exemplars }))
 }
 
-function count(counting: CompareSeries | MetricSeries, { trace, facts, sets, selected }: FoundTrace): void {
-  for (const { spans } of sets)
-    for (const view of spans) {
-      const read = selected(view.stored) ?? view
-      if (counting instanceof CompareSeries) counting.add(read, facts)
-      else counting.add(read, trace.traceId)
+/** Counts the spans of what is found. Yields where others may take a turn. */
+function* counted(
+  counting: CompareSeries | MetricSeries,
+  source: Iterable<FoundTrace | undefined>,
+  { matching }: SearchEffort,
+): Generator<''> {
+  for (const found of source) {
+    if (found === undefined) {
+      yield ''
+      continue
     }
+    for (const view of found.sets.flatMap(({ spans }) => spans)) {
+      if (matching.next()) yield ''
+      const read = found.selected(view.stored) ?? view
+      if (counting instanceof CompareSeries) counting.add(read, found.facts)
+      else counting.add(read, found.trace.traceId)
+    }
+  }
 }
 
 function sorted(series: readonly Series[]): readonly Series[] {

@@ -84,13 +84,21 @@ const TRACE: StoredTrace = {
   ],
 }
 
+/** Without a turn for anybody else. */
+function resultOf<T>(work: Generator<undefined, T>): T {
+  for (;;) {
+    const next = work.next()
+    if (next.done === true) return next.value
+  }
+}
+
 /** The names of the spans that are found. */
 function found(query: string): string[] {
   const pipeline = withLists(readTraceQl(query).pipeline)
   const effort = new MatchingEffort()
-  const spans = new FetchPlan(conditionsOf(pipeline), effort).spansOf(TRACE)
+  const spans = resultOf(new FetchPlan(conditionsOf(pipeline), effort).spansOf(TRACE))
   if (spans.length === 0) return []
-  const sets = compilePipeline(pipeline, effort)([{ spans, attributes: [] }])
+  const sets = resultOf(compilePipeline(pipeline, effort)([{ spans, attributes: [] }]))
   return sets.flatMap((set) => set.spans.map(({ stored }) => stored.name))
 }
 

@@ -1,15 +1,17 @@
 import { foldedBinary } from './check-types.ts'
 import { givesBoolean, joined } from './static-values.ts'
-import type {
-  Attribute,
-  Field,
-  ListOperator,
-  Operator,
-  Pipeline,
-  Scalar,
-  Spansets,
-  Stage,
-  Static,
+import {
+  type Attribute,
+  type Field,
+  type ListOperator,
+  type Operator,
+  type Pipeline,
+  type Scalar,
+  type Spansets,
+  type Stage,
+  type Static,
+  TraceQlError,
+  type Type,
 } from './syntax.ts'
 
 /** What of a span is read, and of which values. Only those are given to the query that asks. */
@@ -228,3 +230,34 @@ function comparisonOf(
 
 export const isSame = (one: Attribute, other: Attribute): boolean =>
   one.scope === other.scope && one.name === other.name
+
+const INTEGERS: readonly Type[] = ['int', 'ints', 'duration', 'status', 'kind']
+const TEXTS: readonly Type[] = ['string', 'strings']
+const IDS: readonly string[] = ['span:id', 'span:parentID', 'link:traceID', 'link:spanID', 'trace:id']
+const OF_IDS: readonly string[] = ['=', '!=', 'in', 'notIn', 'any', 'exists']
+const IN_TEXTS: readonly string[] = [
+  'name',
+  'statusMessage',
+  'rootName',
+  'rootServiceName',
+  'event:name',
+  'instrumentation:name',
+  'instrumentation:version',
+]
+
+/** Tempo keeps what every span has in columns of one type, and asks them for nothing else. */
+function checkOperand({ attribute: { scope, name }, operator, operand }: Condition): void {
+  if (scope !== 'intrinsic') return
+  if (IDS.includes(name)) {
+    if (!OF_IDS.includes(operator)) throw new TraceQlError(`${name} is compared with = and != alone`)
+  } else if (operand !== undefined) {
+    const isDuration = name === 'duration' || name === 'traceDuration'
+    const taken = IN_TEXTS.includes(name) ? TEXTS : isDuration ? [...INTEGERS, 'float', 'floats'] : INTEGERS
+    if (!taken.includes(operand.type)) throw new TraceQlError(`${name} cannot be compared with such a value`)
+  }
+}
+
+/** Throws TraceQlError where a condition cannot be asked. */
+export function checkConditions({ list }: Conditions): void {
+  for (const condition of list) checkOperand(condition)
+}

@@ -1,6 +1,5 @@
 import { checkQuery, metricsIn } from './check-types.ts'
-import { conditionsOf, withLists } from './conditions.ts'
-import { checkConditions } from './fetch-plan.ts'
+import { checkConditions, conditionsOf, withLists } from './conditions.ts'
 import { parseTraceQl } from './parse-traceql.ts'
 import type { Query } from './syntax.ts'
 
