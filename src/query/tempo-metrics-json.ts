@@ -58,7 +58,10 @@ export function* tempoMetricsJson(
     yield separator + JSON.stringify(shown)
     separator = ','
   }
-  const tooMany = working.isCut ? 'there are more series than an answer may have: group by less' : undefined
+  const tooMany = working.isCut
+    ? `there are more series than the ${asked.series} asked for, or more values than may be counted: ` +
+      'group by fewer attributes, take longer steps, or raise maxSeries (1000 at most)'
+    : undefined
   const lacks =
     failure ?? ([effort.lacks, tooMany].filter((one) => one !== undefined).join('; ') || undefined)
   yield `]${endJson(effort, lacks)}`
@@ -101,7 +104,7 @@ class Working {
     const effort = this.#effort
     const isCompare = metric.kind === 'compare'
     const counting = isCompare
-      ? new CompareSeries(metric, range, effort.matching)
+      ? new CompareSeries(metric, range, this.#asked.series, effort.matching)
       : new MetricSeries(metric, range, this.#asked)
     const also = isCompare ? CompareSeries.reads(metric) : MetricSeries.reads(metric)
     const search = { pipeline, fromNs: range.fromNs, toNs: range.toNs }
@@ -114,8 +117,9 @@ class Working {
       }
       effort.end()
     }
+    const results = counting.results()
     if (counting.isCut) this.isCut = true
-    return this.finished(seconds, counting.results())
+    return this.finished(seconds, results)
   }
 }
 

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from '@jest/globals'
 import { answer } from '../../src/query/answer.ts'
-import { readTraceQl } from '../../src/query/traceql/read-traceql.ts'
+import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

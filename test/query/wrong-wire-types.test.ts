@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { answer } from '../../src/query/answer.ts'
 import type { Question } from '../../src/query/question.ts'
-import { readTraceQl } from '../../src/query/traceql/read-traceql.ts'
+import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const START_NS = 1_767_225_600_000_000_000n

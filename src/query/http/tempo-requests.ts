@@ -2,7 +2,7 @@ import { ownValue } from '../../model/names-from-outside.ts'
 import type { TraceQuestion, TraceShape } from '../question.ts'
 import type { NamesAsked } from '../trace-names-json.ts'
 import { allOf, ANY_SPAN, compare, INTRINSIC, spansWith } from '../span-filters.ts'
-import { readTraceQl } from '../traceql/read-traceql.ts'
+import { readTraceQl } from '../traceql/parse-traceql.ts'
 import { type Attribute, type Field, type Query, TraceQlError } from '../traceql/syntax.ts'
 import { readMetrics } from './metrics-requests.ts'
 import {

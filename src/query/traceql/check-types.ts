@@ -186,10 +186,15 @@ function checkMetric(metric: Metric): void {
   }
   if (metric.by.length > MAX_GROUPINGS)
     throw new TraceQlError(`a metric may be grouped by ${MAX_GROUPINGS} attributes at most`)
+  if (metric.quantiles.length > MAX_QUANTILES)
+    throw new TraceQlError(
+      `quantile_over_time() takes at most ${MAX_QUANTILES} quantiles, and got ${metric.quantiles.length}: leave some out`,
+    )
   const wrong = metric.quantiles.find((quantile) => !(quantile >= 0 && quantile <= 1))
   if (wrong !== undefined) throw new TraceQlError(`quantiles lie between 0 and 1; got ${wrong}`)
 }
 const MAX_GROUPINGS = 5
+const MAX_QUANTILES = 10
 
 function checkPipeline({ stages }: Pipeline): void {
   for (const stage of stages) checkStage(stage)

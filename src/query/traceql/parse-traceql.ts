@@ -1,7 +1,8 @@
 import type { SyntaxNode } from '@lezer/common'
 import { parser } from './grammar.ts'
 import { attributeOf, durationOfText, intrinsicOf, stringOfText, wordOf } from './read-tokens.ts'
-import { foldedBinary, foldedUnary } from './check-types.ts'
+import { checkQuery, foldedBinary, foldedUnary, metricsIn } from './check-types.ts'
+import { checkConditions, conditionsOf, withLists } from './conditions.ts'
 import { durationOf, floatOf, intOf, numberOf } from './static-values.ts'
 import {
   type Arithmetic,
@@ -29,10 +30,18 @@ const LONGEST = 16_384
 const MAX_DEEP = 200
 const strict = parser.configure({ strict: true })
 
-/** Reads a query as Tempo's parser does. Throws TraceQlError with what is wrong; types are checked elsewhere. */
-export function parseTraceQl(text: string): Query {
-  if (text.length > LONGEST) throw new TraceQlError(`a query may have at most ${LONGEST} characters`)
-  return new Reader(text).query(treeOf(text).topNode)
+/** Reads a query as Tempo does. Throws TraceQlError with what is wrong with one that cannot be answered. */
+export function readTraceQl(text: string): Query {
+  if (text.length > LONGEST)
+    throw new TraceQlError(
+      `a query may have at most ${LONGEST} characters, and this one has ${text.length}: ask for less`,
+    )
+  const query = new Reader(text).query(treeOf(text).topNode)
+  checkQuery(query)
+  const pipelines =
+    query.metric === undefined ? [query.pipeline] : metricsIn(query.metric).map((one) => one.pipeline)
+  for (const pipeline of pipelines) checkConditions(conditionsOf(withLists(pipeline)))
+  return query
 }
 
 function treeOf(text: string): ReturnType<typeof parser.parse> {
