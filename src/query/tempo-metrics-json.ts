@@ -58,13 +58,7 @@ export function* tempoMetricsJson(
     yield separator + JSON.stringify(shown)
     separator = ','
   }
-  const tooMany = working.isCut
-    ? `there are more series than the ${asked.series} asked for, or more values than may be counted: ` +
-      'group by fewer attributes, take longer steps, or raise maxSeries (1000 at most)'
-    : undefined
-  const lacks =
-    failure ?? ([effort.lacks, tooMany].filter((one) => one !== undefined).join('; ') || undefined)
-  yield `]${endJson(effort, lacks)}`
+  yield `]${endJson(effort, failure)}`
 }
 
 /** Works out what metrics come to, one after the other. */
@@ -72,7 +66,6 @@ class Working {
   readonly #queries: CausewayQueries
   readonly #asked: MetricsAsked
   readonly #effort: SearchEffort
-  isCut = false
 
   constructor(queries: CausewayQueries, asked: MetricsAsked, effort: SearchEffort) {
     this.#queries = queries
@@ -118,7 +111,11 @@ class Working {
       effort.end()
     }
     const results = counting.results()
-    if (counting.isCut) this.isCut = true
+    if (counting.isCut)
+      effort.leaveOut(
+        `there are more series than the ${this.#asked.series} asked for, or more values than may be counted: ` +
+          'group by fewer attributes, take longer steps, or raise maxSeries (1000 at most)',
+      )
     return this.finished(seconds, results)
   }
 }

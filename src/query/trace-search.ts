@@ -42,6 +42,7 @@ export class SearchEffort {
   #spentMs = 0
   #sinceMs: number | undefined
   #large = 0
+  readonly #leftOut = new Set<string>()
   readonly #nowMs: () => number
   readonly #bytesRead: () => number
   readonly #bytesBefore: number
@@ -74,6 +75,11 @@ export class SearchEffort {
     this.#large++
   }
 
+  /** Something that the answer has no room for; the reason says what to ask instead. */
+  leaveOut(reason: string): void {
+    this.#leftOut.add(reason)
+  }
+
   get inspectedBytes(): number {
     return this.#bytesRead() - this.#bytesBefore
   }
@@ -88,7 +94,8 @@ export class SearchEffort {
         `${this.#large} traces have more than ${MAX_SPANS} spans or ${MAX_BYTES / MIB} MiB and were not looked into`,
       passedOver > 0 &&
         `${passedOver} texts were not matched with regular expressions: one may have ${MAX_MATCHED_LENGTH} characters, and all ` +
-          'of a span cost no more than a large expression on such a text',
+          'of a span cost no more than a large expression on such a text: write a smaller one, or ask for fewer spans',
+      ...this.#leftOut,
     ].filter((reason) => reason !== false)
     return reasons.length === 0 ? undefined : reasons.join('; ')
   }
