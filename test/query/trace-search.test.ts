@@ -154,6 +154,23 @@ test('a trace of many spans is looked through in turns', async () => {
   expect(pieces.join('')).toContain('"traceID"')
 })
 
+test('large cascades are looked through in turns, though none has what is looked for', async () => {
+  using writer = await TestWriter.open()
+  const note = 'a'.repeat(2 ** 20)
+  for (let at = 1; at <= 12; at++) {
+    writer.mergelogs('kubectl', [{ new: cpid(at) }])
+    for (const id of [1, 2]) writer.spans('web', [{ trace: at, id, cpid: cpid(at), attributes: { note } }])
+  }
+  writer.pass(1_000_000)
+  const pieces = piecesOf(writer, '{ span.note = "zebra" }')
+  expect(pieces.filter((piece) => piece === '').length).toBeGreaterThanOrEqual(4)
+  expect(
+    piecesOf(writer, '{ span.note != nil }', { limit: 100 })
+      .join('')
+      .match(/"traceID"/g),
+  ).toHaveLength(12)
+})
+
 test('each span of a trace may cost what a span may cost', async () => {
   using writer = await TestWriter.open()
   const note = (at: number): string => `${at}${'a'.repeat(3_000)}b`

@@ -7,7 +7,7 @@ import type { Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
 
-/** How many outgoing traces, and how many received spans, are looked through at once. */
+/** How many outgoing traces, and how many received spans, are looked through at once; fewer where their spans are large. */
 const TRACES_AT_ONCE = 500
 const SPANS_AT_ONCE = 4_096
 /** So few traces of a window are read one by one; more of them with everything that lies between. */
@@ -109,7 +109,7 @@ export class SentTraceSearch {
   readonly #outbox: SqliteOutbox
   readonly #read: BytesRead
   readonly #times: BlockTimes
-  readonly #newestTrace: Statement<[number], number | null>
+  readonly #sizesBefore: Statement<[number], { id: number; bytes: number }>
   readonly #newestSpan: Statement<[], number | null>
   readonly #originTrace: Statement<[number], Buffer>
   readonly #bounds: Statement<[number], { least: number; most: number }>
@@ -128,7 +128,10 @@ export class SentTraceSearch {
     }
     ofOwnSpan(OWN_KIND, ({ kind }) => kind)
     ofOwnSpan(OWN_DURATION, ({ startNs, endNs }) => endNs - startNs)
-    this.#newestTrace = db.prepare<[number], number | null>('SELECT max(id) FROM traces WHERE id < ?').pluck()
+    this.#sizesBefore = db.prepare(
+      `SELECT id, sent_bytes + guest_bytes + ${BYTES_BESIDE} * (sent_spans + guest_spans) AS bytes
+       FROM traces WHERE id < ? ORDER BY id DESC LIMIT ${TRACES_AT_ONCE}`,
+    )
     this.#newestSpan = db.prepare<[], number | null>('SELECT max(id) FROM spans').pluck()
     this.#originTrace = db
       .prepare<[number], Buffer>('SELECT trace_id FROM origin_traces WHERE id = ?')
@@ -160,27 +163,30 @@ export class SentTraceSearch {
         : `EXISTS (SELECT 1 FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.trace = traces.id
              AND CASE WHEN o.span IS NULL THEN ${own.sql} ELSE ${received.sql} END)`
     const window = this.#db.prepare<Bound[], { id: number; trace_id: Buffer }>(
-      `SELECT id, trace_id FROM traces WHERE id > ? AND id < ? AND last_ns >= ? AND first_ns <= ? AND ${hinted}
+      `SELECT id, trace_id FROM traces WHERE id >= ? AND id < ? AND last_ns >= ? AND first_ns <= ? AND ${hinted}
        ORDER BY id DESC`,
     )
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      const newest = this.#newestTrace.get(before) ?? null
-      if (newest === null) return
-      const after = Math.max(0, newest - TRACES_AT_ONCE)
-      const rows = window.all(
-        after,
-        newest + 1,
-        fromNs ?? MIN,
-        toNs ?? MAX,
-        ...own.values,
-        ...received.values,
-      )
+      const oldest = this.#oldestOfWindow(before)
+      if (oldest === undefined) return
+      const rows = window.all(oldest, before, fromNs ?? MIN, toNs ?? MAX, ...own.values, ...received.values)
       yield rows.map(({ id, trace_id }) => ({
         traceId: trace_id,
         items: () => this.#outbox.itemsOfTrace(id, this.#read),
       }))
-      before = after + 1
+      before = oldest
     }
+  }
+
+  /** The oldest of those before a trace that are looked through at once. */
+  #oldestOfWindow(before: number): number | undefined {
+    let [oldest, bytes]: [number | undefined, number] = [undefined, 0]
+    for (const trace of this.#sizesBefore.iterate(before)) {
+      bytes += trace.bytes
+      if (oldest !== undefined && bytes > WINDOW_BYTES) break
+      oldest = trace.id
+    }
+    return oldest
   }
 
   /** Traces of spans that were passed on in the trace in which they came. */
@@ -276,6 +282,8 @@ interface Window {
 
 /** So much is read at a time. */
 const WINDOW_BYTES = 8 * MIB
+/** What looking at a span costs besides its bytes, counted in bytes. */
+const BYTES_BESIDE = 256
 /** Of a decision that changes the bytes of a span. */
 const CHANGED = SENT_PATCHED | SENT_INHERITED_CPID
 
