@@ -1,7 +1,8 @@
+import { ownValue } from '../model/names-from-outside.ts'
 import { type CausewayQueries, MOST_FACETS, type SentTraceRange } from '../model/queries.ts'
 import { endOfJaeger } from './jaeger-json.ts'
 import { BadQuestion } from './question.ts'
-import { ANY_SPAN, compare, spansWith } from './span-filters.ts'
+import { ANY_SPAN, compare, OLD_TAGS, spansWith } from './span-filters.ts'
 import { partialJson } from './tempo-search-json.ts'
 import { type FoundTrace, SearchEffort, TraceLook, type TraceSearch } from './trace-search.ts'
 import { readScope } from './traceql/read-span.ts'
@@ -303,12 +304,6 @@ const UNLISTED = [
   'duration',
   'traceDuration',
 ]
-const OLD_NAMES: Readonly<Record<string, string>> = {
-  name: 'name',
-  'status.code': 'status',
-  'root.name': 'rootName',
-  'root.service.name': 'rootServiceName',
-}
 
 /** Undefined for a name that cannot be one of an attribute. */
 function attributeNamed(tag: string, version: 1 | 2): Attribute | undefined {
@@ -322,8 +317,8 @@ function attributeNamed(tag: string, version: 1 | 2): Attribute | undefined {
 }
 
 function attributeNamedOfOld(tag: string): Attribute {
-  const intrinsic = new Map(Object.entries(OLD_NAMES)).get(tag)
-  if (intrinsic !== undefined) return intrinsicOf(intrinsic)
+  const old = ownValue(OLD_TAGS, tag)
+  if (old !== undefined) return old
   if (tag === 'service.name') return { kind: 'attribute', scope: 'resource', name: tag }
   const isScoped = /^(?:span|resource|event|link|instrumentation|)\./.test(tag)
   return isScoped ? attributeOf(tag) : { kind: 'attribute', scope: 'any', name: tag }

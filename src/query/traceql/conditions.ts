@@ -1,4 +1,4 @@
-import { foldedBinary } from './check-types.ts'
+import { foldedBinary, nameOf } from './check-types.ts'
 import { givesBoolean, joined } from './static-values.ts'
 import {
   type Attribute,
@@ -249,11 +249,15 @@ const IN_TEXTS: readonly string[] = [
 function checkOperand({ attribute: { scope, name }, operator, operand }: Condition): void {
   if (scope !== 'intrinsic') return
   if (IDS.includes(name)) {
-    if (!OF_IDS.includes(operator)) throw new TraceQlError(`${name} is compared with = and != alone`)
+    if (!OF_IDS.includes(operator))
+      throw new TraceQlError(`${name} can only be compared with = and !=, and not with ${operator}`)
   } else if (operand !== undefined) {
     const isDuration = name === 'duration' || name === 'traceDuration'
     const taken = IN_TEXTS.includes(name) ? TEXTS : isDuration ? [...INTEGERS, 'float', 'floats'] : INTEGERS
-    if (!taken.includes(operand.type)) throw new TraceQlError(`${name} cannot be compared with such a value`)
+    if (taken.includes(operand.type)) return
+    const wanted =
+      taken === TEXTS ? 'a text in quotes' : isDuration ? 'a duration such as 1.5ms' : 'a whole number'
+    throw new TraceQlError(`${name} cannot be compared with ${nameOf(operand.type)}: write ${wanted}`)
   }
 }
 

@@ -8,6 +8,7 @@ import {
   durationOf,
   elementsOf,
   FALSE,
+  flipped,
   floatOf,
   intOf,
   isList,
@@ -126,7 +127,7 @@ function operateOnOne(operator: Operator, left: Static, right: Static, matches: 
     case 'notIn':
     case 'matchesAny':
     case 'matchesNone':
-      throw new TraceQlError(`${operator} takes a list`)
+      throw new TraceQlError(`${operator} takes a list on its right`)
     case '+':
     case '-':
     case '*':
@@ -162,7 +163,6 @@ const FOR_ELEMENTS: Readonly<Partial<Record<Operator, Operator>>> = {
   matchesAny: '=~',
   matchesNone: '!~',
 }
-const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' }
 /** These hold where they hold for every element. */
 const OF_ALL: readonly Operator[] = ['!=', '!~']
 
@@ -177,7 +177,7 @@ function operateOnList(operator: Operator, left: Static, right: Static, matches:
   if (isFlipped && ofElements !== undefined) throw new TraceQlError(`${operator} takes a list on its right`)
   const [list, one] = isFlipped ? [left, right] : [right, left]
   const keepsSides = operator.includes('~') || operator === 'contains' || operator === 'reads'
-  const asked = ofElements ?? (isFlipped && !keepsSides ? (FLIPPED[operator] ?? operator) : operator)
+  const asked = ofElements ?? (isFlipped && !keepsSides ? flipped(operator) : operator)
   const elements = elementsOf(list)
   const holds = (element: Static): boolean => {
     const [first, second] = isFlipped && keepsSides ? [element, one] : [one, element]

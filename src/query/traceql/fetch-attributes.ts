@@ -6,12 +6,12 @@ import type { Attribute, Field, Static, Type } from './syntax.ts'
 import { staticOf, staticOfValues, type StoredAttribute } from './trace-data.ts'
 
 /** Whether a value is one that is read. Undefined: all are. */
-export type Accepts = ((value: Static) => boolean) | undefined
+type Accepts = ((value: Static) => boolean) | undefined
 
 const VALUE: Attribute = { kind: 'attribute', scope: 'any', name: '' }
 
 /** What a condition reads of the values of an attribute. */
-export function acceptedBy({ operator, operand }: Condition, effort: MatchingEffort): Accepts {
+function acceptedBy({ operator, operand }: Condition, effort: MatchingEffort): Accepts {
   if (operand === undefined || operator === 'any' || operator === 'exists' || operator === 'absent')
     return undefined
   const field: Field = {

@@ -211,7 +211,7 @@ function standing(
 }
 
 /** As Tempo writes a field, in the names of what was worked out. */
-export function textOfField(field: Field): string {
+function textOfField(field: Field): string {
   switch (field.kind) {
     case 'static':
       return field.value.type === 'string' ? `\`${field.value.value}\`` : textOf(field.value)

@@ -1,4 +1,5 @@
 import type { SpanHint } from '../../model/queries.ts'
+import { flipped } from './static-values.ts'
 import {
   KINDS,
   type Attribute,
@@ -64,18 +65,11 @@ function hintOfField(field: Field): SpanHint | undefined {
   if (left.kind === 'attribute' && right.kind === 'static')
     return hintOfComparison(left, operator, right.value)
   if (left.kind === 'static' && right.kind === 'attribute')
-    return hintOfComparison(right, FLIPPED[operator] ?? operator, left.value)
+    return hintOfComparison(right, flipped(operator), left.value)
   return undefined
 }
 
-const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' }
-
 function hintOfComparison(attribute: Attribute, operator: Operator, value: Static): SpanHint | undefined {
-  if (operator === 'in' && value.type === 'strings') {
-    const of = value.value.map((one) => hintOfComparison(attribute, '=', { type: 'string', value: one }))
-    const known = of.filter((hint) => hint !== undefined)
-    return known.length === of.length ? { kind: 'or', of: known } : undefined
-  }
   if (attribute.scope === 'intrinsic') return hintOfIntrinsic(attribute, operator, value)
   if (operator === '=' && value.type === 'string' && value.value !== '') return holds(attribute, value.value)
   if (operator === 'reads' && value.type === 'string' && Number.isNaN(Number(value.value)))

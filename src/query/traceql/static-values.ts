@@ -11,7 +11,7 @@ import {
 } from './syntax.ts'
 
 export const NIL: Static = { type: 'nil' }
-export const TRUE: Static = { type: 'boolean', value: true }
+const TRUE: Static = { type: 'boolean', value: true }
 export const FALSE: Static = { type: 'boolean', value: false }
 
 export const intOf = (value: bigint): Static => ({ type: 'int', value: BigInt.asIntN(64, value) })
@@ -76,6 +76,10 @@ const TAKEN: Readonly<Record<Exclude<Type, 'attribute'>, readonly Operator[]>> =
 /** Whether an operator takes a type on either side. */
 export const takes = (operator: Operator, type: Type): boolean =>
   type === 'attribute' || TAKEN[type].includes(operator)
+
+const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' }
+/** The operator that says the same when its sides change places. */
+export const flipped = (operator: Operator): Operator => FLIPPED[operator] ?? operator
 
 export const givesBoolean = (operator: Operator): boolean => !ARITHMETIC.includes(operator)
 
@@ -238,7 +242,7 @@ function goFloat(value: number, mostDigits: number): string {
 }
 
 /** As Go writes a duration, such as 1m30s or 1.5ms. */
-export function goDuration(nanos: bigint): string {
+function goDuration(nanos: bigint): string {
   if (nanos === 0n) return '0s'
   const sign = nanos < 0n ? '-' : ''
   const size = nanos < 0n ? -nanos : nanos
