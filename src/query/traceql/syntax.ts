@@ -62,7 +62,7 @@ export type Arithmetic = '+' | '-' | '*' | '/' | '%' | '^'
 /** With one side that is a list of values; nobody writes these, they stand for `=` with `||`, and so on. */
 export type ListOperator = 'in' | 'notIn' | 'matchesAny' | 'matchesNone'
 /** Not of TraceQL: texts with another in them, in any case of letters, and values that read so as a text. */
-export type TextOperator = 'contains' | 'reads'
+type TextOperator = 'contains' | 'reads'
 export type Operator = Comparison | Arithmetic | ListOperator | TextOperator | '&&' | '||'
 
 /** What is asked of one span. */
