@@ -13,16 +13,16 @@ import { ABSENT_VALUE } from './traceql/fetch-attributes.ts'
 import { attributeOf, intrinsicOf } from './traceql/read-tokens.ts'
 
 const MOST = 1_000
-/** Lists are asked for while somebody writes: they take no longer. */
+/** A list may take so long: it is asked for while somebody types. */
 const MOST_MS = 10_000
-/** Of a name or a value: nobody reads more of it in a list, and one may be as long as a request. */
+/** So many characters a list shows of a name or a value, which may be as long as a request. */
 const LONGEST = 1_024
 
 export interface NamesAsked {
   readonly version: 1 | 2
   /** How many names or values at most. */
   readonly limit: number
-  /** Only of spans that come out of this. */
+  /** Only of spans that this finds. */
   readonly search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>
 }
 
@@ -52,9 +52,7 @@ function* lookThrough(
       effort.end()
     }
   } catch (error) {
-    if (error instanceof TraceQlError)
-      throw new BadQuestion(`${error.message}: ask only for spans on which it can be worked out`)
-    throw error
+    throw error instanceof TraceQlError ? new BadQuestion(error.message) : error
   }
 }
 

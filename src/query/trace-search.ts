@@ -23,7 +23,7 @@ export interface TraceSearch {
 export interface FoundTrace {
   readonly trace: StoredTrace
   readonly facts: TraceFactsFound
-  /** What comes out of the pipeline, at least one span. */
+  /** What the pipeline finds in it, at least one span. */
   readonly sets: readonly Spanset[]
   /** What was read of a span for the answer alone. */
   readonly selected: (span: StoredSpan) => SpanView | undefined
@@ -55,7 +55,7 @@ export class SearchEffort {
     this.#bytesBefore = bytesRead()
   }
 
-  /** Of a question that is answered in turn with others only its own turns count. */
+  /** Begins a turn. Only the time within turns counts, since others are answered in between. */
   begin(): void {
     this.#sinceMs = this.#nowMs()
   }
@@ -91,7 +91,7 @@ export class SearchEffort {
       this.isOver &&
         `it took longer than ${this.#mostMs / 1000} s, and only the newest were looked at: ask about a shorter time`,
       this.#large > 0 &&
-        `${this.#large} traces have more than ${MAX_SPANS} spans or ${MAX_BYTES / MIB} MiB and were not looked into`,
+        `${this.#large} traces have more than ${MAX_SPANS} spans or ${MAX_BYTES / MIB} MiB and were not looked into: ask for one by its id`,
       passedOver > 0 &&
         `${passedOver} texts were not matched with regular expressions: one may have ${MAX_MATCHED_LENGTH} characters, and all ` +
           'of a span cost no more than a large expression on such a text: write a smaller one, or ask for fewer spans',
@@ -101,7 +101,7 @@ export class SearchEffort {
   }
 }
 
-/** Looks through everything that was sent in a time for what comes out of a pipeline. */
+/** Runs a pipeline over all traces that were sent in a time. */
 export class TraceLook {
   readonly #queries: CausewayQueries
   readonly #search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>
@@ -138,7 +138,7 @@ export class TraceLook {
     this.#reader = new SpanReader((scope) => queries.envelopes(scope), readsAll ? undefined : wanted)
   }
 
-  /** Made of cascades and passed on, of each the newest first. Undefined where others may take a turn. */
+  /** The traces that Causeway made of cascades, and then those that it passed on; the newest first. Undefined where others may take a turn. */
   *sources(): Generator<Generator<FoundTrace | undefined>> {
     const { fromNs, toNs, pipeline } = this.#search
     const range = { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
@@ -209,7 +209,7 @@ function byScope(spans: StoredSpan[]): readonly StoredSpan[] {
   return spans.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** The newest traces of which something comes out, as `show` keeps them. Undefined where others may take a turn. */
+/** The newest traces that a pipeline finds, each as `show` makes it. Undefined where others may take a turn. */
 export function* findTraces<T>(
   queries: CausewayQueries,
   search: TraceSearch,

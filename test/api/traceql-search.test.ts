@@ -170,7 +170,7 @@ test.each(['search/tags', 'v2/search/tags?scope=span', 'v2/search/tag/span.http.
     const response = await api.fetch(`/tempo/api/${path}${path.includes('?') ? '&' : '?'}${q}`)
     expect([response.status, await response.text()]).toEqual([
       400,
-      'the query divides an integer by zero: ask only for spans on which it can be worked out',
+      'the query divides an integer by zero: leave such spans out with a condition before it',
     ])
     expect(api.troubles).toEqual([])
   },

@@ -63,7 +63,7 @@ function typeOf(field: Field): Type {
   }
 }
 
-/** Whether it asks the span for anything. */
+/** Whether a field asks the span for anything. */
 function looksAtSpan(field: Field): boolean {
   switch (field.kind) {
     case 'static':
@@ -318,7 +318,7 @@ function countIn(field: Field): number {
   return own + countIn(field.left) + countIn(field.right)
 }
 
-/** As it would be written. */
+/** An attribute as queries write it. */
 export function nameOfAttribute({ scope, name }: Attribute): string {
   if (scope === 'intrinsic') return name
   const quoted = /[\s{}()=~!<>&|^,]/u.test(name) ? `"${name}"` : name
@@ -341,7 +341,7 @@ export function foldedUnary(operator: Extract<Field, { kind: 'unary' }>['operato
   return folded(made, () => checkUnary(made))
 }
 
-/** What cannot be worked out stays, and is refused or fails where it is asked. */
+/** Replaces a field that asks the span for nothing by its value. One without a value, such as 1 / 0, stays: it fails later. */
 function folded(field: Field, check: () => void): Field {
   if (looksAtSpan(field)) return field
   try {

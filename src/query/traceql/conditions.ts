@@ -31,7 +31,7 @@ export interface Conditions {
   readonly all: boolean
   /** Read for the answer alone. */
   readonly selected: readonly Attribute[]
-  /** Spans are asked how they stand to one another. */
+  /** Whether the query asks where spans stand in the tree, as { } >> { } does. */
   readonly relates: boolean
 }
 
@@ -108,7 +108,7 @@ class Gathering {
     }
   }
 
-  /** What is true of every span reads nothing but that the span is there. */
+  /** A filter such as { true } reads nothing of a span. It needs a condition all the same: spans that meet none are passed over. */
   #filter(field: Field): void {
     this.#field(field)
     if (field.kind !== 'static' || field.value.type !== 'boolean' || !field.value.value) return
@@ -150,7 +150,7 @@ class Gathering {
   }
 }
 
-/** Stands for the start of a span, which every span has and nobody asks for. */
+/** Every span meets this condition: it reads the start, which no query can name. */
 const EVERY_SPAN: Condition = {
   attribute: { kind: 'attribute', scope: 'intrinsic', name: 'start' },
   operator: 'any',
@@ -245,7 +245,7 @@ const IN_TEXTS: readonly string[] = [
   'instrumentation:version',
 ]
 
-/** Tempo keeps what every span has in columns of one type, and asks them for nothing else. */
+/** Refuses what Tempo refuses: it keeps each intrinsic in a column of one type, and compares it with values of this type alone. */
 function checkOperand({ attribute: { scope, name }, operator, operand }: Condition): void {
   if (scope !== 'intrinsic') return
   if (IDS.includes(name)) {
@@ -261,7 +261,7 @@ function checkOperand({ attribute: { scope, name }, operator, operand }: Conditi
   }
 }
 
-/** Throws TraceQlError where a condition cannot be asked. */
+/** Throws TraceQlError if a condition cannot be asked. */
 export function checkConditions({ list }: Conditions): void {
   for (const condition of list) checkOperand(condition)
 }

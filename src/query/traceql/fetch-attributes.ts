@@ -5,7 +5,7 @@ import { stringOf } from './static-values.ts'
 import type { Attribute, Field, Static, Type } from './syntax.ts'
 import { staticOf, staticOfValues, type StoredAttribute } from './trace-data.ts'
 
-/** Whether a value is one that is read. Undefined: all are. */
+/** Whether a value is read. Undefined: every value is. */
 type Accepts = ((value: Static) => boolean) | undefined
 
 const VALUE: Attribute = { kind: 'attribute', scope: 'any', name: '' }
@@ -136,7 +136,7 @@ export class ColumnFetch {
     for (const condition of others) this.#accepts.push(acceptedBy(condition, effort))
   }
 
-  /** Where there is nothing to have a value: what stands for none is read where any value is. */
+  /** For a span without events or links: reads the value that stands for none, if a condition takes any value. */
   readNothing(none: Static, into: Read[]): boolean {
     if (this.#readsAny) into.push({ attribute: this.#attribute, value: none })
     return this.#readsAny

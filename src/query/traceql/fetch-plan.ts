@@ -17,7 +17,7 @@ import {
   type StoredTrace,
 } from './trace-data.ts'
 
-/** Attributes for which Tempo keeps a column, for values of one type. What is in it and what is not is read otherwise. */
+/** Attributes for which Tempo keeps a column of their own, with values of one type. They are read differently from all others. */
 export const DEDICATED: Readonly<Record<'span' | 'resource', ReadonlyMap<string, 'string' | 'int'>>> = {
   resource: new Map(
     [
@@ -56,7 +56,7 @@ interface ScopeFetch {
 
 const NO_ATTRIBUTES: readonly StoredAttribute[] = []
 
-/** Reads of the spans of a trace what a query asks for, and passes over those that it does not look at, as Tempo does. */
+/** Reads what a query asks for from the spans of a trace. Passes over the spans that Tempo would not look at. */
 export class FetchPlan {
   /** Whether it asks where spans stand in their tree. */
   readonly #needsPlaces: boolean
@@ -229,7 +229,7 @@ function belongsTo({ scope, name }: Attribute, asked: Scope | 'trace'): boolean 
   return asked === 'span' && name !== 'start'
 }
 
-/** The conditions that share a column read it together; the rest are about attributes like any other. */
+/** Conditions about one column read it together. All others are about ordinary attributes. */
 function scopeFetch(
   scope: Scope | 'trace',
   conditions: readonly Condition[],
@@ -277,7 +277,7 @@ function readColumns(
   return hasAll
 }
 
-/** What is read of events or links, of all together. Null where one is required that meets all conditions, and none does. */
+/** Reads the events or the links of a span, all together. Null if one must meet all conditions, and none does. */
 function readEach<T extends StoredEvent | StoredLink>(
   fetch: ScopeFetch,
   items: readonly T[],

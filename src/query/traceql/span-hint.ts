@@ -15,7 +15,7 @@ import {
 /** Names are kept for looking up as far as this, in bytes. */
 const LONGEST_NAME = 4_096
 
-/** What at least one span of every trace has that comes out of a pipeline; undefined where nothing is known beforehand. */
+/** A hint that is true of at least one span of every trace that a pipeline finds. Undefined if there is none. */
 export function hintOf({ stages }: Pipeline): SpanHint | undefined {
   for (const stage of stages) {
     const hint = hintOfStage(stage)
@@ -42,7 +42,7 @@ function hintOfStage(stage: Stage): SpanHint | undefined {
   }
 }
 
-/** Of both sides a trace has spans, or else of one. One side is enough to go by. */
+/** A trace that is found has spans of both sides, or of either. Where it has both, the hint of one side is enough. */
 function hintOfTwo(sets: Extract<Spansets, { kind: 'logic' | 'relation' }>): SpanHint | undefined {
   const [left, right] = [hintOfStage(sets.left), hintOfStage(sets.right)]
   if (sets.kind === 'relation' && sets.of === 'none') return right
@@ -100,7 +100,7 @@ function hasKey(attribute: Attribute): SpanHint | undefined {
   return scope === 'intrinsic' || name === '' || isService ? undefined : holds(attribute, name)
 }
 
-/** Where the text of an attribute stands. Causeway adds some itself when it sends a span: they stand nowhere before. */
+/** Where the stored bytes hold the text of an attribute. They do not hold what Causeway adds when it sends a span: that gives no hint. */
 function holds({ scope, name }: Attribute, text: string): SpanHint | undefined {
   const isAdded = name.startsWith('cpid.')
   switch (scope) {

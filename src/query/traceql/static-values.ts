@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../model/otlp/protobuf-to-json.ts'
 import {
+  failsOnSpan,
   KINDS,
   type Arithmetic,
   type Operator,
   type Static,
   type StaticType,
   STATUSES,
-  TraceQlError,
   type Type,
 } from './syntax.ts'
 
@@ -40,7 +40,7 @@ export function areMatching(left: Type, right: Type): boolean {
   return left === 'nil' || right === 'nil' || isListWithElement(left, right)
 }
 
-/** One is a list, and the other one of its elements or as good as one. */
+/** Whether one is the type of a list, and the other may be compared with its elements. */
 function isListWithElement(left: Type, right: Type): boolean {
   const ofLeft = ELEMENTS[left]
   if (ofLeft !== undefined) return areMatching(ofLeft, right)
@@ -162,10 +162,10 @@ function wholeResult(operator: Arithmetic, left: bigint, right: bigint): Static 
     case '*':
       return intOf(left * right)
     case '/':
-      if (right === 0n) throw new TraceQlError('the query divides an integer by zero')
+      if (right === 0n) throw failsOnSpan('the query divides an integer by zero')
       return intOf(left / right)
     case '%':
-      if (right === 0n) throw new TraceQlError('the query asks for what is left of a division by zero')
+      if (right === 0n) throw failsOnSpan('the query asks for the rest of a division by zero')
       return intOf(left % right)
     case '^': {
       // As Tempo has it: of two integers the right one is the base.

@@ -183,5 +183,9 @@ export interface Query {
   readonly hints: readonly { readonly name: string; readonly value: Static }[]
 }
 
+/** What is wrong with a query on some spans, which shows only when it looks at them. */
+export const failsOnSpan = (reason: string): TraceQlError =>
+  new TraceQlError(`${reason}: leave such spans out with a condition before it`)
+
 /** What is wrong with a query, for whoever wrote it. */
 export class TraceQlError extends Error {}
