@@ -2,40 +2,10 @@ import { expect, test } from '@jest/globals'
 import { answer } from '../../src/query/answer.ts'
 import type { Question } from '../../src/query/question.ts'
 import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
+import { message, nanos, wireTypes, WRONG } from '../support/protobuf-by-hand.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const START_NS = 1_767_225_600_000_000_000n
-
-function varint(value: number): Buffer {
-  const bytes: number[] = []
-  for (let left = value; ; left = Math.floor(left / 128)) {
-    if (left < 128) return Buffer.from([...bytes, left])
-    bytes.push((left % 128) | 0x80)
-  }
-}
-
-const message = (field: number, ...parts: Buffer[]): Buffer => {
-  const bytes = Buffer.concat(parts)
-  return Buffer.concat([varint(field * 8 + 2), varint(bytes.length), bytes])
-}
-
-function nanos(field: number, value: bigint): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigUInt64LE(value)
-  return Buffer.concat([varint(field * 8 + 1), bytes])
-}
-
-/** A field in each wire type that there is. */
-const wireTypes = (field: number): [wire: string, Buffer][] => [
-  ['varint', Buffer.concat([varint(field * 8), varint(7)])],
-  ['fixed64', nanos(field, 7n)],
-  ['bytes', message(field, Buffer.from('seven'))],
-  ['no bytes', message(field)],
-  ['fixed32', Buffer.concat([varint(field * 8 + 5), Buffer.from([7, 0, 0, 0])])],
-]
-
-const MEMBERS = ['string', 'bool', 'int', 'double', 'array', 'kvlist', 'bytes']
-const TAKES = ['bytes', 'varint', 'varint', 'fixed64', 'bytes', 'bytes', 'bytes']
 
 function attribute(key: string, ...value: Buffer[]): Buffer {
   return Buffer.concat([message(1, Buffer.from(key)), message(2, ...value)])
@@ -97,14 +67,6 @@ function expectAnswers(writer: TestWriter): void {
   const query = readTraceQl('{} | rate() by(span.odd)')
   expect(asked(writer, { kind: 'metrics', query, range, series: 10, exemplars: 10 })).toContain('"series":[{')
 }
-
-const WRONG = MEMBERS.flatMap((member, at) =>
-  wireTypes(at + 1).flatMap(([wire, bytes]) =>
-    wire === TAKES[at] || (wire === 'no bytes' && TAKES[at] === 'bytes')
-      ? []
-      : [[member, wire, bytes] as const],
-  ),
-)
 
 test.each(WRONG)('a %s value sent as %s is no value', async (_, __, bytes) => {
   // Nothing comes after it in the span.
