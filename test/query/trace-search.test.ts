@@ -171,6 +171,15 @@ test('large cascades are looked through in turns, though none has what is looked
   ).toHaveLength(12)
 })
 
+test('so are large spans that were passed on', async () => {
+  using writer = await TestWriter.open()
+  const note = 'a'.repeat(2 ** 20)
+  for (let trace = 1; trace <= 24; trace++) writer.spans('web', [{ trace, id: 1, attributes: { note } }])
+  writer.pass(1_000_000)
+  const pieces = piecesOf(writer, '{ span.note = "zebra" }')
+  expect(pieces.filter((piece) => piece === '').length).toBeGreaterThanOrEqual(4)
+})
+
 test('each span of a trace may cost what a span may cost', async () => {
   using writer = await TestWriter.open()
   const note = (at: number): string => `${at}${'a'.repeat(3_000)}b`

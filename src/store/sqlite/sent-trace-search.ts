@@ -200,10 +200,12 @@ export class SentTraceSearch {
       let found: SentTrace[] = []
       let next = after
       if (this.#times.mayReach(block, newest, range.fromNs, range.toNs)) {
-        const hinted = origins?.(after, upTo)
-        if (hinted !== undefined && hinted.length <= FEW)
-          found = hinted.filter((origin) => seen.add(origin)).flatMap((origin) => this.#traceOf(origin))
-        else ({ found, next } = this.#tracesIn(after, upTo, seen, hinted && new Set(hinted)))
+        next = this.#startOfWindow(after, upTo)
+        const hinted = origins?.(next, upTo)
+        found =
+          hinted !== undefined && hinted.length <= FEW
+            ? hinted.filter((origin) => seen.add(origin)).flatMap((origin) => this.#traceOf(origin))
+            : this.#tracesIn(next, upTo, seen, hinted && new Set(hinted))
       }
       yield found
       upTo = next
@@ -227,29 +229,33 @@ export class SentTraceSearch {
     upTo: number,
     seen: NumberSet,
     wanted: ReadonlySet<number> | undefined,
-  ): { found: SentTrace[]; next: number } {
-    const { items, changed, next } = this.#windowOf(after, upTo)
+  ): SentTrace[] {
+    const { items, changed } = this.#windowOf(after, upTo)
     const found: SentTrace[] = []
     for (const [origin, own] of items) {
       if (wanted?.has(origin) === false || !seen.add(origin)) continue
       const bounds = this.#bounds.get(origin)
-      const isHere = bounds !== undefined && bounds.least > next && bounds.most <= upTo
+      const isHere = bounds !== undefined && bounds.least > after && bounds.most <= upTo
       if (!isHere || changed.has(origin)) found.push(...this.#traceOf(origin))
       else {
         const traceId = this.#originTrace.get(origin)
         if (traceId !== undefined) found.push({ traceId, items: () => [own] })
       }
     }
-    return { found: found.reverse(), next }
+    return found.reverse()
   }
 
-  /** The newest spans of a window, by their original traces. All their bytes are read at once, which is much quicker. */
-  #windowOf(after: number, upTo: number): Window {
+  /** Where the newest spans begin that are not too much to be looked through at once: all, or half of them, and so on. */
+  #startOfWindow(after: number, upTo: number): number {
     let next = after
-    // Half of it, until it is not too much.
     while (upTo - next > 1 && (this.#bytesIn.get(next, upTo) ?? 0) > WINDOW_BYTES) next += (upTo - next) >> 1
-    const window: Window = { items: new Map(), changed: new Set(), next }
-    const [heads, bytes] = this.#bytesOf.get(next, upTo) ?? [null, null]
+    return next
+  }
+
+  /** The spans of a window, by their original traces. All their bytes are read at once, which is much quicker. */
+  #windowOf(after: number, upTo: number): Window {
+    const window: Window = { items: new Map(), changed: new Set() }
+    const [heads, bytes] = this.#bytesOf.get(after, upTo) ?? [null, null]
     if (heads === null || bytes === null) return window
     this.#read.add(bytes.length)
     let at = 0
@@ -276,8 +282,6 @@ interface Window {
   readonly items: Map<number, OutboxItem[]>
   /** The traces of spans that were not passed on as they came. */
   readonly changed: Set<number>
-  /** The highest span that is not in it. */
-  readonly next: number
 }
 
 /** So much is read at a time. */
