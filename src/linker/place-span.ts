@@ -48,8 +48,9 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   const links = span.hasLinks ? repointedLinks(ctx, trace, span.row, parentId) : undefined
   const extra = links === undefined && elsewhere === undefined ? undefined : patchOf(links, elsewhere)
   const isCounted = placing.driven && isCountedOf(ctx, trace, span.row)
-  ctx.outbox.send({
+  trace.newestDecision = ctx.outbox.send({
     trace: trace.id,
+    before: trace.newestDecision,
     span: span.row,
     parentId,
     flags:

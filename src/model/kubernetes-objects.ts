@@ -126,6 +126,10 @@ export interface FieldManager {
   readonly operation: string
   readonly subresource: string
   readonly time: string
+  /** How many fields it lists; only of the latest entries, which the same writer may change within their second. */
+  readonly extent?: number
+  /** It set what holds the object back when that is deleted: finalizers, of which none is one of Kubernetes. */
+  readonly holds?: true
 }
 
 /**

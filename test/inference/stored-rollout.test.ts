@@ -75,7 +75,7 @@ test('what each person did has a cascade of its own, of which nothing is missing
     'deletion pods: 8 services, 0 missing',
     'deletion horizontalpodautoscalers: 1 services, 0 missing',
     'deletion deployments: 5 services, 0 missing',
-    'deletion services: 3 services, 0 missing',
+    'deletion services: 4 services, 0 missing',
   ])
 })
 

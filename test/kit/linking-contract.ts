@@ -14,6 +14,7 @@ export function openedTrace(root: number, episode = 0): Omit<Trace, 'id' | 'casc
   const counted = {
     sentSpans: 0,
     sentBytes: 0,
+    newestDecision: undefined,
     guestSpans: 0,
     guestBytes: 0,
     controllerSpans: 0,

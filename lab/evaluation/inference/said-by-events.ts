@@ -1,4 +1,4 @@
-import type { WritePart } from '../../../src/kube/inference/write-attribution.ts'
+import type { WritePart } from '../../../src/kube/inference/write-part.ts'
 import { type JsonObject, objectIn, textIn } from '../../../src/kube/objects/object-json.ts'
 
 /** What an Event about a write says of the version that was read for it: an answer sheet, not a source. */

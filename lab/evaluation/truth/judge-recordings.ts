@@ -11,7 +11,7 @@ import { number, table } from '../../charts/markdown.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { CLASSES } from './classes.ts'
 import {
-  type BegunChanges,
+  type BegunChange,
   begunChanges,
   type JudgedVersion,
   judgeRecording,
@@ -38,7 +38,7 @@ export interface JudgedRecording {
   readonly recording: (typeof RECORDINGS)[number]
   readonly view: (typeof VIEWS)[number]
   readonly versions: readonly JudgedVersion[]
-  readonly changes: BegunChanges
+  readonly changes: readonly BegunChange[]
 }
 
 const SETTINGS = (path: string): string => `receivers:
@@ -95,6 +95,16 @@ export function shareRight(versions: readonly JudgedVersion[]): number {
   return right / (right + wrong)
 }
 
+/** With what changes begin in one view of a recording and not in the other. */
+export function begunHereAlone(
+  { recording, view, changes }: JudgedRecording,
+  all: readonly JudgedRecording[],
+): string[] {
+  const other = all.find((one) => one.recording === recording && one.view !== view)
+  const there = new Set(other?.changes.map(({ object }) => object))
+  return changes.map(({ object }) => object).filter((object) => !there.has(object))
+}
+
 function countsBy(
   all: readonly JudgedRecording[],
   of: (version: JudgedVersion, of: JudgedRecording) => string,
@@ -145,8 +155,10 @@ function textOf(all: readonly JudgedRecording[]): string {
       one.versions.filter(({ claim, verdict }) => claim === 'exact' && ['wrong', 'mixed'].includes(verdict))
         .length,
     ),
-    ...[number(one.changes.begun), number(one.changes.unexplained)],
+    ...[number(one.changes.length), number(one.changes.filter(({ isUnexplained }) => isUnexplained).length)],
+    number(begunHereAlone(one, all).length),
   ])
+  const alone = all.flatMap((one) => begunHereAlone(one, all).map((object) => `- ${view(one)}: ${object}`))
   const faults = all.flatMap((one) =>
     one.versions
       .filter(({ verdict }) => verdict === 'wrong' || verdict === 'mixed' || verdict === 'unseen')
@@ -163,12 +175,14 @@ function textOf(all: readonly JudgedRecording[]): string {
 and each step was written down with who meant it. Every version of every object was recorded, with the audit log. Here each version is held
 against the step that caused it: the last step in its namespace. A version is _right_ if that step drives it in the cascade. It is _either_
 where two steps overlap and the other one drives it, by the rulings below; _begun_ where what drives it began by itself (a CronJob's Job);
-_mixed_ where the step is among its roots but another drives it; else _wrong_, or _unseen_.`,
+_mixed_ where the step is among its roots but another drives it; else _wrong_, or _unseen_. Audit says who wrote: where a change begins with a
+watch alone and not with audit, a controller was taken for a person; the other way round, a person for a controller.`,
       table(
         [
           [
             ...['recording', 'view', 'versions', 'right of what is unambiguous', '_exact_ and not right'],
             ...['changes begun', 'of them by nobody known, for no known reason'],
+            'of them not in the other view',
           ],
           ...shares,
         ],
@@ -184,6 +198,8 @@ _mixed_ where the step is among its roots but another drives it; else _wrong_, o
       countsBy(all, ({ story }, one) => `${view(one)}\0${story}`),
       '## What is not right',
       faults.length === 0 ? 'Nothing.' : faults.join('\n'),
+      '## Changes that begin in one view alone',
+      alone.length === 0 ? 'None.' : alone.join('\n'),
       '## Rulings',
       RULINGS.map(
         ({ steps, back, why }) =>

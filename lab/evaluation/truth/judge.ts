@@ -116,21 +116,24 @@ export function judgeRecording(db: Sqlite, folder: string): JudgedVersion[] {
   })
 }
 
-/** The changes that began while the stories were played, and those of them for which neither a person nor a reason is known. */
-export interface BegunChanges {
-  readonly begun: number
-  readonly unexplained: number
+/** A change that began while the stories were played. */
+export interface BegunChange {
+  /** The object and its version that it began with. */
+  readonly object: string
+  /** Neither a person nor a reason is known. */
+  readonly isUnexplained: boolean
 }
 
-export function begunChanges(db: Sqlite, folder: string): BegunChanges {
+export function begunChanges(db: Sqlite, folder: string): BegunChange[] {
   const fromMs = Math.min(...readSteps(folder).map(({ t0 }) => t0))
-  const counted = db
-    .prepare<[string], BegunChanges>(
-      `SELECT count(*) AS begun, coalesce(sum(reason LIKE 'unknown: %'), 0) AS unexplained
-       FROM audit_cpids WHERE kind = 'root' AND merged_at >= ?`,
+  return db
+    .prepare<[string], { object: string; reason: string }>(
+      `SELECT m.object || ' ' || coalesce(m.object_version, '') AS object, m.reason AS reason
+       FROM audit_cpids c JOIN audit_mergelogs m ON m.cpid = c.cpid
+       WHERE c.kind = 'root' AND c.merged_at >= ? ORDER BY c.merged_at`,
     )
-    .get(new Date(fromMs).toISOString())
-  return counted ?? { begun: 0, unexplained: 0 }
+    .all(new Date(fromMs).toISOString())
+    .map(({ object, reason }) => ({ object, isUnexplained: reason.startsWith('unknown: ') }))
 }
 
 const pick = ({ object, version }: RecordedVersion): { object: string; version: number } => ({

@@ -27,16 +27,9 @@ import {
   withKnownIdentity,
   withOwnRequest,
 } from './unversioned-requests.ts'
-import {
-  type AttributionSettings,
-  completesEviction,
-  isOfKubernetes,
-  inferWriter,
-  partOfWrite,
-  programOf,
-  type WritePart,
-  type Writer,
-} from './write-attribution.ts'
+import { type AttributionSettings, inferWriter } from './write-attribution.ts'
+import { completesEviction, partOfWrite, type WritePart } from './write-part.ts'
+import { isOfKubernetes, programOf, type Writer } from './writers.ts'
 
 export interface InferenceSettings extends AttributionSettings {
   readonly cluster: string

@@ -10,7 +10,7 @@ import {
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { primariesNaming } from './primaries.ts'
 import type { Relation } from './relations.ts'
-import type { WritePart } from './write-attribution.ts'
+import type { WritePart } from './write-part.ts'
 
 /** What is known of a write when it is asked what was read for it. */
 export interface ReadContext {

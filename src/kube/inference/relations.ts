@@ -5,7 +5,7 @@ import {
   type NamedSettings,
   type RelationSettings,
 } from '../../model/kubernetes-objects.ts'
-import type { WritePart } from './write-attribution.ts'
+import type { WritePart } from './write-part.ts'
 
 /**
  * What a controller's write of one kind of object follows from, beside the version before. The table is data: each line
@@ -184,6 +184,7 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'selected', resource: 'clusterroles' },
   },
   { write: 'secrets', parts: ['deletion'], reads: { kind: 'ended', field: 'account' } },
+  { write: 'ipaddresses', parts: ['deletion'], reads: { kind: 'ended', field: 'allocated for' } },
   {
     write: 'apiservices',
     parts: ['creation', 'authored', 'deletion'],

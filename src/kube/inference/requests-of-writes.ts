@@ -12,7 +12,7 @@ import type {
   WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
-import { isMarkedAsEvicted } from './write-attribution.ts'
+import { isMarkedAsEvicted } from './write-part.ts'
 
 /** More than these do not wait: the oldest go. */
 const MAX_WAITING = 20_000

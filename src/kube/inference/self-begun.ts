@@ -3,7 +3,8 @@ import { fingerprintOf, type ObjectIdentity } from '../../model/kubernetes-objec
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import type { SelfReason } from '../../model/seen-write.ts'
 import type { ReadVersion } from './read-versions.ts'
-import { programOf, type WritePart, type Writer } from './write-attribution.ts'
+import type { WritePart } from './write-part.ts'
+import { programOf, type Writer } from './writers.ts'
 
 /** A write that a controller made of its own accord, and what it was set up by. */
 export interface SelfBegun {

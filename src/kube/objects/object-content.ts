@@ -91,7 +91,7 @@ const OWN_TAINTS = 'node.kubernetes.io/'
 function nodeContent(object: JsonObject): Content {
   const taints = arrayIn(objectIn(object, 'spec'), 'taints').map((taint) => textIn(taint, 'key'))
   const own = taints.filter((key) => key.startsWith(OWN_TAINTS)).sort()
-  return { references: [], prints: { taints: own.join(' ') } }
+  return { references: [], prints: { taints: own.join(' ') }, labels: labelsOf(object) }
 }
 
 /** How the conditions of a namespace that ends name the resources of which something is left. */
@@ -144,7 +144,22 @@ function daemonSetContent(object: JsonObject): Content {
   const { prints } = withSurplus(withTemplate(object, ''), renewsDaemons(object))
   const status = objectIn(object, 'status')
   const nodes = ['desiredNumberScheduled', 'numberMisscheduled'].map((key) => numberIn(status, key))
-  return { references: [], prints: { ...prints, nodes: nodes.join(' ') } }
+  return { references: [], prints: { ...prints, nodes: nodes.join(' ') }, selects: nodesFor(object) }
+}
+
+/** The nodes that its Pods may be on: of what its template asks for, labels are kept, and what has to be the case of them. */
+function nodesFor(daemonSet: JsonObject): LabelSelector[] {
+  const spec = objectIn(objectIn(objectIn(daemonSet, 'spec'), 'template'), 'spec')
+  const labels = textsOf(objectIn(spec, 'nodeSelector'))
+  const affinity = objectIn(objectIn(spec, 'affinity'), 'nodeAffinity')
+  const terms = arrayIn(
+    objectIn(affinity, 'requiredDuringSchedulingIgnoredDuringExecution'),
+    'nodeSelectorTerms',
+  )
+  if (terms.length === 0) return [{ labels, rules: [] }]
+  const selectors = terms.map((term) => ({ ...selectorOf(term), labels }))
+  const isKnown = selectors.every(({ rules }) => rules.every(({ operator }) => !/^[GL]t$/.test(operator)))
+  return isKnown ? selectors : []
 }
 
 /** The API server notes in it which Pods it is about to evict. */
@@ -249,8 +264,11 @@ function withTemplate(object: JsonObject, wanted: number | string): Content {
 }
 
 function statefulSetContent(object: JsonObject): Content {
-  const { prints } = withSurplus(withTemplate(object, ''), renewsStateful(object))
-  return { references: claimsOf(object), prints }
+  const { prints } = withSurplus(withTemplate(object, ''), hasMore(object) || renewsStateful(object))
+  return {
+    references: claimsOf(object),
+    prints: { ...prints, ...(!hasMore(object) && renewsStateful(object) && { renews: 'true' }) },
+  }
 }
 
 /** What the claims of its Pods are called, before the number of the Pod. */
@@ -283,7 +301,7 @@ function hasMore(object: JsonObject): boolean {
 function renewsStateful(object: JsonObject): boolean {
   const status = objectIn(object, 'status')
   const isBehind = textIn(status, 'currentRevision') !== textIn(status, 'updateRevision')
-  return hasMore(object) || (renewsItself(object) && (isBehind || isUnseen(object)))
+  return renewsItself(object) && (isBehind || isUnseen(object))
 }
 
 function renewsDaemons(object: JsonObject): boolean {

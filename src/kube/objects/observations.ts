@@ -376,7 +376,7 @@ export function readObjectFacts(
       ...references.slice(0, MAX_REFERENCES),
       ...(custom.length === 0 ? [] : customContent(object, resource, custom)),
     ],
-    managers: arrayIn(metadata, 'managedFields').slice(-MAX_MANAGERS).map(readManager),
+    managers: readManagers(metadata),
     deleting: textIn(metadata, 'deletionTimestamp') !== '',
     prints: {
       ...prints,
@@ -419,6 +419,39 @@ function readOwner(owner: Json): OwnerReference {
     uid: textIn(owner, 'uid'),
     controller: booleanIn(owner, 'controller'),
   }
+}
+
+/** Finalizers that Kubernetes takes away itself. */
+const OF_KUBERNETES = /^(?:orphan|foregroundDeletion|kubernetes|.*\.kubernetes\.io\/.*|kubernetes\.io\/.*)$/
+
+function readManagers(metadata: JsonObject): FieldManager[] {
+  const some = arrayIn(metadata, 'managedFields').slice(-MAX_MANAGERS)
+  const managers = some.map(readManager)
+  const latest = managers.reduce((time, one) => (one.time > time ? one.time : time), '')
+  const finalizers = arrayIn(metadata, 'finalizers')
+  const areForeign =
+    finalizers.length > 0 && finalizers.every((one) => typeof one === 'string' && !OF_KUBERNETES.test(one))
+  return managers.map((one, at): FieldManager => {
+    const fields = objectIn(some[at], 'fieldsV1')
+    const holds = areForeign && 'f:finalizers' in objectIn(fields, 'f:metadata')
+    return {
+      ...one,
+      ...(one.time === latest && { extent: countFields(fields) }),
+      ...(holds && { holds }),
+    }
+  })
+}
+
+/** Without recursion: it may be nested as deep as whoever wrote it liked. */
+function countFields(fields: JsonObject): number {
+  let count = 0
+  const left = [fields]
+  for (let one = left.pop(); one !== undefined; one = left.pop())
+    for (const key of Object.keys(one)) {
+      count++
+      left.push(objectIn(one, key))
+    }
+  return count
 }
 
 function readManager(entry: Json): FieldManager {

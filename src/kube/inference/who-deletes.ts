@@ -1,0 +1,182 @@
+import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import {
+  isCustomResource,
+  isSelectedBy,
+  type ObjectFacts,
+  type ObjectIdentity,
+  type OwnerReference,
+} from '../../model/kubernetes-objects.ts'
+import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { ownValue } from '../../model/names-from-outside.ts'
+import { parseRfc3339 } from '../../model/time-and-size.ts'
+import { clearsUpAfter } from './primaries.ts'
+import { isMarkedAsEvicted, type WritePart } from './write-part.ts'
+import {
+  controller,
+  OF_DISRUPTION,
+  OF_OWNER,
+  OF_REMOVAL,
+  programOf,
+  TOOLS,
+  unknown,
+  type Writer,
+} from './writers.ts'
+
+const LAST = 2n ** 62n
+const MAX_COUNTED = 1_000
+
+export function disrupterOf(facts: ObjectFacts | undefined): string | undefined {
+  return ownValue(OF_DISRUPTION, facts?.prints.evicted ?? '')
+}
+
+/** A kubelet removes what began to go. What lost its owner is garbage; what its owner has too many of, its owner's. */
+export function whoDeletes(
+  { object, facts, seenNs }: ClusterWrite,
+  part: WritePart,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): Writer {
+  if (part === 'removal') {
+    const remover = ownValue(OF_REMOVAL, object.resource)
+    if (remover !== undefined) return controller(remover)
+    const isHeldByPeople = before?.managers.some(
+      ({ manager, holds }) => holds === true && TOOLS.test(manager),
+    )
+    return isHeldByPeople === true && !isCustomResource(object.apiVersion)
+      ? { service: 'unknown', user: undefined, role: 'operator' }
+      : unknown()
+  }
+  const known = facts ?? before
+  if (part === 'deletion' && isMarkedAsEvicted(known)) return unknown()
+  const reference = known?.owners.find((one) => one.controller)
+  const owner = newestOf(objects.get(reference?.uid ?? ''))
+  if (isGoing(owner) || isOfNobody(known, objects)) return controller('generic-garbage-collector')
+  if (goesWithService(object, known, objects)) return controller('kube-apiserver')
+  const maker =
+    owner !== undefined &&
+    reference !== undefined &&
+    !isOutOfTurn(object, reference, owner.facts, objects) &&
+    (hasSurplus(owner.facts, reference.uid, object.resource, objects) ||
+      (reference.kind === 'DaemonSet' && isOffItsNode(known, owner.facts, objects)))
+      ? ownValue(OF_OWNER, reference.kind)
+      : undefined
+  const usual = disrupterOf(known) ?? maker ?? whoLetsExpire(known, part, objects)
+  if (usual !== undefined) return controller(usual)
+  const isEnding = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
+  if (isEnding) return controller('namespace-controller')
+  // Who made it takes it away with what it was made for.
+  const first = firstManager(known)
+  if (first !== undefined && clearsUpAfter(object, known, programOf(first), objects)) return controller(first)
+  const [lookingAfter] = isSignedLately(owner?.facts, seenNs)
+    ? objects.lookingAfter(objects.get(reference?.uid ?? '')?.identity.resource ?? '')
+    : []
+  return lookingAfter === undefined ? unknown() : controller(lookingAfter)
+}
+
+/** None of several owners is left, of which none is its controller. */
+function isOfNobody(facts: ObjectFacts | undefined, objects: ClusterObjects): boolean {
+  const owners = facts?.owners ?? []
+  return owners.length > 0 && owners.every(({ uid }) => isGoing(newestOf(objects.get(uid))))
+}
+
+/** The API server deletes Endpoints and addresses itself along with their Service. */
+function goesWithService(
+  { resource, namespace, name }: ObjectIdentity,
+  facts: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): boolean {
+  const isServiceGoing = (space: string, called: string): boolean =>
+    isGoing(objects.lastGone('services', space, called)?.versions[0]) ||
+    isGoing(newestOf(objects.named('services', space, called)))
+  if (resource === 'endpoints') return isServiceGoing(namespace, name)
+  return (facts?.references ?? []).some(
+    (one) => one.field === 'allocated for' && isServiceGoing(one.namespace, one.name),
+  )
+}
+
+/** A StatefulSet renews its Pods one after the other, from the highest number down: while one above is not ready, it deletes none. */
+function isOutOfTurn(
+  pod: ObjectIdentity,
+  { uid, kind }: OwnerReference,
+  owner: ObjectFacts,
+  objects: ClusterObjects,
+): boolean {
+  if (kind !== 'StatefulSet' || owner.prints.renews !== 'true') return false
+  return objects
+    .ownedBy(uid, 'pods', 0n, LAST, MAX_COUNTED)
+    .some(
+      ({ identity, versions: [one] }) =>
+        one?.gone === false && one.facts.prints.ready === '0' && numberOf(identity) > numberOf(pod),
+    )
+}
+
+function numberOf({ name }: ObjectIdentity): number {
+  return Number(name.slice(name.lastIndexOf('-') + 1))
+}
+
+/** Its node has gone, or is none that its DaemonSet wants Pods on. */
+function isOffItsNode(
+  pod: ObjectFacts | undefined,
+  { selects = [] }: ObjectFacts,
+  objects: ClusterObjects,
+): boolean {
+  const { name = '' } = pod?.references.find(({ field }) => field === 'node') ?? {}
+  const node = newestOf(objects.named('nodes', '', name))
+  if (node === undefined) return objects.lastGone('nodes', '', name) !== undefined
+  if (isGoing(node)) return true
+  const { labels = {} } = node.facts
+  return selects.length > 0 && !selects.some((selector) => isSelectedBy(labels, selector))
+}
+
+/** How long after it has written an object a custom controller takes away what that owns. */
+const CLEARS_WITHIN_NS = 5_000_000_000n
+
+function isSignedLately(facts: ObjectFacts | undefined, nowNs: bigint): boolean {
+  const times = facts?.managers.map(({ time }) => parseRfc3339(time) ?? 0n) ?? []
+  return times.some((time) => time + CLEARS_WITHIN_NS > nowNs)
+}
+
+/** A Job whose time to live is over, or of which its CronJob keeps no more. */
+function whoLetsExpire(
+  known: ObjectFacts | undefined,
+  part: WritePart,
+  objects: ClusterObjects,
+): string | undefined {
+  const finished = known?.prints.finished ?? ''
+  if (part !== 'deletion' || finished === '') return undefined
+  if (known?.prints.expires === 'true') return 'ttl-after-finished-controller'
+  const owner = known?.owners.find((one) => one.controller && one.kind === 'CronJob')
+  const keeps = newestOf(objects.get(owner?.uid ?? ''))?.facts.prints[`keeps ${finished}`]
+  if (owner === undefined || keeps === undefined) return undefined
+  const others = objects
+    .ownedBy(owner.uid, 'jobs', 0n, LAST, MAX_COUNTED)
+    .filter(({ versions: [one] }) => one?.gone === false && one.facts.prints.finished === finished)
+  return others.length > Number(keeps) ? 'cronjob-controller' : undefined
+}
+
+export function newestOf(object: KnownObject | undefined): KnownVersion | undefined {
+  return object?.versions[0]
+}
+
+export function isGoing(version: KnownVersion | undefined): boolean {
+  return version !== undefined && (version.gone || version.facts.deleting)
+}
+
+/** More are there than are wanted, by what its status says or by what is seen of them. */
+function hasSurplus(owner: ObjectFacts, uid: string, resource: string, objects: ClusterObjects): boolean {
+  const { surplus, size } = owner.prints
+  if (surplus === 'true' || size === undefined) return surplus === 'true'
+  const owned = objects.ownedBy(uid, resource, 0n, LAST, MAX_COUNTED)
+  return (
+    owned.filter(({ versions: [one] }) => one?.gone === false && one.facts.prints.replicas === '1').length >
+    Number(size)
+  )
+}
+
+/** Where a list shows an object for the first time, others may have written it since it was made. */
+export function firstManager(facts: ObjectFacts | undefined): string | undefined {
+  const authors = facts?.managers.filter(({ subresource }) => subresource === '') ?? []
+  const [first, ...others] = authors
+  return others.reduce((earliest, one) => (one.time < (earliest?.time ?? '') ? one : earliest), first)
+    ?.manager
+}

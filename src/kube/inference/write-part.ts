@@ -1,0 +1,80 @@
+import { FINGERPRINT, fingerprintOf, type ObjectFacts } from '../../model/kubernetes-objects.ts'
+import type { KnownVersion } from '../../model/inference-store.ts'
+import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+
+/**
+ * What of an object a write is about.
+ * - creation, authored: what an author writes, for the first time or again.
+ * - status, scale, binding: those subresources.
+ * - deletion: it begins to go, goes at once, or is marked to go.
+ * - removal: it is gone, after it began to, or has less time left for that.
+ * - heartbeat: nothing changed but when its writer lived last.
+ */
+export type WritePart =
+  'creation' | 'authored' | 'status' | 'scale' | 'binding' | 'deletion' | 'removal' | 'heartbeat'
+
+/** `before` are the facts of the version before, where one is known. */
+export function partOfWrite(write: ClusterWrite, before: ObjectFacts | undefined): WritePart {
+  const { request, facts, gone } = write
+  if (gone) return before?.deleting === true ? 'removal' : 'deletion'
+  if (facts?.deleting === true && before?.deleting !== true) return 'deletion'
+  if (before !== undefined && isMarkedAsEvicted(facts) && !isMarkedAsEvicted(before)) return 'deletion'
+  if (request?.verb === 'delete') return before?.deleting === true ? 'removal' : 'deletion'
+  const asked = request && partOfSubresource(request.subresource)
+  if (asked !== undefined && asked !== 'status') return asked
+  if (request?.verb === 'create' || (before === undefined && asked === undefined)) return 'creation'
+  if (facts === undefined || before === undefined) return asked ?? 'authored'
+  if (asked !== 'status') return partThatChanged(facts, before)
+  // Controllers write annotations along with a status.
+  return changed(FINGERPRINT.authored, facts, before) ? 'status' : statusOr('heartbeat', facts, before)
+}
+
+function partThatChanged(facts: ObjectFacts, before: ObjectFacts): WritePart {
+  if (changed('node', facts, before) && before.prints.node === '') return 'binding'
+  // Controllers write annotations along with a status; what an author writes makes a new generation.
+  const isStatus = facts.generation === before.generation && changed(FINGERPRINT.status, facts, before)
+  if (isStatus || !changed(FINGERPRINT.authored, facts, before)) return statusOr('authored', facts, before)
+  return before.deleting ? 'removal' : 'authored'
+}
+
+/** A write of a status may have changed nothing but heartbeats; a write that changed nothing at all is one of those. */
+function statusOr(otherwise: 'heartbeat' | 'authored', facts: ObjectFacts, before: ObjectFacts): WritePart {
+  if (changed(FINGERPRINT.status, facts, before)) return 'status'
+  return changed(FINGERPRINT.heartbeat, facts, before) ? 'heartbeat' : otherwise
+}
+
+function partOfSubresource(subresource: string): WritePart | undefined {
+  switch (subresource) {
+    case '':
+      return undefined
+    case 'status':
+    case 'scale':
+    case 'binding':
+      return subresource
+    case 'eviction':
+      return 'deletion'
+    default:
+      return 'authored'
+  }
+}
+
+function changed(print: string, facts: ObjectFacts, before: ObjectFacts): boolean {
+  return fingerprintOf(facts, print) !== fingerprintOf(before, print)
+}
+
+const BY_API = 'EvictionByEvictionAPI'
+
+/** The API server marks a Pod that somebody evicts, in a version of its own, and deletes it then: two versions of one request. */
+export function isMarkedAsEvicted(facts: ObjectFacts | undefined): boolean {
+  return facts !== undefined && fingerprintOf(facts, 'evicted') === BY_API
+}
+
+/** It is the second version of an eviction, whose first is the version before. */
+export function completesEviction(
+  { request }: ClusterWrite,
+  part: WritePart,
+  before: KnownVersion | undefined,
+): boolean {
+  const isOfEviction = request === undefined || request.subresource === 'eviction'
+  return part === 'deletion' && isOfEviction && isMarkedAsEvicted(before?.facts)
+}

@@ -1,0 +1,110 @@
+/** Who made a write: under which name its work is shown, and whether it reacts to others or begins a change. */
+export interface Writer {
+  /** `replicaset-controller`, `kube-scheduler`, `kubectl`. */
+  readonly service: string
+  /** As the API server knows it; undefined where only a watch saw the write. */
+  readonly user: string | undefined
+  readonly role: 'controller' | 'operator' | 'unknown'
+}
+
+/** Programs that people and pipelines use: what they write begins a change, whoever's credentials they have. */
+export const TOOLS = /^(?:kubectl|helm|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b/i
+
+export const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
+
+/** Which controllers write a status, where the name of the process does not tell them apart. */
+export const OF_STATUS: Readonly<Record<string, string>> = {
+  deployments: 'deployment-controller',
+  replicasets: 'replicaset-controller',
+  statefulsets: 'statefulset-controller',
+  daemonsets: 'daemon-set-controller',
+  pods: 'kubelet',
+  nodes: 'kubelet',
+  jobs: 'job-controller',
+  cronjobs: 'cronjob-controller',
+  horizontalpodautoscalers: 'horizontal-pod-autoscaler',
+  namespaces: 'namespace-controller',
+  persistentvolumeclaims: 'persistent-volume-binder',
+  persistentvolumes: 'persistent-volume-binder',
+}
+/** Which controllers write what an author would. */
+export const OF_CONTENT: Readonly<Record<string, string>> = {
+  replicasets: 'deployment-controller',
+  endpointslices: 'endpointslice-controller',
+  endpoints: 'endpoint-controller',
+  persistentvolumeclaims: 'persistent-volume-binder',
+  persistentvolumes: 'persistent-volume-binder',
+}
+/** Which controllers make what nobody owns. */
+export const OF_NEW: Readonly<Record<string, string>> = {
+  endpoints: 'endpoint-controller',
+  persistentvolumeclaims: 'statefulset-controller',
+  'serviceaccounts/default': 'service-account-controller',
+  'configmaps/kube-root-ca.crt': 'root-ca-cert-publisher',
+}
+/** Who deletes a Pod after saying so in its condition DisruptionTarget, by the reason that stands there. */
+export const OF_DISRUPTION: Readonly<Record<string, string>> = {
+  DeletionByTaintManager: 'node-controller',
+  DeletionByPodGC: 'pod-garbage-collector',
+  PreemptionByScheduler: 'kube-scheduler',
+}
+export const OF_REMOVAL: Readonly<Record<string, string>> = {
+  pods: 'kubelet',
+  namespaces: 'namespace-controller',
+}
+export const OF_OWNER: Readonly<Record<string, string>> = {
+  Deployment: 'deployment-controller',
+  ReplicaSet: 'replicaset-controller',
+  StatefulSet: 'statefulset-controller',
+  DaemonSet: 'daemon-set-controller',
+  Job: 'job-controller',
+  CronJob: 'cronjob-controller',
+  Service: 'endpointslice-controller',
+}
+
+const OTHERS_OF_KUBERNETES = [
+  ...['attachdetach-controller', 'certificate-controller', 'clusterrole-aggregation-controller'],
+  ...['disruption-controller', 'endpointslicemirroring-controller', 'ephemeral-volume-controller'],
+  ...['expand-controller', 'legacy-service-account-token-cleaner', 'pod-garbage-collector'],
+  ...['pv-protection-controller', 'pvc-protection-controller', 'replication-controller'],
+  ...[
+    'resource-claim-controller',
+    'resourcequota-controller',
+    'route-controller',
+    'service-cidrs-controller',
+  ],
+  ...[
+    'service-controller',
+    'storage-version-migrator-controller',
+    'taint-eviction-controller',
+    'token-cleaner',
+  ],
+  ...['ttl-after-finished-controller', 'ttl-controller', 'validatingadmissionpolicy-status-controller'],
+  ...['generic-garbage-collector', 'kube-apiserver', 'apiserver', 'kube-controller-manager', 'unknown'],
+]
+const OF_KUBERNETES: ReadonlySet<string> = new Set([
+  ...[OF_STATUS, OF_CONTENT, OF_NEW, OF_DISRUPTION, OF_REMOVAL, OF_OWNER].flatMap(Object.values<string>),
+  ...OTHERS_OF_KUBERNETES,
+])
+
+/** Whether a service is a part of Kubernetes itself, of which the table of relations knows what it reads. */
+export function isOfKubernetes(service: string): boolean {
+  return OF_KUBERNETES.has(service) || KUBERNETES.test(service)
+}
+
+/**
+ * The program that a service is a part of: controllers of one program look after the same objects, and each signs with a name of its
+ * own. `cert-manager` of `cert-manager-certificates-issuing`.
+ */
+export function programOf(service: string): string {
+  const [first, second, ...more] = service.split('-')
+  return more.length === 0 || isOfKubernetes(service) ? service : `${first}-${second}`
+}
+
+export function unknown(service = 'unknown'): Writer {
+  return { service, user: undefined, role: 'unknown' }
+}
+
+export function controller(service: string): Writer {
+  return { service, user: undefined, role: 'controller' }
+}
