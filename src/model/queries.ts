@@ -214,6 +214,9 @@ export interface GraphAround {
   readonly truncated: boolean
 }
 
+/** So many of each there are at most. */
+export const MOST_FACETS = 200
+
 /** What there is to choose from in filters. */
 export interface Facets {
   readonly services: readonly string[]

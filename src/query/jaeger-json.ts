@@ -15,10 +15,16 @@ import {
   startAndEnd,
 } from './sent-span-json.ts'
 import { durationNs } from './span-tree.ts'
+import { partialJson } from './tempo-search-json.ts'
 import { findTraces, SearchEffort, type TraceSearch } from './trace-search.ts'
 import { KINDS } from './traceql/syntax.ts'
 
-const END = '],"total":0,"limit":0,"offset":0,"errors":null}'
+/** The end of an answer; what it lacks is an error beside what there is. */
+export function endOfJaeger(lacks?: string, total = 0): string {
+  const errors = lacks === undefined ? null : [{ code: PARTIAL_CONTENT, msg: lacks }]
+  return `],"total":${total},"limit":0,"offset":0,"errors":${JSON.stringify(errors)}}`
+}
+const PARTIAL_CONTENT = 206
 
 /** A trace in the shape that Jaeger's page reads. */
 export function* jaegerTraceJson(
@@ -28,28 +34,19 @@ export function* jaegerTraceJson(
 ): Generator<string> {
   yield '{"data":['
   yield* traceObject(queries, traceId, pages)
-  yield END
+  yield endOfJaeger()
 }
 
-/** A trace that is shown whole. */
-interface WholeTrace {
-  readonly traceId: string
-  readonly items: () => Pages<OutboxItem>
-}
-
-/** Traces with a span that is looked for, newest first. */
+/** The ids of traces with a span that is looked for, newest first. Their spans are read again when they are shown: all are many. */
 function* found(
   queries: CausewayQueries,
   search: TraceSearch,
   nowMs: () => number,
-): Generator<string, WholeTrace[]> {
+): Generator<string, { readonly traces: readonly string[]; readonly lacks: string | undefined }> {
   const effort = new SearchEffort(nowMs, () => queries.bytesRead)
-  const finding = findTraces(queries, search, effort, ({ trace, items }) => ({
-    traceId: trace.traceId,
-    items,
-  }))
+  const finding = findTraces(queries, search, effort, ({ trace }) => trace.traceId)
   for (let next = finding.next(); ; next = finding.next()) {
-    if (next.done === true) return next.value
+    if (next.done === true) return { traces: [...new Set(next.value)], lacks: effort.lacks }
     yield ''
   }
 }
@@ -61,14 +58,14 @@ export function* jaegerSearchJson(
   nowMs: () => number,
 ): Generator<string> {
   let separator = ''
-  const traces = yield* found(queries, search, nowMs)
+  const { traces, lacks } = yield* found(queries, search, nowMs)
   yield '{"data":['
-  for (const { traceId, items } of traces) {
+  for (const traceId of traces) {
     yield separator
-    yield* traceObject(queries, traceId, items())
+    yield* traceObject(queries, traceId, sentInto(queries, traceId))
     separator = ','
   }
-  yield END
+  yield endOfJaeger(lacks)
 }
 
 /** The same as OTLP/JSON, as Jaeger's newer API answers. */
@@ -77,14 +74,19 @@ export function* jaegerV3SearchJson(
   search: TraceSearch,
   nowMs: () => number,
 ): Generator<string> {
-  const traces = yield* found(queries, search, nowMs)
+  const { traces, lacks } = yield* found(queries, search, nowMs)
   yield '{"result":'
-  yield* recordsJson('spans', sentRecords(pagesOf(traces)), {}, queries)
-  yield '}'
+  yield* recordsJson('spans', sentRecords(pagesOf(queries, traces)), {}, queries)
+  yield `${partialJson(lacks)}}`
 }
 
-function* pagesOf(traces: readonly WholeTrace[]): Generator<readonly OutboxItem[]> {
-  for (const { items } of traces) yield* items()
+function* pagesOf(queries: CausewayQueries, traceIds: readonly string[]): Generator<readonly OutboxItem[]> {
+  for (const traceId of traceIds) yield* sentInto(queries, traceId)
+}
+
+/** Nothing for a trace that has been deleted since it was found. */
+function sentInto(queries: CausewayQueries, traceId: string): Pages<OutboxItem> {
+  return queries.traceSent(Buffer.from(traceId, 'hex')) ?? []
 }
 
 export function* jaegerV3TraceJson(queries: CausewayQueries, pages: Pages<OutboxItem>): Generator<string> {
@@ -190,20 +192,20 @@ export function* jaegerSummariesJson(
   nowMs: () => number,
 ): Generator<string> {
   let separator = ''
-  const traces = yield* found(queries, search, nowMs)
+  const { traces, lacks } = yield* found(queries, search, nowMs)
   yield '{"summaries":['
-  for (const trace of traces) {
-    const summary = yield* summaryOf(queries, trace)
+  for (const traceId of traces) {
+    const summary = yield* summaryOf(queries, traceId)
     yield separator + JSON.stringify(summary)
     separator = ','
   }
-  yield ']}'
+  yield `]${partialJson(lacks)}}`
 }
 
-function* summaryOf(queries: CausewayQueries, { traceId, items }: WholeTrace): Generator<string, JsonObject> {
+function* summaryOf(queries: CausewayQueries, traceId: string): Generator<string, JsonObject> {
   const shower = new SpanRenderer(queries)
   const summing = new Summing()
-  for (const page of items()) {
+  for (const page of sentInto(queries, traceId)) {
     for (const shown of page.flatMap((item) => shower.show(item))) summing.add(shown)
     yield ''
   }

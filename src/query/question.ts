@@ -54,7 +54,8 @@ export type TraceQuestion =
   | { readonly kind: 'services'; readonly version: 1 | 3 }
   | ({ readonly kind: 'operations' } & OperationsAsked)
   | ({ readonly kind: 'metrics' } & MetricsAsked)
-  | ({ readonly kind: 'dependencies' } & SentTraceRange)
+  /** With a service, of its calls alone. */
+  | ({ readonly kind: 'dependencies'; readonly service?: string } & SentTraceRange)
   | ({ readonly kind: 'tags'; readonly scope?: string } & NamesAsked)
   | ({ readonly kind: 'tagValues'; readonly tag: string } & NamesAsked)
 
@@ -88,6 +89,9 @@ export interface AnswerText extends AsyncIterable<string> {
   readonly whole?: string
   cancel(): void
 }
+
+/** A question that cannot be answered as it is asked. The message says why, and what to ask instead. */
+export class BadQuestion extends Error {}
 
 /** The answer ended, since nobody read it and others waited for what it held. */
 export class UnreadAnswer extends Error {

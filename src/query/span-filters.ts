@@ -22,6 +22,14 @@ export const INTRINSIC = {
   scopeVersion: intrinsic('instrumentation:version'),
 }
 
+/** What Tempo calls by a name of its own in tags. */
+export const OLD_TAGS: Readonly<Record<string, Attribute>> = {
+  name: INTRINSIC.name,
+  'status.code': INTRINSIC.status,
+  'root.name': INTRINSIC.rootName,
+  'root.service.name': INTRINSIC.rootServiceName,
+}
+
 export function allOf(left: Field, right: Field): Field {
   if (left === ANY_SPAN) return right
   return right === ANY_SPAN ? left : { kind: 'binary', operator: '&&', left, right }

@@ -58,10 +58,7 @@ export function* tempoMetricsJson(
     yield separator + JSON.stringify(shown)
     separator = ','
   }
-  const tooMany = working.isCut ? 'there are more series than an answer may have: group by less' : undefined
-  const lacks =
-    failure ?? ([effort.lacks, tooMany].filter((one) => one !== undefined).join('; ') || undefined)
-  yield `]${endJson(effort, lacks)}`
+  yield `]${endJson(effort, failure)}`
 }
 
 /** Works out what metrics come to, one after the other. */
@@ -69,7 +66,6 @@ class Working {
   readonly #queries: CausewayQueries
   readonly #asked: MetricsAsked
   readonly #effort: SearchEffort
-  isCut = false
 
   constructor(queries: CausewayQueries, asked: MetricsAsked, effort: SearchEffort) {
     this.#queries = queries
@@ -101,24 +97,26 @@ class Working {
     const effort = this.#effort
     const isCompare = metric.kind === 'compare'
     const counting = isCompare
-      ? new CompareSeries(metric, range, effort.matching)
+      ? new CompareSeries(metric, range, this.#asked.series, effort.matching)
       : new MetricSeries(metric, range, this.#asked)
     const also = isCompare ? CompareSeries.reads(metric) : MetricSeries.reads(metric)
     const search = { pipeline, fromNs: range.fromNs, toNs: range.toNs }
     for (const source of new TraceLook(this.#queries, search, effort, also, isCompare).sources()) {
       effort.begin()
-      for (const found of source) {
-        if (found !== undefined) count(counting, found)
-        else {
-          if (effort.end()) break
-          yield ''
-          effort.begin()
-        }
+      for (const nothing of counted(counting, source, effort)) {
+        if (effort.end()) break
+        yield nothing
+        effort.begin()
       }
       effort.end()
     }
-    if (counting.isCut) this.isCut = true
-    return this.finished(seconds, counting.results())
+    const results = counting.results()
+    if (counting.isCut)
+      effort.leaveOut(
+        `there are more series than the ${this.#asked.series} asked for, or more values than may be counted: ` +
+          'group by fewer attributes, take longer steps, or raise maxSeries (1000 at most)',
+      )
+    return this.finished(seconds, results)
   }
 }
 
@@ -126,13 +124,24 @@ function withEach(series: readonly Series[], change: (value: number) => number):
   return series.map(({ labels, values, exemplars }) => ({ labels, values: values.map(change), exemplars }))
 }
 
-function count(counting: CompareSeries | MetricSeries, { trace, facts, sets, selected }: FoundTrace): void {
-  for (const { spans } of sets)
-    for (const view of spans) {
-      const read = selected(view.stored) ?? view
-      if (counting instanceof CompareSeries) counting.add(read, facts)
-      else counting.add(read, trace.traceId)
+/** Counts the spans of what is found. Yields where others may take a turn. */
+function* counted(
+  counting: CompareSeries | MetricSeries,
+  source: Iterable<FoundTrace | undefined>,
+  { matching }: SearchEffort,
+): Generator<''> {
+  for (const found of source) {
+    if (found === undefined) {
+      yield ''
+      continue
     }
+    for (const view of found.sets.flatMap(({ spans }) => spans)) {
+      if (matching.next()) yield ''
+      const read = found.selected(view.stored) ?? view
+      if (counting instanceof CompareSeries) counting.add(read, found.facts)
+      else counting.add(read, found.trace.traceId)
+    }
+  }
 }
 
 function sorted(series: readonly Series[]): readonly Series[] {

@@ -41,24 +41,17 @@ export function* tempoSearchJson(
     yield separator + JSON.stringify(trace)
     separator = ','
   }
-  yield `]${endJson(effort, failure ?? lacking(effort, left))}`
+  if (left === 0)
+    effort.leaveOut(`no more than ${MOST_SHOWN} spans are shown in all: ask for fewer traces or spans`)
+  yield `]${endJson(effort, failure)}`
 }
 
 /** How many spans one answer shows, so that it is not too large to be held. */
 const MOST_SHOWN = 50_000
 
-function lacking(effort: SearchEffort, left: number): string | undefined {
-  const reasons = [
-    effort.lacks,
-    left === 0
-      ? `no more than ${MOST_SHOWN} spans are shown in all: ask for fewer traces or spans`
-      : undefined,
-  ].filter((reason) => reason !== undefined)
-  return reasons.length === 0 ? undefined : reasons.join('; ')
-}
-
 /** What was looked at, and what an answer lacks. */
-export function endJson(effort: SearchEffort, lacks: string | undefined): string {
+export function endJson(effort: SearchEffort, failure: string | undefined): string {
+  const lacks = failure ?? effort.lacks
   const metrics = {
     inspectedTraces: effort.inspectedTraces,
     inspectedBytes: String(effort.inspectedBytes),
@@ -66,8 +59,12 @@ export function endJson(effort: SearchEffort, lacks: string | undefined): string
     completedJobs: lacks === undefined ? 1 : 0,
     totalJobs: 1,
   }
-  const partial = lacks === undefined ? '' : `,"status":"PARTIAL","message":${JSON.stringify(lacks)}`
-  return `,"metrics":${JSON.stringify(metrics)}${partial}}`
+  return `,"metrics":${JSON.stringify(metrics)}${partialJson(lacks)}}`
+}
+
+/** The fields that say so at the end of an answer that lacks something. */
+export function partialJson(lacks: string | undefined): string {
+  return lacks === undefined ? '' : `,"status":"PARTIAL","message":${JSON.stringify(lacks)}`
 }
 
 function foundJson(found: FoundTrace, spansPerSet: number): JsonObject {

@@ -1,54 +1,71 @@
-import type { CausewayQueries, SentTraceRange } from '../model/queries.ts'
-import { ANY_SPAN, compare, spansWith } from './span-filters.ts'
+import { ownValue } from '../model/names-from-outside.ts'
+import { type CausewayQueries, MOST_FACETS, type SentTraceRange } from '../model/queries.ts'
+import { endOfJaeger } from './jaeger-json.ts'
+import { BadQuestion } from './question.ts'
+import { ANY_SPAN, compare, OLD_TAGS, spansWith } from './span-filters.ts'
+import { partialJson } from './tempo-search-json.ts'
 import { type FoundTrace, SearchEffort, TraceLook, type TraceSearch } from './trace-search.ts'
 import { readScope } from './traceql/read-span.ts'
 import { elementsOf, stringOf, textOf } from './traceql/static-values.ts'
 import { type Attribute, KINDS, type Scope, type Static, STATUSES, TraceQlError } from './traceql/syntax.ts'
-import { staticOfValues, type StoredSpan } from './traceql/trace-data.ts'
+import { staticOfValues, type StoredScope, type StoredSpan } from './traceql/trace-data.ts'
 import { ABSENT_VALUE } from './traceql/fetch-attributes.ts'
 import { attributeOf, intrinsicOf } from './traceql/read-tokens.ts'
 
 const MOST = 1_000
-/** Lists are asked for while somebody writes: they take no longer. */
+/** A list may take so long: it is asked for while somebody types. */
 const MOST_MS = 10_000
-/** Of a name or a value: nobody reads more of it in a list, and one may be as long as a request. */
+/** So many characters a list shows of a name or a value, which may be as long as a request. */
 const LONGEST = 1_024
 
 export interface NamesAsked {
   readonly version: 1 | 2
   /** How many names or values at most. */
   readonly limit: number
-  /** Only of spans that come out of this. */
+  /** Only of spans that this finds. */
   readonly search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>
 }
 
-/** Calls back for each trace of which something comes out, with turns between, until it has seen enough. */
+interface Looking {
+  readonly effort: SearchEffort
+  readonly also: readonly Attribute[] | 'all'
+  /** False once it has seen enough. */
+  readonly see: (found: FoundTrace) => boolean
+}
+
+/** Calls back for each trace of which something comes out, with turns between. Throws BadQuestion where the query fails on a span. */
 function* lookThrough(
   queries: CausewayQueries,
   search: NamesAsked['search'],
-  {
-    effort,
-    also,
-    see,
-  }: { effort: SearchEffort; also: readonly Attribute[] | 'all'; see: (found: FoundTrace) => boolean },
+  { effort, also, see }: Looking,
 ): Generator<string> {
-  for (const source of new TraceLook(queries, search, effort, also).sources()) {
-    effort.begin()
-    for (const found of source) {
-      if (found === undefined) {
-        if (effort.end()) return
-        yield ''
-        effort.begin()
-      } else if (!see(found)) return
+  try {
+    for (const source of new TraceLook(queries, search, effort, also).sources()) {
+      effort.begin()
+      for (const found of source) {
+        if (found === undefined) {
+          if (effort.end()) return
+          yield ''
+          effort.begin()
+        } else if (!see(found)) return
+      }
+      effort.end()
     }
-    effort.end()
+  } catch (error) {
+    throw error instanceof TraceQlError ? new BadQuestion(error.message) : error
   }
 }
 
 /** The services of Jaeger's older API and newer one. */
 export function* jaegerServicesJson(queries: CausewayQueries, version: 1 | 3): Generator<string> {
   const { services } = queries.facets()
-  yield version === 3 ? JSON.stringify({ services }) : legacyList(services)
+  const lacks =
+    services.length < MOST_FACETS
+      ? undefined
+      : `there may be more than the ${MOST_FACETS} services shown: search for others by their names`
+  yield version === 3
+    ? `{"services":${JSON.stringify(services)}${partialJson(lacks)}}`
+    : legacyList(services, lacks)
 }
 
 export interface OperationsAsked {
@@ -64,68 +81,75 @@ export function* jaegerOperationsJson(
   { service, spanKind, shape }: OperationsAsked,
   nowMs: () => number,
 ): Generator<string> {
+  const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
   const found = new Map<string, { name: string; spanKind: string }>()
   const ofService = compare({ kind: 'attribute', scope: 'resource', name: 'service.name' }, '=', service)
   yield* lookThrough(
     queries,
     { pipeline: spansWith(ofService) },
     {
-      effort: new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS),
+      effort,
       also: [],
       see: ({ sets }) => {
         for (const { stored } of sets.flatMap(({ spans }) => spans)) {
           const name = listed(stored.name)
           const kind = KINDS[stored.kind] ?? 'unspecified'
-          if (spanKind === undefined || spanKind === '' || kind === spanKind)
+          if (found.size <= MOST && (spanKind === undefined || spanKind === '' || kind === spanKind))
             found.set(`${kind} ${name}`, { name, spanKind: kind })
         }
-        return found.size < MOST
+        return found.size <= MOST
       },
     },
   )
-  const operations = [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-  if (shape === 'v3') yield JSON.stringify({ operations })
-  else if (shape === 'legacy') yield legacyList(operations)
-  else yield legacyList([...new Set(operations.map(({ name }) => name))])
+  if (found.size > MOST)
+    effort.leaveOut(`there are more than ${MOST} operations: search for others by their names`)
+  const operations = [...found.values()].slice(0, MOST).sort((a, b) => (a.name < b.name ? -1 : 1))
+  if (shape === 'v3') yield `{"operations":${JSON.stringify(operations)}${partialJson(effort.lacks)}}`
+  else if (shape === 'legacy') yield legacyList(operations, effort.lacks)
+  else yield legacyList([...new Set(operations.map(({ name }) => name))], effort.lacks)
 }
 
-/** How often a span of one service is the parent of one of another. */
+/** How often a span of one service is the parent of one of another; with a service, of calls by it and of it alone. */
 export function* jaegerDependenciesJson(
   queries: CausewayQueries,
-  { fromNs, toNs }: SentTraceRange,
+  { fromNs, toNs, service }: SentTraceRange & { readonly service?: string },
   nowMs: () => number,
 ): Generator<string> {
+  const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
   const calls = new Map<string, { parent: string; child: string; callCount: number }>()
   const range = { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
   yield* lookThrough(
     queries,
     { pipeline: spansWith(ANY_SPAN), ...range },
     {
-      effort: new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS),
+      effort,
       also: [],
       see: ({ trace: { spans } }) => {
         const services = new Map(spans.map(({ spanId, scope }) => [spanId, scope.service]))
         for (const { parentId, scope } of spans) {
           const [parent, child] = [services.get(parentId), scope.service]
           if (parent === undefined || parent === child) continue
+          if (service !== undefined && parent !== service && child !== service) continue
           const key = JSON.stringify([parent, child])
           const known = calls.get(key) ?? { parent: listed(parent), child: listed(child), callCount: 0 }
           known.callCount++
           if (calls.size < MOST || calls.has(key)) calls.set(key, known)
+          else effort.leaveOut(`more than ${MOST} pairs of services call one another: ask about one service`)
         }
         return true
       },
     },
   )
-  yield legacyList([...calls.values()].sort((a, b) => (a.parent + a.child < b.parent + b.child ? -1 : 1)))
+  const sorted = [...calls.values()].sort((a, b) => (a.parent + a.child < b.parent + b.child ? -1 : 1))
+  yield legacyList(sorted, effort.lacks)
 }
 
 /** A text as lists show it. A slice would keep all of it in memory. */
 const listed = (text: string): string =>
   text.length > LONGEST ? Buffer.from(text.slice(0, LONGEST)).toString() : text
 
-function legacyList(data: readonly unknown[]): string {
-  return JSON.stringify({ data, total: data.length, limit: 0, offset: 0, errors: null })
+function legacyList(data: readonly unknown[], lacks: string | undefined): string {
+  return `{"data":[${data.map((one) => JSON.stringify(one)).join(',')}${endOfJaeger(lacks, data.length)}`
 }
 
 const INTRINSICS = [
@@ -181,7 +205,7 @@ export function* tempoTagsJson(
   const isAsked = (one: string): boolean => scope === undefined || scope === 'none' || scope === one
   const names = new Map<Scope, Set<string>>(SCOPES.filter(isAsked).map((one) => [one, new Set<string>()]))
   const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
-  if (isOfAnySpan(search)) yield* scopeNames(queries, names, limit)
+  if (isOfAnySpan(search)) yield* scopeNames(queries, names, { effort, limit })
   if (names.size > 0 && ![...names.keys()].every((one) => isOfScope(one) && isOfAnySpan(search)))
     yield* lookThrough(queries, search, {
       effort,
@@ -190,15 +214,20 @@ export function* tempoTagsJson(
         for (const { stored } of sets.flatMap(({ spans }) => spans))
           for (const [one, found] of names)
             for (const { key } of attributesIn(one, stored)) addUpTo(limit, found, key)
-        return [...names.values()].some((found) => found.size < limit)
+        return [...names.values()].some((found) => found.size <= limit)
       },
     })
   const shown: { name: string; tags: string[] }[] = []
-  for (const [name, found] of names) if (found.size > 0) shown.push({ name, tags: [...found].sort() })
+  for (const [name, found] of names) {
+    if (found.size > limit)
+      effort.leaveOut(
+        `${name} has more than ${limit} names: raise limit (${MOST} at most), or ask for less with q`,
+      )
+    if (found.size > 0) shown.push({ name, tags: [...found].slice(0, limit).sort() })
+  }
   if (isAsked('intrinsic')) shown.push({ name: 'intrinsic', tags: INTRINSICS })
-  const metrics = metricsOf(effort)
-  if (version === 2) yield JSON.stringify({ scopes: shown, metrics })
-  else yield JSON.stringify({ tagNames: [...new Set(shown.flatMap((one) => one.tags))].sort(), metrics })
+  const tagNames = [...new Set(shown.flatMap((one) => one.tags))].sort()
+  yield JSON.stringify(version === 2 ? { scopes: shown } : { tagNames }).slice(0, -1) + endOfNames(effort)
 }
 
 /** What resources and scopes have is known without a look at their spans. */
@@ -211,49 +240,56 @@ function isOfAnySpan({ pipeline: { stages } }: NamesAsked['search']): boolean {
   return field.kind === 'static' && field.value.type === 'boolean' && field.value.value
 }
 
-function* scopeNames(
+/** Calls back for each scope that is kept, with its resource and with turns between, until it has seen enough. */
+function* lookThroughScopes(
+  queries: CausewayQueries,
+  effort: SearchEffort,
+  see: (scope: StoredScope) => boolean,
+): Generator<string> {
+  effort.begin()
+  for (const page of queries.allEnvelopes()) {
+    for (const envelopes of page) if (!see(readScope(envelopes))) return
+    if (effort.end()) return
+    yield ''
+    effort.begin()
+  }
+}
+
+function scopeNames(
   queries: CausewayQueries,
   names: ReadonlyMap<Scope, Set<string>>,
-  limit: number,
+  { effort, limit }: { effort: SearchEffort; limit: number },
 ): Generator<string> {
-  for (const page of queries.allEnvelopes()) {
-    for (const { resource, attributes } of page.map(readScope)) {
-      for (const { key } of resource) addUpTo(limit, names.get('resource'), key)
-      for (const { key } of attributes) addUpTo(limit, names.get('instrumentation'), key)
-    }
-    yield ''
-  }
+  const asked = [names.get('resource'), names.get('instrumentation')] as const
+  return lookThroughScopes(queries, effort, ({ resource, attributes }) => {
+    for (const { key } of resource) addUpTo(limit, asked[0], key)
+    for (const { key } of attributes) addUpTo(limit, asked[1], key)
+    return asked.some((found) => found !== undefined && found.size <= limit)
+  })
 }
 
+/** One more than the limit stands for all that are left out. */
 function addUpTo(limit: number, names: Set<string> | undefined, name: string): void {
-  if (names !== undefined && names.size < limit && name !== '') names.add(listed(name))
+  if (names !== undefined && names.size <= limit && name !== '') names.add(listed(name))
 }
 
-/** The values of an attribute of all resources or scopes. */
-function* scopeValues(
-  queries: CausewayQueries,
-  attribute: Attribute,
-  add: (value: Static) => void,
-): Generator<string> {
-  const { scope, name } = attribute
-  for (const page of queries.allEnvelopes()) {
-    for (const one of page.map(readScope)) {
-      if (name === 'instrumentation:name') add(stringOf(one.name))
-      else if (name === 'instrumentation:version') add(stringOf(one.version))
-      else
-        for (const { key, column, values } of scope === 'resource' ? one.resource : one.attributes)
-          if (key === name) add(staticOfValues(column, values))
-    }
-    yield ''
-  }
+/** The values of an attribute of a resource, or of a scope. */
+function* valuesIn(one: StoredScope, { scope, name }: Attribute): Generator<Static> {
+  if (name === 'instrumentation:name') yield stringOf(one.name)
+  else if (name === 'instrumentation:version') yield stringOf(one.version)
+  else
+    for (const { key, column, values } of scope === 'resource' ? one.resource : one.attributes)
+      if (key === name) yield staticOfValues(column, values)
 }
 
-function metricsOf(effort: SearchEffort): Record<string, unknown> {
-  return {
+/** What was looked at, and what a list lacks. */
+function endOfNames(effort: SearchEffort): string {
+  const metrics = {
     inspectedBytes: String(effort.inspectedBytes),
     completedJobs: effort.lacks === undefined ? 1 : 0,
     totalJobs: 1,
   }
+  return `,"metrics":${JSON.stringify(metrics)}${partialJson(effort.lacks)}}`
 }
 
 /** Ids are not listed: there is no end to them. */
@@ -266,12 +302,6 @@ const UNLISTED = [
   'duration',
   'traceDuration',
 ]
-const OLD_NAMES: Readonly<Record<string, string>> = {
-  name: 'name',
-  'status.code': 'status',
-  'root.name': 'rootName',
-  'root.service.name': 'rootServiceName',
-}
 
 /** Undefined for a name that cannot be one of an attribute. */
 function attributeNamed(tag: string, version: 1 | 2): Attribute | undefined {
@@ -285,8 +315,8 @@ function attributeNamed(tag: string, version: 1 | 2): Attribute | undefined {
 }
 
 function attributeNamedOfOld(tag: string): Attribute {
-  const intrinsic = new Map(Object.entries(OLD_NAMES)).get(tag)
-  if (intrinsic !== undefined) return intrinsicOf(intrinsic)
+  const old = ownValue(OLD_TAGS, tag)
+  if (old !== undefined) return old
   if (tag === 'service.name') return { kind: 'attribute', scope: 'resource', name: tag }
   const isScoped = /^(?:span|resource|event|link|instrumentation|)\./.test(tag)
   return isScoped ? attributeOf(tag) : { kind: 'attribute', scope: 'any', name: tag }
@@ -303,7 +333,7 @@ export function* tempoTagValuesJson(
     for (const one of elementsOf(value)) {
       const text = listed(textOf(one))
       const type = one.type === 'status' || one.type === 'kind' ? 'keyword' : TYPES[one.type]
-      if (type !== undefined && text !== '' && values.size < limit)
+      if (type !== undefined && text !== '' && values.size <= limit)
         values.set(`${type} ${text}`, { type, value: text })
     }
   }
@@ -312,7 +342,10 @@ export function* tempoTagValuesJson(
   if (attribute?.scope === 'intrinsic' && (attribute.name === 'status' || attribute.name === 'kind'))
     for (const word of WORDS[attribute.name]) values.set(word, { type: 'keyword', value: word })
   else if (attribute !== undefined && isOfScopeAttribute(attribute) && isOfAnySpan(search))
-    yield* scopeValues(queries, attribute, add)
+    yield* lookThroughScopes(queries, effort, (scope) => {
+      for (const value of valuesIn(scope, attribute)) add(value)
+      return values.size <= limit
+    })
   else if (attribute !== undefined && !(attribute.scope === 'intrinsic' && UNLISTED.includes(attribute.name)))
     yield* lookThrough(queries, search, {
       effort,
@@ -323,14 +356,16 @@ export function* tempoTagValuesJson(
           for (const read of view?.all() ?? [])
             if (read.attribute.name === attribute.name && read.value !== ABSENT_VALUE) add(read.value)
         }
-        return values.size < limit
+        return values.size <= limit
       },
     })
-  const sorted = [...values.values()].sort((a, b) => (a.value < b.value ? -1 : 1))
-  yield JSON.stringify({
-    tagValues: version === 2 ? sorted : sorted.map(({ value }) => value),
-    metrics: metricsOf(effort),
-  })
+  if (values.size > limit)
+    effort.leaveOut(
+      `there are more than ${limit} values: raise limit (${MOST} at most), or ask for less with q`,
+    )
+  const sorted = [...values.values()].slice(0, limit).sort((a, b) => (a.value < b.value ? -1 : 1))
+  const tagValues = version === 2 ? sorted : sorted.map(({ value }) => value)
+  yield JSON.stringify({ tagValues }).slice(0, -1) + endOfNames(effort)
 }
 
 const isOfScopeAttribute = ({ scope, name }: Attribute): boolean =>

@@ -1,7 +1,6 @@
 import { sentSpan } from '../model/otlp/outgoing-records.ts'
-import type { OutboxItem } from '../model/outbox.ts'
 import type { CausewayQueries, Pages, SentTrace } from '../model/queries.ts'
-import type { UnixNanos } from '../model/time-and-size.ts'
+import { MIB, type UnixNanos } from '../model/time-and-size.ts'
 import { conditionsOf, withLists } from './traceql/conditions.ts'
 import { factsOf, FetchPlan, type SpanView, type TraceFactsFound } from './traceql/fetch-plan.ts'
 import { compilePipeline, type Spanset } from './traceql/pipeline.ts'
@@ -24,18 +23,16 @@ export interface TraceSearch {
 export interface FoundTrace {
   readonly trace: StoredTrace
   readonly facts: TraceFactsFound
-  /** What comes out of the pipeline, at least one span. */
+  /** What the pipeline finds in it, at least one span. */
   readonly sets: readonly Spanset[]
-  /** All that was sent into it. */
-  readonly items: () => Pages<OutboxItem>
   /** What was read of a span for the answer alone. */
   readonly selected: (span: StoredSpan) => SpanView | undefined
 }
 
-/** How long one question may take of a thread, what a trace may hold to be looked into, and how often others have a turn. */
+/** How long one question may take of a thread, and what a trace may hold to be looked into. */
 const MAX_MS = 30_000
 const MAX_SPANS = 50_000
-const SPANS_A_TURN = 200
+const MAX_BYTES = 64 * MIB
 
 /** What a question has taken so far, and why it could not take all. */
 export class SearchEffort {
@@ -45,6 +42,7 @@ export class SearchEffort {
   #spentMs = 0
   #sinceMs: number | undefined
   #large = 0
+  readonly #leftOut = new Set<string>()
   readonly #nowMs: () => number
   readonly #bytesRead: () => number
   readonly #bytesBefore: number
@@ -57,7 +55,7 @@ export class SearchEffort {
     this.#bytesBefore = bytesRead()
   }
 
-  /** Of a question that is answered in turn with others only its own turns count. */
+  /** Begins a turn. Only the time within turns counts, since others are answered in between. */
   begin(): void {
     this.#sinceMs = this.#nowMs()
   }
@@ -72,9 +70,14 @@ export class SearchEffort {
     return this.#spentMs > this.#mostMs
   }
 
-  /** A trace with more spans than are looked into. */
+  /** A trace that is too large to be looked into. */
   passOver(): void {
     this.#large++
+  }
+
+  /** Something that the answer has no room for; the reason says what to ask instead. */
+  leaveOut(reason: string): void {
+    this.#leftOut.add(reason)
   }
 
   get inspectedBytes(): number {
@@ -87,16 +90,18 @@ export class SearchEffort {
     const reasons = [
       this.isOver &&
         `it took longer than ${this.#mostMs / 1000} s, and only the newest were looked at: ask about a shorter time`,
-      this.#large > 0 && `${this.#large} traces have more than ${MAX_SPANS} spans and were not looked into`,
+      this.#large > 0 &&
+        `${this.#large} traces have more than ${MAX_SPANS} spans or ${MAX_BYTES / MIB} MiB and were not looked into: ask for one by its id`,
       passedOver > 0 &&
         `${passedOver} texts were not matched with regular expressions: one may have ${MAX_MATCHED_LENGTH} characters, and all ` +
-          'of a span cost no more than a large expression on such a text',
+          'of a span cost no more than a large expression on such a text: write a smaller one, or ask for fewer spans',
+      ...this.#leftOut,
     ].filter((reason) => reason !== false)
     return reasons.length === 0 ? undefined : reasons.join('; ')
   }
 }
 
-/** Looks through everything that was sent in a time for what comes out of a pipeline. */
+/** Runs a pipeline over all traces that were sent in a time. */
 export class TraceLook {
   readonly #queries: CausewayQueries
   readonly #search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>
@@ -133,7 +138,7 @@ export class TraceLook {
     this.#reader = new SpanReader((scope) => queries.envelopes(scope), readsAll ? undefined : wanted)
   }
 
-  /** Made of cascades and passed on, of each the newest first. Undefined where others may take a turn. */
+  /** The traces that Causeway made of cascades, and then those that it passed on; the newest first. Undefined where others may take a turn. */
   *sources(): Generator<Generator<FoundTrace | undefined>> {
     const { fromNs, toNs, pipeline } = this.#search
     const range = { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
@@ -143,34 +148,30 @@ export class TraceLook {
   }
 
   *#foundIn(pages: Pages<SentTrace>): Generator<FoundTrace | undefined> {
-    let spans = 0
     for (const page of pages) {
       yield undefined
       for (const sent of page) {
         const trace = yield* this.#traceOf(sent)
-        if (trace === undefined) continue
-        spans += trace.spans.length
-        const found = this.#foundOf(sent, trace)
+        const found = trace && (yield* this.#foundOf(trace))
         if (found !== undefined) yield found
-        if (spans < SPANS_A_TURN) continue
-        spans = 0
-        yield undefined
       }
     }
   }
 
-  /** Undefined for one that is passed over, or not of that time. */
+  /** Undefined for one that is passed over, or has no span. */
   *#traceOf(sent: SentTrace): Generator<undefined, StoredTrace | undefined> {
     const spans: StoredSpan[] = []
-    let pages = 0
+    let [pages, length] = [0, 0]
     for (const page of sent.items()) {
       if (pages++ > 0) yield undefined
       for (const item of page) {
         const bytes = sentSpan(item)
         const span = bytes && this.#reader.read(bytes, item.scope)
-        if (span !== undefined) spans.push(span)
+        if (span === undefined) continue
+        spans.push(span)
+        length += bytes?.length ?? 0
       }
-      if (spans.length > MAX_SPANS) {
+      if (spans.length > MAX_SPANS || length > MAX_BYTES) {
         this.#effort.passOver()
         return undefined
       }
@@ -180,27 +181,18 @@ export class TraceLook {
     return spans.length === 0 ? undefined : { traceId: sent.traceId.toString('hex'), spans: byScope(spans) }
   }
 
-  #foundOf(sent: SentTrace, trace: StoredTrace): FoundTrace | undefined {
+  *#foundOf(trace: StoredTrace): Generator<undefined, FoundTrace | undefined> {
     const facts = factsOf(trace)
     const { fromNs, toNs } = this.#search
     if ((fromNs !== undefined && facts.endNs < fromNs) || (toNs !== undefined && facts.startNs > toNs))
       return undefined
-    this.#effort.matching.next()
-    const spans = this.#plan.spansOf(trace)
+    const spans = yield* this.#plan.spansOf(trace)
     if (spans.length === 0) return undefined
-    const sets = this.#run([{ spans, attributes: [] }]).filter((set) => set.spans.length > 0)
+    const sets = (yield* this.#run([{ spans, attributes: [] }])).filter((set) => set.spans.length > 0)
     if (sets.length === 0) return undefined
-    let views: Map<StoredSpan, SpanView> | undefined
-    return {
-      trace,
-      facts,
-      sets,
-      items: () => sent.items(),
-      selected: (span) => {
-        views ??= new Map((this.#answerPlan?.spansOf(trace) ?? []).map((view) => [view.stored, view]))
-        return views.get(span)
-      },
-    }
+    const selected = this.#answerPlan && (yield* this.#answerPlan.spansOf(trace))
+    const views = new Map((selected ?? []).map((view) => [view.stored, view]))
+    return { trace, facts, sets, selected: (span) => views.get(span) }
   }
 }
 
@@ -217,7 +209,7 @@ function byScope(spans: StoredSpan[]): readonly StoredSpan[] {
   return spans.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** The newest traces of which something comes out, as `show` keeps them. Undefined where others may take a turn. */
+/** The newest traces that a pipeline finds, each as `show` makes it. Undefined where others may take a turn. */
 export function* findTraces<T>(
   queries: CausewayQueries,
   search: TraceSearch,

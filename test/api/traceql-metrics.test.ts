@@ -140,3 +140,34 @@ test('what clients ask first is answered', async () => {
     version: '3.0.3',
   })
 })
+
+test('one value is answered with a step and exemplars too, as by Tempo', async () => {
+  const { base } = RECORDED
+  const answered = async (asked: Record<string, string>): Promise<[number, string]> => {
+    const all = { q: '{} | rate()', start: String(base - 60), end: String(base + 120), ...asked }
+    const response = await api.fetch(`/tempo/api/metrics/query?${new URLSearchParams(all).toString()}`)
+    return [response.status, (await response.text()).replace(/,"metrics".*/, '')]
+  }
+  const plain = await answered({})
+  expect(await answered({ step: '10s', exemplars: '5' })).toEqual(plain)
+  expect(await answered({ step: '10x' })).toEqual([400, expect.stringContaining('step')])
+  expect(await answered({ exemplars: 'x' })).toEqual([400, expect.stringContaining('exemplars')])
+})
+
+test.each([
+  ['', 7],
+  ['with(exemplars=3)', 3],
+  ['with(exemplars=false)', 0],
+])('exemplars are as many as the hint says, or else the parameter: %s', async (hint, count) => {
+  const { base } = RECORDED
+  const asked = {
+    q: `{} | rate() ${hint}`,
+    start: String(base - 60),
+    end: String(base + 120),
+    step: '10s',
+    exemplars: '7',
+  }
+  const response = await api.fetch(`/tempo/api/metrics/query_range?${new URLSearchParams(asked).toString()}`)
+  const { series } = (await response.json()) as { series: { exemplars?: object[] }[] }
+  expect(series.flatMap(({ exemplars = [] }) => exemplars)).toHaveLength(count)
+})

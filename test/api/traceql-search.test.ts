@@ -147,3 +147,31 @@ test('Jaeger is told of operations, and of who calls whom', async () => {
   expect(calls).toContainEqual({ parent: 'cart', child: 'db', callCount: 60 })
   expect(await jaeger('dependencies', { ...asked, endTs: String((base - 600) * 1000) })).toEqual([])
 })
+
+test('who calls whom is told of one service, and of the time that is asked for', async () => {
+  type Calls = { parent: string; child: string; callCount: number }[]
+  const { base } = RECORDED
+  const endTs = String((base + 600) * 1000)
+  const all = (await jaeger('dependencies', { endTs })) as Calls
+  const ofDb = all.filter(({ parent, child }) => parent === 'db' || child === 'db')
+  expect(ofDb.length).toBeLessThan(all.length)
+  expect(ofDb.length).toBeGreaterThan(0)
+  expect(await jaeger('dependencies', { endTs, service: 'db' })).toEqual(ofDb)
+  expect(await jaeger('dependencies', { endTs, service: 'nobody' })).toEqual([])
+  const sinceThen = Date.now() - (base - 600) * 1000
+  expect(await jaeger('dependencies', { lookback: String(sinceThen) })).toEqual(all)
+  expect(await jaeger('dependencies', { lookback: '1000' })).toEqual([])
+})
+
+test.each(['search/tags', 'v2/search/tags?scope=span', 'v2/search/tag/span.http.method/values'])(
+  '%s for spans on which a query fails is refused, and told what to do',
+  async (path) => {
+    const q = new URLSearchParams({ q: '{ 1 / 0 = 1 }' }).toString()
+    const response = await api.fetch(`/tempo/api/${path}${path.includes('?') ? '&' : '?'}${q}`)
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      'the query divides an integer by zero: leave such spans out with a condition before it',
+    ])
+    expect(api.troubles).toEqual([])
+  },
+)

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { message, nanos, number, WRONG } from '../support/protobuf-by-hand.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { QueryApi } from './support/query-api.ts'
 
@@ -15,6 +15,8 @@ interface Span {
   /** In milliseconds. */
   duration: number
   attributes: Record<string, string | number | boolean>
+  /** The bytes of a value in a wire type that it does not have, of the attribute `odd`: the model knows no such value. */
+  odd: Buffer | undefined
 }
 type Trace = Span[]
 
@@ -36,6 +38,7 @@ const spans = fc.record({
   status: fc.integer({ min: 0, max: 2 }),
   duration: fc.integer({ min: 0, max: 5 }),
   attributes: values,
+  odd: fc.option(fc.constantFrom(...WRONG.map(([, , bytes]) => bytes)), { nil: undefined, freq: 2 }),
   /** Among those before it; -1 for a root, -2 for one that never came. */
   above: fc.integer({ min: -2, max: 8 }),
 })
@@ -118,6 +121,10 @@ const leaves: fc.Arbitrary<Filter> = fc.oneof(
       text !== undefined && new RegExp(`^(?:${pattern})$`).test(String(text)),
   })),
   fc.constant({ text: 'span.text != nil', holds: ({ attributes: { text } }: Span) => text !== undefined }),
+  fc.constantFrom('!= nil', '= 7', '> 0', '=~ ".*"', '= "seven"', '= true').map((asked) => ({
+    text: `span.odd ${asked}`,
+    holds: () => false,
+  })),
   fc.constant({ text: 'nestedSetParent < 0', holds: ({ parent }: Span) => parent === '' }),
 )
 
@@ -231,35 +238,41 @@ const aggregated = fc
 const queries = fc.oneof(sets, relations, logic, grouped, aggregated)
 
 function requestOf(all: Trace[]): Buffer {
-  const any = (value: string | number | boolean): object =>
+  const text = (field: number, value: string): Buffer => message(field, Buffer.from(value))
+  const id = (field: number, value: string): Buffer => message(field, Buffer.from(value, 'hex'))
+  const attribute = (field: number, key: string, value: Buffer): Buffer =>
+    message(field, text(1, key), message(2, value))
+  const any = (value: string | number | boolean): Buffer =>
     typeof value === 'string'
-      ? { stringValue: value }
-      : typeof value === 'boolean'
-        ? { boolValue: value }
-        : { intValue: String(value) }
-  const resourceSpans = all.flatMap((trace, number) =>
-    trace.map(({ id, parent, name, service, kind, status, duration, attributes }) => ({
-      resource: { attributes: [{ key: 'service.name', value: { stringValue: service } }] },
-      scopeSpans: [
-        {
-          spans: [
-            {
-              traceId: hex(number + 1, 32),
-              spanId: id,
-              ...(parent !== '' && { parentSpanId: parent }),
-              name,
-              kind,
-              status: { code: status },
-              startTimeUnixNano: `${START_MS}000000`,
-              endTimeUnixNano: `${START_MS + duration}000000`,
-              attributes: Object.entries(attributes).map(([key, value]) => ({ key, value: any(value) })),
-            },
-          ],
-        },
-      ],
-    })),
+      ? text(1, value)
+      : number(typeof value === 'boolean' ? 2 : 3, BigInt.asUintN(64, BigInt(value)))
+  const spanOf = (
+    trace: number,
+    { id: own, parent, name, kind, status, duration, attributes, odd }: Span,
+  ): Buffer =>
+    message(
+      2,
+      id(1, hex(trace, 32)),
+      id(2, own),
+      ...(parent === '' ? [] : [id(4, parent)]),
+      text(5, name),
+      number(6, BigInt(kind)),
+      nanos(7, BigInt(START_MS) * 1_000_000n),
+      nanos(8, BigInt(START_MS + duration) * 1_000_000n),
+      message(15, number(3, BigInt(status))),
+      ...Object.entries(attributes).map(([key, value]) => attribute(9, key, any(value))),
+      ...(odd === undefined ? [] : [attribute(9, 'odd', odd)]),
+    )
+  const resources = all.flatMap((trace, at) =>
+    trace.map((span) =>
+      message(
+        1,
+        message(1, attribute(1, 'service.name', text(1, span.service))),
+        message(2, spanOf(at + 1, span)),
+      ),
+    ),
   )
-  return Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify({ resourceSpans }))))
+  return Buffer.concat(resources)
 }
 
 interface Answer {
@@ -296,5 +309,43 @@ test('what is found is what a model finds that looks at every span', async () =>
       }
     }),
     { numRuns: 25, interruptAfterTimeLimit: 60_000 },
+  )
+})
+
+interface JaegerAnswer {
+  data: { traceID: string; spans: { spanID: string }[] }[]
+  errors: unknown
+}
+
+test('Jaeger finds the traces that the model finds, and shows all of their spans', async () => {
+  const asked = fc.record({
+    service: fc.constantFrom('web', 'db'),
+    text: fc.constantFrom('x', 'y', 'z'),
+  })
+  await fc.assert(
+    fc.asyncProperty(traces, fc.array(asked, { minLength: 4, maxLength: 4 }), async (all, questions) => {
+      await using api = await QueryApi.over(async (path) => {
+        const writer = await TestWriter.open({}, path)
+        writer.ingest('traces', requestOf(all))
+        writer.pass(1_000_000)
+        return writer
+      })
+      for (const { service, text } of questions) {
+        const expected = all.flatMap((trace, at) =>
+          trace.some((span) => span.service === service && span.attributes['text'] === text)
+            ? [[hex(at + 1, 32), trace.map(({ id }) => id).sort()]]
+            : [],
+        )
+        const parameters = new URLSearchParams({ service, tags: JSON.stringify({ text }) })
+        const response = await api.fetch(`/jaeger/api/traces?${parameters.toString()}`)
+        const { data, errors } = (await response.json()) as JaegerAnswer
+        const got = data.map(({ traceID, spans: shown }) => [
+          traceID,
+          shown.map(({ spanID }) => spanID).sort(),
+        ])
+        expect({ got: got.sort(), errors }).toEqual({ got: expected.sort(), errors: null })
+      }
+    }),
+    { numRuns: 10, interruptAfterTimeLimit: 60_000 },
   )
 })

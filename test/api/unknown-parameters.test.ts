@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { readFileSync } from 'node:fs'
 import { ROUTES as API_ROUTES } from '../../src/query/http/routes.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
 import { cascadesForBackends } from './support/jaeger-exchanges.ts'
@@ -27,6 +28,9 @@ const ROUTES = [
   `/jaeger/api/v3/trace-summaries?${V3_TIMES}`,
   `/jaeger/api/v3/traces/${TRACE}`,
   '/tempo/api/echo',
+  '/tempo/api/status/buildinfo',
+  '/tempo/api/metrics/query_range?q=%7B%7D%7Crate()',
+  '/tempo/api/metrics/query?q=%7B%7D%7Crate()',
   '/tempo/api/search',
   '/tempo/api/search/tags',
   '/tempo/api/v2/search/tags',
@@ -46,6 +50,21 @@ async function ask(path: string): Promise<{ status: number; text: string }> {
   const response = await api.fetch(path)
   return { status: response.status, text: await response.text() }
 }
+
+test('docs/query.md lists every path for clients of Jaeger and Tempo', () => {
+  const docs = readFileSync(new URL('../../docs/query.md', import.meta.url), 'utf8')
+  const rows = docs.match(/^\| `\/(?:tempo|jaeger)\/.*$/gm)?.map((row) => row.split('|')[1] ?? '') ?? []
+  const listed = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, path]) => path))
+  const values = [
+    [TRACE, '{id}'],
+    ['services/web/', 'services/{service}/'],
+    [/tag\/[^/]+\//, 'tag/{tag}/'],
+  ] as const
+  const answered = ROUTES.filter((route) => /^\/(?:tempo|jaeger)\//.test(route)).map((route) =>
+    values.reduce((path, [value, name]) => path.replace(value, name), route.replace(/\?.*/, '')),
+  )
+  expect(listed.sort()).toEqual([...new Set(answered)].sort())
+})
 
 const and = (route: string, more: string): string => route + (route.includes('?') ? '&' : '?') + more
 

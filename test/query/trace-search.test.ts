@@ -1,6 +1,9 @@
+import { setImmediate as immediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from '@jest/globals'
 import { answer } from '../../src/query/answer.ts'
-import { readTraceQl } from '../../src/query/traceql/read-traceql.ts'
+import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -13,11 +16,15 @@ interface Found {
 
 const START_NS = 1_767_225_600_000_000_000n
 
-function search(
+function search(writer: TestWriter, query: string, options?: Parameters<typeof piecesOf>[2]): Found {
+  return JSON.parse(piecesOf(writer, query, options).join('')) as Found
+}
+
+function piecesOf(
   writer: TestWriter,
   query: string,
   { limit = 20, fromMs, nowMs = () => 0 }: { limit?: number; fromMs?: number; nowMs?: () => number } = {},
-): Found {
+): string[] {
   const range = fromMs === undefined ? {} : { fromNs: START_NS + BigInt(fromMs) * 1_000_000n }
   const found = answer(
     writer.queries(),
@@ -29,7 +36,7 @@ function search(
     nowMs,
   )
   if (found.kind !== 'found') throw new Error(found.kind)
-  return JSON.parse([...found.pieces].join('')) as Found
+  return [...found.pieces]
 }
 
 const MANY = 6_000
@@ -131,6 +138,120 @@ test('so does one that fails on a span', async () => {
   expect(search(writer, '{ 1 / 0 = 1 }')).toMatchObject({
     traces: [],
     status: 'PARTIAL',
-    message: 'the query divides an integer by zero',
+    message: 'the query divides an integer by zero: leave such spans out with a condition before it',
   })
 })
+
+test('a trace of many spans is looked through in turns', async () => {
+  using writer = await TestWriter.open()
+  writer.spans(
+    'web',
+    Array.from({ length: 3_000 }, (_, at) => ({ trace: 1, id: at + 1, name: `work ${at}`, start: at })),
+  )
+  writer.pass(1_000_000)
+  const pieces = piecesOf(writer, '{ name =~ "work 7.." } | by(name) | max(duration) >= 0')
+  expect(pieces.filter((piece) => piece === '').length).toBeGreaterThan(30)
+  expect(pieces.join('')).toContain('"traceID"')
+})
+
+test('large cascades are looked through in turns, though none has what is looked for', async () => {
+  using writer = await TestWriter.open()
+  const note = 'a'.repeat(2 ** 20)
+  for (let at = 1; at <= 12; at++) {
+    writer.mergelogs('kubectl', [{ new: cpid(at) }])
+    for (const id of [1, 2]) writer.spans('web', [{ trace: at, id, cpid: cpid(at), attributes: { note } }])
+  }
+  writer.pass(1_000_000)
+  const pieces = piecesOf(writer, '{ span.note = "zebra" }')
+  expect(pieces.filter((piece) => piece === '').length).toBeGreaterThanOrEqual(4)
+  expect(
+    piecesOf(writer, '{ span.note != nil }', { limit: 100 })
+      .join('')
+      .match(/"traceID"/g),
+  ).toHaveLength(12)
+})
+
+test('so are large spans that were passed on', async () => {
+  using writer = await TestWriter.open()
+  const note = 'a'.repeat(2 ** 20)
+  for (let trace = 1; trace <= 24; trace++) writer.spans('web', [{ trace, id: 1, attributes: { note } }])
+  writer.pass(1_000_000)
+  const pieces = piecesOf(writer, '{ span.note = "zebra" }')
+  expect(pieces.filter((piece) => piece === '').length).toBeGreaterThanOrEqual(4)
+})
+
+test('each span of a trace may cost what a span may cost', async () => {
+  using writer = await TestWriter.open()
+  const note = (at: number): string => `${at}${'a'.repeat(3_000)}b`
+  writer.spans(
+    'web',
+    Array.from({ length: 12 }, (_, at) => ({ trace: 1, id: at + 1, attributes: { note: note(at) } })),
+  )
+  writer.pass(1_000_000)
+  const { traces, status } = search(writer, '{ span.note =~ "[0-9]+(?:.?){200}a*b" }')
+  expect({ spans: traces[0]?.spanSets[0]?.spans.length, status }).toEqual({ spans: 3, status: undefined })
+})
+
+test('a trace with more bytes than are looked into is passed over, and the answer says so', async () => {
+  using writer = await TestWriter.open()
+  const note = 'a'.repeat(2 ** 20)
+  for (let at = 1; at <= 65; at++) writer.spans('web', [{ trace: 1, id: at, attributes: { note } }])
+  writer.spans('web', [{ trace: 2, id: 1, attributes: { note } }])
+  writer.pass(1_000_000)
+  const found = search(writer, '{ span.note != nil }')
+  expect(found).toMatchObject({ traces: [{}], status: 'PARTIAL' })
+  expect(found.message).toContain('1 traces have more than 50000 spans or 64 MiB')
+})
+
+test('compare() may spend on each span what a span may cost', async () => {
+  using writer = await TestWriter.open()
+  const note = (at: number): string => `${at}${'a'.repeat(3_000)}b`
+  writer.spans(
+    'web',
+    Array.from({ length: 12 }, (_, at) => ({ trace: 1, id: at + 1, attributes: { note: note(at) } })),
+  )
+  writer.pass(1_000_000)
+  const query = readTraceQl('{} | compare({ span.note =~ "[0-9]+(?:.?){200}a*b" })')
+  const range = {
+    fromNs: START_NS - 1n,
+    toNs: START_NS + 1_000_000_000n,
+    stepNs: 1_000_000_001n,
+    isInstant: true,
+  }
+  const found = answer(writer.queries(), { kind: 'metrics', query, range, series: 1_000, exemplars: 0 })
+  if (found.kind !== 'found') throw new Error(found.kind)
+  expect(JSON.parse([...found.pieces].join(''))).not.toHaveProperty('status')
+})
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** Of buffers that are still referred to: what is not is given back only after a collection. */
+async function heldBytes(): Promise<number> {
+  for (let round = 0; round < 4; round++) {
+    collectGarbage()
+    await immediate()
+  }
+  return process.memoryUsage().arrayBuffers
+}
+
+test.each(['jaeger', 'jaegerV3', 'jaegerSummaries'] as const)(
+  'a search for %s holds no spans of what it has found',
+  async (shape) => {
+    using writer = await TestWriter.open()
+    const note = 'a'.repeat(2 ** 20)
+    for (let trace = 1; trace <= 48; trace++) writer.spans('web', [{ trace, id: 1, attributes: { note } }])
+    writer.pass(1_000_000)
+    const found = answer(writer.queries(), {
+      kind: 'searchTraces',
+      shape,
+      search: { pipeline: readTraceQl('{}').pipeline, limit: 100, spansPerTrace: 0 },
+    })
+    if (found.kind !== 'found') throw new Error(found.kind)
+    const before = await heldBytes()
+    const pieces = found.pieces[Symbol.iterator]()
+    while (pieces.next().value === '');
+    expect((await heldBytes()) - before).toBeLessThan(2 ** 24)
+    expect(pieces.next().done).toBe(false)
+  },
+)

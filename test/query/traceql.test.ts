@@ -5,7 +5,7 @@ import { renderTraceQlParser, TRACEQL_PARSER } from '../../scripts/gen-traceql.t
 import { conditionsOf, withLists } from '../../src/query/traceql/conditions.ts'
 import { FetchPlan } from '../../src/query/traceql/fetch-plan.ts'
 import { compilePipeline } from '../../src/query/traceql/pipeline.ts'
-import { readTraceQl } from '../../src/query/traceql/read-traceql.ts'
+import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
 import { MatchingEffort } from '../../src/query/traceql/regular-expression.ts'
 import { TraceQlError } from '../../src/query/traceql/syntax.ts'
 import type { StoredAttribute, StoredTrace } from '../../src/query/traceql/trace-data.ts'
@@ -84,13 +84,21 @@ const TRACE: StoredTrace = {
   ],
 }
 
+/** Without a turn for anybody else. */
+function resultOf<T>(work: Generator<undefined, T>): T {
+  for (;;) {
+    const next = work.next()
+    if (next.done === true) return next.value
+  }
+}
+
 /** The names of the spans that are found. */
 function found(query: string): string[] {
   const pipeline = withLists(readTraceQl(query).pipeline)
   const effort = new MatchingEffort()
-  const spans = new FetchPlan(conditionsOf(pipeline), effort).spansOf(TRACE)
+  const spans = resultOf(new FetchPlan(conditionsOf(pipeline), effort).spansOf(TRACE))
   if (spans.length === 0) return []
-  const sets = compilePipeline(pipeline, effort)([{ spans, attributes: [] }])
+  const sets = resultOf(compilePipeline(pipeline, effort)([{ spans, attributes: [] }]))
   return sets.flatMap((set) => set.spans.map(({ stored }) => stored.name))
 }
 
@@ -188,10 +196,13 @@ test.each([
   ['coalesce() | {}', 'column'],
   ['{} | count()', 'ends too soon'],
   ['({} | count() > 1) && {}', 'cannot read on'],
-  ['{ service = "x" }', 'column 3: service'],
-  ['{ status = bad }', 'column 12: bad'],
-  ['{ parent.x = 1 }', 'of the parent'],
-  ['{ parent = 1 }', 'parent cannot be asked for'],
+  ['{ service = "x" }', 'column 3: service = "x" }; texts stand in quotes, and attributes begin with a dot'],
+  ['{ status = bad }', 'column 12: bad }; texts stand in quotes'],
+  [
+    '{ parent.x = 1 }',
+    'parent.x cannot be asked for: ask for the parent itself, as in { span.x != nil } > { }',
+  ],
+  ['{ parent = 1 }', 'parent cannot be asked for: roots are found by { nestedSetParent < 0 }'],
   ['{ constructor = "x" }', 'column 3: constructor'],
   ['{ __proto__ = "x" }', 'column 3: __proto__'],
   ['{ toString }', 'column 3: toString'],
@@ -200,7 +211,10 @@ test.each([
   ['{ name =~ "(?=a)" }', 'not a regular expression'],
   ['{ name =~ "((x?){50}){50}" }', 'repeats too much'],
   [`{ name =~ "${'x'.repeat(257)}" }`, 'write at most 256'],
-  [`{ ${Array(9).fill('name =~ "x"').join(' || ')} }`, 'at most 8 regular expressions'],
+  [
+    `{ ${Array(9).fill('name =~ "x"').join(' || ')} }`,
+    'at most 8 regular expressions, and this one has 9: join',
+  ],
   ['{ name =~ 3 }', 'cannot stand between'],
   ['{ .a =~ .b }', 'takes a text in quotes'],
   ['{ name = "x }', 'cannot read on'],
@@ -211,22 +225,32 @@ test.each([
   ['{ status > error }', 'does not take a status'],
   ['{ duration }', 'what is true or false; got a duration'],
   ['{ !duration }', '! does not take a duration'],
-  ['{ nestedSetLeft > 1.5 }', 'nestedSetLeft cannot be compared'],
-  ['{ span:id > "a" }', 'compared with = and != alone'],
+  ['{ nestedSetLeft > 1.5 }', 'nestedSetLeft cannot be compared with a number: write a whole number'],
+  [
+    '{ instrumentation:name = 1 }',
+    'instrumentation:name cannot be compared with a number: write a text in quotes',
+  ],
+  ['{ span:id > "a" }', 'span:id can only be compared with = and !=, and not with >'],
   ['{ duration > 1ss }', 'no duration'],
   ['{ .a = 9223372036854775808 }', 'larger than an integer of 64 bits'],
-  ['{ .a = "\\q" }', 'stands for nothing'],
   ['{} | by(1)', 'something that spans have'],
   ['{} | avg(name) > 1', 'takes numbers; got a text'],
   ['{} | sum(3) = 2', 'something that spans have'],
-  ['{} | min(.a) < max(duration)', 'are compared with a number'],
+  ['{} | min(.a) < max(duration)', 'is compared with a number: write the aggregate first'],
   ['{} | rate() | topk(0)', 'a number above 0'],
   ['{} | compare({}) | topk(2)', 'nothing can come after'],
   ['{} | quantile_over_time(duration, 1.1)', 'between 0 and 1'],
   ['({} | rate()) % 2', 'cannot stand between metrics'],
-  ['({} | compare({})) * 2', 'stands alone'],
+  ['({} | compare({})) * 2', 'ask for it alone'],
   ['({} | rate()) * 2s', 'cannot read on'],
-  [`{ ${'('.repeat(600)}true${')'.repeat(600)} }`, 'nested'],
+  [`{ ${'('.repeat(600)}true${')'.repeat(600)} }`, 'nested 200 deep'],
+  [`{ ${Array(300).fill('.a = 1').join(' || ')} }`, 'write several values as one, as in name =~ "a|b|c"'],
+  ['{ name = "a" && }', 'column 17: }'],
+  [
+    '{ .a = "\\q" }',
+    'stands for nothing in a text: write \\\\ for a backslash, or put the text in backticks',
+  ],
+
   [`{ name = "${'x'.repeat(20_000)}" }`, 'at most 16384'],
 ])('%s is refused', (query, reason) => {
   expect(() => readTraceQl(query)).toThrow(TraceQlError)

@@ -1,8 +1,8 @@
 import { AUDIT_ID, CLUSTER_NAME, POD_UID, SERVICE_NAME } from '../attributes.ts'
 
-const VARINT = 0
-const FIXED64 = 1
-const LENGTH = 2
+export const VARINT = 0
+export const FIXED64 = 1
+export const LENGTH = 2
 const FIXED32 = 5
 /** Texts that are looked up, indexed and remembered are no longer than this. */
 export const MAX_TEXT_BYTES = 4_096

@@ -25,6 +25,7 @@ export function jaegerDialect(parts: readonly string[]): Dialect {
 export function readJaegerRequest(
   parts: readonly string[],
   parameters: TraceApiParameters,
+  nowMs: number,
 ): TraceRequest | undefined {
   const [first = '', second, third, ...more] = parts
   if (more.length > 0) return undefined
@@ -41,8 +42,7 @@ export function readJaegerRequest(
       return second === undefined ? readOperations('jaeger', 'legacy', parameters) : undefined
     case 'dependencies':
       if (second !== undefined) return undefined
-      parameters.pass(ANY_TEXT, 'service')
-      return asked('jaeger', readDependencies(parameters))
+      return asked('jaeger', readDependencies(parameters, BigInt(nowMs) * MILLISECOND))
     case 'traces':
       if (third !== undefined) return undefined
       return second === undefined ? readSearch(parameters) : readLegacyTrace(second, parameters)
@@ -57,13 +57,15 @@ function asked(dialect: Dialect, question: TraceQuestion): TraceRequest {
 
 const MILLISECOND = 1_000_000n
 
-/** Over all the time there is, unless an end and a time before it are given. */
-function readDependencies(parameters: TraceApiParameters): TraceQuestion {
+/** Over all the time there is, unless an end is given, or how far to look back from it or from now. */
+function readDependencies(parameters: TraceApiParameters, nowNs: bigint): TraceQuestion {
   const [end, lookback] = [parameters.time('endTs', MILLISECOND), parameters.time('lookback', MILLISECOND)]
+  const service = parameters.text('service')
   return {
     kind: 'dependencies',
     ...(end !== undefined && { toNs: end }),
-    ...(end !== undefined && lookback !== undefined && { fromNs: end - lookback }),
+    ...(lookback !== undefined && { fromNs: (end ?? nowNs) - lookback }),
+    ...(service !== undefined && { service }),
   }
 }
 

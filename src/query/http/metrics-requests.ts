@@ -27,7 +27,9 @@ export function readMetrics(
   if (end <= start) throw new BadParameter('start must be before end')
   const range = what === 'query' ? instant(start, end) : overTime(parameters, start, end)
   const series = parameters.count(['maxSeries'], SERIES, SERIES)
-  const exemplars = what === 'query' ? 0 : exemplarsOf(parameters, query)
+  const exemplars = exemplarsOf(parameters, query)
+  // As in Tempo, which takes them for one value too, where they change nothing.
+  if (what === 'query') stepOf(parameters)
   parameters.pass(ANY_TEXT, 'mode')
   return { kind: 'metrics', query, range, series, exemplars }
 }
@@ -37,10 +39,11 @@ function instant(fromNs: bigint, toNs: bigint): MetricsRange {
 }
 
 function overTime(parameters: TraceApiParameters, start: bigint, end: bigint): MetricsRange {
-  const text = parameters.text('step')
-  const stepNs = text === undefined ? usualStep(end - start) : stepOf(text)
+  const stepNs = stepOf(parameters) ?? usualStep(end - start)
   if ((end - start) / stepNs > MOST_INTERVALS)
-    throw new BadParameter(`parameter step is too short: there may be ${MOST_INTERVALS} intervals at most`)
+    throw new BadParameter(
+      `parameter step is too short: there may be ${MOST_INTERVALS} intervals at most; write a longer one, or ask for less time`,
+    )
   return alignedRange(start, end, stepNs)
 }
 
@@ -67,7 +70,9 @@ function timeOf(parameters: TraceApiParameters, name: 'start' | 'end'): bigint |
   return time
 }
 
-function stepOf(text: string): bigint {
+function stepOf(parameters: TraceApiParameters): bigint | undefined {
+  const text = parameters.text('step')
+  if (text === undefined) return undefined
   const nanos = /^\d+(?:\.\d+)?$/.test(text) ? BigInt(Math.round(Number(text) * 1e9)) : lengthOf(text)
   if (nanos === undefined || nanos <= 0n) throw malformed('step', text, 'a duration such as 15s')
   return nanos
@@ -93,9 +98,12 @@ function usualStep(length: bigint): bigint {
   return unit === undefined ? SECOND : (wanted / unit) * unit
 }
 
+/** A hint in the query comes before the parameter. */
 function exemplarsOf(parameters: TraceApiParameters, { hints }: Query): number {
+  const asked =
+    parameters.text('exemplars') === '0' ? 0 : parameters.count(['exemplars'], EXEMPLARS, EXEMPLARS)
   const hint = hints.find(({ name }) => name === 'exemplars')?.value
   if (hint?.type === 'boolean' && !hint.value) return 0
   if (hint?.type === 'int') return Number(hint.value)
-  return parameters.text('exemplars') === '0' ? 0 : parameters.count(['exemplars'], EXEMPLARS, EXEMPLARS)
+  return asked
 }

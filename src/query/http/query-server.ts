@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import { extname, join } from 'node:path'
 import { errorText } from '../../model/faults.ts'
 import { bareHost, isLoopback, matchesPattern, ownValue } from '../../model/names-from-outside.ts'
+import type { Clock } from '../../model/time-and-size.ts'
 import { applyCors, type CorsSettings, isAllowedOrigin, isOwnName } from '../../platform/browser-origins.ts'
 import type { ConnectionLimits, Endpoints } from '../../platform/connections.ts'
 import type { Authenticator } from '../../platform/credentials.ts'
@@ -20,27 +21,18 @@ import {
 import { systemClock } from '../../platform/system-clock.ts'
 import { followCertificates, openServerTls, type ServerTlsSettings } from '../../platform/tls.ts'
 import { acceptProxyHeaders, TrustedProxies } from '../../platform/trusted-proxies.ts'
-import { type Asker, isBinary, type QueryService, type TraceShape, UnreadAnswer } from '../question.ts'
-import { jaegerDialect, readJaegerRequest } from './jaeger-requests.ts'
+import { type Asker, type QueryService, UnreadAnswer } from '../question.ts'
 import { readEtags, sendBody, sendFailure, sendNotModified, sendText } from './replies.ts'
 import type { ServerInfo } from './route.ts'
 import { readRequest } from './routes.ts'
-import { readTempoRequest } from './tempo-requests.ts'
-import {
-  BadParameter,
-  type Dialect,
-  JSON_TYPE,
-  refusalText,
-  refused,
-  TraceApiParameters,
-  type TraceRefusal,
-  type TraceRequest,
-} from './trace-parameters.ts'
+import { readTraceRequest, serveTraceRequest } from './trace-requests.ts'
 
 export interface QueryServerSettings
   extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<ListenerOptions, 'peerOf'> {
   queries: QueryService
   about: ServerInfo
+  /** The machine's unless given. */
+  clock?: Pick<Clock, 'wallMs'>
   /** Where the built dashboard is; without one there is only the API. */
   dashboard?: string
   tls?: ServerTlsSettings
@@ -107,14 +99,14 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { queries, about, dashboard, onTrouble, peerOf } = settings
+  const { queries, about, dashboard, clock = systemClock, onTrouble, peerOf } = settings
   const gone = new AbortController()
   const asker = askerOf(request.socket, peerOf(request))
   response.once('close', () => gone.abort())
   try {
     if (!(await admitRequest(settings, request, response))) return
     if (dashboard !== undefined && (await serveDashboard(dashboard, request, response))) return
-    const traces = readTraceRequest(request.url ?? '/', request.headers.accept)
+    const traces = readTraceRequest(request.url ?? '/', request.headers.accept, clock.wallMs())
     const asked = traces === undefined ? readRequest(request.url ?? '/') : undefined
     const isNowhere = asked?.kind === 'failure' && asked.failure === 'unknownPath'
     if (isNowhere) sendFailure(response, 'unknownPath')
@@ -394,100 +386,4 @@ function askerOf(socket: Socket, address: string): Asker {
   let connection = numbers.get(socket)
   if (connection === undefined) numbers.set(socket, (connection = ++last))
   return { address, connection }
-}
-
-interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  /** That nobody waits any more. */
-  readonly gone: AbortSignal
-  /** From where it is asked. */
-  readonly asker: Asker
-}
-
-/** Answers as Jaeger or Tempo would. Rejects when the question could not be answered, or only in part. */
-async function serveTraceRequest(
-  queries: QueryService,
-  asked: TraceRequest,
-  { request, response, gone, asker }: Exchange,
-): Promise<void> {
-  if (asked.kind === 'fixed') sendBody(response, 200, asked.type, asked.text)
-  else if (asked.kind === 'refused') sendRefusal(response, asked)
-  else {
-    const { question, dialect } = asked
-    const shape = question.kind === 'sentTrace' ? question.shape : undefined
-    const reply = await queries.ask(question, readEtags(request.headers['if-none-match']), gone, asker)
-    if (reply.kind === 'found') {
-      const binary = shape !== undefined && isBinary(shape)
-      const type = binary ? 'application/protobuf' : JSON_TYPE
-      await sendText(response, reply.text, { type, etag: reply.etag, binary })
-    } else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)
-    else if (shape === 'tempoProtobufV2' || shape === 'tempoJsonV2') sendNoTrace(response, shape)
-    else sendRefusal(response, refused(dialect, NOT_FOUND[dialect], 404))
-  }
-}
-
-const NOT_FOUND = { jaeger: 'trace not found', jaegerV3: 'No traces found', tempo: 'trace not found' }
-
-/** Version 2 of Tempo's answer says so with a trace that holds nothing. */
-function sendNoTrace(response: ServerResponse, shape: TraceShape): void {
-  if (isBinary(shape)) sendBody(response, 200, 'application/protobuf', '')
-  else sendBody(response, 200, JSON_TYPE, '{"trace":{}}')
-}
-
-function sendRefusal(response: ServerResponse, refusal: TraceRefusal): void {
-  const { type, text } = refusalText(refusal)
-  sendBody(response, refusal.status, type, text)
-}
-
-const PROTOBUF = /application\/(?:x-)?protobuf/
-
-/**
- * A request as clients of Jaeger and of Tempo make it; undefined for any other path. `/jaeger` and `/tempo` before the
- * path say which is meant where both have it; else whoever wants protobuf means Tempo.
- */
-export function readTraceRequest(target: string, accept: string | undefined): TraceRequest | undefined {
-  const url = URL.parse(target, 'http://causeway')
-  if (/^(?:\/tempo)?\/ready$/.test(url?.pathname ?? ''))
-    return { kind: 'fixed', text: 'ready\n', type: 'text/plain' }
-  const [, whose, path = ''] = /^(?:\/(jaeger|tempo))?\/api\/(.+)$/.exec(url?.pathname ?? '') ?? []
-  if (url === null || path === '' || path.startsWith('v1/')) return undefined
-  const parts = path.split('/').map(decoded)
-  const wantsProtobuf = PROTOBUF.test(accept ?? '')
-  const isTempos = whose === 'tempo' || (whose === undefined && (wantsProtobuf || parts[0] !== 'traces'))
-  const asTempo =
-    whose !== 'jaeger' && isTempos
-      ? understood('tempo', url.searchParams, (parameters) =>
-          readTempoRequest(parts, parameters, wantsProtobuf, systemClock.wallMs()),
-        )
-      : undefined
-  if (asTempo !== undefined || whose === 'tempo') return asTempo
-  return understood(jaegerDialect(parts), url.searchParams, (parameters) =>
-    readJaegerRequest(parts, parameters),
-  )
-}
-
-/** What is read, or a refusal that names the first parameter which is not understood. */
-function understood(
-  dialect: Dialect,
-  search: URLSearchParams,
-  read: (parameters: TraceApiParameters) => TraceRequest | undefined,
-): TraceRequest | undefined {
-  const parameters = new TraceApiParameters(search)
-  try {
-    const request = read(parameters)
-    if (request !== undefined) parameters.refuseOthers()
-    return request
-  } catch (error) {
-    if (error instanceof BadParameter) return refused(dialect, error.message)
-    throw error
-  }
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
 }

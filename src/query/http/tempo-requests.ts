@@ -1,9 +1,9 @@
 import { ownValue } from '../../model/names-from-outside.ts'
 import type { TraceQuestion, TraceShape } from '../question.ts'
 import type { NamesAsked } from '../trace-names-json.ts'
-import { allOf, ANY_SPAN, compare, INTRINSIC, spansWith } from '../span-filters.ts'
-import { readTraceQl } from '../traceql/read-traceql.ts'
-import { type Attribute, type Field, type Query, TraceQlError } from '../traceql/syntax.ts'
+import { allOf, ANY_SPAN, compare, INTRINSIC, OLD_TAGS, spansWith } from '../span-filters.ts'
+import { readTraceQl } from '../traceql/parse-traceql.ts'
+import { type Field, type Query, TraceQlError } from '../traceql/syntax.ts'
 import { readMetrics } from './metrics-requests.ts'
 import {
   ANY_NUMBER,
@@ -140,13 +140,6 @@ function queryOf(text = ''): Query {
   }
 }
 
-/** What Tempo calls by a name of its own in tags. */
-const INTRINSICS: Readonly<Record<string, Attribute>> = {
-  name: INTRINSIC.name,
-  'root.name': INTRINSIC.rootName,
-  'root.service.name': INTRINSIC.rootServiceName,
-}
-
 /** Spans with all tags of a logfmt; a text need only have the other in it, in any case, as in Tempo. */
 function hasTags(logfmt: string | undefined): Field {
   if (logfmt === undefined) return ANY_SPAN
@@ -162,11 +155,7 @@ function hasTags(logfmt: string | undefined): Field {
 function tagIs(key: string, value: string): Field {
   if (key === 'status.code') return compare(INTRINSIC.status, 'reads', value)
   if (key === 'error' && value === 'true') return compare(INTRINSIC.status, 'reads', 'error')
-  return compare(
-    ownValue(INTRINSICS, key) ?? { kind: 'attribute', scope: 'any', name: key },
-    'contains',
-    value,
-  )
+  return compare(ownValue(OLD_TAGS, key) ?? { kind: 'attribute', scope: 'any', name: key }, 'contains', value)
 }
 
 function traceLasts(operator: '>=' | '<=', nanos: number | undefined): Field {
@@ -176,7 +165,7 @@ function traceLasts(operator: '>=' | '<=', nanos: number | undefined): Field {
 const PAIR = /\s*([^\s="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s="]*))(?=\s|$)/y
 
 /** The pairs of a logfmt, such as `service.name=web note="two words"`; undefined when it is none. */
-export function parseLogfmt(text: string): [key: string, value: string][] | undefined {
+function parseLogfmt(text: string): [key: string, value: string][] | undefined {
   const pairs: [string, string][] = []
   const trimmed = text.trimEnd()
   for (let at = 0; at < trimmed.length; at = PAIR.lastIndex) {

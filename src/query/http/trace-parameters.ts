@@ -1,6 +1,6 @@
-import { ownValue } from '../../model/names-from-outside.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
 import type { TraceQuestion } from '../question.ts'
+import { nanosOfGo } from '../traceql/read-tokens.ts'
 
 /** Whose way of answering: Jaeger's older and newer API, Tempo's. */
 export type Dialect = 'jaeger' | 'jaegerV3' | 'tempo'
@@ -154,17 +154,6 @@ const MAX_SHOWN = 100
 const short = (text: string): string => JSON.stringify(text.slice(0, MAX_SHOWN))
 
 const TRACE_ID = /^[0-9a-f]{1,32}$/
-const DURATION = /^\+?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
-const UNIT_NANOS: Readonly<Record<string, number>> = {
-  ns: 1,
-  us: 1e3,
-  µs: 1e3,
-  μs: 1e3,
-  ms: 1e6,
-  s: 1e9,
-  m: 60e9,
-  h: 3600e9,
-}
 
 /** A trace id in full; short ones have zeros before them. */
 export function traceIdOf(text: string): string | undefined {
@@ -173,10 +162,8 @@ export function traceIdOf(text: string): string | undefined {
 }
 
 function durationNanos(text: string): number | undefined {
-  if (text.length > MAX_SHOWN || !DURATION.test(text)) return undefined
-  let total = 0
-  for (const [, digits = '', unit = ''] of text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)) {
-    total += Number(digits) * (ownValue(UNIT_NANOS, unit) ?? 0)
-  }
-  return total
+  if (text.length > MAX_SHOWN) return undefined
+  const unsigned = text.replace(/^\+/, '')
+  const nanos = unsigned === '0' ? 0n : nanosOfGo(unsigned)
+  return nanos === undefined ? undefined : Number(nanos)
 }

@@ -4,6 +4,7 @@ import { ChildThread } from '../../platform/child-thread.ts'
 import {
   type AnswerText,
   type Asker,
+  BadQuestion,
   type NoAnswer,
   type QueryService,
   type Question,
@@ -284,7 +285,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
         return
       case 'failed': {
         this.#asked.delete(message.id)
-        const error = new Error(message.reason)
+        const error = message.isBad === true ? new BadQuestion(message.reason) : new Error(message.reason)
         asked.reply.reject(error)
         asked.text.end(error)
       }
@@ -420,4 +421,5 @@ export type FromQuery =
   | { kind: 'end'; id: number }
   /** The answer ends here: nobody read it, and others waited for the memory that it held. */
   | { kind: 'unread'; id: number }
-  | { kind: 'failed'; id: number; reason: string }
+  /** `isBad`: by a fault of the question's own. */
+  | { kind: 'failed'; id: number; reason: string; isBad?: boolean }

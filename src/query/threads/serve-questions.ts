@@ -5,7 +5,7 @@ import { type Clock, MIB, type Timers } from '../../model/time-and-size.ts'
 import { FairQueue, type Queued } from '../../platform/fair-queue.ts'
 import { TooMuchRead } from '../../store/sqlite/record-queries.ts'
 import { answer, type Answer } from '../answer.ts'
-import type { Asker } from '../question.ts'
+import { type Asker, BadQuestion } from '../question.ts'
 import { AnswerStream, CHUNK_LENGTH, CostlyAskers, etagOf } from './answer-stream.ts'
 import type { AnswerLength, Ask, FromQuery, ToQuery } from './query-threads.ts'
 
@@ -82,6 +82,12 @@ const USUAL_MS = 2
 const SHORT_SLICE_MS = 5
 /** Addresses, and the connections of each. */
 const SHORT_LEVELS = 2
+
+function failed(id: number, error: unknown, reasonOf: (error: unknown) => string): FromQuery {
+  return error instanceof BadQuestion
+    ? { kind: 'failed', id, reason: error.message, isBad: true }
+    : { kind: 'failed', id, reason: reasonOf(error) }
+}
 
 const NOBODY: Asker = { address: '', connection: 0 }
 
@@ -203,7 +209,7 @@ class ShortAnswers implements Answering {
         this.#post({ kind: 'long', id })
         return
       }
-      this.#post({ kind: 'failed', id, reason: reasonOf(error) })
+      this.#post(failed(id, error, reasonOf))
     }
   }
 
@@ -384,7 +390,7 @@ class LongAnswers implements Answering {
       if (begun.stream?.isOver !== false) this.#over(id)
     } catch (error) {
       this.#over(id)
-      this.#post({ kind: 'failed', id, reason: this.#serving.reasonOf(error) })
+      this.#post(failed(id, error, this.#serving.reasonOf))
     }
     this.#beginSome()
   }

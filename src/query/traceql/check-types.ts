@@ -1,5 +1,5 @@
 import { compileField } from './evaluate-field.ts'
-import { regularExpression } from './regular-expression.ts'
+import { MAX_EXPRESSIONS, regularExpression } from './regular-expression.ts'
 import { areMatching, givesBoolean, isNumeric, NIL, takes } from './static-values.ts'
 import {
   type Aggregate,
@@ -19,9 +19,6 @@ import {
   TraceQlError,
   type Type,
 } from './syntax.ts'
-
-/** How many regular expressions a query may have. */
-const MAX_EXPRESSIONS = 8
 
 const TYPES: Readonly<Record<IntrinsicName, Type>> = {
   duration: 'duration',
@@ -66,7 +63,7 @@ function typeOf(field: Field): Type {
   }
 }
 
-/** Whether it asks the span for anything. */
+/** Whether a field asks the span for anything. */
 function looksAtSpan(field: Field): boolean {
   switch (field.kind) {
     case 'static':
@@ -108,9 +105,12 @@ function checkOperation({ operator, left, right }: Extract<Field, { kind: 'binar
 
 function checkSides(operator: Parameters<typeof takes>[0], [left, right]: [Type, Type]): void {
   if (!areMatching(left, right))
-    throw new TraceQlError(`${operator} cannot stand between ${nameOf(left)} and ${nameOf(right)}`)
+    throw new TraceQlError(
+      `${operator} cannot stand between ${nameOf(left)} and ${nameOf(right)}: write two of one kind, and texts in quotes`,
+    )
   const wrong = [left, right].find((type) => !takes(operator, type))
-  if (wrong !== undefined) throw new TraceQlError(`${operator} does not take ${nameOf(wrong)}`)
+  if (wrong !== undefined)
+    throw new TraceQlError(`${operator} does not take ${nameOf(wrong)}: compare it with = or !=`)
 }
 
 function checkUnary({ operator, of }: Extract<Field, { kind: 'unary' }>): void {
@@ -127,15 +127,19 @@ function checkUnary({ operator, of }: Extract<Field, { kind: 'unary' }>): void {
 
 const NAMES: Readonly<Partial<Record<Type, string>>> = {
   int: 'a number',
+  ints: 'several numbers',
   float: 'a number',
+  floats: 'several numbers',
   string: 'a text',
+  strings: 'several texts',
   boolean: 'true or false',
+  booleans: 'true or false',
   duration: 'a duration',
   status: 'a status',
   kind: 'a kind of span',
   nil: 'nil',
 }
-const nameOf = (type: Type): string => NAMES[type] ?? 'an attribute'
+export const nameOf = (type: Type): string => NAMES[type] ?? 'an attribute'
 
 /** Throws TraceQlError where a query means nothing, or what is not answered. */
 export function checkQuery({ pipeline, metric, seconds }: Query): void {
@@ -148,15 +152,20 @@ export function checkQuery({ pipeline, metric, seconds }: Query): void {
     metric === undefined ? countExpressions(pipeline) : 0,
   )
   if (count > MAX_EXPRESSIONS)
-    throw new TraceQlError(`a query may have at most ${MAX_EXPRESSIONS} regular expressions`)
-  if (parts.length > MAX_METRICS) throw new TraceQlError(`a query may have at most ${MAX_METRICS} metrics`)
+    throw new TraceQlError(
+      `a query may have at most ${MAX_EXPRESSIONS} regular expressions, and this one has ${count}: join some, as in =~ "a|b"`,
+    )
+  if (parts.length > MAX_METRICS)
+    throw new TraceQlError(
+      `a query may have at most ${MAX_METRICS} metrics, and this one has ${parts.length}: ask in several queries`,
+    )
   checkPipeline(pipeline)
   for (const part of parts) {
     checkPipeline(part.pipeline)
     checkMetric(part.metric)
     checkSeconds(part.metric, [...part.seconds, ...seconds])
     if (part.metric.kind === 'compare' && metric?.kind !== 'metricOf')
-      throw new TraceQlError('compare() stands alone')
+      throw new TraceQlError('compare() cannot be a part of arithmetic: ask for it alone')
   }
 }
 /** So many are worked out for one answer, one after the other. */
@@ -170,7 +179,7 @@ export function metricsIn(math: MetricMath): MetricOf[] {
 
 function checkSeconds(metric: Metric, seconds: readonly SecondStage[]): void {
   if (metric.kind === 'compare' && seconds.length > 0)
-    throw new TraceQlError('nothing can come after compare()')
+    throw new TraceQlError('nothing can come after compare(): leave out what follows it')
   for (const second of seconds)
     if (second.kind !== 'keep' && second.limit <= 0)
       throw new TraceQlError(`${second.kind}() takes a number above 0`)
@@ -185,11 +194,18 @@ function checkMetric(metric: Metric): void {
     return
   }
   if (metric.by.length > MAX_GROUPINGS)
-    throw new TraceQlError(`a metric may be grouped by ${MAX_GROUPINGS} attributes at most`)
+    throw new TraceQlError(
+      `a metric may be grouped by at most ${MAX_GROUPINGS} attributes, and got ${metric.by.length}: leave some out`,
+    )
+  if (metric.quantiles.length > MAX_QUANTILES)
+    throw new TraceQlError(
+      `quantile_over_time() takes at most ${MAX_QUANTILES} quantiles, and got ${metric.quantiles.length}: leave some out`,
+    )
   const wrong = metric.quantiles.find((quantile) => !(quantile >= 0 && quantile <= 1))
   if (wrong !== undefined) throw new TraceQlError(`quantiles lie between 0 and 1; got ${wrong}`)
 }
 const MAX_GROUPINGS = 5
+const MAX_QUANTILES = 10
 
 function checkPipeline({ stages }: Pipeline): void {
   for (const stage of stages) checkStage(stage)
@@ -198,7 +214,8 @@ function checkPipeline({ stages }: Pipeline): void {
 function checkStage(stage: Stage): void {
   switch (stage.kind) {
     case 'by':
-      if (!looksAtSpan(stage.field)) throw new TraceQlError('by() takes something that spans have')
+      if (!looksAtSpan(stage.field))
+        throw new TraceQlError('by() takes something that spans have, such as by(name)')
       checkField(stage.field)
       return
     case 'scalarFilter':
@@ -238,7 +255,7 @@ function checkScalarFilter({ operator, left, right }: Extract<Stage, { kind: 'sc
   checkSides(operator, [typeOfScalar(left), typeOfScalar(right)])
   if (left.kind !== 'aggregate' || right.kind !== 'static')
     throw new TraceQlError(
-      'aggregates are compared with a number: write one aggregate, an operator, a number',
+      'an aggregate is compared with a number: write the aggregate first, as in count() > 2',
     )
 }
 
@@ -268,7 +285,8 @@ function checkAggregate({ operator, of }: Aggregate): void {
   const type = typeOf(of)
   if (type !== 'attribute' && !isNumeric(type))
     throw new TraceQlError(`${operator}() takes numbers; got ${nameOf(type)}`)
-  if (!looksAtSpan(of)) throw new TraceQlError(`${operator}() takes something that spans have`)
+  if (!looksAtSpan(of))
+    throw new TraceQlError(`${operator}() takes something that spans have, such as ${operator}(duration)`)
 }
 
 function countExpressions({ stages }: Pipeline): number {
@@ -300,7 +318,7 @@ function countIn(field: Field): number {
   return own + countIn(field.left) + countIn(field.right)
 }
 
-/** As it would be written. */
+/** An attribute as queries write it. */
 export function nameOfAttribute({ scope, name }: Attribute): string {
   if (scope === 'intrinsic') return name
   const quoted = /[\s{}()=~!<>&|^,]/u.test(name) ? `"${name}"` : name
@@ -323,7 +341,7 @@ export function foldedUnary(operator: Extract<Field, { kind: 'unary' }>['operato
   return folded(made, () => checkUnary(made))
 }
 
-/** What cannot be worked out stays, and is refused or fails where it is asked. */
+/** Replaces a field that asks the span for nothing by its value. One without a value, such as 1 / 0, stays: it fails later. */
 function folded(field: Field, check: () => void): Field {
   if (looksAtSpan(field)) return field
   try {

@@ -1,15 +1,17 @@
-import { foldedBinary } from './check-types.ts'
+import { foldedBinary, nameOf } from './check-types.ts'
 import { givesBoolean, joined } from './static-values.ts'
-import type {
-  Attribute,
-  Field,
-  ListOperator,
-  Operator,
-  Pipeline,
-  Scalar,
-  Spansets,
-  Stage,
-  Static,
+import {
+  type Attribute,
+  type Field,
+  type ListOperator,
+  type Operator,
+  type Pipeline,
+  type Scalar,
+  type Spansets,
+  type Stage,
+  type Static,
+  TraceQlError,
+  type Type,
 } from './syntax.ts'
 
 /** What of a span is read, and of which values. Only those are given to the query that asks. */
@@ -29,7 +31,7 @@ export interface Conditions {
   readonly all: boolean
   /** Read for the answer alone. */
   readonly selected: readonly Attribute[]
-  /** Spans are asked how they stand to one another. */
+  /** Whether the query asks where spans stand in the tree, as { } >> { } does. */
   readonly relates: boolean
 }
 
@@ -106,7 +108,7 @@ class Gathering {
     }
   }
 
-  /** What is true of every span reads nothing but that the span is there. */
+  /** A filter such as { true } reads nothing of a span. It needs a condition all the same: spans that meet none are passed over. */
   #filter(field: Field): void {
     this.#field(field)
     if (field.kind !== 'static' || field.value.type !== 'boolean' || !field.value.value) return
@@ -148,7 +150,7 @@ class Gathering {
   }
 }
 
-/** Stands for the start of a span, which every span has and nobody asks for. */
+/** Every span meets this condition: it reads the start, which no query can name. */
 const EVERY_SPAN: Condition = {
   attribute: { kind: 'attribute', scope: 'intrinsic', name: 'start' },
   operator: 'any',
@@ -228,3 +230,38 @@ function comparisonOf(
 
 export const isSame = (one: Attribute, other: Attribute): boolean =>
   one.scope === other.scope && one.name === other.name
+
+const INTEGERS: readonly Type[] = ['int', 'ints', 'duration', 'status', 'kind']
+const TEXTS: readonly Type[] = ['string', 'strings']
+const IDS: readonly string[] = ['span:id', 'span:parentID', 'link:traceID', 'link:spanID', 'trace:id']
+const OF_IDS: readonly string[] = ['=', '!=', 'in', 'notIn', 'any', 'exists']
+const IN_TEXTS: readonly string[] = [
+  'name',
+  'statusMessage',
+  'rootName',
+  'rootServiceName',
+  'event:name',
+  'instrumentation:name',
+  'instrumentation:version',
+]
+
+/** Refuses what Tempo refuses: it keeps each intrinsic in a column of one type, and compares it with values of this type alone. */
+function checkOperand({ attribute: { scope, name }, operator, operand }: Condition): void {
+  if (scope !== 'intrinsic') return
+  if (IDS.includes(name)) {
+    if (!OF_IDS.includes(operator))
+      throw new TraceQlError(`${name} can only be compared with = and !=, and not with ${operator}`)
+  } else if (operand !== undefined) {
+    const isDuration = name === 'duration' || name === 'traceDuration'
+    const taken = IN_TEXTS.includes(name) ? TEXTS : isDuration ? [...INTEGERS, 'float', 'floats'] : INTEGERS
+    if (taken.includes(operand.type)) return
+    const wanted =
+      taken === TEXTS ? 'a text in quotes' : isDuration ? 'a duration such as 1.5ms' : 'a whole number'
+    throw new TraceQlError(`${name} cannot be compared with ${nameOf(operand.type)}: write ${wanted}`)
+  }
+}
+
+/** Throws TraceQlError if a condition cannot be asked. */
+export function checkConditions({ list }: Conditions): void {
+  for (const condition of list) checkOperand(condition)
+}

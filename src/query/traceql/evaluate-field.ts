@@ -8,6 +8,7 @@ import {
   durationOf,
   elementsOf,
   FALSE,
+  flipped,
   floatOf,
   intOf,
   isList,
@@ -16,7 +17,14 @@ import {
   takes,
   textOf,
 } from './static-values.ts'
-import { type Attribute, type Field, type Operator, type Static, TraceQlError } from './syntax.ts'
+import {
+  type Attribute,
+  failsOnSpan,
+  type Field,
+  type Operator,
+  type Static,
+  TraceQlError,
+} from './syntax.ts'
 
 /** A span, as far as a query may look at it. */
 export interface AttributeSource {
@@ -25,7 +33,7 @@ export interface AttributeSource {
 
 export type Evaluate = (span: AttributeSource) => Static
 
-/** What a field gives for a span. It throws TraceQlError where the query asks for what cannot be, such as 1 / 0. */
+/** Makes a function that gives the value of a field for a span. It throws TraceQlError for what has no value, such as 1 / 0. */
 export function compileField(field: Field, effort = new MatchingEffort()): Evaluate {
   switch (field.kind) {
     case 'static': {
@@ -46,7 +54,7 @@ function compileUnary({ operator }: Extract<Field, { kind: 'unary' }>, of: Evalu
     case 'exists':
       return (span) => booleanOf(of(span).type !== 'nil')
     case 'absent':
-      // What is looked for and not there is given as this text (span-view.ts).
+      // An attribute that is not there is given as this text (fetch-attributes.ts).
       return (span) => {
         const value = of(span)
         return booleanOf(value.type === 'string' && value.value === ABSENT)
@@ -55,7 +63,7 @@ function compileUnary({ operator }: Extract<Field, { kind: 'unary' }>, of: Evalu
       return (span) => {
         const value = of(span)
         if (value.type !== 'boolean')
-          throw new TraceQlError('! was asked of a span where it finds neither true nor false')
+          throw failsOnSpan('! was asked of a span where it finds neither true nor false')
         return booleanOf(!value.value)
       }
     case '-':
@@ -64,12 +72,12 @@ function compileUnary({ operator }: Extract<Field, { kind: 'unary' }>, of: Evalu
         if (value.type === 'int') return intOf(-value.value)
         if (value.type === 'duration') return durationOf(-value.value)
         if (value.type === 'float') return floatOf(-value.value)
-        throw new TraceQlError('- was asked of a span where it finds no number')
+        throw failsOnSpan('- was asked of a span where it finds no number')
       }
   }
 }
 
-/** What stands for an attribute that is not there where that was asked for. */
+/** The text that stands for an attribute which is not there, if the query asks for that. */
 export const ABSENT = 'nil'
 
 function compileBinary(
@@ -126,7 +134,7 @@ function operateOnOne(operator: Operator, left: Static, right: Static, matches: 
     case 'notIn':
     case 'matchesAny':
     case 'matchesNone':
-      throw new TraceQlError(`${operator} takes a list`)
+      throw new TraceQlError(`${operator} takes a list on its right`)
     case '+':
     case '-':
     case '*':
@@ -143,7 +151,7 @@ function readsAs(value: Static, text: string): boolean {
 }
 
 const neither = (operator: string): TraceQlError =>
-  new TraceQlError(`${operator} was asked of a span where it finds neither true nor false`)
+  failsOnSpan(`${operator} was asked of a span where it finds neither true nor false`)
 
 function isOrdered(operator: '>' | '>=' | '<' | '<=', left: Static, right: Static): boolean {
   let order: number
@@ -162,22 +170,21 @@ const FOR_ELEMENTS: Readonly<Partial<Record<Operator, Operator>>> = {
   matchesAny: '=~',
   matchesNone: '!~',
 }
-const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' }
 /** These hold where they hold for every element. */
 const OF_ALL: readonly Operator[] = ['!=', '!~']
 
 /** An operator between a list and a value is asked of each element. */
 function operateOnList(operator: Operator, left: Static, right: Static, matches: MemorizedMatches): Static {
   if (isList(left.type) && isList(right.type))
-    throw new TraceQlError('a span has a list of values on both sides of an operator')
+    throw failsOnSpan('a span has a list of values on both sides of an operator')
   const ofElements = FOR_ELEMENTS[operator]
   if (ofElements === undefined && !COMPARES.includes(operator))
-    throw new TraceQlError(`${operator} was asked of a span where it finds a list of values`)
+    throw failsOnSpan(`${operator} was asked of a span where it finds a list of values`)
   const isFlipped = isList(left.type)
   if (isFlipped && ofElements !== undefined) throw new TraceQlError(`${operator} takes a list on its right`)
   const [list, one] = isFlipped ? [left, right] : [right, left]
   const keepsSides = operator.includes('~') || operator === 'contains' || operator === 'reads'
-  const asked = ofElements ?? (isFlipped && !keepsSides ? (FLIPPED[operator] ?? operator) : operator)
+  const asked = ofElements ?? (isFlipped && !keepsSides ? flipped(operator) : operator)
   const elements = elementsOf(list)
   const holds = (element: Static): boolean => {
     const [first, second] = isFlipped && keepsSides ? [element, one] : [one, element]
@@ -194,7 +201,7 @@ const COMPARES: readonly Operator[] = [
 
 const MOST_KEPT = 1_000
 
-/** Matches texts with expressions; of what it was asked lately it knows the answer. */
+/** Matches texts with expressions, and remembers the latest answers. */
 class MemorizedMatches {
   readonly #effort: MatchingEffort
   readonly #known = new Map<string, Map<string, boolean | undefined>>()

@@ -5,13 +5,13 @@ import { stringOf } from './static-values.ts'
 import type { Attribute, Field, Static, Type } from './syntax.ts'
 import { staticOf, staticOfValues, type StoredAttribute } from './trace-data.ts'
 
-/** Whether a value is one that is read. Undefined: all are. */
-export type Accepts = ((value: Static) => boolean) | undefined
+/** Whether a value is read. Undefined: every value is. */
+type Accepts = ((value: Static) => boolean) | undefined
 
 const VALUE: Attribute = { kind: 'attribute', scope: 'any', name: '' }
 
 /** What a condition reads of the values of an attribute. */
-export function acceptedBy({ operator, operand }: Condition, effort: MatchingEffort): Accepts {
+function acceptedBy({ operator, operand }: Condition, effort: MatchingEffort): Accepts {
   if (operand === undefined || operator === 'any' || operator === 'exists' || operator === 'absent')
     return undefined
   const field: Field = {
@@ -136,7 +136,7 @@ export class ColumnFetch {
     for (const condition of others) this.#accepts.push(acceptedBy(condition, effort))
   }
 
-  /** Where there is nothing to have a value: what stands for none is read where any value is. */
+  /** For a span without events or links: reads the value that stands for none, if a condition takes any value. */
   readNothing(none: Static, into: Read[]): boolean {
     if (this.#readsAny) into.push({ attribute: this.#attribute, value: none })
     return this.#readsAny

@@ -4,14 +4,7 @@ import type { AttributeSource } from './evaluate-field.ts'
 import { AttributeFetch, ColumnFetch, type Read } from './fetch-attributes.ts'
 import type { MatchingEffort } from './regular-expression.ts'
 import { durationOf, intOf, kindOf, NIL, statusOf, stringOf } from './static-values.ts'
-import {
-  type Attribute,
-  type IntrinsicName,
-  type Scope,
-  type Static,
-  TraceQlError,
-  type Type,
-} from './syntax.ts'
+import { type Attribute, type IntrinsicName, type Scope, type Static } from './syntax.ts'
 import {
   type Place,
   placesOf,
@@ -24,7 +17,7 @@ import {
   type StoredTrace,
 } from './trace-data.ts'
 
-/** Attributes for which Tempo keeps a column, for values of one type. What is in it and what is not is read otherwise. */
+/** Attributes for which Tempo keeps a column of their own, with values of one type. They are read differently from all others. */
 export const DEDICATED: Readonly<Record<'span' | 'resource', ReadonlyMap<string, 'string' | 'int'>>> = {
   resource: new Map(
     [
@@ -52,36 +45,6 @@ export const DEDICATED: Readonly<Record<'span' | 'resource', ReadonlyMap<string,
 
 const OF_TRACE: readonly string[] = ['rootName', 'rootServiceName', 'traceDuration', 'trace:id']
 const OF_PLACE: readonly string[] = ['nestedSetLeft', 'nestedSetRight', 'nestedSetParent', 'span:childCount']
-const INTEGERS: readonly Type[] = ['int', 'ints', 'duration', 'status', 'kind']
-const TEXTS: readonly Type[] = ['string', 'strings']
-const IDS: readonly string[] = ['span:id', 'span:parentID', 'link:traceID', 'link:spanID', 'trace:id']
-const OF_IDS: readonly string[] = ['=', '!=', 'in', 'notIn', 'any', 'exists']
-const IN_TEXTS: readonly string[] = [
-  'name',
-  'statusMessage',
-  'rootName',
-  'rootServiceName',
-  'event:name',
-  'instrumentation:name',
-  'instrumentation:version',
-]
-
-/** Tempo keeps what every span has in columns of one type, and asks them for nothing else. */
-function checkOperand({ attribute: { scope, name }, operator, operand }: Condition): void {
-  if (scope !== 'intrinsic') return
-  if (IDS.includes(name)) {
-    if (!OF_IDS.includes(operator)) throw new TraceQlError(`${name} is compared with = and != alone`)
-  } else if (operand !== undefined) {
-    const isDuration = name === 'duration' || name === 'traceDuration'
-    const taken = IN_TEXTS.includes(name) ? TEXTS : isDuration ? [...INTEGERS, 'float', 'floats'] : INTEGERS
-    if (!taken.includes(operand.type)) throw new TraceQlError(`${name} cannot be compared with such a value`)
-  }
-}
-
-/** Throws TraceQlError where a condition cannot be asked. */
-export function checkConditions({ list }: Conditions): void {
-  for (const condition of list) checkOperand(condition)
-}
 
 /** What is read of each scope. */
 interface ScopeFetch {
@@ -93,7 +56,7 @@ interface ScopeFetch {
 
 const NO_ATTRIBUTES: readonly StoredAttribute[] = []
 
-/** Reads of the spans of a trace what a query asks for, and passes over those that it does not look at, as Tempo does. */
+/** Reads what a query asks for from the spans of a trace. Passes over the spans that Tempo would not look at. */
 export class FetchPlan {
   /** Whether it asks where spans stand in their tree. */
   readonly #needsPlaces: boolean
@@ -106,11 +69,14 @@ export class FetchPlan {
   readonly #event: ScopeFetch | undefined
   readonly #link: ScopeFetch | undefined
   readonly #trace: ScopeFetch
+  readonly #effort: MatchingEffort
+  readonly #relates: boolean
+  readonly #scopes = new Map<StoredScope, ScopeRead>()
 
   constructor(conditions: Conditions, effort: MatchingEffort, isForAnswer = false) {
     const { list, relates } = conditions
-    const isMingled = list.some(({ attribute }) => attribute.scope === 'any')
-    this.#all = conditions.all && !isMingled
+    const asksAnyScope = list.some(({ attribute }) => attribute.scope === 'any')
+    this.#all = conditions.all && !asksAnyScope
     this.#needsPlaces = relates || list.some(({ attribute }) => OF_PLACE.includes(attribute.name))
     this.#startIsRead = list.some(({ attribute }) => attribute.name === 'start')
     const of = (...scopes: (Scope | 'trace')[]): Condition[] =>
@@ -124,18 +90,19 @@ export class FetchPlan {
     this.#event = of('event').length === 0 ? undefined : scopeFetch('event', of('event'), settings)
     this.#link = of('link').length === 0 ? undefined : scopeFetch('link', of('link'), settings)
     this.#relates = relates
+    this.#effort = effort
   }
-  readonly #relates: boolean
-  readonly #scopes = new Map<StoredScope, ScopeRead>()
 
-  /** The spans that a query looks at. */
-  spansOf(trace: StoredTrace): SpanView[] {
+  /** The spans that a query looks at. Undefined where others may take a turn. */
+  *spansOf(trace: StoredTrace): Generator<undefined, SpanView[]> {
+    this.#effort.next()
     const ofTrace: Read[] = []
     const facts = factsOf(trace)
     if (!readColumns(this.#trace, (name) => facts.valueOf(name), ofTrace) && this.#all) return []
     const places = this.#needsPlaces ? placesOf(trace.spans) : undefined
     const views: SpanView[] = []
     for (const span of trace.spans) {
+      if (this.#effort.next()) yield undefined
       const view = this.#view(span, places?.get(span))
       if (view === undefined) continue
       view.trace = ofTrace
@@ -262,7 +229,7 @@ function belongsTo({ scope, name }: Attribute, asked: Scope | 'trace'): boolean 
   return asked === 'span' && name !== 'start'
 }
 
-/** The conditions that share a column read it together; the rest are about attributes like any other. */
+/** Conditions about one column read it together. All others are about ordinary attributes. */
 function scopeFetch(
   scope: Scope | 'trace',
   conditions: readonly Condition[],
@@ -310,7 +277,7 @@ function readColumns(
   return hasAll
 }
 
-/** What is read of events or links, of all together. Null where one is required that meets all conditions, and none does. */
+/** Reads the events or the links of a span, all together. Null if one must meet all conditions, and none does. */
 function readEach<T extends StoredEvent | StoredLink>(
   fetch: ScopeFetch,
   items: readonly T[],

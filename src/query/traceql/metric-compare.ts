@@ -11,14 +11,7 @@ import {
   type TraceFactsFound,
 } from './fetch-plan.ts'
 import { staticOfValues, type StoredAttribute, type StoredSpan } from './trace-data.ts'
-import {
-  type Exemplar,
-  Intervals,
-  type Label,
-  labelValue,
-  type MetricsRange,
-  type Series,
-} from './metric-series.ts'
+import { type Exemplar, Intervals, labelValue, type MetricsRange, type Series } from './metric-series.ts'
 import type { MatchingEffort } from './regular-expression.ts'
 import { isList, NIL, stringOf, textOf } from './static-values.ts'
 import type { Attribute, Field, IntrinsicName, Metric, Static } from './syntax.ts'
@@ -39,6 +32,7 @@ export class CompareSeries {
   readonly #metric: Compare
   readonly #intervals: Intervals
   readonly #isSelected: Evaluate
+  readonly #mostSeries: number
   readonly #groups = {
     baseline: new Map<string, Map<string, Counts>>(),
     selection: new Map<string, Map<string, Counts>>(),
@@ -46,8 +40,9 @@ export class CompareSeries {
   #cells = 0
   #isCut = false
 
-  constructor(metric: Compare, range: MetricsRange, effort: MatchingEffort) {
+  constructor(metric: Compare, range: MetricsRange, mostSeries: number, effort: MatchingEffort) {
     this.#metric = metric
+    this.#mostSeries = mostSeries
     this.#intervals = new Intervals(range)
     this.#isSelected = compileField(metric.field, effort)
   }
@@ -71,43 +66,60 @@ export class CompareSeries {
     const isSelected = selected.type === 'boolean' && selected.value
     const group = isSelected ? this.#groups.selection : this.#groups.baseline
     for (const { attribute, value } of attributesOfSpan(span.stored, facts)) {
-      const name = nameOfAttribute(attribute)
-      let values = group.get(name)
-      if (values === undefined) group.set(name, (values = new Map<string, Counts>()))
-      const key = isList(value.type) ? 'nil' : `${value.type} ${textOf(value)}`
-      let counts = values.get(key)
-      if (counts === undefined) {
-        if (this.#cells >= MOST_CELLS) {
-          this.#isCut = true
-          continue
-        }
-        this.#cells += this.#intervals.count
-        values.set(key, (counts = { value, counts: Array<number>(this.#intervals.count).fill(0) }))
-      }
-      counts.counts[interval] = (counts.counts[interval] ?? 0) + 1
+      const counts = this.#countsOf(group, nameOfAttribute(attribute), value)
+      if (counts !== undefined) counts[interval] = (counts[interval] ?? 0) + 1
     }
   }
 
-  results(): Series[] {
-    const series: Series[] = []
-    const add = (type: string, label: Label, values: number[]): void => {
-      series.push({
-        labels: [{ name: '__meta_type', value: stringOf(type) }, label],
-        values,
-        exemplars: NO_EXEMPLARS,
-      })
+  /** Undefined for a value for which there is no room. Each attribute has totals besides its values. */
+  #countsOf(group: Map<string, Map<string, Counts>>, name: string, value: Static): number[] | undefined {
+    const values = group.get(name) ?? new Map<string, Counts>()
+    const key = isList(value.type) ? 'nil' : `${value.type} ${textOf(value)}`
+    const known = values.get(key)
+    if (known !== undefined) return known.counts
+    const { count } = this.#intervals
+    const cells = values.size === 0 ? 2 * count : count
+    if (this.#cells + cells > MOST_CELLS) {
+      this.#isCut = true
+      return undefined
     }
-    for (const type of ['baseline', 'selection'] as const)
-      for (const [name, values] of this.#groups[type]) {
-        const all = [...values.values()]
-        for (const { value, counts } of topOf(all, this.#metric.top))
-          add(type, { name, value: labelValue(value) }, counts)
-        const totals = Array.from({ length: this.#intervals.count }, (_, at) =>
-          all.reduce((sum, { counts }) => sum + (counts[at] ?? 0), 0),
-        )
-        add(`${type}_total`, { name, value: NIL }, totals)
-      }
+    this.#cells += cells
+    const counts = Array<number>(count).fill(0)
+    values.set(key, { value, counts })
+    group.set(name, values)
+    return counts
+  }
+
+  /** Attribute by attribute, as long as there is room for all of its series. */
+  results(): Series[] {
+    const { baseline, selection } = this.#groups
+    const series: Series[] = []
+    for (const name of new Set([...baseline.keys(), ...selection.keys()])) {
+      const own = [...this.#seriesOf('baseline', name), ...this.#seriesOf('selection', name)]
+      if (series.length + own.length <= this.#mostSeries) series.push(...own)
+      else this.#isCut = true
+    }
     return series
+  }
+
+  #seriesOf(type: 'baseline' | 'selection', name: string): Series[] {
+    const all = [...(this.#groups[type].get(name)?.values() ?? [])]
+    if (all.length === 0) return []
+    const totals = Array.from({ length: this.#intervals.count }, (_, at) =>
+      all.reduce((sum, { counts }) => sum + (counts[at] ?? 0), 0),
+    )
+    const seriesOf = (meta: string, value: Static, values: number[]): Series => ({
+      labels: [
+        { name: '__meta_type', value: stringOf(meta) },
+        { name, value },
+      ],
+      values,
+      exemplars: NO_EXEMPLARS,
+    })
+    return [
+      ...topOf(all, this.#metric.top).map(({ value, counts }) => seriesOf(type, labelValue(value), counts)),
+      seriesOf(`${type}_total`, NIL, totals),
+    ]
   }
 }
 

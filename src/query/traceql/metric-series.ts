@@ -93,7 +93,10 @@ export class MetricSeries {
   readonly #stepSeconds: number
   readonly #most: number
   readonly #mostExemplars: number
+  readonly #mostGroups: number
   readonly #groups = new Map<string, Group>()
+  /** Groups of quantiles have many buckets. */
+  readonly #grouped = new Set<string>()
   readonly #exemplified = new Set<string>()
   #isCut = false
 
@@ -102,7 +105,8 @@ export class MetricSeries {
     this.#intervals = new Intervals(range)
     const lengthNs = range.isInstant ? range.toNs - range.fromNs : range.stepNs
     this.#stepSeconds = Number(lengthNs) / 1e9
-    this.#most = Math.min(limits.series, Math.max(1, Math.floor(MOST_VALUES / this.#intervals.count)))
+    this.#mostGroups = Math.max(1, Math.floor(MOST_VALUES / this.#intervals.count))
+    this.#most = Math.min(limits.series, this.#mostGroups)
     this.#mostExemplars = range.isInstant ? 0 : Math.min(limits.exemplars, MOST_EXEMPLARS)
   }
 
@@ -144,14 +148,15 @@ export class MetricSeries {
 
   #groupOf(span: SpanView, bucket: number | undefined): Group | undefined {
     const values = this.#metric.by.map((attribute) => span.valueOf(attribute))
-    const key =
-      values.map((value) => `${value.type} ${textOf(value)}`).join('\u0000') + `\u0000${bucket ?? ''}`
+    const group = values.map((value) => `${value.type} ${textOf(value)}`).join('\u0000')
+    const key = `${group}\u0000${bucket ?? ''}`
     const known = this.#groups.get(key)
     if (known !== undefined) return known
-    if (this.#groups.size >= this.#most) {
+    if (!this.#hasRoomFor(group)) {
       this.#isCut = true
       return undefined
     }
+    this.#grouped.add(group)
     const labels = this.#labelsOf(span)
     if (bucket !== undefined) labels.push({ name: BUCKET, value: floatOf(bucket) })
     const [first] = this.#metric.by
@@ -164,6 +169,14 @@ export class MetricSeries {
     const made: Group = { labels, sums: Array<Sum | undefined>(this.#intervals.count), exemplars: [] }
     this.#groups.set(key, made)
     return made
+  }
+
+  /** Of quantiles each group has a series for each, whatever its buckets. */
+  #hasRoomFor(group: string): boolean {
+    const { name, quantiles } = this.#metric
+    if (name !== 'quantile_over_time') return this.#groups.size < this.#most
+    if (this.#groups.size >= this.#mostGroups) return false
+    return this.#grouped.has(group) || (this.#grouped.size + 1) * quantiles.length <= this.#most
   }
 
   #labelsOf(span: SpanView): Label[] {
@@ -251,20 +264,16 @@ function quantileSeries(groups: readonly Group[], quantiles: readonly number[], 
       bucketsOf(groups, (sums) => sums),
     ),
   )
-  return [...byLabels.values()].flatMap(({ labels, groups: own }) =>
-    quantiles.map((quantile, at) => ({
+  return [...byLabels.values()].flatMap(({ labels, groups: own }) => {
+    const buckets = Array.from({ length: count }, (_, interval) => bucketsOf(own, (sums) => [sums[interval]]))
+    return quantiles.map((quantile, at) => ({
       labels: [...labels, { name: 'p', value: floatOf(quantile) }],
-      values: Array.from({ length: count }, (_, interval) =>
-        quantileOf(
-          quantile,
-          bucketsOf(own, (sums) => [sums[interval]]),
-        ),
-      ),
+      values: buckets.map((ofInterval) => quantileOf(quantile, ofInterval)),
       exemplars: own.flatMap(({ exemplars }) =>
         exemplars.filter(({ value }) => nearest(value, total) === at),
       ),
-    })),
-  )
+    }))
+  })
 }
 
 function nearest(value: number, among: readonly number[]): number {

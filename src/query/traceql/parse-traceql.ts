@@ -1,7 +1,8 @@
 import type { SyntaxNode } from '@lezer/common'
 import { parser } from './grammar.ts'
 import { attributeOf, durationOfText, intrinsicOf, stringOfText, wordOf } from './read-tokens.ts'
-import { foldedBinary, foldedUnary } from './check-types.ts'
+import { checkQuery, foldedBinary, foldedUnary, metricsIn } from './check-types.ts'
+import { checkConditions, conditionsOf, withLists } from './conditions.ts'
 import { durationOf, floatOf, intOf, numberOf } from './static-values.ts'
 import {
   type Arithmetic,
@@ -29,10 +30,18 @@ const LONGEST = 16_384
 const MAX_DEEP = 200
 const strict = parser.configure({ strict: true })
 
-/** Reads a query as Tempo's parser does. Throws TraceQlError with what is wrong; types are checked elsewhere. */
-export function parseTraceQl(text: string): Query {
-  if (text.length > LONGEST) throw new TraceQlError(`a query may have at most ${LONGEST} characters`)
-  return new Reader(text).query(treeOf(text).topNode)
+/** Reads a query as Tempo does. Throws TraceQlError with what is wrong with one that cannot be answered. */
+export function readTraceQl(text: string): Query {
+  if (text.length > LONGEST)
+    throw new TraceQlError(
+      `a query may have at most ${LONGEST} characters, and this one has ${text.length}: ask for less`,
+    )
+  const query = new Reader(text).query(treeOf(text).topNode)
+  checkQuery(query)
+  const pipelines =
+    query.metric === undefined ? [query.pipeline] : metricsIn(query.metric).map((one) => one.pipeline)
+  for (const pipeline of pipelines) checkConditions(conditionsOf(withLists(pipeline)))
+  return query
 }
 
 function treeOf(text: string): ReturnType<typeof parser.parse> {
@@ -41,13 +50,21 @@ function treeOf(text: string): ReturnType<typeof parser.parse> {
   } catch (error) {
     const at = error instanceof SyntaxError ? Number(/\d+$/.exec(error.message)?.[0] ?? NaN) : NaN
     if (Number.isNaN(at)) throw error
-    const before = text.slice(0, at).split('\n')
     const found = text.slice(at).trimStart().slice(0, 20)
-    const place = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
+    const advice = /^[\p{L}_]/u.test(found) ? WORDS : ''
     throw new TraceQlError(
-      found === '' ? `the query ends too soon, at ${place}` : `cannot read on at ${place}: ${found}`,
+      found === ''
+        ? `the query ends too soon, at ${placeOf(text, at)}`
+        : `cannot read on at ${placeOf(text, at)}: ${found}${advice}`,
     )
   }
+}
+
+const WORDS = '; texts stand in quotes, and attributes begin with a dot or a scope, as in span.name'
+
+function placeOf(text: string, at: number): string {
+  const before = text.slice(0, at).split('\n')
+  return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
 }
 
 const RELATIONS: ReadonlyMap<string, [Relation, 'right' | 'none' | 'both']> = new Map(
@@ -87,7 +104,7 @@ class Reader {
     if (first.name !== 'Metrics' && first.name !== 'MetricMath')
       return { pipeline: this.#whole(first), seconds: [], hints: read }
     const [series, ...seconds] = childrenOf(first)
-    if (series === undefined) throw incomplete()
+    if (series === undefined) throw this.#incomplete(first)
     const metric = first.name === 'Metrics' ? this.#metricOf(first) : this.#series(series)
     return {
       pipeline: firstOf(metric).pipeline,
@@ -99,7 +116,7 @@ class Reader {
 
   #metricOf(node: SyntaxNode): MetricOf {
     const [pipeline, metric, ...seconds] = childrenOf(node)
-    if (pipeline === undefined || metric === undefined) throw incomplete()
+    if (pipeline === undefined || metric === undefined) throw this.#incomplete(node)
     return {
       kind: 'metricOf',
       pipeline: this.#pipeline(pipeline),
@@ -111,10 +128,10 @@ class Reader {
   #series(node: SyntaxNode): MetricMath {
     return this.#deeper(() => {
       if (node.name === 'WrappedMetrics') return this.#metricOf(node)
-      if (node.name === 'SeriesParens') return this.#series(only(node))
+      if (node.name === 'SeriesParens') return this.#series(this.#only(node))
       if (node.name !== 'SeriesOperation') return { kind: 'number', value: numberOf(this.#number(node)) }
       const [left, operator, right] = childrenOf(node)
-      if (left === undefined || operator === undefined || right === undefined) throw incomplete()
+      if (left === undefined || operator === undefined || right === undefined) throw this.#incomplete(node)
       const word = this.#textOf(operator)
       if (word !== '+' && word !== '-' && word !== '*' && word !== '/')
         throw new TraceQlError(`${word} cannot stand between metrics`)
@@ -146,9 +163,9 @@ class Reader {
       case 'ScalarFilter':
         return this.#scalarFilter(node)
       case 'By':
-        return { kind: 'by', field: this.#field(only(node)) }
+        return { kind: 'by', field: this.#field(this.#only(node)) }
       case 'Select':
-        return { kind: 'select', attributes: this.#attributes(only(node)) }
+        return { kind: 'select', attributes: this.#attributes(this.#only(node)) }
       case 'Coalesce':
         return { kind: 'coalesce' }
       default:
@@ -163,10 +180,11 @@ class Reader {
         case 'Filter':
           return { kind: 'filter', field: left === undefined ? TRUE_FIELD : this.#field(left) }
         case 'WrappedPipeline':
-          return this.#pipeline(only(node))
+          return this.#pipeline(this.#only(node))
         case 'SpansetOperation':
         case 'PipelineOperation': {
-          if (left === undefined || operator === undefined || right === undefined) throw incomplete()
+          if (left === undefined || operator === undefined || right === undefined)
+            throw this.#incomplete(node)
           const sides = { left: this.#spansets(left), right: this.#spansets(right) }
           const word = this.#textOf(operator)
           if (word === '&&' || word === '||') return { kind: 'logic', operator: word, ...sides }
@@ -174,14 +192,14 @@ class Reader {
           return { kind: 'relation', relation, of, ...sides }
         }
         default:
-          return this.#spansets(only(node))
+          return this.#spansets(this.#only(node))
       }
     })
   }
 
   #scalarFilter(node: SyntaxNode): Stage {
     const [left, operator, right] = childrenOf(node)
-    if (left === undefined || operator === undefined || right === undefined) throw incomplete()
+    if (left === undefined || operator === undefined || right === undefined) throw this.#incomplete(node)
     return {
       kind: 'scalarFilter',
       operator: this.#textOf(operator) as Comparison,
@@ -197,11 +215,12 @@ class Reader {
         case 'Aggregate':
           return this.#aggregate(node)
         case 'WrappedScalar':
-          if (left === undefined || operator === undefined) throw incomplete()
+          if (left === undefined || operator === undefined) throw this.#incomplete(node)
           return this.#pipeline(left, this.#aggregate(operator))
         case 'ScalarOperation':
         case 'PipelineScalarOperation':
-          if (left === undefined || operator === undefined || right === undefined) throw incomplete()
+          if (left === undefined || operator === undefined || right === undefined)
+            throw this.#incomplete(node)
           return {
             kind: 'scalar',
             operator: this.#textOf(operator) as Arithmetic,
@@ -210,7 +229,7 @@ class Reader {
           }
         case 'ScalarParens':
         case 'PipelineScalarParens':
-          return this.#scalar(only(node))
+          return this.#scalar(this.#only(node))
         default:
           return { kind: 'static', value: this.#number(node) }
       }
@@ -219,7 +238,7 @@ class Reader {
 
   #aggregate(node: SyntaxNode): Extract<Scalar, { kind: 'aggregate' }> {
     const [name, of] = childrenOf(node)
-    if (name === undefined) throw incomplete()
+    if (name === undefined) throw this.#incomplete(node)
     const operator = this.#textOf(name) as 'count'
     return { kind: 'aggregate', operator, ...(of !== undefined && { of: this.#field(of) }) }
   }
@@ -227,15 +246,15 @@ class Reader {
   #metric(node: SyntaxNode): Metric {
     const parts = childrenOf(node)
     const [first, ...rest] = parts
-    if (first === undefined) throw incomplete()
+    if (first === undefined) throw this.#incomplete(node)
     if (node.name === 'CompareMetric') {
       const [top = 10n, from = 0n, to = 0n] = rest.map((one) => this.#whole64(one))
       const filter = this.#spansets(first)
-      if (filter.kind !== 'filter') throw incomplete()
+      if (filter.kind !== 'filter') throw this.#incomplete(node)
       return { kind: 'compare', field: filter.field, top: Number(top), from, to }
     }
     const grouping = parts.find(({ name }) => name === 'GroupBy')
-    const by = grouping === undefined ? [] : this.#attributes(only(grouping))
+    const by = grouping === undefined ? [] : this.#attributes(this.#only(grouping))
     if (node.name === 'CountMetric')
       return { kind: 'metric', name: this.#textOf(first) as MetricName, quantiles: [], by }
     if (node.name === 'QuantileMetric') {
@@ -244,7 +263,7 @@ class Reader {
       return { kind: 'metric', name: 'quantile_over_time', of: this.#attribute(first), quantiles, by }
     }
     const [of] = rest
-    if (of === undefined) throw incomplete()
+    if (of === undefined) throw this.#incomplete(node)
     return {
       kind: 'metric',
       name: this.#textOf(first) as MetricName,
@@ -256,7 +275,7 @@ class Reader {
 
   #second(node: SyntaxNode): SecondStage {
     const [first, value] = childrenOf(node)
-    if (first === undefined || value === undefined) throw incomplete()
+    if (first === undefined || value === undefined) throw this.#incomplete(node)
     if (node.name === 'SecondStage') {
       const kind = this.#textOf(first) as 'topk' | 'bottomk'
       return { kind, limit: Number(this.#whole64(value)) }
@@ -268,9 +287,9 @@ class Reader {
 
   #hint(node: SyntaxNode): { name: string; value: Static } {
     const [name, , value] = childrenOf(node)
-    if (name === undefined || value === undefined) throw incomplete()
+    if (name === undefined || value === undefined) throw this.#incomplete(node)
     const field = this.#field(value)
-    if (field.kind !== 'static') throw incomplete()
+    if (field.kind !== 'static') throw this.#incomplete(node)
     return { name: this.#textOf(name), value: field.value }
   }
 
@@ -288,15 +307,16 @@ class Reader {
       const [left, operator, right] = childrenOf(node)
       switch (node.name) {
         case 'FieldOperation':
-          if (left === undefined || operator === undefined || right === undefined) throw incomplete()
+          if (left === undefined || operator === undefined || right === undefined)
+            throw this.#incomplete(node)
           return this.#operation(left, this.#textOf(operator) as Operator, right)
         case 'FieldParens':
-          return this.#field(only(node))
+          return this.#field(this.#only(node))
         case 'Negation':
-          if (operator === undefined) throw incomplete()
+          if (operator === undefined) throw this.#incomplete(node)
           return foldedUnary('-', this.#field(operator))
         case 'Complement':
-          return foldedUnary('!', this.#field(only(node)))
+          return foldedUnary('!', this.#field(this.#only(node)))
         case 'Attribute':
         case 'Intrinsic':
         case 'ScopedIntrinsic':
@@ -325,7 +345,7 @@ class Reader {
   #number(node: SyntaxNode): Static {
     if (node.name === 'NegativeScalar' || node.name === 'NegativeNumber') {
       const of = childrenOf(node)[1]
-      if (of === undefined) throw incomplete()
+      if (of === undefined) throw this.#incomplete(node)
       const value = this.#number(of)
       if (value.type === 'int') return intOf(-value.value)
       return value.type === 'duration' ? durationOf(-value.value) : floatOf(-numberOf(value))
@@ -335,7 +355,7 @@ class Reader {
     if (node.name !== 'Number') {
       const field = this.#field(node)
       if (field.kind === 'static') return field.value
-      throw incomplete()
+      throw this.#incomplete(node)
     }
     return /[.eE]/.test(text) ? floatOf(Number(text)) : intOf(this.#whole64(node))
   }
@@ -348,12 +368,27 @@ class Reader {
     return value
   }
 
+  #only(node: SyntaxNode): SyntaxNode {
+    const [child] = childrenOf(node)
+    if (child === undefined) throw this.#incomplete(node)
+    return child
+  }
+
+  #incomplete({ from, to }: SyntaxNode): Error {
+    const shown = this.#text.slice(from, to).slice(0, 20)
+    return new TraceQlError(`something is missing at ${placeOf(this.#text, from)}: ${shown}`)
+  }
+
   #textOf({ from, to }: SyntaxNode): string {
     return this.#text.slice(from, to)
   }
 
   #deeper<T>(read: () => T): T {
-    if (++this.#deep > MAX_DEEP) throw new TraceQlError(`a query may be nested ${MAX_DEEP} deep`)
+    if (++this.#deep > MAX_DEEP)
+      throw new TraceQlError(
+        `operations and parentheses may be nested ${MAX_DEEP} deep, and each && and || is within the next: ` +
+          'write several values as one, as in name =~ "a|b|c"',
+      )
     const made = read()
     this.#deep--
     return made
@@ -372,17 +407,10 @@ function childrenOf(node: SyntaxNode): SyntaxNode[] {
   return children
 }
 
-function only(node: SyntaxNode): SyntaxNode {
-  const [child] = childrenOf(node)
-  if (child === undefined) throw incomplete()
-  return child
-}
-
 /** One of the sides of an operation is a metric. */
 function firstOf(math: MetricMath): MetricOf {
   if (math.kind === 'metricOf') return math
-  if (math.kind === 'number') throw incomplete()
+  if (math.kind === 'number')
+    throw new TraceQlError('the query asks for no metric: write one such as {} | rate()')
   return firstOf(math.left.kind === 'number' ? math.right : math.left)
 }
-
-const incomplete = (): Error => new TraceQlError('the query is not complete')

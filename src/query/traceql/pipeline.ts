@@ -20,15 +20,16 @@ export interface Spanset {
   readonly attributes: readonly { readonly name: string; readonly value: Static }[]
 }
 
-type Run = (sets: readonly Spanset[]) => readonly Spanset[]
+/** Undefined where others may take a turn. */
+type Run = (sets: readonly Spanset[]) => Generator<undefined, readonly Spanset[]>
 
 /** What becomes of the spans of one trace. */
 export function compilePipeline({ stages }: Pipeline, effort: MatchingEffort): Run {
   const runs = stages.map((stage) => compileStage(stage, effort))
-  return (sets) => {
+  return function* (sets) {
     let left = sets
     for (const run of runs) {
-      left = run(left)
+      left = yield* run(left)
       if (left.length === 0) return []
     }
     return left
@@ -40,9 +41,9 @@ function compileStage(stage: Stage, effort: MatchingEffort): Run {
     case 'by':
       return groupBy(stage.field, effort)
     case 'coalesce':
-      return (sets) => [{ spans: sets.flatMap(({ spans }) => spans), attributes: [] }]
+      return withoutTurns((sets) => [{ spans: sets.flatMap(({ spans }) => spans), attributes: [] }])
     case 'select':
-      return (sets) => sets
+      return withoutTurns((sets) => sets)
     case 'scalarFilter':
       return scalarFilter(stage, effort)
     case 'aggregate':
@@ -55,24 +56,44 @@ function compileStage(stage: Stage, effort: MatchingEffort): Run {
   }
 }
 
+const withoutTurns = (run: (sets: readonly Spanset[]) => readonly Spanset[]): Run =>
+  function* (sets) {
+    return run(sets)
+  }
+
+function* valuesOf(
+  spans: readonly SpanView[],
+  evaluate: Evaluate,
+  effort: MatchingEffort,
+): Generator<undefined, Static[]> {
+  const values: Static[] = []
+  for (const span of spans) {
+    if (effort.next()) yield undefined
+    values.push(evaluate(span))
+  }
+  return values
+}
+
 function groupBy(field: Field, effort: MatchingEffort): Run {
   const evaluate = compileField(field, effort)
   const name = `by(${textOfField(field)})`
-  return (sets) =>
-    sets.flatMap(({ spans, attributes }) => {
+  return function* (sets) {
+    const made: Spanset[] = []
+    for (const { spans, attributes } of sets) {
       const groups = new Map<string, { spans: SpanView[]; value: Static }>()
-      for (const span of spans) {
-        const value = evaluate(span)
+      const values = yield* valuesOf(spans, evaluate, effort)
+      for (const [at, span] of spans.entries()) {
+        const value = values[at] ?? NIL
         const key = `${value.type} ${textOf(value)}`
         const group = groups.get(key)
         if (group === undefined) groups.set(key, { spans: [span], value })
         else group.spans.push(span)
       }
-      return [...groups.values()].map((group) => ({
-        spans: group.spans,
-        attributes: [...attributes, { name, value: group.value }],
-      }))
-    })
+      for (const group of groups.values())
+        made.push({ spans: group.spans, attributes: [...attributes, { name, value: group.value }] })
+    }
+    return made
+  }
 }
 
 function scalarFilter(
@@ -88,28 +109,30 @@ function scalarFilter(
     { kind: 'binary', operator, left: { kind: 'attribute', scope: 'any', name }, right },
     effort,
   )
-  return (sets) =>
-    sets.flatMap((set) => {
-      const value = aggregate(set.spans)
-      if (value === undefined) return []
+  return function* (sets) {
+    const made: Spanset[] = []
+    for (const set of sets) {
+      const value = yield* aggregate(set.spans)
+      if (value === undefined) continue
       found = value
       const result = holds({ valueOf: () => found })
-      if (result.type !== 'boolean' || !result.value) return []
-      return [{ spans: set.spans, attributes: [...set.attributes, { name, value }] }]
-    })
+      if (result.type === 'boolean' && result.value)
+        made.push({ spans: set.spans, attributes: [...set.attributes, { name, value }] })
+    }
+    return made
+  }
 }
 
 /** Undefined where no span has a value. */
 function compileAggregate(
   { operator, of }: Aggregate,
   effort: MatchingEffort,
-): (spans: readonly SpanView[]) => Static | undefined {
-  if (operator === 'count' || of === undefined) return (spans) => intOf(BigInt(spans.length))
-  const evaluate = compileField(of, effort)
-  const valuesOf = (spans: readonly SpanView[]): Static[] =>
-    spans.map((span) => evaluate(span)).filter(({ type }) => type !== 'nil')
-  return (spans) => {
-    const values = valuesOf(spans)
+): (spans: readonly SpanView[]) => Generator<undefined, Static | undefined> {
+  const evaluate = of === undefined ? () => NIL : compileField(of, effort)
+  return function* (spans) {
+    if (operator === 'count') return intOf(BigInt(spans.length))
+    const all = yield* valuesOf(spans, evaluate, effort)
+    const values = all.filter(({ type }) => type !== 'nil')
     if (values.length === 0) return undefined
     switch (operator) {
       case 'sum':
@@ -127,7 +150,7 @@ function compileAggregate(
 function compileSpansets(sets: Spansets, effort: MatchingEffort): Run {
   switch (sets.kind) {
     case 'filter':
-      return filter(compileField(sets.field, effort))
+      return filter(compileField(sets.field, effort), effort)
     case 'pipeline':
       return compilePipeline(sets, effort)
     case 'logic':
@@ -136,25 +159,32 @@ function compileSpansets(sets: Spansets, effort: MatchingEffort): Run {
   }
 }
 
-function filter(evaluate: Evaluate): Run {
-  return (sets) =>
-    sets.flatMap((set) => {
-      const spans = set.spans.filter((span) => {
-        const value = evaluate(span)
-        return value.type === 'boolean' && value.value
+function filter(evaluate: Evaluate, effort: MatchingEffort): Run {
+  return function* (sets) {
+    const made: Spanset[] = []
+    for (const set of sets) {
+      const values = yield* valuesOf(set.spans, evaluate, effort)
+      const spans = set.spans.filter((_, at) => {
+        const value = values[at]
+        return value?.type === 'boolean' && value.value
       })
-      return spans.length === 0 ? [] : [{ ...set, spans }]
-    })
+      if (spans.length > 0) made.push({ ...set, spans })
+    }
+    return made
+  }
 }
 
 function combine(sets: Extract<Spansets, { kind: 'logic' | 'relation' }>, left: Run, right: Run): Run {
-  return (input) =>
-    input.flatMap((one) => {
-      const [ofLeft, ofRight] = [left([one]), right([one])]
+  return function* (input) {
+    const made: Spanset[] = []
+    for (const one of input) {
+      const [ofLeft, ofRight] = [yield* left([one]), yield* right([one])]
       const spans =
         sets.kind === 'logic' ? joinedSpans(sets.operator, ofLeft, ofRight) : standing(sets, ofLeft, ofRight)
-      return spans.length === 0 ? [] : [{ spans, attributes: one.attributes }]
-    })
+      if (spans.length > 0) made.push({ spans, attributes: one.attributes })
+    }
+    return made
+  }
 }
 
 function joinedSpans(
@@ -181,7 +211,7 @@ function standing(
 }
 
 /** As Tempo writes a field, in the names of what was worked out. */
-export function textOfField(field: Field): string {
+function textOfField(field: Field): string {
   switch (field.kind) {
     case 'static':
       return field.value.type === 'string' ? `\`${field.value.value}\`` : textOf(field.value)

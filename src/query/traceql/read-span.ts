@@ -1,10 +1,10 @@
-import { MalformedOtlp, WireCursor } from '../../model/otlp/protobuf-wire.ts'
+import { FIXED64, LENGTH, MalformedOtlp, VARINT, WireCursor } from '../../model/otlp/protobuf-wire.ts'
 import type { ScopeEnvelopes } from '../../model/outbox.ts'
 import type { StoredAttribute, StoredEvent, StoredLink, StoredScope, StoredSpan } from './trace-data.ts'
 
 type Value = string | bigint | number | boolean
 /** The attributes that are read; all where it is undefined. */
-export type Wanted = ReadonlySet<string> | undefined
+type Wanted = ReadonlySet<string> | undefined
 
 /** What stands for the attributes that nobody asks for. */
 const UNREAD: StoredAttribute = { key: '', column: 'other', values: [] }
@@ -115,18 +115,22 @@ class ReadSpan implements StoredSpan {
   }
 
   get status(): number {
-    const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
-    let status = 0
-    while (cursor.next()) if (cursor.field === 3) status = cursor.int32('code')
-    return status
+    return readOr(() => {
+      const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
+      let status = 0
+      while (cursor.next()) if (cursor.field === 3) status = cursor.int32('code')
+      return status
+    }, 0)
   }
 
   get statusMessage(): string {
-    const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
-    let message = ''
-    while (cursor.next())
-      if (cursor.field === 2) message = this.#bytes.toString('utf8', cursor.start, cursor.end)
-    return message
+    return readOr(() => {
+      const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
+      let message = ''
+      while (cursor.next())
+        if (cursor.field === 2) message = this.#bytes.toString('utf8', cursor.start, cursor.end)
+      return message
+    }, '')
   }
 
   get attributes(): readonly StoredAttribute[] {
@@ -211,14 +215,14 @@ export function readScope({ resourceId, resource, scope }: ScopeEnvelopes): Stor
   }
   try {
     for (const { start, end } of messages(resource, 1))
-      found.resource.push(...attributesIn(resource, { start, end, field: 1 }, undefined))
+      found.resource = found.resource.concat(attributesIn(resource, { start, end, field: 1 }, undefined))
     for (const { start, end } of messages(scope, 1)) {
       const cursor = new WireCursor(scope, start, end)
       while (cursor.next()) {
         if (cursor.field === 1) found.name = scope.toString('utf8', cursor.start, cursor.end)
         else if (cursor.field === 2) found.version = scope.toString('utf8', cursor.start, cursor.end)
       }
-      found.attributes.push(...attributesIn(scope, { start, end, field: 3 }, undefined))
+      found.attributes = found.attributes.concat(attributesIn(scope, { start, end, field: 3 }, undefined))
     }
   } catch (error) {
     if (!(error instanceof MalformedOtlp)) throw error
@@ -239,13 +243,17 @@ function attributesIn(
   wanted: Wanted,
 ): StoredAttribute[] {
   const attributes: StoredAttribute[] = []
+  const keys = new Set<string>()
   const cursor = new WireCursor(bytes, start, end)
   while (cursor.next()) {
-    if (cursor.field !== field) continue
+    if (cursor.field !== field || cursor.wire !== LENGTH) continue
     const attribute = readAttribute(bytes, cursor.start, cursor.end, wanted)
     if (attribute === UNREAD) {
       if (attributes.length === 0) attributes.push(attribute)
-    } else if (!attributes.some(({ key }) => key === attribute.key)) attributes.push(attribute)
+    } else if (!keys.has(attribute.key)) {
+      keys.add(attribute.key)
+      attributes.push(attribute)
+    }
   }
   return attributes
 }
@@ -255,6 +263,7 @@ function readAttribute(bytes: Buffer, start: number, end: number, wanted: Wanted
   let key = ''
   let [from, to] = [0, 0]
   while (cursor.next()) {
+    if (cursor.wire !== LENGTH) continue
     if (cursor.field === 1) key = bytes.toString('utf8', cursor.start, cursor.end)
     else if (cursor.field === 2) [from, to] = [cursor.start, cursor.end]
   }
@@ -269,11 +278,29 @@ function readAttribute(bytes: Buffer, start: number, end: number, wanted: Wanted
 type Found = { readonly column: Exclude<StoredAttribute['column'], 'other'>; readonly value: Value }
 type FoundList = { readonly value: readonly (Found | undefined)[] }
 
+/** The members of AnyValue, by number. One of another wire type is none, as any field that is not known. */
+const WIRES: readonly (number | undefined)[] = [
+  undefined,
+  LENGTH,
+  VARINT,
+  VARINT,
+  FIXED64,
+  LENGTH,
+  LENGTH,
+  LENGTH,
+]
+
 /** An AnyValue, of which the last member counts. Undefined for one that TraceQL does not know, and for none. */
-function valueOf(bytes: Buffer, start: number, end: number): Found | FoundList | undefined {
+function valueOf(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  isElement = false,
+): Found | FoundList | undefined {
   const cursor = new WireCursor(bytes, start, end)
   let found: Found | FoundList | undefined
   while (cursor.next()) {
+    if (cursor.wire !== WIRES[cursor.field]) continue
     switch (cursor.field) {
       case 1:
         found = { column: 'string', value: bytes.toString('utf8', cursor.start, cursor.end) }
@@ -288,7 +315,8 @@ function valueOf(bytes: Buffer, start: number, end: number): Found | FoundList |
         found = { column: 'float', value: bytes.readDoubleLE(cursor.start) }
         break
       case 5:
-        found = { value: elementsOf(bytes, cursor.start, cursor.end) }
+        // Lists within lists are not known, however deep they go.
+        found = isElement ? undefined : { value: elementsOf(bytes, cursor.start, cursor.end) }
         break
       case 6:
       case 7:
@@ -302,8 +330,8 @@ function elementsOf(bytes: Buffer, start: number, end: number): (Found | undefin
   const elements: (Found | undefined)[] = []
   const cursor = new WireCursor(bytes, start, end)
   while (cursor.next()) {
-    if (cursor.field !== 1) continue
-    const element = valueOf(bytes, cursor.start, cursor.end)
+    if (cursor.field !== 1 || cursor.wire !== LENGTH) continue
+    const element = valueOf(bytes, cursor.start, cursor.end, true)
     elements.push(element !== undefined && 'column' in element ? element : undefined)
   }
   return elements

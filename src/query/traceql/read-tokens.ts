@@ -44,7 +44,8 @@ const INTRINSICS: ReadonlyMap<string, IntrinsicName> = new Map<string, Intrinsic
 
 export function intrinsicOf(text: string): Attribute {
   const name = INTRINSICS.get(text)
-  if (name === undefined) throw new TraceQlError(`${text} cannot be asked for`)
+  if (name === undefined)
+    throw new TraceQlError(`${text} cannot be asked for: roots are found by { nestedSetParent < 0 }`)
   return { kind: 'attribute', scope: 'intrinsic', name }
 }
 
@@ -54,11 +55,16 @@ const SCOPES: readonly string[] = ['span', 'resource', 'event', 'link', 'instrum
 export function attributeOf(text: string): Attribute {
   const dot = text.indexOf('.')
   const [scope, quoted] = [text.slice(0, dot), text.slice(dot + 1)]
-  if (scope === 'parent') throw new TraceQlError('attributes of the parent cannot be asked for')
+  if (scope === 'parent')
+    throw new TraceQlError(
+      `${text} cannot be asked for: ask for the parent itself, as in { span.${quoted} != nil } > { }`,
+    )
   const name = quoted.replaceAll(/"((?:[^"\\]|\\.)*)"/gs, (_, inner: string) =>
     inner.replaceAll(/\\(.)/gs, (escape, character: string) => {
       if (character === '"' || character === '\\') return character
-      throw new TraceQlError(`${escape} stands for nothing in the name of an attribute`)
+      throw new TraceQlError(
+        `${escape} stands for nothing in the name of an attribute: write \\\\ for a backslash`,
+      )
     }),
   )
   return { kind: 'attribute', scope: SCOPES.includes(scope) ? (scope as Scope) : 'any', name }
@@ -105,7 +111,10 @@ export function stringOfText(text: string): Static {
   return stringOf(Buffer.concat(bytes).toString())
 }
 
-const noEscape = (escape: string): TraceQlError => new TraceQlError(`${escape} stands for nothing in a text`)
+const noEscape = (escape: string): TraceQlError =>
+  new TraceQlError(
+    `${escape} stands for nothing in a text: write \\\\ for a backslash, or put the text in backticks`,
+  )
 
 const PROMETHEUS = /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/
 const SECOND = 1_000_000_000n
@@ -130,23 +139,26 @@ const OF_GO: ReadonlyMap<string, bigint> = new Map([
   ['h', 3600n * SECOND],
 ])
 
+/** One of Go's durations, such as 1m30s or 1.5ms, in nanoseconds. */
+export function nanosOfGo(text: string): bigint | undefined {
+  if (!GO.test(text)) return undefined
+  let nanos = 0n
+  for (const [, digits = '', part = '', unit = ''] of text.matchAll(/(\d*)(\.\d*)?(ns|us|µs|μs|ms|s|m|h)/g)) {
+    const length = OF_GO.get(unit) ?? 0n
+    const fraction = part.slice(1)
+    const ofPart = fraction === '' ? 0n : (BigInt(fraction) * length) / 10n ** BigInt(fraction.length)
+    nanos += BigInt(digits === '' ? 0 : digits) * length + ofPart
+  }
+  return nanos
+}
+
 /** A duration of whole units from years to milliseconds, or one of Go's, such as 1m30s or 1.5ms. */
 export function durationOfText(text: string): Static {
   let nanos: bigint | undefined
   const whole = PROMETHEUS.exec(text)
   if (whole !== null) {
     nanos = OF_PROMETHEUS.reduce((total, unit, at) => total + unit * BigInt(whole[at + 1] ?? 0), 0n)
-  } else if (GO.test(text)) {
-    nanos = 0n
-    for (const [, digits = '', part = '', unit = ''] of text.matchAll(
-      /(\d*)(\.\d*)?(ns|us|µs|μs|ms|s|m|h)/g,
-    )) {
-      const length = OF_GO.get(unit) ?? 0n
-      const fraction = part.slice(1)
-      const ofPart = fraction === '' ? 0n : (BigInt(fraction) * length) / 10n ** BigInt(fraction.length)
-      nanos += BigInt(digits === '' ? 0 : digits) * length + ofPart
-    }
-  }
+  } else nanos = nanosOfGo(text)
   if (nanos === undefined || nanos >= 2n ** 63n)
     throw new TraceQlError(`${text} is no duration; write one such as 1m30s or 1.5ms`)
   return durationOf(nanos)

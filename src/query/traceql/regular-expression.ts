@@ -93,9 +93,14 @@ function sizeOf(pattern: string): number {
 /** What one span may cost: the longest text with the largest expression, or more of what is smaller. */
 const MAX_STEPS = MAX_PROGRAM_SIZE * MAX_MATCHED_LENGTH
 
+/** So many spans are looked at before others have a turn, or fewer where matching their texts costs as much as one span may. */
+const SPANS_A_TURN = 200
+
 /** Matches texts of spans against regular expressions, and bounds what that costs for each span. */
 export class MatchingEffort {
   #steps = 0
+  #stepsOfTurn = 0
+  #spansOfTurn = 0
   #passedOver = 0
 
   /** Texts that were not matched, being too long or too many in one span. They meet no comparison. */
@@ -103,11 +108,13 @@ export class MatchingEffort {
     return this.#passedOver
   }
 
-  /** Begins with another span. True when the one before cost so much that others should have a turn. */
+  /** Begins with another span. True when those before cost so much that others should have a turn. */
   next(): boolean {
-    const isTired = this.#steps > 0
+    this.#stepsOfTurn += this.#steps
     this.#steps = 0
-    return isTired
+    if (++this.#spansOfTurn < SPANS_A_TURN && this.#stepsOfTurn < MAX_STEPS) return false
+    this.#spansOfTurn = this.#stepsOfTurn = 0
+    return true
   }
 
   /** Undefined when the text is passed over. */

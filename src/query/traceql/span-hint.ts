@@ -1,4 +1,5 @@
 import type { SpanHint } from '../../model/queries.ts'
+import { flipped } from './static-values.ts'
 import {
   KINDS,
   type Attribute,
@@ -14,7 +15,7 @@ import {
 /** Names are kept for looking up as far as this, in bytes. */
 const LONGEST_NAME = 4_096
 
-/** What at least one span of every trace has that comes out of a pipeline; undefined where nothing is known beforehand. */
+/** A hint that is true of at least one span of every trace that a pipeline finds. Undefined if there is none. */
 export function hintOf({ stages }: Pipeline): SpanHint | undefined {
   for (const stage of stages) {
     const hint = hintOfStage(stage)
@@ -41,7 +42,7 @@ function hintOfStage(stage: Stage): SpanHint | undefined {
   }
 }
 
-/** Of both sides a trace has spans, or else of one. One side is enough to go by. */
+/** A trace that is found has spans of both sides, or of either. Where it has both, the hint of one side is enough. */
 function hintOfTwo(sets: Extract<Spansets, { kind: 'logic' | 'relation' }>): SpanHint | undefined {
   const [left, right] = [hintOfStage(sets.left), hintOfStage(sets.right)]
   if (sets.kind === 'relation' && sets.of === 'none') return right
@@ -64,18 +65,11 @@ function hintOfField(field: Field): SpanHint | undefined {
   if (left.kind === 'attribute' && right.kind === 'static')
     return hintOfComparison(left, operator, right.value)
   if (left.kind === 'static' && right.kind === 'attribute')
-    return hintOfComparison(right, FLIPPED[operator] ?? operator, left.value)
+    return hintOfComparison(right, flipped(operator), left.value)
   return undefined
 }
 
-const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' }
-
 function hintOfComparison(attribute: Attribute, operator: Operator, value: Static): SpanHint | undefined {
-  if (operator === 'in' && value.type === 'strings') {
-    const of = value.value.map((one) => hintOfComparison(attribute, '=', { type: 'string', value: one }))
-    const known = of.filter((hint) => hint !== undefined)
-    return known.length === of.length ? { kind: 'or', of: known } : undefined
-  }
   if (attribute.scope === 'intrinsic') return hintOfIntrinsic(attribute, operator, value)
   if (operator === '=' && value.type === 'string' && value.value !== '') return holds(attribute, value.value)
   if (operator === 'reads' && value.type === 'string' && Number.isNaN(Number(value.value)))
@@ -106,7 +100,7 @@ function hasKey(attribute: Attribute): SpanHint | undefined {
   return scope === 'intrinsic' || name === '' || isService ? undefined : holds(attribute, name)
 }
 
-/** Where the text of an attribute stands. Causeway adds some itself when it sends a span: they stand nowhere before. */
+/** Where the stored bytes hold the text of an attribute. They do not hold what Causeway adds when it sends a span: that gives no hint. */
 function holds({ scope, name }: Attribute, text: string): SpanHint | undefined {
   const isAdded = name.startsWith('cpid.')
   switch (scope) {

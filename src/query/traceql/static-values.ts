@@ -1,17 +1,17 @@
 import type { JsonObject } from '../../model/otlp/protobuf-to-json.ts'
 import {
+  failsOnSpan,
   KINDS,
   type Arithmetic,
   type Operator,
   type Static,
   type StaticType,
   STATUSES,
-  TraceQlError,
   type Type,
 } from './syntax.ts'
 
 export const NIL: Static = { type: 'nil' }
-export const TRUE: Static = { type: 'boolean', value: true }
+const TRUE: Static = { type: 'boolean', value: true }
 export const FALSE: Static = { type: 'boolean', value: false }
 
 export const intOf = (value: bigint): Static => ({ type: 'int', value: BigInt.asIntN(64, value) })
@@ -40,7 +40,7 @@ export function areMatching(left: Type, right: Type): boolean {
   return left === 'nil' || right === 'nil' || isListWithElement(left, right)
 }
 
-/** One is a list, and the other one of its elements or as good as one. */
+/** Whether one is the type of a list, and the other may be compared with its elements. */
 function isListWithElement(left: Type, right: Type): boolean {
   const ofLeft = ELEMENTS[left]
   if (ofLeft !== undefined) return areMatching(ofLeft, right)
@@ -76,6 +76,10 @@ const TAKEN: Readonly<Record<Exclude<Type, 'attribute'>, readonly Operator[]>> =
 /** Whether an operator takes a type on either side. */
 export const takes = (operator: Operator, type: Type): boolean =>
   type === 'attribute' || TAKEN[type].includes(operator)
+
+const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' }
+/** The operator that says the same when its sides change places. */
+export const flipped = (operator: Operator): Operator => FLIPPED[operator] ?? operator
 
 export const givesBoolean = (operator: Operator): boolean => !ARITHMETIC.includes(operator)
 
@@ -158,10 +162,10 @@ function wholeResult(operator: Arithmetic, left: bigint, right: bigint): Static 
     case '*':
       return intOf(left * right)
     case '/':
-      if (right === 0n) throw new TraceQlError('the query divides an integer by zero')
+      if (right === 0n) throw failsOnSpan('the query divides an integer by zero')
       return intOf(left / right)
     case '%':
-      if (right === 0n) throw new TraceQlError('the query asks for what is left of a division by zero')
+      if (right === 0n) throw failsOnSpan('the query asks for the rest of a division by zero')
       return intOf(left % right)
     case '^': {
       // As Tempo has it: of two integers the right one is the base.
@@ -238,7 +242,7 @@ function goFloat(value: number, mostDigits: number): string {
 }
 
 /** As Go writes a duration, such as 1m30s or 1.5ms. */
-export function goDuration(nanos: bigint): string {
+function goDuration(nanos: bigint): string {
   if (nanos === 0n) return '0s'
   const sign = nanos < 0n ? '-' : ''
   const size = nanos < 0n ? -nanos : nanos

@@ -62,7 +62,7 @@ export type Arithmetic = '+' | '-' | '*' | '/' | '%' | '^'
 /** With one side that is a list of values; nobody writes these, they stand for `=` with `||`, and so on. */
 export type ListOperator = 'in' | 'notIn' | 'matchesAny' | 'matchesNone'
 /** Not of TraceQL: texts with another in them, in any case of letters, and values that read so as a text. */
-export type TextOperator = 'contains' | 'reads'
+type TextOperator = 'contains' | 'reads'
 export type Operator = Comparison | Arithmetic | ListOperator | TextOperator | '&&' | '||'
 
 /** What is asked of one span. */
@@ -182,6 +182,10 @@ export interface Query {
   readonly seconds: readonly SecondStage[]
   readonly hints: readonly { readonly name: string; readonly value: Static }[]
 }
+
+/** What is wrong with a query on some spans, which shows only when it looks at them. */
+export const failsOnSpan = (reason: string): TraceQlError =>
+  new TraceQlError(`${reason}: leave such spans out with a condition before it`)
 
 /** What is wrong with a query, for whoever wrote it. */
 export class TraceQlError extends Error {}

@@ -411,7 +411,7 @@ export class CascadeTraces {
   }
 }
 
-export const TRACE_COLUMNS = `id, trace_id, episode, state, first_ns, last_ns, last_decision, sent_spans,
+const TRACE_COLUMNS = `id, trace_id, episode, state, first_ns, last_ns, last_decision, sent_spans,
   coalesce(continues, id) AS cascade`
 
 export interface TraceRow {
@@ -426,7 +426,7 @@ export interface TraceRow {
   cascade: bigint
 }
 
-export function traceFactsOf(row: TraceRow): TraceFacts {
+function traceFactsOf(row: TraceRow): TraceFacts {
   return {
     id: Number(row.id),
     traceId: row.trace_id,

@@ -3,26 +3,27 @@ import { kindOfObject } from '../../model/kubernetes-objects.ts'
 import type { Cpid, CpidPrefix } from '../../model/merge-graph.ts'
 import { readOwnSpan } from '../../model/otlp/read-stored-span.ts'
 import type { OutboxItem, ScopeEnvelopes } from '../../model/outbox.ts'
-import type {
-  Absent,
-  CascadeFacts,
-  CascadeFilter,
-  CascadesOfCpid,
-  CausewayQueries,
-  CpidFacts,
-  Facets,
-  GraphAround,
-  LinkedSpan,
-  MergelogFacts,
-  ObjectActivity,
-  ObjectVersionFacts,
-  Pages,
-  Position,
-  SentTrace,
-  SentTraceRange,
-  SpanHint,
-  StoredRecord,
-  TraceFacts,
+import {
+  type Absent,
+  type CascadeFacts,
+  type CascadeFilter,
+  type CascadesOfCpid,
+  type CausewayQueries,
+  type CpidFacts,
+  type Facets,
+  type GraphAround,
+  type LinkedSpan,
+  MOST_FACETS,
+  type MergelogFacts,
+  type ObjectActivity,
+  type ObjectVersionFacts,
+  type Pages,
+  type Position,
+  type SentTrace,
+  type SentTraceRange,
+  type SpanHint,
+  type StoredRecord,
+  type TraceFacts,
 } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { CascadeFactsReader, CascadeTraces } from './cascade-queries.ts'
@@ -257,7 +258,6 @@ export class SqliteQueries implements CausewayQueries {
 
 /** How many of the newest resources and objects are looked at. */
 const LATELY = 5_000
-const MOST = 200
 
 /** Reads which services, clusters, actors, namespaces and kinds of objects came up lately. */
 class FacetsReader {
@@ -271,19 +271,19 @@ class FacetsReader {
     const newest = `(SELECT service, cluster FROM resources ORDER BY id DESC LIMIT ${LATELY})`
     this.#services = db
       .prepare<[], string>(
-        `SELECT DISTINCT service FROM ${newest} WHERE service <> '' ORDER BY 1 LIMIT ${MOST}`,
+        `SELECT DISTINCT service FROM ${newest} WHERE service <> '' ORDER BY 1 LIMIT ${MOST_FACETS}`,
       )
       .pluck()
     this.#clusters = db
       .prepare<[], string>(
-        `SELECT DISTINCT cluster FROM ${newest} WHERE cluster <> '' ORDER BY 1 LIMIT ${MOST}`,
+        `SELECT DISTINCT cluster FROM ${newest} WHERE cluster <> '' ORDER BY 1 LIMIT ${MOST_FACETS}`,
       )
       .pluck()
     const inNewestTraces = (column: string, table: string): Statement<[], string> =>
       db
         .prepare<[], string>(
           `SELECT DISTINCT ${column} FROM (SELECT ${column} FROM ${table} ORDER BY trace DESC LIMIT ${LATELY})
-           ORDER BY 1 LIMIT ${MOST}`,
+           ORDER BY 1 LIMIT ${MOST_FACETS}`,
         )
         .pluck()
     this.#actors = inNewestTraces('actor', 'trace_actors')
@@ -300,7 +300,7 @@ class FacetsReader {
       clusters: this.#clusters.all(),
       actors: this.#actors.all(),
       namespaces: this.#namespaces.all(),
-      kinds: [...kinds].sort().slice(0, MOST),
+      kinds: [...kinds].sort().slice(0, MOST_FACETS),
     }
   }
 }

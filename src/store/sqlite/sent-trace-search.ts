@@ -7,7 +7,7 @@ import type { Sqlite } from './open-database.ts'
 import { sentInto, type SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
 
-/** How many outgoing traces, and how many received spans, are looked through at once. */
+/** How many outgoing traces, and how many received spans, are looked through at once; fewer where their spans are large. */
 const TRACES_AT_ONCE = 500
 const SPANS_AT_ONCE = 4_096
 /** So few traces of a window are read one by one; more of them with everything that lies between. */
@@ -109,7 +109,7 @@ export class SentTraceSearch {
   readonly #outbox: SqliteOutbox
   readonly #read: BytesRead
   readonly #times: BlockTimes
-  readonly #newestTrace: Statement<[number], number | null>
+  readonly #sizesBefore: Statement<[number], { id: number; bytes: number }>
   readonly #newestSpan: Statement<[], number | null>
   readonly #originTrace: Statement<[number], Buffer>
   readonly #bounds: Statement<[number], { least: number; most: number }>
@@ -128,7 +128,10 @@ export class SentTraceSearch {
     }
     ofOwnSpan(OWN_KIND, ({ kind }) => kind)
     ofOwnSpan(OWN_DURATION, ({ startNs, endNs }) => endNs - startNs)
-    this.#newestTrace = db.prepare<[number], number | null>('SELECT max(id) FROM traces WHERE id < ?').pluck()
+    this.#sizesBefore = db.prepare(
+      `SELECT id, sent_bytes + guest_bytes + ${BYTES_BESIDE} * (sent_spans + guest_spans) AS bytes
+       FROM traces WHERE id < ? ORDER BY id DESC LIMIT ${TRACES_AT_ONCE}`,
+    )
     this.#newestSpan = db.prepare<[], number | null>('SELECT max(id) FROM spans').pluck()
     this.#originTrace = db
       .prepare<[number], Buffer>('SELECT trace_id FROM origin_traces WHERE id = ?')
@@ -160,27 +163,30 @@ export class SentTraceSearch {
         : `EXISTS (${sentInto('traces.id')} SELECT 1 FROM sent CROSS JOIN outbox o USING (decision)
              LEFT JOIN spans s ON s.id = o.span WHERE CASE WHEN o.span IS NULL THEN ${own.sql} ELSE ${received.sql} END)`
     const window = this.#db.prepare<Bound[], { id: number; trace_id: Buffer }>(
-      `SELECT id, trace_id FROM traces WHERE id > ? AND id < ? AND last_ns >= ? AND first_ns <= ? AND ${hinted}
+      `SELECT id, trace_id FROM traces WHERE id >= ? AND id < ? AND last_ns >= ? AND first_ns <= ? AND ${hinted}
        ORDER BY id DESC`,
     )
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      const newest = this.#newestTrace.get(before) ?? null
-      if (newest === null) return
-      const after = Math.max(0, newest - TRACES_AT_ONCE)
-      const rows = window.all(
-        after,
-        newest + 1,
-        fromNs ?? MIN,
-        toNs ?? MAX,
-        ...own.values,
-        ...received.values,
-      )
+      const oldest = this.#oldestOfWindow(before)
+      if (oldest === undefined) return
+      const rows = window.all(oldest, before, fromNs ?? MIN, toNs ?? MAX, ...own.values, ...received.values)
       yield rows.map(({ id, trace_id }) => ({
         traceId: trace_id,
         items: () => this.#outbox.itemsOfTrace(id, this.#read),
       }))
-      before = after + 1
+      before = oldest
     }
+  }
+
+  /** The oldest of those before a trace that are looked through at once. */
+  #oldestOfWindow(before: number): number | undefined {
+    let [oldest, bytes]: [number | undefined, number] = [undefined, 0]
+    for (const trace of this.#sizesBefore.iterate(before)) {
+      bytes += trace.bytes
+      if (oldest !== undefined && bytes > WINDOW_BYTES) break
+      oldest = trace.id
+    }
+    return oldest
   }
 
   /** Traces of spans that were passed on in the trace in which they came. */
@@ -194,10 +200,12 @@ export class SentTraceSearch {
       let found: SentTrace[] = []
       let next = after
       if (this.#times.mayReach(block, newest, range.fromNs, range.toNs)) {
-        const hinted = origins?.(after, upTo)
-        if (hinted !== undefined && hinted.length <= FEW)
-          found = hinted.filter((origin) => seen.add(origin)).flatMap((origin) => this.#traceOf(origin))
-        else ({ found, next } = this.#tracesIn(after, upTo, seen, hinted && new Set(hinted)))
+        next = this.#startOfWindow(after, upTo)
+        const hinted = origins?.(next, upTo)
+        found =
+          hinted !== undefined && hinted.length <= FEW
+            ? hinted.filter((origin) => seen.add(origin)).flatMap((origin) => this.#traceOf(origin))
+            : this.#tracesIn(next, upTo, seen, hinted && new Set(hinted))
       }
       yield found
       upTo = next
@@ -221,29 +229,33 @@ export class SentTraceSearch {
     upTo: number,
     seen: NumberSet,
     wanted: ReadonlySet<number> | undefined,
-  ): { found: SentTrace[]; next: number } {
-    const { items, changed, next } = this.#windowOf(after, upTo)
+  ): SentTrace[] {
+    const { items, changed } = this.#windowOf(after, upTo)
     const found: SentTrace[] = []
     for (const [origin, own] of items) {
       if (wanted?.has(origin) === false || !seen.add(origin)) continue
       const bounds = this.#bounds.get(origin)
-      const isHere = bounds !== undefined && bounds.least > next && bounds.most <= upTo
+      const isHere = bounds !== undefined && bounds.least > after && bounds.most <= upTo
       if (!isHere || changed.has(origin)) found.push(...this.#traceOf(origin))
       else {
         const traceId = this.#originTrace.get(origin)
         if (traceId !== undefined) found.push({ traceId, items: () => [own] })
       }
     }
-    return { found: found.reverse(), next }
+    return found.reverse()
   }
 
-  /** The newest spans of a window, by their original traces. All their bytes are read at once, which is much quicker. */
-  #windowOf(after: number, upTo: number): Window {
+  /** Where the newest spans begin that are not too much to be looked through at once: all, or half of them, and so on. */
+  #startOfWindow(after: number, upTo: number): number {
     let next = after
-    // Half of it, until it is not too much.
     while (upTo - next > 1 && (this.#bytesIn.get(next, upTo) ?? 0) > WINDOW_BYTES) next += (upTo - next) >> 1
-    const window: Window = { items: new Map(), changed: new Set(), next }
-    const [heads, bytes] = this.#bytesOf.get(next, upTo) ?? [null, null]
+    return next
+  }
+
+  /** The spans of a window, by their original traces. All their bytes are read at once, which is much quicker. */
+  #windowOf(after: number, upTo: number): Window {
+    const window: Window = { items: new Map(), changed: new Set() }
+    const [heads, bytes] = this.#bytesOf.get(after, upTo) ?? [null, null]
     if (heads === null || bytes === null) return window
     this.#read.add(bytes.length)
     let at = 0
@@ -270,12 +282,12 @@ interface Window {
   readonly items: Map<number, OutboxItem[]>
   /** The traces of spans that were not passed on as they came. */
   readonly changed: Set<number>
-  /** The highest span that is not in it. */
-  readonly next: number
 }
 
 /** So much is read at a time. */
 const WINDOW_BYTES = 8 * MIB
+/** What looking at a span costs besides its bytes, counted in bytes. */
+const BYTES_BESIDE = 256
 /** Of a decision that changes the bytes of a span. */
 const CHANGED = SENT_PATCHED | SENT_INHERITED_CPID
 

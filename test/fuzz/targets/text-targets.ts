@@ -17,11 +17,11 @@ import { parseCpid } from '../../../src/model/merge-graph.ts'
 import { parseRfc3339, rfc3339 } from '../../../src/model/time-and-size.ts'
 import { openBasicAuthenticator, readHtpasswd } from '../../../src/platform/basic-auth.ts'
 import { openBearerAuthenticator } from '../../../src/platform/credentials.ts'
-import { readTraceRequest } from '../../../src/query/http/query-server.ts'
+import { readTraceRequest } from '../../../src/query/http/trace-requests.ts'
 import { FAILURES, readEtags } from '../../../src/query/http/replies.ts'
 import { readRequest } from '../../../src/query/http/routes.ts'
 import { decodeCursor, encodeCursor } from '../../../src/query/list-json.ts'
-import { readTraceQl } from '../../../src/query/traceql/read-traceql.ts'
+import { readTraceQl } from '../../../src/query/traceql/parse-traceql.ts'
 import { TraceQlError } from '../../../src/query/traceql/syntax.ts'
 import { loadText, SMALLEST, WITH_EXPORTER } from '../../config/load-text.ts'
 import { cpid } from '../../support/otlp-requests.ts'
@@ -106,7 +106,7 @@ export const apiRequests: Target = {
     const target = input.toString('latin1')
     const read = readRequest(target)
     if (read.kind === 'failure') ok(read.failure in FAILURES)
-    for (const accept of [undefined, 'application/protobuf']) readTraceRequest(target, accept)
+    for (const accept of [undefined, 'application/protobuf']) readTraceRequest(target, accept, 0)
     for (const etag of readEtags(target)) ok(etag.length <= target.length)
   },
 }
