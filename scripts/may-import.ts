@@ -45,5 +45,6 @@ export const PACKAGE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'control-plane': [],
   instrumentation: [],
   kubectl: ['model', 'kube/objects', 'kube/cluster', 'platform', 'cli'],
+  'kubectl-plugin': [],
   salvage: ['model', 'model/otlp', 'store/sqlite', 'cli'],
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const SOURCES = ['src', 'migrations', 'packages/kubectl', 'packages/salvage']
+const SOURCES = ['src', 'migrations', 'packages/kubectl', 'packages/kubectl-plugin', 'packages/salvage']
 const AS_THEY_ARE = ['bin', 'dist/web', 'dist/kubectl', 'otel-config.yaml', 'README.md', 'SECURITY.md']
 /** A file of these sources where one names another, to import it or to start it as a thread. */
 const NAMED_SOURCE = /'(\.{1,2}\/[^'\n]+)\.ts'/g

@@ -40,6 +40,15 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     by: 'test/interop/kubernetes/helm.test.ts',
     as: "'upgrade', 'web'",
   },
+  'kubectl causeway why pod/web-7c9f8d6b5-x2x4k': {
+    by: 'test/kubectl/plugin.test.ts',
+    as: "'why', 'deploy/web'",
+  },
+  'kubectl causeway who deployment/web': { by: 'test/kubectl/plugin.test.ts', as: "'who', 'deploy/web'" },
+  'kubectl causeway cascade deployment/web': {
+    by: 'test/kubectl/plugin.test.ts',
+    as: "'cascade', 'deployments.apps/web'",
+  },
   'npm run demo': { by: 'test/demo/demo-run.ts', as: "spawn('npm', ['run', 'demo'" },
   'npx causeway observe': { by: 'test/interop/kubernetes/observe.test.ts', as: "'observe'" },
   'kubectl create deployment web --image=nginx --replicas=3': {

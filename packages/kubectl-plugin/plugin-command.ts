@@ -1,0 +1,145 @@
+import { parseArgs } from 'node:util'
+import { type Ask, causewayApi, kubectl } from './causeway-api.ts'
+import { referenceOf } from './named-object.ts'
+import {
+  type Cascade,
+  type CascadeSpan,
+  cascadeText,
+  type Cause,
+  type Version,
+  whoText,
+  whyText,
+} from './plugin-text.ts'
+
+export const USAGE = `kubectl causeway asks Causeway about the objects of a cluster.
+
+  kubectl causeway why <kind>/<name>       why it is as it is: who wrote it last, and because of what
+  kubectl causeway who <kind>/<name>       who began the changes that wrote it
+  kubectl causeway cascade <kind>/<name>   all that its newest change did; or the CPID of a change, or its first eight digits
+
+  -n, --namespace <name>   the namespace of the object; that of the context unless given
+  --context, --kubeconfig  as kubectl has them
+  --url <url>              Causeway's query port, such as http://localhost:4319; found in the cluster by its Service unless given,
+                           or taken from CAUSEWAY_URL
+  -o json                  what the API answered
+
+A token for --url is taken from CAUSEWAY_TOKEN. Without --url you need the right to get services/proxy.
+`
+
+export interface PluginIo {
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  readonly nowMs: number
+  readonly print: (text: string) => void
+}
+
+/** So many versions of an object are looked at, and so many changes are named. */
+const VERSIONS = 200
+const CHANGES = 10
+
+/** Runs a command. Rejects with an Error that says what to do next. */
+export async function runPlugin({ args, env, nowMs, print }: PluginIo): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      namespace: { type: 'string', short: 'n' },
+      context: { type: 'string' },
+      kubeconfig: { type: 'string' },
+      url: { type: 'string' },
+      output: { type: 'string', short: 'o' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  const [command, ...words] = positionals
+  if (values.help === true || command === undefined || command === 'help') {
+    print(USAGE)
+    return
+  }
+  if (!['why', 'who', 'cascade'].includes(command))
+    throw new Error(`there is no command "${command}"; there are why, who and cascade`)
+  if (values.output !== undefined && values.output !== 'json')
+    throw new Error(`-o takes json, not "${values.output}"`)
+  const options = (['context', 'kubeconfig'] as const).flatMap((name) =>
+    values[name] === undefined ? [] : [`--${name}`, values[name]],
+  )
+  const access = {
+    url: values.url ?? env['CAUSEWAY_URL'],
+    token: env['CAUSEWAY_TOKEN'],
+    kubectl: options,
+    env,
+  }
+  const namespace = values.namespace ?? (await namespaceOfContext(access))
+  const ask = await causewayApi(access)
+  const show = (data: unknown, text: () => string): void => {
+    print(values.output === 'json' ? `${JSON.stringify(data, undefined, 2)}\n` : text())
+  }
+
+  if (command === 'cascade') {
+    const root = await rootOf(ask, words, namespace)
+    const answer = await ask<Cascade & { traces: { spans: CascadeSpan[] }[] }>(`/api/v1/cascades/${root}`)
+    show(answer, () =>
+      cascadeText(
+        answer,
+        answer.traces.flatMap(({ spans }) => spans),
+        namespace,
+      ),
+    )
+    return
+  }
+  const reference = referenceOf(words, namespace)
+  const causes = await causesOf(ask, reference)
+  const text = command === 'why' ? whyText : whoText
+  show(causes, () => text(reference, namespace, causes, nowMs))
+}
+
+/** The namespace that kubectl would take; without a kubeconfig `default`. */
+async function namespaceOfContext(access: Parameters<typeof kubectl>[0]): Promise<string> {
+  const asked = ['config', 'view', '--minify', '-o', 'jsonpath={..namespace}']
+  const named = await kubectl(access, asked).catch((error: unknown) => {
+    if (access.url === undefined) throw error
+    return ''
+  })
+  return named.trim() || 'default'
+}
+
+/** The changes that drove the newest versions of an object, the newest first. */
+async function causesOf(ask: Ask, reference: string): Promise<Cause[]> {
+  const query = `ref=${encodeURIComponent(reference)}&limit=${VERSIONS}`
+  const { versions } = await ask<{ versions: Version[] }>(`/api/v1/objects/versions?${query}`)
+  const driven = new Map<string, Version[]>()
+  for (const version of versions) {
+    for (const root of version.drivenBy) {
+      const known = driven.get(root)
+      if (known !== undefined) known.push(version)
+      else if (driven.size < CHANGES) driven.set(root, [version])
+    }
+  }
+  return Promise.all(
+    [...driven].map(async ([root, its]) => ({
+      change: await ask<Cascade>(`/api/v1/cascades/${root}`),
+      versions: its,
+    })),
+  )
+}
+
+const BY_DIGITS = /^[0-9a-f]{8}[0-9a-f-]*$/i
+
+async function rootOf(ask: Ask, words: readonly string[], namespace: string): Promise<string> {
+  const [word = ''] = words
+  if (words.length === 1 && BY_DIGITS.test(word)) {
+    const { cpid, cpids } = await ask<{ cpid: { cpid: string } | null; cpids: string[] }>(
+      `/api/v1/find?q=${word}`,
+    )
+    if (cpid === null && cpids.length > 1)
+      throw new Error(`several CPIDs begin with ${word}: ${cpids.join(', ')}; give more digits`)
+    const found = cpid?.cpid ?? cpids[0]
+    if (found === undefined) throw new Error(`Causeway knows no change whose CPID begins with ${word}`)
+    const { cascades } = await ask<{ cascades: { root: string }[] }>(`/api/v1/cpids/${found}/cascades`)
+    return cascades[0]?.root ?? found
+  }
+  const reference = referenceOf(words, namespace)
+  const [newest] = await causesOf(ask, reference)
+  if (newest === undefined) throw new Error(`Causeway saw nobody write ${reference}`)
+  return newest.change.root
+}

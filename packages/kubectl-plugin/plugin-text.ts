@@ -1,0 +1,177 @@
+import { spoken } from './named-object.ts'
+
+export interface Version {
+  readonly object: string
+  readonly timestamp: string
+  readonly name: string
+  readonly service: string
+  readonly user?: string
+  readonly cpid: string | null
+  readonly drivenBy: readonly string[]
+}
+
+export interface Cascade {
+  readonly root: string
+  readonly state: string
+  readonly start: string
+  readonly durationMs: number
+  readonly spans: number
+  readonly object: string | null
+  readonly service: string | null
+  readonly actor: string | null
+  readonly reason: string | null
+  readonly missing: number
+  readonly gaps: number
+}
+
+export interface CascadeSpan {
+  readonly depth: number
+  readonly name: string
+  readonly service: string
+  readonly user?: string
+  readonly offsetMs: number
+  readonly durationMs: number
+  readonly status: number
+  readonly synthetic: boolean
+  readonly activity?: boolean
+  readonly wrote?: readonly string[]
+}
+
+/** A change, and the versions of one object that it drove. */
+export interface Cause {
+  readonly change: Cascade
+  readonly versions: readonly Version[]
+}
+
+const ERROR = 2
+/** Span names begin with a verb of the API. */
+const DONE = new Map(
+  Object.entries({
+    ...{ apply: 'applied', bind: 'bound', create: 'created', delete: 'deleted', patch: 'changed' },
+    ...{ post: 'created', put: 'changed', scale: 'scaled', update: 'changed', write: 'changed' },
+  }),
+)
+/** What inference gives as a reason: `<part> by <writer>`. */
+const PARTS = new Map(
+  Object.entries({
+    ...{ creation: 'created', authored: 'changed', scale: 'scaled', deletion: 'deleted', removal: 'let go' },
+    ...{ status: 'changed the status of', binding: 'bound' },
+  }),
+)
+
+export function whyText(asked: string, namespace: string, causes: readonly Cause[], nowMs: number): string {
+  const [last] = causes
+  const version = last?.versions[0]
+  if (last === undefined || version === undefined) return `Causeway saw nobody write ${asked}.\n`
+  const lines = [
+    `${spoken(version.object, namespace)} was last written ${ago(version.timestamp, nowMs)}: ` +
+      `${version.service} ${wrote(version.name, 'it')}`,
+    `because ${sentence(last.change, namespace)} ${before(last.change.start, version.timestamp)}`,
+    `  ${told(last.change)}`,
+  ]
+  const earlier = causes.slice(1)
+  if (earlier.length > 0) lines.push('', 'Before that it was written because')
+  for (const { change, versions } of earlier)
+    lines.push(`  ${sentence(change, namespace)}, ${ago(change.start, nowMs)} (${writes(versions.length)})`)
+  return `${lines.join('\n')}\n`
+}
+
+/** One line for each who began a change, the latest first. */
+export function whoText(asked: string, namespace: string, causes: readonly Cause[], nowMs: number): string {
+  if (causes.length === 0) return `Causeway saw nobody change ${asked}.\n`
+  const people = new Map<string, Cascade[]>()
+  for (const { change } of causes) {
+    const actor = actorOf(change)
+    people.set(actor, [...(people.get(actor) ?? []), change])
+  }
+  const rows = [...people].flatMap(([actor, changes]) => {
+    const [last] = changes
+    if (last === undefined) return []
+    const count = changes.length === 1 ? '1 change' : `${changes.length} changes`
+    return [[actor, count, `last ${ago(last.start, nowMs)}: ${deed(last, namespace)}`]]
+  })
+  return aligned(rows)
+}
+
+/** A cascade as a tree: who wrote what after what. */
+export function cascadeText(change: Cascade, spans: readonly CascadeSpan[], namespace: string): string {
+  const drawn = spans.filter(({ synthetic, activity }) => !synthetic && activity !== false)
+  const failed = drawn.filter(({ status }) => status === ERROR).length
+  const least = Math.min(...drawn.map(({ depth }) => depth))
+  const head =
+    `${sentence(change, namespace)}: ${drawn.length} steps in ${milliseconds(change.durationMs)}, ${change.state}` +
+    (failed === 0 ? '' : `, ${failed} failed`) +
+    (change.missing === 0 ? '' : `, ${change.missing} missing`)
+  const rows = drawn.map(({ depth, name, service, offsetMs, status, wrote: [object] = [] }) => {
+    const what = object === undefined ? name : wrote(name, spoken(object, namespace))
+    const outcome = status === ERROR ? ' FAILED' : ''
+    return [`+${milliseconds(offsetMs)}`, `${'  '.repeat(depth - least)}${service}`, `${what}${outcome}`]
+  })
+  return `${head}\n${aligned(rows)}`
+}
+
+/** `alice scaled deployment/web`. */
+function sentence(change: Cascade, namespace: string): string {
+  return `${actorOf(change)} ${deed(change, namespace)}`
+}
+
+function deed({ object, reason }: Cascade, namespace: string): string {
+  const what = object === null ? 'something' : spoken(object, namespace)
+  const [, begun, part] = /^(?:(\w+): )?(\w+) by /.exec(reason ?? '') ?? []
+  const done = PARTS.get(part ?? '')
+  if (done !== undefined)
+    return `${done} ${what}${begun === undefined || begun === 'unknown' ? '' : ` by itself (${begun})`}`
+  return `changed ${what}${reason === null ? '' : `: ${reason}`}`
+}
+
+function actorOf({ actor, service }: Cascade): string {
+  const name = actor ?? service ?? ''
+  return name === '' || name === 'unknown' ? 'somebody' : name
+}
+
+function told({ root, spans, state }: Cascade): string {
+  return `${spans} spans, ${state}: kubectl causeway cascade ${root.slice(0, 8)}`
+}
+
+/** `changed deployment/web`, `changed the status of it`. */
+function wrote(name: string, what: string): string {
+  const [verb = '', ...rest] = name.split(' ')
+  const done = DONE.get(verb)
+  if (done === undefined) return `${name} ${what}`
+  return rest.at(-1) === 'status' ? `${done} the status of ${what}` : `${done} ${what}`
+}
+
+const writes = (count: number): string => (count === 1 ? '1 write' : `${count} writes`)
+
+function before(earlier: string, later: string): string {
+  const ms = Date.parse(later) - Date.parse(earlier)
+  return ms <= 0 ? 'at the same time' : `${milliseconds(ms)} before`
+}
+
+function ago(time: string, nowMs: number): string {
+  return `${milliseconds(Math.max(0, nowMs - Date.parse(time)))} ago`
+}
+
+/** In the unit that people would use. */
+function milliseconds(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const units = [
+    { unit: 'day', ms: 86_400_000 },
+    { unit: 'hour', ms: 3_600_000 },
+    { unit: 'minute', ms: 60_000 },
+  ]
+  const { unit, ms: length } = units.find((one) => ms >= one.ms) ?? { unit: 'minute', ms: 60_000 }
+  const count = Math.floor(ms / length)
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
+}
+
+function aligned(rows: readonly string[][]): string {
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows
+    .map(
+      ([first = '', second = '', third = '']) =>
+        `${first.padEnd(widths[0] ?? 0)}  ${second.padEnd(widths[1] ?? 0)}  ${third}\n`,
+    )
+    .join('')
+}

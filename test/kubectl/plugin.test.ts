@@ -1,0 +1,184 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { startCauseway, type CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
+import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
+import { referenceOf, resourceOf, spoken } from '../../packages/kubectl-plugin/named-object.ts'
+import { Cli } from '../cli/cli.ts'
+
+const PLUGIN = fileURLToPath(new URL('../../bin/kubectl-causeway.js', import.meta.url))
+const recorded = (source: string): string =>
+  fileURLToPath(new URL(`../inference/recordings/rollout/${source}.jsonl.gz`, import.meta.url))
+
+/** Stands in for kubectl: it tells of a Service, and asks Causeway as the API server's proxy does. */
+const KUBECTL = `
+const args = process.argv.slice(2)
+const raw = args[args.indexOf('--raw') + 1]
+if (args[0] === 'config') process.stdout.write('shop')
+else if (args.includes('--raw')) {
+  const [, path] = /^\\/api\\/v1\\/namespaces\\/tracing\\/services\\/causeway:query\\/proxy(.*)$/.exec(raw)
+  const response = await fetch(process.env.BEHIND + path)
+  process.stdout.write(await response.text())
+} else {
+  const services = JSON.parse(process.env.SERVICES)
+  process.stdout.write(JSON.stringify({ items: services.map(([namespace, name, port]) => ({
+    metadata: { namespace, name }, spec: { ports: [{ name: port, port: 4319 }] } })) }))
+}
+`
+
+const folder = mkdtempSync(join(tmpdir(), 'causeway-plugin-'))
+const cli = new Cli()
+let causeway: CausewayProcess
+let url: string
+
+beforeAll(async () => {
+  const kubectl = join(folder, 'kubectl')
+  writeFileSync(join(folder, 'kubectl.mjs'), KUBECTL)
+  writeFileSync(kubectl, `#!/bin/sh\nexec "${process.execPath}" "${join(folder, 'kubectl.mjs')}" "$@"\n`)
+  chmodSync(kubectl, 0o755)
+  const kwok = ['--set', 'connectors::cpid::inference::controllers=[kwok]']
+  const files = ['--audit', recorded('audit'), '--watch', recorded('watch')]
+  await cli.json('import', '--cluster', 'test', ...kwok, ...files)
+  const settings = await freshSettings({ connector: { retention: { max_age: '0s' } } })
+  causeway = await startCauseway({ ...settings, database: cli.path })
+  url = `http://127.0.0.1:${settings.ports.query}`
+})
+
+afterAll(async () => {
+  await causeway[Symbol.asyncDispose]()
+  cli[Symbol.dispose]()
+  rmSync(folder, { recursive: true })
+})
+
+interface Answer {
+  code: number | null
+  printed: string
+  errors: string
+}
+
+async function plugin(args: readonly string[], env: Record<string, string> = {}): Promise<Answer> {
+  const PATH = [folder, dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter)
+  await using program = new RunningProgram({
+    name: 'kubectl causeway',
+    command: process.execPath,
+    args: [PLUGIN, ...args],
+    env: { ...process.env, PATH, BEHIND: url, SERVICES: '[]', ...env },
+  })
+  const { code } = await program.ending()
+  return { code, printed: program.printed, errors: program.errors }
+}
+
+const lines = ({ printed }: Answer): string[] => printed.trimEnd().split('\n')
+
+test('why an object is as it is: who wrote it last, and what a person did before', async () => {
+  const answer = await plugin(['why', 'deploy/web', '--url', url])
+  expect(answer).toMatchObject({ code: 0, errors: '' })
+  expect(lines(answer)[0]).toMatch(
+    /^deployment\/web was last written \d+ (?:day|hour|minute)s? ago: \S+ deleted it$/,
+  )
+  expect(lines(answer)[1]).toMatch(
+    /^because alice deleted deployment\/web (?:at the same time|\d+ ms before)$/,
+  )
+  expect(lines(answer)[2]).toMatch(/^ {2}\d+ spans, settled: kubectl causeway cascade [0-9a-f]{8}$/)
+  expect(answer.printed).toContain('\nBefore that it was written because\n')
+  expect(answer.printed).toMatch(/^ {2}alice created deployment\/web, .* ago \(\d+ writes\)$/m)
+})
+
+test('who changed it: people, with how often and what last', async () => {
+  const answer = await plugin(['who', 'svc', 'web', '-n', 'shop', '--url', url])
+  expect(lines(answer)).toEqual([
+    expect.stringMatching(/^alice {2}2 changes {2}last .* ago: deleted service\/web$/),
+  ])
+})
+
+test('a cascade, of an object and by the digits that the others print', async () => {
+  const [, , told = ''] = lines(await plugin(['why', 'deployment/web', '--url', url]))
+  const digits = told.slice(-8)
+  const byObject = await plugin(['cascade', 'deployments.apps/web', '--url', url])
+  expect(byObject).toEqual(await plugin(['cascade', digits, '--url', url]))
+  const [head, ...steps] = lines(byObject)
+  expect(head).toMatch(/^alice deleted deployment\/web: \d+ steps in .*, settled$/)
+  expect(steps.length).toBe(Number(/(\d+) steps/.exec(head ?? '')?.[1]))
+  expect(steps[0]).toMatch(/^\+0 ms +kubectl +deleted deployment\/web$/)
+})
+
+test('it finds Causeway in the cluster, and the namespace in the context', async () => {
+  const inCluster = {
+    SERVICES: JSON.stringify([
+      ['tracing', 'causeway', 'query'],
+      ['tracing', 'causeway-headless', 'query'],
+    ]),
+  }
+  expect(await plugin(['who', 'deploy/web'], inCluster)).toEqual(
+    await plugin(['who', 'deploy/web', '-n', 'shop', '--url', url]),
+  )
+})
+
+test('-o json is what the API answered', async () => {
+  const { printed } = await plugin(['who', 'deploy/web', '-o', 'json', '--url', url])
+  const causes = JSON.parse(printed) as { change: { actor: string } }[]
+  expect(new Set(causes.map(({ change }) => change.actor))).toEqual(new Set(['alice', 'admin']))
+})
+
+test.each([
+  ['no Causeway in the cluster', ['why', 'deploy/web'], {}, /no Service .* has a port "query".*--url/],
+  [
+    'two of them',
+    ['why', 'deploy/web'],
+    { SERVICES: '[["a","causeway","query"],["b","causeway","query"]]' },
+    /in a and in b; say which with --url, after kubectl port-forward -n a service\/causeway 4319:query/,
+  ],
+  [
+    'an address where nobody listens',
+    ['why', 'deploy/web', '--url', 'http://127.0.0.1:1'],
+    {},
+    /cannot be reached/,
+  ],
+  ['no object', ['why', 'web'], { CAUSEWAY_URL: 'http://127.0.0.1:1' }, /write <kind>\/<name>/],
+  ['no such command', ['what', 'deploy/web'], {}, /there are why, who and cascade/],
+  ['an option that is not there', ['why', 'deploy/web', '--all'], {}, /--all/],
+] as const)('of %s an error says what to do', async (_, args, env, says) => {
+  const answer = await plugin(args, env)
+  expect(answer).toMatchObject({ code: 1, printed: '' })
+  expect(answer.errors).toMatch(says)
+})
+
+test('an object that nobody wrote is said to be one', async () => {
+  expect(await plugin(['why', 'pod/none', '--url', url])).toEqual({
+    ...{ code: 0, errors: '' },
+    printed: 'Causeway saw nobody write pods/shop/none.\n',
+  })
+})
+
+test('kinds are taken as kubectl takes them', () => {
+  const typed = [
+    'po',
+    'Pod',
+    'ingress',
+    'networkpolicies',
+    'policy',
+    'endpoints',
+    'ep',
+    'webapps.example.com',
+    'class',
+  ]
+  expect(typed.map(resourceOf)).toEqual([
+    ...[
+      'pods',
+      'pods',
+      'ingresses',
+      'networkpolicies',
+      'policies',
+      'endpoints',
+      'endpoints',
+      'webapps',
+      'classes',
+    ],
+  ])
+  expect(referenceOf(['no/n1'], 'shop')).toBe('nodes/n1')
+  expect(spoken('networking.k8s.io/v1/ingresses/shop/web?uid=1', 'shop')).toBe('ingress/web')
+  expect(spoken('v1/endpoints/shop/web', 'default')).toBe('endpoints/web in shop')
+})
