@@ -4,6 +4,7 @@ import type { BenchmarkData } from './benchmark-data.ts'
 import { curvePlot } from './curve-plot.ts'
 import { peersPlots } from './peers-plots.ts'
 import { renderDocument } from './render-document.ts'
+import { renderScaling, SCALED_BY } from './scaling-document.ts'
 import { curveFile } from './section-part.ts'
 
 /** The document and its plots, by path: a function of the data alone. */
@@ -16,5 +17,9 @@ export async function renderFiles(reports: string, data: BenchmarkData): Promise
       plot(curveFile(section.name, at), curvePlot(curve))
   const document = join(reports, 'benchmarks.md')
   files.set(document, await formatted(document, renderDocument(data)))
+  const scaling = join(reports, '..', 'scaling.md')
+  const measured = new Set(data.sections.map(({ section }) => section.name))
+  if (SCALED_BY.every((name) => measured.has(name)))
+    files.set(scaling, await formatted(scaling, renderScaling(data)))
   return files
 }
