@@ -92,6 +92,11 @@ function scopesWith(
   }
 }
 
+/** Whether it looks through the bytes of spans, and not only at their columns. */
+function readsBytes(hint: SpanHint): boolean {
+  return hint.kind === 'holds' || ('of' in hint && hint.of.some(readsBytes))
+}
+
 function joined(kind: 'and' | 'or', parts: readonly SqlHint[]): SqlHint {
   if (parts.length === 0) return NO_HINT
   return {
@@ -200,12 +205,14 @@ export class SentTraceSearch {
       let found: SentTrace[] = []
       let next = after
       if (this.#times.mayReach(block, newest, range.fromNs, range.toNs)) {
-        next = this.#startOfWindow(after, upTo)
+        if (hint !== undefined && readsBytes(hint)) next = this.#startOfWindow(after, upTo)
         const hinted = origins?.(next, upTo)
-        found =
-          hinted !== undefined && hinted.length <= FEW
-            ? hinted.filter((origin) => seen.add(origin)).flatMap((origin) => this.#traceOf(origin))
-            : this.#tracesIn(next, upTo, seen, hinted && new Set(hinted))
+        if (hinted !== undefined && hinted.length <= FEW)
+          found = hinted.filter((origin) => seen.add(origin)).flatMap((origin) => this.#traceOf(origin))
+        else {
+          next = this.#startOfWindow(next, upTo)
+          found = this.#tracesIn(next, upTo, seen, hinted && new Set(hinted))
+        }
       }
       yield found
       upTo = next
