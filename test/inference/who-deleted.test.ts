@@ -8,6 +8,8 @@ import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 
 const SETTINGS = { cluster: 'test', relations: RELATIONS, operators: [], controllers: [] }
+/** Nothing is waited for any more. */
+const LONG_AFTER_NS = 1_000_000_000_000n
 const LINE = { windowNs: 0n, whoWaitNs: 0n, isWatched: true }
 
 interface Sketch {
@@ -31,7 +33,7 @@ function decided(...sketches: Sketch[]): Decision[] {
     if (typeof read === 'string') throw new Error(read)
     line.add(read, BigInt(version))
   })
-  return line.takeDue(100n).flatMap((write) => {
+  return line.takeDue(LONG_AFTER_NS).flatMap((write) => {
     const decision = decide(write, objects, changes, SETTINGS)
     if (decision?.sources !== undefined) changes.merge(decision.cpid, decision.sources)
     return decision ?? []
@@ -136,4 +138,70 @@ test('a Deployment is scaled by an autoscaler only where one names it', () => {
   const autoscaler = { kind: 'HorizontalPodAutoscaler', name: 'of web', spec }
   expect(last(web, autoscaler, scaled)).toEqual(['horizontal-pod-autoscaler', BY_CONTROLLER])
   expect(last(web, scaled)).toEqual(['unknown', 'operator'])
+})
+
+const PERSON = ['unknown', 'operator']
+const NODE = { kind: 'Node', name: 'n1', meta: { labels: { pool: 'a' } } }
+
+test('a Pod of a DaemonSet is deleted by its controller where its node has gone, or is none of its nodes', () => {
+  const template = { spec: { nodeSelector: { pool: 'a' } } }
+  const seen = { updatedNumberScheduled: 1, currentNumberScheduled: 1, observedGeneration: 1 }
+  const set = { kind: 'DaemonSet', name: 'agent', meta: { generation: 1 }, spec: { template }, status: seen }
+  const pod = { kind: 'Pod', name: 'agent-1', meta: ownedBy('DaemonSet', 'agent'), spec: { nodeName: 'n1' } }
+  const going = { ...pod, meta: { ...pod.meta, ...GOING } }
+  expect(last(NODE, set, pod, going)).toEqual(PERSON)
+  const byController = ['daemon-set-controller', BY_CONTROLLER]
+  expect(last(NODE, set, pod, { ...NODE, meta: { labels: {} } }, going)).toEqual(byController)
+  expect(last(NODE, set, pod, { ...NODE, gone: true }, going)).toEqual(byController)
+  // Of nodes that nobody tells of nothing is known.
+  expect(last(set, pod, going)).toEqual(PERSON)
+})
+
+test('a StatefulSet renews its Pods in turn: whoever deletes one before its turn is a person', () => {
+  const renewing = { currentRevision: 'a', updateRevision: 'b', observedGeneration: 1 }
+  const set = { kind: 'StatefulSet', name: 'db', meta: { generation: 1 }, status: renewing }
+  const podOf = (number: number, isReady: boolean, meta: JsonObject = {}): Sketch => ({
+    ...{ kind: 'Pod', name: `db-${number}`, meta: { ...ownedBy('StatefulSet', 'db'), ...meta } },
+    status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+  })
+  const byController = ['statefulset-controller', BY_CONTROLLER]
+  const going = podOf(0, true, GOING)
+  expect(last(set, podOf(0, true), podOf(1, true), going)).toEqual(byController)
+  expect(last(set, podOf(0, true), podOf(1, false), going)).toEqual(PERSON)
+  const spec = { updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } }
+  expect(last({ ...set, spec }, podOf(0, true), podOf(1, false), going)).toEqual(byController)
+})
+
+test('what has owners of which none is left, and none was its controller, is garbage', () => {
+  const owner = { kind: 'ConfigMap', name: 'owner' }
+  const [{ controller: _, ...reference }] = ownedBy('ConfigMap', 'owner')['ownerReferences'] as [JsonObject]
+  const owned = { kind: 'ConfigMap', name: 'owned', meta: { ownerReferences: [reference] } }
+  expect(last(owner, owned, { ...owned, gone: true })).toEqual(PERSON)
+  expect(last(owner, owned, { ...owner, gone: true }, { ...owned, gone: true })).toEqual([
+    'generic-garbage-collector',
+    BY_CONTROLLER,
+  ])
+})
+
+test('the address of a Service goes with it, by the API server', () => {
+  const service = { kind: 'Service', name: 'web' }
+  const parentRef = { resource: 'services', namespace: 'shop', name: 'web' }
+  const address = { kind: 'IPAddress', name: '10.0.0.7', meta: { namespace: '' }, spec: { parentRef } }
+  expect(last(service, address, { ...address, gone: true })).toEqual(PERSON)
+  expect(last(service, address, { ...service, gone: true }, { ...address, gone: true })).toEqual([
+    'kube-apiserver',
+    BY_CONTROLLER,
+  ])
+})
+
+test('who takes a finalizer away that a person set is a person; of others it is not known', () => {
+  const heldBy = (manager: string, finalizer: string): Sketch => {
+    const entry = { manager, operation: 'Update', fieldsV1: { 'f:metadata': { 'f:finalizers': {} } } }
+    const meta = { finalizers: [finalizer], managedFields: [entry], ...GOING }
+    return { kind: 'ConfigMap', name: 'held', meta }
+  }
+  const whoFrees = (held: Sketch): string => last({ ...held, meta: {} }, held, { ...held, gone: true })[1]
+  expect(whoFrees(heldBy('kubectl', 'example.com/x'))).toBe('operator')
+  expect(whoFrees(heldBy('kubectl', 'kubernetes.io/pvc-protection'))).not.toBe('operator')
+  expect(whoFrees(heldBy('web-operator', 'example.com/x'))).not.toBe('operator')
 })

@@ -95,8 +95,13 @@ function guessed(
 ): Writer {
   if (part === 'binding') return controller('kube-scheduler')
   if (part === 'deletion' || part === 'removal') return whoDeletes(write, part, before, objects)
+  const signed =
+    part === 'creation'
+      ? firstManager(write.facts)
+      : (newManager(write.facts, before, part) ?? extendedManager(write.facts, before, part))?.manager
   const owning = part === 'authored' ? whoOwns(write, before, objects) : undefined
-  if (owning !== undefined) return controller(owning)
+  if (owning !== undefined && (signed === undefined || signed === 'kube-controller-manager'))
+    return controller(owning)
   const usual = usualWriter(write, part, before, objects)
   if (isUnsigned(write, part, before)) {
     const remover = whoTakesAway(write, before)
@@ -104,10 +109,6 @@ function guessed(
   }
   // Within the second of every new template its controller notes the revision, which is no author's second write.
   const isNote = part === 'authored' && usual === 'deployment-controller'
-  const signed =
-    part === 'creation'
-      ? firstManager(write.facts)
-      : (newManager(write.facts, before, part) ?? extendedManager(write.facts, before, part))?.manager
   // What an autoscaler signs may have no time: it is the same each time that it scales.
   const isScaledAgain =
     usual === 'horizontal-pod-autoscaler' &&

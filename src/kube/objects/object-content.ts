@@ -267,7 +267,7 @@ function statefulSetContent(object: JsonObject): Content {
   const { prints } = withSurplus(withTemplate(object, ''), hasMore(object) || renewsStateful(object))
   return {
     references: claimsOf(object),
-    prints: { ...prints, ...(!hasMore(object) && renewsStateful(object) && { renews: 'true' }) },
+    prints: { ...prints, ...(!hasMore(object) && renewsInTurn(object) && { renews: 'true' }) },
   }
 }
 
@@ -302,6 +302,12 @@ function renewsStateful(object: JsonObject): boolean {
   const status = objectIn(object, 'status')
   const isBehind = textIn(status, 'currentRevision') !== textIn(status, 'updateRevision')
   return renewsItself(object) && (isBehind || isUnseen(object))
+}
+
+/** One Pod after the other, and none while another is not ready. */
+function renewsInTurn(object: JsonObject): boolean {
+  const { maxUnavailable } = objectIn(objectIn(objectIn(object, 'spec'), 'updateStrategy'), 'rollingUpdate')
+  return renewsStateful(object) && (maxUnavailable === undefined || maxUnavailable === 1)
 }
 
 function renewsDaemons(object: JsonObject): boolean {
