@@ -2,7 +2,6 @@ import { cpidOfBytes } from '../../src/model/merge-graph.ts'
 import { MalformedOtlp } from '../../src/model/otlp/protobuf-wire.ts'
 import { readReceived } from '../../src/model/otlp/read-stored-span.ts'
 import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
-import { CHAIN_DECISIONS } from '../../migrations/031-chained-decisions.ts'
 import { RECOUNT_SCOPE_USES } from '../../src/store/sqlite/transactions.ts'
 
 /** What was taken out or set right, and how many rows that were. */
@@ -194,7 +193,7 @@ const MEND_COUNTERS: readonly MendStep[] = [
   // An archive gets all that is left once more: it knows each fact, and numbers of changes may come again.
   ['', 'DELETE FROM archives'],
   ['', 'DELETE FROM archive_changes'],
-  ...[...CHAIN_DECISIONS, ...RECOUNT_SCOPE_USES].map((statement) => ['', statement] as const),
+  ...RECOUNT_SCOPE_USES.map((statement) => ['', statement] as const),
 ]
 
 /**

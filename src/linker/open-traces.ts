@@ -244,7 +244,6 @@ function addTrace(
     doubtfulTimes: lacksPlausibleTime(ctx, firstNs),
     sentSpans: 0,
     sentBytes: 0,
-    newestDecision: undefined,
     guestSpans: 0,
     guestBytes: 0,
     controllerSpans: 0,

@@ -48,9 +48,8 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   const links = span.hasLinks ? repointedLinks(ctx, trace, span.row, parentId) : undefined
   const extra = links === undefined && elsewhere === undefined ? undefined : patchOf(links, elsewhere)
   const isCounted = placing.driven && isCountedOf(ctx, trace, span.row)
-  trace.newestDecision = ctx.outbox.send({
+  ctx.outbox.send({
     trace: trace.id,
-    before: trace.newestDecision,
     span: span.row,
     parentId,
     flags:

@@ -54,9 +54,8 @@ export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpa
     scope = ctx.scopes.ownUnder(undefined)
     size = sentSize(bytes.length, ctx.scopes.envelopeBytes(scope))
   }
-  trace.newestDecision = ctx.outbox.sendSynthetic({
+  ctx.outbox.sendSynthetic({
     trace: trace.id,
-    before: trace.newestDecision,
     spanId: span.spanId,
     parentId: span.parentId,
     scope,

@@ -221,8 +221,6 @@ export interface Trace {
   sentSpans: number
   /** The most that a backend makes of what was sent, however it is batched. */
   sentBytes: number
-  /** The decision that sent something into it last. */
-  newestDecision: number | undefined
   /** What of that is of other clusters than its root's, where senders are told apart. */
   guestSpans: number
   guestBytes: number

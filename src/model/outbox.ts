@@ -20,8 +20,6 @@ export const SENT_JOINED = 64
 /** Sends one stored span into a trace; trace 0 is the span's original one. */
 export interface SpanDecision {
   trace: number
-  /** The decision before it that sent something into the trace; undefined of the original one. */
-  before?: number | undefined
   span: number
   parentId: bigint
   flags: number
@@ -45,8 +43,6 @@ export interface PlacementInTrace {
 /** Sends one span of Causeway's own making, whose OTLP bytes are given. */
 export interface SyntheticDecision {
   trace: number
-  /** As in `SpanDecision`. */
-  before: number | undefined
   spanId: bigint
   parentId: bigint
   scope: number
@@ -66,9 +62,8 @@ export interface ExtraPatch {
 
 /** What was decided, and where it sent spans. */
 export interface Decisions {
-  /** Returns the number of the decision. */
-  send(decision: SpanDecision): number
-  sendSynthetic(decision: SyntheticDecision): number
+  send(decision: SpanDecision): void
+  sendSynthetic(decision: SyntheticDecision): void
   /** True when the span was sent into the trace (0: into its original one). */
   wasSent(trace: number, row: number): boolean
   /** True when it is known that the span was sent nowhere yet; false of one that was linked by an earlier process. */

@@ -174,7 +174,7 @@ test('a StatefulSet renews its Pods in turn: whoever deletes one before its turn
 
 test('what has owners of which none is left, and none was its controller, is garbage', () => {
   const owner = { kind: 'ConfigMap', name: 'owner' }
-  const [{ controller: _, ...reference }] = ownedBy('ConfigMap', 'owner')['ownerReferences'] as [JsonObject]
+  const reference = { kind: 'ConfigMap', name: 'owner', uid: 'uid of owner' }
   const owned = { kind: 'ConfigMap', name: 'owned', meta: { ownerReferences: [reference] } }
   expect(last(owner, owned, { ...owned, gone: true })).toEqual(PERSON)
   expect(last(owner, owned, { ...owner, gone: true }, { ...owned, gone: true })).toEqual([

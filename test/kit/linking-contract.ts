@@ -14,7 +14,6 @@ export function openedTrace(root: number, episode = 0): Omit<Trace, 'id' | 'casc
   const counted = {
     sentSpans: 0,
     sentBytes: 0,
-    newestDecision: undefined,
     guestSpans: 0,
     guestBytes: 0,
     controllerSpans: 0,

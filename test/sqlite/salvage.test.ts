@@ -79,7 +79,7 @@ const contentOf = (db: Sqlite): unknown => ({
 
 test.each([
   ['nothing is damaged', () => undefined],
-  ['an index is damaged', (path: string) => damagePages(path, pagesOf(path, 'outbox_by_span', 'leaf'))],
+  ['an index is damaged', (path: string) => damagePages(path, pagesOf(path, 'outbox_by_trace', 'leaf'))],
   ['a unique index is damaged', (path: string) => damagePages(path, pagesOf(path, 'cpids_by_text', 'leaf'))],
   ['the edges are damaged', (path: string) => damagePages(path, pagesOf(path, 'edges', 'leaf').slice(1, 3))],
 ])('where %s, nothing is lost', async (what, damage) => {

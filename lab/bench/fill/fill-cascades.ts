@@ -5,7 +5,6 @@ import { encodeSpan, scopeEnvelope, serviceEnvelope } from '../../../src/model/o
 import { SENT_SYNTHETIC } from '../../../src/model/outbox.ts'
 import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import { TRACE_INDEX_SIZES } from '../../../src/store/sqlite/trace-id-index.ts'
-import { CHAIN_DECISIONS } from '../../../migrations/031-chained-decisions.ts'
 import { RECOUNT_SCOPE_USES } from '../../../src/store/sqlite/transactions.ts'
 import { StoredSpans } from '../measure/stored-spans.ts'
 
@@ -35,7 +34,7 @@ export interface FilledCascades {
 export function fillCascades(db: Sqlite, spans: number, lastMs = Date.now()): FilledCascades {
   const cascades = Math.max(BROAD_EVERY, Math.round(spans / SPANS_PER_CASCADE))
   const filler = new Filler(db, lastMs - cascades * 100)
-  const indexes = dropIndexes(db, ['spans_by_origin', 'outbox_by_span', 'span_objects_by_version'])
+  const indexes = dropIndexes(db, ['spans_by_origin', 'outbox_by_trace', 'span_objects_by_version'])
   for (let first = 0; first < cascades; first += AT_ONCE) {
     db.transaction(() => filler.fill(first, Math.min(first + AT_ONCE, cascades)))()
   }
@@ -108,7 +107,7 @@ class Filler {
     this.#db
       .prepare('UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, live_cpids = ?')
       .run(this.#arrival, this.#arrival, this.#decision, this.#cpid)
-    for (const sql of [...CHAIN_DECISIONS, ...RECOUNT_SCOPE_USES]) this.#db.exec(sql)
+    for (const sql of RECOUNT_SCOPE_USES) this.#db.exec(sql)
     this.#indexTraces()
     this.filled.cpids = this.#cpid
     this.filled.arrivals = this.#arrival

@@ -4,7 +4,6 @@ import { encodeSpan, scopeEnvelope, serviceEnvelope } from '../../../src/model/o
 import { SENT_SYNTHETIC } from '../../../src/model/outbox.ts'
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../../src/store/sqlite/open-database.ts'
-import { CHAIN_DECISIONS } from '../../../migrations/031-chained-decisions.ts'
 import { RECOUNT_SCOPE_USES } from '../../../src/store/sqlite/transactions.ts'
 
 const MS = 1_000_000n
@@ -71,6 +70,6 @@ function fill(db: Sqlite, count: number, exporter: string): void {
   db.prepare(
     'UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, live_cpids = ?',
   ).run(count, count, count, count)
-  for (const sql of [...CHAIN_DECISIONS, ...RECOUNT_SCOPE_USES]) db.exec(sql)
+  for (const sql of RECOUNT_SCOPE_USES) db.exec(sql)
   db.prepare('INSERT INTO exporters (name, position) VALUES (?, 0)').run(exporter)
 }

@@ -6,16 +6,11 @@ import type {
   LinkEvent,
   LogDecision,
   LogLinkStore,
-  LogOutboxItem,
-  LogOutboxReader,
   LogWaitingKind,
 } from '../../model/linking-ports.ts'
-import { cpidOfBytes } from '../../model/merge-graph.ts'
 import { hasOwnAttribute } from '../../model/otlp/outgoing-records.ts'
-import type { ScopeEnvelopes } from '../../model/outbox.ts'
 import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
-import type { SqliteOutbox } from './outbox.ts'
 import { LOG_IS_REPEAT } from './repeated-records.ts'
 import type { Progress } from './transactions.ts'
 
@@ -169,51 +164,5 @@ function logOf([id, cpid, traceId, spanId, raw, repeated]: LogRow): ArrivedLog {
     spanId: hasTrace ? spanId : 0n,
     repeated: repeated === 1n,
     malformed: raw !== null && hasOwnAttribute(raw, CPID_ID),
-  }
-}
-
-interface LogItemRow {
-  decision: number
-  trace_id: Buffer | null
-  flags: number
-  raw: Buffer | null
-  scope: number | null
-  uuid: Buffer | null
-}
-
-/** Reads what was decided about log records, through the connection of the outbox reader. */
-export class SqliteLogOutbox implements LogOutboxReader {
-  readonly #outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>
-  readonly #after: Statement<[number, number], LogItemRow>
-
-  constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>) {
-    this.#outbox = outbox
-    this.#after = db.prepare(
-      `SELECT log_outbox.decision, log_outbox.trace_id, log_outbox.flags, logs.raw, logs.scope, cpids.uuid
-       FROM log_outbox LEFT JOIN logs ON logs.id = log_outbox.log
-       LEFT JOIN cpids ON cpids.id = log_outbox.cpid
-       WHERE log_outbox.decision > ? ORDER BY log_outbox.decision LIMIT ?`,
-    )
-  }
-
-  after(position: number, limit: number): LogOutboxItem[] {
-    return this.#outbox.inOneMoment(() =>
-      this.#outbox.upToBytes(this.#after.iterate(position, limit), logItemOf),
-    )
-  }
-
-  envelopes(scope: number): ScopeEnvelopes | undefined {
-    return this.#outbox.envelopes(scope)
-  }
-}
-
-function logItemOf({ decision, trace_id, flags, raw, scope, uuid }: LogItemRow): LogOutboxItem {
-  return {
-    decision,
-    raw: raw ?? undefined,
-    scope: scope ?? 0,
-    traceId: trace_id ?? undefined,
-    withoutSpanId: (flags & LOG_WITHOUT_SPAN_ID) !== 0,
-    inherited: uuid === null ? undefined : cpidOfBytes(uuid),
   }
 }

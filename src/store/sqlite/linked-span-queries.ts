@@ -6,7 +6,6 @@ import { SENT_COPY, SENT_JOINED, SENT_SYNTHETIC, SENT_UNDRIVEN } from '../../mod
 import type { CrossTraceSpan, LinkedSpan } from '../../model/queries.ts'
 import type { SeenWrite, WriteCause } from '../../model/seen-write.ts'
 import type { Sqlite } from './open-database.ts'
-import { sentInto } from './outbox.ts'
 import { CPID_OF_NEAREST_ANCESTOR } from './record-queries.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
 import { ScopeFacts } from './scopes.ts'
@@ -109,9 +108,7 @@ export class LinkedSpans {
     this.#scopes = new ScopeFacts(db)
     this.#beingPlaced = new SpansBeingPlaced(db, this.#scopes)
     this.#ofTrace = db
-      .prepare<[number], SentRow>(
-        `${sentInto('?')} SELECT ${SENT_COLUMNS} FROM sent CROSS JOIN outbox USING (decision) ${JOINED}`,
-      )
+      .prepare<[number], SentRow>(`SELECT ${SENT_COLUMNS} FROM outbox ${JOINED} WHERE outbox.trace = ?`)
       .raw()
       .safeIntegers()
     this.#ofDecisions = db

@@ -1,4 +1,5 @@
 import type { Statement } from 'better-sqlite3'
+import type { LogOutboxItem, LogOutboxReader } from '../../model/linking-ports.ts'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
 import {
@@ -20,16 +21,11 @@ import {
 import type { PositionStore } from '../../model/store-ports.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { LOG_WITHOUT_SPAN_ID } from './linked-logs.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
 const SPANS = 30_000
-
-/** The decisions of a trace, newest first, as `sent`: each names the one before it. */
-export const sentInto = (trace: string): string => `WITH RECURSIVE sent (decision) AS (
-  SELECT t.newest_decision FROM traces t WHERE t.id = ${trace}
-  UNION ALL SELECT outbox.before FROM sent CROSS JOIN outbox ON outbox.decision = sent.decision
-    WHERE outbox.before IS NOT NULL)`
 
 /** Of a decision that sends a span into a trace whose root does not drive it. */
 const NO_ACTIVITY = SENT_UNDRIVEN | SENT_FOR_CHILD
@@ -56,8 +52,8 @@ export class DecisionTable implements Decisions {
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
     this.#insert = db.prepare(
-      `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause, cause_trace, before)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause, cause_trace)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#placed = db
       .prepare<[number, number], PlacedRow>(
@@ -123,11 +119,10 @@ export class DecisionTable implements Decisions {
     )
   }
 
-  send(decision: SpanDecision): number {
-    const { trace, before, span, parentId, flags, extra, cause, causeTrace, depth } = decision
-    const number = this.#progress.nextDecision()
+  send(decision: SpanDecision): void {
+    const { trace, span, parentId, flags, extra, cause, causeTrace, depth } = decision
     this.#insert.run(
-      number,
+      this.#progress.nextDecision(),
       trace,
       span,
       parentId,
@@ -136,19 +131,16 @@ export class DecisionTable implements Decisions {
       extra ?? null,
       cause ?? null,
       causeTrace ?? null,
-      before ?? null,
     )
     if (depth !== undefined) this.#depths.set(span, { trace, depth })
     this.#sentTo.get(span)?.push((flags & NO_ACTIVITY) === 0 ? trace : -trace)
-    return number
   }
 
-  sendSynthetic(decision: SyntheticDecision): number {
-    const { trace, before, parentId, scope, bytes, above } = decision
-    const number = this.#progress.nextDecision()
+  sendSynthetic(decision: SyntheticDecision): void {
+    const { trace, parentId, scope, bytes, above } = decision
     this.#progress.scopeUses.add(scope)
     this.#insert.run(
-      number,
+      this.#progress.nextDecision(),
       trace,
       null,
       parentId,
@@ -157,9 +149,7 @@ export class DecisionTable implements Decisions {
       bytes,
       above?.spanId ?? null,
       above?.trace ?? null,
-      before ?? null,
     )
-    return number
   }
 
   forget(): void {
@@ -205,7 +195,7 @@ export class SqliteOutbox implements OutboxReader {
   readonly #decisions: Statement<[number], number>
   readonly #decisionsOfSpan: Statement<[number, bigint], number>
   readonly #ownDecisions: Statement<[number], number>
-  readonly #ofDecisions: Statement<[string], ItemRow>
+  readonly #ofTrace: Statement<[number, bigint], ItemRow>
   readonly #ofOrigin: Statement<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>
   readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
     most: SCOPE_BYTES,
@@ -229,23 +219,21 @@ export class SqliteOutbox implements OutboxReader {
       .raw()
       .safeIntegers()
     this.#decisions = db
-      .prepare<[number], number>(`${sentInto('?')} SELECT decision FROM sent WHERE decision IS NOT NULL`)
+      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? ORDER BY 1')
       .pluck()
     this.#decisionsOfSpan = db
       .prepare<[number, bigint], number>(
-        `${sentInto('?')} SELECT outbox.decision FROM sent CROSS JOIN outbox USING (decision)
-         CROSS JOIN spans ON spans.id = outbox.span WHERE spans.span_id = ? ORDER BY 1`,
+        `SELECT outbox.decision FROM outbox CROSS JOIN spans ON spans.id = outbox.span
+         WHERE outbox.trace = ? AND spans.span_id = ? ORDER BY 1`,
       )
       .pluck()
     this.#ownDecisions = db
-      .prepare<[number], number>(
-        `${sentInto('?')} SELECT decision FROM sent CROSS JOIN outbox USING (decision) WHERE span IS NULL ORDER BY 1`,
-      )
+      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
       .pluck()
-    this.#ofDecisions = db
-      .prepare<[string], ItemRow>(
-        `SELECT ${COLUMNS} FROM json_each(?) wanted CROSS JOIN outbox ON outbox.decision = wanted.value
-         LEFT JOIN spans ON spans.id = outbox.span ORDER BY wanted.key`,
+    this.#ofTrace = db
+      .prepare<[number, bigint], ItemRow>(
+        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
+         WHERE outbox.trace = ? AND outbox.decision > ? ORDER BY outbox.decision`,
       )
       .raw()
       .safeIntegers()
@@ -316,7 +304,7 @@ export class SqliteOutbox implements OutboxReader {
 
   /** The numbers of the decisions that sent something into a trace, in order. */
   decisionsOf(trace: number): number[] {
-    return this.#decisions.all(trace).reverse()
+    return this.#decisions.all(trace)
   }
 
   /** Those that sent received spans with this id, and those that sent spans of Causeway's own making. */
@@ -326,11 +314,9 @@ export class SqliteOutbox implements OutboxReader {
 
   /** What was sent into a trace of a cascade, in order. */
   *itemsOfTrace(trace: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
-    const decisions = this.decisionsOf(trace)
-    let at = 0
-    const rows = (): Iterable<ItemRow> =>
-      this.#ofDecisions.iterate(JSON.stringify(decisions.slice(at, at + ITEMS_A_PAGE)))
-    yield* this.#pages(rows, read, ([decision]) => (at = decisions.indexOf(Number(decision), at) + 1))
+    let after = 0n
+    const rows = (): Iterable<ItemRow> => this.#ofTrace.iterate(trace, after)
+    yield* this.#pages(rows, read, ([decision]) => (after = decision))
   }
 
   /** What was passed on in the original trace with this number. */
@@ -402,6 +388,52 @@ export class SqliteOutbox implements OutboxReader {
   #cpidOf(cpid: number): OutboxItem['inherited'] {
     const uuid = this.#uuid.get(cpid)
     return uuid === undefined ? undefined : cpidOfBytes(uuid)
+  }
+}
+
+interface LogItemRow {
+  decision: number
+  trace_id: Buffer | null
+  flags: number
+  raw: Buffer | null
+  scope: number | null
+  uuid: Buffer | null
+}
+
+/** Reads what was decided about log records, through the connection of the outbox reader. */
+export class SqliteLogOutbox implements LogOutboxReader {
+  readonly #outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>
+  readonly #after: Statement<[number, number], LogItemRow>
+
+  constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>) {
+    this.#outbox = outbox
+    this.#after = db.prepare(
+      `SELECT log_outbox.decision, log_outbox.trace_id, log_outbox.flags, logs.raw, logs.scope, cpids.uuid
+       FROM log_outbox LEFT JOIN logs ON logs.id = log_outbox.log
+       LEFT JOIN cpids ON cpids.id = log_outbox.cpid
+       WHERE log_outbox.decision > ? ORDER BY log_outbox.decision LIMIT ?`,
+    )
+  }
+
+  after(position: number, limit: number): LogOutboxItem[] {
+    return this.#outbox.inOneMoment(() =>
+      this.#outbox.upToBytes(this.#after.iterate(position, limit), logItemOf),
+    )
+  }
+
+  envelopes(scope: number): ScopeEnvelopes | undefined {
+    return this.#outbox.envelopes(scope)
+  }
+}
+
+function logItemOf({ decision, trace_id, flags, raw, scope, uuid }: LogItemRow): LogOutboxItem {
+  return {
+    decision,
+    raw: raw ?? undefined,
+    scope: scope ?? 0,
+    traceId: trace_id ?? undefined,
+    withoutSpanId: (flags & LOG_WITHOUT_SPAN_ID) !== 0,
+    inherited: uuid === null ? undefined : cpidOfBytes(uuid),
   }
 }
 

@@ -60,7 +60,7 @@ export class TraceTable implements Traces {
     this.#update = db.prepare(
       `UPDATE traces SET state = ?, last_arrival_ms = ?, due_ms = ?, first_ns = ?, last_ns = ?, sent_spans = ?,
          sent_bytes = ?, guest_spans = ?, guest_bytes = ?, controller_spans = ?, services = ?, merges = ?, missing = ?, truncated = ?, root_sent = ?,
-         last_decision = ?, newest_decision = ?, last_wall_ms = ?, clock_skew = ?, doubtful_times = ? WHERE id = ?`,
+         last_decision = ?, last_wall_ms = ?, clock_skew = ?, doubtful_times = ? WHERE id = ?`,
     )
     this.#addService = db.prepare('INSERT OR IGNORE INTO trace_services (trace, service) VALUES (?, ?)')
     this.#missing = db
@@ -168,7 +168,6 @@ export class TraceTable implements Traces {
         trace.truncated ? 1 : 0,
         trace.rootSent ? 1 : 0,
         this.#progress.lastDecision,
-        trace.newestDecision ?? null,
         trace.lastWallMs,
         trace.clockSkew ? 1 : 0,
         trace.doubtfulTimes ? 1 : 0,
@@ -232,7 +231,6 @@ function traceOf(row: TraceRow): Trace {
     doubtfulTimes: row['doubtful_times'] === 1n,
     sentSpans: whole(row['sent_spans']),
     sentBytes: whole(row['sent_bytes']),
-    newestDecision: row['newest_decision'] === null ? undefined : whole(row['newest_decision']),
     guestSpans: whole(row['guest_spans']),
     guestBytes: whole(row['guest_bytes']),
     controllerSpans: whole(row['controller_spans']),

@@ -2,7 +2,6 @@ import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
 import { SENT_FOR_CHILD } from '../../model/outbox.ts'
 import type { PruneCounts, PruneHold, RemovalStep } from '../../model/store-ports.ts'
 import type { SqliteMergeGraph } from './merge-graph.ts'
-import { sentInto } from './outbox.ts'
 import {
   IS_SENT_FOR_CHILD,
   type ObjectRemoval,
@@ -275,7 +274,7 @@ export class TraceRemoval {
   #remove(trace: TraceRow, most: number, counts: PruneCounts): number {
     let removed = this.#removeWrites(trace, most)
     if (removed >= most) return most
-    removed += this.#removeDecisions(trace, most - removed, counts)
+    removed += this.#removeDecisions(trace.id, most - removed, counts)
     if (removed >= most) return most
     for (const table of TABLES) {
       removed += this.#sql.run(`DELETE FROM ${table} WHERE trace = +? LIMIT +?`, trace.id, most - removed)
@@ -288,20 +287,12 @@ export class TraceRemoval {
   }
 
   /** With what was sent into it go the spans without a CPID that children brought into no other. */
-  #removeDecisions(trace: TraceRow, most: number, counts: PruneCounts): number {
-    const gone = this.#sql.rows<{ span: number | null; flags: number; before: number | null }>(
-      `DELETE FROM outbox WHERE decision IN (${sentInto('+?')} SELECT decision FROM sent LIMIT +?)
-       RETURNING span, flags, before`,
-      trace.id,
+  #removeDecisions(trace: number, most: number, counts: PruneCounts): number {
+    const gone = this.#sql.rows<{ span: number | null; flags: number }>(
+      'DELETE FROM outbox WHERE trace = +? RETURNING span, flags LIMIT +?',
+      trace,
       most,
     )
-    if (gone.length === 0) return 0
-    // The oldest of them names the newest that is left.
-    const left = gone.some(({ before }) => before === null)
-      ? null
-      : Math.min(...gone.map(({ before }) => before ?? 0))
-    this.#sql.run('UPDATE traces SET newest_decision = ? WHERE id = +?', left, trace.id)
-    this.#rows.trace(trace.id, trace.root)
     const brought = gone.flatMap(({ span, flags }) =>
       span !== null && (flags & SENT_FOR_CHILD) !== 0 ? [span] : [],
     )

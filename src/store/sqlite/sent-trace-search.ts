@@ -4,7 +4,7 @@ import type { Pages, SentTrace, SentTraceRange, SpanHint } from '../../model/que
 import { type OutboxItem, SENT_INHERITED_CPID, SENT_PATCHED } from '../../model/outbox.ts'
 import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
 import type { Sqlite } from './open-database.ts'
-import { sentInto, type SqliteOutbox } from './outbox.ts'
+import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
 
 /** How many outgoing traces, and how many received spans, are looked through at once; fewer where their spans are large. */
@@ -165,8 +165,8 @@ export class SentTraceSearch {
     const hinted =
       hint === undefined
         ? '1'
-        : `EXISTS (${sentInto('traces.id')} SELECT 1 FROM sent CROSS JOIN outbox o USING (decision)
-             LEFT JOIN spans s ON s.id = o.span WHERE CASE WHEN o.span IS NULL THEN ${own.sql} ELSE ${received.sql} END)`
+        : `EXISTS (SELECT 1 FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.trace = traces.id
+             AND CASE WHEN o.span IS NULL THEN ${own.sql} ELSE ${received.sql} END)`
     const window = this.#db.prepare<Bound[], { id: number; trace_id: Buffer }>(
       `SELECT id, trace_id FROM traces WHERE id >= ? AND id < ? AND last_ns >= ? AND first_ns <= ? AND ${hinted}
        ORDER BY id DESC`,

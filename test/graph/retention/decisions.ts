@@ -5,8 +5,7 @@ import { outgoingSpan } from '../../../src/model/otlp/outgoing-records.ts'
 import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
 import type { ScopeEnvelopes } from '../../../src/model/outbox.ts'
 import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
-import { SqliteLogOutbox } from '../../../src/store/sqlite/linked-logs.ts'
-import { SqliteOutbox } from '../../../src/store/sqlite/outbox.ts'
+import { SqliteLogOutbox, SqliteOutbox } from '../../../src/store/sqlite/outbox.ts'
 import { check, same } from './faults.ts'
 
 /** What is sent for one decision: the bytes of the span or log record, its resource and its scope. */

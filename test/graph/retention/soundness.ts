@@ -21,14 +21,6 @@ const FAULTS: Readonly<Record<string, string>> = {
   'a change span of a CPID that is not there': `SELECT cpid, trace FROM change_spans s WHERE cpid NOT IN
     (SELECT id FROM cpids WHERE state = 0) AND cpid <> (SELECT root FROM traces WHERE id = s.trace)`,
   'what was sent into no trace': `SELECT decision FROM outbox WHERE trace <> 0 AND trace NOT IN (SELECT id FROM traces)`,
-  'what was sent into a trace and is not found by it': `SELECT decision FROM outbox WHERE trace <> 0 AND decision NOT IN
-    (WITH RECURSIVE sent (decision) AS (SELECT newest_decision FROM traces
-       UNION ALL SELECT o.before FROM sent JOIN outbox o ON o.decision = sent.decision)
-     SELECT decision FROM sent WHERE decision IS NOT NULL)`,
-  'what was sent into another trace than it is found by': `SELECT o.decision FROM outbox o JOIN outbox b ON b.decision = o.before
-    WHERE b.trace <> o.trace UNION SELECT decision FROM outbox JOIN traces ON newest_decision = decision WHERE trace <> traces.id`,
-  'what was sent before something that is not there': `SELECT decision FROM outbox WHERE before NOT IN (SELECT decision FROM outbox)
-    UNION SELECT id FROM traces WHERE newest_decision NOT IN (SELECT decision FROM outbox)`,
   'what was sent on in place of no span': `SELECT decision FROM outbox WHERE trace = 0 AND span NOT IN (SELECT id FROM spans)`,
   'a service in no trace': `SELECT trace FROM trace_services WHERE trace NOT IN (SELECT id FROM traces)`,
   'an actor in no trace': `SELECT trace FROM trace_actors WHERE trace NOT IN (SELECT id FROM traces)`,
