@@ -3,16 +3,11 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
-import { startCauseway, type CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
 import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
 import { referenceOf, resourceOf, spoken } from '../../packages/kubectl-plugin/named-object.ts'
-import { Cli } from '../cli/cli.ts'
+import { RecordedCluster } from '../support/recorded-cluster.ts'
 
 const PLUGIN = fileURLToPath(new URL('../../bin/kubectl-causeway.js', import.meta.url))
-const recorded = (source: string): string =>
-  fileURLToPath(new URL(`../inference/recordings/rollout/${source}.jsonl.gz`, import.meta.url))
-
 /** Stands in for kubectl: it tells of a Service, and asks Causeway as the API server's proxy does. */
 const KUBECTL = `
 const args = process.argv.slice(2)
@@ -30,8 +25,7 @@ else if (args.includes('--raw')) {
 `
 
 const folder = mkdtempSync(join(tmpdir(), 'causeway-plugin-'))
-const cli = new Cli()
-let causeway: CausewayProcess
+let recorded: RecordedCluster
 let url: string
 
 beforeAll(async () => {
@@ -39,17 +33,12 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'kubectl.mjs'), KUBECTL)
   writeFileSync(kubectl, `#!/bin/sh\nexec "${process.execPath}" "${join(folder, 'kubectl.mjs')}" "$@"\n`)
   chmodSync(kubectl, 0o755)
-  const kwok = ['--set', 'connectors::cpid::inference::controllers=[kwok]']
-  const files = ['--audit', recorded('audit'), '--watch', recorded('watch')]
-  await cli.json('import', '--cluster', 'test', ...kwok, ...files)
-  const settings = await freshSettings({ connector: { retention: { max_age: '0s' } } })
-  causeway = await startCauseway({ ...settings, database: cli.path })
-  url = `http://127.0.0.1:${settings.ports.query}`
+  recorded = await RecordedCluster.up()
+  url = recorded.url
 })
 
 afterAll(async () => {
-  await causeway[Symbol.asyncDispose]()
-  cli[Symbol.dispose]()
+  await recorded[Symbol.asyncDispose]()
   rmSync(folder, { recursive: true })
 })
 
