@@ -36,7 +36,9 @@ type step struct {
 	Annotations map[string]string
 	Written     map[string]string
 	Context     *cpid.Context
-	Detail      struct {
+	// Of a version that a writer without CPIDs made.
+	Cluster, UID, ResourceVersion, CPID string
+	Detail                              struct {
 		Object struct {
 			APIVersion, Kind string
 			Metadata         struct{ Namespace, Name, UID, ResourceVersion string }
@@ -146,6 +148,11 @@ func (s step) play(t *testing.T, library *changes.Changes) {
 		got = library.Plan(causes, s.detail())
 	case "read":
 		got = library.Extract(s.Annotations)
+	case "derive":
+		if derived := cpid.DerivedRoot(s.Cluster, s.UID, s.ResourceVersion); derived != s.CPID {
+			t.Errorf("%s gives %s, not %s", s.Do, derived, s.CPID)
+		}
+		return
 	case "accepted":
 		library.Accepted(ctx, *s.Context)
 		return

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
 import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
+import { derivedRoot } from '../../packages/instrumentation/src/kubernetes/derived-root.ts'
+import { derivedCpid } from '../../src/kube/inference/decide.ts'
 import { startSdk } from './support/start-sdk.ts'
 
 /** What one step of a vector has a library do, and what comes of it. */
@@ -10,6 +12,7 @@ type Step =
   | { do: 'merge' | 'plan'; of: (Annotations | null)[]; detail?: Detail; context: Context }
   | { do: 'accepted'; context: Context }
   | { do: 'read'; annotations: Annotations; context: Context | null }
+  | { do: 'derive'; cluster: string; uid: string; resourceVersion: string; cpid: string }
   | { do: 'write'; context: Context; annotations: Annotations; written: Annotations }
 interface Detail {
   object?: KubernetesObject
@@ -40,7 +43,11 @@ const withAnnotations = (annotations: Annotations | null): KubernetesObject | un
 
 function play(step: Step, library: ReturnType<typeof createInstrumentation>): void {
   const { extractFromObject } = library
-  if (step.do === 'accepted') library.accepted(step.context)
+  if (step.do === 'derive') {
+    const { cluster, uid, resourceVersion: version, cpid } = step
+    expect(derivedRoot(cluster, uid, version)).toBe(cpid)
+    expect(derivedCpid('root', { cluster, uid, version })).toBe(cpid)
+  } else if (step.do === 'accepted') library.accepted(step.context)
   else if (step.do === 'newRoot') expect(library.newRoot(step.detail)).toEqual(step.context)
   else if (step.do === 'read')
     expect(extractFromObject(withAnnotations(step.annotations)) ?? null).toEqual(step.context)
@@ -54,7 +61,7 @@ function play(step: Step, library: ReturnType<typeof createInstrumentation>): vo
 }
 
 test('there are vectors of each kind', () => {
-  expect(files).toEqual(['annotations.json', 'merges.json', 'writes.json'])
+  expect(files).toEqual(['annotations.json', 'derived.json', 'merges.json', 'writes.json'])
 })
 
 describe.each(files)('%s', (file) => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
@@ -6,6 +5,7 @@ import { BoundedMap } from '../known/bounded-map.ts'
 import { tellOnUse } from '../known/told-on-use.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
+import { derivedRoot } from './derived-root.ts'
 import { noteSetFields } from './set-fields.ts'
 import { noteStatusWrite } from './status-writes.ts'
 import {
@@ -20,7 +20,6 @@ import {
 import { tellWriteOfAnother } from './write-of-another.ts'
 
 const MOST_TOMBSTONES = 1_024
-const VERSION_8 = 0x80
 /** For how long a mark stands for the write that follows it, which had no place for one. */
 const ANNOUNCED_MS = 10_000
 
@@ -199,13 +198,4 @@ export class ObjectMemory {
 
 function placeOf({ metadata }: KubernetesObject): string {
   return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`
-}
-
-/** A UUID of version 8 (RFC 9562), out of SHA-256. */
-function derivedRoot(cluster: string, uid: string, version: string): string {
-  const digest = createHash('sha256').update(['root', cluster, uid, version].join('\0')).digest()
-  const bytes = digest.subarray(0, 16)
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | VERSION_8
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | VERSION_8
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
