@@ -78,7 +78,7 @@ function storedIn(causeway: Causeway): string[] {
 const [ALPHA, DELTA, EAST, WEST, BACK, AGAIN] = [1, 2, 3, 4, 5, 6].map(cpid) as [
   ...[string, string, string, string, string, string],
 ]
-const [ON_HOST, ON_WEST] = [cpid(7), cpid(8)]
+const [ON_HOST, ON_WEST, OMEGA, OF_OMEGA] = [7, 8, 9, 10].map(cpid) as [string, string, string, string]
 
 sceneTest('each cluster goes to its Causeway, and one that is killed misses nothing', async (scene) => {
   const { server, jaeger, causeways, gateway } = await startFleet(scene)
@@ -152,6 +152,10 @@ sceneTest(
     await work(causeways.host.otlpHttp, 'host', ON_HOST)
     await merge(causeways.west.otlpHttp, 'west', ON_WEST, [ON_HOST])
     await work(causeways.west.otlpHttp, 'west', ON_WEST)
+    await merge(causeways.host.otlpHttp, 'host', OMEGA, [])
+    await work(causeways.host.otlpHttp, 'host', OMEGA)
+    await merge(causeways.west.otlpHttp, 'west', OF_OMEGA, [OMEGA])
+    await work(causeways.west.otlpHttp, 'west', OF_OMEGA)
     for (const causeway of known) {
       await scene.eventually(async () => {
         const metrics = await causeway.metrics()
@@ -168,14 +172,24 @@ sceneTest(
     expect(new Set(cascades.map(({ spanId }) => spanId)).size).toBe(1)
     expect(traceFaults(trace.filter((span) => span.name !== 'cascade'))).toEqual([])
     const own = trace.filter((span) => !isSynthetic(span))
-    const at = (of: string): string => attributeOf(own, of)
+    const at = (of: string): string => nameOf(own, of)
     expect([ALPHA, EAST, WEST, BACK, AGAIN, ON_HOST].map(at)).toEqual(
       ['host', 'east', 'west', 'host', 'east', 'host'].map((cluster) => `reconcile in ${cluster}`),
     )
     expect(own).toHaveLength(6)
     // The Causeway of west does not know where that came from: it begins a trace of its own.
     const alone = await jaeger.trace(traceIdOf(ON_HOST))
-    expect(attributeOf(alone, ON_WEST)).toBe('reconcile in west')
+    expect(nameOf(alone, ON_WEST)).toBe('reconcile in west')
+    // Nor does it know that root, but a root gives its trace the same id everywhere.
+    const shared = await jaeger.trace(traceIdOf(OMEGA))
+    const begun = shared.filter(({ name }) => name === 'change')
+    // Each has its root span at a time of its own.
+    expect(begun).toHaveLength(2)
+    expect(new Set(begun.map(({ spanId }) => spanId)).size).toBe(1)
+    expect([OMEGA, OF_OMEGA].map((of) => nameOf(shared, of))).toEqual([
+      'reconcile in host',
+      'reconcile in west',
+    ])
     await scene.eventually(async () => {
       const related = await server.rows(`SELECT * FROM related(cpid = '${ALPHA}')`, {}, 'causeway')
       expect(related.map((row) => row['cpid']).sort()).toEqual([
@@ -194,7 +208,7 @@ sceneTest(
 )
 
 /** What the span of this change is called that somebody sent. */
-function attributeOf(spans: readonly PlacedSpan[], of: string): string {
-  const own = spans.filter((span) => !isSynthetic(span))
-  return own.find((span) => attribute(span, 'cpid.id')?.stringValue === of)?.name ?? 'missing'
+function nameOf(spans: readonly PlacedSpan[], of: string): string {
+  const isOf = (span: PlacedSpan): boolean => attribute(span, 'cpid.id')?.stringValue === of
+  return spans.find((span) => isOf(span) && !isSynthetic(span))?.name ?? 'missing'
 }
