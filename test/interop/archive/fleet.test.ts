@@ -89,9 +89,9 @@ sceneTest('each cluster goes to its Causeway, and one that is killed misses noth
     // Nobody has a Causeway for it.
     sent.host.push(...(await work(gateway.otlpHttp, 'north', ALPHA)))
   }
-  let isLoaded = true
+  const enough = new AbortController()
   const load = (async () => {
-    while (isLoaded) await sendAll()
+    while (!enough.signal.aborted) await sendAll()
   })()
   const accepted = async (cluster: Cluster): Promise<number> =>
     (await causeways[cluster].metrics()).sum('otelcol_receiver_accepted_spans')
@@ -105,7 +105,7 @@ sceneTest('each cluster goes to its Causeway, and one that is killed misses noth
   // The others go on meanwhile.
   const before = await accepted('west')
   await scene.eventually(async () => expect(await accepted('west')).toBeGreaterThan(before + 100))
-  isLoaded = false
+  enough.abort()
   await load
   await causeways.east.startAgain()
 
