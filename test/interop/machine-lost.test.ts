@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { openForReading, QUICK_CHECK } from '../../src/store/sqlite/open-database.ts'
 import { cpid } from '../support/otlp-requests.ts'
+import type { JaegerQuery } from './peers/jaeger-query.ts'
 import { Litestream } from './peers/litestream.ts'
 import { startCollector, type Collector } from './peers/start-collector.ts'
 import { freeJaegerPorts, startJaeger } from './peers/start-jaeger.ts'
@@ -38,7 +39,8 @@ class Sender {
     const from = this.sent.length + 1
     const spans = Array.from({ length: traces }, (_, at) => {
       const traceId = (from + 2 * at).toString(16).padStart(32, '0')
-      const time = { startTimeUnixNano: nanosNow(), endTimeUnixNano: nanosNow() }
+      const start = nanosNow()
+      const time = { startTimeUnixNano: start, endTimeUnixNano: start.replace(/0{6}$/, '500000') }
       const [top = '', below = ''] = [0, 1].map((one) => (from + 2 * at + one).toString(16).padStart(16, '0'))
       const attributes = [{ key: 'cpid.id', value: { stringValue: ROOT } }]
       return [
@@ -188,3 +190,59 @@ sceneTest('a Litestream that was away while Causeway shortened its log copies al
     expect((await replicated(scene, litestream)).sort()).toEqual(sender.sent.map(spanKey).sort()),
   )
 })
+
+/** How far linking is, and how many decisions there are. */
+function progressIn(database: string): unknown {
+  const db = openForReading(database)
+  try {
+    return db.prepare('SELECT linked_arrival, last_decision FROM progress').get()
+  } finally {
+    db.close()
+  }
+}
+
+sceneTest('what a backend got after the last copy it gets again, the same', async (scene) => {
+  const ports = await freeJaegerPorts()
+  const exporters = { [JAEGER]: grpcExporter(`127.0.0.1:${ports.otlpGrpc}`) }
+  const causeway = await startOnMachine(scene, exporters)
+  const sender = new Sender(causeway.otlpHttp)
+  await sendOtlp(causeway.otlpHttp, 'logs', MERGELOG)
+  await sender.send(100)
+  const litestream = await Litestream.of(scene, causeway.database)
+  const replicating = litestream.run(REPLICATE)
+  await scene.eventually(async () => {
+    expect((await causeway.metrics()).sum('otelcol_exporter_queue_size')).toBeGreaterThan(200)
+    expect(await replicated(scene, litestream)).toHaveLength(200)
+    const copied = progressIn(join(scene.directory, 'tried.db'))
+    expect(copied).toEqual(progressIn(causeway.database))
+  })
+  await replicating.kill()
+  const jaeger = await startJaeger(scene, ports)
+  const untilSent = async (): Promise<void> =>
+    scene.eventually(async () => {
+      const metrics = await causeway.metrics()
+      expect(metrics.sum('otelcol_exporter_sent_spans')).toBeGreaterThan(200)
+      expect(metrics.sum('otelcol_exporter_queue_size')).toBe(0)
+    })
+  await untilSent()
+  const first = await shownIn(jaeger)
+  await causeway.kill()
+  await rm(dirname(causeway.database), { recursive: true })
+  await mkdir(dirname(causeway.database))
+  await litestream.run(RESTORE).output()
+  await causeway.startAgain()
+  await untilSent()
+  const again = await shownIn(jaeger)
+  expect([...new Set(again)]).toEqual(first)
+})
+
+/** What Jaeger has of the change, without what it remarks itself, and without the span that sums up what has settled meanwhile. */
+async function shownIn(jaeger: JaegerQuery): Promise<string[]> {
+  const spans = (await jaeger.trace(traceIdOf(ROOT))).filter(({ name }) => name !== 'cascade')
+  return spanLines(
+    spans.map((span) => ({
+      ...span,
+      attributes: (span.attributes ?? []).filter(({ key }) => !key.startsWith('@jaeger')),
+    })),
+  )
+}
