@@ -1,5 +1,10 @@
 import { BOUNDED, kubernetesRecipes } from './kubernetes-recipes.ts'
-import { collectorStableVersion, peerVersions, type PeerName } from './peer-versions.ts'
+import {
+  collectorRoutingVersion,
+  collectorStableVersion,
+  peerVersions,
+  type PeerName,
+} from './peer-versions.ts'
 
 /** Says how one peer is built: files to put into an empty directory, then `go` commands to run there. */
 export type PeerRecipe = {
@@ -51,6 +56,19 @@ export const peerRecipes: Readonly<Record<PeerName, PeerRecipe>> = {
     ],
     binary: 'bin/promtool',
   },
+  litestream: {
+    files: {},
+    goCommands: [
+      [
+        'install',
+        '-trimpath',
+        stripped,
+        `github.com/benbjohnson/litestream/cmd/litestream@${peerVersions.litestream}`,
+      ],
+    ],
+    env: BOUNDED,
+    binary: 'bin/litestream',
+  },
   helm: {
     files: {},
     goCommands: [['install', '-trimpath', stripped, `helm.sh/helm/v3/cmd/helm@${peerVersions.helm}`]],
@@ -69,6 +87,8 @@ function builderConfig(version: string, stableVersion: string): string {
   output_path: ./distribution
 receivers:
   - gomod: ${core}/receiver/otlpreceiver ${version}
+connectors:
+  - gomod: ${contrib}/connector/routingconnector ${collectorRoutingVersion}
 processors:
   - gomod: ${core}/processor/batchprocessor ${version}
 exporters:

@@ -19,6 +19,7 @@ export const peerVersions = {
   kubectl: KUBERNETES,
   kwok: 'v0.8.0',
   helm: 'v3.22.0',
+  litestream: 'v0.5.18',
 } as const
 
 /** What a cluster is made of. */
@@ -35,6 +36,9 @@ export type PeerName = keyof typeof peerVersions
 
 /** The Collector's modules that have reached 1.x are released beside the others, under a number of their own. */
 export const collectorStableVersion = 'v1.65.0'
+
+/** Two releases before the Collector: not every module proxy serves the newer ones. */
+export const collectorRoutingVersion = 'v0.157.0'
 
 /** The oldest Go release that builds all of them. */
 export const oldestGo = '1.26'

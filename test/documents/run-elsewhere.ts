@@ -12,6 +12,18 @@ const REWRITES = 'it rewrites files of the checkout'
 
 /** The commands that test/documents does not run, by their text. */
 export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
+  'litestream replicate -config litestream.yml': {
+    by: 'test/interop/machine-lost.test.ts',
+    as: 'litestream replicate -config litestream.yml',
+  },
+  'litestream restore -config litestream.yml -if-db-not-exists /var/lib/causeway/causeway.db': {
+    by: 'test/interop/machine-lost.test.ts',
+    as: 'litestream restore -config litestream.yml -if-db-not-exists /var/lib/causeway/causeway.db',
+  },
+  'litestream restore -config litestream.yml -o /tmp/tried.db /var/lib/causeway/causeway.db': {
+    by: 'test/interop/machine-lost.test.ts',
+    as: 'litestream restore -config litestream.yml -o /tmp/tried.db /var/lib/causeway/causeway.db',
+  },
   'npm ci': { by: '.ci/run', as: 'npm ci' },
   'npm ci && npm run demo': { by: '.ci/readme-commands', as: "demo='npm ci && npm run demo'" },
   'npm ci && npm test': { by: '.ci/readme-commands', as: "tests='npm ci && npm test'" },

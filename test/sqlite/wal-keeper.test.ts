@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { mock } from 'node:test'
 import { afterAll, expect, test } from '@jest/globals'
 import type { PragmaOptions } from 'better-sqlite3'
-import { openForReading, type Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import {
+  closeWriting,
+  openForReading,
+  openForWriting,
+  type Sqlite,
+} from '../../src/store/sqlite/open-database.ts'
 import { WalLength } from '../../src/store/sqlite/write-ahead-log.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -62,4 +68,18 @@ test('a database in memory has none', async () => {
   using writer = await TestWriter.open()
   const wal = new WalLength(writer.db, 0)
   expect([wal.bytes(), wal.shorten(), wal.freeBytes()]).toEqual([0, 'short', 0])
+})
+
+test('closing does not wait for a program that never lets go of the log, and what lies in it stays', async () => {
+  const path = join(folder, 'replicated.db')
+  const db = openForWriting(path)
+  await migrate(db)
+  const reader = openForReading(path)
+  reader.exec('BEGIN; SELECT count(*) FROM spans')
+  db.exec('CREATE TABLE later (id INTEGER)')
+  const [, waits] = waitingWhile(db, 'wal_checkpoint(TRUNCATE)', () => closeWriting(db))
+  expect(waits).toBeLessThanOrEqual(1_000)
+  reader.exec('COMMIT')
+  expect(reader.prepare('SELECT count(*) FROM later').pluck().get()).toBe(0)
+  reader.close()
 })

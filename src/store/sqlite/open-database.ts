@@ -59,8 +59,12 @@ export function checkWritable(db: Sqlite): void {
   db.exec('ROLLBACK')
 }
 
+/** Questions that are being answered end within this; a program that replicates the log never lets go of it. */
+const CLOSE_WAIT_MS = 500
+
 /** Closes the writing connection. What lies in the write-ahead log stays there when it cannot be moved now; nothing of it is lost. */
 export function closeWriting(db: Sqlite): void {
+  db.pragma(`busy_timeout = ${CLOSE_WAIT_MS}`)
   try {
     db.pragma('wal_checkpoint(TRUNCATE)')
   } catch (error) {

@@ -44,7 +44,7 @@ interface LogsJson {
   readonly resourceLogs: readonly { scopeLogs: readonly { logRecords: readonly LogRecordJson[] }[] }[]
 }
 
-const READY = 'Everything is ready. Begin running and processing data.'
+export const COLLECTOR_IS_READY = 'Everything is ready. Begin running and processing data.'
 
 /** Starts a Collector that also writes what passes it to a file; resolves once it takes spans and logs. */
 export async function startCollector(
@@ -58,7 +58,7 @@ export async function startCollector(
   await writeFile(config, collectorConfig({ ...options, otlpGrpc, otlpHttp, metrics, writeTo }))
   const program = scene.start({ name: 'collector', command: collector, args: ['--config', config] })
   await scene.eventually(() => {
-    if (!program.said(READY)) throw new Error('the Collector does not say that it is ready')
+    if (!program.said(COLLECTOR_IS_READY)) throw new Error('the Collector does not say that it is ready')
   })
   async function batches(): Promise<object[]> {
     const lines = (await readFile(writeTo, 'utf8')).split('\n').slice(0, -1)

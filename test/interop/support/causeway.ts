@@ -10,6 +10,8 @@ import type { Scene } from './scene.ts'
 export interface CausewaySettings {
   /** Where linked traces go: settings by exporter id. */
   readonly exporters: Readonly<Record<string, object>>
+  /** The file of its database; one of its own in the directory of the scene unless given. */
+  readonly database?: string
   /** What else is set, by dotted path. */
   readonly set?: Readonly<Record<string, unknown>>
 }
@@ -42,7 +44,7 @@ export class Causeway {
     this.query = `127.0.0.1:${query}`
     this.#scene = scene
     this.#ports = { health, metrics }
-    this.database = join(scene.directory, `causeway-${grpc}.db`)
+    this.database = settings.database ?? join(scene.directory, `causeway-${grpc}.db`)
     const set: Record<string, unknown> = {
       'receivers.otlp.protocols.grpc.endpoint': this.otlpGrpc,
       'receivers.otlp.protocols.http.endpoint': this.otlpHttp,
