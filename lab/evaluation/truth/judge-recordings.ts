@@ -31,6 +31,7 @@ export const RECORDINGS = [
   'monitors',
   'namespaces',
   'removals',
+  'gitops',
 ] as const
 export const VIEWS = ['audit and watch', 'watch alone'] as const
 

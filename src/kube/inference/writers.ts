@@ -5,6 +5,11 @@ export interface Writer {
   /** As the API server knows it; undefined where only a watch saw the write. */
   readonly user: string | undefined
   readonly role: 'controller' | 'operator' | 'unknown'
+  /** On whose behalf it was made, as the written object tells: a revision, or who asked for it. */
+  readonly actor?: string
+  /** The revision that came with it, and who made that, as the written object tells. */
+  readonly revision?: string
+  readonly author?: string
 }
 
 /** Programs that people and pipelines use: what they write begins a change, whoever's credentials they have. */
