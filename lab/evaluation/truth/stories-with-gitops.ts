@@ -77,7 +77,7 @@ export const STORIES_WITH_GITOPS: readonly Story[] = [
     name: 'i1-push',
     play: async (scene) => {
       const { step } = scene
-      await using repository = await ServedRepository.start()
+      const repository = await ServedRepository.start()
       await repository.push('alice', 'first', { 'web.yaml': web(1), 'service.yaml': SERVICE })
       await setUp(scene, repository.url)
       const push = (by: User, what: string, files: Record<string, string | undefined>): Promise<void> =>
@@ -92,7 +92,7 @@ export const STORIES_WITH_GITOPS: readonly Story[] = [
     name: 'i2-drift',
     play: async (scene) => {
       const { step, at: pathOf } = scene
-      await using repository = await ServedRepository.start()
+      const repository = await ServedRepository.start()
       await repository.push('alice', 'first', { 'web.yaml': web(1) })
       await setUp(scene, repository.url, OFTEN, AT_TIMES)
       const scale = (api: KubeApi): Promise<unknown> =>
@@ -113,7 +113,7 @@ export const STORIES_WITH_GITOPS: readonly Story[] = [
     name: 'i3-suspended',
     play: async (scene) => {
       const { step } = scene
-      await using repository = await ServedRepository.start()
+      const repository = await ServedRepository.start()
       await repository.push('alice', 'first', { 'web.yaml': web(1) })
       await setUp(scene, repository.url)
       const suspend = (is: boolean) => (api: KubeApi) =>
@@ -128,7 +128,7 @@ export const STORIES_WITH_GITOPS: readonly Story[] = [
     name: 'i4-asked',
     play: async (scene) => {
       const { step } = scene
-      await using repository = await ServedRepository.start()
+      const repository = await ServedRepository.start()
       await repository.push('alice', 'first', { 'web.yaml': web(1) })
       await setUp(scene, repository.url, HARDLY)
       await repository.push('carol', 'image', { 'web.yaml': web(1, 'i:2') })

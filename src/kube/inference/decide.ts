@@ -352,7 +352,10 @@ function hasContentOf(
   if (gone !== before.gone || facts.deleting !== before.facts.deleting) return false
   const isCounted = facts.generation > 0 && resource !== SELECTED && facts.owners.length === 0
   if (isCounted && !isCustomResource(apiVersion)) return facts.generation === before.facts.generation
-  return fingerprintOf(facts, FINGERPRINT.authored) === fingerprintOf(before.facts, FINGERPRINT.authored)
+  // Which revision is applied says a status.
+  return [FINGERPRINT.authored, 'revision'].every(
+    (print) => fingerprintOf(facts, print) === fingerprintOf(before.facts, print),
+  )
 }
 
 /** What others find it by, beside what it says: owners that it had, and the node that it left. */

@@ -26,16 +26,26 @@ export function onBehalf(
   if (isAsked && (writer.user === undefined || writer.user.startsWith(SERVICE_ACCOUNT)))
     return { ...writer, role: 'operator', actor: now('by'), ...revised(now('sync')) }
   const isFound = isNew('found') && now('found') !== then('stored')
+  const isAnnounced = isFound && wasAnnounced(now('found'), then('stored'), object)
   if (!isFound && !isNew('applied')) return writer
   const revision = isFound ? now('found') : now('applied')
   const author = isFound ? now('author') : ''
   const told = { actor: revision, ...revised(revision), ...(author !== '' && { author }) }
   if (writer.role === 'operator') return { ...writer, ...revised(revision) }
-  const begins = isFound && part === 'status' && then('stored') !== '' && !isAskedFor(before, object)
+  const begins = isFound && part === 'status' && then('stored') !== '' && !isAnnounced && !isAskedFor(before, object)
   return { ...writer, ...told, ...(begins && { role: 'operator' }) }
 }
 
 const revised = (revision: string): Pick<Writer, 'revision'> => (revision === '' ? {} : { revision })
+
+/** A source had said that it found a revision, and stores it now; what it said in between was something else. */
+function wasAnnounced(found: string, stored: string, object: KnownObject | undefined): boolean {
+  for (const { facts } of object?.versions ?? []) {
+    if (fingerprintOf(facts, 'stored') !== stored) return false
+    if (fingerprintOf(facts, 'found') === found) return true
+  }
+  return false
+}
 
 /**
  * Whether something was asked of an object's controller that it has not done yet, and by another change than that of the version before:

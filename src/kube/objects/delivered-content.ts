@@ -20,6 +20,8 @@ const MAX_LENGTH = 200
  * What tools that apply what is in git say of it in their objects, as prints:
  * - `found`: the revision that was found outside of the cluster; `stored`: the same, but for what is only announced.
  * - `applied`: the revision that was applied; `author`: who made what was found.
+ * - `revision`: which one is applied now; others are for those who read the object a change of its content.
+ * - `applying`: `true` while another one is applied than was before.
  * - `asked`, `handled`: what somebody asked to be looked at, and what was; they differ until it was.
  * - `by`, `sync`: who asked for what to be applied.
  */
@@ -51,9 +53,9 @@ function sourceContent(object: JsonObject): Content {
   const messages = arrayIn(status, 'conditions').map((one) => textIn(one, 'message'))
   const [announced] = messages.flatMap((message) => ANNOUNCED.exec(message)?.[1] ?? [])
   const isOfOrigin = textIn(artifact, 'revision') === announced
+  const found = announced === undefined || isOfOrigin ? stored : announced
   return told({
-    found: announced === undefined || isOfOrigin ? stored : announced,
-    stored,
+    ...{ found, stored, revision: found },
     author: textIn(origin, AUTHORS),
     asked: `${generationIn(metadata, 'generation')} ${textIn(objectIn(metadata, 'annotations'), REQUESTED)}`,
     handled: `${generationIn(status, 'observedGeneration')} ${textIn(status, 'lastHandledReconcileAt')}`,
@@ -63,11 +65,9 @@ function sourceContent(object: JsonObject): Content {
 function applierContent(object: JsonObject): Content {
   if (!APPLIERS.test(textIn(object, 'apiVersion'))) return told({})
   const status = objectIn(object, 'status')
-  const applied =
-    textIn(status, 'lastAppliedOriginRevision') ||
-    textIn(status, 'lastAppliedRevision') ||
-    textIn(status, 'lastAttemptedRevision')
-  return told({ applied })
+  const [last, attempted] = ['lastAppliedRevision', 'lastAttemptedRevision'].map((key) => textIn(status, key))
+  const applied = textIn(status, 'lastAppliedOriginRevision') || last || attempted || ''
+  return told({ applied, revision: attempted ?? '', applying: String(attempted !== last) })
 }
 
 function applicationContent(object: JsonObject): Content {
@@ -75,11 +75,13 @@ function applicationContent(object: JsonObject): Content {
   const [spec, status, operation] = ['spec', 'status', 'operation'].map((key) => objectIn(object, key))
   const sync = objectIn(status ?? {}, 'sync')
   const found = revisionIn(sync)
+  const state = objectIn(status ?? {}, 'operationState')
+  const applied = revisionIn(objectIn(state, 'syncResult'))
   const annotations = objectIn(objectIn(object, 'metadata'), 'annotations')
   return told({
-    found,
-    stored: found,
-    applied: revisionIn(objectIn(objectIn(status ?? {}, 'operationState'), 'syncResult')),
+    ...{ found, stored: found, applied },
+    revision: `${found} ${applied} ${textIn(state, 'startedAt')}`,
+    applying: String(textIn(state, 'phase') === 'Running'),
     asked: `${sourcesIn(spec ?? {})} ${textIn(annotations, REFRESH)}`,
     handled: `${sourcesIn(objectIn(sync, 'comparedTo'))} `,
     by: textIn(objectIn(operation ?? {}, 'initiatedBy'), 'username'),

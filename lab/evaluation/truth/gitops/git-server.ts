@@ -17,8 +17,8 @@ async function git(...args: string[]): Promise<string> {
   return stdout.trim()
 }
 
-/** A repository of git that is served over HTTP on this machine, and that people push to. */
-export class ServedRepository implements AsyncDisposable {
+/** A repository of git that is served over HTTP on this machine, and that people push to, until the program ends. */
+export class ServedRepository {
   readonly #directory = freshDirectory(tmpdir())
   readonly #server: Server
 
@@ -33,6 +33,7 @@ export class ServedRepository implements AsyncDisposable {
     await git('clone', '--quiet', served.#bare, served.#clone)
     served.#server.listen(0, '127.0.0.1')
     await once(served.#server, 'listening')
+    served.#server.unref()
     return served
   }
 
@@ -55,13 +56,6 @@ export class ServedRepository implements AsyncDisposable {
     await inClone(...as, 'commit', '--quiet', '--message', message)
     await inClone('push', '--quiet', 'origin', branch)
     return `${branch}@sha1:${await inClone('rev-parse', 'HEAD')}`
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await once(this.#server, 'close')
-    this.#directory[Symbol.dispose]()
   }
 
   get #bare(): string {
