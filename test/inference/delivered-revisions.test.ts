@@ -199,7 +199,12 @@ const deployed = (by: string, generation: number, replicas: number, more: Partia
 })
 const KUSTOMIZED: readonly Deed[] = [
   ...MADE,
-  { by: 'bob', kind: 'Kustomization', verb: 'create', object: { spec: applied('', '').object?.spec ?? null } },
+  {
+    by: 'bob',
+    kind: 'Kustomization',
+    verb: 'create',
+    object: { spec: applied('', '').object?.spec ?? null },
+  },
   applied(ONE, ''),
   deployed(APPLIES, 1, 1, { verb: 'create' }),
   applied(ONE, ONE),

@@ -47,7 +47,13 @@ interface Source {
 
 /** Has somebody push a commit, and waits until Flux has found it. */
 const pushed =
-  (scene: Scene, repository: ServedRepository, by: User, message: string, files: Record<string, string | undefined>) =>
+  (
+    scene: Scene,
+    repository: ServedRepository,
+    by: User,
+    message: string,
+    files: Record<string, string | undefined>,
+  ) =>
   async (api: KubeApi): Promise<unknown> => {
     const revision = await repository.push(by, message, files)
     await eventually(async () => {

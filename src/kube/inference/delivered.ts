@@ -32,7 +32,8 @@ export function onBehalf(
   const author = isFound ? now('author') : ''
   const told = { actor: revision, ...revised(revision), ...(author !== '' && { author }) }
   if (writer.role === 'operator') return { ...writer, ...revised(revision) }
-  const begins = isFound && part === 'status' && then('stored') !== '' && !isAnnounced && !isAskedFor(before, object)
+  const begins =
+    isFound && part === 'status' && then('stored') !== '' && !isAnnounced && !isAskedFor(before, object)
   return { ...writer, ...told, ...(begins && { role: 'operator' }) }
 }
 

@@ -1,6 +1,6 @@
 import { fingerprintOf } from './content-prints.ts'
 import type { Content } from './object-content.ts'
-import { arrayIn, type Json, type JsonObject, objectIn, textIn } from './object-json.ts'
+import { arrayIn, type Json, type JsonObject, numberIn, objectIn, textIn } from './object-json.ts'
 
 const SOURCES = 'source.toolkit.fluxcd.io/'
 const APPLIERS = /^(?:kustomize|helm)\.toolkit\.fluxcd\.io\//
@@ -57,8 +57,8 @@ function sourceContent(object: JsonObject): Content {
   return told({
     ...{ found, stored, revision: found },
     author: textIn(origin, AUTHORS),
-    asked: `${generationIn(metadata, 'generation')} ${textIn(objectIn(metadata, 'annotations'), REQUESTED)}`,
-    handled: `${generationIn(status, 'observedGeneration')} ${textIn(status, 'lastHandledReconcileAt')}`,
+    asked: `${numberIn(metadata, 'generation')} ${textIn(objectIn(metadata, 'annotations'), REQUESTED)}`,
+    handled: `${numberIn(status, 'observedGeneration')} ${textIn(status, 'lastHandledReconcileAt')}`,
   })
 }
 
@@ -98,9 +98,4 @@ function revisionIn(of: JsonObject): string {
 function sourcesIn(of: JsonObject): string {
   const all: readonly Json[] = [objectIn(of, 'source'), ...arrayIn(of, 'sources')]
   return fingerprintOf(all.map((source) => WANTED.map((key) => textIn(source, key))))
-}
-
-function generationIn(of: JsonObject, key: string): string {
-  const generation = of[key]
-  return typeof generation === 'number' ? String(generation) : ''
 }
