@@ -135,18 +135,24 @@ export interface BegunChange {
   readonly object: string
   /** Neither a person nor a reason is known. */
   readonly isUnexplained: boolean
+  /** Who began it, as auditors read it. */
+  readonly actor: string | null
 }
 
 export function begunChanges(db: Sqlite, folder: string): BegunChange[] {
   const fromMs = Math.min(...readSteps(folder).map(({ t0 }) => t0))
   return db
-    .prepare<[string], { object: string; reason: string }>(
-      `SELECT m.object || ' ' || coalesce(m.object_version, '') AS object, m.reason AS reason
+    .prepare<[string], { object: string; reason: string; actor: string | null }>(
+      `SELECT m.object || ' ' || coalesce(m.object_version, '') AS object, m.reason AS reason, k.actor AS actor
        FROM audit_cpids c JOIN audit_mergelogs m ON m.cpid = c.cpid
+       LEFT JOIN audit_cascades k ON k.root = c.cpid AND k.episode = 0
        WHERE c.kind = 'root' AND c.merged_at >= ? ORDER BY c.merged_at`,
     )
     .all(new Date(fromMs).toISOString())
-    .map(({ object, reason }) => ({ object, isUnexplained: reason.startsWith('unknown: ') }))
+    .map(({ object, reason, actor }) => ({
+      ...{ object, actor },
+      isUnexplained: reason.startsWith('unknown: '),
+    }))
 }
 
 const pick = ({ object, version }: RecordedVersion): { object: string; version: number } => ({

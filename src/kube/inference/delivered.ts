@@ -18,7 +18,8 @@ export function onBehalf(
   before: KnownVersion | undefined,
   object: KnownObject | undefined,
 ): Writer {
-  if (facts === undefined || part === 'deletion' || part === 'removal') return writer
+  if (facts === undefined || fingerprintOf(facts, 'revision') === undefined) return writer
+  if (part === 'deletion' || part === 'removal') return writer
   const now = (print: string): string => fingerprintOf(facts, print) ?? ''
   const then = (print: string): string => (before && fingerprintOf(before.facts, print)) ?? ''
   const isNew = (print: string): boolean => now(print) !== '' && now(print) !== then(print)
