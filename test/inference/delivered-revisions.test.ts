@@ -31,6 +31,8 @@ interface Deed {
 const API: Readonly<Record<string, string>> = {
   GitRepository: 'source.toolkit.fluxcd.io/v1',
   OCIRepository: 'source.toolkit.fluxcd.io/v1',
+  HelmRepository: 'source.toolkit.fluxcd.io/v1',
+  HelmChart: 'source.toolkit.fluxcd.io/v1',
   Kustomization: 'kustomize.toolkit.fluxcd.io/v1',
   Application: 'argoproj.io/v1alpha1',
   Deployment: 'apps/v1',
@@ -170,6 +172,22 @@ test('of an OCI artifact the commit that it was made of is told, and who made th
   )
   expect(begun(decisions)).toEqual(['alice', TWO])
   expect(decisions[2]?.writer.author).toBe('Ann <ann@example.com>')
+})
+
+test('a chart that is made of another source follows from what that found', () => {
+  const [repository, chart] = [{ kind: 'HelmRepository' }, { kind: 'HelmChart' }]
+  const spec = { spec: { sourceRef: { kind: 'HelmRepository', name: 'shop' } } }
+  const decisions = decided(
+    { by: 'alice', verb: 'create', ...repository, object: SPEC },
+    fetched({ stored: 'sha256:aa' }, repository),
+    { by: 'bob', verb: 'create', ...chart, object: spec },
+    { ...fetched({ stored: '1.0.0' }, chart), object: { ...spec, ...statusOf({ stored: '1.0.0' }) } },
+    fetched({ stored: 'sha256:bb' }, repository),
+    { ...fetched({ stored: '1.1.0' }, chart), object: { ...spec, ...statusOf({ stored: '1.1.0' }) } },
+  )
+  expect(begun(decisions)).toEqual(['alice', 'bob', 'sha256:bb'])
+  expect(decisions[5]?.sources).toContain(decisions[4]?.cpid)
+  expect(decisions[5]?.writer.actor).toBe('1.1.0')
 })
 
 test('another Bucket than one of Flux tells no revision', () => {

@@ -12,8 +12,9 @@ export interface Writer {
   readonly author?: string
 }
 
-/** Programs that people and pipelines use: what they write begins a change, whoever's credentials they have. */
-export const TOOLS = /^(?:kubectl|helm|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b/i
+/** Programs that people and pipelines use, which are no controllers that are called after them: what they write begins a change, whoever's credentials they have. */
+export const TOOLS =
+  /^(?:kubectl|helm|flux|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b(?![-\w]*(?:controller|operator))/i
 
 export const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
 

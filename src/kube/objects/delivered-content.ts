@@ -1,6 +1,6 @@
 import { fingerprintOf } from './content-prints.ts'
 import type { Content } from './object-content.ts'
-import { arrayIn, type Json, type JsonObject, numberIn, objectIn, textIn } from './object-json.ts'
+import { arrayIn, isObject, type Json, type JsonObject, numberIn, objectIn, textIn } from './object-json.ts'
 
 const SOURCES = 'source.toolkit.fluxcd.io/'
 const APPLIERS = /^(?:kustomize|helm)\.toolkit\.fluxcd\.io\//
@@ -11,7 +11,7 @@ const REFRESH = 'argocd.argoproj.io/refresh'
 const ORIGIN = 'org.opencontainers.image.revision'
 const AUTHORS = 'org.opencontainers.image.authors'
 /** A source says so before it has stored what it found. */
-const ANNOUNCED = /new upstream revision '([^']+)'/
+const ANNOUNCED = /new (?:upstream|index) revision '([^']+)'/
 /** What of an Application's source decides which revision it has. */
 const WANTED = ['repoURL', 'targetRevision', 'path', 'chart'] as const
 const MAX_LENGTH = 200
@@ -55,7 +55,9 @@ function sourceContent(object: JsonObject): Content {
   const isOfOrigin = textIn(artifact, 'revision') === announced
   const found = announced === undefined || isOfOrigin ? stored : announced
   return told({
-    ...{ found, stored, revision: found },
+    ...{ found, revision: found },
+    // What is made of another source follows from that.
+    stored: isObject(objectIn(object, 'spec').sourceRef ?? null) ? '' : stored,
     author: textIn(origin, AUTHORS),
     asked: `${numberIn(metadata, 'generation')} ${textIn(objectIn(metadata, 'annotations'), REQUESTED)}`,
     handled: `${numberIn(status, 'observedGeneration')} ${textIn(status, 'lastHandledReconcileAt')}`,
@@ -67,7 +69,8 @@ function applierContent(object: JsonObject): Content {
   const status = objectIn(object, 'status')
   const [last, attempted] = ['lastAppliedRevision', 'lastAttemptedRevision'].map((key) => textIn(status, key))
   const applied = textIn(status, 'lastAppliedOriginRevision') || last || attempted || ''
-  return told({ applied, revision: attempted ?? '', applying: String(attempted !== last) })
+  const isOther = textIn(object, 'kind') === 'HelmRelease' || attempted !== last
+  return told({ applied, revision: attempted ?? '', applying: String(isOther && isAtWork(status)) })
 }
 
 function applicationContent(object: JsonObject): Content {
@@ -87,6 +90,16 @@ function applicationContent(object: JsonObject): Content {
     by: textIn(objectIn(operation ?? {}, 'initiatedBy'), 'username'),
     sync: revisionIn(objectIn(operation ?? {}, 'sync')),
   })
+}
+
+/** What failed and is tried again later is not under way. */
+function isAtWork(status: JsonObject): boolean {
+  return arrayIn(status, 'conditions').some(
+    (one) =>
+      textIn(one, 'type') === 'Reconciling' &&
+      textIn(one, 'status') === 'True' &&
+      textIn(one, 'reason') !== 'ProgressingWithRetry',
+  )
 }
 
 /** That of its source, or those of its sources. */
