@@ -84,6 +84,8 @@ function wordsOf(reads: Reads): string {
       return 'what went last from the node that it names'
     case 'referred':
       return 'what its spec names and what changed'
+    case 'applied from':
+      return 'what it is applied from, where that changed or is of another revision; else what had its name and went'
     case 'primaries':
       return 'objects that the controller looks after and that changed: they name it, it names them, they own its owners, or it is called after them'
     case 'kin':

@@ -68,7 +68,8 @@ export const OPTIONS = {
   actor: {
     type: 'string',
     value: '<name>',
-    meaning: 'only cascades in which this user wrote something, or this service takes part',
+    meaning:
+      'only cascades in which this user wrote something, this revision came up, or this service takes part',
   },
   namespace: {
     type: 'string',

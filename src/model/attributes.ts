@@ -45,6 +45,10 @@ export const CPID_GAP = 'cpid.gap'
 export const CPID_GAP_MISSED = 'cpid.gap.missed'
 /** On such a span: by which field, label or owner other objects were found that its controller is taken to have read. */
 export const CPID_FOUND_BY = 'cpid.found_by'
+/** On such a span: on whose behalf the write was made, as the written object tells; the revision that came with it, and who made that. */
+export const CPID_ACTOR = 'cpid.actor'
+export const CPID_REVISION = 'cpid.revision'
+export const CPID_AUTHOR = 'cpid.author'
 /** On such a span: the API server's number of the request, and the W3C trace context with which admission was called. */
 export const CPID_AUDIT_ID = 'cpid.audit_id'
 export const CPID_TRACEPARENT = 'cpid.traceparent'

@@ -8,7 +8,7 @@ export type SelfReason = (typeof SELF_REASONS)[number]
 
 /** What a span says of a write that was seen from outside the cluster (`cpid.cause`). */
 export interface SeenWrite {
-  /** `user.name`, where it is known; else the service stands for who wrote. */
+  /** `cpid.actor`, else `user.name`, where one is known; else the service stands for who wrote. */
   user: string | undefined
   cause: WriteCause
   /** Versions of the object before this one were not seen. */

@@ -250,7 +250,10 @@ export const CascadeOutline = z
       .describe('a sender gave times that cannot be; `start` and `lastActivity` leave them out'),
     object: z.string().nullable().describe("the object of the root's mergelog"),
     service: z.string().nullable().describe("who sent the root's mergelog"),
-    actor: z.string().nullable().describe('who began it: the user, where one is known, else the service'),
+    actor: z
+      .string()
+      .nullable()
+      .describe('who began it: the user or the revision, where one is known, else the service'),
     gaps: z.int().describe('writes seen from outside before which versions of their objects were not seen'),
     cluster: z.string().nullable().describe('the cluster of whoever sent it'),
     reason: z.string().nullable().describe("the reason of the root's mergelog"),

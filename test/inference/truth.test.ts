@@ -8,6 +8,9 @@ import {
   shareRight,
 } from '../../lab/evaluation/truth/judge-recordings.ts'
 
+/** How many commits the stories of `gitops` push while Flux looks for them. */
+const PUSHED = 6
+
 let all: JudgedRecording[]
 
 beforeAll(async () => {
@@ -37,6 +40,14 @@ test('of the changes that begin, hardly any begins by nobody known and for no kn
 
 test('with a watch alone the same changes begin as with audit, but for a few', () => {
   for (const one of all) expect(begunHereAlone(one, all).length).toBeLessThanOrEqual(2)
+})
+
+test('each commit that was pushed and found begins one change, and its revision is who began that', () => {
+  for (const { recording, changes } of all) {
+    const revisions = changes.flatMap(({ actor }) => (actor?.includes('@sha1:') === true ? [actor] : []))
+    expect(new Set(revisions).size).toBe(recording === 'gitops' ? PUSHED : 0)
+    expect(revisions).toHaveLength(new Set(revisions).size)
+  }
 })
 
 test('docs/reports/truth.md has these figures; lab/evaluation/truth/judge-recordings.ts writes it', async () => {

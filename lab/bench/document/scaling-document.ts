@@ -94,9 +94,9 @@ Split when one of these is true, not before:
   than that), and the disk cannot grow;
 - clusters lie in regions between which you do not want telemetry to travel.
 
-Split by cluster: everything of one cluster goes to one Causeway. Merges of CPIDs that two Causeways hold become links between traces, not one trace
-([linking.md](linking.md)); in the archive they are one graph. A Collector before them routes by \`k8s.cluster.name\`.
-Never send one cluster to two Causeways in turns: each would see half of its mergelogs.
+Split by cluster: the spans and log records of one cluster go to one Causeway, mergelogs to all. Then a change that goes through several clusters
+is one trace in the backend, and one graph in the archive. [examples/fleet](../examples/fleet/README.md) has the Collector that does so, by \`k8s.cluster.name\`,
+and says what no Causeway sees of the others. Never send the spans of one cluster to two Causeways in turns: neither would find what caused them.
 
 ## ${grouped(FLEET.clusters, 0)} clusters of ${FLEET.nodes} nodes
 

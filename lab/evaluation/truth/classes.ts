@@ -48,5 +48,7 @@ export const CLASSES: readonly {
   { what: 'begun by itself: metric', stories: [], interop: 'scaled-by-hpa.ts' },
   { what: 'argo-rollouts', stories: ['o1-canary', 'o2-bluegreen'] },
   { what: 'cert-manager', stories: ['c1-selfsigned', 'c2-authority', 'c3-renewal', 'c4-by-hand'] },
+  { what: 'commits that Flux applies', stories: ['i1-push', 'i3-suspended', 'i4-asked'] },
+  { what: 'what somebody else changed, and Flux puts back', stories: ['i2-drift'] },
   { what: 'the Prometheus operator', stories: ['p1-prometheus', 'p2-alertmanager'] },
 ]

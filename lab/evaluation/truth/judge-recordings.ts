@@ -31,6 +31,7 @@ export const RECORDINGS = [
   'monitors',
   'namespaces',
   'removals',
+  'gitops',
 ] as const
 export const VIEWS = ['audit and watch', 'watch alone'] as const
 
@@ -188,7 +189,7 @@ watch alone and not with audit, a controller was taken for a person; the other w
         ],
         2,
       ),
-      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2. The recording _namespaces_ has five of a controller with a finalizer, whose objects somebody deletes with their namespace, the recording _removals_ two more of Kubernetes itself.',
+      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2. The recording _namespaces_ has five of a controller with a finalizer, whose objects somebody deletes with their namespace, the recording _removals_ two more of Kubernetes itself. The recording _gitops_ has four of the source-controller and the kustomize-controller of Flux (v1.9.6 of both): whoever pushes a commit begins what Flux finds then.',
       '## By class',
       'Each class of causes with the stories by which it is judged. What is played only on a cluster, by `npm run test:interop`, is not counted. What is not right may be _either_ or _begun_.',
       classTable(all),
@@ -202,8 +203,8 @@ watch alone and not with audit, a controller was taken for a person; the other w
       alone.length === 0 ? 'None.' : alone.join('\n'),
       '## Rulings',
       RULINGS.map(
-        ({ steps, back, why }) =>
-          `- \`${steps.source}\`: up to ${back} ${back === 1 ? 'step' : 'steps'} before; ${why}.`,
+        ({ steps, back, why, objects }) =>
+          `- \`${steps.source}\`${objects === undefined ? '' : `, \`${objects.source}\``}: up to ${back} ${back === 1 ? 'step' : 'steps'} before; ${why}.`,
       ).join('\n'),
       'Of changes that overwrite each other within milliseconds the content tells which of them ReplicaSets and Pods were made for: their image, or how many were wanted then. What a status counts is _either_ by ruling.',
     ].join('\n\n') + '\n'

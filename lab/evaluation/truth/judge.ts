@@ -51,6 +51,8 @@ export const RULINGS: readonly {
   readonly steps: RegExp
   readonly back: number
   readonly why: string
+  /** Of these objects alone. */
+  readonly objects?: RegExp
 }[] = [
   { steps: /s01.*(?:unfinished|scale 8|undo|resume)/, back: 2, why: 'the rollout before is under way' },
   { steps: /s07.*apply env=2/, back: 1, why: 'the image was applied 0.15 s before' },
@@ -73,6 +75,14 @@ export const RULINGS: readonly {
   },
   { steps: /k1-kubelet/, back: 2, why: 'a label silenced the kubelet, and another lets it speak' },
   { steps: /d5-before.*while it goes/, back: 1, why: 'the bucket was deleted before its namespace' },
+  {
+    steps: /i2-drift.*(?:scale to 3, which|delete the deployment)/,
+    back: 2,
+    why: 'a Kustomization says at each interval that Flux looked again, whatever anybody did meanwhile',
+    objects: /\/kustomizations\//,
+  },
+  { steps: /i2-drift.*while a commit/, back: 1, why: 'the commit before is being applied' },
+  { steps: /i3-suspended.*resume/, back: 1, why: 'what is applied then was pushed before' },
   { steps: /p1-pdb.*delete the node/, back: 2, why: 'a Pod waits for a node, and each story has others' },
 ]
 
@@ -107,7 +117,10 @@ export function judgeRecording(db: Sqlite, folder: string): JudgedVersion[] {
     const at = of.findLastIndex((step) => isBefore(step, version))
     const step = of[at]
     if (story === undefined || step === undefined) return []
-    const ruling = RULINGS.find(({ steps: which }) => which.test(`${story} ${step.desc}`))
+    const ruling = RULINGS.find(
+      ({ steps: which, objects }) =>
+        which.test(`${story} ${step.desc}`) && (objects === undefined || objects.test(version.object)),
+    )
     const possible = of.slice(Math.max(0, at - (ruling?.back ?? 0)), at + 1)
     const told = possible.length > 1 ? content.stepOf(version.made, possible) : undefined
     const others = told === undefined ? possible.slice(0, -1).map(({ id }) => id) : []
@@ -122,18 +135,24 @@ export interface BegunChange {
   readonly object: string
   /** Neither a person nor a reason is known. */
   readonly isUnexplained: boolean
+  /** Who began it, as auditors read it. */
+  readonly actor: string | null
 }
 
 export function begunChanges(db: Sqlite, folder: string): BegunChange[] {
   const fromMs = Math.min(...readSteps(folder).map(({ t0 }) => t0))
   return db
-    .prepare<[string], { object: string; reason: string }>(
-      `SELECT m.object || ' ' || coalesce(m.object_version, '') AS object, m.reason AS reason
+    .prepare<[string], { object: string; reason: string; actor: string | null }>(
+      `SELECT m.object || ' ' || coalesce(m.object_version, '') AS object, m.reason AS reason, k.actor AS actor
        FROM audit_cpids c JOIN audit_mergelogs m ON m.cpid = c.cpid
+       LEFT JOIN audit_cascades k ON k.root = c.cpid AND k.episode = 0
        WHERE c.kind = 'root' AND c.merged_at >= ? ORDER BY c.merged_at`,
     )
     .all(new Date(fromMs).toISOString())
-    .map(({ object, reason }) => ({ object, isUnexplained: reason.startsWith('unknown: ') }))
+    .map(({ object, reason, actor }) => ({
+      ...{ object, actor },
+      isUnexplained: reason.startsWith('unknown: '),
+    }))
 }
 
 const pick = ({ object, version }: RecordedVersion): { object: string; version: number } => ({
@@ -281,6 +300,10 @@ const SELF = 'self'
 const BEFORE_MS = 400
 const AFTER_MS = 1_500
 
+/** Who pushes a commit begins what Flux finds then. */
+const PUSHES = /^push/
+const COMMIT = '@sha1:'
+
 /** The step that a change was begun in. */
 function begunIn({ object, version, time, actor, cause }: Event, steps: readonly Step[]): string {
   if (cause === 'self') return SELF
@@ -291,10 +314,11 @@ function begunIn({ object, version, time, actor, cause }: Event, steps: readonly
   const ms = Date.parse(time)
   const parts = object.split('/')
   const of = steps.filter(
-    ({ scen, t0, t1, user }) =>
+    ({ scen, t0, t1, user, desc }) =>
       (parts.includes(scen) || name.startsWith(scen.slice(0, scen.indexOf('-') + 1))) &&
       ms >= t0 - BEFORE_MS &&
       ms <= t1 + AFTER_MS &&
+      (actor?.includes(COMMIT) === true) === PUSHES.test(desc) &&
       (actor === null || !['alice', 'bob', 'carol'].includes(actor) || actor === user),
   )
   const named = of.findLast(({ made }) => made.some((one) => one.name === name))

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createReadStream, createWriteStream, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, parse } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -18,6 +18,7 @@ import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import { Recorder } from './recorder.ts'
 import { STORIES_WITH_BUCKETS } from './stories-with-buckets.ts'
 import { STORIES_WITH_CERTIFICATES } from './stories-with-certificates.ts'
+import { STORIES_WITH_GITOPS } from './stories-with-gitops.ts'
 import { STORIES_WITH_NODES } from './stories-with-nodes.ts'
 import { STORIES_WITH_MONITORS } from './stories-with-monitors.ts'
 import { STORIES } from './stories.ts'
@@ -27,8 +28,10 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
   --out <folder>  where watch.jsonl.gz, audit.jsonl.gz and truth.jsonl go
   --only <story>  may be given again; all of them unless given
   --crds <folder>      YAML files of resources that are defined first; lines of Helm templates are left out
-  --controller <file>  a program that runs beside the stories, and may do all as an account; finds the cluster by KUBECONFIG.
+  --controller <file>  a program that runs beside the stories, and may do all as an account; finds the cluster by KUBECONFIG;
+                       may be given again. The account has the program's name.
                        With it --only says which stories: of cert-manager (c1 to c5), of the Prometheus operator (p1 to p3);
+                       of Flux's source-controller and kustomize-controller (i1 to i4);
                        of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
@@ -43,6 +46,7 @@ const ALL: readonly Story[] = [
   ...STORIES_WITH_BUCKETS,
   ...STORIES_WITH_CERTIFICATES,
   ...STORIES_WITH_MONITORS,
+  ...STORIES_WITH_GITOPS,
 ]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000
@@ -52,7 +56,7 @@ interface Options {
   readonly out: string
   readonly stories: readonly Story[]
   readonly crds: string | undefined
-  readonly controller: string | undefined
+  readonly controllers: readonly string[]
   readonly then: string | undefined
 }
 
@@ -63,16 +67,16 @@ function readOptions(args: string[]): Options {
       out: { type: 'string' },
       only: { type: 'string', multiple: true },
       crds: { type: 'string' },
-      controller: { type: 'string' },
+      controller: { type: 'string', multiple: true },
       then: { type: 'string' },
     },
   })
-  const { out, only, crds, controller, then } = values
+  const { out, only, crds, controller: controllers = [], then } = values
   if (out === undefined) throw new Error('--out is missing: write where the recording goes')
   const names = ALL.map(({ name }) => name)
-  const usual = controller === undefined ? USUAL : []
+  const usual = controllers.length === 0 ? USUAL : []
   const chosen = new Set(only?.map((name) => oneOf('--only', names, name)) ?? usual.map(({ name }) => name))
-  return { out, stories: ALL.filter(({ name }) => chosen.has(name)), crds, controller, then }
+  return { out, stories: ALL.filter(({ name }) => chosen.has(name)), crds, controllers, then }
 }
 
 interface Definition {
@@ -106,12 +110,13 @@ async function define(api: KubeApi, folder: string): Promise<void> {
     }
 }
 
+const CONTROLLERS = 'controllers'
+
 /** Runs a program as an account that may do all. */
 async function run(program: string, cluster: Cluster): Promise<ChildProcess> {
-  const [namespace, name] = ['controller', 'controller']
+  const [namespace, name] = [CONTROLLERS, parse(program).name]
   const group = 'rbac.authorization.k8s.io'
   const api = cluster.api()
-  await api.create('/api/v1/namespaces', { metadata: { name: namespace } })
   await api.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
   await api.create(`/apis/${group}/v1/clusterrolebindings`, {
     metadata: { name },
@@ -123,7 +128,7 @@ async function run(program: string, cluster: Cluster): Promise<ChildProcess> {
   return spawn(command, args, { env: { ...process.env, KUBECONFIG: kubeconfig }, stdio: 'ignore' })
 }
 
-async function record({ out, stories, crds, controller, then }: Options): Promise<void> {
+async function record({ out, stories, crds, controllers, then }: Options): Promise<void> {
   mkdirSync(out, { recursive: true })
   const truth = join(out, 'truth.jsonl')
   rmSync(truth, { force: true })
@@ -142,7 +147,10 @@ async function record({ out, stories, crds, controller, then }: Options): Promis
   }
   if (crds !== undefined) await define(apis.admin, crds)
   const recorder = await Recorder.start(apis.admin, join(out, 'watch.jsonl.gz'))
-  const running = controller === undefined ? undefined : await run(controller, cluster)
+  if (controllers.length > 0)
+    await apis.admin.create('/api/v1/namespaces', { metadata: { name: CONTROLLERS } })
+  const running: ChildProcess[] = []
+  for (const controller of controllers) running.push(await run(controller, cluster))
   const play = async ({ name, play }: Story): Promise<void> => {
     const scene = new Scene(name, apis, recorder, truth)
     await scene.begin()
@@ -155,7 +163,7 @@ async function record({ out, stories, crds, controller, then }: Options): Promis
     const env = { ...process.env, KUBECONFIG: cluster.kubeconfig() }
     await once(spawn(then, { env, stdio: 'inherit' }), 'exit')
   }
-  running?.kill()
+  for (const one of running) one.kill()
   await recorder[Symbol.asyncDispose]()
   await pipeline(
     createReadStream(cluster.auditLog),

@@ -11,6 +11,7 @@ import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observatio
 import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
 import type { WriteCause } from '../../model/seen-write.ts'
 import { announcedChange, isSameWrite } from './announced-change.ts'
+import { onBehalf } from './delivered.ts'
 import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
 import { takesHold } from './primaries.ts'
 import { type ReadVersion, readVersions } from './read-versions.ts'
@@ -96,7 +97,8 @@ export function decide(
     if (before !== undefined) note(write, before, before, objects)
     return undefined
   }
-  const writer = inferWriter(write, part, before?.facts, { objects, settings })
+  const wrote = inferWriter(write, part, before?.facts, { objects, settings })
+  const writer = onBehalf(wrote, write, part, before, object)
   const isCustomController = writer.role === 'controller' && !isOfKubernetes(writer.service)
   const { reads, upTo, isWhole } = readVersions(
     {
@@ -350,7 +352,10 @@ function hasContentOf(
   if (gone !== before.gone || facts.deleting !== before.facts.deleting) return false
   const isCounted = facts.generation > 0 && resource !== SELECTED && facts.owners.length === 0
   if (isCounted && !isCustomResource(apiVersion)) return facts.generation === before.facts.generation
-  return fingerprintOf(facts, FINGERPRINT.authored) === fingerprintOf(before.facts, FINGERPRINT.authored)
+  // Which revision is applied says a status.
+  return [FINGERPRINT.authored, 'revision'].every(
+    (print) => fingerprintOf(facts, print) === fingerprintOf(before.facts, print),
+  )
 }
 
 /** What others find it by, beside what it says: owners that it had, and the node that it left. */

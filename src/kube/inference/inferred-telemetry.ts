@@ -1,7 +1,9 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import {
   CLUSTER_NAME,
+  CPID_ACTOR,
   CPID_AUDIT_ID,
+  CPID_AUTHOR,
   CPID_CAUSE,
   CPID_FOUND_BY,
   CPID_GAP,
@@ -11,6 +13,7 @@ import {
   CPID_OBJECT,
   CPID_OBSERVED,
   CPID_REASON,
+  CPID_REVISION,
   CPID_SOURCES,
   CPID_SUPERSEDED_BY,
   CPID_TRACEPARENT,
@@ -107,6 +110,9 @@ function attributesOf(decision: Decision): Record<string, AttributeValue> {
     [CPID_WROTE]: [versionReference(write.object, version)],
     ...(observed.length > 0 && { [CPID_OBSERVED]: observed }),
     ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
+    ...(writer.actor !== undefined && { [CPID_ACTOR]: writer.actor }),
+    ...(writer.revision !== undefined && { [CPID_REVISION]: writer.revision }),
+    ...(writer.author !== undefined && { [CPID_AUTHOR]: writer.author }),
     ...(foundBy.length > 0 && { [CPID_FOUND_BY]: foundBy }),
     ...(gap && { [CPID_GAP]: true }),
     ...(gap && missed > 0 && { [CPID_GAP_MISSED]: BigInt(missed) }),
@@ -132,7 +138,7 @@ function mergelogOf({ write, writer, part, cpid, sources, self }: Decision, time
     [CPID_NEW]: cpid,
     [CPID_SOURCES]: sources,
     [CPID_OBJECT]: versionReference(write.object, write.version),
-    [CPID_REASON]: `${why}${part} by ${writer.user ?? writer.service}`,
+    [CPID_REASON]: `${why}${part} by ${writer.actor ?? writer.user ?? writer.service}`,
   }
   return [{ name: MERGELOG_EVENT, timeNs, attributes }]
 }

@@ -130,7 +130,7 @@ function isContentNew({ write, before, by, objects }: ReadContext): boolean {
 /** What is read in these ways the written object names, or copies. */
 const TOLD_BY_CONTENT: ReadonlySet<Reads['kind']> = new Set([
   ...(['owner', 'leaving', 'predecessor', 'named', 'ended', 'entries', 'naming', 'namespace'] as const),
-  ...(['departed', 'quota', 'former owner'] as const),
+  ...(['departed', 'quota', 'former owner', 'applied from'] as const),
 ])
 
 /** The version that the API server was about to make when it wrote this one on the way. */

@@ -50,7 +50,7 @@ export function relatedObjects(
   reading: ReadContext,
   readOf: (uid: string) => KnownVersion | undefined,
 ): RelatedObject[] {
-  const { write, before, objects, by, below } = reading
+  const { write, part, before, objects, by, below } = reading
   const newest = (object: KnownObject): KnownVersion | undefined =>
     content === true ? newestContent(object, reading) : newestRead(object, reading)
   const changedAfter = (object: KnownObject, after: bigint): boolean =>
@@ -90,6 +90,14 @@ export function relatedObjects(
       (least, owner) => higher(least, readOf(owner.uid)?.contentVersion ?? 0n),
       since(uid),
     )
+  /** Whoever applies what is in git says in a status each time that it has looked: only what it applies counts. */
+  const changedAsRead = (object: KnownObject, after: bigint): boolean =>
+    ((tellsRevision(object) ? newestContent(object, reading) : newest(object))?.version ?? 0n) > after
+  /** Since when what is applied is news: the last time that the object was written, or went. */
+  const appliedLast = (): bigint => {
+    const [end] = part === 'creation' ? (objects.lastGone(resource, namespace, name)?.versions ?? []) : []
+    return higher(since(uid), end?.gone === true ? end.version : 0n)
+  }
   switch (reads.kind) {
     case 'owner':
       return (facts?.owners ?? []).flatMap((owner) => candidate(objects.get(owner.uid)))
@@ -207,9 +215,20 @@ export function relatedObjects(
         .filter(({ field }) => field === 'refers to')
         .flatMap((reference) => candidate(objectOf(reference, namespace, objects), reference.says))
         .filter(({ object }) => object.identity.uid !== uid && changeOf(object) > lookedLast())
+    case 'applied from': {
+      const appliers = (facts?.references ?? [])
+        .filter(({ field }) => field === 'applied from')
+        .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
+      const news = appliers.filter(({ object }) => changedAsRead(object, appliedLast()))
+      return news.length > 0 || appliers.length === 0 || part !== 'creation'
+        ? news
+        : candidate(objects.lastGone(resource, namespace, name))
+    }
     case 'primaries':
       return primariesNaming(write.object, facts, by, objects).filter(
-        ({ object }) => object.identity.uid !== uid && changedAfter(object, since(uid)),
+        ({ object }) =>
+          object.identity.uid !== uid &&
+          changedAsRead(object, tellsRevision(object) ? appliedLast() : since(uid)),
       )
     case 'remaining':
       return (before?.facts.references ?? [])
@@ -244,6 +263,10 @@ export function relatedObjects(
         return [...nominated, ...(waiting === undefined ? [] : [waiting])].map((object) => ({ object }))
       })
   }
+}
+
+function tellsRevision({ versions: [newest] }: KnownObject): boolean {
+  return newest !== undefined && fingerprintOf(newest.facts, 'revision') !== undefined
 }
 
 /** When a controller did something last for an object or its owners. */

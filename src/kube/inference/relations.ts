@@ -61,6 +61,8 @@ export interface Counts {
  * - freed: what went last from where it goes, while it waited for room.
  * - preemptor: what is to run where it runs.
  * - referred: what the spec of a custom resource names and what changed since its controller wrote it last.
+ * - applied from: what its labels say that it is applied from, where that was changed or is of another revision; else what had its name
+ *   and went.
  * - primaries: objects that a custom controller looks after, which name what is written, or are named by its labels and annotations, or
  *   own what owns it, or whose name is part of its own where it has no owner, and changed since the controller wrote it last.
  * - kin: custom resources of its namespace, of the API groups of what a custom controller looks after, whose content changed since the
@@ -92,6 +94,7 @@ export type Reads =
   | { readonly kind: 'freed' }
   | { readonly kind: 'preemptor' }
   | { readonly kind: 'referred' }
+  | { readonly kind: 'applied from' }
   | { readonly kind: 'primaries' }
   | { readonly kind: 'kin' }
 
@@ -238,7 +241,7 @@ export const RELATIONS: readonly Relation[] = [
     by,
     reads: { kind: 'namesake' },
   })),
-  { parts: MADE, reads: { kind: 'named', field: 'applied from' } },
+  { parts: MADE, reads: { kind: 'applied from' } },
   {
     parts: [...MADE, 'status'],
     by: CUSTOM_CONTROLLERS,

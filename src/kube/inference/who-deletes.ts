@@ -67,10 +67,19 @@ export function whoDeletes(
   // Who made it takes it away with what it was made for.
   const first = firstManager(known)
   if (first !== undefined && clearsUpAfter(object, known, programOf(first), objects)) return controller(first)
+  const applier = known && applierOf(known, objects)
+  if (first !== undefined && (isGoing(applier) || applier?.facts.prints.applying === 'true'))
+    return controller(first)
   const [lookingAfter] = isSignedLately(owner?.facts, seenNs)
     ? objects.lookingAfter(objects.get(reference?.uid ?? '')?.identity.resource ?? '')
     : []
   return lookingAfter === undefined ? unknown() : controller(lookingAfter)
+}
+
+/** What an object is applied from by whoever made it, which takes away what is in git no more. */
+function applierOf({ references }: ObjectFacts, objects: ClusterObjects): KnownVersion | undefined {
+  const named = references.find(({ field }) => field === 'applied from')
+  return named && newestOf(objects.named(named.resource, named.namespace, named.name))
 }
 
 /** None of several owners is left, of which none is its controller. */

@@ -5,10 +5,16 @@ export interface Writer {
   /** As the API server knows it; undefined where only a watch saw the write. */
   readonly user: string | undefined
   readonly role: 'controller' | 'operator' | 'unknown'
+  /** On whose behalf it was made, as the written object tells: a revision, or who asked for it. */
+  readonly actor?: string
+  /** The revision that came with it, and who made that, as the written object tells. */
+  readonly revision?: string
+  readonly author?: string
 }
 
-/** Programs that people and pipelines use: what they write begins a change, whoever's credentials they have. */
-export const TOOLS = /^(?:kubectl|helm|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b/i
+/** Programs that people and pipelines use, which are no controllers that are called after them: what they write begins a change, whoever's credentials they have. */
+export const TOOLS =
+  /^(?:kubectl|helm|flux|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b(?![-\w]*(?:controller|operator))/i
 
 export const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
 

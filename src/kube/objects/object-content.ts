@@ -1,6 +1,7 @@
 import type { ContentReference, CustomReference, LabelSelector } from '../../model/kubernetes-objects.ts'
 import { ownValue } from '../../model/names-from-outside.ts'
 import { fingerprintOf } from './content-prints.ts'
+import { DELIVERED } from './delivered-content.ts'
 import { endpointSays, endpointsContent, endpointSliceContent } from './endpoints-content.ts'
 import { namedReferences } from './named-references.ts'
 import {
@@ -61,6 +62,7 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
       name: textIn(annotationsOf(object), 'kubernetes.io/service-account.name'),
     }),
   CustomResourceDefinition: definitionContent,
+  ...DELIVERED,
 }
 
 function jobContent(object: JsonObject): Content {

@@ -454,9 +454,12 @@ function countFields(fields: JsonObject): number {
   return count
 }
 
+/** Controllers of Flux sign a status with another name than what they apply. */
+const ALIAS = /^gotk-/
+
 function readManager(entry: Json): FieldManager {
   return {
-    manager: textIn(entry, 'manager'),
+    manager: textIn(entry, 'manager').replace(ALIAS, ''),
     operation: textIn(entry, 'operation'),
     subresource: textIn(entry, 'subresource'),
     time: textIn(entry, 'time'),

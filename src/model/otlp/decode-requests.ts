@@ -9,6 +9,7 @@ import {
 } from '../arrivals.ts'
 import {
   AUDIT_ID,
+  CPID_ACTOR,
   CPID_AUDIT_ID,
   CPID_CAUSE,
   CPID_GAP,
@@ -383,6 +384,7 @@ const MAX_AUDIT_ID = 64
 function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
   const known = WRITE_CAUSES.find((one) => one === cause)
   if (known === undefined) return undefined
+  let actor: string | undefined
   let user: string | undefined
   let gap: boolean | undefined
   let missed: number | undefined
@@ -392,7 +394,8 @@ function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
   while (cursor.next()) {
     if (cursor.field !== SPAN_ATTRIBUTES || cursor.wire !== 2) continue
     const { key, value } = readAttribute(span, cursor.start, cursor.end)
-    if (key === USER_NAME && typeof value === 'string') user ??= value
+    if (key === CPID_ACTOR && typeof value === 'string') actor ??= value
+    else if (key === USER_NAME && typeof value === 'string') user ??= value
     else if (key === CPID_AUDIT_ID && typeof value === 'string') auditId ??= value
     else if (key === CPID_TRACEPARENT && typeof value === 'string') traceparent ??= value
     else if (key === CPID_GAP) gap ??= readScalar(span, cursor, BOOL) !== 0
@@ -400,7 +403,7 @@ function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
   }
   const admittedTrace = readTraceparent(traceparent ?? '')?.traceId
   return {
-    user: user === '' ? undefined : user?.slice(0, MAX_NAME),
+    user: (actor || user || undefined)?.slice(0, MAX_NAME),
     cause: known,
     gap: gap === true,
     ...(gap === true && missed !== undefined && missed > 0 && { missed: Math.min(missed, MAX_MISSED) }),

@@ -1,0 +1,64 @@
+import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import { fingerprintOf } from '../../model/kubernetes-objects.ts'
+import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+import type { WritePart } from './write-part.ts'
+import type { Writer } from './writers.ts'
+
+/** A service account does it for somebody. */
+const SERVICE_ACCOUNT = 'system:serviceaccount:'
+
+/**
+ * A writer who applies what is in git, with whom the written object says that the change comes from: the revision, or who asked for it.
+ * A revision that a controller finds by itself begins a change, and so does a person for whom a service writes.
+ */
+export function onBehalf(
+  writer: Writer,
+  { facts }: ClusterWrite,
+  part: WritePart,
+  before: KnownVersion | undefined,
+  object: KnownObject | undefined,
+): Writer {
+  if (facts === undefined || fingerprintOf(facts, 'revision') === undefined) return writer
+  if (part === 'deletion' || part === 'removal') return writer
+  const now = (print: string): string => fingerprintOf(facts, print) ?? ''
+  const then = (print: string): string => (before && fingerprintOf(before.facts, print)) ?? ''
+  const isNew = (print: string): boolean => now(print) !== '' && now(print) !== then(print)
+  const isAsked = isNew('by') || (now('by') !== '' && isNew('sync'))
+  if (isAsked && (writer.user === undefined || writer.user.startsWith(SERVICE_ACCOUNT)))
+    return { ...writer, role: 'operator', actor: now('by'), ...revised(now('sync')) }
+  const isFound = isNew('found') && now('found') !== then('stored')
+  const isAnnounced = isFound && wasAnnounced(now('found'), then('stored'), object)
+  if (!isFound && !isNew('applied')) return writer
+  const revision = isFound ? now('found') : now('applied')
+  const author = isFound ? now('author') : ''
+  const told = { actor: revision, ...revised(revision), ...(author !== '' && { author }) }
+  if (writer.role === 'operator') return { ...writer, ...revised(revision) }
+  const begins =
+    isFound && part === 'status' && then('stored') !== '' && !isAnnounced && !isAskedFor(before, object)
+  return { ...writer, ...told, ...(begins && { role: 'operator' }) }
+}
+
+const revised = (revision: string): Pick<Writer, 'revision'> => (revision === '' ? {} : { revision })
+
+/** A source had said that it found a revision, and stores it now; what it said in between was something else. */
+function wasAnnounced(found: string, stored: string, object: KnownObject | undefined): boolean {
+  for (const { facts } of object?.versions ?? []) {
+    if (fingerprintOf(facts, 'stored') !== stored) return false
+    if (fingerprintOf(facts, 'found') === found) return true
+  }
+  return false
+}
+
+/**
+ * Whether something was asked of an object's controller that it has not done yet, and by another change than that of the version before:
+ * by a person, or by whoever applies the object. A service that only says that there is something to look at changes nothing.
+ */
+function isAskedFor(before: KnownVersion | undefined, object: KnownObject | undefined): boolean {
+  if (before === undefined || object === undefined) return false
+  const asked = fingerprintOf(before.facts, 'asked')
+  if (asked === fingerprintOf(before.facts, 'handled')) return false
+  const earlier = object.versions.filter(({ version }) => version <= before.version)
+  const at = earlier.findIndex(({ facts }) => fingerprintOf(facts, 'asked') !== asked)
+  const [first, asking] = [earlier[at], earlier[at - 1]]
+  return first === undefined || asking === undefined || asking.begun === true || asking.cpid !== first.cpid
+}
