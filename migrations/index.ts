@@ -24,6 +24,7 @@ import { up as whatDrivesAChange } from './027-what-drives-a-change.ts'
 import { up as missedVersions } from './028-missed-versions.ts'
 import { up as namesOfObjects } from './029-names-of-objects.ts'
 import { up as archives } from './030-archives.ts'
+import { up as changesThatWait } from './031-changes-that-wait.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -52,4 +53,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '028-missed-versions': { up: missedVersions },
   '029-names-of-objects': { up: namesOfObjects },
   '030-archives': { up: archives },
+  '031-changes-that-wait': { up: changesThatWait },
 }

@@ -31,7 +31,7 @@ export function waitToEnter(
   until: number,
   toldBy?: bigint,
 ): void {
-  if (waiting.forCpid(cpid).some(({ kind }) => kind === 'change')) return
+  if (waiting.changeOf(cpid) !== undefined) return
   waiting.add(
     { arrival, kind: 'change', cpid, origin: undefined, parentId: toldBy, behindUntilMs: undefined },
     until,

@@ -242,7 +242,7 @@ function lookAgain(ctx: LinkContext, waiting: Waiting): void {
  */
 function placeLateChange(ctx: LinkContext, cpid: number): void {
   if (ctx.traces.currentOf(cpid)?.provisional !== true) return
-  const change = ctx.waiting.forCpid(cpid).find(({ kind }) => kind === 'change')
+  const change = ctx.waiting.changeOf(cpid)
   if (change !== undefined) lookAgain(ctx, change)
 }
 

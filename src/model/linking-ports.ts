@@ -129,6 +129,8 @@ export interface WaitingItems {
   /** It waits no longer; false when it did not any more. */
   remove(arrival: number): boolean
   forCpid(cpid: number): Waiting[]
+  /** The change that waits for its CPID, found without looking at the spans that wait for it. */
+  changeOf(cpid: number): Waiting | undefined
   forParent(origin: number, parentId: bigint): Waiting[]
   /** Changes that wait for a span with this id, in whichever trace, that told of them. */
   changesToldBy(spanId: bigint): Waiting[]

@@ -669,6 +669,8 @@ CREATE INDEX waiting_by_cpid ON waiting (cpid, arrival) WHERE cpid IS NOT NULL;
 
 CREATE INDEX waiting_by_parent ON waiting (origin, parent_id, arrival) WHERE origin IS NOT NULL;
 
+CREATE INDEX waiting_changes ON waiting (cpid) WHERE kind = 1;
+
 CREATE INDEX waiting_due ON waiting (due_ms, arrival);
 
 CREATE TABLE waiting_logs (

@@ -81,6 +81,7 @@ const CALLS: readonly Call[] = [
   ({ waiting }, a) => waiting.isBehind(a),
   ({ waiting }, a, b) => [
     waiting.forCpid(a),
+    waiting.changeOf(a),
     waiting.forParent(a % 2, BigInt(b)),
     waiting.changesToldBy(BigInt(b)),
     waiting.due(b),

@@ -69,6 +69,8 @@ export function linkingContract(open: Open): void {
       waiting.add(waits(4, { kind: 'cause' }), 100)
       expect(() => waiting.add(waits(4), 1)).toThrow()
       expect(waiting.forCpid(1)).toEqual([waits(2, { kind: 'change', cpid: 1 }), waits(3, { cpid: 1 })])
+      expect(waiting.changeOf(1)).toEqual(waits(2, { kind: 'change', cpid: 1 }))
+      expect(waiting.changeOf(9)).toBeUndefined()
       waiting.add(waits(6, { kind: 'change', cpid: 7, parentId: -9n }), 900)
       expect(waiting.changesToldBy(-9n)).toEqual([waits(6, { kind: 'change', cpid: 7, parentId: -9n })])
       expect(waiting.changesToldBy(9n)).toEqual([])

@@ -238,3 +238,20 @@ test('a parent and its child that name each other as parent end together, as soo
   const names = writer.sent().filter(({ traceId }) => traceId === traceOf(DELTA))
   expect(names.map(({ name }) => name).sort()).toEqual(['change', 'child', 'merge', 'update'])
 })
+
+test('very many spans that waited for one mergelog go as soon as few, turn by turn', async () => {
+  // Where each span looked at all others that wait, these would take minutes.
+  const [requests, each] = [40, 500]
+  using writer = await TestWriter.open()
+  for (let request = 0; request < requests; request++) {
+    const spans = Array.from({ length: each }, (_, at) => {
+      const id = 1 + request * each + at
+      return { trace: id, id, cpid: GAMMA, name: 'update' }
+    })
+    writer.spans('endpoints', spans)
+  }
+  writer.link()
+  expect(writer.rows('waiting')).toBe(requests * each)
+  writer.pass(10_001)
+  expect([writer.rows('waiting'), writer.rows('outbox WHERE span IS NOT NULL')]).toEqual([0, requests * each])
+})

@@ -46,6 +46,7 @@ export class WaitingTable implements WaitingItems {
   readonly #isBehind: Statement<[number], number>
   readonly #wake: Statement<[number]>
   readonly #forCpid: Statement<[number], WaitingRow>
+  readonly #changeOf: Statement<[number], WaitingRow>
   readonly #forParent: Statement<[number, bigint], WaitingRow>
   readonly #due: Statement<[number, number], WaitingRow>
   readonly #delete: Statement<[number], number>
@@ -67,6 +68,7 @@ export class WaitingTable implements WaitingItems {
       .pluck()
     this.#wake = db.prepare('UPDATE waiting SET due_ms = 0 WHERE arrival = ?')
     this.#forCpid = rows('WHERE cpid = +? ORDER BY arrival')
+    this.#changeOf = rows(`WHERE cpid = +? AND kind = ${CHANGE} ORDER BY arrival LIMIT 1`)
     this.#forParent = rows('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
     this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
     this.#delete = db
@@ -108,6 +110,11 @@ export class WaitingTable implements WaitingItems {
 
   forCpid(cpid: number): Waiting[] {
     return this.#forCpid.all(cpid).map(waitingOf)
+  }
+
+  changeOf(cpid: number): Waiting | undefined {
+    const row = this.#changeOf.get(cpid)
+    return row && waitingOf(row)
   }
 
   forParent(origin: number, parentId: bigint): Waiting[] {

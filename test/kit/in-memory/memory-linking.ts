@@ -93,6 +93,10 @@ export class MemoryWaiting implements WaitingItems {
     return this.#tables.waiting.delete(arrival)
   }
 
+  changeOf(cpid: number): Waiting | undefined {
+    return this.forCpid(cpid).find(({ kind }) => kind === 'change')
+  }
+
   forCpid(cpid: number): Waiting[] {
     return this.#inOrder().filter((waiting) => waiting.cpid === cpid)
   }
