@@ -116,6 +116,32 @@ test('search counts what it finds and goes from one to the next', async () => {
   await page.getByRole('status').getByText('none').waitFor()
 })
 
+test('the list, the head and the tree say what failed, and one click leads to the first failure', async () => {
+  const list = await dashboard.open('/')
+  const row = list.getByRole('row').filter({ has: list.locator(`a[href="/cascades/${web.alpha}"]`) })
+  await row.waitFor()
+  const columns = await list.getByRole('columnheader').allTextContents()
+  const cells = row.locator(':is(td, th)')
+  expect(await cells.nth(columns.indexOf('Failed')).textContent()).toBe('1')
+
+  const page = await dashboard.open(`/cascades/${web.alpha}?view=times`)
+  await page.getByText('1 span', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'First failure' }).click()
+  const details = page.getByRole('complementary', { name: 'Span' })
+  await details.getByRole('heading', { name: 'sync Pod' }).waitFor()
+  await details.getByText('back-off 100ms: image not there yet').waitFor()
+  await page.getByRole('application', { name: /Flame graph by cause/ }).waitFor()
+  await page
+    .getByRole('status')
+    .getByText(/sync Pod.*failed/)
+    .waitFor()
+  await page.getByRole('list', { name: 'Colours' }).getByText('failed').waitFor()
+
+  const sound = await dashboard.open(`/cascades/${web.beta}`)
+  await sound.getByText('Longest step').waitFor()
+  expect(await sound.getByRole('button', { name: 'First failure' }).count()).toBe(0)
+})
+
 test('every picture has a table', async () => {
   const page = await dashboard.open(`/cascades/${web.alpha}?as=table`)
   const table = page.getByRole('table', { name: 'Spans by cause' })

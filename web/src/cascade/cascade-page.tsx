@@ -56,7 +56,7 @@ function LoadedCascade({ cascade, search, traceUrl }: LoadedCascadeProps) {
   const common = { cascade, rows, search, chosen, onChoose: choose }
   return (
     <>
-      <CascadeHead cascade={cascade} traceUrl={traceUrl} />
+      <CascadeHead cascade={cascade} rows={rows} traceUrl={traceUrl} />
       <CascadeNotices cascade={cascade} />
       <Tabs names={PANELS} current={panel} />
       <div class={chosen === -1 ? 'panels' : 'panels with-details'}>

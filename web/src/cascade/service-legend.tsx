@@ -1,5 +1,6 @@
 import type { Span } from '../../../src/query/answer-schemas.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
+import { FAILED } from './span-rows.ts'
 import { CAUSES, GAP } from '../text/seen-write.ts'
 
 const SHOWN = 12
@@ -29,6 +30,12 @@ export function ServiceLegend({ services, spans }: { services: readonly string[]
         <span class="critical-swatch" aria-hidden="true" />
         critical path
       </li>
+      {spans.some(({ status }) => status === FAILED) && (
+        <li class="service-mark">
+          <span class="cause-swatch failed" aria-hidden="true" />
+          failed
+        </li>
+      )}
       {(['operator', 'self', 'exact', 'inferred'] as const).map(
         (cause) =>
           causes.has(cause) && (

@@ -108,16 +108,16 @@ function drawBox(context: CanvasRenderingContext2D, scene: Scene, { box, from, t
     const isOutline = (flags & (HOLLOW | BEING_PLACED)) !== 0
     if (isOutline) drawOutline(context, { left, right, y, colour, isBroken: (flags & BEING_PLACED) !== 0 })
     else context.fillRect(left, y, right - left, BOX_HEIGHT)
-    const room = Math.min(right, width) - left - 8
+    const inset = (flags & ERROR) !== 0 ? 7 : 4
+    const room = Math.min(right, width) - left - inset - 4
     if (room >= NARROWEST_LABEL) {
       context.fillStyle = isOutline ? colours.ink : INK
-      const text = (flags & ERROR) !== 0 ? `! ${scene.label(span)}` : scene.label(span)
-      context.fillText(fitted(text, room), left + 4, y + BOX_HEIGHT / 2 + 0.5)
+      const text = (flags & ERROR) !== 0 ? `failed: ${scene.label(span)}` : scene.label(span)
+      context.fillText(fitted(text, room), left + inset, y + BOX_HEIGHT / 2 + 0.5)
     }
     drawSeen(context, colours, { flags, left, right, y })
     if ((flags & ERROR) !== 0) {
-      context.fillStyle = colours.bad
-      context.fillRect(left, y, Math.min(3, right - left), BOX_HEIGHT)
+      drawFailed(context, { left, right, y, colour: colours.bad })
     }
     if ((flags & CRITICAL) !== 0) {
       context.fillStyle = colours.ink
@@ -132,6 +132,19 @@ function drawBox(context: CanvasRenderingContext2D, scene: Scene, { box, from, t
     const x = isMarker ? from - MARKER_WIDTH : left
     context.strokeRect(x - 1, y - 0.5, (isMarker ? 2 * MARKER_WIDTH : right - left) + 2, BOX_HEIGHT + 1)
   }
+}
+
+/** A frame all round, thicker at its beginning, so that it shows in the narrowest box. */
+function drawFailed(
+  context: CanvasRenderingContext2D,
+  { left, right, y, colour }: { left: number; right: number; y: number; colour: string },
+): void {
+  context.fillStyle = colour
+  context.fillRect(left, y, Math.min(4, right - left), BOX_HEIGHT)
+  context.strokeStyle = colour
+  context.lineWidth = 2
+  context.setLineDash([])
+  context.strokeRect(left + 1, y + 1, Math.max(1, right - left - 2), BOX_HEIGHT - 2)
 }
 
 function drawOutline(

@@ -1,5 +1,5 @@
 import type { Span } from '../../../src/query/answer-schemas.ts'
-import type { SpanRows } from '../cascade/span-rows.ts'
+import { FAILED, type SpanRows } from '../cascade/span-rows.ts'
 import { colourIndex } from '../parts/service-colour.ts'
 import {
   BEING_PLACED,
@@ -84,7 +84,7 @@ export function flagsOf(span: Span, isMarker: boolean): number {
   return (
     (critical === true ? CRITICAL : 0) |
     (isMarker ? MARKER : 0) |
-    (status === 2 ? ERROR : 0) |
+    (status === FAILED ? ERROR : 0) |
     (cause === 'inferred' ? INFERRED : cause === 'operator' ? OPERATOR : 0) |
     (gap === true ? GAP : 0) |
     (beingPlaced === true ? BEING_PLACED : 0)

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { COLOURS } from '../parts/service-colour.ts'
-import type { TimelineModel } from './timeline-model.ts'
+import { ERROR, type TimelineModel } from './timeline-model.ts'
 import { useCanvas, type CanvasPaint } from './use-canvas.ts'
 import { around, wholeView, type Viewport } from './viewport.ts'
 
@@ -12,6 +12,8 @@ interface OverviewProps {
 
 const HEIGHT = 36
 const MIN_DRAG = 4
+/** Marks of failures stand along the bottom. */
+const FAILURE_HEIGHT = 8
 
 /** The whole time in small, with what is in sight; dragging over it chooses another part. */
 export function Overview({ model, view, onLook }: OverviewProps) {
@@ -82,6 +84,7 @@ function backdropOf(
     context.fillStyle = colours.panel
     context.fillRect(0, 0, width, height)
     drawBoxes(context, model, width, height)
+    drawFailures(context, model, { width, height, colour: colours.bad })
   }
   return { key, image }
 }
@@ -106,6 +109,21 @@ function drawBoxes(
     context.fillStyle = COLOURS[model.colour[box] ?? 0] ?? COLOURS[0]
     context.fillRect(from, y, to - from, Math.max(1, laneHeight - 0.5))
   }
+}
+
+/** Over all else: a failure is seen however many boxes share its pixel. */
+function drawFailures(
+  context: OffscreenCanvasRenderingContext2D,
+  model: TimelineModel,
+  { width, height, colour }: { width: number; height: number; colour: string },
+): void {
+  const whole = wholeView(model)
+  context.fillStyle = colour
+  model.flags.forEach((flags, box) => {
+    if ((flags & ERROR) === 0) return
+    const x = (((model.start[box] ?? 0) - whole.fromMs) / (whole.toMs - whole.fromMs)) * width
+    context.fillRect(x, height - FAILURE_HEIGHT, 2, FAILURE_HEIGHT)
+  })
 }
 
 function drawView(
