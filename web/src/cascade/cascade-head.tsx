@@ -8,6 +8,7 @@ import { useNow } from '../parts/use-now.ts'
 import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
 import { traceLink } from '../text/trace-link.ts'
+import { type Drawn, drawnOf } from './other-changes.ts'
 import { failuresOf, type SpanRows } from './span-rows.ts'
 
 interface CascadeHeadProps {
@@ -59,6 +60,9 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
         {cluster && <Fact name="Cluster">{cluster}</Fact>}
         {reason && <Fact name="Reason">{reason}</Fact>}
         <Fact name="Spans">{cascade.spans.toLocaleString('en')}</Fact>
+        <Fact name="Drawn below">
+          <DrawnFact drawn={drawnOf(rows)} />
+        </Fact>
         <Fact name="Failed">
           <Failed count={cascade.failed} rows={rows} />
         </Fact>
@@ -71,6 +75,20 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
         </Fact>
       </dl>
     </header>
+  )
+}
+
+/** What the picture shows: more than the cascade counts, where other changes drive a part of it. */
+function DrawnFact({ drawn: { spans, synthetic, others, durationMs } }: { drawn: Drawn }) {
+  const parts = [
+    others > 0 && `${others.toLocaleString('en')} driven by other changes`,
+    synthetic > 0 && `${synthetic.toLocaleString('en')} added by Causeway`,
+  ].filter((part) => part !== false)
+  return (
+    <>
+      {spans.toLocaleString('en')} boxes over {duration(durationMs)}
+      {parts.length > 0 && <span class="muted"> ({parts.join(', ')})</span>}
+    </>
   )
 }
 

@@ -26,6 +26,26 @@ export function ServiceLegend({ services, spans }: { services: readonly string[]
         </li>
       ))}
       {services.length > SHOWN && <li class="muted">and {services.length - SHOWN} more</li>}
+      {spans.some(({ activity }) => activity === false) && (
+        <li class="service-mark">
+          <span class="cause-swatch of-other" aria-hidden="true" />
+          driven by another change: not counted here
+        </li>
+      )}
+      {spans.some(({ synthetic }) => synthetic) && (
+        <li class="service-mark">
+          <span class="diamond-swatch" aria-hidden="true">
+            ◆
+          </span>
+          a change began or merged
+        </li>
+      )}
+      <li class="service-mark">
+        <span class="line-swatch" aria-hidden="true">
+          —
+        </span>
+        until what it caused began
+      </li>
       <li class="service-mark">
         <span class="critical-swatch" aria-hidden="true" />
         critical path

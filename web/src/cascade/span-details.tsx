@@ -1,5 +1,7 @@
 import { useAnswer } from '../api/use-answer.ts'
+import { useChanges } from '../api/use-changes.ts'
 import { hrefTo } from '../app/address.ts'
+import { ChangeLinks } from '../parts/change-links.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
@@ -18,18 +20,21 @@ interface SpanDetailsProps {
   rows: SpanRows
   at: number
   root: string
+  /** When the cascade began. */
+  start: string
   traceUrl: string | null
   onChoose: (span: number) => void
 }
 
 /** Everything about one span, and the logs that carry the same CPID. */
-export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsProps) {
+export function SpanDetails({ rows, at, root, start, traceUrl, onChoose }: SpanDetailsProps) {
   const span = rows.spans[at]
   const isBeingPlaced = span?.beingPlaced === true
   const traceId = rows.traces[rows.traceOf[at] ?? 0]?.traceId ?? ''
   const sent = useAnswer<SpansAnswer>(
     span && !isBeingPlaced ? `/api/v1/cascades/${root}/spans/${span.spanId}?trace=${traceId}` : undefined,
   )
+  const changes = useChanges(span?.activity === false && span.cpid !== null ? [span.cpid] : [])
   if (span === undefined) return null
   const parent = rows.parents[at] ?? -1
   const link = isBeingPlaced ? undefined : traceLink(traceUrl, traceId, span.spanId)
@@ -85,6 +90,15 @@ export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsP
               <button type="button" class="quiet inline" onClick={() => onChoose(parent)}>
                 {rows.spans[parent]?.name}
               </button>
+            </dd>
+          </>
+        )}
+        {span.activity === false && span.cpid !== null && (
+          <>
+            <dt>Driven by</dt>
+            <dd>
+              <ChangeLinks cpid={span.cpid} changes={changes.get(span.cpid)} start={start} />. It does not
+              count here.
             </dd>
           </>
         )}

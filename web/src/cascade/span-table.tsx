@@ -145,11 +145,12 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
 
 /** What is special about a span, in words. */
 export function marksOf(span: Span): string[] {
-  const { critical, status, copy, synthetic, parentMissing, beingPlaced, cause, gap } = span
+  const { critical, status, copy, activity, synthetic, parentMissing, beingPlaced, cause, gap } = span
   const marks: string[] = []
   if (beingPlaced === true) marks.push('being placed')
   if (cause !== undefined) marks.push(cause)
   if (gap === true) marks.push('gap')
+  if (activity === false) marks.push('another change')
   if (critical === true) marks.push('critical')
   if (status === FAILED) marks.push('failed')
   if (copy) marks.push('copy')

@@ -20,6 +20,7 @@ export function Pointed({ span, x, y }: { span: Span | undefined; x: number; y: 
         {span.status === FAILED && ', failed'}
         {span.critical === true && ', on the critical path'}
         {span.beingPlaced === true && ', being placed'}
+        {span.activity === false && ', driven by another change'}
       </span>
     </div>
   )
@@ -37,6 +38,7 @@ export function spoken(span: Span): string {
   ]
   if (critical === true) parts.push('on the critical path')
   if (span.beingPlaced === true) parts.push('being placed')
+  if (span.activity === false) parts.push('driven by another change')
   if (status === FAILED) parts.push('failed')
   return parts.join(', ')
 }
