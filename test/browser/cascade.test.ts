@@ -116,6 +116,58 @@ test('search counts what it finds and goes from one to the next', async () => {
   await page.getByRole('status').getByText('none').waitFor()
 })
 
+test('search finds what senders said: attributes and messages of failures', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}?q=k8s.user%3Dada`)
+  await page.getByRole('status').getByText('1', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Next match' }).click()
+  const details = page.getByRole('complementary', { name: 'Span' })
+  await details.getByRole('heading', { name: 'kubectl apply -f deployment.yaml' }).waitFor()
+  await page.getByLabel('Search the spans').fill('back-off 100ms')
+  await page.getByRole('status').getByText('1', { exact: true }).waitFor()
+  await page.getByLabel('Search the spans').press('Enter')
+  await details.getByRole('heading', { name: 'sync Pod' }).waitFor()
+})
+
+test('buttons and keys lead to the next match, the next failure and the slowest span', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}?q=pull`)
+  const details = page.getByRole('complementary', { name: 'Span' })
+  await page.getByRole('button', { name: 'Next failure' }).click()
+  await details.getByText('back-off 100ms: image not there yet').waitFor()
+  await page.getByRole('button', { name: 'Slowest' }).click()
+  await page.getByRole('status').getByText('3 of 3').waitFor()
+  const picture = page.getByRole('application', { name: /Flame graph by cause/ })
+  await picture.press('n')
+  await page.getByRole('status').getByText('1 of 3').waitFor()
+  await picture.press('N')
+  await page.getByRole('status').getByText('3 of 3').waitFor()
+  await picture.press('f')
+  await details.getByRole('heading', { name: 'sync Pod' }).waitFor()
+  await picture.press('s')
+  await details.getByRole('heading', { name: 'pull image' }).waitFor()
+})
+
+test('the address has the view, so that its copy opens just that, and the spans can be downloaded', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}`, {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  const shown = page.getByText(/ in view\./)
+  await page.getByRole('button', { name: 'Zoom in' }).click()
+  await page.waitForURL(/zoom=/)
+  const zoomed = await shown.textContent()
+  await page.getByRole('button', { name: 'Copy a link to this view' }).click()
+  await page.getByText('Copied').first().waitFor()
+  const copied = new URL(await page.evaluate(() => navigator.clipboard.readText()))
+  const again = await dashboard.open(copied.pathname + copied.search)
+  await eventually(async () => expect(await again.getByText(/ in view\./).textContent()).toBe(zoomed))
+
+  const download = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Download' }).click()
+  const chunks: Buffer[] = []
+  for await (const chunk of await (await download).createReadStream()) chunks.push(chunk as Buffer)
+  const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString()) as { resourceSpans: unknown[] }
+  expect(resourceSpans.length).toBeGreaterThan(0)
+})
+
 test('the list, the head and the tree say what failed, and one click leads to the first failure', async () => {
   const list = await dashboard.open('/')
   const row = list.getByRole('row').filter({ has: list.locator(`a[href="/cascades/${web.alpha}"]`) })

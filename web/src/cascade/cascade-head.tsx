@@ -1,6 +1,7 @@
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
 import { ActorMark } from '../parts/actor-mark.tsx'
 import { go, hrefWith } from '../app/address.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
@@ -9,6 +10,7 @@ import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
 import { traceLink } from '../text/trace-link.ts'
 import { type Drawn, drawnOf } from './other-changes.ts'
+import { spansPath } from './sent-texts.ts'
 import { failuresOf, type SpanRows } from './span-rows.ts'
 
 interface CascadeHeadProps {
@@ -32,6 +34,10 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
           </a>
           <a class="button" href={`/compare?a=${root}`}>
             Compare
+          </a>
+          <CopyLink />
+          <a class="button" href={spansPath(root)} download={`${root}.json`}>
+            Download
           </a>
           {link !== undefined && (
             <a class="button" href={link} target="_blank" rel="noreferrer">
@@ -76,6 +82,11 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
       </dl>
     </header>
   )
+}
+
+/** The address has the view, the search and the span that is chosen. */
+function CopyLink() {
+  return <CopyButton text={location.href} what="a link to this view" says="Copy link" />
 }
 
 /** What the picture shows: more than the cascade counts, where other changes drive a part of it. */

@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import { useAnswer } from '../api/use-answer.ts'
 import { useChanges } from '../api/use-changes.ts'
 import { hrefTo } from '../app/address.ts'
@@ -15,6 +16,9 @@ import { CpidLogs } from './cpid-logs.tsx'
 import { SentSpan } from './sent-span.tsx'
 import type { SpanRows } from './span-rows.ts'
 import { marksOf } from './span-table.tsx'
+
+/** From this width on the details stand beside the picture; below it they lie over the lower half. */
+const BESIDE = 1_000
 
 interface SpanDetailsProps {
   rows: SpanRows
@@ -34,6 +38,9 @@ export function SpanDetails({ rows, at, root, start, traceUrl, onChoose }: SpanD
   const sent = useAnswer<SpansAnswer>(
     span && !isBeingPlaced ? `/api/v1/cascades/${root}/spans/${span.spanId}?trace=${traceId}` : undefined,
   )
+  useEffect(() => {
+    if (innerWidth < BESIDE) document.querySelector('.tabs')?.scrollIntoView({ block: 'start' })
+  }, [])
   const changes = useChanges(span?.activity === false && span.cpid !== null ? [span.cpid] : [])
   if (span === undefined) return null
   const parent = rows.parents[at] ?? -1

@@ -51,6 +51,15 @@ export function failuresOf({ spans }: Pick<SpanRows, 'spans'>): number[] {
   return failures.sort((a, b) => (spans[a]?.offsetMs ?? 0) - (spans[b]?.offsetMs ?? 0))
 }
 
+/** The span of this change that took longest by itself. */
+export function slowestOf({ spans }: Pick<SpanRows, 'spans'>): number | undefined {
+  let slowest: number | undefined
+  spans.forEach((span, at) => {
+    if (span.activity !== false && span.selfMs > (spans[slowest ?? -1]?.selfMs ?? 0)) slowest = at
+  })
+  return slowest
+}
+
 /** OTLP's status of an error. */
 export const FAILED = 2
 

@@ -3,32 +3,36 @@ import { duration } from './duration.ts'
 import { objectName } from './object-name.ts'
 
 /** How reasons that Causeway works out begin, and what they say that was done. */
-const DONE: Readonly<Record<string, string>> = {
-  creation: 'created',
-  scale: 'scaled',
-  deletion: 'deleted',
-  removal: 'removed',
-  binding: 'bound',
-  status: 'reported the status of',
-}
+const DONE = new Map(
+  Object.entries({
+    creation: 'created',
+    scale: 'scaled',
+    deletion: 'deleted',
+    removal: 'removed',
+    binding: 'bound',
+    status: 'reported the status of',
+  }),
+)
 
 /** Why a change began without anybody: `schedule: creation by cronjob-controller`. */
 const BY_ITSELF = /^(schedule|expiry|renewal|metric|health|unknown): (\S+) by /
 const BY_SOMEBODY = /^(\S+) by (.+)$/
 
-const WHY: Readonly<Record<string, string>> = {
-  schedule: 'by schedule',
-  expiry: 'because its time was up',
-  renewal: 'to renew it',
-  metric: 'because of a measurement',
-  health: 'because something was unhealthy',
-  unknown: 'by itself',
-}
+const WHY = new Map(
+  Object.entries({
+    schedule: 'by schedule',
+    expiry: 'because its time was up',
+    renewal: 'to renew it',
+    metric: 'because of a measurement',
+    health: 'because something was unhealthy',
+    unknown: 'by itself',
+  }),
+)
 
 /** Why a change began that nobody asked for, in words; undefined where somebody did, or nothing says so. */
 export function selfBegun(reason: string | null): string | undefined {
   const [, why] = BY_ITSELF.exec(reason ?? '') ?? []
-  return why === undefined ? undefined : WHY[why]
+  return why === undefined ? undefined : WHY.get(why)
 }
 
 /** What a change was, as people tell it: `alice scaled deployment web`. */
@@ -39,8 +43,8 @@ export function changeSentence({
 }: Pick<CascadeOutline, 'actor' | 'reason' | 'object'>): string {
   const [, , what] = BY_ITSELF.exec(reason ?? '') ?? []
   const [, part, by] = BY_SOMEBODY.exec(reason ?? '') ?? []
-  const verb = DONE[what ?? part ?? ''] ?? 'changed'
-  const who = (part !== undefined && part in DONE ? by : undefined) ?? actor ?? 'somebody'
+  const verb = DONE.get(what ?? part ?? '') ?? 'changed'
+  const who = (part !== undefined && DONE.has(part) ? by : undefined) ?? actor ?? 'somebody'
   const why = selfBegun(reason)
   const sentence = `${who} ${verb} ${object === null ? 'something' : thing(object)}`
   return why === undefined ? sentence : `${sentence} ${why}`
