@@ -154,7 +154,7 @@ test('the address has the view, so that its copy opens just that, and the spans 
   await page.getByRole('button', { name: 'Zoom in' }).click()
   await page.waitForURL(/zoom=/)
   const zoomed = await shown.textContent()
-  await page.getByRole('button', { name: 'Copy a link to this view' }).click()
+  await page.getByRole('button', { name: 'Copy link to this view' }).click()
   await page.getByText('Copied').first().waitFor()
   const copied = new URL(await page.evaluate(() => navigator.clipboard.readText()))
   const again = await dashboard.open(copied.pathname + copied.search)

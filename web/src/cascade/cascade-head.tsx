@@ -86,7 +86,7 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
 
 /** The address has the view, the search and the span that is chosen. */
 function CopyLink() {
-  return <CopyButton text={location.href} what="a link to this view" says="Copy link" />
+  return <CopyButton text={location.href} what="link to this view" says="Copy link" />
 }
 
 /** What the picture shows: more than the cascade counts, where other changes drive a part of it. */

@@ -83,7 +83,7 @@ function MergeRow({ mergelog, others, changes, start }: MergeRowProps) {
         <ul class="cpid-list">
           {sources.map((source) => (
             <li key={source}>
-              <CpidMark cpid={source} href={`/cpids/${source}`} />
+              <CpidMark cpid={source} href={`/cpids/${source}`} />{' '}
               {others.has(source) && (
                 <ChangeLinks cpid={source} changes={changes.get(source)} start={start} />
               )}
