@@ -25,6 +25,7 @@ import { up as missedVersions } from './028-missed-versions.ts'
 import { up as namesOfObjects } from './029-names-of-objects.ts'
 import { up as archives } from './030-archives.ts'
 import { up as changesThatWait } from './031-changes-that-wait.ts'
+import { up as failedSpans } from './032-failed-spans.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -54,4 +55,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '029-names-of-objects': { up: namesOfObjects },
   '030-archives': { up: archives },
   '031-changes-that-wait': { up: changesThatWait },
+  '032-failed-spans': { up: failedSpans },
 }

@@ -122,8 +122,20 @@ export function* cascadeText(
 }
 
 function heading(facts: CascadeFacts): string[] {
-  const { root, open, startNs, lastNs, spans, services, merges, truncated, clockSkew, gaps, missedVersions } =
-    facts
+  const {
+    root,
+    open,
+    startNs,
+    lastNs,
+    spans,
+    failed,
+    services,
+    merges,
+    truncated,
+    clockSkew,
+    gaps,
+    missedVersions,
+  } = facts
   return [
     `cascade of ${root} (${stateWord(open)})`,
     `  object         ${printable(facts.object)}`,
@@ -131,6 +143,7 @@ function heading(facts: CascadeFacts): string[] {
     `  start          ${rfc3339(startNs)}`,
     `  last activity  ${rfc3339(lastNs)}, ${duration(lastNs - startNs)} after the start`,
     `  made of        ${count(spans, 'span')} of ${count(services, 'service')}, ${count(merges, 'merge')}`,
+    ...(failed > 0 ? [`  failed         ${count(failed, 'span')}`] : []),
     ...(open ? ['  open: more may arrive; it settles after settle_after of silence'] : []),
     ...(truncated
       ? [

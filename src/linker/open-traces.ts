@@ -247,6 +247,7 @@ function addTrace(
     guestSpans: 0,
     guestBytes: 0,
     controllerSpans: 0,
+    failedSpans: 0,
     services: 0,
     merges: 0,
     missing: 0,

@@ -73,6 +73,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   ctx.traces.touch(trace)
   if (placing.driven) {
     if (!isCounted) trace.controllerSpans++
+    if (!isCounted && span.failed) trace.failedSpans++
     extendBounds(ctx, trace, span.startNs, span.endNs)
     if (ctx.traces.addService(trace, span.service)) trace.services++
     if (span.seen && !isCounted) ctx.actors.add(trace, span)

@@ -66,6 +66,8 @@ export interface ArrivedSpan {
   /** It names objects that it read, or wrote. */
   readonly observes: boolean
   readonly writes: boolean
+  /** Its status is an error. */
+  readonly failed: boolean
   /** It tells of a write that was seen from outside. */
   readonly seen: boolean
   /** How it may say what it belongs to: bits `SPAN_HAS_LINKS`, `SPAN_NAMES_REQUEST`, `SPAN_NAMES_POD`. */
@@ -227,6 +229,8 @@ export interface Trace {
   guestSpans: number
   guestBytes: number
   controllerSpans: number
+  /** Of those, the ones whose status is an error. */
+  failedSpans: number
   services: number
   merges: number
   missing: number

@@ -58,6 +58,8 @@ export interface CascadeFacts extends ListItem {
   readonly lastNs: UnixNanos
   readonly traces: number
   readonly spans: number
+  /** Of those, the ones that failed. */
+  readonly failed: number
   readonly services: number
   readonly merges: number
   /** CPIDs without a mergelog: those of open traces now, those of settled ones when they settled. */

@@ -241,6 +241,7 @@ export const CascadeOutline = z
     durationMs: z.number().describe('from the first to the last activity'),
     traceCount: z.int().describe('its outgoing traces: the main one and its episodes'),
     spans: z.int().describe('received spans'),
+    failed: z.int().describe('how many of those failed: their status is an error'),
     services: z.int(),
     merges: z.int(),
     missing: z.int().describe('CPIDs whose mergelog has not arrived'),

@@ -44,6 +44,7 @@ export function cascadeOutline(facts: CascadeFacts): CascadeOutline {
     durationMs: millis(facts.lastNs - facts.startNs),
     traceCount: facts.traces,
     spans: facts.spans,
+    failed: facts.failed,
     services: facts.services,
     merges: facts.merges,
     missing: facts.missing,

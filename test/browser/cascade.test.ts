@@ -116,6 +116,84 @@ test('search counts what it finds and goes from one to the next', async () => {
   await page.getByRole('status').getByText('none').waitFor()
 })
 
+test('search finds what senders said: attributes and messages of failures', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}?q=k8s.user%3Dada`)
+  await page.getByRole('status').getByText('1', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Next match' }).click()
+  const details = page.getByRole('complementary', { name: 'Span' })
+  await details.getByRole('heading', { name: 'kubectl apply -f deployment.yaml' }).waitFor()
+  await page.getByLabel('Search the spans').fill('back-off 100ms')
+  await page.getByRole('status').getByText('1', { exact: true }).waitFor()
+  await page.getByLabel('Search the spans').press('Enter')
+  await details.getByRole('heading', { name: 'sync Pod' }).waitFor()
+})
+
+test('buttons and keys lead to the next match, the next failure and the slowest span', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}?q=pull`)
+  const details = page.getByRole('complementary', { name: 'Span' })
+  await page.getByRole('button', { name: 'Next failure' }).click()
+  await details.getByText('back-off 100ms: image not there yet').waitFor()
+  await page.getByRole('button', { name: 'Slowest' }).click()
+  await page.getByRole('status').getByText('3 of 3').waitFor()
+  const picture = page.getByRole('application', { name: /Flame graph by cause/ })
+  await picture.press('n')
+  await page.getByRole('status').getByText('1 of 3').waitFor()
+  await picture.press('N')
+  await page.getByRole('status').getByText('3 of 3').waitFor()
+  await picture.press('f')
+  await details.getByRole('heading', { name: 'sync Pod' }).waitFor()
+  await picture.press('s')
+  await details.getByRole('heading', { name: 'pull image' }).waitFor()
+})
+
+test('the address has the view, so that its copy opens just that, and the spans can be downloaded', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}`, {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  const shown = page.getByText(/ in view\./)
+  await page.getByRole('button', { name: 'Zoom in' }).click()
+  await page.waitForURL(/zoom=/)
+  const zoomed = await shown.textContent()
+  await page.getByRole('button', { name: 'Copy link to this view' }).click()
+  await page.getByText('Copied').first().waitFor()
+  const copied = new URL(await page.evaluate(() => navigator.clipboard.readText()))
+  const again = await dashboard.open(copied.pathname + copied.search)
+  await eventually(async () => expect(await again.getByText(/ in view\./).textContent()).toBe(zoomed))
+
+  const download = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Download' }).click()
+  const chunks: Buffer[] = []
+  for await (const chunk of await (await download).createReadStream()) chunks.push(chunk as Buffer)
+  const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString()) as { resourceSpans: unknown[] }
+  expect(resourceSpans.length).toBeGreaterThan(0)
+})
+
+test('the list, the head and the tree say what failed, and one click leads to the first failure', async () => {
+  const list = await dashboard.open('/')
+  const row = list.getByRole('row').filter({ has: list.locator(`a[href="/cascades/${web.alpha}"]`) })
+  await row.waitFor()
+  const columns = await list.getByRole('columnheader').allTextContents()
+  const cells = row.locator(':is(td, th)')
+  expect(await cells.nth(columns.indexOf('Failed')).textContent()).toBe('1')
+
+  const page = await dashboard.open(`/cascades/${web.alpha}?view=times`)
+  await page.getByText('1 span', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'First failure' }).click()
+  const details = page.getByRole('complementary', { name: 'Span' })
+  await details.getByRole('heading', { name: 'sync Pod' }).waitFor()
+  await details.getByText('back-off 100ms: image not there yet').waitFor()
+  await page.getByRole('application', { name: /Flame graph by cause/ }).waitFor()
+  await page
+    .getByRole('status')
+    .getByText(/sync Pod.*failed/)
+    .waitFor()
+  await page.getByRole('list', { name: 'Colours' }).getByText('failed').waitFor()
+
+  const sound = await dashboard.open(`/cascades/${web.beta}`)
+  await sound.getByText('Longest step').waitFor()
+  expect(await sound.getByRole('button', { name: 'First failure' }).count()).toBe(0)
+})
+
 test('every picture has a table', async () => {
   const page = await dashboard.open(`/cascades/${web.alpha}?as=table`)
   const table = page.getByRole('table', { name: 'Spans by cause' })
@@ -141,10 +219,9 @@ test('time per service and per kind, and the merges with their sources', async (
   await page.getByRole('row', { name: /^v1\/pods / }).waitFor()
   await page.getByRole('tab', { name: 'Merges' }).click()
   const merge = page.getByRole('row', {
-    name: /endpointslices default\/web-x2x .*another change .*endpointslice-controller/,
+    name: /endpointslices default\/web-x2x .*kubectl changed service web, 900 ms before .*endpointslice-controller/,
   })
-  await merge.getByRole('link', { name: 'another change' }).click()
-  await page.getByRole('tabpanel').getByRole('link', { name: 'services default/web' }).click()
+  await merge.getByRole('link', { name: 'kubectl changed service web, 900 ms before' }).click()
   await page.getByRole('heading', { name: 'services default/web' }).waitFor()
   expect(page.url()).toContain(`/cascades/${web.beta}`)
 })

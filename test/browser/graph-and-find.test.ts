@@ -57,9 +57,11 @@ test('the merge graph shows both ways, and leads to the cascade of the other cha
 
   const forward = await dashboard.open(`/cpids/${web.alpha}`)
   await forward.getByRole('link', { name: /endpointslices web-x2x/ }).waitFor()
-  await forward.getByRole('link', { name: /another change/ }).focus()
+  const legend = forward.getByRole('list', { name: 'Boxes and lines' })
+  await legend.getByText('another change that was merged here').waitFor()
+  await forward.getByRole('link', { name: /kubectl changed service web 900 ms before/ }).focus()
   await forward.keyboard.press('Enter')
-  await forward.getByRole('row', { name: /services default\/web/ }).waitFor()
+  await forward.getByRole('heading', { name: 'services default/web' }).waitFor()
 
   const table = await dashboard.open(`/cpids/${web.gamma}?view=table`)
   await table.getByRole('row', { name: /-1 .*deployments default\/web kubectl/ }).waitFor()

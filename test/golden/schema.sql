@@ -648,7 +648,7 @@ CREATE TABLE traces (
   root_sent INTEGER NOT NULL,
   provisional INTEGER NOT NULL,
   last_decision INTEGER NOT NULL,
-  last_wall_ms INTEGER NOT NULL, continues_root INTEGER NOT NULL DEFAULT 0, clock_skew INTEGER NOT NULL DEFAULT 0, doubtful_times INTEGER NOT NULL DEFAULT 0, continues INTEGER, guest_spans INTEGER NOT NULL DEFAULT 0, guest_bytes INTEGER NOT NULL DEFAULT 0,
+  last_wall_ms INTEGER NOT NULL, continues_root INTEGER NOT NULL DEFAULT 0, clock_skew INTEGER NOT NULL DEFAULT 0, doubtful_times INTEGER NOT NULL DEFAULT 0, continues INTEGER, guest_spans INTEGER NOT NULL DEFAULT 0, guest_bytes INTEGER NOT NULL DEFAULT 0, failed_spans INTEGER NOT NULL DEFAULT 0,
   UNIQUE (root, episode)
   ) STRICT;
 

@@ -17,6 +17,7 @@ export function openedTrace(root: number, episode = 0): Omit<Trace, 'id' | 'casc
     guestSpans: 0,
     guestBytes: 0,
     controllerSpans: 0,
+    failedSpans: 0,
     services: 0,
     merges: 0,
     missing: 0,

@@ -36,6 +36,7 @@ test('Figure 7 has a cascade for each root, newest first', async () => {
     durationMs: 14,
     traceCount: 1,
     spans: 3,
+    failed: 0,
     services: 1,
     merges: 2,
     missing: 0,

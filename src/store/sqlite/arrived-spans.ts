@@ -36,6 +36,7 @@ type SpanRow = [
   bigint,
   bigint,
   bigint | null,
+  bigint,
 ]
 
 const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.end_ns, s.scope, length(s.raw), s.flags,
@@ -44,7 +45,10 @@ const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.e
   ${SPAN_IS_REPEAT},
   EXISTS (SELECT 1 FROM awaited_parents a WHERE a.origin = s.origin AND a.span_id = s.span_id),
   CASE WHEN s.parent_id <> 0 THEN
-    (SELECT max(p.id) FROM spans p WHERE p.origin = s.origin AND p.span_id = s.parent_id) END`
+    (SELECT max(p.id) FROM spans p WHERE p.origin = s.origin AND p.span_id = s.parent_id) END, s.status`
+
+/** OTLP's status of an error. */
+const FAILED = 2n
 
 const NAMES = SPAN_HAS_LINKS | SPAN_NAMES_REQUEST | SPAN_NAMES_POD
 
@@ -212,6 +216,7 @@ export class ArrivedSpanTable implements Spans {
       hasLinks: (flags & SPAN_HAS_LINKS) !== 0,
       observes: (flags & SPAN_OBSERVED) !== 0,
       writes: (flags & SPAN_WROTE) !== 0,
+      failed: row[14] === FAILED,
       seen: (flags & SPAN_SEEN_WRITE) !== 0,
       names: flags & NAMES,
       joined: (flags & SPAN_JOINED) !== 0,

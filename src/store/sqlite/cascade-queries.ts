@@ -17,14 +17,15 @@ const MISSING = `SELECT count(DISTINCT cpids.id) FROM traces sibling
 const CASCADES = `SELECT part.root, max(part.state = 0) AS open, max(part.clock_skew) AS clock_skew,
    coalesce(min(CASE WHEN part.doubtful_times = 0 THEN part.first_ns END), min(part.first_ns)) AS start_ns,
    coalesce(max(CASE WHEN part.doubtful_times = 0 THEN part.last_ns END), max(part.last_ns)) AS last_ns,
-   count(*) AS traces, sum(part.controller_spans) AS spans, sum(part.merges) AS merges, max(part.truncated) AS truncated,
+   count(*) AS traces, sum(part.controller_spans) AS spans, sum(part.failed_spans) AS failed,
+   sum(part.merges) AS merges, max(part.truncated) AS truncated,
    sum(CASE part.state WHEN 1 THEN part.missing ELSE (${MISSING}) END) AS missing
    FROM traces part WHERE part.root IN
      (SELECT asked.root FROM json_each(@ids) wanted JOIN traces asked ON asked.id = wanted.value)
    GROUP BY part.root`
 
 const FACTS = `SELECT first_trace.id, first_trace.trace_id, cpids.uuid, mergelogs.object, mergelogs.reason,
-  resources.service, resources.cluster, cascade.open, cascade.start_ns, cascade.last_ns, cascade.traces, cascade.spans,
+  resources.service, resources.cluster, cascade.open, cascade.start_ns, cascade.last_ns, cascade.traces, cascade.spans, cascade.failed,
   cascade.merges, cascade.missing, cascade.truncated, cascade.clock_skew,
   (SELECT count(DISTINCT trace_services.service) FROM traces part
    JOIN trace_services ON trace_services.trace = part.id WHERE part.root = first_trace.root) AS services,
@@ -56,6 +57,7 @@ interface FactsRow {
   last_ns: bigint
   traces: bigint
   spans: bigint
+  failed: bigint
   services: bigint
   actor: string | null
   gaps: bigint
@@ -129,6 +131,7 @@ function factsOf(row: FactsRow): CascadeFacts {
     lastNs: row.last_ns,
     traces: Number(row.traces),
     spans: Number(row.spans),
+    failed: Number(row.failed),
     services: Number(row.services),
     merges: Number(row.merges),
     missing: Number(row.missing),

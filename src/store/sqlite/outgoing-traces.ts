@@ -59,7 +59,7 @@ export class TraceTable implements Traces {
     )
     this.#update = db.prepare(
       `UPDATE traces SET state = ?, last_arrival_ms = ?, due_ms = ?, first_ns = ?, last_ns = ?, sent_spans = ?,
-         sent_bytes = ?, guest_spans = ?, guest_bytes = ?, controller_spans = ?, services = ?, merges = ?, missing = ?, truncated = ?, root_sent = ?,
+         sent_bytes = ?, guest_spans = ?, guest_bytes = ?, controller_spans = ?, failed_spans = ?, services = ?, merges = ?, missing = ?, truncated = ?, root_sent = ?,
          last_decision = ?, last_wall_ms = ?, clock_skew = ?, doubtful_times = ? WHERE id = ?`,
     )
     this.#addService = db.prepare('INSERT OR IGNORE INTO trace_services (trace, service) VALUES (?, ?)')
@@ -162,6 +162,7 @@ export class TraceTable implements Traces {
         trace.guestSpans,
         trace.guestBytes,
         trace.controllerSpans,
+        trace.failedSpans,
         trace.services,
         trace.merges,
         trace.missing,
@@ -234,6 +235,7 @@ function traceOf(row: TraceRow): Trace {
     guestSpans: whole(row['guest_spans']),
     guestBytes: whole(row['guest_bytes']),
     controllerSpans: whole(row['controller_spans']),
+    failedSpans: whole(row['failed_spans']),
     services: whole(row['services']),
     merges: whole(row['merges']),
     missing: whole(row['missing']),

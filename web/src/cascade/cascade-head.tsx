@@ -1,5 +1,7 @@
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
 import { ActorMark } from '../parts/actor-mark.tsx'
+import { go, hrefWith } from '../app/address.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
@@ -7,9 +9,18 @@ import { useNow } from '../parts/use-now.ts'
 import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
 import { traceLink } from '../text/trace-link.ts'
+import { type Drawn, drawnOf } from './other-changes.ts'
+import { spansPath } from './sent-texts.ts'
+import { failuresOf, type SpanRows } from './span-rows.ts'
+
+interface CascadeHeadProps {
+  cascade: Cascade
+  rows: SpanRows
+  traceUrl: string | null
+}
 
 /** What a cascade is about, in a few lines. */
-export function CascadeHead({ cascade, traceUrl }: { cascade: Cascade; traceUrl: string | null }) {
+export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
   const { root, object, service, actor, cluster, reason, start, state, durationMs } = cascade
   const nowMs = useNow()
   const link = traceLink(traceUrl, cascade.traceId)
@@ -23,6 +34,10 @@ export function CascadeHead({ cascade, traceUrl }: { cascade: Cascade; traceUrl:
           </a>
           <a class="button" href={`/compare?a=${root}`}>
             Compare
+          </a>
+          <CopyLink />
+          <a class="button" href={spansPath(root)} download={`${root}.json`}>
+            Download
           </a>
           {link !== undefined && (
             <a class="button" href={link} target="_blank" rel="noreferrer">
@@ -51,6 +66,12 @@ export function CascadeHead({ cascade, traceUrl }: { cascade: Cascade; traceUrl:
         {cluster && <Fact name="Cluster">{cluster}</Fact>}
         {reason && <Fact name="Reason">{reason}</Fact>}
         <Fact name="Spans">{cascade.spans.toLocaleString('en')}</Fact>
+        <Fact name="Drawn below">
+          <DrawnFact drawn={drawnOf(rows)} />
+        </Fact>
+        <Fact name="Failed">
+          <Failed count={cascade.failed} rows={rows} />
+        </Fact>
         <Fact name="Services">{cascade.services}</Fact>
         <Fact name="Merges">{cascade.merges}</Fact>
         {cascade.gaps > 0 && <Fact name="Gaps">{cascade.gaps}</Fact>}
@@ -60,6 +81,42 @@ export function CascadeHead({ cascade, traceUrl }: { cascade: Cascade; traceUrl:
         </Fact>
       </dl>
     </header>
+  )
+}
+
+/** The address has the view, the search and the span that is chosen. */
+function CopyLink() {
+  return <CopyButton text={location.href} what="link to this view" says="Copy link" />
+}
+
+/** What the picture shows: more than the cascade counts, where other changes drive a part of it. */
+function DrawnFact({ drawn: { spans, synthetic, others, durationMs } }: { drawn: Drawn }) {
+  const parts = [
+    others > 0 && `${others.toLocaleString('en')} driven by other changes`,
+    synthetic > 0 && `${synthetic.toLocaleString('en')} added by Causeway`,
+  ].filter((part) => part !== false)
+  return (
+    <>
+      {spans.toLocaleString('en')} boxes over {duration(durationMs)}
+      {parts.length > 0 && <span class="muted"> ({parts.join(', ')})</span>}
+    </>
+  )
+}
+
+/** How many spans failed, and the way to the one that did first. */
+function Failed({ count, rows }: { count: number; rows: SpanRows }) {
+  const [first] = failuresOf(rows)
+  const span = rows.spans[first ?? -1]
+  if (count === 0) return <>none</>
+  return (
+    <>
+      <strong class="warning number">{`${count.toLocaleString('en')} ${count === 1 ? 'span' : 'spans'}`}</strong>
+      {span !== undefined && (
+        <button type="button" class="quiet" onClick={() => go(hrefWith({ span: span.spanId, view: null }))}>
+          First failure
+        </button>
+      )}
+    </>
   )
 }
 

@@ -9,6 +9,7 @@ import { CascadeNotices } from './cascade-notices.tsx'
 import { CriticalPanel } from './critical-panel.tsx'
 import { FlamePanel } from './flame-panel.tsx'
 import { MergesPanel } from './merges-panel.tsx'
+import { OtherChanges } from './other-changes-note.tsx'
 import { ObjectsPanel } from './objects-panel.tsx'
 import { SpanDetails } from './span-details.tsx'
 import { spanRows } from './span-rows.ts'
@@ -56,8 +57,9 @@ function LoadedCascade({ cascade, search, traceUrl }: LoadedCascadeProps) {
   const common = { cascade, rows, search, chosen, onChoose: choose }
   return (
     <>
-      <CascadeHead cascade={cascade} traceUrl={traceUrl} />
+      <CascadeHead cascade={cascade} rows={rows} traceUrl={traceUrl} />
       <CascadeNotices cascade={cascade} />
+      <OtherChanges rows={rows} root={cascade.root} start={cascade.start} />
       <Tabs names={PANELS} current={panel} />
       <div class={chosen === -1 ? 'panels' : 'panels with-details'}>
         <section id="panel" class="panel" role="tabpanel" aria-label={PANELS[panel]}>
@@ -68,7 +70,14 @@ function LoadedCascade({ cascade, search, traceUrl }: LoadedCascadeProps) {
           {panel === 'merges' && <MergesPanel cascade={cascade} />}
         </section>
         {chosen !== -1 && (
-          <SpanDetails rows={rows} at={chosen} root={cascade.root} traceUrl={traceUrl} onChoose={choose} />
+          <SpanDetails
+            rows={rows}
+            at={chosen}
+            root={cascade.root}
+            start={cascade.start}
+            traceUrl={traceUrl}
+            onChoose={choose}
+          />
         )}
       </div>
     </>

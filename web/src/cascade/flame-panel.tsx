@@ -4,8 +4,10 @@ import { flameModel } from '../timeline/flame-lanes.ts'
 import { Timeline } from '../timeline/timeline.tsx'
 import type { PanelProps } from './panel-props.ts'
 import { ServiceLegend } from './service-legend.tsx'
-import { SpanSearch } from './span-search.tsx'
-import { litSpans } from './lit-spans.ts'
+import { foundSpans, litSpans } from './lit-spans.ts'
+import { MOST_SEARCHED, useSentTexts } from './sent-texts.ts'
+import { failuresOf, slowestOf } from './span-rows.ts'
+import { nextOf, SpanSearch } from './span-search.tsx'
 import { SpanTable } from './span-table.tsx'
 import { neighbourInTree } from './tree-neighbour.ts'
 
@@ -15,11 +17,41 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
   const text = search.get('q') ?? ''
   const isCriticalOnly = search.get('critical') === '1'
   const isTable = search.get('as') === 'table'
-  const lit = useMemo(() => litSpans(rows, text, isCriticalOnly), [rows, text, isCriticalOnly])
+  const isSmall = rows.spans.length <= MOST_SEARCHED
+  const sent = useSentTexts(cascade.root, isSmall && text.trim() !== '')
+  const found = useMemo(() => foundSpans(rows, text, sent), [rows, text, sent])
+  const lit = useMemo(() => litSpans(rows, found, isCriticalOnly), [rows, found, isCriticalOnly])
+  const failures = useMemo(() => failuresOf(rows), [rows])
+  const slowest = useMemo(() => slowestOf(rows), [rows])
+  const nextFailure = failures[(failures.indexOf(chosen) + 1) % Math.max(1, failures.length)]
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return
+    const next = {
+      n: nextOf(found ?? [], chosen),
+      N: nextOf(found ?? [], chosen, true),
+      f: nextFailure,
+      s: slowest,
+    }[event.key]
+    if (next !== undefined) onChoose(next)
+  }
   return (
-    <>
+    <div onKeyDown={onKey}>
       <div class="panel-tools">
-        <SpanSearch rows={rows} text={text} chosen={chosen} onChoose={onChoose} />
+        <SpanSearch text={text} found={found ?? []} chosen={chosen} onChoose={onChoose} />
+        <button
+          type="button"
+          disabled={nextFailure === undefined}
+          onClick={() => nextFailure !== undefined && onChoose(nextFailure)}
+        >
+          Next failure
+        </button>
+        <button
+          type="button"
+          disabled={slowest === undefined}
+          onClick={() => slowest !== undefined && onChoose(slowest)}
+        >
+          Slowest
+        </button>
         <button
           type="button"
           aria-pressed={isCriticalOnly}
@@ -34,6 +66,12 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
         >
           Table
         </button>
+        {!isSmall && found !== undefined && (
+          <span class="muted hint">
+            In a cascade of this size the search looks at names, services, objects and CPIDs, not at
+            attributes.
+          </span>
+        )}
         <ServiceLegend services={cascade.timePerService.map(({ service }) => service)} spans={rows.spans} />
       </div>
       {isTable ? (
@@ -52,6 +90,6 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
           neighbour={(span, key) => neighbourInTree(rows, span, key)}
         />
       )}
-    </>
+    </div>
   )
 }

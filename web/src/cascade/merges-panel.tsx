@@ -1,14 +1,20 @@
+import { useMemo } from 'preact/hooks'
 import type { Cascade, Mergelog } from '../../../src/query/answer-schemas.ts'
+import { type Changes, useChanges } from '../api/use-changes.ts'
+import { ChangeLinks } from '../parts/change-links.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { TableScroll } from '../parts/table-scroll.tsx'
 import { timeOfDay } from '../text/moment.ts'
+import { otherSources } from './other-changes.ts'
 
 /** The changes of a cascade: where they merged, with what, and who said so. */
 export function MergesPanel({ cascade }: { cascade: Cascade }) {
-  const { mergelogs, root } = cascade
+  const { mergelogs, root, start } = cascade
+  const others = useMemo(() => otherSources(cascade), [cascade])
+  const changes = useChanges([...others])
   if (mergelogs.length === 0) {
     return (
       <Notice title="No mergelog of this cascade is known">
@@ -18,7 +24,6 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
       </Notice>
     )
   }
-  const own = new Set([root, ...mergelogs.map(({ cpid }) => cpid)])
   return (
     <>
       <p class="panel-lead">
@@ -40,7 +45,7 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
           </thead>
           <tbody>
             {mergelogs.map((mergelog) => (
-              <MergeRow key={mergelog.cpid} mergelog={mergelog} own={own} />
+              <MergeRow key={mergelog.cpid} {...{ mergelog, others, changes, start }} />
             ))}
           </tbody>
         </table>
@@ -52,7 +57,15 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
   )
 }
 
-function MergeRow({ mergelog, own }: { mergelog: Mergelog; own: ReadonlySet<string> }) {
+interface MergeRowProps {
+  mergelog: Mergelog
+  /** Sources that are no part of the cascade. */
+  others: ReadonlySet<string>
+  changes: Changes
+  start: string
+}
+
+function MergeRow({ mergelog, others, changes, start }: MergeRowProps) {
   const { cpid, sources, timestamp, service, object, reason, cluster } = mergelog
   return (
     <tr>
@@ -70,11 +83,9 @@ function MergeRow({ mergelog, own }: { mergelog: Mergelog; own: ReadonlySet<stri
         <ul class="cpid-list">
           {sources.map((source) => (
             <li key={source}>
-              <CpidMark cpid={source} href={`/cpids/${source}`} />
-              {!own.has(source) && (
-                <a href={`/cpids/${source}?view=cascades`} class="other">
-                  another change
-                </a>
+              <CpidMark cpid={source} href={`/cpids/${source}`} />{' '}
+              {others.has(source) && (
+                <ChangeLinks cpid={source} changes={changes.get(source)} start={start} />
               )}
             </li>
           ))}

@@ -1,5 +1,6 @@
 import type { Span } from '../../../src/query/answer-schemas.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
+import { FAILED } from './span-rows.ts'
 import { CAUSES, GAP } from '../text/seen-write.ts'
 
 const SHOWN = 12
@@ -25,10 +26,36 @@ export function ServiceLegend({ services, spans }: { services: readonly string[]
         </li>
       ))}
       {services.length > SHOWN && <li class="muted">and {services.length - SHOWN} more</li>}
+      {spans.some(({ activity }) => activity === false) && (
+        <li class="service-mark">
+          <span class="cause-swatch of-other" aria-hidden="true" />
+          driven by another change: not counted here
+        </li>
+      )}
+      {spans.some(({ synthetic }) => synthetic) && (
+        <li class="service-mark">
+          <span class="diamond-swatch" aria-hidden="true">
+            ◆
+          </span>
+          a change began or merged
+        </li>
+      )}
+      <li class="service-mark">
+        <span class="line-swatch" aria-hidden="true">
+          —
+        </span>
+        until what it caused began
+      </li>
       <li class="service-mark">
         <span class="critical-swatch" aria-hidden="true" />
         critical path
       </li>
+      {spans.some(({ status }) => status === FAILED) && (
+        <li class="service-mark">
+          <span class="cause-swatch failed" aria-hidden="true" />
+          failed
+        </li>
+      )}
       {(['operator', 'self', 'exact', 'inferred'] as const).map(
         (cause) =>
           causes.has(cause) && (

@@ -1,5 +1,8 @@
+import { useEffect } from 'preact/hooks'
 import { useAnswer } from '../api/use-answer.ts'
+import { useChanges } from '../api/use-changes.ts'
 import { hrefTo } from '../app/address.ts'
+import { ChangeLinks } from '../parts/change-links.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
@@ -14,22 +17,31 @@ import { SentSpan } from './sent-span.tsx'
 import type { SpanRows } from './span-rows.ts'
 import { marksOf } from './span-table.tsx'
 
+/** From this width on the details stand beside the picture; below it they lie over the lower half. */
+const BESIDE = 1_000
+
 interface SpanDetailsProps {
   rows: SpanRows
   at: number
   root: string
+  /** When the cascade began. */
+  start: string
   traceUrl: string | null
   onChoose: (span: number) => void
 }
 
 /** Everything about one span, and the logs that carry the same CPID. */
-export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsProps) {
+export function SpanDetails({ rows, at, root, start, traceUrl, onChoose }: SpanDetailsProps) {
   const span = rows.spans[at]
   const isBeingPlaced = span?.beingPlaced === true
   const traceId = rows.traces[rows.traceOf[at] ?? 0]?.traceId ?? ''
   const sent = useAnswer<SpansAnswer>(
     span && !isBeingPlaced ? `/api/v1/cascades/${root}/spans/${span.spanId}?trace=${traceId}` : undefined,
   )
+  useEffect(() => {
+    if (innerWidth < BESIDE) document.querySelector('.tabs')?.scrollIntoView({ block: 'start' })
+  }, [])
+  const changes = useChanges(span?.activity === false && span.cpid !== null ? [span.cpid] : [])
   if (span === undefined) return null
   const parent = rows.parents[at] ?? -1
   const link = isBeingPlaced ? undefined : traceLink(traceUrl, traceId, span.spanId)
@@ -85,6 +97,15 @@ export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsP
               <button type="button" class="quiet inline" onClick={() => onChoose(parent)}>
                 {rows.spans[parent]?.name}
               </button>
+            </dd>
+          </>
+        )}
+        {span.activity === false && span.cpid !== null && (
+          <>
+            <dt>Driven by</dt>
+            <dd>
+              <ChangeLinks cpid={span.cpid} changes={changes.get(span.cpid)} start={start} />. It does not
+              count here.
             </dd>
           </>
         )}

@@ -43,6 +43,26 @@ export function spanRows({ traces }: Pick<Cascade, 'traces'>): SpanRows {
   return { spans, parents, sizes, traces, traceOf: Int32Array.from(trace), byId }
 }
 
+/** The spans of this change that failed, in the order in which they began. */
+export function failuresOf({ spans }: Pick<SpanRows, 'spans'>): number[] {
+  const failures = spans.flatMap((span, at) =>
+    span.status === FAILED && span.activity !== false ? [at] : [],
+  )
+  return failures.sort((a, b) => (spans[a]?.offsetMs ?? 0) - (spans[b]?.offsetMs ?? 0))
+}
+
+/** The span of this change that took longest by itself. */
+export function slowestOf({ spans }: Pick<SpanRows, 'spans'>): number | undefined {
+  let slowest: number | undefined
+  spans.forEach((span, at) => {
+    if (span.activity !== false && span.selfMs > (spans[slowest ?? -1]?.selfMs ?? 0)) slowest = at
+  })
+  return slowest
+}
+
+/** OTLP's status of an error. */
+export const FAILED = 2
+
 /** Whether the text stands in what is shown of a span. The text is in lower case. */
 export function matches(span: Span, text: string): boolean {
   return (

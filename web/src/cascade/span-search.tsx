@@ -1,25 +1,17 @@
-import { useMemo } from 'preact/hooks'
 import { go, hrefWith } from '../app/address.ts'
-import { matches, type SpanRows } from './span-rows.ts'
 
 interface SpanSearchProps {
-  rows: SpanRows
   text: string
+  /** The spans in which it stands, by position. */
+  found: readonly number[]
   chosen: number
   onChoose: (span: number) => void
 }
 
-/** Looks for spans by name, service, cluster, user, cause, object or CPID; Enter goes from one to the next. */
-export function SpanSearch({ rows, text, chosen, onChoose }: SpanSearchProps) {
-  const found = useMemo(() => {
-    const sought = text.trim().toLowerCase()
-    if (sought === '') return []
-    return rows.spans.flatMap((span, at) => (matches(span, sought) ? [at] : []))
-  }, [rows, text])
+/** Looks for spans by all that is said of them; Enter goes from one to the next. */
+export function SpanSearch({ text, found, chosen, onChoose }: SpanSearchProps) {
   const step = (isBack: boolean) => {
-    const next = isBack
-      ? (found.findLast((at) => at < chosen) ?? found.at(-1))
-      : (found.find((at) => at > chosen) ?? found[0])
+    const next = nextOf(found, chosen, isBack)
     if (next !== undefined) onChoose(next)
   }
   return (
@@ -30,7 +22,7 @@ export function SpanSearch({ rows, text, chosen, onChoose }: SpanSearchProps) {
       <input
         id="span-search"
         type="search"
-        placeholder="Search spans"
+        placeholder="Name, attribute, message"
         value={text}
         autocomplete="off"
         spellcheck={false}
@@ -40,12 +32,24 @@ export function SpanSearch({ rows, text, chosen, onChoose }: SpanSearchProps) {
         }}
       />
       {text.trim() !== '' && (
-        <span class="muted number" role="status">
-          {found.length === 0
-            ? 'none'
-            : `${found.includes(chosen) ? `${found.indexOf(chosen) + 1} of ` : ''}${found.length.toLocaleString('en')}`}
-        </span>
+        <>
+          <span class="muted number" role="status">
+            {found.length === 0
+              ? 'none'
+              : `${found.includes(chosen) ? `${found.indexOf(chosen) + 1} of ` : ''}${found.length.toLocaleString('en')}`}
+          </span>
+          <button type="button" disabled={found.length === 0} onClick={() => step(false)}>
+            Next match
+          </button>
+        </>
       )}
     </div>
   )
+}
+
+/** The one after what is chosen, by position, and after the last the first again. */
+export function nextOf(spans: readonly number[], chosen: number, isBack = false): number | undefined {
+  return isBack
+    ? (spans.findLast((at) => at < chosen) ?? spans.at(-1))
+    : (spans.find((at) => at > chosen) ?? spans[0])
 }

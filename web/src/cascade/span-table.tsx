@@ -4,7 +4,7 @@ import { colourOf } from '../parts/service-colour.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { useVirtualRows } from '../parts/use-virtual-rows.ts'
 import { duration } from '../text/duration.ts'
-import type { SpanRows } from './span-rows.ts'
+import { FAILED, type SpanRows } from './span-rows.ts'
 
 interface SpanTableProps {
   rows: SpanRows
@@ -49,6 +49,7 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
         <span role="columnheader">Span</span>
         <span role="columnheader">Service</span>
         {hasUsers && <span role="columnheader">User</span>}
+        <span role="columnheader">Marks</span>
         <span role="columnheader" class="number">
           Start
         </span>
@@ -61,7 +62,6 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
         <span role="columnheader" class="number">
           Waited
         </span>
-        <span role="columnheader">Marks</span>
         <span role="columnheader" class="when">
           In time
         </span>
@@ -96,6 +96,7 @@ interface SpanCellsProps {
 }
 
 function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
+  const marks = marksOf(span).filter((mark) => mark !== 'failed')
   const { name, service, cluster, depth, offsetMs, durationMs, selfMs, waitMs } = span
   return (
     <>
@@ -112,6 +113,11 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
           {span.user}
         </span>
       )}
+      <span role="cell">
+        {span.status === FAILED && <strong class="warning">failed</strong>}
+        {span.status === FAILED && marks.length > 0 && ', '}
+        {marks.join(', ')}
+      </span>
       <span role="cell" class="number">
         {duration(offsetMs)}
       </span>
@@ -124,7 +130,6 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
       <span role="cell" class="number">
         {waitMs === undefined ? '' : duration(waitMs)}
       </span>
-      <span role="cell">{marksOf(span).join(', ')}</span>
       <span role="cell" class="when" aria-hidden="true">
         <span
           style={{
@@ -140,13 +145,14 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
 
 /** What is special about a span, in words. */
 export function marksOf(span: Span): string[] {
-  const { critical, status, copy, synthetic, parentMissing, beingPlaced, cause, gap } = span
+  const { critical, status, copy, activity, synthetic, parentMissing, beingPlaced, cause, gap } = span
   const marks: string[] = []
   if (beingPlaced === true) marks.push('being placed')
   if (cause !== undefined) marks.push(cause)
   if (gap === true) marks.push('gap')
+  if (activity === false) marks.push('another change')
   if (critical === true) marks.push('critical')
-  if (status === 2) marks.push('failed')
+  if (status === FAILED) marks.push('failed')
   if (copy) marks.push('copy')
   if (synthetic) marks.push('by Causeway')
   if (parentMissing) marks.push('parent missing')

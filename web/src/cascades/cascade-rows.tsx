@@ -33,6 +33,7 @@ export function CascadeRows({ caption, cascades, nowMs, marked }: CascadeRowsPro
           <th>Started</th>
           <th>Duration</th>
           <th class="number">Spans</th>
+          <th class="number">Failed</th>
           <th class="number">Services</th>
           <th class="number">Merges</th>
           <th class="number">Missing</th>
@@ -104,6 +105,9 @@ function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
       <td class="number" data-label="spans">
         {cascade.spans.toLocaleString('en')}
         {cascade.truncated && <span title="Some spans went into newer cascades only"> +</span>}
+      </td>
+      <td class={`number ${cascade.failed > 0 ? 'warning' : ''}`} data-label="failed">
+        {cascade.failed.toLocaleString('en')}
       </td>
       <td class="number" data-label="services">
         {cascade.services}

@@ -1,7 +1,7 @@
 import { Graph as LayoutGraph, layout } from '@dagrejs/dagre'
 import type { DrawnGraph } from './other-sources.ts'
 
-export const NODE_WIDTH = 190
+export const NODE_WIDTH = 230
 export const NODE_HEIGHT = 54
 
 export interface Point {

@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import type { CascadeOfCpid, CascadesOfCpid, Graph, MergelogList } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
+import { useChanges } from '../api/use-changes.ts'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { Notice, Pending, TroubleNotice } from '../parts/notice.tsx'
@@ -26,12 +27,14 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
     () => answer.data && withOtherSources(answer.data, mergelogs.data?.mergelogs ?? []),
     [answer.data, mergelogs.data],
   )
+  const changes = useChanges((graph?.nodes ?? []).flatMap(({ cpid: one, other }) => (other ? [one] : [])))
   if (graph === undefined || answer.isLoading)
     return <Pending answer={answer} what="the merge graph" isPage />
   const asked = search.get('view') ?? 'graph'
   const panel = asked in PANELS ? (asked as keyof typeof PANELS) : 'graph'
   const own = graph.nodes.find((node) => node.cpid === graph.cpid)
   const list = cascades.data?.cascades ?? []
+  const start = own?.timestamp ?? list[0]?.start ?? ''
   return (
     <>
       {answer.trouble !== undefined && <TroubleNotice trouble={answer.trouble} onRetry={answer.askAgain} />}
@@ -60,8 +63,8 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
       <Unexplained graph={graph} />
       <Tabs names={PANELS} current={panel} />
       <section id="panel" role="tabpanel" aria-label={PANELS[panel]}>
-        {panel === 'graph' && <GraphPanel graph={graph} />}
-        {panel === 'table' && <GraphTable graph={graph} />}
+        {panel === 'graph' && <GraphPanel {...{ graph, changes, start }} />}
+        {panel === 'table' && <GraphTable {...{ graph, changes, start }} />}
         {panel === 'cascades' &&
           (list.length === 0 ? (
             <Notice title="It takes part in no cascade yet">

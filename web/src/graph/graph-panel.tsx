@@ -1,16 +1,29 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { CascadeOutline } from '../../../src/query/answer-schemas.ts'
+import type { Changes } from '../api/use-changes.ts'
 import { go } from '../app/address.ts'
 import { colourOf } from '../parts/service-colour.ts'
+import { changeSentence, relativeTo } from '../text/change-sentence.ts'
 import { objectName } from '../text/object-name.ts'
 import { timeOfDay } from '../text/moment.ts'
 import { fitted } from '../timeline/fitted-text.ts'
 import { drawingOf, NODE_HEIGHT, NODE_WIDTH, type Drawing, type Point } from './graph-layout.ts'
 import type { DrawnGraph, DrawnNode } from './other-sources.ts'
 
+/** Bold letters take more room. */
+const BOLD = 0.85
 const ZOOMS = [0.4, 0.6, 0.8, 1, 1.3]
 
 /** The merge graph, drawn. Nodes are links to the graph around them. */
-export function GraphPanel({ graph }: { graph: DrawnGraph }) {
+export function GraphPanel({
+  graph,
+  changes,
+  start,
+}: {
+  graph: DrawnGraph
+  changes: Changes
+  start: string
+}) {
   const shape = `${graph.cpid} ${graph.nodes.map(({ cpid }) => cpid).join()} ${graph.edges.length}`
   const drawing = useMemo(() => drawingOf(graph), [shape])
   const [zoom, setZoom] = useState(3)
@@ -38,11 +51,9 @@ export function GraphPanel({ graph }: { graph: DrawnGraph }) {
         <button type="button" aria-label="Zoom out" disabled={zoom === 0} onClick={() => setZoom(zoom - 1)}>
           −
         </button>
-        <span class="muted hint">
-          Causes left, effects right. Thick border: the CPID asked about. Double border: a root, where a
-          change began; its cascade opens with it.
-        </span>
+        <span class="muted hint">Causes left, effects right. Each box is a link.</span>
       </div>
+      <GraphLegend graph={graph} />
       <div
         class="graph-scroll"
         ref={scroll}
@@ -62,11 +73,51 @@ export function GraphPanel({ graph }: { graph: DrawnGraph }) {
               node={node}
               at={drawing.nodes.get(node.cpid) ?? { x: 0, y: 0 }}
               isOwn={node.cpid === graph.cpid}
+              change={changes.get(node.cpid)?.[0]}
+              start={start}
             />
           ))}
         </svg>
       </div>
     </figure>
+  )
+}
+
+/** What kinds of boxes and lines there are, those that this graph has. */
+function GraphLegend({ graph }: { graph: DrawnGraph }) {
+  const kinds: [name: string, text: string, isThere: boolean][] = [
+    ['own', 'the CPID asked about', true],
+    ['root', 'a root, where a change began: opens its cascade', graph.nodes.some(({ root }) => root)],
+    ['plain', 'a change on its way: opens its own graph', true],
+    [
+      'other',
+      'another change that was merged here: opens its cascade',
+      graph.nodes.some(({ other }) => other),
+    ],
+    [
+      'unexplained',
+      'no mergelog yet: what led to it is unknown',
+      graph.nodes.some(({ timestamp, other }) => timestamp === null && !other),
+    ],
+  ]
+  return (
+    <ul class="legend graph-legend" aria-label="Boxes and lines">
+      {kinds.map(
+        ([name, text, isThere]) =>
+          isThere && (
+            <li key={name} class="service-mark">
+              <span class={`box-swatch ${name}`} aria-hidden="true" />
+              {text}
+            </li>
+          ),
+      )}
+      <li class="service-mark">
+        <span class="line-swatch" aria-hidden="true">
+          →
+        </span>
+        was merged into
+      </li>
+    </ul>
   )
 }
 
@@ -85,13 +136,28 @@ function Edges({ drawing }: { drawing: Drawing }) {
   )
 }
 
-function Node({ node, at, isOwn }: { node: DrawnNode; at: Point; isOwn: boolean }) {
+interface NodeProps {
+  node: DrawnNode
+  at: Point
+  isOwn: boolean
+  /** Of another change that was merged here: what it is, once that is known. */
+  change: CascadeOutline | undefined
+  /** When the CPID that was asked about began. */
+  start: string
+}
+
+function Node({ node, at, isOwn, change, start }: NodeProps) {
   const { cpid, object, service, timestamp, root } = node
-  const href = hrefOf(node)
+  const href = hrefOf(node, change)
   const name = object === null ? undefined : objectName(object)
-  const title =
-    name === undefined ? (node.other ? 'another change' : cpid.slice(0, 8)) : `${name.resource} ${name.name}`
-  const when = node.other ? 'its cascades' : timestamp === null ? 'no mergelog yet' : timeOfDay(timestamp)
+  const title = node.other
+    ? change === undefined
+      ? 'another change'
+      : changeSentence(change)
+    : name === undefined
+      ? 'object not named'
+      : `${name.resource} ${name.name}`
+  const when = node.other ? 'merged here' : timestamp === null ? 'no mergelog yet' : timeOfDay(timestamp)
   const classes = [
     'node',
     isOwn && 'own',
@@ -102,7 +168,7 @@ function Node({ node, at, isOwn }: { node: DrawnNode; at: Point; isOwn: boolean 
     <a
       href={href}
       class={classes.filter(Boolean).join(' ')}
-      aria-description={nodeText(node, isOwn)}
+      aria-description={nodeText(node, isOwn, change)}
       onClick={(event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
         event.preventDefault()
@@ -114,11 +180,13 @@ function Node({ node, at, isOwn }: { node: DrawnNode; at: Point; isOwn: boolean 
         {root && <rect class="inner" x="3" y="3" width={NODE_WIDTH - 6} height={NODE_HEIGHT - 6} rx="2" />}
         {service !== null && <rect x="9" y="25" width="8" height="8" rx="2" fill={colourOf(service)} />}
         <text class="title" x="9" y="17">
-          {fitted(title, NODE_WIDTH - 12)}{' '}
+          {fitted(title, (NODE_WIDTH - 18) * BOLD)}{' '}
         </text>
         <text x={service === null ? 9 : 22} y="33">
           {node.other
-            ? 'merged here'
+            ? change === undefined
+              ? 'merged here'
+              : relativeTo(change.start, start)
             : service === null
               ? 'sender unknown'
               : fitted(service, NODE_WIDTH - 30)}{' '}
@@ -131,14 +199,17 @@ function Node({ node, at, isOwn }: { node: DrawnNode; at: Point; isOwn: boolean 
   )
 }
 
-function hrefOf({ cpid, root, other }: DrawnNode): string {
-  if (other) return `/cpids/${cpid}?view=cascades`
+function hrefOf({ cpid, root, other }: DrawnNode, change: CascadeOutline | undefined): string {
+  if (other) return change === undefined ? `/cpids/${cpid}?view=cascades` : `/cascades/${change.root}`
   return root ? `/cascades/${cpid}` : `/cpids/${cpid}`
 }
 
-function nodeText(node: DrawnNode, isOwn: boolean): string {
+function nodeText(node: DrawnNode, isOwn: boolean, change: CascadeOutline | undefined): string {
   const { cpid, object, service, timestamp, root, distance, reason, other } = node
-  if (other) return `another change that was merged here, CPID ${cpid}: opens its cascades`
+  if (other) {
+    const what = change === undefined ? '' : `: ${changeSentence(change)}`
+    return `another change that was merged here${what}, CPID ${cpid}: opens its cascade`
+  }
   const place = isOwn
     ? 'the CPID asked about'
     : distance < 0

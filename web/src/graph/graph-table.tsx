@@ -1,3 +1,5 @@
+import type { Changes } from '../api/use-changes.ts'
+import { ChangeLinks } from '../parts/change-links.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
@@ -5,7 +7,15 @@ import type { DrawnGraph } from './other-sources.ts'
 import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** The merge graph as a table, ancestors first. */
-export function GraphTable({ graph }: { graph: DrawnGraph }) {
+export function GraphTable({
+  graph,
+  changes,
+  start,
+}: {
+  graph: DrawnGraph
+  changes: Changes
+  start: string
+}) {
   const sources = Map.groupBy(graph.edges, ({ target }) => target)
   const nodes = [...graph.nodes].sort((a, b) => a.distance - b.distance)
   return (
@@ -30,7 +40,7 @@ export function GraphTable({ graph }: { graph: DrawnGraph }) {
               <th scope="row">
                 <CpidMark cpid={cpid} href={`/cpids/${cpid}`} />{' '}
                 {root && <a href={`/cascades/${cpid}`}>cascade</a>}
-                {other && <a href={`/cpids/${cpid}?view=cascades`}>another change</a>}
+                {other && <ChangeLinks cpid={cpid} changes={changes.get(cpid)} start={start} />}
               </th>
               <td>{object !== null && <ObjectMark reference={object} />}</td>
               <td>

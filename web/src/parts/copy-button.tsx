@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 
 /** Copies a text and says so. */
-export function CopyButton({ text, what }: { text: string; what: string }) {
+export function CopyButton({ text, what, says = 'Copy' }: { text: string; what: string; says?: string }) {
   const [said, setSaid] = useState('')
   const copy = async () => {
     try {
@@ -14,7 +14,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
   }
   return (
     <button type="button" class="quiet copy" aria-label={`Copy ${what}`} onClick={() => void copy()}>
-      {said === '' ? 'Copy' : said}
+      {said === '' ? says : said}
       <span class="visually-hidden" role="status">
         {said}
       </span>

@@ -5,13 +5,16 @@ import { firstEndingAfter } from './lane-search.ts'
 import { AXIS_HEIGHT, LANE_HEIGHT, timeToX, xToTime, type Scene } from './scene.ts'
 import { ticks } from './ticks.ts'
 import { drawSeen } from './draw-seen.ts'
-import { BEING_PLACED, CRITICAL, ERROR, HOLLOW, MARKER } from './timeline-model.ts'
+import { BEING_PLACED, CRITICAL, ERROR, HOLLOW, MARKER, OF_OTHER } from './timeline-model.ts'
 
 const BOX_HEIGHT = 17
 const MARKER_WIDTH = 7
 const NARROWEST_LABEL = 26
 const DASH = 3
 const DIMMED = 0.22
+/** How strong the stripes of what other changes drive are, and how far apart. */
+const PALE = 0.35
+const STRIPES = 8
 
 /** Draws what is in sight. What is narrower than a pixel is drawn once for all that shares the pixel. */
 export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -107,17 +110,19 @@ function drawBox(context: CanvasRenderingContext2D, scene: Scene, { box, from, t
   } else {
     const isOutline = (flags & (HOLLOW | BEING_PLACED)) !== 0
     if (isOutline) drawOutline(context, { left, right, y, colour, isBroken: (flags & BEING_PLACED) !== 0 })
+    else if ((flags & OF_OTHER) !== 0)
+      drawOfOther(context, { left, right, y, colour, ground: colours.ground })
     else context.fillRect(left, y, right - left, BOX_HEIGHT)
-    const room = Math.min(right, width) - left - 8
+    const inset = (flags & ERROR) !== 0 ? 7 : 4
+    const room = Math.min(right, width) - left - inset - 4
     if (room >= NARROWEST_LABEL) {
-      context.fillStyle = isOutline ? colours.ink : INK
-      const text = (flags & ERROR) !== 0 ? `! ${scene.label(span)}` : scene.label(span)
-      context.fillText(fitted(text, room), left + 4, y + BOX_HEIGHT / 2 + 0.5)
+      context.fillStyle = isOutline || (flags & OF_OTHER) !== 0 ? colours.ink : INK
+      const text = (flags & ERROR) !== 0 ? `failed: ${scene.label(span)}` : scene.label(span)
+      context.fillText(fitted(text, room), left + inset, y + BOX_HEIGHT / 2 + 0.5)
     }
     drawSeen(context, colours, { flags, left, right, y })
     if ((flags & ERROR) !== 0) {
-      context.fillStyle = colours.bad
-      context.fillRect(left, y, Math.min(3, right - left), BOX_HEIGHT)
+      drawFailed(context, { left, right, y, colour: colours.bad })
     }
     if ((flags & CRITICAL) !== 0) {
       context.fillStyle = colours.ink
@@ -132,6 +137,53 @@ function drawBox(context: CanvasRenderingContext2D, scene: Scene, { box, from, t
     const x = isMarker ? from - MARKER_WIDTH : left
     context.strokeRect(x - 1, y - 0.5, (isMarker ? 2 * MARKER_WIDTH : right - left) + 2, BOX_HEIGHT + 1)
   }
+}
+
+/** Pale with slanting stripes and a thin frame: no work of this change. */
+function drawOfOther(
+  context: CanvasRenderingContext2D,
+  {
+    left,
+    right,
+    y,
+    colour,
+    ground,
+  }: { left: number; right: number; y: number; colour: string; ground: string },
+): void {
+  const width = right - left
+  context.fillStyle = ground
+  context.fillRect(left, y, width, BOX_HEIGHT)
+  context.save()
+  context.beginPath()
+  context.rect(left, y, width, BOX_HEIGHT)
+  context.clip()
+  context.globalAlpha *= PALE
+  context.fillRect(left, y, width, BOX_HEIGHT)
+  context.strokeStyle = colour
+  context.lineWidth = 2
+  context.beginPath()
+  for (let x = left - BOX_HEIGHT; x < right; x += STRIPES) {
+    context.moveTo(x, y + BOX_HEIGHT)
+    context.lineTo(x + BOX_HEIGHT, y)
+  }
+  context.stroke()
+  context.restore()
+  context.strokeStyle = colour
+  context.lineWidth = 1
+  context.strokeRect(left + 0.5, y + 0.5, Math.max(1, width - 1), BOX_HEIGHT - 1)
+}
+
+/** A frame all round, thicker at its beginning, so that it shows in the narrowest box. */
+function drawFailed(
+  context: CanvasRenderingContext2D,
+  { left, right, y, colour }: { left: number; right: number; y: number; colour: string },
+): void {
+  context.fillStyle = colour
+  context.fillRect(left, y, Math.min(4, right - left), BOX_HEIGHT)
+  context.strokeStyle = colour
+  context.lineWidth = 2
+  context.setLineDash([])
+  context.strokeRect(left + 1, y + 1, Math.max(1, right - left - 2), BOX_HEIGHT - 2)
 }
 
 function drawOutline(

@@ -1,5 +1,5 @@
 import type { Span } from '../../../src/query/answer-schemas.ts'
-import type { SpanRows } from '../cascade/span-rows.ts'
+import { FAILED, type SpanRows } from '../cascade/span-rows.ts'
 import { colourIndex } from '../parts/service-colour.ts'
 import {
   BEING_PLACED,
@@ -8,6 +8,7 @@ import {
   GAP,
   INFERRED,
   MARKER,
+  OF_OTHER,
   OPERATOR,
   timelineModel,
   type TimelineModel,
@@ -72,7 +73,7 @@ export function flameModel({ spans, parents, sizes }: SpanRows): TimelineModel {
     lane,
     laneCount,
     colour: Uint8Array.from(spans, ({ service }) => colourIndex(service)),
-    flags: Uint8Array.from(spans, (span) => flagsOf(span, span.synthetic && span.durationMs === 0)),
+    flags: Uint16Array.from(spans, (span) => flagsOf(span, span.synthetic && span.durationMs === 0)),
     reach,
     span: Int32Array.from(spans, (_span, at) => at),
     groups: [],
@@ -80,14 +81,15 @@ export function flameModel({ spans, parents, sizes }: SpanRows): TimelineModel {
 }
 
 export function flagsOf(span: Span, isMarker: boolean): number {
-  const { critical, status, cause, gap, beingPlaced } = span
+  const { critical, status, cause, gap, beingPlaced, activity } = span
   return (
     (critical === true ? CRITICAL : 0) |
     (isMarker ? MARKER : 0) |
-    (status === 2 ? ERROR : 0) |
+    (status === FAILED ? ERROR : 0) |
     (cause === 'inferred' ? INFERRED : cause === 'operator' ? OPERATOR : 0) |
     (gap === true ? GAP : 0) |
-    (beingPlaced === true ? BEING_PLACED : 0)
+    (beingPlaced === true ? BEING_PLACED : 0) |
+    (activity === false ? OF_OTHER : 0)
   )
 }
 

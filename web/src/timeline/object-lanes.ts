@@ -72,7 +72,7 @@ export function objectModel(rows: SpanRows, work: readonly ObjectWork[]): Timeli
     lane: Int32Array.from(lane),
     laneCount,
     colour: Uint8Array.from(span, (_at, box) => colourIndex(of(box)?.service ?? '')),
-    flags: Uint8Array.from(span, (_at, box) => {
+    flags: Uint16Array.from(span, (_at, box) => {
       const one = of(box)
       return (
         (one === undefined ? 0 : flagsOf(one, one.durationMs === 0)) | (hollow[box] === true ? HOLLOW : 0)

@@ -1,20 +1,24 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { COLOURS } from '../parts/service-colour.ts'
-import type { TimelineModel } from './timeline-model.ts'
+import { ERROR, type TimelineModel } from './timeline-model.ts'
 import { useCanvas, type CanvasPaint } from './use-canvas.ts'
 import { around, wholeView, type Viewport } from './viewport.ts'
 
 interface OverviewProps {
   model: TimelineModel
   view: Viewport
+  /** Spans that were found, by position. */
+  lit: Uint8Array | undefined
   onLook: (view: Viewport) => void
 }
 
 const HEIGHT = 36
 const MIN_DRAG = 4
+/** Marks of failures stand along the bottom. */
+const FAILURE_HEIGHT = 8
 
 /** The whole time in small, with what is in sight; dragging over it chooses another part. */
-export function Overview({ model, view, onLook }: OverviewProps) {
+export function Overview({ model, view, lit, onLook }: OverviewProps) {
   const box = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const from = useRef<number | undefined>(undefined)
@@ -23,9 +27,10 @@ export function Overview({ model, view, onLook }: OverviewProps) {
   const { repaint } = useCanvas(box, canvas, (paint) => {
     backdrop.current = backdropOf(backdrop.current, paint, model)
     paint.context.drawImage(backdrop.current.image, 0, 0, paint.width, paint.height)
+    if (lit !== undefined) drawMatches(paint, model, lit)
     drawView(paint, model, view)
   })
-  useEffect(repaint, [model, view, repaint])
+  useEffect(repaint, [model, view, lit, repaint])
 
   const timeAt = (event: PointerEvent): number => {
     const { left, width } = box.current?.getBoundingClientRect() ?? { left: 0, width: 1 }
@@ -82,6 +87,7 @@ function backdropOf(
     context.fillStyle = colours.panel
     context.fillRect(0, 0, width, height)
     drawBoxes(context, model, width, height)
+    drawFailures(context, model, { width, height, colour: colours.bad })
   }
   return { key, image }
 }
@@ -106,6 +112,35 @@ function drawBoxes(
     context.fillStyle = COLOURS[model.colour[box] ?? 0] ?? COLOURS[0]
     context.fillRect(from, y, to - from, Math.max(1, laneHeight - 0.5))
   }
+}
+
+/** Along the top, where spans were found: a line for each pixel that has one. */
+function drawMatches({ context, colours, width }: CanvasPaint, model: TimelineModel, lit: Uint8Array): void {
+  const whole = wholeView(model)
+  const drawn = new Uint8Array(Math.ceil(width) + 1)
+  context.fillStyle = colours.link
+  for (let box = 0; box < model.count; box++) {
+    if (lit[model.span[box] ?? 0] !== 1) continue
+    const x = Math.floor((((model.start[box] ?? 0) - whole.fromMs) / (whole.toMs - whole.fromMs)) * width)
+    if (drawn[x] === 1) continue
+    drawn[x] = 1
+    context.fillRect(x, 0, 2, FAILURE_HEIGHT)
+  }
+}
+
+/** Over all else: a failure is seen however many boxes share its pixel. */
+function drawFailures(
+  context: OffscreenCanvasRenderingContext2D,
+  model: TimelineModel,
+  { width, height, colour }: { width: number; height: number; colour: string },
+): void {
+  const whole = wholeView(model)
+  context.fillStyle = colour
+  model.flags.forEach((flags, box) => {
+    if ((flags & ERROR) === 0) return
+    const x = (((model.start[box] ?? 0) - whole.fromMs) / (whole.toMs - whole.fromMs)) * width
+    context.fillRect(x, height - FAILURE_HEIGHT, 2, FAILURE_HEIGHT)
+  })
 }
 
 function drawView(

@@ -1,4 +1,5 @@
 import type { Span } from '../../../src/query/answer-schemas.ts'
+import { FAILED } from '../cascade/span-rows.ts'
 import { duration } from '../text/duration.ts'
 import { seenWords } from '../text/seen-write.ts'
 
@@ -16,8 +17,10 @@ export function Pointed({ span, x, y }: { span: Span | undefined; x: number; y: 
       {span.cause !== undefined && <span>{seenWords(span).join(', ')}</span>}
       <span>
         {duration(span.durationMs)}, from {duration(span.offsetMs)}
+        {span.status === FAILED && ', failed'}
         {span.critical === true && ', on the critical path'}
         {span.beingPlaced === true && ', being placed'}
+        {span.activity === false && ', driven by another change'}
       </span>
     </div>
   )
@@ -35,6 +38,7 @@ export function spoken(span: Span): string {
   ]
   if (critical === true) parts.push('on the critical path')
   if (span.beingPlaced === true) parts.push('being placed')
-  if (status === 2) parts.push('failed')
+  if (span.activity === false) parts.push('driven by another change')
+  if (status === FAILED) parts.push('failed')
   return parts.join(', ')
 }

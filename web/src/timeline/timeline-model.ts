@@ -7,7 +7,7 @@ export interface TimelineModel {
   lane: Int32Array
   laneCount: number
   colour: Uint8Array
-  flags: Uint8Array
+  flags: Uint16Array
   /** Until when a line goes on behind the box, to what it caused; 0 for none. */
   reach: Float64Array
   /** The position of the box's span among the spans. */
@@ -38,6 +38,9 @@ export const OPERATOR = 32
 export const GAP = 64
 /** Its place is not decided yet: drawn as a broken outline. */
 export const BEING_PLACED = 128
+
+/** Another change drives it: drawn pale, with stripes. */
+export const OF_OTHER = 256
 
 export type Boxes = Omit<TimelineModel, 'order' | 'laneFrom' | 'fromMs' | 'toMs'>
 

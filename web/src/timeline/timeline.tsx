@@ -106,7 +106,7 @@ export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour
   return (
     <figure class="timeline">
       <TimelineTools onZoom={at.step} onFit={at.fit} view={view} isWhole={at.isWhole} />
-      <Overview model={model} view={view} onLook={(next) => at.look(() => next)} />
+      <Overview model={model} view={view} lit={lit} onLook={(next) => at.look(() => next)} />
       <div
         class="timeline-scroll"
         ref={scroll}

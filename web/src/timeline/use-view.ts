@@ -1,8 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
+import { go, hrefWith } from '../app/address.ts'
 import type { TimelineModel } from './timeline-model.ts'
 import { around, panned, showing, wholeView, within, zoomed, type Viewport } from './viewport.ts'
 
 const ZOOM_STEP = 0.7
+/** The address follows what is looked at once that stays the same for so long. */
+const ADDRESS_AFTER_MS = 250
 
 /** Which time is looked at, and every way to look at another. */
 export interface View {
@@ -23,11 +26,16 @@ export interface View {
 }
 
 export function useView(model: TimelineModel): View {
-  const [view, setView] = useState<Viewport>(() => wholeView(model))
-  const [isWhole, setIsWhole] = useState(true)
+  const [view, setView] = useState<Viewport>(() => viewInAddress(model) ?? wholeView(model))
+  const [isWhole, setIsWhole] = useState(() => viewInAddress(model) === undefined)
   useEffect(() => {
     if (isWhole) setView(wholeView(model))
   }, [model, isWhole])
+  useEffect(() => {
+    const zoom = isWhole ? null : `${view.fromMs.toFixed(3)}to${view.toMs.toFixed(3)}`
+    const timer = setTimeout(() => go(hrefWith({ zoom }), { replace: true }), ADDRESS_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [view, isWhole])
   const look = (next: (now: Viewport) => Viewport) => {
     setView((now) => within(next(now), model))
     setIsWhole(false)
@@ -48,4 +56,11 @@ export function useView(model: TimelineModel): View {
     goTo: (box) => look(() => around(...boundsOf(box), model)),
     show: (box) => setView((now) => showing(now, ...boundsOf(box), model)),
   }
+}
+
+/** The time that the address names, in milliseconds from the start; undefined where it names none. */
+function viewInAddress(model: TimelineModel): Viewport | undefined {
+  const text = new URLSearchParams(location.search).get('zoom') ?? ''
+  const [fromMs = NaN, toMs = NaN] = text.split('to').map(Number)
+  return toMs > fromMs ? within({ fromMs, toMs }, model) : undefined
 }

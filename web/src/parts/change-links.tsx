@@ -1,0 +1,36 @@
+import type { CascadeOfCpid } from '../../../src/query/answer-schemas.ts'
+import { changeSentence, relativeTo } from '../text/change-sentence.ts'
+
+interface ChangeLinksProps {
+  cpid: string
+  /** Undefined until they are looked up. */
+  changes: readonly CascadeOfCpid[] | undefined
+  /** When the change of the page began. */
+  start: string
+}
+
+const NAMED = 3
+
+/** Other changes by what they are, each a link to its cascade: `alice scaled deployment web, 2 min before`. */
+export function ChangeLinks({ cpid, changes, start }: ChangeLinksProps) {
+  if (changes === undefined || changes.length === 0) {
+    return (
+      <a href={`/cpids/${cpid}?view=cascades`} class="other">
+        another change, of which {changes === undefined ? 'more is being looked up' : 'nothing more is known'}
+      </a>
+    )
+  }
+  return (
+    <>
+      {changes.slice(0, NAMED).map((change, at) => (
+        <span key={change.root}>
+          {at > 0 && ' and '}
+          <a href={`/cascades/${change.root}`} class="other">
+            {changeSentence(change)}, {relativeTo(change.start, start)}
+          </a>
+        </span>
+      ))}
+      {changes.length > NAMED && ` and ${changes.length - NAMED} more`}
+    </>
+  )
+}
