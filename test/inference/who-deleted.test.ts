@@ -194,6 +194,14 @@ test('the address of a Service goes with it, by the API server', () => {
   ])
 })
 
+test('Endpoints whose Service was made anew are not deleted by the API server for the one before', () => {
+  const service = { kind: 'Service', name: 'web' }
+  const anew = { ...service, meta: { uid: 'another' } }
+  const endpoints = { kind: 'Endpoints', name: 'web', meta: { uid: 'uid of its endpoints' } }
+  const gone = { ...endpoints, gone: true }
+  expect(last(service, endpoints, { ...service, gone: true }, anew, gone)[0]).toBe('unknown')
+})
+
 test('who takes a finalizer away that a person set is a person; of others it is not known', () => {
   const heldBy = (manager: string, finalizer: string): Sketch => {
     const entry = { manager, operation: 'Update', fieldsV1: { 'f:metadata': { 'f:finalizers': {} } } }

@@ -82,7 +82,7 @@ function applierOf({ references }: ObjectFacts, objects: ClusterObjects): KnownV
   return named && newestOf(objects.named(named.resource, named.namespace, named.name))
 }
 
-/** None of several owners is left, of which none is its controller. */
+/** It has owners, and all of them are gone or going, whether or not one of them is its controller. */
 function isOfNobody(facts: ObjectFacts | undefined, objects: ClusterObjects): boolean {
   const owners = facts?.owners ?? []
   return owners.length > 0 && owners.every(({ uid }) => isGoing(newestOf(objects.get(uid))))
@@ -95,7 +95,6 @@ function goesWithService(
   objects: ClusterObjects,
 ): boolean {
   const isServiceGoing = (space: string, called: string): boolean =>
-    isGoing(objects.lastGone('services', space, called)?.versions[0]) ||
     isGoing(newestOf(objects.named('services', space, called)))
   if (resource === 'endpoints') return isServiceGoing(namespace, name)
   return (facts?.references ?? []).some(
@@ -123,7 +122,7 @@ function numberOf({ name }: ObjectIdentity): number {
   return Number(name.slice(name.lastIndexOf('-') + 1))
 }
 
-/** Its node has gone, or is none that its DaemonSet wants Pods on. */
+/** Its node has gone, or has no longer the labels that its DaemonSet asks for. False where nothing is known of the node. */
 function isOffItsNode(
   pod: ObjectFacts | undefined,
   { selects = [] }: ObjectFacts,
@@ -131,8 +130,7 @@ function isOffItsNode(
 ): boolean {
   const { name = '' } = pod?.references.find(({ field }) => field === 'node') ?? {}
   const node = newestOf(objects.named('nodes', '', name))
-  if (node === undefined) return objects.lastGone('nodes', '', name) !== undefined
-  if (isGoing(node)) return true
+  if (node === undefined || isGoing(node)) return node !== undefined
   const { labels = {} } = node.facts
   return selects.length > 0 && !selects.some((selector) => isSelectedBy(labels, selector))
 }
