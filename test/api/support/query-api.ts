@@ -34,8 +34,11 @@ export class QueryApi implements AsyncDisposable {
     this.#open = open
   }
 
-  /** Opens a database with `fill`, and asks it from a thread of its own. */
-  static async over(fill: (path: string) => Promise<TestWriter>): Promise<QueryApi> {
+  /** Opens a database with `fill`, and asks it from a thread of its own. The machine's clock unless one is given. */
+  static async over(
+    fill: (path: string) => Promise<TestWriter>,
+    clock?: { wallMs(): number },
+  ): Promise<QueryApi> {
     await using open = new AsyncDisposableStack()
     const folder = mkdtempSync(join(tmpdir(), 'causeway-api-'))
     open.defer(() => rmSync(folder, { recursive: true }))
@@ -51,6 +54,7 @@ export class QueryApi implements AsyncDisposable {
         about: ABOUT,
         // All of them come from one address.
         connections: { max: 2_000 },
+        ...(clock && { clock }),
         onTrouble: (reason) => troubles.push(reason),
       }),
     )
