@@ -20,9 +20,9 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     by: 'test/interop/machine-lost.test.ts',
     as: 'litestream restore -config litestream.yml -if-db-not-exists /var/lib/causeway/causeway.db',
   },
-  'litestream restore -config litestream.yml -o /tmp/tried.db /var/lib/causeway/causeway.db': {
+  'litestream restore -config litestream.yml -o tried.db /var/lib/causeway/causeway.db': {
     by: 'test/interop/machine-lost.test.ts',
-    as: 'litestream restore -config litestream.yml -o /tmp/tried.db /var/lib/causeway/causeway.db',
+    as: 'litestream restore -config litestream.yml -o tried.db /var/lib/causeway/causeway.db',
   },
   'npm ci': { by: '.ci/run', as: 'npm ci' },
   'npm ci && npm run demo': { by: '.ci/readme-commands', as: "demo='npm ci && npm run demo'" },

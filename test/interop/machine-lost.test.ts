@@ -18,7 +18,7 @@ const JAEGER = 'otlp_grpc/jaeger'
 const ROOT = cpid(1)
 const REPLICATE = 'litestream replicate -config litestream.yml'
 const RESTORE = 'litestream restore -config litestream.yml -if-db-not-exists /var/lib/causeway/causeway.db'
-const TRY = 'litestream restore -config litestream.yml -o /tmp/tried.db /var/lib/causeway/causeway.db'
+const TRY = 'litestream restore -config litestream.yml -o tried.db /var/lib/causeway/causeway.db'
 const MERGELOG = logsRequest('kubectl', [mergelogRecord(ROOT, [])])
 
 interface Key {

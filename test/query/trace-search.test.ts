@@ -180,14 +180,19 @@ test('so are large spans that were passed on', async () => {
   expect(pieces.filter((piece) => piece === '').length).toBeGreaterThanOrEqual(4)
 })
 
-test('each span of a trace may cost what a span may cost', async () => {
-  using writer = await TestWriter.open()
+/** Of one trace: to match each of them takes many steps. */
+function writeCostlySpans(writer: TestWriter): void {
   const note = (at: number): string => `${at}${'a'.repeat(3_000)}b`
   writer.spans(
     'web',
     Array.from({ length: 12 }, (_, at) => ({ trace: 1, id: at + 1, attributes: { note: note(at) } })),
   )
   writer.pass(1_000_000)
+}
+
+test('each span of a trace may cost what a span may cost', async () => {
+  using writer = await TestWriter.open()
+  writeCostlySpans(writer)
   const { traces, status } = search(writer, '{ span.note =~ "[0-9]+(?:.?){200}a*b" }')
   expect({ spans: traces[0]?.spanSets[0]?.spans.length, status }).toEqual({ spans: 3, status: undefined })
 })
@@ -205,12 +210,7 @@ test('a trace with more bytes than are looked into is passed over, and the answe
 
 test('compare() may spend on each span what a span may cost', async () => {
   using writer = await TestWriter.open()
-  const note = (at: number): string => `${at}${'a'.repeat(3_000)}b`
-  writer.spans(
-    'web',
-    Array.from({ length: 12 }, (_, at) => ({ trace: 1, id: at + 1, attributes: { note: note(at) } })),
-  )
-  writer.pass(1_000_000)
+  writeCostlySpans(writer)
   const query = readTraceQl('{} | compare({ span.note =~ "[0-9]+(?:.?){200}a*b" })')
   const range = {
     fromNs: START_NS - 1n,

@@ -352,7 +352,7 @@ function hasContentOf(
   if (gone !== before.gone || facts.deleting !== before.facts.deleting) return false
   const isCounted = facts.generation > 0 && resource !== SELECTED && facts.owners.length === 0
   if (isCounted && !isCustomResource(apiVersion)) return facts.generation === before.facts.generation
-  // Which revision is applied says a status.
+  // The status says which revision is applied.
   return [FINGERPRINT.authored, 'revision'].every(
     (print) => fingerprintOf(facts, print) === fingerprintOf(before.facts, print),
   )

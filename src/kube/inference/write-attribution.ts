@@ -229,7 +229,7 @@ function newManager(
   return author ?? fresh?.at(-1)
 }
 
-/** Whoever sets another field within the second of an entry of their own makes that list more. Undefined where several do. */
+/** A manager that sets more fields within the second of its entry makes that entry longer. Undefined where several entries got longer. */
 function extendedManager(
   facts: ObjectFacts | undefined,
   before: ObjectFacts | undefined,

@@ -149,7 +149,7 @@ function daemonSetContent(object: JsonObject): Content {
   return { references: [], prints: { ...prints, nodes: nodes.join(' ') }, selects: nodesFor(object) }
 }
 
-/** The nodes that its Pods may be on: of what its template asks for, labels are kept, and what has to be the case of them. */
+/** What its Pods require of the labels of a node: nodeSelector and required affinity. Nothing where that compares numbers. */
 function nodesFor(daemonSet: JsonObject): LabelSelector[] {
   const spec = objectIn(objectIn(objectIn(daemonSet, 'spec'), 'template'), 'spec')
   const labels = textsOf(objectIn(spec, 'nodeSelector'))

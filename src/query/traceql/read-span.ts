@@ -278,7 +278,7 @@ function readAttribute(bytes: Buffer, start: number, end: number, wanted: Wanted
 type Found = { readonly column: Exclude<StoredAttribute['column'], 'other'>; readonly value: Value }
 type FoundList = { readonly value: readonly (Found | undefined)[] }
 
-/** The members of AnyValue, by number. One of another wire type is none, as any field that is not known. */
+/** The wire type of each field of AnyValue, by field number. A field with another wire type is skipped, as an unknown field is. */
 const WIRES: readonly (number | undefined)[] = [
   undefined,
   LENGTH,

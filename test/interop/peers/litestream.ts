@@ -30,7 +30,7 @@ export class Litestream {
       [DATABASE, database],
       ['/mnt/replica/causeway', join(scene.directory, 'replica')],
       [CONFIG, config],
-      ['/tmp/tried.db', join(scene.directory, 'tried.db')],
+      ['tried.db', join(scene.directory, 'tried.db')],
     ])
     const [, settings = ''] = SETTINGS.exec(readFileSync(DOCUMENT, 'utf8')) ?? []
     await writeFile(config, inPlace(settings, here))

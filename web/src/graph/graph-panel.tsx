@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { CascadeOutline } from '../../../src/query/answer-schemas.ts'
-import type { Changes } from '../api/use-changes.ts'
 import { go } from '../app/address.ts'
 import { colourOf } from '../parts/service-colour.ts'
 import { changeSentence, relativeTo } from '../text/change-sentence.ts'
@@ -8,22 +7,14 @@ import { objectName } from '../text/object-name.ts'
 import { timeOfDay } from '../text/moment.ts'
 import { fitted } from '../timeline/fitted-text.ts'
 import { drawingOf, NODE_HEIGHT, NODE_WIDTH, type Drawing, type Point } from './graph-layout.ts'
-import type { DrawnGraph, DrawnNode } from './other-sources.ts'
+import type { DrawnGraph, DrawnNode, ShownGraph } from './other-sources.ts'
 
 /** Bold letters take more room. */
 const BOLD = 0.85
 const ZOOMS = [0.4, 0.6, 0.8, 1, 1.3]
 
 /** The merge graph, drawn. Nodes are links to the graph around them. */
-export function GraphPanel({
-  graph,
-  changes,
-  start,
-}: {
-  graph: DrawnGraph
-  changes: Changes
-  start: string
-}) {
+export function GraphPanel({ graph, changes, start }: ShownGraph) {
   const shape = `${graph.cpid} ${graph.nodes.map(({ cpid }) => cpid).join()} ${graph.edges.length}`
   const drawing = useMemo(() => drawingOf(graph), [shape])
   const [zoom, setZoom] = useState(3)

@@ -1,21 +1,12 @@
-import type { Changes } from '../api/use-changes.ts'
 import { ChangeLinks } from '../parts/change-links.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
-import type { DrawnGraph } from './other-sources.ts'
+import type { ShownGraph } from './other-sources.ts'
 import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** The merge graph as a table, ancestors first. */
-export function GraphTable({
-  graph,
-  changes,
-  start,
-}: {
-  graph: DrawnGraph
-  changes: Changes
-  start: string
-}) {
+export function GraphTable({ graph, changes, start }: ShownGraph) {
   const sources = Map.groupBy(graph.edges, ({ target }) => target)
   const nodes = [...graph.nodes].sort((a, b) => a.distance - b.distance)
   return (

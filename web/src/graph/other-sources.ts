@@ -1,3 +1,4 @@
+import type { Changes } from '../api/use-changes.ts'
 import type { Graph, GraphNode, Mergelog } from '../../../src/query/answer-schemas.ts'
 
 export interface DrawnNode extends GraphNode {
@@ -10,6 +11,14 @@ export interface DrawnGraph {
   nodes: readonly DrawnNode[]
   edges: Graph['edges']
   truncated: boolean
+}
+
+/** What the picture and the table of a merge graph show. */
+export interface ShownGraph {
+  graph: DrawnGraph
+  changes: Changes
+  /** When the CPID that was asked about began. */
+  start: string
 }
 
 const MAX_OTHERS = 60
