@@ -21,7 +21,7 @@ export const USAGE = `kubectl causeway asks Causeway about the objects of a clus
   --context, --kubeconfig  as kubectl has them
   --url <url>              Causeway's query port, such as http://localhost:4319; found in the cluster by its Service unless given,
                            or taken from CAUSEWAY_URL
-  -o json                  what the API answered
+  -o json                  the changes with the versions that each drove; of cascade, what the API answered
 
 A token for --url is taken from CAUSEWAY_TOKEN. Without --url you need the right to get services/proxy.
 `
@@ -36,6 +36,7 @@ export interface PluginIo {
 /** So many versions of an object are looked at, and so many changes are named. */
 const VERSIONS = 200
 const CHANGES = 10
+const MORE = `There is more: of the newest ${VERSIONS} versions at most ${CHANGES} changes are named. The dashboard's page of the object has all.\n`
 
 /** Runs a command. Rejects with an Error that says what to do next. */
 export async function runPlugin({ args, env, nowMs, print }: PluginIo): Promise<void> {
@@ -88,9 +89,9 @@ export async function runPlugin({ args, env, nowMs, print }: PluginIo): Promise<
     return
   }
   const reference = referenceOf(words, namespace)
-  const causes = await causesOf(ask, reference)
+  const { causes, isCut } = await causesOf(ask, reference)
   const text = command === 'why' ? whyText : whoText
-  show(causes, () => text(reference, namespace, causes, nowMs))
+  show(causes, () => `${text(reference, namespace, causes, nowMs)}${isCut ? MORE : ''}`)
 }
 
 /** The namespace that kubectl would take; without a kubeconfig `default`. */
@@ -103,24 +104,29 @@ async function namespaceOfContext(access: Parameters<typeof kubectl>[0]): Promis
   return named.trim() || 'default'
 }
 
-/** The changes that drove the newest versions of an object, the newest first. */
-async function causesOf(ask: Ask, reference: string): Promise<Cause[]> {
+/** The changes that drove the newest versions of an object, the newest first; `isCut` where there are more. */
+async function causesOf(ask: Ask, reference: string): Promise<{ causes: Cause[]; isCut: boolean }> {
   const query = `ref=${encodeURIComponent(reference)}&limit=${VERSIONS}`
-  const { versions } = await ask<{ versions: Version[] }>(`/api/v1/objects/versions?${query}`)
+  const { versions, next } = await ask<{ versions: Version[]; next: string | null }>(
+    `/api/v1/objects/versions?${query}`,
+  )
+  let isCut = next !== null
   const driven = new Map<string, Version[]>()
   for (const version of versions) {
     for (const root of version.drivenBy) {
       const known = driven.get(root)
       if (known !== undefined) known.push(version)
       else if (driven.size < CHANGES) driven.set(root, [version])
+      else isCut = true
     }
   }
-  return Promise.all(
+  const causes = await Promise.all(
     [...driven].map(async ([root, its]) => ({
       change: await ask<Cascade>(`/api/v1/cascades/${root}`),
       versions: its,
     })),
   )
+  return { causes, isCut }
 }
 
 const BY_DIGITS = /^[0-9a-f]{8}[0-9a-f-]*$/i
@@ -134,12 +140,15 @@ async function rootOf(ask: Ask, words: readonly string[], namespace: string): Pr
     if (cpid === null && cpids.length > 1)
       throw new Error(`several CPIDs begin with ${word}: ${cpids.join(', ')}; give more digits`)
     const found = cpid?.cpid ?? cpids[0]
-    if (found === undefined) throw new Error(`Causeway knows no change whose CPID begins with ${word}`)
+    if (found === undefined)
+      throw new Error(
+        `Causeway knows no change whose CPID begins with ${word}; kubectl causeway why <kind>/<name> prints some`,
+      )
     const { cascades } = await ask<{ cascades: { root: string }[] }>(`/api/v1/cpids/${found}/cascades`)
     return cascades[0]?.root ?? found
   }
   const reference = referenceOf(words, namespace)
-  const [newest] = await causesOf(ask, reference)
+  const [newest] = (await causesOf(ask, reference)).causes
   if (newest === undefined) throw new Error(`Causeway saw nobody write ${reference}`)
   return newest.change.root
 }

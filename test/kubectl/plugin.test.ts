@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
 import { referenceOf, resourceOf, spoken } from '../../packages/kubectl-plugin/named-object.ts'
+import { mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { RecordedCluster } from '../support/recorded-cluster.ts'
 
 const PLUGIN = fileURLToPath(new URL('../../bin/kubectl-causeway.js', import.meta.url))
@@ -41,6 +43,16 @@ afterAll(async () => {
   await recorded[Symbol.asyncDispose]()
   rmSync(folder, { recursive: true })
 })
+
+async function send(signal: 'logs' | 'traces', body: Buffer): Promise<void> {
+  const headers = { 'content-type': 'application/x-protobuf' }
+  const { status } = await fetch(`${recorded.otlp}/v1/${signal}`, {
+    method: 'POST',
+    headers,
+    body: Uint8Array.from(body),
+  })
+  expect(status).toBe(200)
+}
 
 interface Answer {
   code: number | null
@@ -106,7 +118,33 @@ test('it finds Causeway in the cluster, and the namespace in the context', async
   )
 })
 
-test('-o json is what the API answered', async () => {
+test('where more changes wrote an object than are named, a last line says so', async () => {
+  const changes = Array.from({ length: 11 }, (_, at) => ({
+    new: `00000000-0000-4000-8000-0000000000${10 + at}`,
+    object: `v1/configmaps/shop/often?uid=1&rv=${at + 1}`,
+    reason: 'again',
+  }))
+  const spans = changes.map(({ new: cpid, object }, at) => ({
+    ...{ trace: 1_000 + at, id: 1_000 + at, cpid, name: 'update v1/configmaps' },
+    attributes: { 'cpid.wrote': [object] },
+  }))
+  await send('logs', mergelogsRequest('settings', changes))
+  await send('traces', spansRequest('settings', spans.slice(0, 10)))
+  const who = (): Promise<Answer> => plugin(['who', 'cm/often', '--url', url])
+  await eventually(async () => {
+    expect((await who()).printed).toMatch(
+      /^settings {2}10 changes {2}last .*: changed configmap\/often: again\n$/,
+    )
+  })
+  await send('traces', spansRequest('settings', spans.slice(10)))
+  await eventually(async () => {
+    expect((await who()).printed).toContain(
+      '\nThere is more: of the newest 200 versions at most 10 changes are named.',
+    )
+  })
+})
+
+test('-o json has the changes, with the versions that each drove', async () => {
   const { printed } = await plugin(['who', 'deploy/web', '-o', 'json', '--url', url])
   const causes = JSON.parse(printed) as { change: { actor: string } }[]
   expect(new Set(causes.map(({ change }) => change.actor))).toEqual(new Set(['alice', 'admin']))

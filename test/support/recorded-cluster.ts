@@ -8,15 +8,18 @@ const recorded = (source: string): string =>
 
 /** A real Causeway that has taken in what a cluster recorded of a rollout, in the namespace shop. */
 export class RecordedCluster implements AsyncDisposable {
-  /** Its query port. */
+  /** Its query port, and where it takes OTLP over HTTP. */
   readonly url: string
+  readonly otlp: string
   readonly #cli: Cli
   readonly #causeway: CausewayProcess
 
   private constructor(cli: Cli, causeway: CausewayProcess) {
     this.#cli = cli
     this.#causeway = causeway
-    this.url = `http://127.0.0.1:${causeway.settings.ports.query}`
+    const { query, http } = causeway.settings.ports
+    this.url = `http://127.0.0.1:${query}`
+    this.otlp = `http://127.0.0.1:${http}`
   }
 
   static async up(): Promise<RecordedCluster> {
