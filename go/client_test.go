@@ -273,3 +273,37 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Somebody writes all the time: what is refused a thousand times is one change, told once, and leaves the object as it was.
+func TestAStormOfConflictsIsOneChange(t *testing.T) {
+	const storm = 1_000
+	refusals := storm
+	w := newWorld(t, interceptor.Funcs{
+		Update: func(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
+			if refusals--; refusals >= 0 {
+				return apierrors.NewConflict(corev1.Resource("configmaps"), object.GetName(), errors.New("it was changed"))
+			}
+			return inner.Update(ctx, object, opts...)
+		},
+	}, settings("a", first, ""), settings("b", second, ""))
+	reconciler := w.trace.Reconciler("reconcile", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+		a, b := settings("a", "", ""), settings("b", "", "")
+		if err := errors.Join(w.traced.Get(ctx, client.ObjectKeyFromObject(a), a), w.traced.Get(ctx, client.ObjectKeyFromObject(b), b)); err != nil {
+			return reconcile.Result{}, err
+		}
+		b.Data = map[string]string{"from": a.Name}
+		return reconcile.Result{}, w.traced.Update(ctx, b)
+	}))
+	for range storm {
+		if _, err := reconciler.Reconcile(t.Context(), reconcile.Request{}); !apierrors.IsConflict(err) {
+			t.Fatal(err)
+		}
+	}
+	_, err := reconciler.Reconcile(t.Context(), reconcile.Request{})
+	must(t, err)
+	b := settings("b", "", "")
+	get(t, w.plain, b)
+	if sent := w.Mergelogs(); len(sent) != 1 || sent[0].CPID != b.Annotations[cpidOf] {
+		t.Errorf("%d mergelogs are sent", len(sent))
+	}
+}

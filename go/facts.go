@@ -168,6 +168,9 @@ func writerOf(entry metav1.ManagedFieldsEntry, mark string) (writer, bool) {
 }
 
 func contentOf(object client.Object) uint64 {
+	if partial, ok := object.(*metav1.PartialObjectMetadata); ok {
+		return authorsOf(partial)
+	}
 	text, err := json.Marshal(object)
 	if err != nil {
 		return 0
@@ -180,6 +183,20 @@ func contentOf(object client.Object) uint64 {
 		delete(parts, name)
 	}
 	return digestOf(parts)
+}
+
+// noMark stands in no list of fields.
+const noMark = "\x00"
+
+// authorsOf stands for the content where a cache holds metadata alone: who wrote which fields of it, and when.
+func authorsOf(object *metav1.PartialObjectMetadata) uint64 {
+	var entries []any
+	for _, entry := range object.GetManagedFields() {
+		if _, ok := writerOf(entry, noMark); ok {
+			entries = append(entries, entry)
+		}
+	}
+	return digestOf(entries...)
 }
 
 func digestOf(values ...any) uint64 {

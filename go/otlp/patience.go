@@ -12,16 +12,26 @@ import (
 
 // The exporters retry what the other side refuses for now, but not a connection that fails, as while it restarts. These retry that too.
 type (
-	patientSpans   struct{ sdktrace.SpanExporter }
-	patientRecords struct{ sdklog.Exporter }
+	patientSpans struct {
+		sdktrace.SpanExporter
+		losses *losses
+	}
+	patientRecords struct {
+		sdklog.Exporter
+		losses *losses
+	}
 )
 
 func (e patientSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	return patiently(ctx, func() error { return e.SpanExporter.ExportSpans(ctx, spans) })
+	err := patiently(ctx, func() error { return e.SpanExporter.ExportSpans(ctx, spans) })
+	e.losses.exported(len(spans), err)
+	return err
 }
 
 func (e patientRecords) Export(ctx context.Context, records []sdklog.Record) error {
-	return patiently(ctx, func() error { return e.Exporter.Export(ctx, records) })
+	err := patiently(ctx, func() error { return e.Exporter.Export(ctx, records) })
+	e.losses.exported(len(records), err)
+	return err
 }
 
 func patiently(ctx context.Context, export func() error) error {

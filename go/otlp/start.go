@@ -26,8 +26,8 @@ const (
 )
 
 // Start sends spans and mergelogs over OTLP/HTTP to OTEL_EXPORTER_OTLP_ENDPOINT, by default http://localhost:4318, in the name of a
-// service unless OTEL_SERVICE_NAME says otherwise. What it returns sends the rest, for five seconds at most: call it before the process
-// ends.
+// service unless OTEL_SERVICE_NAME says otherwise. What it returns sends the rest, for five seconds at most, and says how much was lost:
+// call it before the process ends. The metric cpid.instrumentation.lost_items counts that while the process runs.
 func Start(ctx context.Context, service string) (func(context.Context) error, error) {
 	described, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
@@ -46,10 +46,14 @@ func Start(ctx context.Context, service string) (func(context.Context) error, er
 	if err != nil {
 		return nil, err
 	}
-	tracers := sdktrace.NewTracerProvider(sdktrace.WithResource(described), sdktrace.WithBatcher(patientSpans{spans},
-		sdktrace.WithMaxQueueSize(mostWaiting), sdktrace.WithExportTimeout(triedFor)))
-	loggers := sdklog.NewLoggerProvider(sdklog.WithResource(described), sdklog.WithProcessor(sdklog.NewBatchProcessor(patientRecords{records},
-		sdklog.WithMaxQueueSize(mostWaiting), sdklog.WithExportTimeout(triedFor))))
+	lostSpans, lostRecords := &losses{}, &losses{}
+	countLosses(lostSpans, lostRecords)
+	tracers := sdktrace.NewTracerProvider(sdktrace.WithResource(described), sdktrace.WithSpanProcessor(countedSpans{
+		sdktrace.NewBatchSpanProcessor(patientSpans{spans, lostSpans},
+			sdktrace.WithMaxQueueSize(mostWaiting), sdktrace.WithExportTimeout(triedFor)), lostSpans}))
+	loggers := sdklog.NewLoggerProvider(sdklog.WithResource(described), sdklog.WithProcessor(countedRecords{
+		sdklog.NewBatchProcessor(patientRecords{records, lostRecords},
+			sdklog.WithMaxQueueSize(mostWaiting), sdklog.WithExportTimeout(triedFor)), lostRecords}))
 	otel.SetTracerProvider(tracers)
 	otel.SetLoggerProvider(loggers)
 	return func(ctx context.Context) error {
@@ -57,6 +61,7 @@ func Start(ctx context.Context, service string) (func(context.Context) error, er
 		defer cancel()
 		ended := make(chan error)
 		go func() { ended <- loggers.Shutdown(ctx) }()
-		return errors.Join(tracers.Shutdown(ctx), <-ended)
+		err := errors.Join(tracers.Shutdown(ctx), <-ended)
+		return errors.Join(err, lostSpans.end("spans"), lostRecords.end("mergelogs"))
 	}, nil
 }

@@ -5,7 +5,9 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -94,5 +96,30 @@ func TestAProcessEndsThoughNobodyTakesIt(t *testing.T) {
 	begin(t)
 	if err := shutdown(context.Background()); err == nil {
 		t.Error("nobody says that something is left")
+	}
+}
+
+func TestWhatIsTooMuchIsCountedAndNothingWaitsForIt(t *testing.T) {
+	const many = 30_000
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	shutdown, err := otlp.Start(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range many {
+		begin(t)
+	}
+	var memory runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&memory)
+	// All that was begun would take several times as much.
+	if memory.HeapAlloc > 100<<20 {
+		t.Errorf("%d MiB are held", memory.HeapAlloc>>20)
+	}
+	err = shutdown(context.Background())
+	for _, what := range []string{"30000 spans of 30000", "30000 mergelogs of 30000"} {
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("the end says %v, and not %s", err, what)
+		}
 	}
 }

@@ -1,0 +1,85 @@
+package otlp
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"causeway/changes"
+)
+
+const lostItems = "cpid.instrumentation.lost_items"
+
+// losses counts what was handed over, and what of it nobody took.
+type losses struct {
+	handed, taken, refused atomic.Int64
+	hasEnded               atomic.Bool
+}
+
+func (l *losses) exported(items int, err error) {
+	if err == nil {
+		l.taken.Add(int64(items))
+	} else {
+		l.refused.Add(int64(items))
+	}
+}
+
+// count is how many are lost by now. As many as may wait still do, and those of the batch that is being tried.
+func (l *losses) count() int64 {
+	left := l.handed.Load() - l.taken.Load()
+	if l.hasEnded.Load() {
+		return left
+	}
+	refused := l.refused.Load()
+	return refused + max(0, left-refused-mostWaiting-sdktrace.DefaultMaxExportBatchSize)
+}
+
+// countLosses has metrics tell of what is lost.
+func countLosses(of ...*losses) {
+	_, _ = otel.Meter(changes.Scope).Int64ObservableCounter(lostItems, metric.WithUnit("{item}"),
+		metric.WithDescription("Spans and mergelogs that were dropped, since nobody took them in time."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			sum := int64(0)
+			for _, one := range of {
+				sum += one.count()
+			}
+			o.Observe(sum)
+			return nil
+		}))
+}
+
+// end says what is lost in the end.
+func (l *losses) end(what string) error {
+	l.hasEnded.Store(true)
+	if lost := l.count(); lost > 0 {
+		return fmt.Errorf("%d %s of %d were not delivered", lost, what, l.handed.Load())
+	}
+	return nil
+}
+
+type countedSpans struct {
+	sdktrace.SpanProcessor
+	losses *losses
+}
+
+func (c countedSpans) OnEnd(span sdktrace.ReadOnlySpan) {
+	if span.SpanContext().IsSampled() {
+		c.losses.handed.Add(1)
+	}
+	c.SpanProcessor.OnEnd(span)
+}
+
+type countedRecords struct {
+	sdklog.Processor
+	losses *losses
+}
+
+func (c countedRecords) OnEmit(ctx context.Context, record *sdklog.Record) error {
+	c.losses.handed.Add(1)
+	return c.Processor.OnEmit(ctx, record)
+}
