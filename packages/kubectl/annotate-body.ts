@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
-import { ownValue } from '../../src/model/names-from-outside.ts'
+import { ownValue } from '../../src/model/untrusted-names.ts'
 
 /** Annotations by their keys. */
 export type Annotations = Readonly<Record<string, string>>

@@ -52,7 +52,7 @@ export async function buildKubectl(): Promise<void> {
                 { name: 'running', test: /\/run-(?:kubectl|program)\.ts$/, priority: 3 },
                 {
                   name: 'writing',
-                  test: /\/(?:writing-kubectl|told-run|public-arguments)\.ts$/,
+                  test: /\/(?:writing-kubectl|run-as-one-change|public-arguments)\.ts$/,
                   priority: 2,
                 },
                 { name: 'carried', test: /\/carried-change\.ts$/, priority: 1 },

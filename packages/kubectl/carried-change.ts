@@ -5,7 +5,7 @@ import { ChangeProxy } from './change-proxy.ts'
 import { type ChangeMerge, type KubectlChange, writtenMerges } from './kubectl-change.ts'
 import type { LocalListener } from './local-listener.ts'
 import type { OtlpEndpoint } from './otlp-endpoint.ts'
-import { type CommandEnd, mergelogRequest, spanRequest, type Teller } from './told-change.ts'
+import { type CommandEnd, mergelogRequest, spanRequest, type Reporter } from './told-change.ts'
 
 /** After the program has ended nobody waits longer. */
 const LONGEST_TELLING_MS = 900
@@ -14,7 +14,7 @@ export interface Carrier {
   readonly access: ClusterAccess
   /** Where it is told. */
   readonly endpoint: OtlpEndpoint
-  readonly by: Teller
+  readonly by: Reporter
   /** Where the program connects to, showing the token. */
   readonly listener: LocalListener
   readonly token: string
@@ -24,7 +24,7 @@ export interface Carrier {
 export class CarriedChange implements Disposable {
   readonly #change: KubectlChange
   readonly #endpoint: OtlpEndpoint
-  readonly #by: Teller
+  readonly #by: Reporter
   readonly #api: ApiServer
   readonly #over = new AbortController()
   #hasBegun = false

@@ -167,7 +167,8 @@ function isOfOneObject(method: string, path: string): boolean {
 
 /** A path in parts; whoever asks a proxy names the server before it. */
 function splitPath(url = '/'): { whole: string; first: string; rest: string; search: string } {
-  const { pathname: whole, search } = new URL(url, 'http://localhost')
+  // Anybody may ask for anything, before the token is looked for: nothing is thrown here.
+  const { pathname: whole, search } = URL.parse(url, 'http://localhost') ?? { pathname: '/', search: '' }
   const [, first = '', ...others] = whole.split('/')
   return { whole, first, rest: `/${others.join('/')}`, search }
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { type ClusterAccess, serviceAccountAccess } from '../../src/kube/cluster/cluster-access.ts'
 import { kubeconfigAccess, kubeconfigFiles } from '../../src/kube/cluster/kubeconfig.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
-import { ownValue } from '../../src/model/names-from-outside.ts'
+import { ownValue } from '../../src/model/untrusted-names.ts'
 import type { Connection } from './kubectl-arguments.ts'
 
 const OF_CLUSTER = ['server', 'certificate-authority', 'tls-server-name'] as const

@@ -11,7 +11,7 @@ import {
   referenceOf,
   traceparentOf,
 } from './kubectl-change.ts'
-import { leavesNothing } from './overwritten-fields.ts'
+import { overwritesAll } from './overwritten-fields.ts'
 import type { WriteTarget } from './write-target.ts'
 
 /** A request of kubectl, whole. */
@@ -64,7 +64,7 @@ async function sendAnnotated(
   const type = textOf(request.headers, 'content-type')
   const body = parseExactly(request.body.toString())
   const { held, object } = change.merges.get(target.path) ?? {}
-  if (held !== undefined && object === undefined && leavesNothing(held, { ...request, type, target, body }))
+  if (held !== undefined && object === undefined && overwritesAll(held, { ...request, type, target, body }))
     change.merges.delete(target.path)
   const annotated = annotatedBody(request, type, body, target, change)
   // What is applied stays in last-applied-configuration where there is one: it is applied only to make an object.

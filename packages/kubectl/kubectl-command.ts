@@ -1,21 +1,22 @@
 import type { CliIo, Command, Run } from '../../src/cli/command-line.ts'
 import type { ProgramEnd } from './run-program.ts'
-import type { ChangeOptions } from './told-run.ts'
+import type { ChangeOptions } from './run-as-one-change.ts'
 
 const HELP = `
-Runs kubectl, and makes one change of all that it writes: objects carry the change, and Causeway is told of it at --endpoint by OTLP over
-HTTP, with --reason where one is given. Everything behind -- is kubectl's own, and so are its output and its exit code. What only
-reads is handed to kubectl as it is. Where Causeway is not reached, kubectl does its work all the same, and a line on stderr says
-so. --cluster is the name that receivers of the same cluster have; it is that of the context unless given.
+causeway kubectl --reason 'ticket 4711' -- apply -f shop/ runs kubectl, and makes one change of all that it writes: the objects carry its CPID,
+and Causeway gets the change at --endpoint. Everything behind -- belongs to kubectl, as do the output and the exit code. Commands that only
+read run unchanged. If Causeway cannot be reached, kubectl does its work all the same, and a line on stderr says so. docs/kubectl.md says more.
 `
 
 export const KUBECTL: Command = {
   usage: '-- <arguments of kubectl>',
   config: 'none',
   passesOn: true,
-  summary: 'run kubectl, and have all that it writes be one change',
+  summary: 'run kubectl, and make one change of all that it writes',
   help: HELP,
-  meanings: { cluster: 'the k8s.cluster.name of the cluster that is written to' },
+  meanings: {
+    cluster: 'the name of the cluster, as in the receivers of Causeway (default: the name of the context)',
+  },
   options: ['reason', 'endpoint', 'cluster'],
   leastArgs: 1,
   mostArgs: Number.POSITIVE_INFINITY,
@@ -28,11 +29,11 @@ const runsKubectl: Run = async ({ args, reason, endpoint, cluster }, io) => {
 }
 
 const RUN_HELP = `
-causeway run -- helm upgrade shop ./chart runs what stands behind --, and makes one change of all that it writes to the cluster, as causeway
-kubectl does: objects carry the change, and Causeway is told of it at --endpoint by OTLP over HTTP, with --reason where one is given. The
-program is given a kubeconfig by KUBECONFIG, and whatever it starts too; its output, exit code and signals are its own. Where Causeway is
-not reached, it does its work all the same, and a line on stderr says so. --cluster is the name that receivers of the same cluster
-have; it is that of the context unless given.
+causeway run -- helm upgrade shop ./chart runs the command behind --, and makes one change of all that it and the programs it starts write to
+the cluster, as causeway kubectl does. They find the cluster by KUBECONFIG; output, exit code and signals are the command's own. If
+Causeway cannot be reached, the command does its work all the same, and a line on stderr says so. docs/kubectl.md says more.
+
+causeway run --config otel-config.yaml, without a command, is the same as causeway --config otel-config.yaml.
 `
 
 /** `causeway run` of a program. Without one it runs Causeway, as `server` does. */
@@ -41,10 +42,11 @@ export function runCommandOf(server: Command['load']): Command {
     usage: '[-- <command>]',
     config: 'optional',
     passesOn: true,
-    summary:
-      'run Causeway, as causeway does without a command; or a command, and have all that it writes be one change',
+    summary: 'run Causeway (the default); or run a command, and make one change of all that it writes',
     help: RUN_HELP,
-    meanings: { cluster: 'the k8s.cluster.name of the cluster that is written to' },
+    meanings: {
+      cluster: 'the name of the cluster, as in the receivers of Causeway (default: the name of the context)',
+    },
     options: ['reason', 'endpoint', 'cluster', 'kubeconfig', 'context'],
     leastArgs: 0,
     mostArgs: Number.POSITIVE_INFINITY,

@@ -1,8 +1,9 @@
 import { text } from 'node:stream/consumers'
 import { KUBECTL, runCommandOf } from './kubectl-command.ts'
+import { CliError, EXIT_USAGE } from '../../src/cli/command-line.ts'
 import { runCommand } from '../../src/cli/run-command.ts'
 
-const runsNoServer = new Error('no Causeway is run here')
+const runsNoServer = new CliError('write the command behind --: causeway run -- <command>', EXIT_USAGE)
 
 // The command line with these commands alone, which start at once.
 void runCommand(

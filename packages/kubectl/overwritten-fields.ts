@@ -6,7 +6,7 @@ import {
   objectIn,
   textIn,
 } from '../../src/kube/objects/object-json.ts'
-import { ownValue } from '../../src/model/names-from-outside.ts'
+import { ownValue } from '../../src/model/untrusted-names.ts'
 import { parseExactly } from './exact-json.ts'
 import type { WriteTarget } from './write-target.ts'
 
@@ -112,7 +112,7 @@ interface Overwriting {
 }
 
 /** Whether a write leaves nothing of these fields as it was. Where the request does not tell, it leaves something. */
-export function leavesNothing(
+export function overwritesAll(
   held: readonly HeldField[],
   { method, type, target, body }: Overwriting,
 ): boolean {

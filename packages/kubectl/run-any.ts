@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { COMMAND_WORD, shownArguments } from './public-arguments.ts'
 import type { ProgramEnd } from './run-program.ts'
-import { type ChangeOptions, runTold } from './told-run.ts'
+import { type ChangeOptions, runAsOneChange } from './run-as-one-change.ts'
 
 /** Where a program's kubeconfig comes from. */
 interface Chosen {
@@ -25,7 +25,7 @@ export async function runAny(
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(context !== undefined && { context }),
   }
-  return await runTold(
+  return await runAsOneChange(
     {
       ...{ program, args, argsWithout: args, connection, service, isUnknown: true },
       ...{ command: COMMAND_WORD.test(first) ? `${service} ${first}` : service, shown: [service, ...shown] },

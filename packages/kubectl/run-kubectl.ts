@@ -1,6 +1,6 @@
 import { mayWrite, readKubectlArguments } from './kubectl-arguments.ts'
 import { type ProgramEnd, runProgram } from './run-program.ts'
-import type { ChangeOptions } from './told-run.ts'
+import type { ChangeOptions } from './run-as-one-change.ts'
 
 export const KUBECTL_PROGRAM = 'kubectl'
 

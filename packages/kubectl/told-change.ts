@@ -23,7 +23,7 @@ export interface CommandEnd {
 }
 
 /** Who tells of a change. */
-export interface Teller {
+export interface Reporter {
   /** `service.name`: the program that ran. */
   readonly service: string
   /** `k8s.cluster.name`. */
@@ -37,7 +37,7 @@ const INTERNAL = 1
 const FAILED = 2
 
 /** An ExportLogsServiceRequest in JSON: that the change begins, and these merges of it. */
-export function mergelogRequest(change: KubectlChange, by: Teller, merges: readonly ChangeMerge[]): object {
+export function mergelogRequest(change: KubectlChange, by: Reporter, merges: readonly ChangeMerge[]): object {
   const logRecords = mergelogsOf(change, merges).map((mergelog) => ({
     timeUnixNano: String(change.startNs),
     observedTimeUnixNano: String(change.startNs),
@@ -52,7 +52,7 @@ export function mergelogRequest(change: KubectlChange, by: Teller, merges: reado
 }
 
 /** An ExportTraceServiceRequest in JSON: the command, and once more that the change began. */
-export function spanRequest(change: KubectlChange, by: Teller, end: CommandEnd): object {
+export function spanRequest(change: KubectlChange, by: Reporter, end: CommandEnd): object {
   const { cpid, wrote, reason, startNs } = change
   const span = {
     traceId: change.traceId,
@@ -92,7 +92,7 @@ function mergelogsOf(
   }))
 }
 
-function resourceOf({ service, cluster }: Teller): object {
+function resourceOf({ service, cluster }: Reporter): object {
   return { attributes: attributesOf({ [SERVICE_NAME]: service, [CLUSTER_NAME]: cluster }) }
 }
 

@@ -2,7 +2,7 @@ import type { KubectlArguments } from './kubectl-arguments.ts'
 import { publicArguments } from './public-arguments.ts'
 import { KUBECTL_PROGRAM } from './run-kubectl.ts'
 import type { ProgramEnd } from './run-program.ts'
-import { type ChangeOptions, runTold } from './told-run.ts'
+import { type ChangeOptions, runAsOneChange } from './run-as-one-change.ts'
 
 /** Runs a kubectl that may write, and tells what it wrote as one change; kubectl as it is where that cannot be told. */
 export async function runWriting(
@@ -13,7 +13,7 @@ export async function runWriting(
   const { verb, others, connection } = read
   const [program, service] = [KUBECTL_PROGRAM, KUBECTL_PROGRAM]
   const told = { program, args, argsWithout: others, connection, service, command: `${service} ${verb}` }
-  return await runTold(
+  return await runAsOneChange(
     {
       ...told,
       shown: [service, ...publicArguments(args)],

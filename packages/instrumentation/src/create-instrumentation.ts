@@ -14,7 +14,7 @@ import { activeTraceContext } from './context/active-trace-context.ts'
 import { linkFromTraceparent, TRACEPARENT_ANNOTATION } from './context/traceparent-link.ts'
 import type { TraceContext } from './context/trace-context.ts'
 import { KnownContexts } from './known/known-contexts.ts'
-import { useContext } from './known/told-on-use.ts'
+import { useContext } from './known/report-on-use.ts'
 import { checkLimit, MAX_ANCESTORS, MAX_SOURCES } from './limits.ts'
 import { mergeInSteps } from './merge/merge-in-steps.ts'
 import { mergeTraceContexts, type Merged, type Mergelog } from './merge/merge-trace-contexts.ts'
@@ -23,7 +23,7 @@ import { PlannedMerges } from './merge/planned-merges.ts'
 import { gistOf, type KubernetesObject } from './objects/kubernetes-object.ts'
 import { noteObjects } from './objects/noted-objects.ts'
 import { ANNOTATION_KEYS, readAnnotations, writeAnnotations } from './objects/object-annotations.ts'
-import { kindOf, objectReference, whatIsMissing, type ObjectType } from './objects/object-reference.ts'
+import { kindOf, objectReference, missingPart, type ObjectType } from './objects/object-reference.ts'
 import { shareInternals } from './internals.ts'
 import { SCOPE } from './scope.ts'
 import { soundContext, soundCpids } from './sound-input.ts'
@@ -169,7 +169,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     const reference = referenceTo(object, type)
     if (reference === undefined && object !== undefined && object !== null) {
       warnOnce(
-        `an object without ${whatIsMissing(object, type)} is not noted in ${attribute}. Items of typed lists do not say ` +
+        `an object without ${missingPart(object, type)} is not noted in ${attribute}. Items of typed lists do not say ` +
           "what they are: give their type, as in observed(items, { apiVersion: 'v1', kind: 'Pod' }), or the list itself.",
       )
     }

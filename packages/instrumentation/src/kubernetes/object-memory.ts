@@ -2,7 +2,7 @@ import type { TraceContext } from '../context/trace-context.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
-import { tellOnUse } from '../known/told-on-use.ts'
+import { reportOnUse } from '../known/report-on-use.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 import { derivedRoot } from './derived-root.ts'
@@ -17,7 +17,7 @@ import {
   isStatusAlone,
   type VersionFacts,
 } from './version-facts.ts'
-import { tellWriteOfAnother } from './write-of-another.ts'
+import { reportForeignWrite } from './foreign-write.ts'
 
 const MOST_TOMBSTONES = 1_024
 /** For how long a mark stands for the write that follows it, which had no place for one. */
@@ -139,7 +139,7 @@ export class ObjectMemory {
     noteStatusWrite(object, () => {
       const change = this.#instrumentation.extractFromObject(object)
       if (change === undefined) return
-      tellWriteOfAnother(tracer(), 'write', change, referenceTo(object, this.#type), atMs, { after })
+      reportForeignWrite(tracer(), 'write', change, referenceTo(object, this.#type), atMs, { after })
     })
   }
 
@@ -188,9 +188,9 @@ export class ObjectMemory {
     const atMs = nowMs()
     const detail = { object: referenceTo(object, this.#type), reason: 'unattributed writer' }
     // Most of what an informer lists concerns nobody.
-    tellOnUse(context, () => {
+    reportOnUse(context, () => {
       tell({ cpid, sources: [] }, detail, atMs)
-      tellWriteOfAnother(tracer(), verb, context, detail.object, atMs)
+      reportForeignWrite(tracer(), verb, context, detail.object, atMs)
     })
     return context
   }

@@ -9,9 +9,9 @@ import type { ObjectType } from '../objects/object-reference.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
 import { endSpan, errorLine, inSpan } from '../writes/in-span.ts'
 import { clusterOf } from './object-clusters.ts'
-import { generationOf, isLeft, isUnacted, type SetFields, setFieldsOf } from './set-fields.ts'
-import { tellStatusWrite } from './status-writes.ts'
-import { inWork, Work, type LastChange } from './work.ts'
+import { generationOf, isStillSet, isNotActedOn, type SetFields, setFieldsOf } from './set-fields.ts'
+import { reportStatusWrite } from './status-writes.ts'
+import { withWork, Work, type LastChange } from './work.ts'
 
 const MOST_KEYS = 10_000
 const MOST_WAKERS = 64
@@ -95,14 +95,14 @@ export function tracedReconciler<Key extends string, Outcome>(
       span.setAttributes(changeAttributes(work.change ?? cause ?? work.causes()[0]))
       endSpan(span)
       for (const { version } of wakers.values())
-        if (version !== undefined) attempt(() => tellStatusWrite(version), undefined)
+        if (version !== undefined) attempt(() => reportStatusWrite(version), undefined)
     }
 
     return withTraceContext(cause, () =>
       inSpan(tracer, name, {}, async (span) => {
         work.noteReads(instrumentation)
         try {
-          const outcome = await inWork(work, () => reconcile(key))
+          const outcome = await withWork(work, () => reconcile(key))
           if (work.change !== undefined || keepsIdleSpans) attempt(() => end(span), undefined)
           return outcome
         } catch (error) {
@@ -132,14 +132,14 @@ export function tracedReconciler<Key extends string, Outcome>(
         const cpid = (known.of(object) ?? readCarried(object))?.cpid
         const before = wakers.get(id)
         const isOverwritten = before?.cpid !== undefined && before.cpid !== cpid
-        if (isOverwritten && isUnacted(object, before.generation) && wakers.size < MOST_WAKERS) {
+        if (isOverwritten && isNotActedOn(object, before.generation) && wakers.size < MOST_WAKERS) {
           // The newest version stays last.
           wakers.delete(id)
           wakers.set(`${id} ${before.cpid}`, before)
         }
         // An earlier version of which nothing is left is no cause.
         for (const [other, { set }] of wakers)
-          if (other.startsWith(`${id} `) && set !== undefined && !isLeft(set, object, cpidKey))
+          if (other.startsWith(`${id} `) && set !== undefined && !isStillSet(set, object, cpidKey))
             wakers.delete(other)
         if (wakers.size < MOST_WAKERS || wakers.has(id))
           wakers.set(id, {

@@ -54,7 +54,7 @@ export function nameOf({ verb, apiVersion, resource, subresource }: RequestTarge
 }
 
 /** Written all the time, or not stored at all: not a part of any change. */
-export function isAside({ apiVersion, resource, subresource }: RequestTarget): boolean {
+export function isNeverTraced({ apiVersion, resource, subresource }: RequestTarget): boolean {
   // What a proxy leads to has a path of its own.
   const [through = ''] = subresource?.split('/') ?? []
   return (

@@ -20,7 +20,7 @@ export function noteSetFields(
   before: KubernetesObject | undefined,
   cpidKey: string,
 ): void {
-  if (!isUnacted(now, generationOf(now))) return
+  if (!isNotActedOn(now, generationOf(now))) return
   const isSame = before !== undefined && generationOf(before) === generationOf(now)
   const set = isSame ? sets.get(before) : difference(before, now, cpidKey)
   if (set !== undefined) sets.set(now, set)
@@ -31,13 +31,13 @@ export function setFieldsOf(version: object): SetFields | undefined {
 }
 
 /** Whether something of what was set is still so in a later version. */
-export function isLeft(set: SetFields, later: KubernetesObject, cpidKey: string): boolean {
+export function isStillSet(set: SetFields, later: KubernetesObject, cpidKey: string): boolean {
   const fields = fieldsOf(later, cpidKey)
   return fields === undefined || [...set].some(([path, value]) => fields.get(path) === value)
 }
 
 /** What was wanted with a generation is not done yet, by what an object says of itself. */
-export function isUnacted(object: object, generation: number | undefined): boolean {
+export function isNotActedOn(object: object, generation: number | undefined): boolean {
   const { observedGeneration } = recordIn(recordIn(object)['status'])
   return typeof observedGeneration === 'number' && generation !== undefined && observedGeneration < generation
 }

@@ -6,7 +6,7 @@ export function noteStatusWrite(version: object, tell: () => void): void {
 }
 
 /** Tells of the version, once; of any other nothing. */
-export function tellStatusWrite(version: object): void {
+export function reportStatusWrite(version: object): void {
   const tell = untold.get(version)
   untold.delete(version)
   tell?.()

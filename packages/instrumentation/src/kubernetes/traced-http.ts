@@ -11,8 +11,8 @@ import { sendInSpan, tellFailure, type WriteSpan } from '../writes/write-object.
 import { promised, type ClientRequest, type ClientResponse, type HttpApi } from './client-types.ts'
 import { annotationPatch, lockAnew } from './deletion-mark.ts'
 import { isDryRun, markBody, objectIn } from './marked-body.ts'
-import { isAside, nameOf, requestTarget, type RequestTarget } from './request-target.ts'
-import { workHere, type Work } from './work.ts'
+import { isNeverTraced, nameOf, requestTarget, type RequestTarget } from './request-target.ts'
+import { currentWork, type Work } from './work.ts'
 
 export interface HttpSettings {
   /** Whether requests carry the trace context of OpenTelemetry, for the spans of the API server. */
@@ -50,7 +50,7 @@ export function tracedHttp(
 
   async function read(request: ClientRequest, target: RequestTarget): Promise<ClientResponse> {
     const response = await ask(request)
-    const work = workHere()
+    const work = currentWork()
     if (work === undefined || target.name === undefined) return response
     const object = await answered(response)
     if (object !== undefined && response.httpStatusCode < 300)
@@ -71,7 +71,7 @@ export function tracedHttp(
 
   /** Writes of a reconcile that follow from the same things are of one change. */
   function begin(target: RequestTarget, body: KubernetesObject | undefined, detail: ChangeDetail): Write {
-    const work = workHere()
+    const work = currentWork()
     const causes = causesOf(work, body).filter((cause) => cause !== undefined)
     const decide = (): TraceContext => instrumentation.plan(causes, detail)
     const plan = work?.planned(causes, instrumentation, decide)
@@ -166,25 +166,40 @@ export function tracedHttp(
     const isObject = object?.metadata?.uid !== undefined
     // A subresource, such as an eviction, may answer something that is not the object.
     if (target.verb !== 'delete') {
-      accept(one, isObject ? object : undefined)
+      if (isObject && isEnded(object)) tellEnd(one, object.metadata.uid)
+      else accept(one, isObject ? object : undefined)
       return
     }
     const uid = uidIn(object)
-    accept(one)
-    instrumentation.wrote({ metadata: { namespace: target.namespace, name: target.name, uid } }, target)
+    tellEnd(one, uid)
     if (uid !== undefined && target.subresource === undefined) known.noteDeletion(uid, change)
+  }
+
+  /** What ends makes no version; an answer has the last one, which may be another's. */
+  function tellEnd(one: Write, uid: string | undefined): void {
+    const { namespace, name } = one.target
+    accept(one)
+    instrumentation.wrote({ metadata: { namespace, name, uid } }, one.target)
   }
 
   return {
     send(request) {
       const target = attempt(() => requestTarget(request.getHttpMethod(), request.getUrl()), undefined)
-      if (target === undefined || target.isDryRun || isAside(target)) return promised(ask(request))
+      if (target === undefined || target.isDryRun || isNeverTraced(target)) return promised(ask(request))
       if (target.verb === 'get') return promised(read(request, target))
       const body = objectIn(request)
       if (isDryRun(target, body)) return promised(ask(request))
       return promised((target.verb === 'delete' ? remove : write)(request, target, body))
     },
   }
+}
+
+/** Whether an object that was deleted is gone with this answer: nothing holds it, and it is given no time. */
+function isEnded({ metadata }: KubernetesObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = recordIn(metadata)
+  if (deletionTimestamp === undefined || deletionTimestamp === null) return false
+  const isHeld = Array.isArray(finalizers) && finalizers.length > 0
+  return !isHeld && !(typeof deletionGracePeriodSeconds === 'number' && deletionGracePeriodSeconds > 0)
 }
 
 /** Where an object is that does not say so itself, as a patch of it. */

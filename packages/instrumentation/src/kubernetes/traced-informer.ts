@@ -5,7 +5,7 @@ import type { ClientInformer, ClientObject } from './client-types.ts'
 import { ObjectMemory } from './object-memory.ts'
 import { isIn } from './object-clusters.ts'
 import { withMethods } from './with-methods.ts'
-import { workHere } from './work.ts'
+import { currentWork } from './work.ts'
 
 /**
  * The informer, with the type of its objects filled in where they do not say it; what a reconcile gets from its cache the reconcile has read, and what
@@ -37,12 +37,12 @@ export function tracedInformer<T extends ClientObject, Informer extends ClientIn
     get(name, namespace) {
       const object = informer.get(name, namespace)
       const read = object ?? memory.tombstone(name, namespace)
-      if (read !== undefined) attempt(() => workHere()?.read(read, type, instrumentation), undefined)
+      if (read !== undefined) attempt(() => currentWork()?.read(read, type, instrumentation), undefined)
       return object
     },
     list(namespace) {
       const objects = informer.list(namespace)
-      const work = workHere()
+      const work = currentWork()
       if (work !== undefined)
         for (const object of objects) attempt(() => work.read(object, type, instrumentation), undefined)
       return objects

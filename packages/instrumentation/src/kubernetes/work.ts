@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { Instrumentation } from '../instrumentation.ts'
-import { useContext } from '../known/told-on-use.ts'
+import { useContext } from '../known/report-on-use.ts'
 import { internalsOf } from '../internals.ts'
 import { MAX_NOTED } from '../objects/noted-objects.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
@@ -111,11 +111,11 @@ export class Work {
 const going = new AsyncLocalStorage<Work>()
 
 /** The reconcile that is going on here, also after an `await`. */
-export function workHere(): Work | undefined {
+export function currentWork(): Work | undefined {
   const work = going.getStore()
   return work?.isOver === true ? undefined : work
 }
 
-export function inWork<T>(work: Work, play: () => T): T {
+export function withWork<T>(work: Work, play: () => T): T {
   return going.run(work, play)
 }

@@ -20,7 +20,7 @@ export function claimsAmong(lists: ListsByCpid): Map<string, number> {
  * Whether some CPID, by what is listed, descends from itself through others. `heads` are those without a claim; the
  * claims are used up.
  */
-export function hasLoop(lists: ListsByCpid, claims: Map<string, number>, heads: readonly string[]): boolean {
+export function hasCycle(lists: ListsByCpid, claims: Map<string, number>, heads: readonly string[]): boolean {
   const endings = endingsOf(claims.keys())
   const passed = [...heads]
   for (const cpid of passed) {

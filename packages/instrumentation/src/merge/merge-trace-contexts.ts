@@ -1,4 +1,4 @@
-import { claimsAmong, hasLoop } from './claims.ts'
+import { claimsAmong, hasCycle } from './claims.ts'
 import { addInTurn, type ListsByCpid } from './nearest-first.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 
@@ -46,7 +46,7 @@ export function mergeTraceContexts(
   const claims = claimsAmong(lists)
   const heads: string[] = []
   for (const cpid of lists.keys()) if (!claims.has(cpid)) heads.push(cpid)
-  const isSound = claims.size === 0 || !hasLoop(lists, claims, heads)
+  const isSound = claims.size === 0 || !hasCycle(lists, claims, heads)
   const most = maxAncestors + 1
   const [head] = heads
   if (head !== undefined && heads.length === 1 && isSound) {

@@ -33,7 +33,7 @@ export function objectReference(
 }
 
 /** Why there is no reference to an object, in words. */
-export function whatIsMissing(object: KubernetesObject, type: ObjectType = {}): string {
+export function missingPart(object: KubernetesObject, type: ObjectType = {}): string {
   if (!isText(type.apiVersion ?? object.apiVersion)) return 'apiVersion'
   if (!isText(type.resource) && kindOf(object, type) === undefined) return 'kind'
   return 'name'

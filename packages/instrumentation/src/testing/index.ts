@@ -1,8 +1,8 @@
 // What `causeway-instrumentation/testing` gives the tests of a controller.
 export {
-  ToldChanges,
+  ReportedChanges,
   type EmittedRecord,
   type EndedSpan,
-  type ToldMergelog,
+  type ReportedMergelog,
   type ToldSpan,
-} from './told-changes.ts'
+} from './reported-changes.ts'

@@ -25,7 +25,7 @@ export interface ChangeOptions {
 }
 
 /** A program that may write to a cluster. */
-export interface ToldProgram {
+export interface TracedProgram {
   /** `helm`, or a path. */
   readonly program: string
   readonly args: readonly string[]
@@ -52,14 +52,14 @@ const CLUSTER_IN_ENV = /(?:^|,)\s*k8s\.cluster\.name=([^,]*)/
 const KUBECONFIG_OF_CHANGE = 'CAUSEWAY_KUBECONFIG'
 
 /** Runs a program, and tells what it writes as one change; the program as it is where that cannot be told. */
-export async function runTold(told: ToldProgram, options: ChangeOptions): Promise<ProgramEnd> {
+export async function runAsOneChange(told: TracedProgram, options: ChangeOptions): Promise<ProgramEnd> {
   const { program, args } = told
   if (isWithinChange(options.env)) return await runWithin(told, options)
   // What was typed for this command alone can be typed again; the program waits for nothing else.
   if (options.endpoint !== undefined) new OtlpEndpoint(options.endpoint, options.env)
   const asIs = async (why: string): Promise<ProgramEnd> => {
     if (isLedElsewhere(told)) throw new Error(`nothing was run: ${why}; correct --kubeconfig or --context`)
-    options.complain(`this change is not told: ${why}`)
+    options.complain(`this change is not reported to Causeway: ${why}`)
     return await runProgram(program, args, options.env)
   }
   const [access, endpoint] = whereTo(told, options)
@@ -75,21 +75,19 @@ function isWithinChange({ KUBECONFIG, [KUBECONFIG_OF_CHANGE]: ofChange }: Change
 }
 
 /** As part of the change of whoever runs this. */
-async function runWithin(told: ToldProgram, { env, complain, ...own }: ChangeOptions): Promise<ProgramEnd> {
+async function runWithin(told: TracedProgram, { env, complain, ...own }: ChangeOptions): Promise<ProgramEnd> {
   if (isLedElsewhere(told))
     throw new Error(
       'nothing was run: causeway run has chosen a cluster already, and what it runs works with that; give --kubeconfig and --context to the outer one',
     )
   const given = Object.entries(own).flatMap(([name, value]) => (value === undefined ? [] : `--${name}`))
   if (given.length > 0)
-    complain(
-      `${given.join(', ')} counts for nothing here: this is part of the change of the outer causeway run`,
-    )
+    complain(`${given.join(', ')} has no effect here: this is part of the change of the outer causeway run`)
   return await runProgram(told.program, told.args, env)
 }
 
 /** Run as it is, it would work with another cluster than was chosen for it. */
-function isLedElsewhere({ isUnknown = false, connection }: ToldProgram): boolean {
+function isLedElsewhere({ isUnknown = false, connection }: TracedProgram): boolean {
   return isUnknown && Object.keys(connection).length > 0
 }
 
@@ -101,7 +99,7 @@ interface Way extends Disposable {
 }
 
 /** Throws where there is no place for a file, or no port. */
-async function openWay(access: ClusterAccess, { isUnknown = false }: ToldProgram): Promise<Way> {
+async function openWay(access: ClusterAccess, { isUnknown = false }: TracedProgram): Promise<Way> {
   const token = randomBytes(24).toString('base64url')
   const listener = await LocalListener.open()
   const close = (): void => listener[Symbol.dispose]()
@@ -121,7 +119,7 @@ interface Through {
 }
 
 async function runThrough(
-  told: ToldProgram,
+  told: TracedProgram,
   options: ChangeOptions,
   { access, endpoint, way }: Through,
 ): Promise<ProgramEnd> {
@@ -157,7 +155,7 @@ async function runThrough(
     await carried.tell({ command, args: shown, exitCode: end.exitCode, endNs: nanosOfMs(Date.now()) })
   } catch (error) {
     complain(
-      `change ${change.cpid} was made, but not told: ${errorText(error)}; ` +
+      `change ${change.cpid} was made, but not reported to Causeway: ${errorText(error)}; ` +
         `see that Causeway takes OTLP over HTTP at ${endpoint.address}, or name another --endpoint`,
     )
   }
@@ -166,8 +164,8 @@ async function runThrough(
     complain(`${unnamed} of ${change.writes} versions are not named in the span of the command`)
   if (told.isUnknown === true && !listener.wasUsed)
     complain(
-      `${told.program} did not use the kubeconfig that KUBECONFIG and KUBE_CONFIG_PATH name, so nothing of what it did is told as one ` +
-        'change; leave out what names another kubeconfig (KUBE_CONFIG_PATHS too), or give that to causeway run --kubeconfig',
+      `${told.program} did not use the kubeconfig in KUBECONFIG and KUBE_CONFIG_PATH, so what it wrote is not reported as one change; ` +
+        'if it names another kubeconfig (KUBE_CONFIG_PATHS too), give that to causeway run --kubeconfig instead',
     )
   process.off('exit', remove)
   return end
@@ -190,7 +188,7 @@ function newChange(reason: string): KubectlChange {
 
 /** The cluster, and where it is told; or why not. */
 function whereTo(
-  { connection, untold }: ToldProgram,
+  { connection, untold }: TracedProgram,
   { endpoint, env }: ChangeOptions,
 ): [ClusterAccess, OtlpEndpoint] | [undefined, string] {
   if (untold !== undefined) return [undefined, untold]

@@ -7,7 +7,7 @@ import { changeAttributes } from '../telemetry/change-attributes.ts'
  * Tells, as a span without length, that somebody who says nothing of changes made a version. What follows hangs below it; else it
  * would hang below the write before, which is of another change. With `status`, of the status alone, `after` the version that it follows from.
  */
-export function tellWriteOfAnother(
+export function reportForeignWrite(
   tracer: Tracer,
   verb: 'write' | 'delete',
   change: TraceContext,

@@ -4,7 +4,7 @@ import type { TraceContext } from '../context/trace-context.ts'
 const untold = new WeakMap<TraceContext, () => void>()
 
 /** Has a change told when something comes from it. */
-export function tellOnUse(context: TraceContext, tell: () => void): void {
+export function reportOnUse(context: TraceContext, tell: () => void): void {
   untold.set(context, tell)
 }
 

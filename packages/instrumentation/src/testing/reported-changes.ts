@@ -26,7 +26,7 @@ export interface EmittedRecord {
   readonly attributes?: Readonly<Record<string, unknown>>
 }
 
-export interface ToldMergelog {
+export interface ReportedMergelog {
   readonly cpid: string
   /** Empty where a change begins. */
   readonly sources: readonly string[]
@@ -53,8 +53,8 @@ const NOTHING_TO_END = {
  * Keeps what a controller tells, in memory, to look at in a test. `spanProcessor` and `logRecordProcessor` go where
  * those of an SDK do, after `CpidSpanProcessor` and `CpidLogRecordProcessor`.
  */
-export class ToldChanges {
-  readonly mergelogs: ToldMergelog[] = []
+export class ReportedChanges {
+  readonly mergelogs: ReportedMergelog[] = []
   readonly spans: ToldSpan[] = []
 
   readonly spanProcessor = {
@@ -71,7 +71,7 @@ export class ToldChanges {
   }
 
   /** The mergelog of a CPID; undefined where nobody told of it. */
-  mergelogOf(cpid: string | undefined): ToldMergelog | undefined {
+  mergelogOf(cpid: string | undefined): ReportedMergelog | undefined {
     return this.mergelogs.find((mergelog) => mergelog.cpid === cpid)
   }
 
