@@ -26,6 +26,7 @@ import { up as namesOfObjects } from './029-names-of-objects.ts'
 import { up as archives } from './030-archives.ts'
 import { up as changesThatWait } from './031-changes-that-wait.ts'
 import { up as failedSpans } from './032-failed-spans.ts'
+import { up as heldItems } from './033-held-items.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -56,4 +57,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '030-archives': { up: archives },
   '031-changes-that-wait': { up: changesThatWait },
   '032-failed-spans': { up: failedSpans },
+  '033-held-items': { up: heldItems },
 }

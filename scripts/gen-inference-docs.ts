@@ -1,19 +1,26 @@
-import { readFileSync } from 'node:fs'
 import { ANY_RESOURCE } from '../src/model/inference-store.ts'
 import { type Reads, type Relation, RELATIONS } from '../src/kube/inference/relations.ts'
+import { markdownTable } from './markdown-table.ts'
 
-export const INFERENCE_DOCS = new URL('../docs/inference.md', import.meta.url)
+export const INFERENCE_DOCS = new URL('../docs/reference/inference.md', import.meta.url)
 
-const BEGIN = '<!-- relations: written by npm run gen -->'
-const END = '<!-- /relations -->'
 const HEADINGS = ['What is written', 'By', 'What was read for it', 'Which version of it']
 
-/** The text of docs/inference.md with the table of relations between its two marks, laid out as prettier leaves it. */
+const INTRODUCTION = `<!-- Written by npm run gen from src/kube/inference/relations.ts; change it there. -->
+
+# What a controller's write follows from
+
+For whoever asks why an inferred write hangs where it does: every relation by which Causeway looks for the cause of a controller's
+write. [inference.md](../inference.md) explains them, and how to configure more.
+
+A write also follows from the previous version of its own object. _Changed_ means: changed since this controller last wrote the object. The
+parts of a write are \`creation\`, \`authored\` (what an author writes), \`status\`, \`scale\`, \`binding\`, \`deletion\` (deletion begins, or the
+object is removed at once) and \`removal\` (the object is removed after its deletion began). A status that changes only heartbeats is left
+out. Without a rule in the last column it is the newest version below the write.`
+
+/** The text of docs/reference/inference.md. */
 export function renderInferenceDocs(): string {
-  const text = readFileSync(INFERENCE_DOCS, 'utf8')
-  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)]
-  if (begin < 0 || end < begin) throw new Error(`docs/inference.md lacks the marks ${BEGIN} and ${END}`)
-  return `${text.slice(0, begin)}${BEGIN}\n\n${table(RELATIONS.map(rowOf))}\n\n${text.slice(end)}`
+  return `${INTRODUCTION}\n\n${markdownTable(HEADINGS, RELATIONS.map(rowOf))}\n`
 }
 
 function rowOf({
@@ -26,6 +33,8 @@ function rowOf({
   alive,
   content,
   changes,
+  waitedFor,
+  names,
 }: Relation): string[] {
   const which = [
     ...(copies ?? []).map(({ ours }) => `that whose ${ours} it copies`),
@@ -35,6 +44,8 @@ function rowOf({
     ...(reads.kind === 'entries' ? ['that which shows what the list says'] : []),
     ...(content === true ? ['that which gave it its content'] : []),
     ...(changes === undefined ? [] : [`only where ${changes} changes`]),
+    ...(waitedFor === undefined ? [] : [`only where the Pod waited for ${waitedFor}`]),
+    ...(names === undefined ? [] : [`only where it names ${names}`]),
     ...(alive === true ? ['none at which it was gone'] : []),
   ]
   return [`${write}: ${parts.join(', ')}`, by, wordsOf(reads), which.join('; ')]
@@ -47,7 +58,11 @@ function wordsOf(reads: Reads): string {
     case 'dependents':
       return `${reads.resource === ANY_RESOURCE ? 'whatever' : `the ${reads.resource}`} that it owns and that changed`
     case 'leaving':
-      return 'others of its owner that began to go'
+      return 'others of its owner that began to go or finished'
+    case 'replaced':
+      return 'others of its owner that had its template and went'
+    case 'edited':
+      return 'others of its owner that somebody else edited'
     case 'fellows':
       return 'others of its owner that changed and are in use'
     case 'predecessor':
@@ -73,7 +88,9 @@ function wordsOf(reads: Reads): string {
     case 'selected':
       return `the ${reads.resource} that its selector fits and that changed`
     case 'changed':
-      return `the ${reads.resource} that changed`
+      return `the ${reads.resource} ${reads.isBeside ? 'of its namespace ' : ''}that changed`
+    case 'users':
+      return `the ${reads.resource} that name ${reads.of === undefined ? 'it' : `what it names (${reads.of})`} (${reads.field}) and that changed`
     case 'counted':
       return 'what it counts in its namespace and what changed'
     case 'quota':
@@ -93,14 +110,4 @@ function wordsOf(reads: Reads): string {
     case 'preemptor':
       return 'pods that are to run on the node that it names'
   }
-}
-
-function table(body: readonly string[][]): string {
-  const rows = [HEADINGS, ...body]
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)))
-  const lines = rows.map(
-    (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`,
-  )
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`
-  return [...lines.slice(0, 1), rule, ...lines.slice(1)].join('\n')
 }

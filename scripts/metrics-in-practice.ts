@@ -179,7 +179,7 @@ export const METRICS_IN_PRACTICE: readonly MetricsOfQuestion[] = [
       [
         ['cpid_left_out_spans'],
         '0',
-        'Back links or late parents did not fit: see `max_trace_bytes` under [traces](../operations.md#traces)',
+        'Back links or late parents did not fit: see `max_trace_bytes` under [traces](limits.md#traces)',
       ],
       [
         ['cpid_traces_open'],
@@ -328,13 +328,13 @@ export const METRICS_IN_PRACTICE: readonly MetricsOfQuestion[] = [
       [
         ['cpid_storage_fault'],
         'Absent, or 0',
-        '1 by `kind`: `full`, `io`, `readOnly`, `damaged`. See [recovery.md](../recovery.md)',
+        '1 by `kind`: `full`, `io`, `readOnly`, `damaged`. See [the database cannot be used](../operations.md#the-database-cannot-be-used)',
       ],
       [['cpid_clock_leaps'], '0', 'See [a clock that leaps](../recovery.md#a-clock-that-leaps)'],
       [
         ['cpid_set_aside', 'cpid_set_aside_items'],
         'Absent; 0',
-        'An item was skipped because of a fault: see [below](../operations.md#something-was-set-aside)',
+        'An item was skipped because of a fault: see [something was set aside](../operations.md#something-was-set-aside)',
       ],
       [['target_info'], '1', 'The version and instance; a new `service_instance_id` is a start or a reload'],
     ],

@@ -23,6 +23,7 @@ try {
     join(stage, 'README.md'),
     withoutLinks(readFileSync(join(root, 'docs/instrumentation.md'), 'utf8')),
   )
+  writeFileSync(join(stage, 'LIBRARY.md'), withoutLinks(readFileSync(join(library, 'README.md'), 'utf8')))
   mkdirSync(target, { recursive: true })
   console.log(join(target, npmPack()))
 } finally {
@@ -64,7 +65,9 @@ function packedManifest(): object {
 
 /** A document without links to files that are not packed. */
 function withoutLinks(markdown: string): string {
-  return markdown.replace(/\[([^\]]+)\]\((?!#|https?:)[^)]+\)/g, '$1')
+  return markdown
+    .replace(/\[[^\]]+\]\(\.\.\/packages\/instrumentation\/README\.md\)/g, '`LIBRARY.md`')
+    .replace(/\[([^\]]+)\]\((?!#|https?:)[^)]+\)/g, '$1')
 }
 
 function npmPack(): string {

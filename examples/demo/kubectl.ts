@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { Kubectl } from '../../packages/control-plane/kubectl.ts'
 import { deployment, service } from '../../packages/control-plane/manifests.ts'
-import type { Surroundings } from '../../packages/control-plane/runtime/controller.ts'
+import type { ControllerContext } from '../../packages/control-plane/runtime/controller.ts'
 import { Informer } from '../../packages/control-plane/runtime/informer.ts'
 import { APP, IMAGE, REPLICAS } from './app.ts'
 import { onStage } from './stage.ts'
@@ -20,7 +20,7 @@ await onStage(async (surroundings) => {
 })
 
 /** As an operator does with `kubectl get pods --watch`. */
-async function untilScheduled({ client, clock, signal }: Surroundings): Promise<void> {
+async function untilScheduled({ client, clock, signal }: ControllerContext): Promise<void> {
   const enough = new AbortController()
   const either = AbortSignal.any([signal, enough.signal])
   const pods = new Informer('v1/pods', { client, clock, signal: either })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HttpClient } from '../../packages/control-plane/api/http-client.ts'
 import { Chance } from '../../packages/control-plane/chance.ts'
 import { REAL_CLOCK } from '../../packages/control-plane/real-clock.ts'
-import type { Surroundings } from '../../packages/control-plane/runtime/controller.ts'
+import type { ControllerContext } from '../../packages/control-plane/runtime/controller.ts'
 import { tracedWork } from '../../packages/control-plane/runtime/traced-work.ts'
 import type { Cue, Report } from './report.ts'
 import { startTelemetry, tracing } from './telemetry.ts'
@@ -16,7 +16,7 @@ const MAX_SEEDS = 2 ** 32
  * Runs a process of the demo: until `play` is over, or until the demo says so, or until the channel between them ends
  * because the demo died. What the SDK still holds is sent first.
  */
-export async function onStage(play: (surroundings: Surroundings) => Promise<void>): Promise<void> {
+export async function onStage(play: (surroundings: ControllerContext) => Promise<void>): Promise<void> {
   const stop = new AbortController()
   for (const event of ['disconnect', 'SIGINT', 'SIGTERM']) process.once(event, () => stop.abort())
   let longestFlushMs = LONGEST_FLUSH_MS.brokenOff

@@ -19,6 +19,7 @@ import { benchKubernetes } from './kubernetes/kubernetes-section.ts'
 import { describeMachine } from './measure/machine.ts'
 import { benchMemory } from './sections/memory-section.ts'
 import { readOptions, USAGE, type Options, type SectionName } from './options.ts'
+import { benchProfile } from './sections/profile-section.ts'
 import { benchQuestions } from './sections/questions-section.ts'
 import { benchSoak } from './sections/soak-section.ts'
 import { benchRelated } from './sections/related-section.ts'
@@ -28,6 +29,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   ingest: benchIngest,
   'ingest-at-scale': benchIngestAtScale,
   'ingest-link-export': benchExport,
+  profile: benchProfile,
   memory: benchMemory,
   related: benchRelated,
   questions: benchQuestions,

@@ -5,6 +5,7 @@ export const SECTIONS = [
   'ingest',
   'ingest-at-scale',
   'ingest-link-export',
+  'profile',
   'memory',
   'related',
   'questions',
@@ -71,7 +72,7 @@ export const USAGE = `npm run bench -- [options]
   --compression <kind>   gzip or none, between Causeway and the sink (gzip)
   --dir <folder>         where the databases go (the folder for temporary files)
   --causeway <script>    measure another checkout's bin/causeway.js
-  --node-option <option> an option for Causeway's own node, such as --cpu-prof; may be given again
+  --node-option <option> an option for Causeway's own node, as in --node-option=--cpu-prof; may be given again
   --json <file>          where the figures go (lab/bench/results/latest.json)
 The sections but anchor take about half an hour together, anchor seven minutes a round. npm run bench:document puts the figures into docs/reports/benchmarks.md.`
 

@@ -11,6 +11,7 @@ import { summaryText } from './document/summary.ts'
 import { pathOf, readData, type DataOfParts } from './evaluation-data.ts'
 import { measureDurations } from './durations/measure.ts'
 import { measureInference } from './inference/measure.ts'
+import { measureInformers } from './informers/measure.ts'
 import { measureMerges } from './merges/measure.ts'
 import { measureOperator } from './operator/measure.ts'
 import { readOptions, USAGE, type Options, type Part } from './options.ts'
@@ -23,6 +24,7 @@ const REPORTS = fileURLToPath(new URL('../../docs/reports', import.meta.url))
 const MEASURE: { [P in Part]: (options: Options, onStep: () => void) => Promise<DataOfParts[P]> } = {
   durations: measureDurations,
   inference: measureInference,
+  informers: measureInformers,
   merges: measureMerges,
   operator: measureOperator,
   overhead: measureOverhead,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Machine } from '../bench/measure/machine.ts'
 import type { DurationsData } from './durations/measure.ts'
 import type { InferenceData } from './inference/measure.ts'
+import type { InformersData } from './informers/measure.ts'
 import type { MergesData } from './merges/measure.ts'
 import type { OperatorData } from './operator/measure.ts'
 import type { Part } from './options.ts'
@@ -13,6 +14,7 @@ import type { TraceabilityData } from './traceability-data.ts'
 export interface DataOfParts {
   durations: DurationsData
   inference: InferenceData
+  informers: InformersData
   merges: MergesData
   operator: OperatorData
   overhead: OverheadData
@@ -37,6 +39,7 @@ export function readData(folder: string): EvaluationData {
   return {
     ...readPart(folder, 'durations'),
     ...readPart(folder, 'inference'),
+    ...readPart(folder, 'informers'),
     ...readPart(folder, 'merges'),
     ...readPart(folder, 'operator'),
     ...readPart(folder, 'overhead'),

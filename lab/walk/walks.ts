@@ -17,8 +17,8 @@ export interface Walks {
   start: { files: number }
 }
 
-/** What is done with a Causeway that has an explained cascade of one span in its database. */
-type Deed = (to: {
+/** An action on a Causeway whose database has an explained cascade of one span. */
+type Action = (to: {
   client: OtlpClient
   query: string
   sent: TraceBackend
@@ -29,18 +29,18 @@ const SOURCES = new URL('../../src/', import.meta.url).href
 const ANSWER_MS = 60_000
 const PODS = { group: '', version: 'v1', resource: 'pods', kind: 'Pod' }
 
-const nothing: Deed = () => Promise.resolve()
+const nothing: Action = () => Promise.resolve()
 
-const span: Deed = async ({ client, sent }) => {
+const span: Action = async ({ client, sent }) => {
   await client.spans(spansRequest('web', [{ trace: 2, id: 2, name: 'walked', cpid: cpid(1) }]))
   await eventually(() => isTrue(sent.names.has('walked'), 'the span was not sent on'))
 }
 
-const mergelog: Deed = async ({ client }) => {
+const mergelog: Action = async ({ client }) => {
   await client.logs(mergelogsRequest('web', [{ new: cpid(2), sources: [cpid(1)] }]))
 }
 
-const search: Deed = async ({ query }) => {
+const search: Action = async ({ query }) => {
   const response = await fetch(
     `http://${query}/tempo/api/search?q=${encodeURIComponent('{ name = "stored" }')}`,
   )
@@ -48,7 +48,7 @@ const search: Deed = async ({ query }) => {
   isTrue(traces?.length === 1, 'the search did not find the trace')
 }
 
-const pod: Deed = async ({ cluster, sent }) => {
+const pod: Action = async ({ cluster, sent }) => {
   await eventually(() => isTrue(cluster.watchers > 0, 'nobody watches'))
   cluster.history.put({ name: 'web-1', ...PODS, apiVersion: 'v1' })
   await eventually(() => isTrue(sent.spans.length > 0, 'the Pod was not sent on'))
@@ -59,17 +59,17 @@ export async function measureWalks(folder: string, onRun: () => void): Promise<W
   const stored = join(folder, 'stored')
   mkdirSync(stored)
   await run(stored, storeOne)
-  const ranWith = async (name: string, deed: Deed, watches = false): Promise<Ran> => {
+  const ranWith = async (name: string, act: Action, watches = false): Promise<Ran> => {
     const home = join(folder, name)
     cpSync(join(stored, 'data'), join(home, 'data'), { recursive: true })
-    const ran = await run(home, deed, watches)
+    const ran = await run(home, act, watches)
     onRun()
     return ran
   }
   const idle = await ranWith('idle', nothing)
   const watching = await ranWith('watching', nothing, true)
-  const countsWith = async (name: string, deed: Deed): Promise<Counts> =>
-    countsOf(calledOnlyIn(await ranWith(name, deed), idle))
+  const countsWith = async (name: string, act: Action): Promise<Counts> =>
+    countsOf(calledOnlyIn(await ranWith(name, act), idle))
   return {
     span: await countsWith('span', span),
     mergelog: await countsWith('mergelog', mergelog),
@@ -84,14 +84,14 @@ function isTrue(is: boolean, otherwise: string): void {
 }
 
 /** Stores the span and the mergelog that explains its CPID. */
-const storeOne: Deed = async ({ client, sent }) => {
+const storeOne: Action = async ({ client, sent }) => {
   await client.logs(mergelogsRequest('web', [{ new: cpid(1) }]))
   await client.spans(spansRequest('web', [{ trace: 1, id: 1, name: 'stored', cpid: cpid(1) }]))
   await eventually(() => isTrue(sent.names.has('stored'), 'the span was not sent on'))
 }
 
-/** A Causeway from its start to its end, on the database in its folder, with this in between. */
-async function run(home: string, deed: Deed, watches = false): Promise<Ran> {
+/** A Causeway from its start to its end, on the database in its folder, with this action in between. */
+async function run(home: string, act: Action, watches = false): Promise<Ran> {
   const reports = join(home, 'coverage')
   await using sent = await TraceBackend.up()
   await using cluster = await TestApiServer.start()
@@ -107,7 +107,7 @@ async function run(home: string, deed: Deed, watches = false): Promise<Ran> {
   await using causeway = new CausewayProcess(settings, undefined, covered)
   await causeway.ready()
   const client = grpcClient(`127.0.0.1:${settings.ports.grpc}`, ANSWER_MS)
-  await deed({ client, query: `127.0.0.1:${settings.ports.query}`, sent, cluster })
+  await act({ client, query: `127.0.0.1:${settings.ports.query}`, sent, cluster })
   client.close()
   const { code } = await causeway.end('SIGTERM')
   isTrue(code === 0, `Causeway ended with ${code}:\n${causeway.errors}`)
@@ -118,7 +118,7 @@ async function run(home: string, deed: Deed, watches = false): Promise<Ran> {
   )
 }
 
-/** What has a Causeway watch a cluster, laid over its configuration. */
+/** The configuration patch that makes a Causeway watch a cluster. */
 function watchOf(home: string, server: string): Record<string, unknown> {
   const kubeconfig = join(home, 'kubeconfig')
   const clusters = [{ name: 'c', cluster: { server } }]

@@ -51,7 +51,7 @@ export function referenceOf(words: readonly string[], namespace: string): string
 }
 
 /** `apps/v1/deployments/shop/web?uid=…` as people say it: `deployment/web`; with its namespace where that is another. */
-export function spoken(reference: string, namespace: string): string {
+export function shortReference(reference: string, namespace: string): string {
   const [path = ''] = reference.split('?', 1)
   const parts = path.split('/')
   const version = parts.findIndex((part) => /^v\d+(?:(?:alpha|beta)\d+)?$/.test(part))

@@ -1,4 +1,4 @@
-import { spoken } from './named-object.ts'
+import { shortReference } from './named-object.ts'
 
 export interface Version {
   readonly object: string
@@ -64,7 +64,7 @@ export function whyText(asked: string, namespace: string, causes: readonly Cause
   const version = last?.versions[0]
   if (last === undefined || version === undefined) return `Causeway saw nobody write ${asked}.\n`
   const lines = [
-    `${spoken(version.object, namespace)} was last written ${ago(version.timestamp, nowMs)}: ` +
+    `${shortReference(version.object, namespace)} was last written ${ago(version.timestamp, nowMs)}: ` +
       `${version.service} ${wrote(version.name, 'it')}`,
     `because ${sentence(last.change, namespace)} ${before(last.change.start, version.timestamp)}`,
     `  ${told(last.change)}`,
@@ -103,7 +103,7 @@ export function cascadeText(change: Cascade, spans: readonly CascadeSpan[], name
     (failed === 0 ? '' : `, ${failed} failed`) +
     (change.missing === 0 ? '' : `, ${change.missing} missing`)
   const rows = drawn.map(({ depth, name, service, offsetMs, status, wrote: [object] = [] }) => {
-    const what = object === undefined ? name : wrote(name, spoken(object, namespace))
+    const what = object === undefined ? name : wrote(name, shortReference(object, namespace))
     const outcome = status === ERROR ? ' FAILED' : ''
     return [`+${milliseconds(offsetMs)}`, `${'  '.repeat(depth - least)}${service}`, `${what}${outcome}`]
   })
@@ -116,7 +116,7 @@ function sentence(change: Cascade, namespace: string): string {
 }
 
 function deed({ object, reason }: Cascade, namespace: string): string {
-  const what = object === null ? 'something' : spoken(object, namespace)
+  const what = object === null ? 'something' : shortReference(object, namespace)
   const [, begun, part] = /^(?:(\w+): )?(\w+) by /.exec(reason ?? '') ?? []
   const done = PARTS.get(part ?? '')
   if (done !== undefined)

@@ -18,9 +18,9 @@ import { k8sObjectsReceiver } from '../receiver/k8s-objects/k8s-objects-receiver
 import { otlpReceiver } from '../receiver/otlp/otlp-receiver.ts'
 import type { ReceiverType } from '../receiver/receiver-type.ts'
 
-/** The types of component that there are; nothing else knows one by its name. */
+/** Every component type; no other module knows one by its name. */
 export interface Components extends Declarations {
-  /** The module that exports this list as `COMPONENTS`, which is how threads come by it. */
+  /** The module that exports this list as `COMPONENTS`; threads load it. */
   readonly module: string
   readonly receivers: readonly ReceiverType[]
   readonly exporters: readonly ExporterType[]
@@ -31,7 +31,7 @@ const BY_ITSELF = 'Causeway batches by itself; remove it here and from the pipel
 const LIMITER =
   'Causeway has it as an extension of that name with the same keys; move it there and into service::extensions'
 
-/** By which types a cluster is watched that has nothing installed for it, and shown to whoever watches. */
+/** The types that `causeway observe` watches a cluster with and shows it by. */
 export const OBSERVE_COMPONENTS = { receiver: k8sObjectsReceiver.name, dashboard: queryExtension.name }
 
 export const COMPONENTS: Components = {

@@ -5,10 +5,10 @@ import type { Metrics } from '../platform/metrics.ts'
 const NOTICE_AGAIN_MS = 60_000
 const MAX_TOLD = 100
 
-/** The same trouble again and again is one line a minute; different ones are a hundred lines a minute at most. */
+/** Logs the same problem once a minute, and at most a hundred different ones a minute. */
 export class NoticeLimiter {
   readonly #nowMs: () => number
-  /** When each was last told of, the one that was told first first. */
+  /** When each was last logged, oldest first. */
   readonly #told = new Map<string, number>()
 
   constructor(nowMs: () => number) {
@@ -31,12 +31,12 @@ export class NoticeLimiter {
   }
 }
 
-/** What is logged where an operator should see to something while everything goes on; `reason` beside it says to what. */
+/** The message of a warning for the operator; `reason` beside it says what is wrong. */
 export const NOTICE_MESSAGE = 'Something needs to be looked at.'
 
 const QUESTION_AGAIN_MS = 60_000
 
-/** Tells of questions that could not be answered: one line a minute, with how many there were. */
+/** Logs failed questions: one line a minute, with their number. */
 export class FailedQuestionLog {
   readonly #log: Logger
   readonly #nowMs: () => number
@@ -44,7 +44,7 @@ export class FailedQuestionLog {
   #last = ''
   #toldMs = -Infinity
 
-  /** `nowMs`: a clock that never leaps. */
+  /** `nowMs`: a monotonic clock. */
   constructor(log: Logger, nowMs: () => number) {
     this.#log = log
     this.#nowMs = nowMs
@@ -56,7 +56,7 @@ export class FailedQuestionLog {
     this.tell()
   }
 
-  /** To be called once in a while, so that the last ones are told of as well. */
+  /** Call it now and then, so that the last ones are logged too. */
   tell(): void {
     const nowMs = this.#nowMs()
     if (this.#untold === 0 || nowMs - this.#toldMs < QUESTION_AGAIN_MS) return
@@ -73,7 +73,7 @@ interface SetAsideSinks {
   metrics: Metrics
   log: Logger
   onWarning: ((part: string, warning: string | undefined) => void) | undefined
-  /** A clock that never leaps. */
+  /** A monotonic clock. */
   nowMs: () => number
 }
 
@@ -82,7 +82,7 @@ interface Untold {
   last: SetAside
 }
 
-/** Counts what was set aside, and tells of it: one line a minute for each stage, with how many there were. */
+/** Counts items that were set aside and logs them: one line a minute for each stage, with their number. */
 export class SetAsideLog {
   readonly #sinks: SetAsideSinks
   readonly #untold = new Map<SetAsideStage, Untold>()
@@ -100,7 +100,7 @@ export class SetAsideLog {
     this.#tell()
   }
 
-  /** How many rows remember what was set aside, now and before the last start. */
+  /** The number of items set aside, before the last start too. */
   remembered(rows: number): void {
     this.#sinks.metrics.set('cpid_set_aside_items', rows)
     const warning =

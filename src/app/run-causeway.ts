@@ -9,20 +9,20 @@ import { COMPONENTS, type Components } from './components.ts'
 import { NoticeLimiter } from './rate-limited-logs.ts'
 import { type RunningCauseway, startCauseway } from './start-causeway.ts'
 
-/** The promise of the README: gone within 10 s of a signal, even with a dead backend. */
+/** docs/operations.md promises: the process exits within 10 s of a signal, even with a dead backend. */
 const SHUTDOWN_LIMIT_MS = 9_500
 
 interface RunOptions {
   readonly components?: Components | undefined
-  /** Where lines of the log go; to the standard error unless given. */
+  /** Takes log lines; standard error by default. */
   readonly writeLog?: ((line: string) => void) | undefined
 }
 
 const writeToStderr = (line: string): void => void process.stderr.write(`${line}\n`)
 
 /**
- * Runs Causeway until SIGINT or SIGTERM, or until it cannot go on; SIGHUP has it take over the configuration that `read`
- * gives. Returns the exit code; rejects with what to do when it cannot start.
+ * Runs Causeway until SIGINT, SIGTERM or a fatal fault; SIGHUP reloads the configuration with `read`. Returns the exit code;
+ * rejects with what to do when it cannot start.
  */
 export async function runCauseway(
   first: ReadConfig,
@@ -31,7 +31,7 @@ export async function runCauseway(
   { components = COMPONENTS, writeLog = writeToStderr }: RunOptions = {},
 ): Promise<number> {
   let log = loggerOf(first, writeLog)
-  const asked = new Asked()
+  const asked = new ProcessRequests()
   process.on('SIGINT', () => asked.end(0))
   process.on('SIGTERM', () => asked.end(0))
   process.on('SIGHUP', () => asked.reload())
@@ -67,8 +67,8 @@ export async function runCauseway(
   }
 }
 
-/** What the process was asked to do, one thing at a time. */
-class Asked {
+/** The signals that the process got, one at a time. */
+class ProcessRequests {
   #wake = Promise.withResolvers<undefined>()
   #code: number | undefined
   #isToReload = false
@@ -83,7 +83,7 @@ class Asked {
     this.#wake.resolve(undefined)
   }
 
-  /** Resolves with the code to exit with, or with undefined when the configuration is to be read again. */
+  /** Resolves with the exit code, or with undefined to reload. */
   async next(): Promise<number | undefined> {
     while (this.#code === undefined && !this.#isToReload) {
       await this.#wake.promise
@@ -114,14 +114,14 @@ function loggerOf({ config }: ReadConfig, write: (line: string) => void): Logger
   })
 }
 
-/** Under the launcher for older Node versions this process ends with the launcher, however that ends. */
+/** Started by the launcher for older Node versions, this process ends when the launcher ends. */
 function endWithParent(): void {
   if (process.send === undefined || process.env['CAUSEWAY_PARENT'] === undefined) return
   process.on('disconnect', () => process.exit(1))
   process.channel?.unref()
 }
 
-/** A configuration, and what is to be said about it. */
+/** A configuration with its warnings. */
 interface ReadConfig {
   readonly config: CausewayConfig
   readonly warnings: readonly string[]
@@ -144,8 +144,8 @@ interface Current {
 const KEPT = 'The configuration is not taken over; the one before stays in use.'
 
 /**
- * Takes the configuration over as it is now. What runs is stopped only once nothing is wrong with the configuration and the
- * files it names; when the new one does not start all the same, the one before is started again. Rejects when that fails too.
+ * Reloads: stops what runs only after the new configuration and its files were found right. If the new one does not start all the
+ * same, starts the previous one again. Rejects when that fails too.
  */
 async function reload(current: Current, { read, start, components, log }: Reloading): Promise<Current> {
   const next = await readNext(read, components, log())
@@ -175,7 +175,7 @@ async function readNext(
   }
 }
 
-/** Reads every file with certificates, tokens and passwords that the configuration names. Rejects with what is wrong with one. */
+/** Reads every certificate, token and password file that the configuration names. Rejects with what is wrong with one. */
 async function checkFiles(
   { receivers, exporters, extensions }: CausewayConfig,
   components: Components,

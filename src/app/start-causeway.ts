@@ -22,14 +22,14 @@ import { listenerLimits } from './listener-limits.ts'
 import { listenerOptionsOf, reportConnections, type StartContext } from './start-context.ts'
 import { startSending, startSendingMetrics } from './start-sending.ts'
 import { startStore } from './start-store.ts'
-import { OwnTelemetry } from './telemetry-feed.ts'
+import { OwnTelemetry } from './own-telemetry.ts'
 
 const LINK_GRACE_MS = 2_000
 const EXPORT_GRACE_MS = 3_000
 
 /** Disposing drains and stops. */
 export interface RunningCauseway extends AsyncDisposable {
-  /** Stops for another start at once: requests are answered, and what is durable is left to that start. */
+  /** Stops for an immediate restart: answers requests, and leaves unsent data to the next start. */
   stopForRestart(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ interface StartOptions {
   log: Logger
   /** The types that the configuration was read with. */
   components: Components
-  /** Called when Causeway cannot go on. */
+  /** Called on a fatal fault. */
   onFatal: (reason: string) => void
 }
 
@@ -50,13 +50,13 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   await using open = new AsyncDisposableStack()
   const watchers: HealthWatcher[] = []
   const starting = prepare(config, options, watchers, open)
-  const { log, feed, components, grace } = starting
-  const notice = (reason: string): void => feed.notice(reason)
+  const { log, telemetry, components, grace } = starting
+  const notice = (reason: string): void => telemetry.notice(reason)
   const authenticatorOf = await openAuthenticators(config, components, notice, open)
-  const intake = createIntake(config.cpid.admission)
+  const intake = createAdmission(config.cpid.admission)
 
-  // What is started is stopped in the opposite order: who lets data in first, then whoever works on it, the store last.
-  const first = await startExtensions('first', starting, { authenticatorOf, intake })
+  // Stopped in the opposite order of the start: first receivers, then what processes data, the store last.
+  const first = await startExtensions('first', starting, { authenticatorOf, admission: intake })
   watchers.push(...first.flatMap(({ watcher }) => watcher ?? []))
   const started = await startStore(starting)
   await startSendingMetrics(starting)
@@ -64,9 +64,9 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const { store } = started
   open.defer(() => store.catchUp(grace.linkMs))
   await startServingMetrics(starting)
-  const later = await startExtensions('later', starting, { authenticatorOf, intake, store })
+  const later = await startExtensions('later', starting, { authenticatorOf, admission: intake, store })
   const memories = later.flatMap(({ memory }) => memory ?? [])
-  const ways = await startReceivers(starting, {
+  const listening = await startReceivers(starting, {
     ...intake,
     store,
     authenticatorOf,
@@ -82,22 +82,22 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   open.defer(() => {
     for (const watcher of watchers) watcher.setReady(false)
   })
-  log.info('Everything is ready. Begin running and processing data.', { receivers: String(ways) })
+  log.info('Everything is ready. Begin running and processing data.', { receivers: String(listening) })
   return running(grace, open.move())
 }
 
-/** What everything has in common; `watchers` are told how Causeway is. */
+/** The context that all parts share; `watchers` get the health of Causeway. */
 function prepare(
   config: CausewayConfig,
   { version, log, components, onFatal }: StartOptions,
   watchers: readonly HealthWatcher[],
   open: AsyncDisposableStack,
 ): StartContext {
-  const places = listenerLimits(config, openFilesLimit())
-  if (places.warning !== undefined) log.warn(`Too few files may be open: ${places.warning}.`)
+  const quotas = listenerLimits(config, openFilesLimit())
+  if (quotas.warning !== undefined) log.warn(`Too few files may be open: ${quotas.warning}.`)
   const serviceInstanceId = `${hostname()}-${randomUUID()}`
   const metrics = createMetrics({ serviceName: 'causeway', serviceVersion: version, serviceInstanceId })
-  const feed = new OwnTelemetry({
+  const telemetry = new OwnTelemetry({
     metrics,
     log,
     onFault: (part, fault) => {
@@ -117,8 +117,8 @@ function prepare(
     },
     log,
     metrics,
-    feed,
-    places,
+    telemetry,
+    quotas,
     grace: { linkMs: LINK_GRACE_MS, exportMs: EXPORT_GRACE_MS },
     open,
     onFatal,
@@ -126,10 +126,10 @@ function prepare(
 }
 
 async function startServingMetrics(starting: StartContext): Promise<void> {
-  const { config, metrics, places, open } = starting
+  const { config, metrics, quotas, open } = starting
   if (config.telemetry.metrics === undefined) return
-  const door = listenerOptionsOf(starting, 'metrics', places.metrics)
-  open.use(await startMetricsServer({ ...config.telemetry.metrics, ...door, metrics }))
+  const options = listenerOptionsOf(starting, 'metrics', quotas.metrics)
+  open.use(await startMetricsServer({ ...config.telemetry.metrics, ...options, metrics }))
 }
 
 function running(grace: StartContext['grace'], opened: AsyncDisposableStack): RunningCauseway {
@@ -143,11 +143,11 @@ function running(grace: StartContext['grace'], opened: AsyncDisposableStack): Ru
   }
 }
 
-/** What extensions may ask for besides what everything has in common. */
+/** What extensions get besides the common context. */
 interface ExtensionContext {
   readonly authenticatorOf: AuthenticatorOf
-  readonly intake: Intake
-  /** Not there for extensions that start before the database. */
+  readonly admission: SharedAdmission
+  /** Absent for extensions that start before the database. */
   readonly store?: StoreClient
 }
 
@@ -171,14 +171,15 @@ async function startExtensions(
 function hostOf(
   { id }: ExtensionConfig,
   starting: StartContext,
-  { authenticatorOf, intake, store }: ExtensionContext,
+  { authenticatorOf, admission: intake, store }: ExtensionContext,
 ): ExtensionHost {
-  const { config, resource, log, metrics, feed, places } = starting
+  const { config, resource, log, metrics, telemetry, quotas } = starting
   return {
     version: resource['service.version'],
     log,
     metrics,
-    doorOf: (path, writeTimeoutMs) => listenerOptionsOf(starting, id, places.extension(path), writeTimeoutMs),
+    listenerOptionsOf: (path, writeTimeoutMs) =>
+      listenerOptionsOf(starting, id, quotas.extension(path), writeTimeoutMs),
     authenticatorOf,
     openQuestions: (hooks) => new QueryThreads(config.cpid.storage.path, hooks),
     collectGarbage: () => {
@@ -186,17 +187,17 @@ function hostOf(
       store?.collectGarbage()
     },
     isIdle: () => intake.inFlight.bytes === 0,
-    onTrouble: (reason) => feed.notice(reason),
-    onFailedQuestion: (reason) => feed.questionFailed(reason),
-    onStorageFault: (part, fault) => feed.storage(part, fault),
-    onTurnedAway: (reason) => feed.turnedAway({ receiver: id, transport: 'http', reason }),
+    onTrouble: (reason) => telemetry.notice(reason),
+    onFailedQuestion: (reason) => telemetry.questionFailed(reason),
+    onStorageFault: (part, fault) => telemetry.storage(part, fault),
+    onUnauthenticated: (reason) => telemetry.unauthenticated({ receiver: id, transport: 'http', reason }),
   }
 }
 
-/** What a listener is given; one that names an authenticator never opens without it. */
+/** The authenticator of a listener; a listener that names one never opens without it. */
 type AuthenticatorOf = (listener: { auth?: string }) => { authenticator?: Authenticator }
 
-/** Opens the authenticators that listeners name. Rejects with what is wrong with the files of one. */
+/** Opens the authenticators that listeners name. Rejects if a file of one is unusable. */
 async function openAuthenticators(
   { receivers, extensions }: CausewayConfig,
   components: Components,
@@ -221,16 +222,20 @@ async function openAuthenticators(
 }
 
 const RECEIVER_GRACE_MS = 2_000
-/** Of what may be in flight, a sender that is alone may have so much: there is room for another whenever it comes. */
+/** The share of the in-flight limit that a sender gets while it is alone, so that there is room for another. */
 const SHARE_OF_ONE = 0.25
 
-/** What all receivers take in together. */
-interface Intake {
+/** The in-flight limits that all receivers share. */
+interface SharedAdmission {
   readonly inFlight: InFlight
   readonly flows: Flows
 }
 
-function createIntake({ maxInFlightBytes, maxFlowRequests, maxFlowBytes }: AdmissionConfig): Intake {
+function createAdmission({
+  maxInFlightBytes,
+  maxFlowRequests,
+  maxFlowBytes,
+}: AdmissionConfig): SharedAdmission {
   return {
     inFlight: new InFlight(maxInFlightBytes),
     flows: new Flows({
@@ -242,66 +247,69 @@ function createIntake({ maxInFlightBytes, maxFlowRequests, maxFlowBytes }: Admis
 }
 
 /** What receivers share. */
-interface Receiving extends Intake {
+interface ReceiverDependencies extends SharedAdmission {
   readonly store: IngestPort & { readonly observations: ObservationPort }
   readonly authenticatorOf: AuthenticatorOf
   readonly memory: { readonly isRefusing: boolean }
 }
 
-/** Starts all receivers behind what guards them in common, and has the metrics tell of that; by how many ways one gets in is returned. */
+/** Starts all receivers with their shared limits and reports these as metrics. Returns the number of listeners. */
 async function startReceivers(
   {
     config: { receivers, cpid },
     components,
-    feed,
+    telemetry,
     metrics,
     log,
-    places: { receivers: places },
+    quotas: { receivers: quota },
     open,
   }: StartContext,
-  { store, authenticatorOf, inFlight, flows, memory }: Receiving,
+  { store, authenticatorOf, inFlight, flows, memory }: ReceiverDependencies,
 ): Promise<number> {
   const host: ReceiverHost = {
-    intake: store,
-    inference: store.observations,
-    references: parseRelations(cpid.inference.relations).references,
-    observer: feed,
-    clusters: clusterReports(metrics, (reason) => feed.notice(reason)),
+    ingestPort: store,
+    observationPort: store.observations,
+    reading: {
+      references: parseRelations(cpid.inference.relations).references,
+      fieldValues: cpid.inference.fieldValues,
+    },
+    observer: telemetry,
+    clusterObserver: clusterReports(metrics, (reason) => telemetry.notice(reason)),
     inFlight,
     flows,
     memory,
-    maxConnections: places.max,
-    maxConnectionsPerAddress: places.maxPerAddress,
+    maxConnections: quota.max,
+    maxConnectionsPerAddress: quota.maxPerAddress,
     requestTimeoutMs: cpid.admission.requestTimeoutMs,
     shutdownGraceMs: RECEIVER_GRACE_MS,
     authenticatorOf,
     started: (what, fields) => log.info(what, fields),
-    onTrouble: (reason) => feed.notice(reason),
+    onTrouble: (reason) => telemetry.notice(reason),
   }
-  let ways = 0
+  let started = 0
   for (const receiver of receivers) {
     const module = await typeNamed(components.receivers, receiver.type)?.load()
     if (module === undefined) throw new Error(`there is no receiver of the type ${receiver.type}`)
     const running = open.use(await module.startReceiver(receiver, host))
-    for (const way of running.ways) {
-      const listener = { receiver: receiver.id, transport: way.transport }
-      reportConnections(metrics, listener, places.max, () => way.connections)
-      ways++
+    for (const each of running.listeners) {
+      const listener = { receiver: receiver.id, transport: each.transport }
+      reportConnections(metrics, listener, quota.max, () => each.connections)
+      started++
     }
   }
   reportFlows(flows, metrics)
   metrics.set('cpid_in_flight_limit_bytes', inFlight.maxBytes)
   metrics.beforeScrape(() => metrics.set('cpid_in_flight_bytes', inFlight.bytes))
-  return ways
+  return started
 }
 
-/** Counts what receivers see of clusters; what cannot be read is told to the operator as well. */
+/** Counts what receivers see of clusters, and warns of what cannot be read. */
 function clusterReports(
   metrics: Metrics,
   notice: (reason: string) => void,
 ): ClusterObserver & SourceObserver {
   return {
-    told: (receiver, observations) => metrics.add('cpid_observations', observations, { receiver }),
+    recorded: (receiver, observations) => metrics.add('cpid_observations', observations, { receiver }),
     skipped: (receiver, reason, count) =>
       metrics.add('cpid_observations_skipped', count, { receiver, reason }),
     unreadable: (receiver, count, reason) => {
@@ -319,7 +327,7 @@ function clusterReports(
 const MAX_NAMES = 100
 const OTHERS = 'other'
 
-/** Has every scrape show what each flow has waiting and was refused; after a hundred names the rest are one. */
+/** Shows at every scrape what each flow has waiting and was refused; flows after the hundredth share one name. */
 function reportFlows(flows: Flows, metrics: Metrics): void {
   metrics.set('cpid_flow_limit_requests', flows.maxRequests)
   metrics.set('cpid_flow_limit_bytes', flows.maxBytes)

@@ -6,9 +6,9 @@ import type { Metrics } from '../platform/metrics.ts'
 import type { ConnectionQuota } from '../platform/open-files.ts'
 import type { Components } from './components.ts'
 import type { ListenerLimits } from './listener-limits.ts'
-import type { OwnTelemetry } from './telemetry-feed.ts'
+import type { OwnTelemetry } from './own-telemetry.ts'
 
-/** What everything has in common that is started. */
+/** The context of everything that is started. */
 export interface StartContext {
   readonly config: CausewayConfig
   readonly components: Components
@@ -16,33 +16,33 @@ export interface StartContext {
   readonly resource: Readonly<Record<'service.name' | 'service.version' | 'service.instance.id', string>>
   readonly log: Logger
   readonly metrics: Metrics
-  readonly feed: OwnTelemetry
-  readonly places: ListenerLimits
-  /** How long linking and sending may go on at the end, in milliseconds. */
+  readonly telemetry: OwnTelemetry
+  readonly quotas: ListenerLimits
+  /** How long linking and sending may take at shutdown, in milliseconds. */
   readonly grace: { linkMs: number; exportMs: number }
-  /** Closes what is opened, the last first. */
+  /** Closes what was opened, in reverse order. */
   readonly open: AsyncDisposableStack
-  /** Called when Causeway cannot go on. */
+  /** Called on a fatal fault. */
   readonly onFatal: (reason: string) => void
 }
 
-/** A listener that people and probes ask: who may be connected, and who is told of what becomes of connections. */
+/** A listener for people and probes: its connection limits, and callbacks for closed connections. */
 export function listenerOptionsOf(
-  { feed, metrics }: Pick<StartContext, 'feed' | 'metrics'>,
+  { telemetry, metrics }: Pick<StartContext, 'telemetry' | 'metrics'>,
   receiver: string,
-  places: ConnectionQuota,
+  quota: ConnectionQuota,
   writeTimeoutMs?: number,
 ): ListenerOptions {
   const listener = { receiver, transport: 'http' }
   return {
-    connections: places,
-    onOpen: (connections) => reportConnections(metrics, listener, places.max, connections),
-    onDrop: (reason: DropReason) => feed.dropped({ ...listener, reason }),
-    unread: { writeTimeoutMs, onEnded: () => feed.unread(listener) },
+    connections: quota,
+    onOpen: (connections) => reportConnections(metrics, listener, quota.max, connections),
+    onDrop: (reason: DropReason) => telemetry.dropped({ ...listener, reason }),
+    unread: { writeTimeoutMs, onEnded: () => telemetry.unread(listener) },
   }
 }
 
-/** Has it be told how many connections a listener has whenever somebody asks, and how many it may have. */
+/** Reports at every scrape how many connections a listener has and may have. */
 export function reportConnections(
   metrics: Metrics,
   listener: { receiver: string; transport: string },

@@ -2,7 +2,7 @@ import {
   type CausewayConfig,
   type ComponentConfig,
   type ExporterConfig,
-  sentTo,
+  exporterIdsOf,
 } from '../config/causeway-config.ts'
 import { typeNamed } from '../config/component-type.ts'
 import { cascadeMetrics, startMetricsPipeline } from '../exporter/metrics-pipeline.ts'
@@ -16,10 +16,10 @@ import type { StartedStore } from './start-store.ts'
 
 const METRICS_GRACE_MS = 1_000
 
-/** Starts the thread that sends what was linked, where a pipeline sends it anywhere. */
+/** Starts the export thread, if a pipeline has exporters. */
 export async function startSending(starting: StartContext, { store, ready }: StartedStore): Promise<void> {
-  const { config, components, feed, grace, open, onFatal } = starting
-  const ids = sentTo(config)
+  const { config, components, telemetry, grace, open, onFatal } = starting
+  const ids = exporterIdsOf(config)
   const exporters = {
     traces: exportersNamed(ids.exporters.traces, config),
     logs: exportersNamed(ids.exporters.logs, config),
@@ -27,7 +27,7 @@ export async function startSending(starting: StartContext, { store, ready }: Sta
   const archives = exportersNamed(ids.archives, config)
   if (exporters.traces.length + exporters.logs.length + archives.length === 0) return
   const hear = (message: FromExport): void => {
-    feed.fromExport(message)
+    telemetry.fromExport(message)
     if (message.kind === 'moved')
       store.exporterMoved(message.signal, message.exporter, message.position, message.refused)
     if (message.kind === 'archived') store.archiveMoved(message)
@@ -50,13 +50,14 @@ export async function startSending(starting: StartContext, { store, ready }: Sta
   )
   store.onMessage((message) => {
     if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecisions)
+    if (message.kind === 'resting') sending.collectGarbage()
   })
   open.defer(() => sending.stop(grace.exportMs))
 }
 
-/** Starts to send what was measured of cascades, where a pipeline sends it anywhere. */
+/** Starts to send cascade metrics, if a metrics pipeline has exporters. */
 export async function startSendingMetrics(starting: StartContext): Promise<void> {
-  const { config, components, resource, log, metrics, feed, open } = starting
+  const { config, components, resource, log, metrics, telemetry, open } = starting
   const exporters = exportersNamed(config.pipelines.outMetrics, config)
   if (exporters.length === 0) return
   const settings = {
@@ -67,9 +68,9 @@ export async function startSendingMetrics(starting: StartContext): Promise<void>
     graceMs: METRICS_GRACE_MS,
     userAgent: userAgentOf(starting),
     resource,
-    read: () => cascadeMetrics(metrics, feed.merges),
+    read: () => cascadeMetrics(metrics, telemetry.merges),
   }
-  const onTrouble = (reason: string): void => feed.notice(reason)
+  const onTrouble = (reason: string): void => telemetry.notice(reason)
   open.use(await startMetricsPipeline(settings, { clock: systemClock, log, metrics, onTrouble }))
 }
 
@@ -78,7 +79,7 @@ const exportersNamed = (ids: readonly string[], { exporters }: CausewayConfig): 
 
 const userAgentOf = ({ resource }: StartContext): string => `Causeway/${resource['service.version']}`
 
-/** Those extensions that exporters may name under `auth`. */
+/** The extensions that exporters may name under `auth`. */
 export function authenticatorsOf({ extensions }: CausewayConfig, components: Components): ComponentConfig[] {
   return extensions
     .filter(({ type }) => typeNamed(components.extensions, type)?.loadCredentials !== undefined)
@@ -94,7 +95,7 @@ class ExportClient {
     this.#thread = thread
     thread.listen((message) => {
       listener(message)
-      // A connection still being made would keep the thread, and nothing is left for it to do.
+      // A connection attempt still under way would keep the thread alive for nothing.
       if (message.kind === 'stopped') thread.terminate()
     })
     void thread.ended.then((why) => {
@@ -120,7 +121,11 @@ class ExportClient {
     this.#thread.post({ kind: 'linked', lastDecisions })
   }
 
-  /** Sends what it can within the grace period, then ends; the rest is sent after the next start. */
+  collectGarbage(): void {
+    this.#thread.post({ kind: 'collectGarbage' })
+  }
+
+  /** Sends within the grace period, then ends; the rest is sent after the next start. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
     this.#thread.post({ kind: 'stop', graceMs })

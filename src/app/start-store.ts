@@ -1,4 +1,4 @@
-import { type CausewayConfig, sentTo } from '../config/causeway-config.ts'
+import { type CausewayConfig, exporterIdsOf } from '../config/causeway-config.ts'
 import { collectGarbage } from '../platform/collect-garbage.ts'
 import { inferenceRules } from '../store/inference-rules.ts'
 import { whyNotPrivate } from '../store/sqlite/private-file.ts'
@@ -9,7 +9,7 @@ import type { StartContext } from './start-context.ts'
 
 export interface StartedStore {
   readonly store: StoreClient
-  /** How things stand: what was decided, and how far each exporter has come. */
+  /** The last decisions, and the position of each exporter. */
   readonly ready: Extract<FromStore, { kind: 'ready' }>
 }
 
@@ -17,25 +17,25 @@ export interface StartedStore {
 export async function startStore({
   config,
   components,
-  feed,
+  telemetry,
   open,
   onFatal,
 }: StartContext): Promise<StartedStore> {
   const started = await StoreClient.start(threadData(config, components))
   const { store, ready } = started
   open.defer(() => store.stop())
-  feed.begin(ready)
+  telemetry.begin(ready)
   const wide = whyNotPrivate(config.cpid.storage.path)
-  if (wide !== undefined) feed.notice(wide)
+  if (wide !== undefined) telemetry.notice(wide)
   store.onMessage((message) => {
-    feed.fromStore(message)
+    telemetry.fromStore(message)
     if (message.kind === 'fatal') onFatal(message.reason)
     if (message.kind === 'resting') collectGarbage()
   })
   return started
 }
 
-/** `components` tell what is seen of which cluster. */
+/** `components` say which clusters are watched. */
 function threadData(config: CausewayConfig, components: Components) {
   const { cpid, receivers, pipelines } = config
   const { outLogs } = pipelines
@@ -55,6 +55,6 @@ function threadData(config: CausewayConfig, components: Components) {
     maxSeries: cpid.metrics.maxSeries,
     ...(cpid.senders && { senders: cpid.senders }),
     retention: cpid.retention,
-    ...sentTo(config),
+    ...exporterIdsOf(config),
   }
 }

@@ -14,7 +14,7 @@ interface Found {
   readonly module: ArchiveModule<unknown>
 }
 
-/** Makes the tables of every archive of the configuration, or prints what would, and what makes a role that only reads. */
+/** Creates the tables of every configured archive, or prints the SQL for them and for a read-only role. */
 export const runArchive: Run = async (line, io) => {
   if (line.args[0] !== 'init') throw new CliError('write causeway archive init', EXIT_USAGE)
   const { role = ROLE, cluster, print } = line
@@ -43,7 +43,7 @@ export const runArchive: Run = async (line, io) => {
     }
     const host = {
       ...{ clock: systemClock, userAgent: `Causeway/${readManifest().version}` },
-      ...{ show: () => undefined, onTrouble: () => undefined },
+      ...{ writeLine: () => undefined, onTrouble: () => undefined },
     }
     const done = await module.makeTables(config.settings, host)
     const said = done.length === 0 ? 'is up to date' : `has now: ${done.join(', ')}`

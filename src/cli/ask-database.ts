@@ -3,7 +3,12 @@ import type { Cpid } from '../model/merge-graph.ts'
 import type { Absent, CausewayQueries, SchemaState } from '../model/queries.ts'
 import { answer } from '../query/answer.ts'
 import type { Question } from '../query/question.ts'
-import { type ChangesDatabase, openForChanges, openForQuestions } from './database-file.ts'
+import {
+  type ChangesDatabase,
+  openForChanges,
+  openForQuestions,
+  type QuestionsDatabase,
+} from './database-file.ts'
 import { CliError, type CliIo, type CommandLine, messageOf, type TextSink } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 
@@ -13,18 +18,27 @@ export async function withQueries<T>(
   io: CliIo,
   ask: (queries: CausewayQueries) => Promise<T> | T,
 ): Promise<T> {
-  const { path } = loadCommandConfig(line, io).config.cpid.storage
-  return await withStore(path, openForQuestions, (database) => ask(database.queries()))
+  return await withDatabase(line, io, (database) => ask(database.queries()))
 }
 
-/** The path of the configured database, which is there and can be asked. Throws CliError when it is not. */
+/** Like `withQueries`, with the whole database file. */
+export async function withDatabase<T>(
+  line: CommandLine,
+  io: CliIo,
+  ask: (database: QuestionsDatabase) => Promise<T> | T,
+): Promise<T> {
+  const { path } = loadCommandConfig(line, io).config.cpid.storage
+  return await withStore(path, openForQuestions, ask)
+}
+
+/** The path of the configured database. Throws CliError unless it exists and can be read. */
 export async function readablePath(line: CommandLine, io: CliIo): Promise<string> {
   const { path } = loadCommandConfig(line, io).config.cpid.storage
   await withStore(path, openForQuestions, () => undefined)
   return path
 }
 
-/** Works on a database that is there and has the schema of this Causeway. */
+/** Runs `work` on an existing database with the schema of this Causeway. */
 export async function withWritableStore<T>(
   path: string,
   work: (database: ChangesDatabase) => Promise<T> | T,
@@ -51,7 +65,7 @@ async function withStore<T, Database extends Checked>(
   return await work(database)
 }
 
-/** A file that is no database, or one beside which SQLite cannot make its own files, shows only at the first question. */
+/** A file that is not a database, or a folder that SQLite cannot write, shows only at the first query. */
 function readableSchema(database: Checked, path: string): void {
   try {
     checkSchema(database, path)
@@ -80,19 +94,26 @@ function checkSchema({ schema }: Checked, path: string): void {
 
 /** What was found of a CPID. Throws CliError when there is nothing. */
 export function requireFound<T>(cpid: Cpid, result: T | Absent): T {
-  if (result === 'unknown') throw new CliError(absenceOf(cpid, 'unknown'))
-  if (result === 'pruned') throw new CliError(absenceOf(cpid, 'pruned'))
+  if (result === 'unknown') throw new CliError(unknownCpidText(cpid, 'unknown'))
+  if (result === 'pruned') throw new CliError(unknownCpidText(cpid, 'pruned'))
   return result
 }
 
 /** Why nothing is known of a CPID, and what to do. */
-export function absenceOf(cpid: Cpid, why: Absent): string {
+export function unknownCpidText(cpid: Cpid, why: Absent): string {
   return why === 'unknown'
     ? `no mergelog, span or log has named CPID ${cpid}; check it, and whether its sender reaches Causeway`
     : `CPID ${cpid} was pruned; raise connectors::cpid::retention to keep CPIDs longer`
 }
 
-/** Writes the JSON that answers a question about a CPID, or about everything, as the API does. */
+export function inNoCascade(cpid: Cpid): CliError {
+  return new CliError(
+    `CPID ${cpid} takes part in no cascade yet, since nothing of it has been linked; ` +
+      'ask again in a few seconds, or start causeway if none is running',
+  )
+}
+
+/** Writes the same JSON answer as the API. */
 export function writeJson(to: TextSink, queries: CausewayQueries, question: Question, about?: Cpid): void {
   const answered = answer(queries, question)
   if (answered.kind === 'found') {

@@ -7,11 +7,13 @@ import {
   type PathStep,
   positionOfMost,
 } from '../query/cascade-analysis.ts'
-import { cascadeJson } from '../query/cascade-json.ts'
+import { noted } from '../query/archive/held-questions.ts'
+import { cascadeJson, type CascadeRead } from '../query/cascade-json.ts'
 import { CascadeFold, spanTree, type TreeSpan, waitedFromNs } from '../query/span-tree.ts'
 import type { ServiceTime } from '../query/time-totals.ts'
-import { requireFound, withQueries } from './ask-database.ts'
-import { CliError, cpidOf, type Run, wantsJson } from './command-line.ts'
+import { notePartial, takingPart, wholeCpidOf, withArchive } from './ask-archive.ts'
+import { inNoCascade, requireFound, withQueries } from './ask-database.ts'
+import { type CliIo, type CommandLine, cpidOf, type Run, wantsJson } from './command-line.ts'
 import {
   actorText,
   barParts,
@@ -29,6 +31,7 @@ import {
 
 export const runCascade: Run = (line, io) => {
   const json = wantsJson(line)
+  if (line.archive !== undefined) return archivedCascade(line, io)
   const named = cpidOf(line.args[0] ?? '')
   return withQueries(line, io, (queries) => {
     const cpid = named(queries)
@@ -41,16 +44,39 @@ export const runCascade: Run = (line, io) => {
   })
 }
 
-/** A root whose tombstone is left may still have cascades. */
+async function archivedCascade(line: CommandLine, io: CliIo): Promise<number> {
+  const cpid = wholeCpidOf(line)
+  return await withArchive(line, io, async (questions) => {
+    const own = await questions.held.cascade(cpid)
+    const found: CascadesOfCpid =
+      typeof own === 'string' ? await takingPart(questions, cpid) : { cascades: [cpid], drivenBy: [cpid] }
+    const texts: string[] = []
+    const partials = new Set<string>()
+    for (const root of found.cascades) {
+      const cascade = root === cpid ? own : await questions.held.cascade(root)
+      if (typeof cascade === 'string') continue
+      const { queries, facts, partial } = cascade
+      if (wantsJson(line)) texts.push(noted(cascadeJson(queries, facts), partial))
+      else texts.push([...cascadeText(queries, facts, terminalOf(io), line.all === true)].join(''))
+      if (partial !== undefined) partials.add(partial)
+    }
+    if (wantsJson(line)) io.stdout.write(`{"cpid":"${cpid}","cascades":[${texts.join(',')}]}\n`)
+    else {
+      if (found.cascades.length > 1) io.stdout.write(severalText(cpid, found))
+      io.stdout.write(texts.join('\n'))
+      for (const partial of partials) notePartial(io, partial)
+    }
+    return 0
+  })
+}
+
+/** A pruned root may still have cascades. */
 function cascadesOf(queries: CausewayQueries, cpid: Cpid): CascadesOfCpid {
   const own = queries.cascade(cpid)
   if (typeof own !== 'string') return { cascades: [cpid], drivenBy: [cpid] }
   const found = requireFound(cpid, queries.cascadesOf(cpid))
   if (found.cascades.length > 0) return found
-  throw new CliError(
-    `CPID ${cpid} takes part in no cascade yet, since nothing of it has been linked; ` +
-      'ask again in a few seconds, or start causeway if none is running',
-  )
+  throw inNoCascade(cpid)
 }
 
 function* asText(
@@ -60,8 +86,7 @@ function* asText(
   screen: Terminal,
   all: boolean,
 ): Generator<string> {
-  if (cascades.length > 1)
-    yield `CPID ${cpid} takes part in ${count(cascades.length, 'cascade')}${driversFirst(cascades, drivenBy)}.\n\n`
+  if (cascades.length > 1) yield severalText(cpid, { cascades, drivenBy })
   let separator = ''
   for (const root of cascades) {
     const facts = queries.cascade(root)
@@ -70,6 +95,10 @@ function* asText(
     yield* cascadeText(queries, facts, screen, all)
     separator = '\n'
   }
+}
+
+function severalText(cpid: Cpid, { cascades, drivenBy }: CascadesOfCpid): string {
+  return `CPID ${cpid} takes part in ${count(cascades.length, 'cascade')}${driversFirst(cascades, drivenBy)}.\n\n`
 }
 
 function driversFirst({ length }: readonly Cpid[], { length: driving }: readonly Cpid[]): string {
@@ -95,9 +124,9 @@ function* asJson(queries: CausewayQueries, cpid: Cpid, roots: readonly Cpid[]): 
 
 const MISSING_NAMED = 20
 
-/** A cascade for people: what it comes to, its traces as trees, its critical path, and the time of each service. */
+/** A cascade for people: its totals, its traces as trees, its critical path, and the time of each service. */
 export function* cascadeText(
-  queries: CausewayQueries,
+  queries: CascadeRead,
   facts: CascadeFacts,
   screen: Terminal,
   all: boolean,
@@ -163,7 +192,7 @@ function heading(facts: CascadeFacts): string[] {
   ]
 }
 
-function missing(queries: CausewayQueries, { root, missing: number }: CascadeFacts): string[] {
+function missing(queries: CascadeRead, { root, missing: number }: CascadeFacts): string[] {
   if (number === 0) return []
   const named = queries.missingIn(root, MISSING_NAMED)
   return [
@@ -198,9 +227,9 @@ const GAP = '  '
 const LEGEND = '░ waited █ took'
 const MIN_BAR = LEGEND.length
 const MAX_BAR = 60
-/** On less than this there is room for the names and two times only. */
+/** Below this width only names and two times fit. */
 const NARROW = 60
-/** Beside less than this there is no room for bars. */
+/** Bars need at least this width. */
 const MIN_NAME = 24
 const SERVICE_SHARE = 0.21
 const SHOWN_ROWS = 200
@@ -315,7 +344,7 @@ function lineOf(row: Row, widths: Widths, scale: Omit<Scale, 'width'>, { paint }
   return `${cells.join(GAP).trimEnd()}\n`
 }
 
-/** The end of the write that a span observed, when that was before it began. */
+/** When the write that a span observed ended, if that was before the span began. */
 function waitFrom(placed: TreeSpan): bigint | undefined {
   const fromNs = waitedFromNs(placed)
   return fromNs !== undefined && fromNs < placed.span.startNs ? fromNs : undefined
@@ -337,7 +366,7 @@ function remarkOf({ span, parentMissing }: TreeSpan): string {
   return `${isInferred ? ' ~' : ''}${remarks.length === 0 ? '' : ` [${remarks.join(', ')}]`}`
 }
 
-/** What the marks of spans that are being placed and of writes that were seen from outside mean. */
+/** The legend of the marks for spans that are being placed and for inferred writes. */
 function* legend(tree: readonly TreeSpan[]): Generator<string> {
   if (tree.some(({ span }) => span.seen?.cause === 'inferred'))
     yield '~ is inferred: it follows from the newest versions that there were\n'
@@ -347,24 +376,24 @@ function* legend(tree: readonly TreeSpan[]): Generator<string> {
     yield 'being placed: waits for what it follows from; no figure counts it, the critical path leads past it\n'
 }
 
-/** As inference calls a write that changed a status alone. */
+/** How inference names a write that changed only a status. */
 const STATUS_WRITE = /^update \S+ status$/
 
-/** Writes of a status that no other write stands between, below one that is shown. */
+/** Consecutive status writes below one shown span. */
 interface Group {
   readonly members: TreeSpan[]
   isShown: boolean
 }
 
 /**
- * The tree with writes of a status alone as one line wherever there are several together; what follows from them stands
- * beside it. Also how many there were.
+ * The tree with consecutive status writes folded into one line; what follows from them stands beside it. Also the number of
+ * folded writes.
  */
 export function foldStatusWrites(tree: readonly TreeSpan[]): { tree: TreeSpan[]; folded: number } {
   const groups = groupsOf(tree)
   const shown: TreeSpan[] = []
   let folded = 0
-  /** How deep those above are shown. */
+  /** The shown depth of the spans above. */
   const above: number[] = []
   for (const [at, placed] of tree.entries()) {
     const over = above[placed.depth - 1] ?? -1
@@ -383,7 +412,7 @@ export function foldStatusWrites(tree: readonly TreeSpan[]): { tree: TreeSpan[];
   return { tree: shown, folded }
 }
 
-/** For each write of a status the group that it is of. */
+/** The group of each status write. */
 function groupsOf(tree: readonly TreeSpan[]): (Group | undefined)[] {
   const top = newGroup()
   const above: Group[] = []

@@ -6,38 +6,38 @@ import { parseDuration } from '../config/value-kinds.ts'
 import { type Cpid, type CpidPrefix, parseCpid, parseCpidPrefix } from '../model/merge-graph.ts'
 import type { CausewayQueries } from '../model/queries.ts'
 
-/** The commands that there are, by name. */
+/** All commands by name. */
 export type Commands = ReadonlyMap<string, Command>
 
-/** One thing that causeway does. */
+/** One command. */
 export interface Command {
   /** Its arguments, as the help shows them. */
   usage: string
   summary: string
-  /** What its own help says beside that. */
+  /** More text for its help. */
   help?: string
-  /** The options it takes beside those about the configuration, --config and --set. */
+  /** Its options besides --config and --set. */
   options: readonly OptionName[]
-  /** Whether it needs no --config, is a configuration by itself, or has none; it needs one unless given. */
+  /** Whether --config is optional, or the command has its own configuration or none; by default --config is required. */
   config?: 'optional' | 'itself' | 'none'
-  /** Whether what stands behind -- is for another program. */
+  /** Whether arguments after -- are for another program. */
   passesOn?: boolean
-  /** What options mean to it, where that is not what they mean to others. */
+  /** Help texts of options that mean something else to this command. */
   meanings?: Readonly<Partial<Record<OptionName, string>>>
   leastArgs: number
   mostArgs: number
-  /** What runs, which is loaded for this command alone. */
+  /** Loads the code of the command. */
   load: () => Promise<Run>
 }
 
-/** Does what a command line says and returns the exit code. Throws CliError or ConfigError. */
+/** Runs a command line and returns the exit code. Throws CliError or ConfigError. */
 export type Run = (line: CommandLine, io: CliIo) => Promise<number> | number
 
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
   readonly multiple?: true
-  /** What stands after it in the help. */
+  /** The placeholder after it in the help. */
   readonly value?: string
   readonly meaning: string
 }
@@ -49,39 +49,45 @@ export const OPTIONS = {
     multiple: true,
     value: '<uri>',
     meaning:
-      'the configuration: a file, or env:NAME or yaml:TEXT; may be repeated, later ones are laid over earlier ones',
+      'the configuration: a file, env:NAME or yaml:TEXT; may be repeated, later ones override earlier ones',
   },
   set: {
     type: 'string',
     multiple: true,
     value: '<a.b=c>',
-    meaning: 'one setting laid over all of them; may be repeated',
+    meaning: 'one setting that overrides the configuration; may be repeated',
   },
-  format: { type: 'string', value: 'text|json', meaning: 'for people or for programs' },
+  format: {
+    type: 'string',
+    value: 'text|json',
+    meaning: 'the output: text (for people) or json (for programs)',
+  },
   state: { type: 'string', value: 'open|settled', meaning: 'only cascades in this state' },
   object: {
     type: 'string',
     value: '<reference>',
-    meaning: 'only cascades of this object, or of all below a prefix such as apps/v1/deployments/default',
+    meaning:
+      'only cascades that began at this object, or at any below a prefix such as apps/v1/deployments/default',
   },
   service: { type: 'string', value: '<name>', meaning: 'only cascades in which the service takes part' },
   actor: {
     type: 'string',
     value: '<name>',
     meaning:
-      'only cascades in which this user wrote something, this revision came up, or this service takes part',
+      'only cascades in which this user wrote, this revision in git appeared, or this service takes part',
   },
   namespace: {
     type: 'string',
     value: '<name>',
-    meaning: 'only cascades that wrote into the namespace, or began in it; of observe, only what is in it',
+    meaning:
+      'only cascades that wrote into the namespace, or began in it; observe watches only the namespace',
   },
-  limit: { type: 'string', value: '<n>', meaning: 'at most so many' },
+  limit: { type: 'string', value: '<n>', meaning: 'how many to list at most' },
   all: {
     type: 'boolean',
-    meaning: 'every span, however many and however deep, and each write of a status alone',
+    meaning: 'show every span, at any depth, and each status write by itself',
   },
-  wide: { type: 'boolean', meaning: 'whole cells, however wide the terminal is' },
+  wide: { type: 'boolean', meaning: 'print whole cells, wider than the terminal' },
   timeout: {
     type: 'string',
     value: '<duration>',
@@ -91,39 +97,54 @@ export const OPTIONS = {
   cluster: {
     type: 'string',
     value: '<name>',
-    meaning: 'the k8s.cluster.name of the cluster',
+    meaning: 'the name of the cluster (k8s.cluster.name)',
   },
-  audit: { type: 'string', multiple: true, value: '<file>', meaning: 'an audit log; may be repeated' },
+  audit: {
+    type: 'string',
+    multiple: true,
+    value: '<file>',
+    meaning: 'a recorded audit log; may be repeated',
+  },
   watch: {
     type: 'string',
     multiple: true,
     value: '<file>',
-    meaning: 'what a watch delivered; may be repeated',
+    meaning: 'a recorded watch; may be repeated',
   },
   follow: {
     type: 'boolean',
-    meaning: 'go on as the recordings grow, until Ctrl-C; what is open then stays open',
+    meaning: 'wait for more lines until Ctrl-C; open cascades stay open',
   },
   kubeconfig: {
     type: 'string',
     value: '<path>',
-    meaning: 'the kubeconfig; where kubectl looks for it unless given',
+    meaning: 'the kubeconfig (default: that of kubectl)',
   },
-  context: { type: 'string', value: '<name>', meaning: 'its context; the current one unless given' },
-  database: { type: 'string', value: '<path>', meaning: 'where what is seen is kept; nowhere unless given' },
-  print: { type: 'boolean', meaning: 'print the statements, and run none' },
+  context: {
+    type: 'string',
+    value: '<name>',
+    meaning: 'the context in the kubeconfig (default: the current one)',
+  },
+  database: { type: 'string', value: '<path>', meaning: 'the file that keeps what is seen (default: none)' },
+  archive: {
+    type: 'string',
+    value: '<url>',
+    meaning:
+      'ask this archive in ClickHouse too, such as https://auditor@clickhouse.example:8443/causeway; the password is in CLICKHOUSE_PASSWORD',
+  },
+  print: { type: 'boolean', meaning: 'print the statements instead of running them' },
   role: { type: 'string', value: '<name>', meaning: 'the role that may read the archive (causeway_auditor)' },
-  reason: { type: 'string', value: '<text>', meaning: 'why something is changed' },
+  reason: { type: 'string', value: '<text>', meaning: 'why you make the change; stored with it' },
   endpoint: {
     type: 'string',
     value: '<url>',
     meaning: 'where Causeway takes OTLP over HTTP (http://127.0.0.1:4318, or OTEL_EXPORTER_OTLP_ENDPOINT)',
   },
-  help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },
+  help: { type: 'boolean', short: 'h', meaning: 'print this help, or that of a command' },
   version: {
     type: 'boolean',
     short: 'v',
-    meaning: 'print the version, the commit and the schema of databases',
+    meaning: 'print the version, the commit and the database schema',
   },
 } as const satisfies Record<string, Option>
 
@@ -131,7 +152,7 @@ export type OptionName = keyof typeof OPTIONS
 
 const OF_CONFIG: readonly OptionName[] = ['config', 'set']
 
-/** The options that a command takes, with those about the configuration where it has one. */
+/** The options of a command, with --config and --set if it takes a configuration. */
 export function optionsOf({ options, config }: Pick<Command, 'options' | 'config'>): OptionName[] {
   if (config === 'none') return [...options]
   return [...OF_CONFIG.filter((option) => config !== 'itself' || option === 'set'), ...options]
@@ -147,7 +168,7 @@ type Values = ReturnType<typeof valuesOf>
 type Token = ReturnType<typeof tokensOf>[number]
 type OptionToken = Extract<Token, { kind: 'option' }>
 
-/** A command line taken apart. */
+/** A parsed command line. */
 export interface CommandLine extends Omit<Values, 'config' | 'set'> {
   /** Undefined when there is none. */
   command: string | undefined
@@ -158,14 +179,14 @@ export interface CommandLine extends Omit<Values, 'config' | 'set'> {
 }
 
 const HELP = 'help'
-/** What is done without a command. */
+/** What runs without a command. */
 export const UNNAMED = 'run'
 const ALL = Object.keys(OPTIONS) as OptionName[]
 const ALWAYS: readonly OptionName[] = ['help', 'version']
 
 /**
- * Takes arguments apart; options may stand anywhere. `help [<command>]` is read as `[<command>] --help`. Throws CliError where a
- * command or an option is unknown, and where an option is without its value.
+ * Parses arguments; options may stand anywhere. `help [<command>]` is read as `[<command>] --help`. Throws CliError for an unknown
+ * command or option, and for an option without its value.
  */
 export function readCommandLine(argv: readonly string[], commands: Commands): CommandLine {
   const tokens = tokensOf(argv)
@@ -173,9 +194,9 @@ export function readCommandLine(argv: readonly string[], commands: Commands): Co
   const options = tokens.filter((token) => token.kind === 'option')
   const asksForHelp = words[0]?.value === HELP
   const asked = asksForHelp ? words.slice(1) : words
-  // The help is all there is to say of help.
+  // `help help` shows the general help.
   const [first, ...args] = asksForHelp && asked[0]?.value === HELP ? asked.slice(1) : asked
-  // What was to be the value of a misspelt option would else be taken for the command.
+  // Otherwise the value of a misspelt option would count as the command.
   const misspelt = options.find(({ name, index }) => !isOption(name) && index < (first?.index ?? Infinity))
   if (misspelt !== undefined) throw unknownOption(argv, misspelt, undefined, ALL)
   const command = first === undefined ? commands.get(UNNAMED) : commandNamed(first.value, commands)
@@ -199,7 +220,7 @@ export function readCommandLine(argv: readonly string[], commands: Commands): Co
 }
 
 function tokensOf(argv: readonly string[]) {
-  // Not strict, so that every mistake is told in the words of this program.
+  // Not strict, so that this program words every error.
   const { tokens } = parseArgs({
     args: [...argv],
     options: OPTIONS,
@@ -224,7 +245,7 @@ function commandNamed(name: string, commands: Commands): Command {
   )
 }
 
-/** Whether an option has a value where it takes one, and none where it takes none. */
+/** Whether an option has a value exactly if it takes one. */
 function checkValue(name: OptionName, { value: given, inlineValue }: OptionToken): void {
   const { type, value }: Option = OPTIONS[name]
   if (type === 'boolean') {
@@ -241,7 +262,7 @@ function checkValue(name: OptionName, { value: given, inlineValue }: OptionToken
   )
 }
 
-/** Of an option that a command does not take; without a command, of one that there is not. */
+/** The error for an option that the command does not take or that does not exist. */
 function unknownOption(
   argv: readonly string[],
   token: OptionToken,
@@ -263,7 +284,7 @@ function unknownOption(
   return new CliError(`unknown option ${written}${meant(optionsNear(written, known))}; ${where}`, EXIT_USAGE)
 }
 
-/** Of an option before --, where a command hands on to another program what stands behind it. */
+/** The error for an unknown option before --, when arguments after it go to another program. */
 function beforeDashes(
   argv: readonly string[],
   tokens: readonly Token[],
@@ -298,7 +319,7 @@ function meant(names: readonly string[]): string {
   return names.length === 0 ? '' : `; did you mean ${names.join(', ')}?`
 }
 
-/** How many CPIDs are named where several are meant. */
+/** How many CPIDs an error names when several match. */
 const MOST_NAMED = 8
 const MAX_LIMIT = 10_000
 const MAX_ROWS = 1_000_000
@@ -306,8 +327,8 @@ const WHOLE_NUMBER = /^[0-9]{1,7}$/
 const MAX_TIMEOUT_MS = 3_600_000
 
 /**
- * Reads an argument that names a CPID, whole or by how it begins; what is given back looks for it. Throws CliError where it
- * cannot be one, and later where none that is known begins so, or several do.
+ * Reads a CPID argument, whole or its first digits; returns a function that finds it. Throws CliError if it is malformed, and
+ * later if no known CPID or several begin with it.
  */
 export function cpidOf(text: string): (queries: CausewayQueries) => Cpid {
   const cpid = parseCpid(text)
@@ -383,22 +404,22 @@ export interface TextSink {
   write(text: string): unknown
 }
 
-/** What the command line works on; tests give their own. */
+/** The surroundings of a command; tests pass their own. */
 export interface CliIo {
   stdout: TextSink
   stderr: TextSink
   /** All of the standard input, as text. */
   readInput: () => Promise<string>
-  /** How wide the terminal is that stdout goes to; undefined when it goes elsewhere. */
+  /** The width of the terminal; undefined when stdout is not a terminal. */
   terminalWidth: number | undefined
-  /** The types of component that there are; those of Causeway unless given. */
+  /** The component types; those of Causeway by default. */
   components?: Components
   env: Readonly<Record<string, string | undefined>>
-  /** Aborts once the process is asked to end; until it is called, being asked ends it. */
+  /** Aborts on SIGINT or SIGTERM; before the first call these end the process. */
   untilAsked?: () => AbortSignal
   /**
-   * Runs Causeway until it is told to stop, and returns the exit code. `read` reads the configuration again; lines of the log go
-   * to the standard error unless `writeLog` takes them.
+   * Runs Causeway until it is stopped, and returns the exit code. `read` reads the configuration again; `writeLog` takes log lines,
+   * standard error by default.
    */
   run: (loaded: LoadedConfig, read: () => LoadedConfig, writeLog?: (line: string) => void) => Promise<number>
 }
@@ -407,7 +428,7 @@ export interface CliIo {
 export const EXIT_FAILED = 1
 export const EXIT_USAGE = 2
 
-/** Why a command ends without doing what it was asked: one sentence that ends with what to do. */
+/** Why a command failed: one sentence that ends with what to do. */
 export class CliError extends Error {
   readonly exitCode: number
 

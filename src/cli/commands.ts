@@ -2,7 +2,7 @@ import { KUBECTL, runCommandOf } from '../../packages/kubectl/kubectl-command.ts
 import type { CliIo, Command, Commands } from './command-line.ts'
 import { runCommand } from './run-command.ts'
 
-/** `runCommand` with every command that there is. */
+/** `runCommand` with every command. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   return await runCommand(argv, io, COMMANDS)
 }
@@ -10,67 +10,71 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
 const NO_ARGUMENTS = { usage: '', options: [], leastArgs: 0, mostArgs: 0 } as const
 
 const OBSERVE_HELP = `
-Needs no configuration and no rights but to list and watch; what may not be seen is said first. Watches the current context of
-the kubeconfig as kubectl does, prints each cascade as it settles, and serves the dashboard until it is ended with Ctrl-C. What was
-seen is kept in --database, and gone without it. --set changes anything of the configuration that this comes to.
+Watches the current context of the kubeconfig, as kubectl does, prints each cascade as it settles, and serves the dashboard until Ctrl-C.
+Needs no configuration, only the right to list and watch, and names what it may not see. Without --database, what it saw is gone when it
+ends. --set changes a setting, as in: --set extensions.cpid_query.endpoint=localhost:4320. docs/kubernetes.md says more.
+`
+
+const ARCHIVED_HELP = `
+With --archive also what other Causeways wrote there and what retention removed here, as one answer. Without --config the archive is
+asked alone. Where it does not answer, what the database holds is printed, and that it is only a part. docs/archive.md says more.
 `
 
 const SQL_HELP = `
-One SELECT on the database, read-only, beside a running Causeway or without one; - reads it from the standard input.
-docs/audit.md describes the views audit_* and answers a dozen questions. In FROM also stand
+Runs one SELECT, read-only, beside a running Causeway or without one; - reads the statement from the standard input. docs/audit.md has
+questions, docs/reference/audit-views.md the views audit_*. Three functions can stand in FROM:
 
   related('<cpid>')    the CPID and every CPID that descends from it: columns cpid and place, itself first, then by time
   ancestors('<cpid>')  the CPIDs it descends from, nearest first
-  roots('<cpid>')      those of its ancestors and itself that no change led to: operator actions
+  roots('<cpid>')      its ancestors without sources, itself included: operator actions
 
-A table has as many characters in a line as the terminal; cells that are too long for it are cut, and whole with --wide. A query that
-takes longer than --timeout is ended, so that none runs for ever unseen.
+The table is as wide as the terminal; --wide prints whole cells. A query that takes longer than --timeout is ended.
 
 In JSON, BLOBs are hexadecimal digits and integers beyond 2^53 are strings.
 `
 
 const IMPORT_HELP = `
-Reads what was recorded of a cluster, and stores what a Causeway that had been there would have stored: its clock is that of
-the recording. An audit log is read as the API server writes it (audit.k8s.io/v1, an event a line); of a watch is read what
-kubectl get … --watch --output-watch-events -o json prints, each line optionally with a "time". Files may be compressed with
-gzip. Either source is enough; both together say more.
+Reads recordings of a cluster, and stores what a Causeway that watched at the time would have stored, by the clock of the recording.
+Recordings are audit logs as the API server writes them (audit.k8s.io/v1, an event a line), and what kubectl get … --watch
+--output-watch-events -o json prints, each line optionally with a "time". Files may be compressed with gzip. Either source is enough; both
+together tell more.
 
-What is stored depends on the lines alone: they may stand in one file or in many, rotated or one for each resource, in any
-order. An import that was interrupted goes on when the same files are named again. Importing the same again changes nothing.
+The result depends on the lines alone: they may be in one file or in many, in any order. To continue an import that was interrupted,
+name the same files again. Importing the same again changes nothing.
 
-Without --follow the recording is over where the files end: time goes on until every cascade has settled. A recording that
-grows is imported with --follow: then nothing settles before the recording's own clock says so, and Ctrl-C leaves open what is
-open. Name the files again to go on, with --follow or, once nothing more comes, without.
+Without --follow the recording ends where the files end, and every cascade settles. With --follow, import waits for more lines until
+Ctrl-C, and cascades that are open then stay open. Name the files again to continue.
 
-No Causeway may run on the database, which is ./data/causeway.db without --config, and none should before the import is over.
+Stop the Causeway that uses the database first: ./data/causeway.db without --config.
 `
 
 const DOCTOR_HELP = `
 Works beside a running Causeway, before the first start, and on a stopped one. Sends every backend a request without a
-span, and changes nothing. Exits 0 when nothing fails; what is only a warning may be meant that way.
+span, and changes nothing. Every finding says what to do. Exits 0 when nothing fails; a warning may be intended.
 `
 
 const ARCHIVE_HELP = `
-A running Causeway makes the tables by itself, unless create_schema is false: then run this with another user in the configuration,
-or hand what --print prints to whoever may. Every statement may be run again. The role only reads, has a limit for each query and
-each minute, and sees the rows of the clusters that are named. docs/archive.md says more.
+A running Causeway makes the tables itself, unless create_schema is false. Then run this with a user that may make tables in the
+configuration, or give the output of --print to whoever may. Statements may be run again. The role only reads, has a limit for each query
+and each minute, and sees the rows of the named clusters. docs/archive.md says more.
 `
 
 const PRUNE_HELP = `
-Believes the clock of this machine. A running Causeway prunes by age only once a clock that leapt has lasted an hour.
+Takes the clock of this machine for right: look at it first. A running Causeway prunes by itself, and after a leap of the clock waits an
+hour before it prunes by age.
 `
 
 const SALVAGE_HELP = `
-For a database that causeway doctor finds damaged; stop Causeway first. The damaged file is only read. What cannot be read
-is told table by table, and what refers to it is taken out, so that Causeway can go on with the new file: put it in the
-place of the damaged one, or name it in connectors::cpid::storage::path. docs/recovery.md says more.
+For a database that causeway doctor finds damaged; stop Causeway first. The damaged file is only read. Salvage says table by table what
+is lost, and leaves out what refers to it. Then put the new file in the place of the damaged one, or name it in
+connectors::cpid::storage::path. docs/recovery.md says more.
 `
 
 const COMPLETION_HELP = `
 For one shell: source <(causeway completion bash). For all: write it to ~/.local/share/bash-completion/completions/causeway.
 `
 
-/** Every command by its name, in the order of the help. What runs is loaded when it is asked for. */
+/** Every command by name, in the order of the help. Its code is loaded when it runs. */
 export const COMMANDS: Commands = new Map<string, Command>([
   ['run', runCommandOf(async () => (await import('./configuration.ts')).server)],
   [
@@ -100,7 +104,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'components',
     {
       ...NO_ARGUMENTS,
-      summary: 'print what Causeway is made of',
+      summary: 'print the receivers, exporters, extensions and connectors of this build',
       load: async () => (await import('./configuration.ts')).components,
     },
   ],
@@ -108,7 +112,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'print-config',
     {
       ...NO_ARGUMENTS,
-      summary: 'print the configuration with every default written out and secrets blacked out',
+      summary: 'print the configuration with every default, and with secrets blacked out',
       load: async () => (await import('./configuration.ts')).printConfig,
     },
   ],
@@ -116,8 +120,10 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'related',
     {
       usage: '<cpid>',
-      summary: 'the CPID and every CPID that descends from it, by mergelog time',
-      options: ['format'],
+      summary: 'list the CPID and every CPID that descends from it, by mergelog time',
+      help: ARCHIVED_HELP,
+      options: ['format', 'archive', 'timeout'],
+      meanings: { timeout: 'how long the archive may take (30s)' },
       leastArgs: 1,
       mostArgs: 1,
       load: async () => (await import('./database-commands.ts')).runRelated,
@@ -127,8 +133,17 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'cascades',
     {
       usage: '',
-      summary: 'cascades, newest first',
-      options: ['format', 'state', 'object', 'service', 'actor', 'namespace', 'limit'],
+      summary: 'list cascades, newest first',
+      help: ARCHIVED_HELP,
+      options: [
+        ...['format', 'state', 'object', 'service', 'cluster', 'actor', 'namespace', 'limit'],
+        ...['archive', 'timeout'],
+      ] as const,
+      meanings: {
+        cluster: 'only cascades that began in the cluster of this k8s.cluster.name',
+        namespace: 'only cascades that wrote into the namespace, or began in it',
+        timeout: 'how long the archive may take (30s)',
+      },
       leastArgs: 0,
       mostArgs: 0,
       load: async () => (await import('./database-commands.ts')).runCascades,
@@ -138,8 +153,10 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'cascade',
     {
       usage: '<cpid>',
-      summary: 'the cascades a CPID takes part in: spans as trees, critical path, time of each service',
-      options: ['format', 'all'],
+      summary: 'show the cascades of a CPID: spans as trees, critical path, time of each service',
+      help: ARCHIVED_HELP,
+      options: ['format', 'all', 'archive', 'timeout'],
+      meanings: { timeout: 'how long the archive may take (30s)' },
       leastArgs: 1,
       mostArgs: 1,
       load: async () => (await import('./cascade-command.ts')).runCascade,
@@ -149,8 +166,10 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'mergelogs',
     {
       usage: '[<cpid>]',
-      summary: 'all mergelogs, oldest first, or those of the CPIDs related to one',
-      options: ['format', 'limit'],
+      summary: 'list all mergelogs, oldest first, or those of the CPIDs that descend from one',
+      help: ARCHIVED_HELP,
+      options: ['format', 'limit', 'archive', 'timeout'],
+      meanings: { timeout: 'how long the archive may take (30s)' },
       leastArgs: 0,
       mostArgs: 1,
       load: async () => (await import('./database-commands.ts')).runMergelogs,
@@ -160,7 +179,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'sql',
     {
       usage: '"<select>"',
-      summary: 'ask the database in SQL; it is only read',
+      summary: 'ask the database in SQL, read-only',
       help: SQL_HELP,
       options: ['format', 'wide', 'timeout', 'max-rows'],
       meanings: { timeout: 'how long the query may take, at most 1h (10s)' },
@@ -173,7 +192,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'import',
     {
       usage: '',
-      summary: 'store the cascades of a cluster from recordings of its audit log and of a watch',
+      summary: 'store the cascades of a cluster from recorded audit logs and watches',
       help: IMPORT_HELP,
       config: 'optional',
       options: ['cluster', 'audit', 'watch', 'follow', 'format'],
@@ -186,7 +205,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'doctor',
     {
       usage: '',
-      summary: 'is everything reachable, writable and in step, and do mergelogs arrive for the CPIDs seen?',
+      summary: 'check that everything is reachable and writable, and that mergelogs arrive',
       help: DOCTOR_HELP,
       options: ['format', 'timeout'],
       meanings: { timeout: 'how long it may take to look through the database (30s)' },
@@ -199,7 +218,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'migrate',
     {
       usage: '',
-      summary: 'make the database, or bring its schema up to date',
+      summary: 'create the database, or bring its schema up to date',
       options: ['format'],
       leastArgs: 0,
       mostArgs: 0,
@@ -210,7 +229,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'archive',
     {
       usage: 'init',
-      summary: 'make the tables of the archives, or print what makes them and a role for auditors',
+      summary: 'create the tables of the archives, or print the statements and a role for auditors',
       help: ARCHIVE_HELP,
       options: ['print', 'role', 'cluster'],
       meanings: {
@@ -225,7 +244,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'prune',
     {
       usage: '',
-      summary: 'remove what retention no longer keeps, once and now',
+      summary: 'remove now what retention no longer keeps',
       help: PRUNE_HELP,
       options: ['format'],
       leastArgs: 0,
@@ -237,7 +256,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'salvage',
     {
       usage: '<new file>',
-      summary: 'copy what can be read of a damaged database into a new file',
+      summary: 'copy what is readable in a damaged database into a new file',
       help: SALVAGE_HELP,
       options: ['format'],
       leastArgs: 1,
@@ -249,7 +268,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
     'completion',
     {
       usage: 'bash',
-      summary: 'print what bash needs to complete commands, options and their values',
+      summary: 'print the completion script for bash',
       help: COMPLETION_HELP,
       config: 'none',
       options: [],

@@ -42,7 +42,7 @@ const written = (options: readonly OptionName[]): string => options.map((name) =
 
 const valueOf = (name: OptionName): string | undefined => (OPTIONS[name] as Option).value
 
-/** The shell's way to complete a value, after which nothing else is looked for. */
+/** How the shell completes a value. */
 function completed(value: string): string {
   if (FILES.includes(value)) return 'COMPREPLY=($(compgen -f -- "$word")); return'
   if (value.startsWith('<')) return 'COMPREPLY=(); return'

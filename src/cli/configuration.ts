@@ -22,7 +22,7 @@ export const server: Run = (line, io) => {
   return io.run(read(), read)
 }
 
-/** Says nothing when the configuration is right. */
+/** Prints nothing when the configuration is right. */
 export const validate: Run = (line, io) => {
   loadAndWarn(line, io)
   return 0

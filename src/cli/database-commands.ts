@@ -10,8 +10,23 @@ import type {
 import { noPruneCounts, type PruneCounts } from '../model/store-ports.ts'
 import { rfc3339 } from '../model/time-and-size.ts'
 import { LimitedPages } from '../query/list-json.ts'
+import { archiveAnswer } from '../query/archive/archive-json.ts'
+import { partialOf } from '../query/archive/asking-parts.ts'
+import { mergelogJson } from '../query/object-json.ts'
+import type { Cpid } from '../model/merge-graph.ts'
+import { notePartial, wholeCpidOf, withArchive } from './ask-archive.ts'
 import { requireFound, withQueries, withWritableStore, writeJson } from './ask-database.ts'
-import { type CommandLine, cpidOf, limitOf, type Run, stateOf, wantsJson } from './command-line.ts'
+import {
+  CliError,
+  type CliIo,
+  type CommandLine,
+  cpidOf,
+  EXIT_USAGE,
+  limitOf,
+  type Run,
+  stateOf,
+  wantsJson,
+} from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 import { type ChangesDatabase, migrateDatabase } from './database-file.ts'
 import { actorText, AlignedRows, count, duration, objectText, printable, textTable } from './text.ts'
@@ -26,7 +41,7 @@ export const runMigrate: Run = async (line, io) => {
   return 0
 }
 
-/** Small enough that a Causeway that runs on the same database need not wait long for its turn. */
+/** Small, so that a Causeway on the same database need not wait long for the write lock. */
 const CPIDS_AT_ONCE = 200
 
 export const runPrune: Run = (line, io) => {
@@ -78,6 +93,7 @@ export const runCascades: Run = (line, io) => {
   const json = wantsJson(line)
   const limit = limitOf(line, DEFAULT_LIMIT)
   const filter = filterOf(line)
+  if (line.archive !== undefined) return archivedCascades(line, io, filter, limit)
   return withQueries(line, io, (queries) => {
     if (json) {
       writeJson(io.stdout, queries, { kind: 'cascades', filter, part: { limit } })
@@ -92,25 +108,44 @@ export const runCascades: Run = (line, io) => {
   })
 }
 
+async function archivedCascades(
+  line: CommandLine,
+  io: CliIo,
+  filter: CascadeFilter,
+  limit: number,
+): Promise<number> {
+  return await withArchive(line, io, async (questions) => {
+    if (wantsJson(line)) {
+      const answered = await archiveAnswer(questions, { kind: 'cascades', filter, part: { limit } })
+      if (answered.kind === 'found') io.stdout.write(`${answered.text}\n`)
+      return 0
+    }
+    const { cascades, next, partial } = await questions.cascades(filter, { limit })
+    const rows = cascades.map((facts) => [
+      ...cascadeRow(facts),
+      printable(facts.cluster),
+      printable(facts.causeway),
+    ])
+    for (const row of textTable([...HEADINGS, 'cluster', 'causeway'], rows)) io.stdout.write(`${row}\n`)
+    notePartial(io, partial)
+    if (cascades.length === 0) io.stderr.write(nothingFound(filter))
+    if (next !== undefined) io.stderr.write('Note: there are older ones; raise --limit to see them\n')
+    return 0
+  })
+}
+
 function nothingFound(filter: CascadeFilter): string {
-  return Object.keys(filter).length === 0
+  return Object.values(filter).every((value) => value === undefined)
     ? 'Note: there are no cascades; see with causeway doctor whether spans and mergelogs arrive\n'
     : 'Note: there are no such cascades; leave out one of the filters\n'
 }
 
 function filterOf(line: CommandLine): CascadeFilter {
-  const state = stateOf(line)
-  const { object, service, actor, namespace } = line
-  return {
-    ...(state !== undefined && { state }),
-    ...(object !== undefined && { object }),
-    ...(service !== undefined && { service }),
-    ...(actor !== undefined && { actor }),
-    ...(namespace !== undefined && { namespace }),
-  }
+  const { object, service, cluster, actor, namespace } = line
+  return { state: stateOf(line), object, service, cluster, actor, namespace }
 }
 
-function cascadeRow(facts: CascadeFacts): string[] {
+function cascadeRow(facts: Omit<CascadeFacts, 'position'>): string[] {
   return [
     facts.root,
     facts.open ? 'open' : 'settled',
@@ -128,6 +163,7 @@ function cascadeRow(facts: CascadeFacts): string[] {
 export const runMergelogs: Run = (line, io) => {
   const json = wantsJson(line)
   const [text] = line.args
+  if (line.archive !== undefined) return archivedMergelogs(line, io, limitOf(line, undefined))
   const named = text === undefined ? undefined : cpidOf(text)
   const limit = limitOf(line, undefined)
   return withQueries(line, io, (queries) => {
@@ -155,8 +191,37 @@ export const runMergelogs: Run = (line, io) => {
   })
 }
 
+async function archivedMergelogs(line: CommandLine, io: CliIo, limit: number | undefined): Promise<number> {
+  if (line.args.length === 0)
+    throw new CliError(
+      'name a CPID: with --archive those of what descends from it are listed; all that an archive has are rows of audit_mergelogs there',
+      EXIT_USAGE,
+    )
+  const cpid = wholeCpidOf(line)
+  return await withArchive(line, io, async (questions) => {
+    const answered = requireFound(cpid, await questions.cpids.mergelogs(cpid, { limit }))
+    const { mergelogs, next, partial } = answered
+    if (wantsJson(line)) {
+      const listed = mergelogs.map(mergelogJson)
+      io.stdout.write(`${JSON.stringify({ mergelogs: listed, next: next ?? null, ...partialOf(partial) })}\n`)
+      return 0
+    }
+    io.stdout.write(new AlignedRows().lines(mergelogs.map(mergelogRow)))
+    notePartial(io, partial)
+    if (next !== undefined) io.stderr.write('Note: there are more; raise --limit to see them\n')
+    return 0
+  })
+}
+
 /** The sources come last, since there may be many. */
-function mergelogRow({ timeNs, cpid, service, object, reason, sources }: MergelogFacts): string[] {
+function mergelogRow({
+  timeNs,
+  cpid,
+  service,
+  object,
+  reason,
+  sources,
+}: Omit<MergelogFacts, 'position'>): string[] {
   const from = sources.length === 0 ? 'root' : `<- ${sources.join(' ')}`
   return [rfc3339(timeNs), cpid, printable(service), objectText(object), printable(reason), from]
 }
@@ -165,6 +230,7 @@ const NO_TIME = 'no mergelog yet'.padEnd('2026-01-01T00:00:00.000000000Z'.length
 
 export const runRelated: Run = (line, io) => {
   const json = wantsJson(line)
+  if (line.archive !== undefined) return archivedRelated(line, io)
   const named = cpidOf(line.args[0] ?? '')
   return withQueries(line, io, (queries) => {
     const cpid = named(queries)
@@ -175,6 +241,33 @@ export const runRelated: Run = (line, io) => {
         io.stdout.write(aligned.lines(page.map((related) => relatedRow(queries, related))))
       }
     }
+    return 0
+  })
+}
+
+async function archivedRelated(line: CommandLine, io: CliIo): Promise<number> {
+  const cpid = wholeCpidOf(line)
+  return await withArchive(line, io, async (questions, database) => {
+    const found = requireFound(cpid, await questions.cpids.related(cpid))
+    if (wantsJson(line)) {
+      const { cpids, partial } = found
+      io.stdout.write(
+        `${JSON.stringify({ cpid, related: cpids, ...(partial !== undefined && { partial }) })}\n`,
+      )
+      return 0
+    }
+    const queries = database?.queries()
+    const rowOf = (related: Cpid): string[] => {
+      const here = queries?.cpid(related)
+      const facts =
+        here === undefined || typeof here === 'string' || here.timeNs === undefined
+          ? found.described(related)
+          : here
+      const time = facts?.timeNs === undefined ? NO_TIME : rfc3339(facts.timeNs)
+      return [related, time, printable(facts?.service), objectText(facts?.object)]
+    }
+    io.stdout.write(new AlignedRows().lines(found.cpids.map(rowOf)))
+    notePartial(io, found.partial)
     return 0
   })
 }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import type { Unarchived } from '../model/archive.ts'
 import type { CausewayQueries, SchemaState, SenderFactsReader, SetAsideFacts } from '../model/queries.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { askSql, type FromSql } from '../query/threads/ask-sql.ts'
@@ -12,15 +13,18 @@ import {
   WAL_KEPT_BYTES,
 } from '../store/sqlite/open-database.ts'
 import { SqliteQueries } from '../store/sqlite/queries.ts'
+import { SqliteUnarchived } from '../store/sqlite/unarchived.ts'
 import { readSetAside, SqliteSenderFacts } from '../store/sqlite/setup-facts.ts'
 import { sqliteStores } from '../store/sqlite/writer-stores.ts'
 import { StoreWriter, type WriterSettings } from '../store/store-writer.ts'
 
-/** A database that is there, as a command asks it, whether or not a Causeway runs on it. */
-interface QuestionsDatabase extends Disposable {
+/** An existing database, opened for reading; a Causeway may run on it. */
+export interface QuestionsDatabase extends Disposable {
   /** Throws when the file is no database. */
   readonly schema: SchemaState
   queries(): CausewayQueries
+  /** What is not archived yet. */
+  unarchived(): Unarchived
   senders(): SenderFactsReader
   /** Undefined when nothing was set aside. */
   setAside(): SetAsideFacts | undefined
@@ -34,13 +38,14 @@ export function openForQuestions(path: string): QuestionsDatabase {
       return schemaState(db)
     },
     queries: () => new SqliteQueries(db),
+    unarchived: () => new SqliteUnarchived(db),
     senders: () => new SqliteSenderFacts(db),
     setAside: () => readSetAside(db),
     [Symbol.dispose]: () => db.close(),
   }
 }
 
-/** A database that is there, as a command changes it; a Causeway may run on it. */
+/** An existing database, opened for writing; a Causeway may run on it. */
 export interface ChangesDatabase extends Disposable {
   /** Throws when the file is no database. */
   readonly schema: SchemaState
@@ -62,7 +67,7 @@ export function openForChanges(path: string): ChangesDatabase {
   }
 }
 
-/** How long the write-ahead log of a database is, in bytes, where that is longer than it gets by itself. */
+/** The size of the write-ahead log in bytes, if it is larger than usual. */
 export function longLogBytes(path: string): number | undefined {
   const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   return bytes > WAL_KEPT_BYTES ? bytes : undefined
@@ -75,7 +80,7 @@ export function isRunningOn(path: string): boolean {
   return isDatabaseLocked(path)
 }
 
-/** Makes a database, or brings its schema up to date; returns the names of the migrations that ran now. */
+/** Creates or migrates a database; returns the names of the migrations that ran. */
 export async function migrateDatabase(path: string): Promise<string[]> {
   const db = openForWriting(path)
   try {
@@ -85,7 +90,7 @@ export async function migrateDatabase(path: string): Promise<string[]> {
   }
 }
 
-/** Looks at every page of a database in a process of its own; returns what is wrong, in SQLite's words. */
+/** Checks every page of a database in a child process; returns what is wrong, in SQLite's words. */
 export async function faultyPages(path: string, timeoutMs: number): Promise<string[]> {
   const found: string[] = []
   const take = (answer: FromSql): void => {

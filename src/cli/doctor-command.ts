@@ -12,7 +12,7 @@ import type {
 import type { LoadedConfig } from '../config/load-config.ts'
 import { ConfigError, describeMistake } from '../config/schema.ts'
 import { openOnce } from '../exporter/open-transport.ts'
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import type { SentSignal } from '../model/otlp-requests.ts'
 import type { SendOutcome } from '../model/outbox.ts'
 import { openFilesLimit } from '../platform/open-files.ts'
@@ -137,7 +137,7 @@ const EMPTY_REQUEST = Buffer.alloc(0)
 
 type Ask = (exporter: ExporterConfig, signal: SentSignal) => Promise<SendOutcome>
 
-/** Whether every backend takes the OTLP signals that pipelines send it: it is sent a request without content. */
+/** Whether every backend takes the signals that pipelines send it; it gets an empty request. */
 export async function* checkBackends(
   config: CausewayConfig,
   components: Components,
@@ -188,7 +188,7 @@ function asking(config: CausewayConfig, components: Components): Ask {
     userAgent: `Causeway/${readManifest().version}`,
     authenticators: authenticatorsOf(config, components),
     longestMs: LONGEST_SEND_MS,
-    show: () => undefined,
+    writeLine: () => undefined,
     onTrouble: () => undefined,
   }
   return async (exporter, signal) => {
@@ -204,9 +204,9 @@ function asking(config: CausewayConfig, components: Components): Ask {
 interface Port extends Listener {
   what: string
   setting: string
-  /** Where to ask whether it is well. */
+  /** The path of its health page. */
   url?: string
-  /** What that answers when all is well. */
+  /** The status of that page when all is well. */
   expects?: number
 }
 
@@ -291,7 +291,7 @@ const EVERY_ADDRESS: Readonly<Record<string, string>> = {
   '': '127.0.0.1',
 }
 
-/** Whether something takes connections there: undefined when it does, or the code of the error, such as ECONNREFUSED. */
+/** Whether something listens there: undefined if so, else the error code, such as ECONNREFUSED. */
 export function connectionError(host: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const socket = connect({ host: ownValue(EVERY_ADDRESS, host) ?? host, port, timeout: LONGEST_MS })
@@ -301,7 +301,7 @@ export function connectionError(host: string, port: number): Promise<string | un
   return promise.finally(() => socket.destroy())
 }
 
-/** Whether this process could listen there: undefined when it could, or the code of the error, such as EACCES. */
+/** Whether this process could listen there: undefined if so, else the error code, such as EACCES. */
 export function listenError(host: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const server = createServer()
@@ -310,7 +310,7 @@ export function listenError(host: string, port: number): Promise<string | undefi
   return promise
 }
 
-/** The HTTP status of a page; undefined when there is no answer in time. */
+/** The HTTP status of a page; undefined without an answer in time. */
 export async function httpStatus(url: string): Promise<number | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS) })
@@ -321,7 +321,7 @@ export async function httpStatus(url: string): Promise<number | undefined> {
   }
 }
 
-/** Whether whoever asks may have as many files open as the connections need that are configured. */
+/** Whether this process may open enough files for the configured connections. */
 export function checkOpenFiles(config: CausewayConfig): Finding {
   const limit = openFilesLimit()
   const { warning } = listenerLimits(config, limit)

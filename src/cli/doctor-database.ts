@@ -13,7 +13,7 @@ const FULL = 100 * MIB
 const NEARLY_FULL = 1024 * MIB
 const SETTING = 'connectors::cpid::storage::path'
 
-/** Whether the database is there, sound, in step with this version and writable, with room on its disk. */
+/** Whether the database exists, is sound, has the schema of this version and can be written, with room on its disk. */
 export async function* checkDatabase(
   path: string,
   retention: RetentionConfig,
@@ -102,7 +102,7 @@ function checkRoom(path: string, { maxBytes }: RetentionConfig): Finding {
   return ok('disk', `${sizeText(free)} are free beside the database`)
 }
 
-/** A write-ahead log that is short is worth no line. */
+/** A shorter write-ahead log is not mentioned. */
 function* checkLog(path: string): Generator<Finding> {
   const bytes = longLogBytes(path)
   if (bytes === undefined) return
@@ -141,14 +141,14 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const AHEAD_MS = 1_000
 const BEHIND_MS = 60_000
-/** A few CPIDs at the edge of what was looked at do no harm. */
+/** Some CPIDs at the edge of the examined time are normal. */
 const TOLERATED = 0.05
 const NAMED = 5
 const INSTRUMENTATION = 'docs/instrumentation.md says what controllers send'
 
 /**
- * Whether senders reach Causeway, with clocks that agree, mergelogs for their CPIDs, and nothing refused. `isSentTo` says that receivers
- * listen; others go and look.
+ * Whether senders reach Causeway, with right clocks, mergelogs for their CPIDs, and nothing refused. `isSentTo`: a receiver
+ * listens, rather than watching a cluster.
  */
 export function* checkSenders(
   facts: SenderFactsReader,
@@ -269,7 +269,7 @@ function msText(ms: number): string {
 const CHECK = 'exporters'
 const LOOK_AGAIN_MS = 2_000
 
-/** Whether what was linked is sent: an exporter that is behind is looked at twice. */
+/** Whether linked data is sent; an exporter that is behind is examined twice. */
 export async function* checkExporters(facts: SenderFactsReader, isRunning: boolean): AsyncGenerator<Finding> {
   const before = facts.exporters()
   const isBehind = isRunning && before.some(({ waiting }) => waiting > 0)
@@ -309,7 +309,7 @@ function findingOf(
 
 const SET_ASIDE_CHECK = 'linking'
 
-/** Whether everything could be linked, settled and sent. */
+/** Whether items were set aside. */
 export function checkSetAside(facts: SetAsideFacts | undefined): Finding {
   if (facts === undefined) return ok(SET_ASIDE_CHECK, 'nothing had to be set aside')
   return warn(

@@ -4,13 +4,13 @@ import { typeNamed } from '../config/component-type.ts'
 
 export type FindingState = 'ok' | 'warn' | 'fail'
 
-/** What one look came to. */
+/** The result of one check. */
 export interface Finding {
   readonly state: FindingState
-  /** What was looked at, in two words. */
+  /** What was checked, in one or two words. */
   readonly check: string
   readonly message: string
-  /** What to do; there whenever something is not well. */
+  /** What to do; present unless all is well. */
   readonly advice?: string
 }
 
@@ -32,7 +32,7 @@ export const fail = (check: string, message: string, advice: string): Finding =>
 
 const CHECK = 'clusters'
 
-/** Whether what receivers go and ask lets itself be asked. */
+/** Whether receivers can read from what they watch. */
 export async function* checkReceivers(
   { receivers }: CausewayConfig,
   components: Components,

@@ -1,10 +1,10 @@
 import { type Imported, importInto } from '../importing/import-recordings.ts'
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import { CliError, EXIT_USAGE, type Run, wantsJson } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 import { count } from './text.ts'
 
-/** Everything as it is by itself: the database is ./data/causeway.db. */
+/** All defaults: the database is ./data/causeway.db. */
 const WITHOUT_CONFIG = `yaml:
 receivers: { otlp: { protocols: { http: } } }
 connectors: { cpid: }
@@ -38,7 +38,7 @@ export const runImport: Run = async (line, io) => {
 
 const never = (): AbortSignal => new AbortController().signal
 
-/** Nothing of it was what it was named as. */
+/** No line of the recording was of the kind that its option names. */
 function isUseless({ lines, told, faulty }: Imported): boolean {
   return lines > 0 && told === 0 && faulty > 0
 }

@@ -15,7 +15,7 @@ import { count, duration, objectText, printable } from './text.ts'
 
 const LOOK_EVERY_MS = 1_000
 const SHOWN_SERVICES = 5
-/** What is answered for a page of a dashboard that was not built. */
+/** The status of a page when the dashboard was not built. */
 const NOT_BUILT = 503
 
 export const runObserve: Run = async (line, io) => {
@@ -62,7 +62,7 @@ function nameOfCluster(path: string | undefined, context: string | undefined): s
   }
 }
 
-/** Says what is seen and what is not. Throws CliError when nothing is. */
+/** Reports what may be watched and what not. Throws CliError when nothing may. */
 async function sayWhatIsSeen({ config }: LoadedConfig, io: CliIo): Promise<void> {
   for await (const { state, message, advice = '' } of checkReceivers(config, io.components ?? COMPONENTS)) {
     const indented = advice.replaceAll('\n', '\n  ')
@@ -77,26 +77,26 @@ function temporaryFolder(): { path: string } & Disposable {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** In a checkout it may not have been built; whatever else is wrong shows in the browser. */
+/** In a checkout it may not have been built; other faults show in the browser. */
 async function sayIfNotBuilt(url: string, io: CliIo): Promise<void> {
   const { status } = await fetch(`${url}/`, { headers: { accept: 'text/html' } }).catch(() => ({ status: 0 }))
   if (status === NOT_BUILT)
     io.stdout.write('The dashboard has not been built yet: run npm run build, and load its page then.\n')
 }
 
-/** What, why and by whom, which services, how long; and where there is more. */
+/** One line: object, reason, actor, services, duration, and the address of the cascade. */
 function lineOf(cascade: SettledCascade, url: string): string {
   const { root, object, actor, reason, services, spans, durationMs } = cascade
   const shown = services.slice(0, SHOWN_SERVICES).map(printable).join(', ')
   const more = services.length > SHOWN_SERVICES ? ` and ${services.length - SHOWN_SERVICES} more` : ''
-  // A write that nothing followed has no duration that anybody could have seen.
+  // A write that nothing followed has no duration.
   const took = spans === 1 ? '' : ` in ${duration(BigInt(Math.round(durationMs * Number(NANOS_PER_MS))))}`
   const why = printable(reason ?? `by ${actor ?? 'nobody known'}`)
   const wrote = `${count(spans, 'write')} of ${shown}${more}${took}`
   return `${objectText(object ?? undefined)}, ${why}: ${wrote}  ${url}/cascades/${root}`
 }
 
-/** What is observed, as the command line says it. */
+/** The options of the command. */
 export interface Observed {
   readonly cluster: string
   readonly kubeconfig: string | undefined
@@ -106,19 +106,19 @@ export interface Observed {
   readonly database: string
 }
 
-/** By which types of component. */
+/** The component types in use. */
 export interface ObservedBy {
   readonly receiver: string
   readonly dashboard: string
 }
 
-/** The configuration of a Causeway that watches one cluster and shows what it sees; JSON is YAML as well. */
+/** The configuration of a Causeway that watches one cluster, as JSON, which is YAML too. */
 export function observeConfig({ receiver, dashboard }: ObservedBy, observed: Observed): string {
   const { cluster, kubeconfig, context, namespaces, database } = observed
   const asked = { cluster, auth_type: 'kubeConfig', kubeconfig, context, namespaces }
   return `yaml:${JSON.stringify({
     receivers: { [receiver]: asked },
-    // Somebody waits for each cascade.
+    // People wait for each cascade.
     connectors: { cpid: { storage: { path: database }, linking: { wait: '3s', settle_after: '30s' } } },
     extensions: { [dashboard]: {} },
     service: {
@@ -129,7 +129,7 @@ export function observeConfig({ receiver, dashboard }: ObservedBy, observed: Obs
   })}`
 }
 
-/** A cascade as the query API tells of it. */
+/** A cascade as the query API shows it. */
 export interface SettledCascade {
   readonly root: string
   readonly durationMs: number
@@ -138,7 +138,7 @@ export interface SettledCascade {
   readonly actor: string | null
   /** Why it began, such as `scale by alice`; null where nothing said. */
   readonly reason: string | null
-  /** Those that took part, most time first. */
+  /** The services that took part, most time first. */
   readonly services: readonly string[]
 }
 
@@ -148,7 +148,7 @@ interface Outline extends Omit<SettledCascade, 'services'> {
 
 const LIMIT = 500
 
-/** Asks a query API which cascades were open and have settled since; each is told once. */
+/** Asks a query API which open cascades have settled; returns each once. */
 export class SettledCascades {
   readonly #url: string
   #open = new Set<string>()
@@ -157,13 +157,13 @@ export class SettledCascades {
     this.#url = url
   }
 
-  /** Those that settled since the last look. Rejects when the API does not answer. */
+  /** Those that settled since the last call. Rejects when the API does not answer. */
   async look(): Promise<SettledCascade[]> {
     const { cascades } = await this.#get<{ cascades: Outline[] }>(`cascades?state=open&limit=${LIMIT}`)
     const open = new Set(cascades.map(({ root }) => root))
     const ended = [...this.#open].filter((root) => !open.has(root))
     const found = await Promise.all(ended.map((root) => this.#cascade(root)))
-    // Whatever is beyond the limit is open as well, and looked at again.
+    // Cascades beyond the limit are open too, and asked for again.
     this.#open = new Set([...open, ...found.flatMap((one) => (one?.state === 'open' ? [one.root] : []))])
     return found.flatMap((one) => (one?.state === 'settled' ? [one] : []))
   }
@@ -186,7 +186,7 @@ export class SettledCascades {
   }
 }
 
-/** Looks again and again until the signal aborts; `show` is told of each cascade. */
+/** Polls until the signal aborts; calls `show` with each cascade. */
 export async function watchSettled(
   cascades: SettledCascades,
   everyMs: number,
@@ -197,22 +197,22 @@ export async function watchSettled(
     try {
       for (const cascade of await cascades.look()) show(cascade)
     } catch {
-      // It does not listen yet, or no longer; whoever runs it says why.
+      // It does not listen yet, or no longer; its log says why.
     }
     await sleep(everyMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
 export interface LogReader {
-  /** All that is to be watched was listed: so many resources, and so many more may not be. */
+  /** All resources were listed: how many are watched, and how many may not be. */
   readonly listed: (resources: number, refused: number) => void
-  /** Somebody should see to something. */
+  /** A warning for the operator. */
   readonly complaint: (text: string) => void
 }
 
 type Line = Readonly<Record<string, string | undefined>>
 
-/** Takes lines of the log in JSON, and tells of those that say something to whoever watches a terminal. */
+/** Takes log lines in JSON, and prints those that matter on a terminal. */
 export function logForPeople({ listed, complaint }: LogReader): (line: string) => void {
   return (text) => {
     const line = JSON.parse(text) as Line
@@ -221,7 +221,7 @@ export function logForPeople({ listed, complaint }: LogReader): (line: string) =
   }
 }
 
-/** That something needs to be looked at is clear on a terminal. */
+/** On a terminal this phrase is superfluous. */
 function wordsOf({ msg, reason }: Line): string {
   const parts = msg === NOTICE_MESSAGE && reason !== undefined ? [reason] : [msg, reason]
   return parts.filter((part) => part !== undefined).join(' ')

@@ -19,8 +19,8 @@ import {
 import { versionLine } from './version.ts'
 
 /**
- * Does what a command line says (without `node` and the script's name) and returns the exit code: 0, or another one
- * after a line on stderr that says what to do; for a configuration, a line for each mistake in it. Never rejects.
+ * Runs a command line (without `node` and the script's name) and returns the exit code. On failure stderr says what to do, for a
+ * configuration with a line for each mistake. Never rejects.
  */
 export async function runCommand(argv: readonly string[], io: CliIo, commands: Commands): Promise<number> {
   try {
@@ -75,7 +75,7 @@ function isBusy(error: unknown): boolean {
   )
 }
 
-/** Those of which it is not said which commands take them. */
+/** Options whose commands the help does not list. */
 const WIDESPREAD: readonly OptionName[] = ['config', 'set', 'format', 'help', 'version']
 const HELP = ['help [<command>]', 'say what Causeway does, or what a command does'] as const
 
@@ -105,16 +105,13 @@ export function commandHelp(name: string, command: Command): string {
     (option) => [writtenOption(option), meanings?.[option] ?? OPTIONS[option].meaning] as const,
   )
   const file = config === undefined ? ' --config <file>' : config === 'optional' ? ' [--config <file>]' : ''
-  // What stands behind -- is no option of Causeway's.
+  // Arguments after -- are not options of Causeway.
   const all = `${file} [options]`
   const form = passesOn === true ? `${all} ${usage}` : `${` ${usage}`.trimEnd()}${all}`
   return `causeway ${name}: ${summary}
 
 Usage: causeway ${name}${form}
-${help === undefined ? '' : `\n${help.trim()}\n`}
-Options:
-${listed(own)}
-`
+${help === undefined ? '' : `\n${help.trim()}\n`}${own.length === 0 ? '' : `\nOptions:\n${listed(own)}\n`}`
 }
 
 function takersOf(name: OptionName, commands: ReadonlyMap<string, Command>): string {
@@ -136,7 +133,7 @@ interface Manifest {
   gitHead?: string
 }
 
-/** What this Causeway says of itself. */
+/** The name and version of this Causeway. */
 export function readManifest(): Manifest {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as Manifest
 }

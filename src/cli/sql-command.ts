@@ -1,5 +1,5 @@
 import { askSql, type FromSql, type SqlValue } from '../query/threads/ask-sql.ts'
-import { absenceOf, readablePath } from './ask-database.ts'
+import { unknownCpidText, readablePath } from './ask-database.ts'
 import {
   CliError,
   maxRowsOf,
@@ -32,7 +32,7 @@ export const runSql: Run = async (line, io) => {
   const take = (answer: FromSql): void => {
     if (answer.kind === 'columns') output.columns(answer.names)
     else if (answer.kind === 'rows') output.rows(answer.rows)
-    else if (answer.kind === 'absent') note(absenceOf(answer.cpid, answer.why))
+    else if (answer.kind === 'absent') note(unknownCpidText(answer.cpid, answer.why))
     else if (answer.kind === 'done') answered.cut = answer.cut
   }
   try {
@@ -47,10 +47,10 @@ export const runSql: Run = async (line, io) => {
 
 /** Between two columns. */
 const GAP = 2
-/** A cell that would be cut to fewer characters says too little. */
+/** Cells are not cut to fewer characters. */
 const LEAST_CELL = 12
 
-/** Takes an answer as it comes. */
+/** Prints an answer row by row. */
 export interface SqlOutput {
   columns(names: readonly string[]): void
   rows(rows: readonly SqlValue[][]): void
@@ -79,15 +79,15 @@ export function jsonOutput(to: TextSink): SqlOutput {
   }
 }
 
-/** What text is laid out for. */
+/** The layout of text. */
 export interface TextRoom {
-  /** How wide a line may be; as wide as it likes where that is undefined. */
+  /** The width of a line; undefined for no limit. */
   readonly width: number | undefined
-  /** Told once when cells were cut. */
+  /** Called once when cells were cut. */
   readonly onCut: () => void
 }
 
-/** A table, its widest cells cut to fit; where so many columns do not fit, one line a value. */
+/** A table, its widest cells cut to fit; with too many columns, one line a value. */
 export function textOutput(to: TextSink, { width, onCut }: TextRoom): SqlOutput {
   let headings: readonly string[] = []
   const all: SqlValue[][] = []
@@ -129,7 +129,7 @@ function widestOf(heading: string, rows: readonly string[][], column: number): n
   return rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), heading.length)
 }
 
-/** How wide cells of text may be at most so that a line is no wider than `width`; undefined when that is too little. */
+/** The most characters of a text cell so that a line fits into `width`; undefined if too few are left. */
 function widthOfCells(
   widths: readonly number[],
   isNumber: readonly boolean[],
@@ -181,7 +181,7 @@ export function valueJson(value: SqlValue): string {
   return JSON.stringify(value)
 }
 
-/** Names that differ, so that no column of an object hides another: `cpid`, `cpid:1`. */
+/** Unique names, so that no column of an object hides another: `cpid`, `cpid:1`. */
 export function distinctNames(names: readonly string[]): string[] {
   const taken = new Set<string>()
   return names.map((name) => {

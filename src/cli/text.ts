@@ -1,4 +1,5 @@
 import type { LinkedSpan } from '../model/queries.ts'
+import { CONTROLS } from '../model/untrusted-names.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
 import type { CliIo } from './command-line.ts'
 
@@ -7,10 +8,6 @@ const NS_PER_MS = 1_000_000n
 const NS_PER_S = 1_000_000_000n
 const NS_PER_MIN = 60n * NS_PER_S
 const NS_PER_H = 60n * NS_PER_MIN
-
-// Names come from outside; on a terminal a control character in one could do anything, and one that formats, such as U+202E,
-// has it read as another.
-const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 /** Text from outside on one line, without control characters; a dash where there is none. */
 export function printable(text: string | undefined): string {
@@ -80,8 +77,8 @@ export function textTable(headings: readonly string[], rows: readonly (readonly 
 }
 
 /**
- * Lays out rows that come a page at a time: a column is as wide as the widest cell so far, so that a long list is
- * aligned without being held. The last column is as long as it likes.
+ * Aligns rows that come in pages: a column is as wide as its widest cell so far, so that a long list need not be held in
+ * memory. The last column has no limit.
  */
 export class AlignedRows {
   readonly #widths: number[] = []
@@ -108,15 +105,15 @@ type Colour = 'dim' | 'red' | 'cyan' | 'yellow' | 'green'
 
 const CODES: Readonly<Record<Colour, number>> = { dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
 
-/** What text is laid out for. */
+/** The layout of text. */
 export interface Terminal {
   /** Characters in a line. */
   readonly width: number
-  /** Colours only on a terminal, and never against NO_COLOR. */
+  /** Colours on a terminal only, unless NO_COLOR is set. */
   paint: (colour: Colour, text: string) => string
 }
 
-/** The terminal; COLUMNS, or else 100 characters, where the output goes elsewhere. */
+/** The terminal's layout; COLUMNS, else 100 characters, when the output goes elsewhere. */
 export function terminalOf({ terminalWidth, env }: Pick<CliIo, 'terminalWidth' | 'env'>): Terminal {
   const { COLUMNS = '', NO_COLOR = '', TERM } = env
   const width = terminalWidth ?? (DIGITS.test(COLUMNS) ? Number(COLUMNS) : PIPED_WIDTH)
@@ -127,7 +124,7 @@ export function terminalOf({ terminalWidth, env }: Pick<CliIo, 'terminalWidth' |
   }
 }
 
-/** Text that is at most so wide; what is cut off is shown by an ellipsis. Counts code points, not columns. */
+/** Cuts text to a width with an ellipsis. Counts code points, not columns. */
 export function fitted(text: string, width: number): string {
   const characters = Array.from(text)
   return characters.length <= width ? text : `${characters.slice(0, Math.max(width - 1, 0)).join('')}…`
@@ -138,7 +135,7 @@ export function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(width - Array.from(text).length, 0))
 }
 
-/** The time that a row of bars spans, and how many characters it takes. */
+/** The time that bars span, and their width in characters. */
 export interface Scale {
   readonly startNs: UnixNanos
   readonly lastNs: UnixNanos
@@ -151,7 +148,7 @@ interface Bar {
   readonly endNs: UnixNanos
 }
 
-/** A bar on the scale: blanks, what was waited, and the span itself, which is never less than one character. */
+/** A bar on the scale: blanks, the wait, and the span itself, at least one character. */
 export function barParts(bar: Bar, scale: Scale): { before: string; wait: string; span: string } {
   const start = Math.min(cellOf(bar.startNs, scale), scale.width - 1)
   const end = Math.max(start + 1, cellUp(bar.endNs, scale))

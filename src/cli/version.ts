@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = new URL('../../', import.meta.url)
 
-/** What `causeway --version` prints: of what source it is, where that is known, and what databases it writes. */
+/** What `causeway --version` prints: version, commit if known, and schema of databases. */
 export function versionLine(version: string, gitHead?: string): string {
   const commit = gitHead ?? checkedOut()
   const details = [
@@ -14,7 +14,7 @@ export function versionLine(version: string, gitHead?: string): string {
   return `causeway version ${version} (${details.join(', ')})\n`
 }
 
-/** The newest migration, as databases note it. */
+/** The newest migration. */
 function newestSchema(): string {
   const names = readdirSync(new URL('migrations/', ROOT)).filter((name) => /^\d{3}-/.test(name))
   return (

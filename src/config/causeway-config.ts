@@ -1,15 +1,15 @@
-import type { RelationSettings } from '../model/kubernetes-objects.ts'
+import type { FieldValues, RelationSettings } from '../model/kubernetes-objects.ts'
 import type { LinkSettings } from '../model/linker-settings-and-metrics.ts'
 import type { SenderPolicy, SentSignal, Signal } from '../model/otlp-requests.ts'
 
-/** What an operator configured, checked and with every default filled in: times in milliseconds, sizes in bytes. */
+/** The checked configuration with all defaults: times in milliseconds, sizes in bytes. */
 export interface CausewayConfig {
-  /** Those that some incoming pipeline uses. */
+  /** Receivers of incoming pipelines. */
   receivers: ReceiverConfig[]
   cpid: CpidConfig
-  /** Those that some outgoing pipeline uses. */
+  /** Exporters of outgoing pipelines. */
   exporters: ExporterConfig[]
-  /** Those that are on, and those that are at work without being named. */
+  /** Extensions that are on, those that are on by default included. */
   extensions: ExtensionConfig[]
   telemetry: TelemetryConfig
   pipelines: OutPipelines
@@ -18,7 +18,7 @@ export interface CausewayConfig {
 /** One component of the configuration. */
 export interface ComponentConfig {
   id: string
-  /** The name of its type, not an older one. */
+  /** The current name of its type. */
   type: string
   /** As its type reads them. */
   settings: unknown
@@ -43,20 +43,20 @@ export interface ExporterConfig extends ComponentConfig {
   isArchive?: true
 }
 
-/** An address that a component takes, as far as others have to know. */
+/** An address that a component listens at. */
 export interface DeclaredListener extends Listener {
-  /** Where its keys stand below the component, such as `protocols::grpc`; nothing where they are its own. */
+  /** The path of its keys below the component, such as `protocols::grpc`; empty for the component itself. */
   at?: string
   /** What listens there, in two words. */
   what: string
   tls?: ServerTls
   /** The id of an authenticator. */
   auth?: string
-  /** What somebody who may connect can do, as in `shows all that is kept to`; left out where that harms nobody. */
+  /** What a client that connects can do, as in `shows all that is kept to`; absent if that is harmless. */
   exposes?: string
-  /** The most connections; those to a receiver are limited by the connector, others to a few unless given. */
+  /** The most connections; the connector limits those of receivers, others have a small default. */
   connections?: ConnectionsConfig
-  /** A page that tells whether it is well, and with which status it answers then. */
+  /** The page of its health, and its status when well. */
   page?: { path: string; status: number }
 }
 
@@ -67,14 +67,14 @@ export interface ConfiguredListener extends Omit<DeclaredListener, 'at'> {
 
 export interface ConnectionsConfig {
   maxConnections: number
-  /** Of these, from one address; a quarter unless given. */
+  /** The most from one address; a quarter by default. */
   maxConnectionsPerAddress?: number
 }
 
 /**
  * Where an exporter sends a signal.
- * - here: nowhere outside this process; `does` says what becomes of it.
- * - backend: to a server, in what it speaks; `where` is how the address is written, `isPlain` says that there is no TLS.
+ * - here: it stays in this process; `does` says what happens to it.
+ * - backend: to a server and its protocol; `where` is the configured address, `isPlain` says that there is no TLS.
  */
 export type Destination =
   | { kind: 'here'; does: string }
@@ -84,9 +84,9 @@ export type Destination =
 export interface SendingConfig {
   /** Spans or log records in a request at most. */
   batchMaxItems: number
-  /** Requests on their way at once. */
+  /** Requests in flight at once. */
   consumers: number
-  /** Without it nothing is tried again. */
+  /** Absent: no retries. */
   retry?: RetryConfig
 }
 
@@ -108,7 +108,7 @@ export interface OutPipelines {
 }
 
 /** The exporters, by id, that have the outbox of a signal drained for them, and those that are archives. */
-export function sentTo({ exporters, pipelines: { outTraces, outLogs } }: CausewayConfig): {
+export function exporterIdsOf({ exporters, pipelines: { outTraces, outLogs } }: CausewayConfig): {
   exporters: Record<Signal, string[]>
   archives: string[]
 } {
@@ -123,13 +123,13 @@ export interface Listener {
   port: number
 }
 
-/** How TLS is spoken; suites and curves by OpenSSL's names. */
+/** TLS settings; suites and curves by OpenSSL's names. */
 export interface TlsProtocol {
   minVersion: 'TLSv1.2' | 'TLSv1.3'
   maxVersion?: 'TLSv1.2' | 'TLSv1.3'
   cipherSuites: string[]
   curves: string[]
-  /** How often the files are looked at; 0 is never. */
+  /** How often the files are read again; 0 is never. */
   reloadIntervalMs: number
 }
 
@@ -146,7 +146,7 @@ export interface ServerTls extends TlsProtocol {
 export interface ClientTls extends TlsProtocol {
   /** No TLS at all; already decided from the scheme of the endpoint. */
   insecure: boolean
-  /** TLS without checking who answers. */
+  /** TLS without checking the server's certificate. */
   insecureSkipVerify: boolean
   caFile?: string
   caPem?: string
@@ -169,7 +169,7 @@ export interface CpidConfig extends ConnectorSettings {
   id: string
 }
 
-/** What the connector says of the merge graph and of everything that leads through it. */
+/** The settings of the `cpid` connector. */
 export interface ConnectorSettings {
   storage: { path: string }
   linking: LinkSettings
@@ -180,30 +180,33 @@ export interface ConnectorSettings {
   admission: AdmissionConfig
   metrics: CascadeMetricsConfig
   inference: InferenceConfig
-  /** Who may send what; without it everybody may send everything. */
+  /** Who may send what; absent, everybody may send everything. */
   senders?: SenderPolicy
 }
 
-/** How is worked out what caused the writes of observed clusters. */
+/** The settings of inference. */
 export interface InferenceConfig {
   whoWaitMs: number
+  tellingWaitMs: number
   windowMs: number
   operators: readonly string[]
   controllers: readonly string[]
+  /** Which values of fields are kept, so that answers show what a write changed. */
+  fieldValues: FieldValues
   /** What writes of custom resources follow from. */
   relations: readonly RelationSettings[]
 }
 
-/** How much is taken in at a time. */
+/** The limits on what receivers take at a time. */
 export interface AdmissionConfig extends ConnectionsConfig {
   maxInFlightBytes: number
   maxFlowRequests: number
   maxFlowBytes: number
-  /** Over gRPC; 0 means for ever. */
+  /** Over gRPC; 0 means forever. */
   requestTimeoutMs: number
 }
 
-/** What the connector measures. */
+/** The cascade metrics. */
 export interface CascadeMetricsConfig {
   /** How often a metrics pipeline sends. */
   intervalMs: number

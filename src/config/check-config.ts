@@ -1,4 +1,4 @@
-import { isLoopback, ownValue } from '../model/names-from-outside.ts'
+import { isLoopback, ownValue } from '../model/untrusted-names.ts'
 import type { SentSignal, Signal } from '../model/otlp-requests.ts'
 import type { CausewayConfig, ConfiguredListener, Destination } from './causeway-config.ts'
 import { type Declarations, typeNamed } from './component-type.ts'
@@ -68,7 +68,7 @@ function checkPipeline(pipeline: Pipeline, sections: Sections, findings: Finding
   }
 }
 
-/** Of a section that is missing altogether that alone is said, not every reference into it. */
+/** Reports a missing section once, not every reference into it. */
 function unconfigured(
   ids: readonly string[],
   own: Components<unknown>,
@@ -92,7 +92,7 @@ function isMissing({ typeById, isUnreadable }: Components<unknown>): boolean {
   return typeById.size === 0 && !isUnreadable
 }
 
-/** There is one merge graph, everything that comes in goes through it, and nothing goes round in a circle. */
+/** There is one merge graph, all incoming data goes through it, and pipelines form no cycle. */
 export function checkConnectors(sections: Sections, findings: Findings): void {
   const { connectors, receivers, exporters, service, declarations } = sections
   const [{ name }] = declarations.connectors
@@ -160,7 +160,7 @@ function checkUse(cpid: string, sections: Sections, findings: Findings): void {
   }
 }
 
-/** What must come in for the connector to make a signal. */
+/** The signals that the connector needs to produce a signal. */
 const feedOf = (signal: SentSignal): Signal => (signal === 'metrics' ? 'traces' : signal)
 
 /** The exporters that this pipeline feeds past the merge graph. */
@@ -181,7 +181,7 @@ function describeAmbiguous(kind: string, id: string): string {
   )
 }
 
-/** What receives and what is sent to takes the signal of each pipeline that names it. */
+/** Receivers and exporters support the signal of each pipeline that names them. */
 export function checkSignals({ receivers, exporters, service }: Sections, findings: Findings): void {
   for (const { path, signal, receivers: froms, exporters: tos } of service.pipelines) {
     for (const id of new Set(froms)) {
@@ -201,7 +201,7 @@ export function checkSignals({ receivers, exporters, service }: Sections, findin
   }
 }
 
-/** Of each type of extension at most one is on, but for those of which there may be several. */
+/** At most one extension of each type is on, except for types that allow several. */
 export function checkExtensions({ extensions, service, declarations }: Sections, findings: Findings): void {
   const idsByType = Map.groupBy(new Set(service.extensions), (id) => extensions.typeById.get(id))
   for (const { name, isPlural } of declarations.extensions) {
@@ -220,7 +220,7 @@ const EVERYWHERE = ['', '0.0.0.0', '::']
 const LOCAL = ['localhost', '127.0.0.1', '::1']
 const READER = 'service::telemetry::metrics::readers::0::pull::exporter::prometheus'
 
-/** No two listeners that are on share an endpoint. */
+/** No two active listeners share an endpoint. */
 export function checkListeners(sections: Sections, findings: Findings): void {
   const listening: Listening[] = []
   for (const candidate of listenersThatAreOn(sections)) {
@@ -278,7 +278,7 @@ interface Use {
   by: 'listener' | 'exporter'
 }
 
-/** Every authenticator that something names is there, is on, and does what is asked of it. */
+/** Every named authenticator exists, is on, and supports its use. */
 export function checkAuthenticators(sections: Sections, findings: Findings): void {
   const { extensions, service, declarations } = sections
   if (extensions.isUnreadable) return
@@ -316,7 +316,7 @@ function usesOf({ receivers, exporters, extensions }: Sections): Use[] {
   ]
 }
 
-/** Warns of listeners that others can reach and that ask nobody who they are, and of secrets that go in plain text. */
+/** Warns of listeners that other machines reach without credentials, and of secrets sent in plain text. */
 export function warnOfExposure(
   { receivers, extensions, exporters }: CausewayConfig,
   findings: Findings,

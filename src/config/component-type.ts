@@ -4,51 +4,51 @@ import { type Findings, readSettings, type Schema } from './schema.ts'
 import type { RawNode } from './yaml-tree.ts'
 
 /**
- * What is known of every type of component before anything runs: how it is called, what may be written, and what that comes
- * to. Declarations are read by every command, so what they need to run is loaded by them only when it does.
+ * The declaration of a component type: its name, its keys, and what they mean. Every command loads the declarations, so each
+ * loads the code that it runs only when it runs.
  */
 export interface ComponentDeclaration<Settings = unknown> {
   readonly name: string
-  /** Older names of the same. */
+  /** Older names of the type. */
   readonly aliases: readonly string[]
   readonly schema: Schema<unknown>
-  /** Undefined when there were mistakes; all of them are in the findings, as are keys that have no effect. */
+  /** Undefined after a mistake; the findings have all mistakes and all keys without effect. */
   read(node: RawNode, path: readonly string[], findings: Findings): Settings | undefined
-  /** Reads every file with certificates, tokens or passwords that it names. Fails with what is wrong with one. */
+  /** Reads every certificate, token or password file that it names. Fails with what is wrong with one. */
   openFiles?(id: string, settings: Settings): Disposable | undefined | Promise<Disposable>
 }
 
 export interface ReceiverDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
   readonly signals: readonly Signal[]
-  /** The addresses that it takes; none where it goes and gets what it receives. */
+  /** The addresses that it listens at; none if it fetches what it receives. */
   listeners?(settings: Settings): DeclaredListener[]
-  /** What it sees of which cluster; there where it watches one, from whatever side. */
+  /** Which cluster it watches, and what it sees of it; absent if it watches none. */
   observes?(settings: Settings): ObservedCluster
-  /** Looks, for `doctor`, whether what it goes and asks lets itself be asked; changes nothing, and does not throw. */
-  examine?(id: string, settings: Settings): AsyncIterable<Examined>
+  /** For `doctor`: checks whether it can read from what it watches. Changes nothing, does not throw. */
+  examine?(id: string, settings: Settings): AsyncIterable<Examination>
 }
 
-/** What one look at what a component depends on came to. */
-export type Examined =
+/** The result of checking what a component depends on. */
+export type Examination =
   | { readonly state: 'ok'; readonly message: string }
   /** `advice` is what to do. */
   | { readonly state: 'warn' | 'fail'; readonly message: string; readonly advice: string }
 
 /** What a receiver sees of a cluster: the versions of its objects, the requests that made them or are about to, or Events. */
 interface ObservedCluster {
-  /** What becomes its `k8s.cluster.name`; receivers of one cluster work as one. */
+  /** Its `k8s.cluster.name`; receivers of one cluster work together. */
   readonly cluster: string
   readonly what: 'versions' | 'requests' | 'admissions' | 'events'
 }
 
 export interface ExporterDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
   readonly signals: readonly SentSignal[]
-  /** Why it cannot be sent a signal as it is configured, though its type takes it; undefined where it can. */
+  /** Why it cannot take a signal as configured, though its type does; undefined if it can. */
   refuses?(settings: Settings, signal: SentSignal, pipeline: string): string | undefined
   destination(settings: Settings, signal: SentSignal): Destination
-  /** It gets everything that is stored, and from a position of its own, rather than what pipelines send. */
+  /** An archive: it gets everything that is stored, from a position of its own. */
   readonly isArchive?: true
-  /** The authenticator, by id, whose credential it shows. */
+  /** The id of the authenticator whose credential it shows. */
   auth?(settings: Settings): string | undefined
   sending(settings: Settings): SendingConfig
 }
@@ -59,9 +59,9 @@ export interface ConnectorDeclaration<Settings = unknown> extends ComponentDecla
 }
 
 export interface ExtensionDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
-  /** There may be several that are on. */
+  /** Several may be on. */
   readonly isPlural?: boolean
-  /** Its settings where none of its type is on, if it is at work all the same. */
+  /** Its settings when none of its type is configured, if it is on by default. */
   unnamed?(): Settings
   listeners?(settings: Settings): DeclaredListener[]
   /**
@@ -75,13 +75,13 @@ interface Described<Written, Settings> {
   name: string
   aliases?: readonly string[]
   schema: Schema<Written>
-  /** Is given only settings without mistakes. */
+  /** Gets only settings without mistakes. */
   build: (settings: Written) => Settings
-  /** Names keys that are taken but have no effect, or not the one that may be hoped for. */
+  /** Names accepted keys that have no effect, or an unexpected one. */
   warn?: (settings: NoInfer<Written>) => { key: string; message: string }[]
 }
 
-/** The part of a declaration that reads what is written. */
+/** The part of a declaration that reads settings. */
 export function componentType<Written, Settings>({
   name,
   aliases = [],
@@ -110,17 +110,17 @@ export type ComponentSection = 'receivers' | 'processors' | 'exporters' | 'conne
 /** Every type of component that may be configured. */
 export interface Declarations {
   readonly receivers: readonly ReceiverDeclaration[]
-  /** None yet; the section is read so that each one in it can be named. */
+  /** None yet; the section is read to report each component in it. */
   readonly processors: readonly ComponentDeclaration[]
   readonly exporters: readonly ExporterDeclaration[]
-  /** One, which is the merge graph: everything that comes in goes through it. */
+  /** One: the merge graph, through which all incoming data goes. */
   readonly connectors: readonly [ConnectorDeclaration<ConnectorSettings>]
   readonly extensions: readonly ExtensionDeclaration[]
   /** What to write instead of types that the Collector has and Causeway does not. */
   readonly instead: Readonly<Record<ComponentSection, Readonly<Record<string, string>>>>
 }
 
-/** The type that a name or an older name stands for. */
+/** The type with a current or older name. */
 export function typeNamed<Type extends ComponentDeclaration>(
   types: readonly Type[],
   name: string,

@@ -1,4 +1,4 @@
-import type { RelationSettings } from '../model/kubernetes-objects.ts'
+import { FIELD_VALUES, type RelationSettings } from '../model/kubernetes-objects.ts'
 import type { LinkingMode } from '../model/linker-settings-and-metrics.ts'
 import type { SenderGrants, SenderPolicy } from '../model/otlp-requests.ts'
 import type { AdmissionConfig, ConnectorSettings, InferenceConfig } from './causeway-config.ts'
@@ -111,6 +111,11 @@ const inference = section(
       '2s',
       'How long a write that a watch saw waits for the audit log or admission to say who made it.',
     ),
+    telling_wait: field(
+      DURATION,
+      '7s',
+      'How long a write waits for the span of the program that made it, where that program sends such spans; SDKs send them every 5 s.',
+    ),
     window: field(
       DURATION,
       '500ms',
@@ -126,6 +131,11 @@ const inference = section(
       '[]',
       'Users or services whose writes follow from what they read, though they look like people.',
     ),
+    field_values: field(
+      choice(FIELD_VALUES),
+      'plain',
+      'Which values of fields are kept of each version, so that answers show what a write changed: `none`; `plain`, those that hold no secrets (numbers, truth values, labels, images and the like), of others only that they changed; `all`, other texts too, except in Secrets and under names such as `password`.',
+    ),
     relations: sections(
       'What writes of custom resources follow from, beside what docs/inference.md lists.',
       '[]',
@@ -137,9 +147,11 @@ const inference = section(
 function buildInference(settings: SettingsOf<typeof inference>): InferenceConfig {
   return {
     whoWaitMs: settings.who_wait,
+    tellingWaitMs: settings.telling_wait,
     windowMs: settings.window,
     operators: settings.operators,
     controllers: settings.controllers,
+    fieldValues: settings.field_values,
     relations: settings.relations.map(buildRelation),
   }
 }

@@ -31,7 +31,7 @@ import { childOf, type RawMap } from './yaml-tree.ts'
 
 export interface LoadedConfig {
   config: CausewayConfig
-  /** As written, merged and with references followed; what print-config starts from. */
+  /** The merged tree with references followed; print-config starts from it. */
   raw: RawMap
   warnings: string[]
 }
@@ -104,7 +104,7 @@ function buildExporter(
   }
 }
 
-/** Those that are on, and of the types that are at work without being named those of which none is. */
+/** The configured extensions that are on, and the default one of each type that is on by default. */
 function extensionsOf({ extensions, service, declarations }: Sections): ExtensionConfig[] {
   const on = [...new Set(service.extensions)].flatMap((id) => extensions.built.get(id) ?? [])
   const unnamed = declarations.extensions

@@ -26,7 +26,7 @@ export type PlainNode = null | boolean | number | string | PlainNode[] | { [key:
 const REDACTED = '[REDACTED]'
 const SECTIONS = ['receivers', 'processors', 'exporters', 'connectors', 'extensions'] as const
 
-/** The configuration as if every default had been written out, secrets blacked out. */
+/** The configuration as a tree with every default, secrets blacked out. */
 export function effectiveTree(tree: RawMap, declarations: Declarations): { [key: string]: PlainNode } {
   const components = SECTIONS.filter((section) => !isBlank(childOf(tree, section))).map((section) => [
     section,

@@ -1,4 +1,4 @@
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import type { SentSignal } from '../model/otlp-requests.ts'
 import type { ConfiguredListener } from './causeway-config.ts'
 import {
@@ -26,7 +26,7 @@ import {
   valueOf,
 } from './yaml-tree.ts'
 
-/** Every section of a configuration, read on its own; what refers to what is not looked at yet. */
+/** All sections of a configuration, each read by itself; references between them are checked later. */
 export interface Sections {
   readonly tree: RawMap
   readonly declarations: Declarations
@@ -77,21 +77,21 @@ export function isEmpty({ receivers, processors, exporters, connectors, extensio
 export interface Built<Type> {
   readonly id: string
   readonly type: Type
-  /** What its type made of what is written. */
+  /** The settings that its type read. */
   readonly settings: unknown
 }
 
 /** One section of components. */
 export interface Components<Type> {
-  /** The type of every component named, by id, also of those with mistakes in them. */
+  /** The type of every component by id, even of those with mistakes. */
   readonly typeById: ReadonlyMap<string, string>
   /** Those without mistakes. */
   readonly built: ReadonlyMap<string, Built<Type>>
-  /** Something unreadable stands where the section should be, so nothing can be said of what is missing. */
+  /** The section is unreadable, so missing components cannot be reported. */
   readonly isUnreadable: boolean
 }
 
-/** Reads a section; `instead` says what to write in place of types that there are not. */
+/** Reads a section; `instead` says what to write in place of unknown types. */
 function readComponents<Type extends ComponentDeclaration>(
   section: ComponentSection,
   node: RawNode | undefined,
@@ -149,7 +149,7 @@ function parseComponentId(id: string): { type: string } | InvalidValue {
 const NO_PROCESSORS =
   'Causeway has no processors; run it in a Collector in front of Causeway and remove it here'
 
-/** What to say of a component whose type does not exist, and what to write instead. */
+/** The error for a component of an unknown type, with what to write instead. */
 function describeUnknownType(
   section: ComponentSection,
   id: string,
@@ -167,7 +167,7 @@ export interface Pipeline {
   readonly receivers: readonly string[]
   readonly processors: readonly string[]
   readonly exporters: readonly string[]
-  /** Has a mistake of its own, so nothing can be said of what is missing. */
+  /** It has a mistake of its own, so missing parts cannot be reported. */
   readonly isFaulty: boolean
 }
 
@@ -176,7 +176,7 @@ interface ServiceLists {
   readonly pipelines: readonly Pipeline[]
   /** No pipeline is written at all. */
   readonly isMissing: boolean
-  /** Something unreadable stands where a pipeline or all of them should be. */
+  /** A pipeline, or all of them, is unreadable. */
   readonly isUnreadable: boolean
 }
 
@@ -258,7 +258,7 @@ function listOf(node: RawNode | undefined): string[] {
   return list instanceof InvalidValue ? [] : list
 }
 
-/** The addresses that a component takes, each with where its keys stand. */
+/** The addresses that a component listens at, each with the path of its keys. */
 export function listenersOf(
   section: 'receivers' | 'extensions',
   { id, type, settings }: Built<ReceiverDeclaration | ExtensionDeclaration>,

@@ -1,5 +1,5 @@
 import { errorText } from '../model/faults.ts'
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import { MIB } from '../model/time-and-size.ts'
 import { ConfigError, type Findings } from './schema.ts'
 import { isMap, kindOf, type RawMap, type RawNode, readYaml, Substituted, UNRESOLVED } from './yaml-tree.ts'
@@ -11,10 +11,13 @@ export interface ConfigInput extends ConfigEnvironment {
   readonly sets: readonly string[]
 }
 
-/** One tree out of all sources and sets, references followed. Throws ConfigError when a source cannot be read. */
+/** Merges all sources and sets into one tree and follows references. Throws ConfigError when a source cannot be read. */
 export function resolveTree(input: ConfigInput, findings: Findings): RawMap {
   if (input.sources.length === 0) {
-    findings.mistake('', 'at least one config flag must be provided; write --config otel-config.yaml')
+    findings.mistake(
+      '',
+      'at least one config flag must be provided; write --config otel-config.yaml, or causeway observe, which needs none',
+    )
   }
   const layers = [
     ...input.sources.map((source) => readSource(source, input, findings)),
@@ -77,10 +80,10 @@ function mergeNodes(under: RawNode | undefined, over: RawNode): RawNode {
   return isMap(under) && isMap(over) ? mergeTrees(under, over) : over
 }
 
-/** A key of more parts than this is no path; it stays whole, for whoever reads it to refuse. */
+/** A key with more parts is not a path; it stays whole and is refused later. */
 const MAX_PARTS = 100
 
-/** A value, and the key it stands under, taken apart. */
+/** A value, and the parts of its key. */
 interface Entry {
   readonly parts: readonly string[]
   readonly node: RawNode
@@ -95,7 +98,7 @@ export function splitKeys(tree: RawMap): RawMap {
   return treeOf(entries, 0)
 }
 
-/** Every entry is gone through once a level, however many there are. */
+/** Visits every entry once a level. */
 function treeOf(entries: readonly Entry[], level: number): RawMap {
   const groups = new Map<string, Entry[]>()
   for (const entry of entries) {
@@ -119,7 +122,7 @@ function nodeOf(group: readonly Entry[], level: number): RawNode {
 
 const MAX_EXPANSIONS = 1000
 const MAX_TEXT_LENGTH = 4 * MIB
-/** Characters that all values of a configuration together may go through: what is looked through again counts again. */
+/** The most characters that following references may read; text that is read again counts again. */
 const MAX_WORK = 64 * MIB
 const BARE_NAME = /^[^:]*(:-|$)/
 
@@ -204,13 +207,12 @@ function mapEntries(map: RawMap, expand: (node: RawNode, key: string) => RawNode
 interface Reference {
   start: number
   end: number
-  /** What stands between `${` and `}`. */
+  /** The text between `${` and `}`. */
   uri: string
 }
 
 /**
- * The first innermost `${…}` of a text. One whose `$` is itself escaped (`$${…}`) is plain text. The text is gone through
- * once, whatever it is made of.
+ * The first innermost `${…}` of a text. With an escaped `$` (`$${…}`) it is plain text. Reads the text once.
  */
 function findReference(text: string): Reference | undefined {
   let open: number | undefined
@@ -232,12 +234,12 @@ function findReference(text: string): Reference | undefined {
   return undefined
 }
 
-/** The text with every `$$` written as the one `$` it means. */
+/** The text with every `$$` replaced by `$`. */
 function unescapeDollars(text: string): string {
   return text.replaceAll('$$', () => '$')
 }
 
-/** What the configuration may look at outside itself. */
+/** The environment and files that a configuration refers to. */
 interface ConfigEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The text of a file; throws when it cannot be read. */

@@ -1,4 +1,4 @@
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import {
   describeNode,
   isBlank,
@@ -10,44 +10,44 @@ import {
   valueOf,
 } from './yaml-tree.ts'
 
-/** What may be written somewhere, and how it is read. */
+/** Which values are allowed, and how they are read. */
 export interface Schema<T> {
   readonly doc: SchemaDoc
-  /** Reads what stands under `path`. With a mistake in it the value is `FAULTY`, or has that somewhere in it. */
+  /** Reads the value at `path`. After a mistake the value is `FAULTY` or contains it. */
   read(node: RawNode | undefined, path: readonly string[], mistakes: Mistakes): T
 }
 
-/** What is read with a schema. */
+/** The type that a schema reads. */
 export type SettingsOf<S> = S extends Schema<infer T> ? T : never
 
 /** The keys of a section. */
 export type Shape = Readonly<Record<string, Schema<unknown>>>
 
-/** What a value is, for people: the configuration docs and print-config are made from these. */
+/** Describes a value: the configuration docs and print-config are generated from this. */
 export type SchemaDoc =
   | {
       kind: 'field'
       type: string
       meaning: string
-      /** As YAML text; without one the key may be left out, or must be written when `required`. */
+      /** As YAML text; without one the key is optional, or `required`. */
       default?: string
       required?: boolean
       /** Reads text, so a substituted value is printed as the text it came from. */
       textual?: boolean
-      /** The value, or every entry of the map, is never shown. */
+      /** A secret: the value, or every entry of the map, is never shown. */
       secret?: boolean
     }
   | { kind: 'refused'; advice: string }
   | { kind: 'section'; meaning: string; shape: Shape; absent: 'filled' | 'off'; bare: 'filled' | 'off' }
   | { kind: 'sections'; meaning: string; item: Schema<unknown>; default: string }
 
-/** A rule between keys of one section: nothing, or what is wrong under which key. It says nothing where it looks at a faulty value. */
+/** A rule between keys of one section: undefined, or what is wrong with which key. It is not applied to faulty values. */
 export type Rule<Settings> = (settings: Settings) => { key: string; message: string } | undefined
 
 type Settings<S extends Shape> = { [K in keyof S]: SettingsOf<S[K]> }
 type Path = readonly string[]
 
-/** A section that is always there: left out or bare, it has its defaults. */
+/** A section that is always present: left out or bare, it has its defaults. */
 export function section<S extends Shape>(
   meaning: string,
   shape: S,
@@ -157,7 +157,7 @@ export class InvalidValue {
 
 export const invalid = (reason: string): InvalidValue => new InvalidValue(reason)
 
-/** Reads what an operator wrote; never given a blank. */
+/** Reads a value that is not blank. */
 type Reader<T> = (node: RawNode) => T | InvalidValue
 
 /** One kind of value: how it is called in the docs and how it is read. */
@@ -177,7 +177,7 @@ export function field<T>(kind: ValueKind<T>, written: string, meaning: string): 
   }
 }
 
-/** A key that may be left out and then means nothing. */
+/** An optional key without a default. */
 export function optionalField<T>(kind: ValueKind<T>, meaning: string): Schema<T | undefined> {
   return {
     doc: { kind: 'field', ...aboutKind(kind), meaning },
@@ -185,7 +185,7 @@ export function optionalField<T>(kind: ValueKind<T>, meaning: string): Schema<T 
   }
 }
 
-/** A key that must be written. */
+/** A required key. */
 export function requiredField<T>(kind: ValueKind<T>, example: string, meaning: string): Schema<T> {
   return {
     doc: { kind: 'field', ...aboutKind(kind), required: true, meaning },
@@ -232,7 +232,7 @@ function aboutKind({ type, textual = false, secret = false }: ValueKind<unknown>
 
 type SettingsReading<T> = { kind: 'read'; settings: T } | { kind: 'faulty'; mistakes: Mistake[] }
 
-/** Reads what stands under `path`; every mistake carries its full path. */
+/** Reads the value at `path`; every mistake has its full path. */
 export function readSettings<T>(
   schema: Schema<T>,
   node: RawNode | undefined,
@@ -248,31 +248,31 @@ class Mistakes {
   readonly found: Mistake[] = []
   #isFaulty = false
 
-  /** Nothing can be built from settings with a mistake, nor with one that is reported elsewhere. */
+  /** No settings are built after a mistake, even if it is reported elsewhere. */
   get isFaulty(): boolean {
     return this.#isFaulty
   }
 
-  /** Returns what stands for the value from here on. */
+  /** Records a mistake and returns FAULTY in place of the value. */
   add(path: readonly string[], message: string): never {
     this.found.push({ path: path.join('::'), message })
     return this.silently()
   }
 
-  /** Something is wrong that is already reported. */
+  /** The mistake is already reported. */
   silently(): never {
     this.#isFaulty = true
     return FAULTY
   }
 }
 
-/** Thrown where a rule looks at a faulty value: nothing can be said of it then. */
+/** Thrown when a rule reads a faulty value: then it does not apply. */
 class FaultyValue extends Error {}
 
 /** Stands for a value that cannot be used. */
 const FAULTY = new FaultyValue() as never
 
-/** What reading a configuration has found so far; every step adds to it and none stops at the first mistake. */
+/** All mistakes and warnings so far; no step stops at the first mistake. */
 export class Findings {
   readonly mistakes: Mistake[] = []
   readonly warnings: string[] = []
@@ -303,7 +303,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** A mistake as one line; a message that already names its path stands alone. */
+/** A mistake as one line; the path is not repeated if the message has it. */
 export function describeMistake({ path, message }: Mistake): string {
   const line = path === '' || message.startsWith(`'${path}'`) ? message : `${path}: ${message}`
   return line.replaceAll(/\s*\n\s*/g, ' ')
@@ -315,7 +315,7 @@ export function didYouMean(written: readonly string[], known: readonly string[])
   return near.length === 0 ? '' : `; did you mean ${[...new Set(near)].join(', ')}?`
 }
 
-/** Those of the known names that are nearest to what was written; none when it is like none of them. */
+/** The known names nearest to a misspelt one; empty when none is near. */
 export function nearest(written: string, known: readonly string[]): string[] {
   const tolerated = Math.max(1, Math.floor(written.length / 3))
   const distances = known.map((name) => editDistance(written.toLowerCase(), name.toLowerCase()))
@@ -323,7 +323,7 @@ export function nearest(written: string, known: readonly string[]): string[] {
   return known.filter((_, at) => distances[at] === least)
 }
 
-/** How many letters must be added, taken away, changed or swapped with their neighbour. */
+/** The edit distance: letters added, removed, changed or swapped with their neighbour. */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, column) => column)

@@ -1,4 +1,4 @@
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import type { ClientTls, CorsConfig, ServerTls, TlsProtocol } from './causeway-config.ts'
 import {
   field,
@@ -64,7 +64,7 @@ function namesOf(type: string, table: Readonly<Record<string, string>>): ValueKi
   }
 }
 
-/** The keys about TLS itself, which listeners and exporters have in common. */
+/** The TLS keys that listeners and exporters share. */
 const tlsProtocolKeys = {
   min_version: field(VERSION, '"1.2"', 'The oldest TLS that is spoken.'),
   max_version: optionalField(VERSION, 'The newest TLS that is spoken; left out, the newest there is.'),
@@ -133,7 +133,7 @@ const pairRule: Rule<CertificateAndKey> = ({ cert_file, cert_pem, key_file, key_
   }
 }
 
-/** A thing is given as a file or as PEM text, not as both. */
+/** A certificate or key is given as a file or as PEM text, not as both. */
 function eitherRule<K extends 'ca' | 'cert' | 'key'>(
   thing: K,
 ): Rule<Partial<Record<`${K}_file` | `${K}_pem`, string | undefined>>> {
@@ -214,7 +214,7 @@ export const clientTls = section(
   [pairRule, versionRule, eitherRule('ca'), eitherRule('cert'), eitherRule('key')],
 )
 
-/** The scheme of an endpoint, where there is one, decides between TLS and plain text. */
+/** The scheme of an endpoint, if any, decides between TLS and plain text. */
 export function buildClientTls(
   tls: SettingsOf<typeof clientTls>,
   scheme: 'http' | 'https' | undefined,
@@ -241,13 +241,13 @@ const authenticator = (meaning: string) => ({
   authenticator: requiredField(TEXT, 'authenticator: bearertokenauth', meaning),
 })
 
-/** The key of a listener by which it checks who connects. */
+/** The `auth` key of a listener. */
 export const serverAuth = optionalSection('Who is let in. Left out, everybody is.', {
   ...authenticator('An extension, by id: `bearertokenauth`, or `basicauth` with `htpasswd`.'),
   ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'request_params'),
 })
 
-/** The key of an exporter by which it shows who it is. */
+/** The `auth` key of an exporter. */
 export const clientAuth = optionalSection('What is shown to the backend.', {
   ...authenticator('An extension, by id: `bearertokenauth`, or `basicauth` with `client_auth`.'),
 })
@@ -289,7 +289,7 @@ export function buildCors(settings: SettingsOf<typeof cors>): CorsConfig | undef
   }
 }
 
-/** One address cannot have more connections than there are. */
+/** One address may not have more connections than all together. */
 export const perAddressRule: Rule<{
   max_connections: number
   max_connections_per_address: number | undefined

@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from 'node:net'
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import { didYouMean, invalid, InvalidValue, type ValueKind } from './schema.ts'
 import { describeNode, isMap, kindOf, type RawNode, textOf, valueOf } from './yaml-tree.ts'
 
@@ -13,7 +13,7 @@ export const TEXT: ValueKind<string> = {
   },
 }
 
-/** Text that is never shown, not even in a mistake. */
+/** Text that is never shown, not even in errors. */
 export const SECRET_TEXT: ValueKind<string> = {
   type: 'text',
   textual: true,
@@ -186,7 +186,7 @@ const readDuration: ValueKind<number>['read'] = (node) => {
 /** A Go duration, in milliseconds. */
 export const DURATION: ValueKind<number> = { type: 'duration', read: readDuration }
 
-/** A Go duration of more than nothing, in milliseconds. */
+/** A positive Go duration, in milliseconds. */
 export const POSITIVE_DURATION: ValueKind<number> = {
   type: 'duration',
   read: (node) => {
@@ -359,7 +359,7 @@ export const GRPC_TARGET: ValueKind<GrpcTarget> = {
 
 const CIDR = /^([^/]+)(?:\/(\d{1,3}))?$/
 
-/** Whether this is an address, or a range of them such as 10.0.0.0/8. */
+/** Whether this is an address, or a range such as 10.0.0.0/8. */
 export function isAddressRange(text: string): boolean {
   const [, address = '', bits] = CIDR.exec(text) ?? []
   const family = isIP(address)

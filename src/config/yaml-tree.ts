@@ -1,11 +1,11 @@
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml'
 import { errorText } from '../model/faults.ts'
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 
-/** Stands where a reference could not be followed; that mistake is already reported, so readers stay silent. */
+/** Replaces a reference that could not be followed. That is already reported, so readers stay silent. */
 export const UNRESOLVED = Symbol('unresolved')
 
-/** A value that came whole from a reference such as `${env:PORT}`. Fields that want text take `text` as it was. */
+/** A value that is one reference such as `${env:PORT}`. Text fields take `text` as it was. */
 export class Substituted {
   readonly value: RawNode
   readonly text: string
@@ -23,12 +23,12 @@ export interface RawMap {
 /** The configuration as written: YAML values, references already followed. */
 export type RawNode = null | boolean | number | string | RawNode[] | RawMap | Substituted | typeof UNRESOLVED
 
-/** The YAML value, without the memory of where it came from. */
+/** The plain YAML value. */
 export function valueOf(node: RawNode | undefined): Exclude<RawNode, Substituted> | undefined {
   return node instanceof Substituted ? valueOf(node.value) : node
 }
 
-/** The text a text field reads here; undefined when this is no text. */
+/** The value as text; undefined when it is not text. */
 export function textOf(node: RawNode): string | undefined {
   if (node instanceof Substituted) return node.text
   return typeof node === 'string' ? node : undefined
@@ -38,7 +38,7 @@ export function isMap(node: RawNode | undefined): node is RawMap {
   return typeof node === 'object' && node !== null && !Array.isArray(node) && !(node instanceof Substituted)
 }
 
-/** The map here, or an empty one when something else stands in its place. */
+/** The map, or an empty one if this is something else. */
 export function mapOf(node: RawNode | undefined): RawMap {
   const value = valueOf(node)
   return isMap(value) ? value : {}
@@ -49,20 +49,20 @@ export function childOf(node: RawNode | undefined, key: string): RawNode | undef
   return ownValue(mapOf(node), key)
 }
 
-/** True where nothing is written: no key, or a bare one. */
+/** Whether the key is missing or bare. */
 export function isBlank(node: RawNode | undefined): node is null | undefined {
   const value = valueOf(node)
   return value === null || value === undefined
 }
 
-/** True where some reference in here could not be followed. */
+/** Whether it contains a reference that could not be followed. */
 export function isUnresolved(node: RawNode | undefined): boolean {
   const value = valueOf(node)
   if (Array.isArray(value)) return value.some(isUnresolved)
   return value === UNRESOLVED || (isMap(value) && Object.values(value).some(isUnresolved))
 }
 
-/** What stands here, without showing it: for values that may be secret. */
+/** Describes a value without showing it, since it may be secret. */
 export function kindOf(node: RawNode | undefined): string {
   const value = valueOf(node)
   if (value === null || value === undefined) return 'nothing'
@@ -72,10 +72,10 @@ export function kindOf(node: RawNode | undefined): string {
   return typeof value === 'boolean' ? 'true or false' : 'a map'
 }
 
-/** A longer text is not quoted in messages; quoted in part, it might show half a password. */
+/** A longer text is not quoted in messages: a part of it might be half a password. */
 const MAX_QUOTED = 1_000
 
-/** What stands here, as a mistake's message quotes it. */
+/** Quotes a value in an error. */
 export function describeNode(node: RawNode | undefined): string {
   const value = valueOf(node)
   if (typeof value === 'string') {
@@ -89,7 +89,7 @@ export function describeNode(node: RawNode | undefined): string {
 
 type YamlReading = { kind: 'read'; node: RawNode } | { kind: 'faulty'; faults: string[] }
 
-/** More than any configuration needs, and little enough for whatever walks over it. */
+/** More levels than any configuration needs, and few enough for recursion. */
 const MAX_DEPTH = 100
 const TOO_DEEP = `nested more than ${MAX_DEPTH} deep, or an anchor that contains itself; write it flatter`
 
@@ -97,7 +97,7 @@ const TOO_DEEP = `nested more than ${MAX_DEPTH} deep, or an anchor that contains
 export function readYaml(text: string): YamlReading {
   const lineCounter = new LineCounter()
   try {
-    // The parser compares each key with all before it; here that is done by looking it up.
+    // The parser would compare each key with all before it; a set is faster.
     const options = {
       lineCounter,
       prettyErrors: false,
@@ -107,7 +107,7 @@ export function readYaml(text: string): YamlReading {
     } as const
     const document = parseDocument(text, options)
     const found = [...document.errors, ...repeatedKeys(document)]
-    // The parser calls itself for each level, until the stack is used up; what else it says then follows from that.
+    // The parser recurses until the stack is used up; its other errors then follow from that.
     if (found.some(({ message }) => message.includes('call stack')))
       return { kind: 'faulty', faults: [TOO_DEEP] }
     if (found.length > 0)
@@ -154,7 +154,7 @@ function describeFault(fault: Fault, lines: LineCounter): string {
 const REDACTED = '[REDACTED]'
 /** A user and password before a host, with or without a scheme. */
 const LOGIN = /(^|\/\/)[^/?#\s@]*:[^/?#\s]*@|(\/\/)[^/?#\s@]+@/g
-/** What a parameter is set to, unless that is a placeholder. */
+/** The value of a parameter, unless it is a placeholder. */
 const PARAMETER = /([?&][^=&#\s]+=)(?!\{)[^&#\s]+/g
 
 /** A text that may be shown: passwords and keys in a URL are blacked out. */

@@ -17,7 +17,7 @@ import {
 
 /** Writes facts into an archive. `write` never rejects. */
 export interface Archive extends AsyncDisposable {
-  /** The same batch is written again, with the same version, until it is written. */
+  /** A batch is retried with the same version until it is written. */
   write(batch: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome>
 }
 
@@ -28,9 +28,9 @@ export interface ArchiveBatch {
 }
 
 /**
- * What became of a batch.
- * - written: all of it is there, but for `refused` rows that can be in no archive.
- * - retry: some of it may be there; write it again.
+ * The outcome of a batch.
+ * - written: all of it is stored, except for `refused` rows that ClickHouse cannot take.
+ * - retry: some of it may be stored; write it again.
  */
 export type ArchiveOutcome =
   { kind: 'written'; rows: number; refused: number; message: string } | { kind: 'retry'; reason: string }
@@ -45,7 +45,7 @@ interface ArchiveDrainParts {
   readonly reader: ArchiveReader
   readonly archive: Archive
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>
-  /** The pause before it looks for new data, once everything stored is written: what comes meanwhile goes in together. */
+  /** The pause before it looks for new data once it has caught up, so that inserts are large. */
   readonly intervalMs: number
   readonly retry: RetrySettings
   readonly random: () => number
@@ -53,24 +53,24 @@ interface ArchiveDrainParts {
   readonly onMoved: (progress: ArchiveProgress) => void
   readonly onRetry: (notice: RetryNotice) => void
   readonly onDrop: (dropped: { items: number; reason: string }) => void
-  /** Told of a database that cannot be read, which is tried again, and with undefined of one that can be again. */
+  /** Called when the database cannot be read, which is retried; with undefined once it can be again. */
   readonly onUnreadable: (error: unknown) => void
 }
 
 const READ_AGAIN_MS = 5_000
-/** It is written to that often though nothing changed, so that no other takes its name meanwhile. */
+/** The heartbeat: written even if nothing changed, so that no other Causeway takes the name. */
 const SHOWS_ITSELF_MS = 20_000
 const LOST =
   'refused mergelogs, which were not kept until the archive could take them; raise retention::max_bytes, or mend the archive sooner'
 
-/** Brings what is stored into one archive, in order, from where it stands. Nothing is given up. */
+/** Copies stored facts into one archive, in order, from its position. Retries without end. */
 export class ArchiveDrain {
   readonly #parts: ArchiveDrainParts
   readonly #sleep: Sleep
   #position: ArchivePosition
   #isUnreadable = false
-  /** Aborted by `finish`: what is stored is written without pauses, then it ends. */
-  readonly #hurry = new AbortController()
+  /** Aborted by `finish`: then what is stored is written without pauses, and `run` ends. */
+  readonly #finishing = new AbortController()
 
   constructor(position: ArchivePosition, parts: ArchiveDrainParts) {
     this.#position = position
@@ -82,32 +82,32 @@ export class ArchiveDrain {
     return this.#position
   }
 
-  /** Ends `run` once what there is now is written. */
+  /** Ends `run` once everything stored now is written. */
   finish(): void {
-    this.#hurry.abort()
+    this.#finishing.abort()
   }
 
-  /** Writes until it is finished, or the signal aborts; what is on its way then is written again after a restart. Never rejects. */
+  /** Writes until finished or aborted; a batch that is then in flight is repeated after a restart. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const stopped = (): boolean => signal.aborted
-    const rested = AbortSignal.any([signal, this.#hurry.signal])
+    const rested = AbortSignal.any([signal, this.#finishing.signal])
     const { clock } = this.#parts
     let writtenMs = -Infinity
     while (!stopped()) {
       const found = this.#readable()
-      // At first it is written to in any case, so that its tables are there.
+      // The first write happens in any case, to create the tables.
       const isDue = clock.monotonicMs() - writtenMs >= SHOWS_ITSELF_MS
       const reading = found ?? (isDue ? this.#nothing() : undefined)
       if (reading === 'unreadable') {
         await this.#sleep(READ_AGAIN_MS, rested)
-        if (this.#hurry.signal.aborted) return
+        if (this.#finishing.signal.aborted) return
         continue
       }
       if (reading !== undefined && !(await this.#write(reading, signal))) return
       if (reading !== undefined) writtenMs = clock.monotonicMs()
       if (reading?.hasMore === true) continue
-      if (this.#hurry.signal.aborted && reading === undefined) return
-      if (!this.#hurry.signal.aborted) await this.#sleep(this.#parts.intervalMs, rested)
+      if (this.#finishing.signal.aborted && reading === undefined) return
+      if (!this.#finishing.signal.aborted) await this.#sleep(this.#parts.intervalMs, rested)
     }
   }
 
@@ -128,7 +128,7 @@ export class ArchiveDrain {
     }
   }
 
-  /** False when it was stopped before all was written. */
+  /** False if stopped before everything was written. */
   async #write({ facts, upTo, lost }: ArchiveReading, signal: AbortSignal): Promise<boolean> {
     const { archive, clock, retry, random, onRetry, onDrop, onMoved } = this.#parts
     const nowMs = Math.trunc(clock.wallMs())

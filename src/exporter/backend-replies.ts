@@ -15,20 +15,20 @@ export const MAX_REPLY_BYTES = 4 * MIB
  */
 export function outcomeOfReply(reply: Uint8Array): SendOutcome {
   try {
-    const partial = wireFields(lastBytes(wireFields(reply), PARTIAL_SUCCESS))
+    const partial = lastBytes(reply, PARTIAL_SUCCESS)
     return delivered(Number(lastInt(partial, REJECTED)), lastText(partial, ERROR_MESSAGE))
   } catch {
     return delivered(0, 'the backend accepted the request with an unreadable reply')
   }
 }
 
-/** A delivery of which `refused` spans were turned away; a count that no backend may send, below zero or beyond 2^53, is none. */
+/** A delivery of which `refused` spans were rejected; an invalid count, below zero or beyond 2^53, is ignored. */
 export function delivered(refused: number, message: string): SendOutcome {
   const isCount = Number.isSafeInteger(refused) && refused > 0
   return { kind: 'delivered', refused: isCount ? refused : 0, message: shorten(message) }
 }
 
-/** What Causeway uses of a google.rpc.Status. */
+/** The used part of a google.rpc.Status. */
 interface RpcStatus {
   message: string
   /** The delay of a RetryInfo detail, in milliseconds; absent without one. */
@@ -46,11 +46,10 @@ const NANOS = 2
 /** Reads a serialized google.rpc.Status; undefined when the bytes are not one. */
 export function readRpcStatus(bytes: Uint8Array): RpcStatus | undefined {
   try {
-    const status = wireFields(bytes)
-    const retryAfterMs = allBytes(status, DETAILS)
-      .map(retryDelayMs)
-      .find((ms) => ms !== undefined)
-    const message = lastText(status, MESSAGE)
+    let retryAfterMs: number | undefined
+    for (const { no, value } of wireFields(bytes))
+      if (no === DETAILS && typeof value !== 'bigint') retryAfterMs ??= retryDelayMs(value)
+    const message = lastText(bytes, MESSAGE)
     return retryAfterMs === undefined ? { message } : { message, retryAfterMs }
   } catch {
     return undefined
@@ -58,9 +57,8 @@ export function readRpcStatus(bytes: Uint8Array): RpcStatus | undefined {
 }
 
 function retryDelayMs(detail: Uint8Array): number | undefined {
-  const any = wireFields(detail)
-  if (!lastText(any, TYPE_URL).endsWith('/google.rpc.RetryInfo')) return undefined
-  const delay = wireFields(lastBytes(wireFields(lastBytes(any, VALUE)), RETRY_DELAY))
+  if (!lastText(detail, TYPE_URL).endsWith('/google.rpc.RetryInfo')) return undefined
+  const delay = lastBytes(lastBytes(detail, VALUE), RETRY_DELAY)
   const ms = Number(lastInt(delay, SECONDS)) * 1000 + Number(lastInt(delay, NANOS)) / 1_000_000
   return Math.max(0, Math.ceil(ms))
 }
@@ -71,52 +69,53 @@ interface WireField {
   value: bigint | Uint8Array
 }
 
-/** Reads the top level of a protobuf message; throws when the bytes are not one. Groups are skipped. */
-function wireFields(message: Uint8Array): WireField[] {
+/**
+ * Reads the top level of a protobuf message; throws when the bytes are not one. Groups are skipped. One field at a time: a backend may
+ * put millions of empty ones into its answer.
+ */
+function* wireFields(message: Uint8Array): Generator<WireField> {
   const reader = new BinaryReader(message)
-  const fields: WireField[] = []
   while (reader.pos < reader.len) {
     const [no, type] = reader.tag()
     switch (type) {
       case WireType.Varint:
-        fields.push({ no, value: BigInt(reader.uint64()) })
+        yield { no, value: BigInt(reader.uint64()) }
         break
       case WireType.Bit64:
-        fields.push({ no, value: BigInt(reader.fixed64()) })
+        yield { no, value: BigInt(reader.fixed64()) }
         break
       case WireType.Bit32:
-        fields.push({ no, value: BigInt(reader.fixed32()) })
+        yield { no, value: BigInt(reader.fixed32()) }
         break
       case WireType.LengthDelimited:
-        fields.push({ no, value: reader.bytes() })
+        yield { no, value: reader.bytes() }
         break
       case WireType.StartGroup:
       case WireType.EndGroup:
         reader.skip(type, no)
     }
   }
-  return fields
-}
-
-/** Every value of a bytes, string or message field, in order. */
-function allBytes(fields: readonly WireField[], no: number): Uint8Array[] {
-  return fields.flatMap((field) => (field.no === no && typeof field.value !== 'bigint' ? [field.value] : []))
 }
 
 /** The last value of a bytes, string or message field, as proto3 has it; empty when absent. */
-function lastBytes(fields: readonly WireField[], no: number): Uint8Array {
-  return allBytes(fields, no).at(-1) ?? new Uint8Array()
+function lastBytes(message: Uint8Array, no: number): Uint8Array {
+  let last: Uint8Array = new Uint8Array()
+  for (const field of wireFields(message))
+    if (field.no === no && typeof field.value !== 'bigint') last = field.value
+  return last
 }
 
 /** The last value of a string field; empty when absent. */
-function lastText(fields: readonly WireField[], no: number): string {
-  return textOf(lastBytes(fields, no))
+function lastText(message: Uint8Array, no: number): string {
+  return textOf(lastBytes(message, no))
 }
 
 /** The last value of an int32, int64 or enum field; 0 when absent. */
-function lastInt(fields: readonly WireField[], no: number): bigint {
-  const value = fields.findLast((field) => field.no === no && typeof field.value === 'bigint')?.value
-  return typeof value === 'bigint' ? BigInt.asIntN(64, value) : 0n
+function lastInt(message: Uint8Array, no: number): bigint {
+  let last = 0n
+  for (const field of wireFields(message))
+    if (field.no === no && typeof field.value === 'bigint') last = BigInt.asIntN(64, field.value)
+  return last
 }
 
 /** UTF-8 text of bytes; what is not UTF-8 becomes the replacement character. */
@@ -131,7 +130,7 @@ export function bufferOf(bytes: Uint8Array): Buffer {
 
 const LONGEST = 1000
 
-/** Cuts a text that came from a backend to what a log line or a stored reason can bear. */
+/** Shortens text from a backend for log lines and stored reasons. */
 export function shorten(text: string): string {
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`
 }

@@ -20,7 +20,7 @@ interface DrainSettings {
   batchMaxItems: number
   /** Bytes a request holds at most, unless one item is larger. */
   batchMaxBytes: number
-  /** Requests on their way at once. */
+  /** Requests in flight at once. */
   consumers: number
 }
 
@@ -35,9 +35,9 @@ interface DrainHooks {
   onProgress: (progress: DrainProgress) => void
   onDrop: (dropped: { items: number; reason: string }) => void
   onInFlight: (requests: number) => void
-  /** Told of an outbox that cannot be read, which is tried again, and with undefined of one that can be again. */
+  /** Called when the outbox cannot be read, which is retried; with undefined once it can be again. */
   onUnreadable: (error: unknown) => void
-  /** Told of decisions that are passed over, since what they send cannot be built. */
+  /** Called with decisions that are skipped, since their bytes cannot be built. */
   onBroken: (broken: readonly BrokenDecision[]) => void
 }
 
@@ -55,26 +55,26 @@ interface Outgoing {
   readonly broken?: string
 }
 
-/** The outbox of one signal, ready to leave. */
+/** The outbox of one signal. */
 export interface OutgoingItems {
-  /** What was decided after `position` in order, at most `limit`. */
+  /** At most `limit` decisions after `position`, in order. */
   after(position: number, limit: number): Outgoing[]
   envelopes(scope: number): ScopeEnvelopes | undefined
 }
 
-/** How long after an outbox could not be read it is tried again. */
+/** The pause before an unreadable outbox is read again. */
 const READ_AGAIN_MS = 5_000
 
 interface Batch {
   upTo: number
   items: ReadyItem[]
-  /** Of its items, as long as it is on its way: retention may remove them meanwhile. */
+  /** Scopes of its items while it is in flight: retention may remove them meanwhile. */
   scopes: Map<number, ScopeEnvelopes | undefined>
 }
 
 /**
- * Sends the outbox to one backend, in order, from where it stands. The position moves over what every earlier request
- * has settled, so that a crash repeats requests but loses none; a repeated item is identical.
+ * Sends the outbox to one backend, in order, from its position. The position moves past a request only after all earlier ones
+ * are done, so a crash repeats requests but loses none; a repeated item is identical.
  */
 export class Drain {
   readonly #settings: DrainSettings
@@ -116,7 +116,7 @@ export class Drain {
     this.#woken.resolve(undefined)
   }
 
-  /** Sends until the signal aborts; what is on its way then is sent again after a restart. Never rejects. */
+  /** Sends until the signal aborts; requests then in flight are repeated after a restart. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const stopped = (): boolean => signal.aborted
     const wake = (): void => this.wake()
@@ -151,7 +151,7 @@ export class Drain {
     this.#hooks.onInFlight(this.#inFlight.length)
   }
 
-  /** Sends a batch, then moves the position once every earlier batch has moved it. */
+  /** Sends a batch, then moves the position after every earlier batch has. */
   async #send(batch: Batch, signal: AbortSignal, before: Promise<void>): Promise<void> {
     const outcome = await sendSplitting(batch.items, {
       encode: (items) => buildRequest(items, { envelopes: (scope) => batch.scopes.get(scope) }),
@@ -214,10 +214,10 @@ export class Drain {
 }
 
 /**
- * What became of a batch, in items.
+ * The outcome of a batch, in items.
  * - done: every item was delivered or refused for good; `reasons` are the first few different reasons and
  *   warnings that the backend gave.
- * - unfinished: some items have no verdict; send the whole batch again later, in which the delivered repeat.
+ * - unfinished: some items have no outcome; send the whole batch again later.
  */
 export type SplitOutcome =
   | { kind: 'done'; delivered: number; refused: number; reasons: string[] }
@@ -228,15 +228,15 @@ interface SplitTools<Item> {
   encode: (items: readonly Item[]) => Uint8Array
   transport: Transport
   signal: AbortSignal
-  /** Called for each refusal that is final; log it as `DROPPING`. */
+  /** Called for each final refusal; log it as `DROPPING`. */
   onDrop?: (dropped: { items: number; reason: string }) => void
 }
 
 const MAX_REASONS = 10
 
 /**
- * Sends a batch and, where a smaller one might fare better, halves it, so that only items which the backend
- * refuses by themselves are passed over. Parts are sent one after another, in order.
+ * Sends a batch and halves it after a refusal that may concern only some items, so that only items which the backend refuses
+ * alone are skipped. Parts are sent one after another, in order.
  */
 export async function sendSplitting<Item>(
   items: readonly Item[],
@@ -283,7 +283,7 @@ export async function sendSplitting<Item>(
   return { kind: 'done', delivered, refused, reasons: [...reasons] }
 }
 
-/** What a drain of spans sends. */
+/** The outbox of spans. */
 export function outgoingSpans(outbox: OutboxReader): OutgoingItems {
   return {
     after: (position, limit) => outbox.after(position, limit).map((item) => outgoing(item, outgoingSpan)),
@@ -292,8 +292,8 @@ export function outgoingSpans(outbox: OutboxReader): OutgoingItems {
 }
 
 /**
- * The bytes of the log record a decision sends; the same whenever they are built. Undefined when it was pruned. One that
- * was damaged in the database goes as it is, as a span does.
+ * The bytes of the log record of a decision, always the same. Undefined when it was pruned. A damaged record is sent as stored,
+ * as a span is.
  */
 export function outgoingLog(item: LogOutboxItem): Buffer | undefined {
   try {
@@ -307,7 +307,7 @@ export function outgoingLog(item: LogOutboxItem): Buffer | undefined {
 function patched({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buffer | undefined {
   if (raw === undefined || (traceId === undefined && inherited === undefined && !withoutSpanId)) return raw
   const attributes: Uint8Array[] = []
-  // A record that another Causeway sent says already where it came from: a key may stand in it once.
+  // A record from another Causeway already has its original trace id, and a key may occur once.
   const isNamed = traceId === undefined || hasOwnAttribute(raw, CPID_ORIGINAL_TRACE_ID)
   const original = isNamed ? undefined : traceIdOfLog(raw)
   if (original !== undefined)
@@ -316,7 +316,7 @@ function patched({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buf
   return patchLog(raw, { traceId, withoutSpanId, attributes })
 }
 
-/** What a drain of log records sends. */
+/** The outbox of log records. */
 export function outgoingLogs(outbox: LogOutboxReader): OutgoingItems {
   return {
     after: (position, limit) => outbox.after(position, limit).map((item) => outgoing(item, outgoingLog)),
@@ -329,7 +329,7 @@ interface Decision {
   readonly scope: number
 }
 
-/** What a decision sends. One that cannot be built is passed over, with why, lest it hold up all that comes after it. */
+/** Builds the bytes of a decision. One that cannot be built is skipped with the reason, so that it does not hold up the rest. */
 function outgoing<Item extends Decision>(item: Item, build: (item: Item) => Buffer | undefined): Outgoing {
   const { decision, scope } = item
   try {

@@ -4,12 +4,12 @@ import type { SetAside, StorageFault } from '../model/faults.ts'
 import type { Signal } from '../model/otlp-requests.ts'
 import type { Positions } from '../model/outbox.ts'
 
-/** What the export thread is started with. */
+/** The start data of the export thread. */
 export interface ExportThreadData {
   path: string
   /** The module that exports the types of component as `COMPONENTS`. */
   components: string
-  /** What each signal is sent by. */
+  /** The exporters of each signal. */
   exporters: Record<Signal, ExporterConfig[]>
   authenticators: ComponentConfig[]
   positions: Positions
@@ -20,7 +20,9 @@ export interface ExportThreadData {
 }
 
 export type ToExport =
-  { kind: 'linked'; lastDecisions: Record<Signal, number> } | { kind: 'stop'; graceMs: number }
+  | { kind: 'linked'; lastDecisions: Record<Signal, number> }
+  | { kind: 'collectGarbage' }
+  | { kind: 'stop'; graceMs: number }
 
 export type FromExport =
   | { kind: 'ready' }
@@ -33,7 +35,7 @@ export type FromExport =
       delivered: number
       refused: number
     }
-  /** How far an archive has come. */
+  /** The progress of an archive. */
   | {
       kind: 'archived'
       exporter: string
@@ -44,11 +46,11 @@ export type FromExport =
   | { kind: 'inFlight'; signal: Signal; exporter: string; requests: number }
   | { kind: 'retrying'; exporter: string; reason: string; delayMs: number }
   | { kind: 'dropped'; exporter: string; reason: string; items: number }
-  /** Decisions that were passed over, since what they send cannot be built. */
+  /** Decisions that were skipped, since their bytes cannot be built. */
   | { kind: 'setAside'; items: SetAside[] }
-  | { kind: 'shown'; line: string }
-  /** Something an operator should see to; sending goes on. */
+  | { kind: 'logLine'; line: string }
+  /** A warning for the operator; sending goes on. */
   | { kind: 'trouble'; exporter: string; reason: string }
-  /** Why the outbox cannot be read, which is tried again; undefined when it can be. */
+  /** Why the outbox cannot be read, which is retried; undefined once it can be. */
   | { kind: 'storage'; exporter: string; fault: StorageFault | undefined }
   | { kind: 'stopped' }

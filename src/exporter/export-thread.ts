@@ -5,6 +5,7 @@ import type { Signal } from '../model/otlp-requests.ts'
 import type { Transport } from '../model/outbox.ts'
 import { MIB } from '../model/time-and-size.ts'
 import { typeNamed } from '../config/component-type.ts'
+import { collectGarbage } from '../platform/collect-garbage.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { SqliteArchiveReader } from '../store/sqlite/archive-reader.ts'
 import { openForReading, type Sqlite, storageFault } from '../store/sqlite/open-database.ts'
@@ -18,10 +19,10 @@ import type { ExporterTypes } from './exporter-type.ts'
 /** Under the 4 MiB that gRPC servers take by default. */
 const BATCH_MAX_BYTES = 2 * MIB
 const SIGNALS: readonly Signal[] = ['traces', 'logs']
-/** What a decision about each signal is called where it is set aside. */
+/** The stage of an item of each signal that is set aside. */
 const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision' }
 
-/** The thread that sends the outbox; each exporter goes its own way, so that a dead one holds up no other. */
+/** The thread that sends the outbox; exporters are independent, so that a dead one holds up no other. */
 const { path, exporters, archives, keptArchives, authenticators, positions, userAgent, ...data } =
   workerData as ExportThreadData
 const { COMPONENTS: components } = (await import(data.components)) as { COMPONENTS: ExporterTypes }
@@ -52,6 +53,9 @@ async function run(port: MessagePort): Promise<void> {
         ;({ lastDecisions } = message)
         for (const { drain } of drains) drain.wake()
         return
+      case 'collectGarbage':
+        collectGarbage()
+        return
       case 'stop': {
         const finish = (): void => stop.abort()
         const timer = setTimeout(finish, message.graceMs)
@@ -64,7 +68,7 @@ async function run(port: MessagePort): Promise<void> {
       }
     }
   })
-  // The first message is the one that is waited for; what drains tell comes after it.
+  // The starter waits for the first message; reports of drains come after it.
   post({ kind: 'ready' })
   const archived = Promise.all(archiving.map(({ drain }) => drain.run(stop.signal))).then(() => {
     areArchived = true
@@ -90,7 +94,7 @@ async function openDrain(
     components,
     userAgent,
     authenticators,
-    show: (line) => post({ kind: 'shown', line }),
+    writeLine: (line) => post({ kind: 'logLine', line }),
     onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
     onTrouble: (reason) => post({ kind: 'trouble', exporter, reason }),
   })
@@ -131,7 +135,7 @@ async function openArchiveDrain(config: ExporterConfig, db: Sqlite, post: (messa
   const reader = new SqliteArchiveReader(db)
   const hooks = {
     ...{ components, userAgent, authenticators },
-    show: (line: string) => post({ kind: 'shown', line }),
+    writeLine: (line: string) => post({ kind: 'logLine', line }),
     onTrouble: (reason: string) => post({ kind: 'trouble', exporter, reason }),
   }
   const archive = await named(exporter, () => openArchive(config, kept.instance, hooks))
@@ -147,7 +151,7 @@ async function openArchiveDrain(config: ExporterConfig, db: Sqlite, post: (messa
   return { drain, archive }
 }
 
-/** Opens the transport; what is wrong with it names the exporter. */
+/** Opens the transport; errors name the exporter. */
 async function openNamed(config: ExporterConfig, signal: Signal, hooks: TransportHooks): Promise<Transport> {
   return await named(config.id, () => openTransport(config, signal, hooks))
 }

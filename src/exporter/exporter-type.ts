@@ -6,36 +6,36 @@ import type { Clock } from '../model/time-and-size.ts'
 import type { Credentials } from '../platform/credentials.ts'
 
 /**
- * A type of exporter. It is drained: somebody else reads the outbox, keeps its position and tries again, and it is given OTLP
- * requests, or, where it is an archive, facts.
+ * A type of exporter. The drain reads the outbox, keeps the position and retries; the exporter gets OTLP requests or, if it is an
+ * archive, facts.
  */
 export interface ExporterType<Settings = unknown> extends ExporterDeclaration<Settings> {
-  /** Loads what opens it, in the thread that sends. Of an archive it only answers whether it would take something. */
+  /** Loads its transport, in the export thread. The transport of an archive only answers whether it would take data. */
   load(): Promise<ExporterModule<Settings>>
-  /** There for an archive: it gets everything that is stored, and no OTLP requests. */
+  /** Present for an archive: it gets everything that is stored, and no OTLP requests. */
   readonly archive?: {
     load(): Promise<ArchiveModule<Settings>>
-    /** The pause before it looks for new data, once everything stored is written, in milliseconds. */
+    /** The pause before it looks for new data once it has caught up, in milliseconds. */
     intervalMs(settings: Settings): number
   }
 }
 
 export interface ArchiveModule<Settings> {
-  /** Opens it, and asks nothing of it yet. Throws when a setting is unusable. */
+  /** Opens it without connecting. Throws when a setting is unusable. */
   openArchive(settings: Settings, host: ArchiveHost): Archive
-  /** What makes its tables, and a role that only reads, of some clusters or of all. */
+  /** The SQL for its tables, and for a read-only role for some or all clusters. */
   setupStatements(settings: Settings, reader: { role: string; clusters: readonly string[] }): string[]
-  /** Makes its tables, or brings them up to date; names what was done. Rejects with what to do. */
+  /** Creates or migrates its tables; returns what was done. Rejects with what to do. */
   makeTables(settings: Settings, host: SendingHost): Promise<string[]>
 }
 
-/** What an archive is given by whoever writes. */
+/** What an archive gets from its drain. */
 export interface ArchiveHost extends SendingHost {
   /** Tells the database of this Causeway from another of the same name. */
   instance: string
 }
 
-/** The exporters that there are, and what they may show to their backends (src/app/components.ts). */
+/** The exporter types, and the authenticators they may use (src/app/components.ts). */
 export interface ExporterTypes {
   readonly exporters: readonly ExporterType[]
   readonly extensions: readonly (ComponentDeclaration & {
@@ -43,17 +43,17 @@ export interface ExporterTypes {
   })[]
 }
 
-/** What opens the credential that an exporter shows. Throws what is wrong with its files. */
+/** Opens the credential of an exporter. Throws if its files are unusable. */
 interface CredentialsSource {
   openCredentials(id: string, settings: unknown, hooks: { onTrouble: (reason: string) => void }): Credentials
 }
 
 export interface ExporterModule<Settings> {
-  /** Opens what sends each request of a signal once. Throws when a setting is unusable. */
+  /** Opens a transport, which sends each request once. Throws when a setting is unusable. */
   openTransport(settings: Settings, signal: SentSignal, host: SendingHost): Transport
 }
 
-/** What a transport is given by whoever sends. */
+/** What a transport gets from its drain. */
 export interface SendingHost {
   clock: Clock
   userAgent: string
@@ -62,7 +62,7 @@ export interface SendingHost {
   /** How long a request may take, whatever is configured, in milliseconds. */
   longestMs?: number | undefined
   /** Takes a line for the log. */
-  show: (line: string) => void
-  /** Told of what an operator should see to, such as certificates that cannot be read again; sending goes on. */
+  writeLine: (line: string) => void
+  /** Called with a warning for the operator, such as unreadable certificates; sending goes on. */
   onTrouble: (reason: string) => void
 }

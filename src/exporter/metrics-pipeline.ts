@@ -25,24 +25,24 @@ interface MetricsPipelineHooks {
   clock: Clock
   log: Logger
   metrics: MetricSink
-  /** Told of what an operator should see to; sending goes on. */
+  /** Called with a warning for the operator; sending goes on. */
   onTrouble: (reason: string) => void
 }
 
-/** A timer given more fires at once. */
+/** The longest delay of a timer; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 interface Sending {
   config: ExporterConfig
   transport: Transport
-  /** Gives up the request under way. */
+  /** Aborts the request in flight. */
   giveUp: AbortController
   done: Promise<void>
 }
 
 /**
- * Sends the cascade metrics over OTLP at an interval and once more at the end. They are cumulative, so that a request
- * which is still on its way when the next is due is given up for it. Rejects when an exporter's setting is unusable.
+ * Sends the cascade metrics over OTLP at an interval and once more at the end. They are cumulative, so a request still in flight
+ * is aborted when the next is due. Rejects when an exporter's setting is unusable.
  */
 export async function startMetricsPipeline(
   settings: MetricsPipelineSettings,
@@ -65,7 +65,7 @@ export async function startMetricsPipeline(
       userAgent: settings.userAgent,
       authenticators: settings.authenticators,
       onTrouble: (reason) => onTrouble(`exporter ${config.id} ${reason}`),
-      show: (line) => log.info(line),
+      writeLine: (line) => log.info(line),
       onRetry: ({ reason, delayMs }) =>
         log.info(WILL_RETRY, { ...about, error: reason, interval: `${delayMs}ms` }),
     })

@@ -12,13 +12,13 @@ import type { ExporterTypes } from './exporter-type.ts'
 interface SendingHooks {
   components: ExporterTypes
   userAgent: string
-  /** What exporters may show to their backends; each names its own by id. */
+  /** The credentials of exporters by id. */
   authenticators: readonly ComponentConfig[]
   /** How long a request may take, whatever is configured, in milliseconds. */
   longestMs?: number
   /** Takes a line for the log. */
-  show: (line: string) => void
-  /** Told of what an operator should see to, such as certificates that cannot be read again; sending goes on. */
+  writeLine: (line: string) => void
+  /** Called with a warning for the operator, such as unreadable certificates; sending goes on. */
   onTrouble: (reason: string) => void
 }
 
@@ -26,7 +26,7 @@ export interface TransportHooks extends SendingHooks {
   onRetry: (notice: RetryNotice) => void
 }
 
-/** Opens what an exporter of the configuration sends a signal with, retries included. Rejects when a setting is unusable. */
+/** Opens the transport of a configured exporter for a signal, with retries. Rejects when a setting is unusable. */
 export async function openTransport(
   config: ExporterConfig,
   signal: SentSignal,
@@ -39,18 +39,18 @@ export async function openTransport(
   return retrying(transport, retry, { clock: systemClock, sleep, random: Math.random, onRetry })
 }
 
-/** Opens what sends each request of a signal once. Rejects when a setting is unusable. */
+/** The same without retries. Rejects when a setting is unusable. */
 export async function openOnce(
   config: ExporterConfig,
   signal: SentSignal,
   hooks: SendingHooks,
 ): Promise<Transport> {
-  const { components, userAgent, longestMs, show, onTrouble } = hooks
+  const { components, userAgent, longestMs, writeLine, onTrouble } = hooks
   const exporter = await typeNamed(components.exporters, config.type)?.load()
   if (exporter === undefined) throw new Error(`there is no exporter of the type ${config.type}`)
   using open = new DisposableStack()
   const credentials = open.use(await openCredentials(config, hooks))
-  const host = { clock: systemClock, userAgent, longestMs, show, onTrouble, credentials }
+  const host = { clock: systemClock, userAgent, longestMs, writeLine, onTrouble, credentials }
   const transport = exporter.openTransport(config.settings, signal, host)
   // From here on the transport disposes of them.
   open.move()
@@ -61,11 +61,17 @@ export async function openOnce(
 export async function openArchive(
   config: ExporterConfig,
   instance: string,
-  { components, userAgent, show, onTrouble }: SendingHooks,
+  { components, userAgent, writeLine, onTrouble }: SendingHooks,
 ): Promise<Archive> {
   const module = await typeNamed(components.exporters, config.type)?.archive?.load()
   if (module === undefined) throw new Error(`there is no archive of the type ${config.type}`)
-  return module.openArchive(config.settings, { clock: systemClock, userAgent, show, onTrouble, instance })
+  return module.openArchive(config.settings, {
+    clock: systemClock,
+    userAgent,
+    writeLine,
+    onTrouble,
+    instance,
+  })
 }
 
 async function openCredentials(
@@ -105,13 +111,13 @@ export interface RetryTools {
   onRetry: (notice: RetryNotice) => void
 }
 
-/** A timer given more fires at once. */
+/** The longest delay of a timer; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Repeats a send that may be repeated, waiting longer each time and never less than the backend asked for
- * (OTLP specification, "Failures" and "Throttling"). It answers retry only when the signal aborts, which ends
- * the wait at once; what is out of retries is refused. It closes the transport it wraps.
+ * Retries with growing delays, never shorter than the backend asked for (OTLP specification, "Failures" and "Throttling"). It
+ * answers retry only when the signal aborts, which ends the wait at once; after the last retry it answers refused. It closes
+ * the transport it wraps.
  */
 export function retrying(transport: Transport, retry: RetrySettings, tools: RetryTools): Transport {
   return {
@@ -162,8 +168,8 @@ export const sleep: Sleep = async (ms, signal) => {
   }
 }
 
-/** What Collector users search their logs for when a backend is down. */
+/** The Collector's log message when a backend is down. */
 export const WILL_RETRY = 'Exporting failed. Will retry the request after interval.'
 
-/** What Collector users search their logs for when data was given up. */
+/** The Collector's log message when data is dropped. */
 export const DROPPING = 'Exporting failed. Dropping data.'

@@ -13,7 +13,7 @@ import { buildClientTls, clientAuth, clientTls } from '../config/tls-auth-cors.t
 import { choice, decimalNumber, DURATION, FLAG, HEADERS, wholeNumber } from '../config/value-kinds.ts'
 import { openClientTls } from '../platform/tls.ts'
 
-/** What both OTLP exporters have. */
+/** The settings that both OTLP exporters share. */
 export interface OtlpSending {
   tls: ClientTls
   /** The id of an authenticator. */
@@ -74,7 +74,7 @@ const queue = section('How the outbox is sent. It is always on, durable and unbo
   ...refusedKeys(OUTBOX, 'queue_size', 'storage', 'block_on_overflow', 'sizer', 'wait_for_result'),
 })
 
-/** The keys that both OTLP exporters have. */
+/** The keys that both OTLP exporters share. */
 export const sendingKeys = {
   tls: clientTls,
   auth: clientAuth,

@@ -30,20 +30,20 @@ export class Removal {
   readonly #graph: MergeGraph
   readonly #guard: PruneGuard
   readonly #maxFanout: number
-  readonly #spared: (place: PruneCandidate) => void
+  readonly #keepd: (place: PruneCandidate) => void
 
   constructor({ store, graph, guard, maxFanout, spared }: RemovalParts) {
     this.#store = store
     this.#graph = graph
     this.#guard = guard
     this.#maxFanout = maxFanout
-    this.#spared = spared
+    this.#keepd = spared
   }
 
   /** Goes on until nothing is condemned or the turn is up; what holds those in `free` was looked at in this turn. */
   goOn(work: PruneWork, counts: PruneCounts, free: ReadonlySet<number> = new Set()): void {
     for (;;) {
-      const condemned = this.#store.condemned(PAGE)
+      const condemned = this.#store.markedForRemoval(PAGE)
       for (const { id, forced } of condemned) {
         if (work.isUp) return
         const before = { ...counts }
@@ -51,12 +51,12 @@ export class Removal {
           const hold = forced || free.has(id) ? undefined : this.#store.hold(id)
           work.spend(LOOK_COST)
           if (hold === undefined) return this.#remove(id, forced, work, counts)
-          this.#spare(id)
+          this.#keep(id)
           return true
         })
         if (isDone === undefined) {
           Object.assign(counts, before)
-          this.#spared(this.#store.spare(id))
+          this.#keepd(this.#store.unmark(id))
         } else if (!isDone) return
       }
       if (condemned.length === 0 || work.isUp) return
@@ -70,13 +70,13 @@ export class Removal {
       work.remove(rows)
       if (outcome === 'gone') break
       if (outcome !== 'more') {
-        this.#spare(id)
+        this.#keep(id)
         return true
       }
       if (work.isUp) return false
     }
     while (this.#removeEdges(id, forced, work)) if (work.isUp) return false
-    this.#store.bury(id)
+    this.#store.leaveTombstone(id)
     work.remove(CPID_COST)
     counts.cpids++
     if (forced) counts.unsettled++
@@ -86,7 +86,7 @@ export class Removal {
   /** Removes a page of the edges that leave the CPID; true when there may be more. */
   #removeEdges(id: number, forced: boolean, work: PruneWork): boolean {
     const wasExplained = this.#graph.node(id).explained
-    const isTold = wasExplained && !this.#graph.isExplainedLater(id)
+    const isTold = wasExplained && !this.#graph.isExplanationPostponed(id)
     const targets = this.#graph.targetsAfter(id, 0, ROWS_AT_ONCE)
     for (const target of targets) {
       this.#store.removeEdge(id, target)
@@ -95,15 +95,15 @@ export class Removal {
       if (!wasExplained) descendant.unexplainedSources--
       else if (!isTold) descendant.unexplainedSources = this.#graph.countUnexplained(target)
       this.#graph.save(descendant)
-      if (descendant.inDegree === 0) this.#store.condemn(target, forced)
+      if (descendant.inDegree === 0) this.#store.markForRemoval(target, forced)
       else this.#explainIfReady(descendant)
     }
     work.remove(targets.length * 2)
     return targets.length === ROWS_AT_ONCE
   }
 
-  #spare(id: number): void {
-    this.#spared(this.#store.spare(id))
+  #keep(id: number): void {
+    this.#keepd(this.#store.unmark(id))
     this.#explainIfReady(this.#graph.node(id))
   }
 

@@ -65,7 +65,7 @@ export class Pruner {
     this.#store = store
     this.#graph = graph
     this.#settings = settings
-    this.#guard = new PruneGuard(settings.attempt, () => store.reached.activeMs)
+    this.#guard = new PruneGuard(settings.attempt, () => store.processedUpTo.activeMs)
     const spared = (place: PruneCandidate): void => this.#mark(place)
     this.#removal = new Removal({ store, graph, guard: this.#guard, maxFanout: settings.maxFanout, spared })
   }
@@ -111,7 +111,7 @@ export class Pruner {
   }
 
   #beginRound(): void {
-    const { wallMs } = this.#store.reached
+    const { wallMs } = this.#store.processedUpTo
     // Candidates come after those that were there before only while the calendar goes forward.
     if (wallMs < this.#wallMs) this.forget()
     this.#wallMs = wallMs
@@ -123,7 +123,7 @@ export class Pruner {
 
   #beginScans(): void {
     const { maxAgeMs } = this.#settings.retention
-    const { reached } = this.#store
+    const { processedUpTo: reached } = this.#store
     this.#noted = this.#noteUpTo
     this.#old.begin(reached, { timeNs: nanosOfMs(reached.wallMs - maxAgeMs), id: 0 })
     this.#all.begin(reached)
@@ -152,7 +152,7 @@ export class Pruner {
     const { maxAgeMs } = this.#settings.retention
     if (maxAgeMs === 0) return
     this.#pass(this.#old, maxAgeMs, () => true)
-    this.#unattributed(this.#store.reached.wallMs - maxAgeMs, false, () => true)
+    this.#unattributed(this.#store.processedUpTo.wallMs - maxAgeMs, false, () => true)
   }
 
   #byCount(): void {
@@ -248,14 +248,14 @@ export class Pruner {
   #holdOf(cpid: number, maxAgeMs: number | undefined): PruneHold | undefined {
     if (maxAgeMs !== undefined) {
       const at = this.#store.lastActivityMs(cpid) + maxAgeMs + 1
-      if (at > this.#store.reached.wallMs) return { until: 'wallMs', at }
+      if (at > this.#store.processedUpTo.wallMs) return { until: 'wallMs', at }
     }
     return this.#store.hold(cpid)
   }
 
   /** Removes a CPID and those that lose their last incoming edge, as far as the turn goes. */
   #take(walk: CascadeWalk, forced: boolean): void {
-    this.#store.condemn(walk.candidate.id, forced)
+    this.#store.markForRemoval(walk.candidate.id, forced)
     this.#removal.goOn(this.#work, this.#counts, new Set(walk.isOld ? [] : walk.members))
   }
 
@@ -301,7 +301,7 @@ const TOMBSTONES_WITHOUT_LIMIT = 1_000_000
 
 function forgetRequests(store: PruneStore, work: PruneWork): void {
   while (!work.isUp) {
-    const removed = store.removeRequests(store.reached.wallMs - REQUEST_MEMORY_MS, LEFTOVERS_AT_ONCE)
+    const removed = store.removeRequests(store.processedUpTo.wallMs - REQUEST_MEMORY_MS, LEFTOVERS_AT_ONCE)
     work.spend(removed / 2)
     if (removed < LEFTOVERS_AT_ONCE) return
   }

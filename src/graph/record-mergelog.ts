@@ -14,25 +14,25 @@ import { newestRoots } from './ancestry.ts'
 export interface RecordMergelog {
   maxFanout: number
   budget?: CycleBudget
-  /** About how many CPIDs are explained with it at once; some hundreds unless given. */
+  /** About how many CPIDs are explained in the same transaction; some hundreds unless given. */
   explainAtOnce?: number
-  /** Asked where there is another mergelog of this CPID already, or the same of somebody: whether this one takes its place. */
-  isBetter?: (node: CpidNode) => boolean
+  /** Called when the CPID has a mergelog already: whether this one replaces it. */
+  hasBetterClaim?: (node: CpidNode) => boolean
 }
 
 /**
  * Adds a mergelog to the merge graph: an edge from each source to the new CPID (paper, section 3.4.2). Arrival order
- * does not matter. Repeating an accepted mergelog changes nothing. Where one takes the place of another, what descends
- * from the CPID keeps the root lists it has.
+ * does not matter. Repeating an accepted mergelog changes nothing. When one replaces another, descendants of the CPID keep their
+ * root lists.
  */
 export function recordMergelog(
   graph: MergeGraph,
   mergelog: Mergelog,
-  { maxFanout, budget = cycleBudget(), explainAtOnce, isBetter }: RecordMergelog,
+  { maxFanout, budget = cycleBudget(), explainAtOnce, hasBetterClaim }: RecordMergelog,
 ): MergelogOutcome {
   const known = graph.find(mergelog.cpid)
   const stored = known?.hasMergelog === true ? graph.storedSources(known.id) : undefined
-  const replaced = stored !== undefined && known !== undefined && isBetter?.(known) === true
+  const replaced = stored !== undefined && known !== undefined && hasBetterClaim?.(known) === true
   if (stored !== undefined && !replaced) {
     return sameSources(stored, mergelog.sources)
       ? { kind: 'repeated' }
@@ -43,8 +43,8 @@ export function recordMergelog(
   if (place === 'tooFar') return { kind: 'refused', refusal: 'cycle_unknown' }
 
   refillCycleBudget(budget)
-  const sources = mergelog.sources.map((source) => graph.sight(source))
-  const node = graph.sight(mergelog.cpid)
+  const sources = mergelog.sources.map((source) => graph.findOrAdd(source))
+  const node = graph.findOrAdd(mergelog.cpid)
   putInPlace(graph, place, node, sources)
   if (replaced) {
     graph.removeEdgesTo(node.id)
@@ -78,7 +78,7 @@ export function checkMergelog(record: MergelogRecord, maxSources: number): Merge
   for (const text of record.sources) {
     const source = parseCpid(text)
     if (source === undefined) return 'malformed_cpid'
-    // What is named again is no other source.
+    // A source that is named twice counts once.
     if (sources.add(source).size > maxSources) return 'too_many_sources'
   }
   if (sources.has(cpid)) return 'names_itself'
@@ -114,10 +114,10 @@ export function refusalSentence(refusal: MergelogRefusal, cpid: string, maxSourc
 
 const EDGES_A_PAGE = 64
 
-/** How many edges may still be looked at for the mergelogs of one request. */
+/** How many edges may still be visited for the mergelogs of one request. */
 export interface CycleBudget {
   left: number
-  /** What mergelogs that are taken may still add. */
+  /** What accepted mergelogs may still add. */
   toEarn: number
 }
 
@@ -125,14 +125,14 @@ const EARNED = 100
 const MAX_EARNED = 20
 
 /**
- * What looking for cycles may cost one request: some ten milliseconds, and more where it has many mergelogs. Those that arrive in
- * order cost nothing, a thousand in random order some thirty edges each.
+ * Limits what one request may spend on looking for cycles: some ten milliseconds, and more if it has many mergelogs. Mergelogs that
+ * arrive in order cost nothing; a thousand in random order cost some thirty edges each.
  */
 export function cycleBudget(edges = 5_000): CycleBudget {
   return { left: edges, toEarn: edges * MAX_EARNED }
 }
 
-/** A mergelog was taken, and those that follow build on it. */
+/** An accepted mergelog adds to the budget, since later ones build on it. */
 function refillCycleBudget(budget: CycleBudget): void {
   const earned = Math.min(EARNED, budget.toEarn)
   budget.left += earned
@@ -143,17 +143,17 @@ function refillCycleBudget(budget: CycleBudget): void {
 interface Place {
   /** New ranks of CPIDs that are known, by their number. */
   readonly moves: ReadonlyMap<number, number>
-  /** Whether something descends from the new CPID, so that sources nobody knew have to go below it. */
+  /** Whether the new CPID has descendants, so that unknown sources must rank below it. */
   readonly hasTargets: boolean
 }
 
 const AS_THEY_ARE: ReadonlyMap<number, number> = new Map()
 
 /**
- * Finds out whether a mergelog would close a cycle, and where its CPIDs go in the order of the graph (ADR-020): a CPID's rank
- * is never below those of its sources, so that only what lies between the new CPID and a source above it is looked at, down
- * from the one and up from the others in turn, until one side is known whole; that side then moves. Looks at no edge at
- * all where the sources come first already. 'tooFar' when the budget runs out.
+ * Finds out whether a mergelog would close a cycle, and which ranks its CPIDs get (ADR-020). A CPID never ranks below its sources,
+ * so only CPIDs with ranks between the new one and its sources matter. The search goes down from the new CPID and up from the
+ * sources in turn, until one side is exhausted; that side gets new ranks. If all sources rank lower already, no edge is visited.
+ * 'tooFar' when the budget runs out.
  */
 export function findPlace(
   graph: MergeGraph,
@@ -208,28 +208,28 @@ export function findPlace(
   return { moves, hasTargets }
 }
 
-/** Brings the CPIDs of a mergelog into order, before its edges are added. `sources` and `node` are sighted. */
+/** Sets the ranks for a mergelog, before its edges are added. `sources` and `node` are in the graph. */
 function putInPlace(
   graph: MergeGraph,
   { moves, hasTargets }: Place,
   node: CpidNode,
   sources: readonly CpidNode[],
 ): void {
-  for (const [id, rank] of moves) graph.place(id, rank)
+  for (const [id, rank] of moves) graph.setRank(id, rank)
   const rank = moves.get(node.id) ?? node.rank
   let top = -Infinity
   for (const source of sources) {
     const at = moves.get(source.id) ?? source.rank
     if (at <= rank || source.pruned) continue
-    // Nothing led to a source that is above without having been looked at: nobody knew it.
-    if (hasTargets) graph.place(source.id, rank - 1)
+    // A source that ranks above and was not visited is new to the graph.
+    if (hasTargets) graph.setRank(source.id, rank - 1)
     else top = Math.max(top, at)
   }
-  // Halfway to the number of whatever is sighted next, which so comes after it.
-  if (top > rank) graph.place(node.id, top + 0.5)
+  // Half a step below the number of the next CPID that is added.
+  if (top > rank) graph.setRank(node.id, top + 0.5)
 }
 
-/** Gives CPIDs ranks between two others, in the order they had. Where there is no room left they get the same. */
+/** Spreads CPIDs between two ranks in their present order. Without room between the two they share one rank. */
 function spread(ranks: ReadonlyMap<number, number>, low: number, high: number): Map<number, number> {
   const inOrder = [...new Set(ranks.values())].sort((a, b) => a - b)
   const part = (high - low) / (inOrder.length + 1)
@@ -248,15 +248,15 @@ interface Direction {
 
 /** One of the two directions of the search. */
 class Side {
-  /** Edges looked at, and CPIDs whose edges were. */
+  /** Visited edges, and CPIDs whose edges were visited. */
   cost = 0
-  /** What was found within the bounds, and its rank. */
+  /** The CPIDs found within the bounds, and their ranks. */
   readonly found: Map<number, number>
-  /** The rank nearest to the bounds of what lies beyond them. */
+  /** The nearest rank outside the bounds. */
   nearestBeyond: number
   readonly #direction: Direction
   readonly #waiting: number[]
-  /** The CPID whose edges are being looked at, and the last of them. */
+  /** The CPID whose edges are being visited, and the last visited edge. */
   #at: number | undefined
   #after = 0
 
@@ -271,7 +271,7 @@ class Side {
     return this.#at === undefined && this.#waiting.length === 0
   }
 
-  /** Looks at one page of edges; true when it meets what the other side has found. */
+  /** Visits one page of edges; true when it meets a CPID that the other side has found. */
   step(other: Side): boolean {
     const id = this.#at ?? this.#waiting.pop()
     if (id === undefined) return false
@@ -292,15 +292,15 @@ class Side {
   }
 }
 
-/** CPIDs and edges that are gone over at once; the rest is for `explainMore`. */
+/** CPIDs and edges per transaction; `explainMore` does the rest. */
 const AT_ONCE = 500
 const TARGETS_A_PAGE = 100
-/** Of a CPID that is to be explained later. */
+/** The CPID itself is not explained yet. */
 const NOT_YET = -1
 
 /**
- * Marks a CPID explained, fixes its root list, and goes on to every descendant that waited only for it, as far as a turn goes.
- * `sources` are those its mergelog names, tombstones among them.
+ * Marks a CPID explained, fixes its root list, and does the same for every descendant that waited only for it, as far as one
+ * transaction goes. `sources` are those that its mergelog names, including tombstones.
  */
 export function explain(
   graph: MergeGraph,
@@ -309,36 +309,40 @@ export function explain(
   sources: readonly CpidNode[],
   atOnce = AT_ONCE,
 ): void {
-  const explaining = new Explaining(graph, maxFanout, atOnce)
+  const explaining = new ExplanationPropagation(graph, maxFanout, atOnce)
   explaining.mark(first, sources)
-  explaining.goOn()
+  explaining.run()
 }
 
-/** Goes on with what was left for later, over about `work` CPIDs and edges; returns how many those were, 0 when all is done. */
+/** Continues postponed explanations, over about `work` CPIDs and edges; returns how many there were, 0 when none is left. */
 export function explainMore(graph: MergeGraph, maxFanout: number, work: number): number {
-  const explaining = new Explaining(graph, maxFanout, work)
-  for (let next = graph.nextToExplain(); next !== undefined; next = graph.nextToExplain()) {
+  const explaining = new ExplanationPropagation(graph, maxFanout, work)
+  for (
+    let next = graph.nextPostponedExplanation();
+    next !== undefined;
+    next = graph.nextPostponedExplanation()
+  ) {
     if (explaining.isOver) break
     explaining.resume(next.id, next.after)
   }
   return explaining.done
 }
 
-/** A CPID that has heard of its own explanation, and up to which target others have. */
-interface Telling {
+/** An explained CPID whose targets are being updated, and the last target that was. */
+interface Propagation {
   id: number
   after: number
-  /** Whether those that have not heard yet may count it or not: edges were added meanwhile. */
+  /** It was postponed: edges were added meanwhile, so its targets must count their unexplained sources again. */
   isLate: boolean
 }
 
-class Explaining {
+class ExplanationPropagation {
   done = 0
   readonly #graph: MergeGraph
   readonly #maxFanout: number
   readonly #work: number
   readonly #ready: number[] = []
-  #telling: Telling | undefined
+  #current: Propagation | undefined
 
   constructor(graph: MergeGraph, maxFanout: number, work: number) {
     this.#graph = graph
@@ -350,10 +354,10 @@ class Explaining {
     return this.done >= this.#work
   }
 
-  /** Goes on until all is told or the work is done; what is left is kept. */
-  goOn(): void {
+  /** Continues until all targets are updated or the work is spent; the rest is postponed. */
+  run(): void {
     for (;;) {
-      if (this.#telling === undefined) {
+      if (this.#current === undefined) {
         const id = this.#ready.pop()
         if (id === undefined) return
         const node = this.#graph.node(id)
@@ -361,15 +365,15 @@ class Explaining {
         this.mark(node, namedSources(this.#graph, node.id))
         this.#graph.announce(node.id, 'explained')
       }
-      while (this.#telling !== undefined) {
-        // Some at least, so that every turn gets on.
-        this.#tellSome(this.#telling)
+      while (this.#current !== undefined) {
+        // At least one page, so that every turn makes progress.
+        this.#tellTargets(this.#current)
         if (this.isOver) break
       }
       if (!this.isOver) continue
-      if (this.#telling !== undefined) this.#graph.explainLater(this.#telling.id, this.#telling.after)
-      this.#telling = undefined
-      for (const id of this.#ready.splice(0)) this.#graph.explainLater(id, NOT_YET)
+      if (this.#current !== undefined) this.#graph.postponeExplanation(this.#current.id, this.#current.after)
+      this.#current = undefined
+      for (const id of this.#ready.splice(0)) this.#graph.postponeExplanation(id, NOT_YET)
       return
     }
   }
@@ -380,21 +384,21 @@ class Explaining {
     node.roots = sources.length === 0 ? [node.id] : newestRoots(sources.map(rootsOf), this.#maxFanout)
     this.#graph.save(node)
     this.done++
-    if (!wasExplained) this.#telling = { id: node.id, after: 0, isLate: false }
+    if (!wasExplained) this.#current = { id: node.id, after: 0, isLate: false }
   }
 
-  /** Takes up one that was left. */
+  /** Resumes a postponed one. */
   resume(id: number, after: number): void {
-    this.#graph.explainedNow(id)
+    this.#graph.forgetPostponedExplanation(id)
     this.done++
     const node = this.#graph.maybeNode(id)
     if (node === undefined || node.pruned) return
-    if (after !== NOT_YET) this.#telling = { id, after, isLate: true }
+    if (after !== NOT_YET) this.#current = { id, after, isLate: true }
     else if (!node.explained && node.hasMergelog && node.unexplainedSources === 0) this.#ready.push(id)
-    this.goOn()
+    this.run()
   }
 
-  #tellSome(telling: Telling): void {
+  #tellTargets(telling: Propagation): void {
     const limit = Math.max(1, Math.min(TARGETS_A_PAGE, this.#work - this.done))
     const targets = this.#graph.targetsAfter(telling.id, telling.after, limit)
     for (const target of targets) {
@@ -407,7 +411,7 @@ class Explaining {
     }
     this.done += targets.length
     telling.after = targets.at(-1) ?? telling.after
-    if (targets.length < limit) this.#telling = undefined
+    if (targets.length < limit) this.#current = undefined
   }
 }
 
@@ -415,7 +419,7 @@ function namedSources(graph: MergeGraph, id: number): CpidNode[] {
   return (graph.storedSources(id) ?? []).flatMap((source) => graph.find(source) ?? [])
 }
 
-/** A tombstone stands for itself: a root that has settled. */
+/** A tombstone counts as a settled root. */
 function rootsOf(node: CpidNode): number[] {
   return node.roots ?? [node.id]
 }

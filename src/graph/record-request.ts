@@ -13,8 +13,10 @@ import { CPID_ID } from '../model/attributes.ts'
 import { type MergeGraph, type MergelogRefusal, parseCpid } from '../model/merge-graph.ts'
 import { nameOfSender, type Sender, type SenderPolicy } from '../model/otlp-requests.ts'
 import type { ReadRequest } from '../model/otlp/decode-requests.ts'
+import { buildRequest } from '../model/otlp/outgoing-records.ts'
 import { withoutFilters } from '../model/otlp/request-envelopes.ts'
 import { nanosOfMs } from '../model/time-and-size.ts'
+import type { Explanation, HeldItem, HeldItems } from '../model/told-writes.ts'
 import {
   checkMergelog,
   type CycleBudget,
@@ -29,32 +31,43 @@ import {
   notAllowedSentence,
   repeatedAttributeSentence,
   SenderRules,
-  SenderVerdicts,
+  StoredOwnership,
 } from './sender-permissions.ts'
 
 const WORK_AT_ONCE = 100
-/** So many reasons for refusals are told in an answer. */
+/** An answer gives at most this many reasons for refusals. */
 const MAX_REASONS = 10
-/** So many refused mergelogs of a request are kept for auditors: as many as are kept of all requests. The rest is counted alone. */
+/** At most this many refused mergelogs of a request become rows, as many as the table keeps. The others are only counted. */
 const MOST_KEPT_REFUSALS = 10_000
 
 export interface RecordSettings {
   maxSources: number
   maxFanout: number
-  /** How many edges may be looked at for cycles in one request that has few mergelogs; 5,000 unless given. */
+  /** How many edges a request with few mergelogs may visit to look for cycles; 5,000 unless given. */
   maxCycleEdges?: number
-  /** Spans of API servers' filters are kept; they are dropped unless given. */
+  /** Keeps the spans of API servers' filters; they are dropped unless given. */
   keepsFilters?: boolean
-  /** Without one everybody may send everything. */
+  /** Who may send what; everybody may send everything unless given. */
   senders?: SenderPolicy
+  /** Writes for which programs began changes, not knowing the writers. */
+  witnessed?: {
+    /** Looks up the change that inference found for such a write. */
+    explain(begun: BegunForAnother & { cluster: string }): Explanation
+  } & Pick<HeldItems, 'hold'>
 }
 
-/** What all requests are recorded with. */
+/** A change that a program began for a version of an object that another made. */
+export interface BegunForAnother {
+  readonly cpid: string
+  readonly object: string
+}
+
+/** Shared by all recordings. */
 interface RecorderParts {
   readonly store: ArrivalStore
   readonly graph: MergeGraph
   readonly settings: RecordSettings
-  readonly verdicts: SenderVerdicts
+  readonly verdicts: StoredOwnership
 }
 
 /** Writes requests into the store and the merge graph, inside the caller's transactions. */
@@ -63,16 +76,16 @@ export class RequestRecorder {
   readonly #rules: SenderRules | undefined
 
   constructor(store: ArrivalStore, graph: MergeGraph, settings: RecordSettings) {
-    this.#parts = { store, graph, settings, verdicts: new SenderVerdicts(store, graph) }
+    this.#parts = { store, graph, settings, verdicts: new StoredOwnership(store, graph) }
     this.#rules = settings.senders && new SenderRules(settings.senders)
   }
 
   /**
-   * Begins to record a request, `sender` being there where the receiver knows who sent it. It may be recorded in parts, each in
-   * a transaction of its own; its answer is there, and its repetition known, with the last of them.
+   * Begins to record a request; `sender` is set where the receiver has identified it. The request may be recorded in parts, each
+   * in its own transaction. The last part yields the answer, and from then on a repetition is recognised.
    */
   begin(request: ReadRequest, sender?: Sender): Recording {
-    return new Recording(this.#parts, request, sender && nameOfSender(sender), this.#rules?.of(sender))
+    return new Recording(this.#parts, request, sender, this.#rules?.of(sender))
   }
 }
 
@@ -81,35 +94,37 @@ export class Recording {
   readonly #store: ArrivalStore
   readonly #graph: MergeGraph
   readonly #settings: RecordSettings
-  readonly #verdicts: SenderVerdicts
+  readonly #verdicts: StoredOwnership
   readonly #request: ReadRequest
-  readonly #sender: string | undefined
-  /** What its sender may send; undefined for everything. */
-  readonly #allowed: ItemOrigin['allowed']
-  /** By what its repetition is known. */
-  readonly #hash: Buffer
+  readonly #sender: Sender | undefined
+  /** The permissions of its sender; undefined when everybody may send everything. */
+  readonly #allowed: ItemOrigin['permissions']
+  /** Recognises a repetition of the request. */
+  readonly #hash: Buffer | undefined
   readonly #steps = this.#record()
   #counts = noCounts()
-  /** Nothing was recorded yet since it last went on. */
+  /** Nothing was recorded yet since it was last resumed. */
   #isResumed = true
-  /** The CPID that the span or log before carried: often the next one carries it too. */
+  /** The CPID of the previous record: often the next one has the same. */
   #before: { text: string; id: number } | undefined
   readonly #budget: CycleBudget
-  /** Items recorded since somebody could say that it is enough, and sources that they named. */
+  /** Of the resource and the scope whose items are being recorded. */
+  #envelopes: { resource: Buffer; scope: Buffer } = NO_ENVELOPES
+  /** Items recorded, and sources that they named, since `mayGoOn` was last asked. */
   #work = 0
-  /** How many of its mergelogs were refused so far. */
+  /** Its mergelogs that were refused so far. */
   #refusedMergelogs = 0
-  /** How many mergelogs of the span that comes next are recorded. */
+  /** How many mergelogs of the current span are recorded. */
   #mergelogsOfSpan = 0
   #rejected: number
-  /** Why, each reason once, and what was taken in with a doubt. */
+  /** Reasons for refusals, and warnings, each once. */
   readonly #reasons: Set<string>
 
   constructor(
     { store, graph, settings, verdicts }: RecorderParts,
     request: ReadRequest,
-    sender: string | undefined,
-    allowed: ItemOrigin['allowed'],
+    sender: Sender | undefined,
+    allowed: ItemOrigin['permissions'],
   ) {
     this.#store = store
     this.#graph = graph
@@ -118,7 +133,7 @@ export class Recording {
     this.#request = request
     this.#sender = sender
     this.#allowed = allowed
-    this.#hash = allowed?.hashOf(request.hash) ?? request.hash
+    this.#hash = (request.hash && allowed?.hashOf(request.hash)) ?? request.hash
     this.#budget = cycleBudget(settings.maxCycleEdges)
     const decoded = request.traces ?? request.logs
     this.#rejected = decoded?.rejected ?? 0
@@ -126,14 +141,14 @@ export class Recording {
   }
 
   /**
-   * Goes on, inside the caller's transaction, until all is recorded or `mayGoOn`, asked every hundred items or so, says no;
-   * returns the answer once all is. After a transaction that was rolled back the request has to be begun anew.
+   * Records inside the caller's transaction until everything is recorded or `mayGoOn` returns false, which is asked about every
+   * hundred items. Returns the answer once everything is recorded. After a rollback the request must be begun again.
    */
-  goOn(counts: IngestCounts, mayGoOn: () => boolean): RequestAnswer | undefined {
+  resume(counts: IngestCounts, mayGoOn: () => boolean): RequestAnswer | undefined {
     this.#counts = counts
     this.#isResumed = true
-    // Asked with each part: what its sender tried again meanwhile may be there whole.
-    const before = this.#store.answerTo(this.#hash)
+    // Asked with each part: a retry of the same request may have been stored meanwhile.
+    const before = this.#hash && this.#store.answerTo(this.#hash)
     if (before !== undefined) {
       counts.repeatedRequests++
       return before
@@ -147,10 +162,10 @@ export class Recording {
 
   *#record(): Generator<undefined, RequestAnswer> {
     const { logs } = this.#request
-    yield* this.#each(this.#spans(), (span, from) => this.#span(span, from))
-    yield* this.#each(logs?.resources ?? [], (log, from) => this.#log(log, from))
+    yield* this.#recordEach(this.#spans(), (span, from) => this.#recordSpan(span, from))
+    yield* this.#recordEach(logs?.resources ?? [], (log, from) => this.#recordLog(log, from))
     const answer = { rejected: this.#rejected, message: [...this.#reasons].join('; ') }
-    this.#store.addRequest(this.#hash, answer)
+    if (this.#hash !== undefined) this.#store.addRequest(this.#hash, answer)
     return answer
   }
 
@@ -163,8 +178,8 @@ export class Recording {
     return kept.traces.resources
   }
 
-  /** Records all of them, some at a time. `record` says whether an item is done with; one that is not is gone on with. */
-  *#each<T>(
+  /** Records all of them, some at a time. `record` returns false when an item is to be continued after the next pause. */
+  *#recordEach<T>(
     resources: readonly ResourceGroup<T>[],
     record: (item: T, from: ItemOrigin) => boolean,
   ): Generator<undefined> {
@@ -187,17 +202,18 @@ export class Recording {
   }
 
   #originOf(resource: ResourceGroup<unknown>, envelope: Buffer): ItemOrigin {
-    // What was there before a pause may be gone.
+    // Pruning may have removed it during a pause.
     this.#before = undefined
     this.#isResumed = false
+    this.#envelopes = { resource: resource.envelope, scope: envelope }
     const { service, cluster = '' } = resource
     const allowed = this.#allowed
     return {
       scope: this.#store.scope(resource, envelope),
       service,
       cluster,
-      sender: this.#sender,
-      allowed,
+      sender: this.#sender && nameOfSender(this.#sender),
+      permissions: allowed,
       repeated: allowed && resource.repeated,
       joinsOwn: allowed?.joinsAll === false,
     }
@@ -212,20 +228,24 @@ export class Recording {
     if (this.#reasons.size < MAX_REASONS) this.#reasons.add(reason)
   }
 
-  /** False where it is to go on: its mergelogs are as many as whole requests may have. */
-  #span(span: SpanRecord, from: ItemOrigin): boolean {
+  /** False when it is to be continued: it has very many mergelogs. */
+  #recordSpan(span: SpanRecord, from: ItemOrigin): boolean {
+    if (this.#mergelogsOfSpan === 0 && this.#isHeld('traces', span.raw, begunBy(span), from)) {
+      this.#counts.spans++
+      return true
+    }
     for (;;) {
       const mergelog = span.mergelogs?.[this.#mergelogsOfSpan]
       if (mergelog === undefined) break
       if (this.#work >= WORK_AT_ONCE) return false
-      const refusal = this.#mergelog(mergelog, span, from)
+      const refusal = this.#recordMergelog(mergelog, span, from)
       if (refusal !== undefined) this.#warn(refusal)
       this.#mergelogsOfSpan++
       this.#work++
     }
     this.#mergelogsOfSpan = 0
-    const doubt = from.allowed && (from.repeated ?? (span.repeatsCpid ? CPID_ID : undefined))
-    if (doubt !== undefined || from.allowed?.may('spans', from.service, from.cluster) === false) {
+    const doubt = from.permissions && (from.repeated ?? (span.repeatsCpid ? CPID_ID : undefined))
+    if (doubt !== undefined || from.permissions?.may('spans', from.service, from.cluster) === false) {
       this.#counts.forbiddenSpans++
       this.#reject(
         doubt === undefined ? notAllowedSentence('spans', from) : repeatedAttributeSentence('spans', doubt),
@@ -237,40 +257,88 @@ export class Recording {
       this.#reject(foreignChangeSentence(from))
       return true
     }
-    const cpid = this.#carried(span.cpid, from.allowed && from)
+    const cpid = this.#cpidNumberOf(span.cpid, from.permissions && from)
+    if (this.#isSeenOtherwise(span, from)) return true
     this.#store.addSpan(span, from, cpid)
     this.#counts.spans++
     return true
   }
 
-  #log(log: LogRecord, from: ItemOrigin): boolean {
-    const { allowed, service, cluster } = from
+  /** True for a span without duration by which a program reports somebody else's write, when a receiver observed that write too. */
+  #isSeenOtherwise(span: SpanRecord, { cluster }: ItemOrigin): boolean {
+    const witnessed = witnessedBy(span)
+    const known = witnessed && this.#settings.witnessed?.explain({ ...witnessed, cluster })
+    return known !== undefined && known !== 'none' && known !== 'later'
+  }
+
+  /** Gives a change that a program began for an unknown writer the observed change as its source. */
+  #explained(record: MergelogRecord, { cluster }: ItemOrigin): MergelogRecord {
+    const begun = begunWith(record)
+    const known = begun && this.#settings.witnessed?.explain({ ...begun, cluster })
+    if (known === undefined || known === 'none' || known === 'later' || known === record.newCpid)
+      return record
+    return { ...record, sources: [known] }
+  }
+
+  /** Whether an item waits until inference has decided about the write of another that it tells of. */
+  #isHeld(
+    signal: HeldItem['signal'],
+    raw: Buffer,
+    begun: readonly BegunForAnother[],
+    { cluster, permissions: allowed, service, repeated }: ItemOrigin,
+  ): boolean {
+    const { witnessed } = this.#settings
+    if (witnessed === undefined) return false
+    const awaited = begun.find((one) => witnessed.explain({ ...one, cluster }) === 'later')
+    const cpid = awaited && parseCpid(awaited.cpid)
+    if (cpid === undefined) return false
+    const maySend = (what: 'spans' | 'mergelogs'): boolean => allowed?.may(what, service, cluster) !== false
+    if (repeated !== undefined || !maySend('mergelogs') || (signal === 'traces' && !maySend('spans')))
+      return false
+    const envelopes = { resourceId: 0, ...this.#envelopes }
+    const request = buildRequest([{ scope: 0, bytes: raw }], { envelopes: () => envelopes })
+    const sender = this.#sender && JSON.stringify(this.#sender)
+    if (!witnessed.hold(cpid, { signal, request, sender })) return false
+    this.#cpidNumberOf(cpid)
+    return true
+  }
+
+  #recordLog(log: LogRecord, from: ItemOrigin): boolean {
+    const { permissions: allowed, service, cluster } = from
     const doubt = allowed && (from.repeated ?? (log.repeatsCpid ? CPID_ID : undefined))
     const send = log.mergelog === undefined ? 'logs' : 'mergelogs'
     if (doubt !== undefined || allowed?.may(send, service, cluster) === false) {
       this.#reject(this.#forbidLog(log, from, doubt))
       return true
     }
-    let cpid = this.#carried(log.cpid)
+    if (
+      log.mergelog !== undefined &&
+      this.#isHeld('logs', log.raw, begunBy({ mergelogs: [log.mergelog] }), from)
+    ) {
+      this.#counts.logs++
+      return true
+    }
+    let cpid = this.#cpidNumberOf(log.cpid)
     if (log.mergelog !== undefined) {
-      const refusal = this.#mergelog(log.mergelog, log, from)
+      const refusal = this.#recordMergelog(log.mergelog, log, from)
       if (refusal !== undefined) {
         this.#reject(refusal)
         return true
       }
       const merged = parseCpid(log.mergelog.newCpid)
-      if (cpid === undefined && merged !== undefined) cpid = this.#graph.sight(merged).id
+      if (cpid === undefined && merged !== undefined) cpid = this.#graph.findOrAdd(merged).id
     }
     this.#store.addLog(log, from.scope, cpid)
     this.#counts.logs++
     return true
   }
 
-  /** Nothing of what its sender may not send is taken in, not even that it carries a CPID. */
+  /** Refuses a log record that its sender may not send; nothing of it is stored, not even its CPID. */
   #forbidLog(log: LogRecord, from: ItemOrigin, doubt: string | undefined): string {
     const { mergelog } = log
     const refusal =
-      mergelog && this.#mergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, log, from)
+      mergelog &&
+      this.#recordMergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, log, from)
     if (refusal !== undefined) return refusal
     this.#counts.forbiddenLogs++
     return doubt === undefined
@@ -278,8 +346,8 @@ export class Recording {
       : repeatedAttributeSentence('log records', doubt)
   }
 
-  /** The number of the CPID a span or log carries; malformed ones are a warning. It belongs to whoever has it first. */
-  #carried(text: string | null | undefined, claimant?: ServiceInCluster): number | undefined {
+  /** The number of the CPID that a record carries; a malformed one is a warning. The first claimant owns the CPID. */
+  #cpidNumberOf(text: string | null | undefined, claimant?: ServiceInCluster): number | undefined {
     if (text === undefined) return undefined
     if (this.#before !== undefined && this.#before.text === text) return this.#before.id
     const cpid = text === null ? undefined : parseCpid(text)
@@ -288,7 +356,7 @@ export class Recording {
       this.#warn('cpid.id is not a UUID or is all zeros; kept without a CPID')
       return undefined
     }
-    const node = this.#graph.sight(cpid)
+    const node = this.#graph.findOrAdd(cpid)
     if (node.pruned) this.#graph.revive(node)
     if (claimant !== undefined && !node.hasMergelog && node.claim === undefined)
       this.#graph.claim(node, claimOf(claimant))
@@ -296,9 +364,14 @@ export class Recording {
     return node.id
   }
 
-  /** Records a mergelog; a sentence when it is refused. */
-  #mergelog(record: MergelogRecord, told: ReportingSpanIds, from: ItemOrigin): string | undefined {
+  /** Records a mergelog; returns a sentence when it is refused. */
+  #recordMergelog(
+    sent: MergelogRecord,
+    reportingSpan: ReportingSpanIds,
+    from: ItemOrigin,
+  ): string | undefined {
     const counts = this.#counts
+    const record = this.#explained(sent, from)
     const checked = checkMergelog(record, this.#settings.maxSources)
     this.#work += record.sources.length
     const mergelog =
@@ -309,18 +382,20 @@ export class Recording {
         : recordMergelog(this.#graph, mergelog, {
             maxFanout: this.#settings.maxFanout,
             budget: this.#budget,
-            ...(from.allowed !== undefined && { isBetter: (node) => this.#verdicts.isBetter(node, from) }),
+            ...(from.permissions !== undefined && {
+              hasBetterClaim: (node) => this.#verdicts.hasBetterClaim(node, from),
+            }),
           })
     switch (outcome.kind) {
       case 'new':
         if (typeof mergelog !== 'string') {
-          const { id } = this.#graph.sight(mergelog.cpid)
+          const { id } = this.#graph.findOrAdd(mergelog.cpid)
           if (outcome.replaced) {
             this.#store.contestMergelog(id, mergelog.cpid)
             counts.refusedMergelogs.contested = (counts.refusedMergelogs.contested ?? 0) + 1
           }
           const timeNs = record.timeNs === 0n ? nanosOfMs(this.#store.wallMs) : record.timeNs
-          this.#store.addMergelog(id, outcome.arrival, mergelog, record, timeNs, from, told)
+          this.#store.addMergelog(id, outcome.arrival, mergelog, record, timeNs, from, reportingSpan)
           if (mergelog.sources.length > 0) counts.merges++
         }
         counts.mergelogs++
@@ -336,6 +411,33 @@ export class Recording {
       }
     }
   }
+}
+
+const NOTHING_BEGUN: readonly BegunForAnother[] = []
+const NO_ENVELOPES = { resource: Buffer.alloc(0), scope: Buffer.alloc(0) }
+
+/** The changes that a span or its mergelogs began for writes of others. */
+function begunBy(span: Pick<SpanRecord, 'mergelogs'> & Partial<SpanRecord>): readonly BegunForAnother[] {
+  const witnessed = witnessedBy(span)
+  if (witnessed === undefined && span.mergelogs === undefined) return NOTHING_BEGUN
+  return [...(witnessed ? [witnessed] : []), ...(span.mergelogs ?? []).flatMap((one) => begunWith(one) ?? [])]
+}
+
+function begunWith({ newCpid: cpid, sources, object }: MergelogRecord): BegunForAnother | undefined {
+  return sources.length > 0 || object === undefined ? undefined : { cpid, object }
+}
+
+/** The write of another that a span without duration reports. */
+function witnessedBy({
+  startNs,
+  endNs,
+  parentId,
+  cpid,
+  wrote,
+}: Partial<SpanRecord>): BegunForAnother | undefined {
+  const [object, ...more] = wrote ?? []
+  if (startNs !== endNs || parentId !== 0n || typeof cpid !== 'string') return undefined
+  return object === undefined || more.length > 0 ? undefined : { cpid, object }
 }
 
 export function noCounts(): IngestCounts {

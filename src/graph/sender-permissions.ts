@@ -7,14 +7,14 @@ import {
   type MergelogRefusal,
   parseCpid,
 } from '../model/merge-graph.ts'
-import { matchesOnePattern, matchesPattern } from '../model/names-from-outside.ts'
+import { matchesOnePattern, matchesPattern } from '../model/untrusted-names.ts'
 import type { Sender, SenderGrants, SenderPolicy, SenderRule } from '../model/otlp-requests.ts'
 
-/** A kind of names in certificates; a pattern without one is for names of hosts. */
+/** The kind before a name in a certificate; a pattern without one is for host names. */
 const KIND = /^(?:dns|uri|cn|email|ip):/
 const MAX_REMEMBERED = 1_000
 
-/** Looks up what a sender may send. */
+/** Finds the permissions of a sender. */
 export class SenderRules {
   readonly #policy: SenderPolicy
   readonly #known = new Map<string, SenderPermissions>()
@@ -36,13 +36,13 @@ export class SenderRules {
   }
 }
 
-/** What one sender may send. */
+/** The permissions of one sender. */
 class SenderPermissions {
   readonly #grants: SenderGrants
   readonly #digest: Buffer
-  /** Whether its spans may be of changes of any cluster. */
+  /** Whether its spans may carry CPIDs of any cluster. */
   readonly joinsAll: boolean
-  /** Whether it is pointless to ask `mayMerge`. */
+  /** `mayMerge` is always true. */
   readonly mayMergeAll: boolean
 
   constructor(grants: SenderGrants) {
@@ -66,8 +66,8 @@ class SenderPermissions {
   }
 
   /**
-   * The hash by which a request of this sender is known again: what another one was refused, or was refused under
-   * another policy, is no repetition.
+   * The hash that recognises a repetition. It includes the permissions: the same bytes from a sender with other permissions, or
+   * under another policy, are no repetition.
    */
   hashOf(request: Buffer): Buffer {
     const bytes = Buffer.concat([request, this.#digest])
@@ -88,17 +88,17 @@ const isNamed = (pattern: string, name: string | undefined): boolean =>
 
 const MAX_NAME = 64
 
-/** Where an item stands in its request, and what its sender may send. */
+/** The resource and scope of an item, and the permissions of its sender. */
 export interface ItemOrigin extends RecordOrigin {
   readonly service: string
   readonly sender: string | undefined
-  readonly allowed: SenderPermissions | undefined
-  /** Which attribute that says whose it is its resource gives more than once, where that matters. */
+  readonly permissions: SenderPermissions | undefined
+  /** Which attribute that permissions depend on its resource has more than once. */
   readonly repeated: string | undefined
 }
 
-/** Decides by what is stored whether a sender may send something. */
-export class SenderVerdicts {
+/** Checks permissions that depend on who owns stored CPIDs. */
+export class StoredOwnership {
   readonly #store: Pick<ArrivalStore, 'ownerOf'>
   readonly #graph: Pick<MergeGraph, 'find'>
 
@@ -107,11 +107,11 @@ export class SenderVerdicts {
     this.#graph = graph
   }
 
-  /** Why the sender may not send this mergelog. */
+  /** Why the sender may not send this mergelog; undefined when it may. */
   forbids(
     { sources }: Mergelog,
     record: MergelogRecord,
-    { allowed, service, cluster, repeated }: ItemOrigin,
+    { permissions: allowed, service, cluster, repeated }: ItemOrigin,
   ): MergelogRefusal | undefined {
     if (allowed === undefined) return undefined
     if ((repeated ?? record.repeated) !== undefined) return 'repeated_attribute'
@@ -135,7 +135,7 @@ export class SenderVerdicts {
   }
 
   /** Whether a sender has a better claim to a CPID than whoever sent its mergelog. */
-  isBetter({ id, claim }: CpidNode, from: ItemOrigin): boolean {
+  hasBetterClaim({ id, claim }: CpidNode, from: ItemOrigin): boolean {
     const owner = claim && this.#store.ownerOf(id)
     return (
       claim !== undefined && owner !== undefined && claimStrength(claim, from) > claimStrength(claim, owner)
@@ -161,12 +161,12 @@ export function notAllowedSentence(items: string, { sender, service, cluster }: 
 
 const BYTES = 8
 
-/** Whose a CPID is, in 16 bytes: a hash of the cluster, and one of cluster and service. */
+/** The owner of a CPID in 16 bytes: a hash of the cluster, and one of cluster and service. */
 export function claimOf({ service, cluster }: ServiceInCluster): Buffer {
   return Buffer.concat([digest([cluster]), digest([cluster, service])])
 }
 
-/** How good somebody's claim to a CPID is: 2 for whoever it belongs to, 1 for others of the same cluster, else 0. */
+/** The strength of a claim to a CPID: 2 for its owner, 1 for others of the same cluster, else 0. */
 export function claimStrength(claim: Buffer, who: ServiceInCluster): 0 | 1 | 2 {
   const own = claimOf(who)
   if (own.equals(claim)) return 2

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deserialize, serialize } from 'node:v8'
-import { type CausewayConfig, sentTo } from '../config/causeway-config.ts'
+import { type CausewayConfig, exporterIdsOf } from '../config/causeway-config.ts'
 import type { ClusterInferenceState } from '../kube/inference/cluster-inference.ts'
 import { parseRelations } from '../kube/inference/relations.ts'
 import type { LongLine } from '../kube/objects/object-json.ts'
-import type { CustomReference } from '../model/kubernetes-objects.ts'
+import type { ReadingRules } from '../model/kubernetes-objects.ts'
 import {
   deserializeObservations,
   type Observation,
   type SkipReason,
 } from '../model/kubernetes-observations.ts'
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import { nanosOfMs } from '../model/time-and-size.ts'
 import { inferenceRules, soughtReferences } from '../store/inference-rules.ts'
 import {
@@ -25,7 +25,7 @@ import { migrate } from '../store/sqlite/migrate.ts'
 import { closeWriting, holdDatabase, openForWriting } from '../store/sqlite/open-database.ts'
 import { sqliteStores } from '../store/sqlite/writer-stores.ts'
 import { StoreWriter } from '../store/store-writer.ts'
-import { firstLookMs, RecordedClock, ReplayedTime } from './recorded-time.ts'
+import { firstTickAtOrAfterMs, RecordedClock, ReplayedTime } from './recorded-time.ts'
 import { GrowingRecordings, type NamedRecording, readLine, Recording } from './recordings.ts'
 
 /**
@@ -47,9 +47,12 @@ export async function importInto(
     await migrate(db)
     const inference = {
       ...inferenceRules(cpid.inference, [], { receivers: [] }),
+      // Nobody sends spans meanwhile.
+      tellingWaitMs: 0,
       clusters: { [cluster]: seenBy(recordings) },
     }
-    const { references } = parseRelations(cpid.inference.relations)
+    const { relations, fieldValues } = cpid.inference
+    const reading = { references: parseRelations(relations).references, fieldValues }
     const openWriter: OpenWriter = (startMs) => {
       const clock = new RecordedClock(startMs)
       const stores = sqliteStores(
@@ -64,7 +67,7 @@ export async function importInto(
         { linking, maxSources, retention, inference, ...(senders && { senders }) },
         clock,
       )
-      const { exporters, archives } = sentTo(config)
+      const { exporters, archives } = exporterIdsOf(config)
       writer.keepExporters('traces', exporters.traces)
       writer.keepExporters('logs', exporters.logs)
       writer.keepArchives(archives)
@@ -74,7 +77,7 @@ export async function importInto(
       ({ inference: kept }) => kept.position(cluster, IMPORT_STREAM),
       { mayOnlyRead: true },
     )
-    return await importRecordings({ cluster, recordings, references, openWriter, stored }, options)
+    return await importRecordings({ cluster, recordings, reading, openWriter, stored }, options)
   } finally {
     closeWriting(db)
     hold?.[Symbol.dispose]()
@@ -104,8 +107,8 @@ type OpenWriter = (startMs: number) => { writer: StoreWriter; clock: RecordedClo
 interface RecordingsOfCluster {
   readonly cluster: string
   readonly recordings: readonly NamedRecording[]
-  /** What has to be read of custom resources beside what all objects have. */
-  readonly references: readonly CustomReference[]
+  /** How objects are read. */
+  readonly reading: ReadingRules
   readonly openWriter: OpenWriter
   /** Where the last import of the cluster stands, as it was written down. */
   readonly stored: string | undefined
@@ -125,7 +128,7 @@ export async function importRecordings(
   const counts = new ImportCounts()
   let begun: LineImport | undefined
   const add = ({ source, path }: Recording, line: Buffer | LongLine, number: number): bigint => {
-    const read = readLine(source, line, of.references)
+    const read = readLine(source, line, of.reading)
     if (read === undefined) return 0n
     if ('fault' in read) {
       counts.addFault(path, number, read.fault)
@@ -172,7 +175,7 @@ function begin(
   const [next] = lines.after(place?.last, 1)
   const isUnfinished = before?.waiting !== undefined
   const [first = next] = lines.after(place?.last ?? TIMELESS, 1)
-  const startMs = isUnfinished ? before.clockMs : first && firstLookMs(first.atNs)
+  const startMs = isUnfinished ? before.clockMs : first && firstTickAtOrAfterMs(first.atNs)
   counts.known += place?.told.lines ?? 0
   if (startMs === undefined || (startMs > untilMs && !isUnfinished)) return undefined
   if (before !== undefined) warn(before, place !== undefined, counts)
@@ -246,7 +249,7 @@ class LineImport {
 
   /** Does some of what can be done up to a moment, or at all, and stores it together with where it stands. */
   turns(most: number, untilMs = Infinity): void {
-    this.#into.writer.together(() => {
+    this.#into.writer.inOneCommit(() => {
       for (let turns = 0; turns < most && this.mayTurn(untilMs); turns++) this.#turn()
       this.#save(this.#into.writer.inference.waitingOf(this.#into.cluster))
     })
@@ -254,7 +257,7 @@ class LineImport {
 
   /** The recording is over, and nothing is left to do. */
   end(): void {
-    this.#into.writer.together(() => this.#save(undefined))
+    this.#into.writer.inOneCommit(() => this.#save(undefined))
   }
 
   #turn(): void {
@@ -273,7 +276,7 @@ class LineImport {
   /** When the next line is told; undefined where there is none. */
   get #tellMs(): number | undefined {
     const next = this.#nextLine()
-    return next && Math.max(firstLookMs(next.atNs), this.#into.time.nowMs)
+    return next && Math.max(firstTickAtOrAfterMs(next.atNs), this.#into.time.nowMs)
   }
 
   #save(waiting: ImportCheckpoint['waiting']): void {

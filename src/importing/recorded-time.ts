@@ -2,18 +2,18 @@ import type { Observation } from '../model/kubernetes-observations.ts'
 import { type Clock, NANOS_PER_MS, type UnixNanos } from '../model/time-and-size.ts'
 import type { StoreWriter } from '../store/store-writer.ts'
 
-/** How often a Causeway looks for what is due while nothing waits. */
+/** How often a running Causeway checks for due work while nothing waits. */
 const IDLE_LOOK_MS = 1_000
 const MOST_AT_ONCE = 500
 
 /**
- * Lets a writer live through the time of a recording: it decides, links and settles when it would have then. The moments at which it
- * looks follow from what is stored and what waits alone, so that an import which goes on looks at the same moments.
+ * Runs a writer on the clock of a recording: it decides, links and settles when it would have then. The moments of its checks depend
+ * only on what is stored and what waits, so that a resumed import checks at the same moments.
  */
 export class ReplayedTime {
   readonly #writer: StoreWriter
   readonly #clock: RecordedClock
-  /** `nextLookMs`, where nothing happened since it was asked for. */
+  /** The last result of `nextLookMs`, until something happens. */
   #nextLook: { ms: number | undefined } | undefined
 
   constructor(writer: StoreWriter, clock: RecordedClock) {
@@ -25,19 +25,19 @@ export class ReplayedTime {
     return this.#clock.wallMs()
   }
 
-  /** When it looks next by itself; undefined where nothing can become due, since nothing waits and no cascade is open. */
+  /** The time of its next check; undefined if nothing waits and no cascade is open. */
   get nextLookMs(): number | undefined {
     this.#nextLook ??= { ms: this.#lookAfterNow() }
     return this.#nextLook.ms
   }
 
-  /** Goes on to its next look, or to a moment before that. */
+  /** Advances to its next check, or to an earlier moment. */
   goTowards(untilMs: number): void {
     this.#clock.goOn(Math.min(this.nextLookMs ?? untilMs, untilMs) - this.nowMs)
     this.#look()
   }
 
-  /** Has it take in what was told; where too much waits, time goes on until there is room. */
+  /** Passes observations on; if too many wait, advances until there is room. */
   take(cluster: string, told: readonly Observation[], bytes: number): void {
     while (!this.#writer.inference.take(cluster, told, bytes)) this.goTowards(this.nowMs + REPLAY_STEP_MS)
     this.#nextLook = undefined
@@ -59,7 +59,7 @@ export class ReplayedTime {
   }
 }
 
-/** The clock of a recording: it stands still until it is told to go on, and never goes back. */
+/** The clock of a recording: it advances only when set, and never goes back. */
 export class RecordedClock implements Clock {
   #nowMs: number
   readonly #startedMs: number
@@ -82,16 +82,16 @@ export class RecordedClock implements Clock {
   }
 }
 
-/** How often a Causeway looks for what is due, while something waits. Recorded time goes on in these steps alone. */
+/** How often a running Causeway checks for due work while something waits. Recorded time advances in these steps. */
 const REPLAY_STEP_MS = 50
 const LOOK_NS = BigInt(REPLAY_STEP_MS) * NANOS_PER_MS
 
-/** When a Causeway looks first at what was told at a time, Unix milliseconds. */
-export function firstLookMs(ns: UnixNanos): number {
+/** The first check at or after a time, Unix milliseconds. */
+export function firstTickAtOrAfterMs(ns: UnixNanos): number {
   return Number((ns + LOOK_NS - 1n) / LOOK_NS) * REPLAY_STEP_MS
 }
 
-/** When a Causeway looked last by a time, Unix milliseconds. */
-export function lastLookMs(ns: UnixNanos): number {
+/** The last check at or before a time, Unix milliseconds. */
+export function lastTickBeforeMs(ns: UnixNanos): number {
   return Number(ns / LOOK_NS) * REPLAY_STEP_MS
 }

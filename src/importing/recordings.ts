@@ -16,19 +16,19 @@ import {
 } from '../kube/objects/object-json.ts'
 import { readAuditEvent, readWatchEvent } from '../kube/objects/observations.ts'
 import { errorText, isOutOfMemory, reasonOf } from '../model/faults.ts'
-import type { CustomReference } from '../model/kubernetes-objects.ts'
+import type { ReadingRules } from '../model/kubernetes-objects.ts'
 import { serializeObservations } from '../model/kubernetes-observations.ts'
 import { parseRfc3339, type UnixNanos } from '../model/time-and-size.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import type { OrderedLine } from '../store/sqlite/import-order.ts'
-import { lastLookMs } from './recorded-time.ts'
+import { lastTickBeforeMs } from './recorded-time.ts'
 
-/** No object that an API server stores comes near it, twice with all its managers and in an audit event. */
+/** The longest line: larger than an audit event with the largest object twice. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024
 const GZIP = Buffer.from([0x1f, 0x8b])
 const NEWLINE = Buffer.from('\n')
 const CHUNK_BYTES = 262_144
-/** How often is looked for more. */
+/** How often a growing recording is read. */
 const POLL_MS = 200
 
 export interface NamedRecording {
@@ -36,10 +36,10 @@ export interface NamedRecording {
   readonly path: string
 }
 
-/** How a recording is read that grows. */
+/** Options for a recording that grows. */
 interface Following {
   readonly signal: AbortSignal
-  /** All that stands in it now is read; called again while nothing more comes. */
+  /** Called when its end is reached, and again while it does not grow. */
   readonly onEnd: () => void
 }
 
@@ -71,12 +71,12 @@ export class Recording implements NamedRecording {
     }
   }
 
-  /** Its lines, as many at a time as come together; a last one without an end is told of too, unless more may come. */
+  /** Its lines in batches; the last one may lack its end, unless the recording grows. */
   lines(following?: Following): AsyncGenerator<readonly (Buffer | LongLine)[]> {
     return linesOf(following === undefined ? this.#whole() : this.#growing(following), MAX_LINE_BYTES)
   }
 
-  /** With an end for the last line: a recording that was cut off may end in the middle of one. */
+  /** Adds an end to the last line: a truncated recording may lack it. */
   async *#whole(): AsyncGenerator<Buffer> {
     yield* this.#bytes()
     yield NEWLINE
@@ -88,14 +88,14 @@ export class Recording implements NamedRecording {
       yield* file as AsyncIterable<Buffer>
       return
     }
-    // One that was cut off is read as far as it goes.
+    // A truncated file is read as far as it goes.
     const gunzip = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH })
-    // What fails ends the reading below.
+    // A failure ends the reading below.
     pipeline(file, gunzip, () => undefined)
     yield* gunzip as AsyncIterable<Buffer>
   }
 
-  /** What stands in it and what is written to it later, until the signal aborts. After it was rotated, the file that has its name. */
+  /** Its content, and what is appended later, until the signal aborts. Follows rotation. */
   async *#growing({ signal, onEnd }: Following): AsyncGenerator<Buffer> {
     let file = await open(this.path)
     let read = 0
@@ -123,7 +123,7 @@ export class Recording implements NamedRecording {
     }
   }
 
-  /** The file that has its name now, where that is another one or begins anew. */
+  /** The file of this name after a rotation or truncation. */
   async #nextFile(file: FileHandle, read: number): Promise<FileHandle | undefined> {
     const named = await stat(this.path).catch(() => undefined)
     if (named === undefined) return undefined
@@ -132,12 +132,12 @@ export class Recording implements NamedRecording {
   }
 }
 
-/** A recording to which nothing came for so long holds the others up no longer. */
+/** After so long without growth a recording no longer holds up the others. */
 const QUIET_MS = 10_000
-/** How much before those above them lines may stand in a recording: an API server logs what it did at the same time in any order. */
+/** How far out of order lines may be: an API server logs concurrent requests in any order. */
 const OUT_OF_ORDER_NS = 1_000_000_000n
 
-/** Takes a line and says when it was told. */
+/** Takes a line and returns its time. */
 type TakeLine = (from: Recording, line: Buffer | LongLine, number: number) => UnixNanos
 
 interface Growing {
@@ -156,7 +156,7 @@ export class GrowingRecordings implements AsyncDisposable {
   readonly #reading: Promise<unknown>
   #moved = Promise.withResolvers<undefined>()
 
-  /** Rejects in `more` with what to do where one cannot be read any more. */
+  /** `more` rejects with what to do if a recording can no longer be read. */
   constructor(recordings: readonly Recording[], signal: AbortSignal, take: TakeLine) {
     const compressed = recordings.find(({ isCompressed }) => isCompressed)
     if (compressed !== undefined)
@@ -178,7 +178,7 @@ export class GrowingRecordings implements AsyncDisposable {
     return this.#signal.aborted
   }
 
-  /** Up to when all has been told of that happened, Unix milliseconds. */
+  /** The time up to which all lines have been read, Unix milliseconds. */
   get toldToMs(): number {
     const nowMs = systemClock.monotonicMs()
     const isQuiet = ({ endMs = nowMs }: Growing): boolean => nowMs - endMs > QUIET_MS
@@ -188,7 +188,7 @@ export class GrowingRecordings implements AsyncDisposable {
       lively.length > 0
         ? times(lively).reduce((first, ns) => (ns < first ? ns : first))
         : times(this.#growing).reduce((last, ns) => (ns > last ? ns : last))
-    return lastLookMs(toldNs > OUT_OF_ORDER_NS ? toldNs - OUT_OF_ORDER_NS : 0n)
+    return lastTickBeforeMs(toldNs > OUT_OF_ORDER_NS ? toldNs - OUT_OF_ORDER_NS : 0n)
   }
 
   /** Resolves once the end of each was reached. */
@@ -228,23 +228,23 @@ export class GrowingRecordings implements AsyncDisposable {
 
 export type RecordedSource = 'audit' | 'watch'
 
-/** A line of a recording: what it tells and when, or why it cannot be read. */
+/** A line of a recording: its observation and time, or why it cannot be read. */
 type ReadLine = { readonly line: OrderedLine; readonly isTimed: boolean } | { readonly fault: string }
 
-/** What every event has, and what is said of a line without it. */
+/** Fields that every event has, and the error for a line without them. */
 const MARK = {
   audit: { key: 'stage', lacking: 'is no event of an audit log' },
   watch: { key: 'type', lacking: 'is no event of a watch' },
 } as const
-/** Some programs begin a file with it, and end lines with a carriage return. */
+/** Some programs write a byte order mark, and carriage returns at ends of lines. */
 const NOT_CONTENT = /^\uFEFF|\r$/g
 const HASH_BYTES = 16
 
-/** Reads a line; undefined where nothing stands in it. */
+/** Reads a line; undefined if it is blank. */
 export function readLine(
   source: RecordedSource,
   line: Buffer | LongLine,
-  references: readonly CustomReference[],
+  reading: ReadingRules,
 ): ReadLine | undefined {
   if (!Buffer.isBuffer(line)) return { fault: `has more than ${MAX_LINE_BYTES >> 20} MiB` }
   const text = line.toString('utf8').replaceAll(NOT_CONTENT, '')
@@ -253,24 +253,17 @@ export function readLine(
   if ('fault' in event) return event
   if (textIn(event.event, MARK[source].key) === '') return { fault: MARK[source].lacking }
   try {
-    return lineOf(source, event.event, hash('sha256', `${source} ${text}`, 'buffer'), references)
+    return lineOf(source, event.event, hash('sha256', `${source} ${text}`, 'buffer'), reading)
   } catch (error) {
     if (isOutOfMemory(error)) throw error
     return { fault: `cannot be read: ${reasonOf(error)}` }
   }
 }
 
-function lineOf(
-  source: RecordedSource,
-  event: JsonObject,
-  digest: Buffer,
-  references: readonly CustomReference[],
-): ReadLine {
+function lineOf(source: RecordedSource, event: JsonObject, digest: Buffer, reading: ReadingRules): ReadLine {
   const { atNs, isTimed } = source === 'audit' ? timeOfAudit(event) : timeOfWatch(event)
   const told =
-    source === 'audit'
-      ? readAuditEvent(event, references)
-      : readWatchEvent(event, atNs, undefined, references)
+    source === 'audit' ? readAuditEvent(event, reading) : readWatchEvent(event, atNs, undefined, reading)
   const key = { atNs, hash: digest.subarray(0, HASH_BYTES) }
   if (typeof told === 'string')
     return { line: { ...key, version: 0n, told: serializeObservations([]), skipped: told }, isTimed: true }
@@ -294,7 +287,7 @@ function eventOf(text: string): { readonly event: JsonObject } | { readonly faul
 
 interface TimeOfLine {
   readonly atNs: UnixNanos
-  /** It is known when the line was told; else it is only known before when it was not. */
+  /** Whether the time is exact; otherwise it is the earliest possible time. */
   readonly isTimed: boolean
 }
 
@@ -302,7 +295,7 @@ function timeOfAudit(event: JsonObject): TimeOfLine {
   return { atNs: parseRfc3339(textIn(event, 'stageTimestamp')) ?? 0n, isTimed: true }
 }
 
-/** When a watch delivered a version: where the recording does not say, not before anything that the object says itself. */
+/** When a watch delivered a version; if not recorded, the latest time in the object itself. */
 function timeOfWatch(event: JsonObject): TimeOfLine {
   const told = parseRfc3339(textIn(event, 'time'))
   if (told !== undefined) return { atNs: told, isTimed: true }

@@ -17,7 +17,7 @@ import { forwardUnattributed, sendOrWait } from './send-span.ts'
 import { mayJoin } from './trace-room.ts'
 import type { Waited } from './waiting.ts'
 
-/** How many ancestors are looked at for one that names the same request: an API server's filters lie between. */
+/** How many ancestors are checked for one that names the same request: an API server's filters lie between. */
 const MAX_NESTED = 16
 const ARRIVAL_ONLY = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
@@ -27,17 +27,17 @@ interface Taken {
 }
 
 /**
- * Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived, or that of what the span says it
- * belongs to. `waited` says for which of these it has waited, if it has.
+ * Finds the CPID of a span that carries none: that of its nearest ancestor, once that has arrived, or of what the span names.
+ * `waited` says for which of these it has waited, if it has.
  */
 export function attributeSpan(ctx: LinkContext, span: ArrivedSpan, waited?: Waited): void {
-  // A span that comes after its parent takes the parent's CPID even if that still waits; one that came before it goes after it.
+  // A span that arrives after its parent takes the parent's CPID even if the parent still waits; one that arrived before it goes after it.
   const above = waited === undefined ? knownOf(aboveOf(ctx, span)) : aboveOf(ctx, span)
   if (waitsForAncestor(ctx, span, above, waited?.waiting.behindUntilMs)) return
   attributeNow(ctx, span, knownOf(above), waited)
 }
 
-/** A span that has waited for its parent as long as it may goes without it, and those that wait for the span follow. */
+/** A span that has waited for its parent as long as it may goes without one, and releases the spans that wait for it. */
 export function giveUp(ctx: LinkContext, row: number): void {
   const span = ctx.spans.span(row)
   if (span === undefined || span.cpid !== undefined || !ctx.waiting.remove(row)) return
@@ -50,7 +50,7 @@ function aboveOf(ctx: LinkContext, span: ArrivedSpan): NearestAncestor {
   return span.malformed ? undefined : nearestAbove(ctx, span)
 }
 
-/** What is above a span that waits no longer: the CPID of a parent that itself still waits counts too. */
+/** What is above a span that stops waiting; the CPID of a parent that still waits counts too. */
 function knownOf(above: NearestAncestor): NearestAncestor {
   const parent = above?.kind === 'awaited' ? above.parent : undefined
   return parent?.cpid === undefined ? above : { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
@@ -79,8 +79,8 @@ function takeCpid(ctx: LinkContext, span: ArrivedSpan, { cpid, joined }: Taken, 
 }
 
 /**
- * A parent that has not come is waited for until it has been missed for `wait`. One that is there is waited for as long as it
- * waits itself, and at most twice `wait` in all: then the topmost span that waits above goes, and those below follow it.
+ * A missing parent is waited for until it has been missing for `wait`. A parent that has arrived is waited for as long as it
+ * waits itself, at most twice `wait` in all: then the topmost waiting span goes, and those below follow.
  */
 function waitsForAncestor(
   ctx: LinkContext,
@@ -107,8 +107,8 @@ function waitsForAncestor(
 }
 
 /**
- * Joins what the span says it belongs to, or waits for that, once its parent is no longer waited for; false where there is
- * nothing of it. What is below a span that has joined goes with it.
+ * Joins what the span names, or waits for it, once its parent is no longer waited for. False if the span names nothing. Spans
+ * below a joined span go with it.
  */
 function joins(
   ctx: LinkContext,
@@ -119,12 +119,12 @@ function joins(
   const hasCpid = above?.kind === 'cpid'
   if (hasCpid && above.joined) return false
   const { activeMs } = ctx.clock
-  // A span that waited for its parent has waited long enough. What the span of a request did not find is not there for those below it.
+  // A span that has waited long enough for its parent stops. What a request's span did not find does not exist for those below it.
   const mayWait = hasCpid || (above === undefined && !isBelowRequest(ctx, span))
   const dueMs = waited?.waiting.kind === 'join' ? waited.dueMs : undefined
   const until = mayWait ? (dueMs ?? activeMs + ctx.settings.waitMs) : activeMs
   if (take(ctx, span, joiningByRequest(ctx, span), until)) return true
-  // A request's span may go on with its caller's trace; what else has a parent belongs there.
+  // A request's span may continue its caller's trace; any other span with a parent belongs to that.
   return !hasCpid && take(ctx, span, joiningByOther(ctx, span), span.parentId === 0n ? until : activeMs)
 }
 
@@ -150,8 +150,8 @@ function take(ctx: LinkContext, span: ArrivedSpan, joining: Joining | undefined,
 }
 
 /**
- * Where a span without a CPID may get one: undefined where nothing above it has one. `row` is of an ancestor that was stored, and
- * waits itself or is about to be linked.
+ * Where a span without a CPID may get one; undefined if no ancestor has one. `row` is of a stored ancestor that waits or is
+ * about to be linked.
  */
 type NearestAncestor =
   | undefined
@@ -159,8 +159,8 @@ type NearestAncestor =
   | { kind: 'awaited'; parentId: bigint; row: number | undefined; parent: ArrivedSpan | undefined }
 
 /**
- * The CPID of the nearest ancestor that has one, or the ancestor that has to arrive first. An ancestor that was
- * forwarded without a CPID had none above it; one whose own `cpid.id` is malformed is looked past.
+ * The CPID of the nearest ancestor that has one, or the ancestor that has to arrive first. An ancestor that was forwarded
+ * without a CPID has none above it; one with a malformed `cpid.id` is skipped.
  */
 function nearestAbove(
   { events, spans, waiting }: Pick<LinkPorts, 'events' | 'spans' | 'waiting'>,
@@ -180,12 +180,12 @@ function nearestAbove(
   return undefined
 }
 
-/** How many spans are climbed at most. */
+/** How many ancestors are visited at most. */
 const MOST_CLIMBED = 64
 
 /**
- * The topmost of the spans without a CPID that wait above a span, each for the next one. It is the span itself where they wait
- * in a circle, or where more are above it than are climbed.
+ * The topmost of the waiting spans without a CPID above a span, each of which waits for the next. The span itself if they form
+ * a cycle, or if there are more than are visited.
  */
 function topmostWaiting(
   ctx: Pick<LinkPorts, 'events' | 'spans' | 'waiting'>,
@@ -203,17 +203,17 @@ function topmostWaiting(
   return span
 }
 
-/** Links of one span that are looked at. */
+/** Links of one span that are checked. */
 const MAX_LINKS = 8
-/** How much the clocks of those who tell of a request may differ. */
+/** The largest clock difference between the components that report a request. */
 const CLOCKS_DIFFER_NS = 1_000_000_000n
 
-/** What a span without a CPID belongs to by what it says itself: what is there, or by which keys it may come. */
+/** What a span without a CPID names as what it belongs to: a stored span, or the keys by which one may arrive. */
 type Joining =
   | { readonly kind: 'found'; readonly target: ArrivedSpan; readonly cpid: number }
   | { readonly kind: 'awaited'; readonly keys: readonly string[] }
 
-/** The write that a span of an API server is part of, as its number says, or the trace in which admission was called for it. */
+/** The write that an API server's span is part of: by its audit id, or by the trace in which admission was called. */
 function joiningByRequest(ctx: LinkContext, span: ArrivedSpan): Joining | undefined {
   if ((span.names & SPAN_NAMES_REQUEST) === 0) return undefined
   const { auditId, reads } = ctx.joins.namedBy(span.row)
@@ -226,12 +226,12 @@ function joiningByRequest(ctx: LinkContext, span: ArrivedSpan): Joining | undefi
   const [nearest] = admitted.sort((a, b) => compare(apart(a.target, span), apart(b.target, span)))
   if (nearest !== undefined)
     return nearest.isSent ? nearest : { kind: 'awaited', keys: keysOf(span, auditId) }
-  // One that may not be joined is not waited for.
+  // A span that may not be joined is not waited for.
   const isAwaited = ctx.settings.awaitsRequests === true && !reads && byNumber.length === 0
   return isAwaited ? { kind: 'awaited', keys: keysOf(span, auditId) } : undefined
 }
 
-/** The span that one links to, or the version of its Pod that a kubelet's has to do with. */
+/** The span that it links to, or the version of the Pod that a kubelet's span is about. */
 function joiningByOther(ctx: LinkContext, span: ArrivedSpan): Joining | undefined {
   return joiningByLink(ctx, span) ?? joiningByPod(ctx, span)
 }
@@ -267,7 +267,7 @@ function joiningByPod(ctx: LinkContext, span: ArrivedSpan): Joining | undefined 
 
 type Target = Extract<Joining, { kind: 'found' }> & { readonly isSent: boolean }
 
-/** A span that another may join: of another original trace, with a CPID that the other's sender may join. */
+/** A span that can be joined: of another original trace, with a CPID that the joining span's sender may join. */
 function targetAt(ctx: LinkContext, span: ArrivedSpan, row: number): Target | undefined {
   const target = ctx.spans.span(row)
   if (target?.cpid === undefined || target.origin === span.origin) return undefined
@@ -275,7 +275,7 @@ function targetAt(ctx: LinkContext, span: ArrivedSpan, row: number): Target | un
   return { kind: 'found', target, cpid: target.cpid, isSent: isSent(ctx, row) }
 }
 
-/** An API server need not say of which cluster it is. */
+/** An API server need not name its cluster. */
 function isOfCluster({ scopes }: LinkContext, span: ArrivedSpan, target: ArrivedSpan): boolean {
   const cluster = scopes.clusterOf(span.scope)
   return cluster === '' || cluster === scopes.clusterOf(target.scope)

@@ -3,23 +3,23 @@ import type { CpidNode } from '../model/merge-graph.ts'
 import { NANOS_PER_MS } from '../model/time-and-size.ts'
 import type { LinkContext } from './link-context.ts'
 
-/** Jaeger's page fails near depth 3,000, and nobody reads beyond this. */
+/** Jaeger's page fails near depth 3,000, and nobody reads deeper than this. */
 const MAX_DEPTH = 256
-/** Writes of one object that are looked at, the highest version first. */
+/** Writes of one object that are checked, highest version first. */
 const MAX_WRITERS = 64
 
-/** A span that wrote what another observed, and the version through which the other is known to. */
+/** A span that wrote what another observed, and the version that connects the two. */
 export interface Cause {
   readonly writer: ArrivedSpan
-  /** The trace of the cascade in which the writer is: the observer's own where it is there too. */
+  /** The trace of the cascade with the writer: the observer's own trace if the writer is there too. */
   readonly trace: Trace
   readonly version: ObjectVersion
 }
 
 /**
- * The causal parent of a span in a trace: among the spans of its cascade, from another original trace and not below it, the one
- * that wrote the highest version, at or below the observed one, of an object which the span observed. Among several
- * objects, and among writers of one version, it is the one ending last. `hasNoneBelow`: nothing was sent below the span yet.
+ * The causal parent of a span in a trace: the span of its cascade, from another original trace and not below it, that wrote the
+ * highest version, at or below the observed one, of an object which the span observed. Among several objects, and among writers
+ * of one version, it is the one that ends last. `hasNoneBelow`: nothing was sent below the span yet.
  */
 export function causeIn(
   ctx: LinkContext,
@@ -35,7 +35,7 @@ export function causeIn(
   return cause
 }
 
-/** Of an object that was observed at several versions, the highest. */
+/** The highest version of each object. */
 function highestOfEach(observed: readonly ObjectVersion[]): Iterable<ObjectVersion> {
   if (observed.length < 2) return observed
   const highest = new Map<string, ObjectVersion>()
@@ -65,7 +65,7 @@ function newestWriter(
   return undefined
 }
 
-/** True when the span can hang under the writer: the way up from it is short enough and does not pass the span. */
+/** True when the writer can be the span's parent: the path up from the writer is short enough and does not contain the span. */
 export function canBeParentOf(
   { outbox, spans }: Pick<LinkPorts, 'outbox' | 'spans'>,
   part: Trace,
@@ -76,7 +76,7 @@ export function canBeParentOf(
   let trace = part.id
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     if (at.row === span.row) return false
-    // What is above one that was sent and is not there itself waits, and will hang under its local parent.
+    // An ancestor that is not sent yet will get its local parent as a parent.
     const placed = outbox.placed(trace, at.row)
     if (placed !== undefined && placed.cause === undefined && placed.parentId !== at.parentId) return true
     // A local parent that has not arrived may be the span itself.
@@ -89,32 +89,35 @@ export function canBeParentOf(
   return false
 }
 
-/** Of two writers, which ends last. */
+/** Which of two writers ends last. */
 function endsLater(a: ArrivedSpan, b: ArrivedSpan): boolean {
   return a.endNs > b.endNs || (a.endNs === b.endNs && a.row > b.row)
 }
 
 /**
- * The roots whose activity a span or a change is, of those that its CPID lists (docs/linking.md, rule 6); undefined for all of
- * them. A span that has joined what it names is activity of none of them.
+ * Which of the listed roots a span or change is activity of (docs/linking.md, rule 6); undefined for all of them. A span that
+ * has joined another is activity of none.
  */
 export type Drivers = readonly number[] | undefined
 
-type Asked = Pick<LinkPorts, 'events' | 'spans' | 'objects' | 'mergelogs' | 'outbox' | 'traces' | 'waiting'>
+type CausePorts = Pick<
+  LinkPorts,
+  'events' | 'spans' | 'objects' | 'mergelogs' | 'outbox' | 'traces' | 'waiting'
+>
 
 const NONE: Drivers = []
 
-/** Objects whose writers are looked for in the traces of each root, where nobody is known to have written the observed version. */
+/** Objects whose writers are searched in the traces of each root, if no writer of the observed version is known. */
 const MAX_SEARCHED = 16
-/** Writes of one object that are looked at in a trace. */
+/** Writes of one object that are checked in a trace. */
 const MAX_WRITERS_A_TRACE = 8
 
 /**
- * What drives a span: what drives its local parent; without one that arrived the changes that it began itself, whatever it
- * read; else what drives its cause, of those in all its traces. One that has nothing of this is driven by all its roots, and so
- * is one that nothing drives any more that is listed.
+ * The roots that drive a span: those that drive its local parent; without a parent, the changes that it began itself, whatever
+ * it read; else those that drive its cause, in all its traces. Without any of these, or when none of these roots is listed any
+ * more, all roots drive it.
  */
-export function driversOf(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
+export function driversOf(ctx: CausePorts, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
   if (span.joined) return NONE
   if (roots.length < 2) return undefined
   const driving = isSent(ctx, span.parentRow) ? rootsDriving(ctx, span.parentRow) : []
@@ -124,16 +127,19 @@ export function driversOf(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNod
   return span.observes ? driversByCause(ctx, span, roots) : undefined
 }
 
-/** What drives a change: what drives the span that told of it, if that is known. */
-export function driversOfChange(ctx: Asked, cpid: number, roots: readonly CpidNode[]): Drivers {
+/** The roots that drive a change: those of the span that reported it, if that is known. */
+export function driversOfChange(ctx: CausePorts, cpid: number, roots: readonly CpidNode[]): Drivers {
   if (roots.length < 2) return undefined
-  const told = ctx.mergelogs.toldBy(cpid)
-  const row = told && ctx.spans.find(told.traceId, told.spanId)
+  const reporter = ctx.mergelogs.reporterOf(cpid)
+  const row = reporter && ctx.spans.find(reporter.traceId, reporter.spanId)
   return isSent(ctx, row) ? listedOf(rootsDriving(ctx, row), roots) : undefined
 }
 
-/** The roots whose activity a span is that was sent. */
-export function rootsDriving({ outbox, traces }: Pick<Asked, 'outbox' | 'traces'>, row: number): number[] {
+/** The roots of which a sent span is activity. */
+export function rootsDriving(
+  { outbox, traces }: Pick<CausePorts, 'outbox' | 'traces'>,
+  row: number,
+): number[] {
   const roots = new Set<number>()
   for (const id of outbox.tracesDriven(row)) {
     const trace = traces.trace(id)
@@ -142,17 +148,17 @@ export function rootsDriving({ outbox, traces }: Pick<Asked, 'outbox' | 'traces'
   return [...roots]
 }
 
-/** True of a span that has arrived and waits for nothing any more. */
+/** True of a span that has arrived and does not wait. */
 export function isSent(
-  { events, waiting }: Pick<Asked, 'events' | 'waiting'>,
+  { events, waiting }: Pick<CausePorts, 'events' | 'waiting'>,
   row: number | undefined,
 ): row is number {
   return row !== undefined && events.isLinked(row) && !waiting.hasSpan(row)
 }
 
-function began({ mergelogs, spans }: Asked, span: ArrivedSpan, root: number): boolean {
-  const told = mergelogs.toldBy(root)
-  return told?.spanId === span.spanId && spans.find(told.traceId, told.spanId) === span.row
+function began({ mergelogs, spans }: CausePorts, span: ArrivedSpan, root: number): boolean {
+  const reporter = mergelogs.reporterOf(root)
+  return reporter?.spanId === span.spanId && spans.find(reporter.traceId, reporter.spanId) === span.row
 }
 
 function listedOf(driving: readonly number[], roots: readonly CpidNode[]): Drivers {
@@ -166,10 +172,10 @@ interface Writer {
 }
 
 /**
- * What drives the span's cause, which is found as in rule 4 of docs/linking.md, but in all traces at once and at any depth; and where the
- * span observed several versions of the same object, what drives the writers of those too.
+ * The roots that drive the span's cause, which is found as in rule 4 of docs/linking.md, but in all traces at once and at any
+ * depth. If the span observed several versions of one object, the writers of those count too.
  */
-function driversByCause(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
+function driversByCause(ctx: CausePorts, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
   let last: (Writer & { readonly of: ObjectVersion }) | undefined
   let searched = 0
   const observed = ctx.objects.versions(span.row, 'observed')
@@ -191,7 +197,7 @@ function driversByCause(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNode[
 }
 
 function writerAt(
-  ctx: Asked,
+  ctx: CausePorts,
   span: ArrivedSpan,
   row: number,
   roots: readonly CpidNode[],
@@ -203,9 +209,9 @@ function writerAt(
   return { span: writer, driving }
 }
 
-/** Who wrote the highest version up to one, in the newest cascades of the roots. */
+/** The writer of the highest version up to this one, in the newest cascades of the roots. */
 function highestWriter(
-  ctx: Asked,
+  ctx: CausePorts,
   span: ArrivedSpan,
   version: ObjectVersion,
   roots: readonly CpidNode[],
@@ -224,13 +230,13 @@ function highestWriter(
   return highest
 }
 
-function wroteLater(ctx: Asked, upTo: ObjectVersion, a: ArrivedSpan, b: ArrivedSpan): boolean {
+function wroteLater(ctx: CausePorts, upTo: ObjectVersion, a: ArrivedSpan, b: ArrivedSpan): boolean {
   if (a.row === b.row) return false
   const [ofA, ofB] = [writtenVersion(ctx, upTo, a.row), writtenVersion(ctx, upTo, b.row)]
   return ofA > ofB || (ofA === ofB && endsLater(a, b))
 }
 
-function writtenVersion({ objects }: Asked, upTo: ObjectVersion, row: number): bigint {
+function writtenVersion({ objects }: CausePorts, upTo: ObjectVersion, row: number): bigint {
   let highest = -1n
   for (const { object, version } of objects.versions(row, 'wrote')) {
     if (object === upTo.object && version <= upTo.version && version > highest) highest = version
@@ -238,15 +244,15 @@ function writtenVersion({ objects }: Asked, upTo: ObjectVersion, row: number): b
   return highest
 }
 
-/** As many traces in which a CPID has a change span as are looked at, newest first, for one of the same cascade. */
+/** How many traces with a change span of the CPID are checked, newest first, for one of the same cascade. */
 const MAX_LOOKED_AT = 32
 
-/** True when spans of the trace's cascade may be in other traces: a full trace goes on in an episode. */
+/** True when the cascade may have other traces: a full trace continues in an episode. */
 export function hasOtherParts(trace: Trace): boolean {
   return trace.cascade !== trace.id || !trace.open
 }
 
-/** The trace in which a span stands in a cascade: this one if it was sent there, else another part of the same cascade. */
+/** The trace of a cascade that holds the span: this one, or else another part. */
 export function partWith(
   { outbox, traces }: Pick<LinkPorts, 'outbox' | 'traces'>,
   trace: Trace,
@@ -261,7 +267,7 @@ export function partWith(
   return undefined
 }
 
-/** The change span of a CPID in a cascade: in this trace if it is there, else in another part. */
+/** The change span of a CPID in a cascade: in this trace, or else in another part. */
 export function changeInCascade(
   { changes, traces }: Pick<LinkPorts, 'changes' | 'traces'>,
   trace: Trace,
@@ -277,9 +283,9 @@ export function changeInCascade(
 const MS_PER_SECOND = 1000
 
 /**
- * How long a write took to be seen: only where the span observed exactly what the writer wrote, and only the first time
- * its service did, since controllers look at the same version again at every resync. Clocks that differ between
- * machines may make it negative; it counts as nothing then.
+ * Measures how long a write took to be observed: only if the span observed exactly the written version, and only for the first
+ * span of its service, since controllers see the same version again at every resync. Clock skew may make it negative, which
+ * counts as zero.
  */
 export function observeHop(
   { objects, observations }: LinkContext,
@@ -299,7 +305,7 @@ export function observeHop(
   })
 }
 
-/** How long a cascade took, once it has settled; the ids are those of its `cascade` span. */
+/** Measures how long a cascade took, once it has settled; the ids are those of its `cascade` span. */
 export function observeCascade(
   { observations }: LinkContext,
   { ns, traceId, spanId }: { ns: bigint; traceId: Buffer; spanId: bigint },

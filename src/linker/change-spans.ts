@@ -32,7 +32,7 @@ import { hasRoomFor, mergelogBytes } from './trace-room.ts'
 /** Jaeger's page fails near depth 3,000; deeper change spans hang under the root. */
 const MAX_DEPTH = 256
 
-/** Sends the root span of a main trace: the change span of its root CPID, no later than what is known of the trace. */
+/** Sends the root span of a main trace: the change span of its root CPID. It begins no later than anything known of the trace. */
 export function sendRootChange(ctx: LinkContext, trace: Trace, root: CpidNode, activityNs: UnixNanos): void {
   const mergelog = ctx.mergelogs.find(root.id)
   if (mergelog !== undefined) noteChange(ctx, trace, mergelog)
@@ -50,7 +50,7 @@ export function sendRootChange(ctx: LinkContext, trace: Trace, root: CpidNode, a
   trace.rootSent = true
 }
 
-/** The change span of a CPID in a trace, sent now if it is not there yet; as a merge of it where the trace's root drives it. */
+/** The change span of a CPID in a trace, sent now if it is not there yet. It counts as a merge if the trace's root drives it. */
 export function ensureChangeSpan(
   ctx: LinkContext,
   trace: Trace,
@@ -95,8 +95,8 @@ export function ensureChangeSpan(
 }
 
 /**
- * Tells a trace that a CPID of it was merged into one that goes on elsewhere: no backend draws a link backward. A full trace
- * is told no more; the merge links to it all the same.
+ * Tells a trace that one of its CPIDs was merged into another trace, since no backend draws a link backward. A full trace is
+ * not told; the merge links to it all the same.
  */
 export function sendMergedInto(
   ctx: LinkContext,
@@ -156,10 +156,7 @@ interface NearestSource {
   inCascade: ChangeSpan | undefined
 }
 
-/**
- * Among the sources with a change span in the trace, and in all traces of its cascade, the one nearest the root; ties go
- * to the lowest CPID.
- */
+/** The source with a change span nearest the root, in this trace and in all traces of its cascade; ties go to the lowest CPID. */
 function nearestSource(ctx: LinkContext, trace: Trace, mergelog: StoredMergelog | undefined): NearestSource {
   let here: ChangeSpan | undefined
   let inCascade: ChangeSpan | undefined
@@ -174,8 +171,8 @@ function nearestSource(ctx: LinkContext, trace: Trace, mergelog: StoredMergelog 
 }
 
 /**
- * Says how a cascade went, of which this is the last trace to end, where it began: from first to last activity in all of its
- * traces, under the root of the first.
+ * Sends the `cascade` span when the last trace of a cascade settles. It is under the root of the first trace, and spans the
+ * first to the last activity in all of them.
  */
 export function sendCascadeSpan(ctx: LinkContext, last: Trace, root: Cpid): void {
   const parts = last.cascade === last.id ? [last] : ctx.traces.partsOf(last.cascade)
@@ -207,7 +204,7 @@ export function sendCascadeSpan(ctx: LinkContext, last: Trace, root: Cpid): void
   observeCascade(ctx, { spanId, traceId: first.traceId, ns: endNs - startNs })
 }
 
-/** Of the traces whose times can be believed, or of all where none's can. */
+/** The bounds of the traces whose times are plausible, or of all traces if none is. */
 function boundsOf(parts: readonly Trace[]): { startNs: UnixNanos; endNs: UnixNanos } {
   const sure = parts.filter(({ doubtfulTimes }) => !doubtfulTimes)
   const [one, ...others] = sure.length === 0 ? parts : sure

@@ -18,7 +18,7 @@ import {
 import { changeBytes, hasShareFor, spanBytes } from './trace-room.ts'
 import { waitsUntil } from './waiting.ts'
 
-/** The change of a CPID takes its place in the traces. */
+/** A CPID's change enters the traces. */
 export function placeChange(ctx: LinkContext, cpid: number): void {
   if (ctx.settings.mode === 'cascade') enterChange(ctx, cpid)
   else enterOwnTrace(ctx, cpid)
@@ -29,16 +29,16 @@ export function waitToEnter(
   arrival: number,
   cpid: number,
   until: number,
-  toldBy?: bigint,
+  reporterSpanId?: bigint,
 ): void {
   if (waiting.changeOf(cpid) !== undefined) return
   waiting.add(
-    { arrival, kind: 'change', cpid, origin: undefined, parentId: toldBy, behindUntilMs: undefined },
+    { arrival, kind: 'change', cpid, origin: undefined, parentId: reporterSpanId, behindUntilMs: undefined },
     until,
   )
 }
 
-/** In links mode a CPID seen first on a span has its change span sent after the wait, mergelog or not. */
+/** In links mode, sends the change span of a CPID that was first seen on a span after the wait, with or without a mergelog. */
 export function awaitChange(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   if (ctx.settings.mode !== 'links' || !needsChangeSpan(ctx, cpid)) return
   const until = waitsUntil(ctx, cpid)
@@ -50,7 +50,7 @@ export function needsChangeSpan({ graph, changes }: LinkContext, cpid: number): 
   return !graph.node(cpid).hasMergelog && changes.newest(cpid, 1).length === 0
 }
 
-/** A CPID whose mergelog arrived takes its place: a change span in each of its traces, back links from its sources. */
+/** Enters the change of a CPID whose mergelog arrived: a change span in each of its traces, and back links from its sources. */
 function enterChange(ctx: LinkContext, cpid: number): void {
   const { graph } = ctx
   const node = graph.node(cpid)
@@ -77,7 +77,7 @@ function enterChange(ctx: LinkContext, cpid: number): void {
 
 type Target = Parameters<typeof sendMergedInto>[2]
 
-/** Every trace of a source that the merge does not enter says, once, where it went. */
+/** Each trace of a source that the merge does not enter gets one span that says where the source went. */
 function linkSourcesForward(
   ctx: LinkContext,
   sources: readonly Cpid[],
@@ -97,7 +97,7 @@ function linkSourcesForward(
   }
 }
 
-/** An open root that does not fit into the list of the CPID is counted, and its trace says so. */
+/** An open root that does not fit into the CPID's list is counted, and its trace says so. */
 function markCutRoots(ctx: LinkContext, node: CpidNode): void {
   const { graph, counts } = ctx
   const kept = new Set(node.roots)
@@ -116,9 +116,9 @@ function markCutRoots(ctx: LinkContext, node: CpidNode): void {
 }
 
 /**
- * A CPID that had counted as a root turns out to have sources. What was sent into its provisional traces, and what descends from
- * it and was sent without its mergelog, is sent again into the traces now right and still open. The provisional traces say where
- * it went on, and settle.
+ * Handles a CPID that had counted as a root and turns out to have sources. What was sent into its provisional traces, and its
+ * descendants that were sent without its mergelog, are sent again into the traces that are right and still open. The
+ * provisional traces say where it continues, and settle.
  */
 function relinkLate(
   ctx: LinkContext,
@@ -137,10 +137,10 @@ function relinkLate(
   }
 }
 
-/** How many CPIDs below a late mergelog are looked at; those beyond stay where they were sent. */
+/** How many CPIDs below a late mergelog are visited; further ones stay where they were sent. */
 const MOST_BELOW = 256
 
-/** The descendants of a CPID, nearest first, that have entered traces already. */
+/** The descendants of a CPID that have entered traces already, nearest first. */
 function sentBelow({ graph, changes }: LinkContext, cpid: number): number[] {
   const below = new Set([cpid])
   for (const at of below) {
@@ -152,7 +152,7 @@ function sentBelow({ graph, changes }: LinkContext, cpid: number): number[] {
   return [...below].filter((target) => changes.newest(target, 1).length > 0)
 }
 
-/** Sends the linked spans of a CPID into its open cascades that they are not in, parents before children. */
+/** Sends the linked spans of a CPID into its open cascades that do not have them, parents before children. */
 function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<number>): void {
   const spans = ctx.spans
     .ofCpid(cpid)
@@ -177,7 +177,7 @@ function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<numbe
   }
 }
 
-/** Orders spans so that a local parent among them comes before its children. */
+/** Orders spans so that a local parent comes before its children. */
 function parentsFirst(spans: readonly ArrivedSpan[]): ArrivedSpan[] {
   const byRow = new Map(spans.map((span) => [span.row, span]))
   const done = new Set<number>()
@@ -202,16 +202,17 @@ function parentsFirst(spans: readonly ArrivedSpan[]): ArrivedSpan[] {
 }
 
 /**
- * Modes in which no span is duplicated: every CPID is a trace of its own. Its change span leaves once it is explained
- * or has waited long enough; a mergelog that comes later adds its links in a span of their own. `told`: times by which it had begun.
+ * Enters a change in modes in which every CPID has its own trace. The change span is sent once the CPID is explained or has
+ * waited long enough; a mergelog that arrives later adds its links in a span of its own. `startTimes`: times by which the
+ * change had begun.
  */
-function enterOwnTrace(ctx: LinkContext, cpid: number, told: readonly UnixNanos[] = []): void {
+function enterOwnTrace(ctx: LinkContext, cpid: number, startTimes: readonly UnixNanos[] = []): void {
   const { graph } = ctx
   const node = graph.node(cpid)
   const mergelog = ctx.mergelogs.find(cpid)
-  const ns = mergelog === undefined ? openingTime(ctx, cpid, told) : changeTime(mergelog)
+  const ns = mergelog === undefined ? openingTime(ctx, cpid, startTimes) : changeTime(mergelog)
   if (mergelog !== undefined) openSources(ctx, mergelog.sources, ns)
-  // A span that adds links to the one of a change that is there already.
+  // A span that adds links to the change span that was sent before.
   const input = { cpid, roots: [node], drivers: undefined }
   const trace = tracesFor(ctx, input, ns, changeBytes(ctx, cpid))[0]?.trace
   if (trace === undefined) return
@@ -239,8 +240,8 @@ function enterOwnTrace(ctx: LinkContext, cpid: number, told: readonly UnixNanos[
 }
 
 /**
- * The traces of a merge's sources, which it links to and which say that it took them in. The change of a source whose mergelog is
- * stored follows when the linker comes to that; a source whose mergelog has not come has been waited for long enough.
+ * Opens the traces of a merge's sources, which it links to and which say where they continue. The change span of a source whose
+ * mergelog is stored is sent when the linker comes to that; a source whose mergelog is missing has been waited for long enough.
  */
 function openSources(ctx: LinkContext, sources: readonly Cpid[], ns: UnixNanos): void {
   for (const cpid of sources) {

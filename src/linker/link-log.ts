@@ -5,7 +5,7 @@ import { firstEpisodeOf, keepsRootOpen, listedRoots } from './open-traces.ts'
 import { traceIdOf } from './synthetic-spans.ts'
 import { waitsUntil } from './waiting.ts'
 
-/** The span a log record names: not arrived, arrived but not sent yet, or sent. */
+/** The span that a log record names: not arrived, arrived but not sent yet, or sent. */
 type SpanState = { kind: 'none' | 'missing' | 'waiting' } | { kind: 'sent'; span: ArrivedSpan }
 
 export function handleLog(ctx: LinkContext, log: ArrivedLog): void {
@@ -22,8 +22,8 @@ export function lookAtLogAgain(ctx: LinkContext, row: number): void {
 }
 
 /**
- * Decides, once and in ingest order, with which trace id a log record goes on (ADR-010). Log records open no trace
- * and keep none open, and each is sent once, whatever comes later.
+ * Decides with which trace id a log record is sent, once and in ingest order (ADR-010). Log records do not open a trace or keep
+ * one open, and each is sent once, whatever comes later.
  */
 function linkLog(ctx: LinkContext, log: ArrivedLog): void {
   const { settings, graph, clock } = ctx
@@ -36,7 +36,7 @@ function linkLog(ctx: LinkContext, log: ArrivedLog): void {
     sendAsItCame(ctx, log)
     return
   }
-  // Asked first, so that a span that is missing counts as missed from now on.
+  // First, so that a missing span counts as missing from now on.
   const state = spanOf(ctx, log)
   const until = waitsForSpan(ctx, log, state)
   const explained = settings.mode === 'cascade' ? waitsUntil(ctx, cpid) : undefined
@@ -66,7 +66,7 @@ function spanOf(
   return span === undefined ? { kind: 'missing' } : { kind: 'sent', span }
 }
 
-/** Until when, in up time; a moment that has passed when there is nothing to wait for. */
+/** Until when, in up time; in the past when there is nothing to wait for. */
 function waitsForSpan(
   { logs, clock, settings }: LinkContext,
   { traceId, spanId }: ArrivedLog,
@@ -74,7 +74,7 @@ function waitsForSpan(
 ): number {
   if (traceId === undefined) return 0
   if (state.kind === 'missing') return logs.spanMissedSince(traceId, spanId) + settings.waitMs
-  // What a span waits for has a limit of its own.
+  // A span that waits has a limit of its own.
   return state.kind === 'waiting' ? clock.activeMs + Math.max(1, settings.waitMs) : 0
 }
 
@@ -103,8 +103,8 @@ function sendAsItCame({ logs, counts }: LinkContext, log: ArrivedLog): void {
 }
 
 /**
- * The trace of the newest root that drives it, as for spans: for a record of its span's CPID the one that the span is in and is no
- * copy, else the one where a span of the CPID would go now. A span that has not arrived is expected there.
+ * The trace of the newest root that drives it, as for spans. For a record with its span's CPID: the trace that holds the span,
+ * not a copy. Otherwise the trace into which a span of the CPID would go now; a span that has not arrived is expected there.
  */
 function placeOf(ctx: LinkContext, cpid: number, state: SpanState): { traceId: Buffer; holdsSpan: boolean } {
   const roots = listedRoots(ctx, cpid)
@@ -122,18 +122,18 @@ function placeOf(ctx: LinkContext, cpid: number, state: SpanState): { traceId: B
   const trace = current.find(keepsRootOpen) ?? current[0]
   const newest = roots[0] ?? ctx.graph.node(cpid)
   return {
-    // Without a trace yet, or any more, the id that it will have, or had last.
+    // Without an open trace: the id that it will have, or had last.
     traceId: trace?.traceId ?? traceIdOf(newest.cpid, episodeWithoutTrace(ctx, newest)),
     holdsSpan: state.kind === 'missing' || spanTraces.some((one) => one.id === trace?.id),
   }
 }
 
-/** The episode that it had last, or will have. */
+/** The root's last episode, or else its first. */
 function episodeWithoutTrace(ctx: LinkContext, root: CpidNode): number {
   return root.nextEpisode > 0 ? root.nextEpisode - 1 : firstEpisodeOf(ctx, root)
 }
 
-/** The traces a span was sent into, oldest first. */
+/** The traces into which a span was sent, oldest first. */
 function tracesOf({ outbox, traces }: Pick<LinkContext, 'outbox' | 'traces'>, { row }: ArrivedSpan): Trace[] {
   return outbox
     .tracesOfSpan(row)

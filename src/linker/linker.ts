@@ -40,19 +40,19 @@ import { hasMoreToFollow, scheduleFollower, waitsForReporter, waitsUntil } from 
  */
 
 /**
- * Decides, once and in ingest order, where every span goes (docs/linking.md). Each call belongs inside one transaction of
- * the store; what it decides rests on what the same transaction writes.
+ * Decides where every span goes, once and in ingest order (docs/linking.md). Each call runs inside one transaction, which also
+ * stores the state that the decisions rest on.
  */
 export class Linker {
   readonly #ctx: LinkContext
 
   constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkerSettings) {
     const ancestry = new Ancestry(graph, settings)
-    const begun = { plausible: undefined, counts: noLinkCounts(), observations: [], steps: [], followed: 0 }
+    const begun = { plausible: undefined, counts: noLinkCounts(), observations: [], steps: [], released: 0 }
     this.#ctx = { ...ports, graph, settings, ancestry, ...begun }
   }
 
-  /** Links at most `limit` events, fewer where much has to be looked at; returns how many. */
+  /** Links at most `limit` events, fewer if they cost much; returns how many. */
   link(limit: number): number {
     this.#beginRound()
     const { events, steps, ancestry } = this.#ctx
@@ -61,27 +61,27 @@ export class Linker {
     for (const event of next) {
       if (ancestry.isSpent) return linked
       linked++
-      events.passed(event.arrival)
+      events.moveTo(event.arrival)
       steps.push(event)
       takeSteps(this.#ctx)
     }
-    if (next.length < limit) events.passedAll()
+    if (next.length < limit) events.moveToEnd()
     return next.length
   }
 
-  /** Lets go what has waited long enough and settles what is due, at most `limit` of each; true when more may be due. */
+  /** Expires what has waited long enough and settles what is due, at most `limit` of each; true when more may be due. */
   expire(limit: number): boolean {
     const more = EXPIRY_STAGES.map((stage) => this.expireOnly(stage, limit))
     return more.includes(true)
   }
 
-  /** One part of that. */
+  /** One stage of `expire`. */
   expireOnly(stage: ExpiryStage, limit: number): boolean {
     this.#beginRound()
     return lookAtDue(this.#ctx, stage, limit)
   }
 
-  /** Gives back what undoes the counts and observations of work that is rolled back. */
+  /** Returns a function that restores the present counts and observations, for a rollback. */
   checkpoint(): () => void {
     const { observations } = this.#ctx
     const counts = { ...this.#ctx.counts }
@@ -92,14 +92,14 @@ export class Linker {
     }
   }
 
-  /** What has been done since the last call. */
+  /** Counts since the last call. */
   takeCounts(): LinkCounts {
     const { counts } = this.#ctx
     this.#ctx.counts = noLinkCounts()
     return counts
   }
 
-  /** What there is to measure since the last call. */
+  /** Measurements since the last call. */
   takeObservations(): CascadeObservation[] {
     return this.#ctx.observations.splice(0)
   }
@@ -107,13 +107,13 @@ export class Linker {
   #beginRound(): void {
     this.#ctx.ancestry.beginRound(this.#ctx.clock.activeMs)
     this.#ctx.plausible = undefined
-    // What a call that threw left undone was rolled back with it.
+    // Steps left over from a call that threw were rolled back with it.
     this.#ctx.steps.length = 0
-    this.#ctx.followed = 0
+    this.#ctx.released = 0
   }
 }
 
-/** Takes the steps that are in the queue, and those that they lead to. */
+/** Takes the steps in the queue, and those that they add. */
 function takeSteps(ctx: LinkContext): void {
   const { steps } = ctx
   for (let at = 0; at < steps.length; at++) {
@@ -173,19 +173,21 @@ function handleMergelog(ctx: LinkContext, arrival: number, cpid: number): void {
   if (isPruned(ctx, cpid)) return
   if (ctx.traces.ofRoot(cpid).some((trace) => trace.provisional && trace.rootSent)) ctx.counts.lateMergelogs++
   const until = waitsUntil(ctx, cpid)
-  const teller = until === undefined ? waitsForReporter(ctx, cpid) : undefined
+  const reporter = until === undefined ? waitsForReporter(ctx, cpid) : undefined
   if (until !== undefined) waitToEnter(ctx, arrival, cpid, until)
-  else if (teller !== undefined) waitToEnter(ctx, arrival, cpid, teller.until, teller.spanId)
+  else if (reporter !== undefined) waitToEnter(ctx, arrival, cpid, reporter.until, reporter.spanId)
   else placeChange(ctx, cpid)
-  release(ctx, cpid, until === undefined && teller === undefined)
+  release(ctx, cpid, until === undefined && reporter === undefined)
 }
 
-/** Pruned between arriving and being linked, as `max_bytes` may force it; its tombstone may be gone as well. */
+/**
+ * True when the CPID was pruned between arriving and being linked, which `max_bytes` may force; its tombstone may be gone too.
+ */
 function isPruned({ graph }: LinkContext, cpid: number): boolean {
   return graph.maybeNode(cpid)?.pruned !== false
 }
 
-/** Everything that waited for this CPID looks again, if that waits for nothing more; its change no more once it has entered. */
+/** Rechecks everything that waited for this CPID, unless the CPID still waits; its change only if it has not entered yet. */
 function release(ctx: LinkContext, cpid: number, hasEntered: boolean): void {
   if (waitsUntil(ctx, cpid) !== undefined) return
   for (const waiting of ctx.waiting.forCpid(cpid)) {
@@ -196,16 +198,16 @@ function release(ctx: LinkContext, cpid: number, hasEntered: boolean): void {
   for (const row of ctx.logs.waitingForCpid(cpid)) ctx.steps.push({ kind: 'waited log', row })
 }
 
-/** It is let go by the spans that it waits for, not by its CPID. */
+/** Spans that it waits for release it, not its CPID. */
 function isForSpan({ kind, parentId }: Waiting): boolean {
   return kind === 'cause' || kind === 'parent' || (kind === 'change' && parentId !== undefined)
 }
 
-/** Looks whether what has waited can go, and lets it wait on if not. */
+/** Checks whether a waiting item can go on; otherwise it keeps waiting. */
 function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   const dueMs = ctx.waiting.untilOf(waiting.arrival)
   if (waiting.kind === 'join') ctx.joins.stopAwaiting(waiting.arrival)
-  // One looked at before in this round may have let it go already.
+  // An earlier step of this round may have released it already.
   if (dueMs === undefined) return
   if (waiting.kind === 'orphan' || waiting.kind === 'join') {
     ctx.waiting.remove(waiting.arrival)
@@ -215,18 +217,18 @@ function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   }
   const { cpid } = waiting
   const until = cpid === undefined ? undefined : waitsUntil(ctx, cpid)
-  // This span still waits meanwhile, so that it is not taken for one that was sent, and sent again.
+  // The span still counts as waiting meanwhile, so that it is not taken for a sent one and sent twice.
   if (cpid !== undefined && until === undefined && waiting.kind !== 'change') placeLateChange(ctx, cpid)
   ctx.waiting.remove(waiting.arrival)
   if (cpid === undefined) return
   if (until !== undefined) ctx.waiting.add(waiting, until)
   else if (waiting.kind === 'change') {
-    // A mergelog that is stored but not heard of yet enters the change itself.
+    // A mergelog that is stored but not linked yet will enter the change itself.
     const mergelog = ctx.mergelogs.find(cpid)
     if (mergelog !== undefined && !ctx.events.isLinked(mergelog.arrival)) return
-    const teller = mergelog && waitsForReporter(ctx, cpid)
-    if (teller === undefined) placeChange(ctx, cpid)
-    else ctx.waiting.add({ ...waiting, parentId: teller.spanId }, teller.until)
+    const reporter = mergelog && waitsForReporter(ctx, cpid)
+    if (reporter === undefined) placeChange(ctx, cpid)
+    else ctx.waiting.add({ ...waiting, parentId: reporter.spanId }, reporter.until)
   } else {
     const span = ctx.spans.span(waiting.arrival)
     if (span === undefined) return
@@ -237,8 +239,8 @@ function lookAgain(ctx: LinkContext, waiting: Waiting): void {
 }
 
 /**
- * A change that waits and had counted as a root goes before the spans that waited with it: what it moves are parents that they
- * look for.
+ * A change that had counted as a root and waits goes before the spans that waited with it: it moves the parents that these look
+ * for.
  */
 function placeLateChange(ctx: LinkContext, cpid: number): void {
   if (ctx.traces.currentOf(cpid)?.provisional !== true) return
@@ -249,7 +251,7 @@ function placeLateChange(ctx: LinkContext, cpid: number): void {
 export const EXPIRY_STAGES = ['waiting', 'waitingLogs', 'settling'] as const
 export type ExpiryStage = (typeof EXPIRY_STAGES)[number]
 
-/** Looks at what of one kind has waited long enough, at most `limit`; true when more may be due. */
+/** Checks what is due in one stage, at most `limit`; true when more may be due. */
 function lookAtDue(ctx: LinkContext, stage: ExpiryStage, limit: number): boolean {
   const { steps } = ctx
   switch (stage) {

@@ -7,8 +7,8 @@ import {
   CPID_TIME,
 } from '../model/attributes.ts'
 import type { ArrivedSpan, LinkPorts, Trace } from '../model/linking-ports.ts'
-import type { CpidNode } from '../model/merge-graph.ts'
-import { nanosOfMs, rfc3339, type UnixNanos } from '../model/time-and-size.ts'
+import { type CpidNode, firstEpisode } from '../model/merge-graph.ts'
+import { NANOS_PER_MS, rfc3339, type UnixNanos } from '../model/time-and-size.ts'
 import type { Drivers } from './causes.ts'
 import { sendCascadeSpan, sendRootChange } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
@@ -28,25 +28,25 @@ import {
 } from './synthetic-spans.ts'
 import { changeBytes, hasRoomFor, hasShareFor } from './trace-room.ts'
 
-/** What decides into which traces a span or a change goes: its CPID, that CPID's listed roots, and those of them that drive it. */
+/** What decides which traces a span or a change goes into: its CPID, that CPID's listed roots, and which of them drive it. */
 interface RoutingInput {
   readonly cpid: number
   readonly roots: readonly CpidNode[]
   readonly drivers: Drivers
 }
 
-/** A trace that something goes into, as activity of its root where that drives it. */
+/** A trace to send into, and whether it is activity of the trace's root. */
 interface Destination {
   readonly trace: Trace
   readonly driven: boolean
 }
 
 /**
- * The traces that something of a CPID goes into now: those of its listed roots that are open, the roots that drive it first,
- * each time the newest. When all that drive it have settled the newest one's episode comes first, whatever episodes the older
- * ones have open (docs/linking.md, rules 5 to 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the
- * CPID; those whose share of guests is used up are left out for a span of one, and there may be none. Where none of them is of a
- * root that drives it, it is activity of them all, unless nothing drives it.
+ * The traces that activity of a CPID goes into now: those of its listed roots that are open, driving roots first, each time the
+ * newest. When all driving roots have settled, the episode of the newest comes first, whatever episodes the older ones have
+ * open (docs/linking.md, rules 5 to 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the
+ * CPID. Traces without room for another guest are left out for a guest's span, so there may be none. If no trace is of a
+ * driving root, the span is activity of all of them, unless nothing drives it.
  */
 export function tracesFor(
   ctx: LinkContext,
@@ -62,7 +62,7 @@ export function tracesFor(
   for (const root of roots) {
     const isDriver = drivers === undefined || drivers.includes(root.id)
     if (isDriver) newest ??= root
-    // The mergelog of such a root is stored: the linker opens its trace now if it has not come to it yet.
+    // The mergelog of such a root is stored; if the linker has not come to it yet, its trace is opened now.
     const opens = isDriver || root.hasMergelog
     const trace = ctx.traces.currentOf(root.id) ?? (opens ? openFirst(ctx, root, activityNs) : undefined)
     if (!keepsRootOpen(trace)) continue
@@ -88,8 +88,8 @@ export function tracesFor(
 }
 
 /**
- * The same traces as far as they are open and not left out, for what is sent again: a root that drives it and has had no trace
- * yet gets its first, one that has settled no episode.
+ * The same for what is sent again: only traces that are open. A driving root without a trace gets its first one; a settled root
+ * gets no episode.
  */
 export function openTracesOf(
   ctx: LinkContext,
@@ -114,12 +114,12 @@ export function openTracesOf(
 
 const none = (): boolean => false
 
-/** True of an open trace whose root has not settled; an episode that began after that is open, but its root is not. */
+/** True of an open trace whose root has not settled. An episode that began after that is open, but its root is not. */
 export function keepsRootOpen(trace: Trace | undefined): trace is Trace {
   return trace?.open === true && (trace.episode === 0 || trace.continuesRoot)
 }
 
-/** Where spans are not duplicated every CPID is the root of its own trace. */
+/** In modes that send no span twice, every CPID is the root of its own trace. */
 export function listedRoots({ graph, settings, ancestry }: LinkContext, cpid: number): CpidNode[] {
   const self = graph.node(cpid)
   if (settings.mode !== 'cascade') return [self]
@@ -127,7 +127,7 @@ export function listedRoots({ graph, settings, ancestry }: LinkContext, cpid: nu
   return roots.length === 0 ? [self] : roots
 }
 
-/** The main trace of a root that has none yet; a root whose tombstone is left goes on with episodes. */
+/** Opens the main trace of a root that has none yet; a root with a tombstone continues with episodes. */
 function openFirst(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos): Trace | undefined {
   if (firstEpisodeOf(ctx, root) > 0) return undefined
   const mergelog = ctx.mergelogs.find(root.id)
@@ -170,7 +170,7 @@ function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, fu
   return trace
 }
 
-/** Something of a CPID that goes into a trace, as activity of it or as a copy. */
+/** Activity of a CPID, or a copy of it, that goes into a trace. */
 interface Arriving {
   readonly cpid: number
   readonly activityNs: UnixNanos
@@ -179,8 +179,8 @@ interface Arriving {
 }
 
 /**
- * A full trace goes on in an episode; its root stays open, and its age counts from the first trace. What is too large for any trace
- * goes into one that holds nothing but its root.
+ * Continues a full trace in an episode. Its root stays open, and its age counts from the first trace. A span too large for any
+ * trace gets an episode with nothing but its root.
  */
 function withRoom(ctx: LinkContext, trace: Trace, { cpid, activityNs, bytes, driven }: Arriving): Trace {
   const isThere = ctx.changes.find(cpid, trace.id) !== undefined
@@ -191,7 +191,7 @@ function withRoom(ctx: LinkContext, trace: Trace, { cpid, activityNs, bytes, dri
   const isEmpty = trace.sentSpans <= (trace.rootSent ? 1 : 0)
   if (load.spans === 0 || isEmpty || hasRoomFor(ctx, trace, load)) return trace
   endFull(ctx, trace)
-  // A change extends no cascade, nor does what another root drives.
+  // A change does not keep a cascade open, and neither does what another root drives.
   const beginsNs = driven && bytes > 0 ? activityNs : boundedBy(trace, activityNs)
   const episode = openEpisode(ctx, ctx.graph.node(trace.root), beginsNs, trace)
   if (!driven) inheritSilence(ctx, episode, trace)
@@ -261,22 +261,16 @@ function addTrace(
   return trace
 }
 
-/**
- * The episode that a root without a trace here begins with: 0, its main trace, unless that may be in a backend already.
- * Nothing is sent there again, since spans of the same ids would differ. A root whose tombstone is forgotten is not told from a
- * new one by itself, so that one counts as new only where its mergelog was made later than any that was pruned.
- */
+/** The first episode of a root without a trace. */
 export function firstEpisodeOf(
   { graph, mergelogs }: Pick<LinkContext, 'graph'> & Pick<LinkPorts, 'mergelogs'>,
   root: CpidNode,
 ): number {
-  const { untilMs, nextEpisode } = graph.forgotten
-  if (root.pruned || root.nextEpisode > 0 || nextEpisode === 0) return root.nextEpisode
   const mergelog = mergelogs.find(root.id)
-  return mergelog !== undefined && mergelog.timeNs > nanosOfMs(untilMs) ? 0 : nextEpisode
+  return firstEpisode(root, mergelog && Number(mergelog.timeNs / NANOS_PER_MS), graph.forgotten)
 }
 
-/** Something of an open trace arrived: it stays open. */
+/** Keeps an open trace open, since activity arrived. */
 export function noteActivity({ clock, traces }: Pick<LinkPorts, 'clock' | 'traces'>, trace: Trace): void {
   if (!trace.open) return
   trace.lastArrivalMs = clock.activeMs
@@ -284,7 +278,7 @@ export function noteActivity({ clock, traces }: Pick<LinkPorts, 'clock' | 'trace
   traces.touch(trace)
 }
 
-/** An episode opened for something that is no activity of its root has been silent for as long as the full trace before it. */
+/** Copies the silence of a full trace to the episode after it, which was opened for something that is no activity of its root. */
 function inheritSilence({ traces }: Pick<LinkPorts, 'traces'>, trace: Trace, full: Trace): void {
   trace.lastArrivalMs = full.lastArrivalMs
   trace.lastWallMs = full.lastWallMs
@@ -307,7 +301,7 @@ export function settleDue(ctx: LinkContext, limit: number): boolean {
   return due.length === limit
 }
 
-/** Ends a trace, and its cascade with it: it takes no more spans. In cascade mode a `cascade` span says so. */
+/** Ends a trace and its cascade: it takes no more spans. In cascade mode a `cascade` span says so. */
 export function settle(ctx: LinkContext, trace: Trace): void {
   if (!trace.open) return
   trace.missing = ctx.traces.countMissing(trace)
@@ -316,7 +310,7 @@ export function settle(ctx: LinkContext, trace: Trace): void {
   end(ctx, trace)
 }
 
-/** Ends a full trace. Its cascade goes on in another: what is missing is counted where that settles. */
+/** Ends a full trace. Its cascade continues in another, which counts what is missing when it settles. */
 function endFull(ctx: LinkContext, trace: Trace): void {
   trace.missing = 0
   end(ctx, trace)

@@ -19,17 +19,17 @@ import { changeBytes, countGuest, hasRoomForParent, spanBytes } from './trace-ro
 
 interface Placing {
   trace: Trace
-  /** The CPID under whose change span it hangs when it has no parent in the trace. */
+  /** The CPID under whose change span it goes if it has no parent in the trace. */
   cpid: number
-  /** It also stands in another trace. */
+  /** It is also in another trace. */
   copy: boolean
   /** It is activity of the trace's root. */
   driven: boolean
-  /** What had been awaiting this span. */
+  /** What had awaited this span. */
   awaited: readonly AwaitedParent[]
 }
 
-/** Sends a parent that came late into a trace of its children, where that has room left. */
+/** Sends a late parent into a trace of its children, if the trace has room. */
 export function bringParent(ctx: LinkContext, parent: ArrivedSpan, placing: Placing): void {
   const { trace, cpid } = placing
   if (ctx.outbox.wasSent(trace.id, parent.row)) return
@@ -38,7 +38,7 @@ export function bringParent(ctx: LinkContext, parent: ArrivedSpan, placing: Plac
   else ctx.counts.leftOut++
 }
 
-/** Sends a span into a trace, once. Change spans and counts of the trace follow. */
+/** Sends a span into a trace, once, and updates change spans and counts of the trace. */
 export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing): void {
   const { counts } = ctx
   const { trace, cpid } = placing
@@ -83,7 +83,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   counts.sent++
 }
 
-/** How deep a span stands that has no local parent; undefined where that is not known without walking. */
+/** The depth of a span without a local parent; undefined if that is not known without walking. */
 function depthUnder(
   { outbox }: LinkContext,
   { parentId }: ArrivedSpan,
@@ -105,16 +105,16 @@ interface Elsewhere {
 interface Parent {
   parentId: bigint
   cause?: Cause
-  /** What it has joined. */
+  /** The span that it has joined. */
   joined?: Elsewhere
-  /** What it would hang under, were the cascade one trace. */
+  /** What would be its parent if the cascade were one trace. */
   elsewhere?: Elsewhere
 }
 
 /**
- * The parent of a span in a trace: what the span has joined, where that is in the trace; else its local parent, where that is in
- * the trace, or has not arrived yet (it will follow the span into the trace); else its cause; else the change span. A parent that lies below the span counts as none. A local parent or cause that is in
- * another trace of the cascade is no parent here, but it is what the span hangs under in the cascade.
+ * The parent of a span in a trace: the span that it joined, if that is in the trace; else its local parent, if that is in the
+ * trace or has not arrived yet (it will follow); else its cause; else the change span. A parent below the span itself is
+ * skipped. A local parent or cause in another trace of the cascade is not the parent, but is linked.
  */
 function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change: ChangeSpan): Parent {
   const joined = span.joined ? joinedIn(ctx, placing.trace, span) : undefined
@@ -137,12 +137,12 @@ function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change:
     : { parentId: change.spanId, cause, elsewhere: { span: writer, trace } }
 }
 
-/** Nothing can stand below a write that was seen from outside and was sent nowhere yet: such spans have no local children. */
+/** An observed write that was sent nowhere yet has nothing below it: such spans have no local children. */
 function hasNoneBelow({ outbox }: LinkContext, span: ArrivedSpan, { awaited }: Placing): boolean {
-  return span.seen && awaited.length === 0 && outbox.isUnsent(span.row)
+  return span.seen && span.told !== true && awaited.length === 0 && outbox.isUnsent(span.row)
 }
 
-/** What the span has joined by itself, in the trace or another part of its cascade. */
+/** The span that it joined itself, in this trace or another part of its cascade. */
 function joinedIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): Elsewhere | undefined {
   const row = ctx.joins.targetOf(span.row)
   const target = row === undefined ? undefined : ctx.spans.span(row)
@@ -180,8 +180,8 @@ function localParentIn(
 }
 
 /**
- * True of a span in the trace of a CPID that counted as a root, whose mergelog is stored but not linked yet: with that the span
- * goes into the traces now right.
+ * True when the trace is that of a CPID which counted as a root and whose mergelog is stored but not linked yet: linking it
+ * sends the span into the right traces.
  */
 function isAboutToEnter(ctx: LinkContext, trace: Trace, row: number): boolean {
   if (ctx.settings.mode !== 'cascade') return false
@@ -194,13 +194,13 @@ function isAboutToEnter(ctx: LinkContext, trace: Trace, row: number): boolean {
   return cpid !== undefined && listedRoots(ctx, cpid).some(({ id }) => id === trace.root)
 }
 
-/** True when a trace, by its number, is of the same cascade. */
+/** Whether another trace belongs to the same cascade. */
 function isPart({ traces }: Pick<LinkPorts, 'traces'>, id: number, trace: Trace): boolean {
   if (id === trace.id) return true
   return id > 0 && hasOtherParts(trace) && traces.trace(id)?.cascade === trace.cascade
 }
 
-/** True when going up from `row` by the local parents sent into the cascade leads to `top`. */
+/** Whether the local parents of `row` that were sent into the cascade lead up to `top`. */
 function liesBelow(ctx: LinkContext, trace: Trace, row: number, top: ArrivedSpan): boolean {
   const seen = new Set<number>()
   let at: number | undefined = row
@@ -225,7 +225,7 @@ function patchOf(links: ExtraPatch['links'] | undefined, elsewhere: Elsewhere | 
   return Buffer.from(JSON.stringify(patch))
 }
 
-/** True when the span is counted in another trace of the same root already: a parent may follow its children into several. */
+/** Whether the span is counted in another trace of the same root already: a parent may follow its children into several. */
 function isCountedOf(
   { outbox, traces }: Pick<LinkPorts, 'outbox' | 'traces'>,
   trace: Trace,
@@ -236,8 +236,8 @@ function isCountedOf(
 }
 
 /**
- * The trace ids of a span's links whose target is known to have moved, by position: into this trace where the target
- * is here too, else into its newest one. Undefined when no link changes.
+ * New trace ids for a span's links whose targets have moved, by position: this trace if the target is here too, else the
+ * target's newest one. Undefined when no link changes.
  */
 function repointedLinks(
   { spans, outbox, traces: all }: Pick<LinkPorts, 'spans' | 'outbox' | 'traces'>,
@@ -247,7 +247,7 @@ function repointedLinks(
 ): ExtraPatch['links'] {
   const links: Record<number, string> = {}
   spans.linksOf(row).forEach((link, position) => {
-    // Jaeger would show a link to the parent in the parent's place.
+    // Jaeger would show a link to the parent instead of the parent.
     if (link.spanId === parentId) return
     const target = spans.find(link.traceId, link.spanId)
     if (target === undefined) return

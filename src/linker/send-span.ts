@@ -28,11 +28,11 @@ import {
 const NO_PARENT = { origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
 /**
- * Sends a span, unless its CPID is not explained yet, or what it observed or is to be driven by has not been sent.
- * `dueMs` is until when it has waited for the former.
+ * Sends a span. If its CPID is not explained, or a writer or parent that it needs has not been sent, the span waits instead.
+ * `dueMs` is until when it has waited for its CPID.
  */
 export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number, dueMs?: number): void {
-  // Asked first, so that what is missing counts as missed from now on.
+  // First, so that a missing writer counts as missing from now on.
   const written = waitsForWriters(ctx, span)
   const explained =
     ctx.settings.mode === 'links' ? undefined : (waitsUntil(ctx, cpid) ?? waitsForMove(ctx, cpid))
@@ -56,8 +56,8 @@ export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number, du
 }
 
 /**
- * A CPID had counted as a root, and its mergelog is stored and about to be linked: that moves what was sent, and its spans go
- * after that, so that they find their parents. When to look again, if it comes to nothing.
+ * Whether a span waits because its CPID counted as a root and the CPID's mergelog is stored but not linked yet. The mergelog
+ * moves spans that were sent; this one goes after that, so that it finds its parent. Returns when to check again.
  */
 function waitsForMove(ctx: LinkContext, cpid: number): number | undefined {
   const { traces, mergelogs, events, clock, settings } = ctx
@@ -67,7 +67,7 @@ function waitsForMove(ctx: LinkContext, cpid: number): number | undefined {
   return isMoving ? clock.activeMs + settings.waitMs : undefined
 }
 
-/** Looks whether a span can go that waited for others, and lets it wait on if not. */
+/** Checks whether a span that waited for others can go; otherwise it keeps waiting. */
 export function sendOrWaitOn(ctx: LinkContext, waited: Waited, span: ArrivedSpan, cpid: number): void {
   const awaited =
     waited.waiting.kind === 'cause' ? waitsForWriters(ctx, span) : waitsForParent(ctx, span, cpid)
@@ -81,7 +81,7 @@ function send(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
 
 const ARRIVAL_ONLY = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
-/** Sends a span whose CPID is known into the traces in which activity of that CPID belongs now. */
+/** Sends a span with a known CPID into the traces of its CPID. */
 function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   const awaited = ctx.parents.take(span)
   if (ctx.settings.mode === 'passthrough') sendInPlace(ctx, span, cpid)
@@ -98,8 +98,8 @@ function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
 }
 
 /**
- * A guest's span for which the traces of its change have no room left stays in its original trace, and so does one that has
- * joined a change that has settled.
+ * Leaves a span in its original trace: a guest's span for which the traces of its change have no room, or one that has joined a
+ * change that has settled.
  */
 function sendWhereItIs(ctx: LinkContext, span: ArrivedSpan): void {
   const flags = span.inherited ? SENT_INHERITED_CPID : 0
@@ -108,7 +108,7 @@ function sendWhereItIs(ctx: LinkContext, span: ArrivedSpan): void {
   if (!span.joined) ctx.counts.beyondShare++
 }
 
-/** What waited for a span that is on its way goes after it: its children, those who observed what it wrote, and the rest. */
+/** Releases what waited for a span that is being sent: its children, spans that observed what it wrote, and the rest. */
 function releaseFollowers(
   ctx: LinkContext,
   span: ArrivedSpan,
@@ -118,16 +118,16 @@ function releaseFollowers(
   const { waiting: all, joins, logs, steps, settings } = ctx
   if (awaited.length > 0) followAwaited(ctx, span, awaited, cpid)
   if (span.writes) releaseObservers(ctx, span)
-  // Changes that it told of.
-  for (const waiting of all.changesToldBy(span.spanId))
+  // Changes that it reported.
+  for (const waiting of all.changesReportedBy(span.spanId))
     scheduleFollower(ctx, waiting.arrival, { kind: 'waited', waiting })
   if (settings.logs) for (const row of logs.waitingForSpan(span)) steps.push({ kind: 'waited log', row })
-  // Spans that may join it now.
+  // Spans that can join it now.
   for (const arrival of joins.waitingFor(span))
     steps.push({ kind: 'waited', waiting: { arrival, kind: 'join', ...ARRIVAL_ONLY } })
 }
 
-/** Spans that waited for what this one wrote go after it. */
+/** Releases spans that waited for what this one wrote. */
 function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
   for (const version of ctx.objects.versions(writer.row, 'wrote')) {
     for (const row of ctx.objects.takeObservers(version))
@@ -135,7 +135,7 @@ function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
   }
 }
 
-/** Sends a span that waited for a writer, unless it waits for another one or for a mergelog still. */
+/** Sends a span that waited for a writer, unless it still waits for another writer or a mergelog. */
 export function sendObserver(ctx: LinkContext, row: number): void {
   const span = ctx.waiting.hasSpan(row) ? ctx.spans.span(row) : undefined
   if (span?.cpid === undefined || waitsForWriters(ctx, span) !== undefined) return
@@ -153,7 +153,7 @@ export function forwardUnattributed(ctx: LinkContext, span: ArrivedSpan): void {
   releaseFollowers(ctx, span, awaited, undefined)
 }
 
-/** Children that waited for this span are let go; into traces of children that went ahead without it, it follows them. */
+/** Releases children that waited for this span. Children that were sent without it get it as a parent, in their traces. */
 function followAwaited(
   ctx: LinkContext,
   span: ArrivedSpan,
@@ -161,12 +161,12 @@ function followAwaited(
   cpid: number | undefined,
 ): void {
   const driving = cpid === undefined ? undefined : rootsDriving(ctx, span.row)
-  /** By cascade: below whose change it stands there, in whichever of its traces. */
+  /** By cascade: the CPID under whose change span it goes there. */
   const below = new Map<number, number>()
   for (const child of awaited) {
     const trace = child.trace > 0 ? ctx.traces.trace(child.trace) : undefined
     if (trace === undefined || child.cpid === undefined) continue
-    // The child was pruned since.
+    // The child was pruned meanwhile.
     if (ctx.graph.maybeNode(child.cpid)?.pruned !== false) continue
     const driven = driving === undefined ? child.driven : driving.includes(trace.root)
     const first = below.get(trace.cascade) ?? (partWith(ctx, trace, span.row) && cpid) ?? child.cpid
@@ -185,7 +185,7 @@ function followAwaited(
   }
 }
 
-/** A child that waited goes after its parent, and takes its CPID. */
+/** Sends a child that waited for its parent, with the parent's CPID. */
 export function sendChild(
   ctx: LinkContext,
   child: ArrivedSpan,
@@ -201,15 +201,15 @@ export function sendChild(
 }
 
 /**
- * A parent with a CPID came after its children had been forwarded without one: they and their own children are sent
- * again, into the traces now right and still open.
+ * Sends children again that had been forwarded without a CPID before their parent arrived with one, and their own children,
+ * into the traces that are right and still open.
  */
 function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): void {
   const stack = [parent]
   let sent = false
   for (let above = stack.pop(); above !== undefined; above = stack.pop()) {
     for (const child of ctx.spans.childrenWithoutCpid(above.origin, above.spanId)) {
-      // What waits looks above itself.
+      // A span that waits looks for its ancestors by itself.
       if (ctx.waiting.hasSpan(child.row) || !mayJoin(ctx, child, cpid)) continue
       ctx.spans.inheritCpid(child, cpid, above.joined)
       const roots = ctx.settings.mode === 'cascade' ? listedRoots(ctx, cpid) : []
@@ -225,7 +225,7 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
   if (sent) ctx.counts.lateParents++
 }
 
-/** A span that stays in its original trace gains the roots of its CPID and links to their change spans. */
+/** Leaves a span in its original trace, and adds the roots of its CPID and links to their change spans. */
 function sendInPlace(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   const { graph } = ctx
   const self = graph.node(cpid)

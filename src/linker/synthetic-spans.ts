@@ -21,20 +21,20 @@ interface SyntheticSpan {
   /** 0n for the root span of the trace. */
   parentId: bigint
   name: string
-  /** The CPID it speaks of. */
+  /** The CPID that it describes. */
   cpid: Cpid
   startNs: UnixNanos
-  /** One nanosecond after its start if it is not later: Jaeger warns of spans that last no time. */
+  /** One nanosecond after its start unless later: Jaeger warns of spans without a duration. */
   endNs?: UnixNanos
   attributes?: Record<string, AttributeValue>
   links?: readonly SpanLink[]
-  /** The change span it stands under in its cascade, when that is in another trace. */
+  /** The change span above it in its cascade, if that is in another trace. */
   above?: { trace: number; spanId: bigint }
-  /** The scope of the mergelog it stands for; its resource is the sender's. */
+  /** The scope of the mergelog that it describes; its resource is the sender's. */
   senderScope: number | undefined
 }
 
-/** Decides that a span of Causeway's own making goes into a trace. */
+/** Sends a span of Causeway's own into a trace. */
 export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpan): void {
   const { counts, settings } = ctx
   const bytes = encodeSpan({
@@ -50,7 +50,7 @@ export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpa
   let scope = ctx.scopes.ownUnder(span.senderScope)
   let size = sentSize(bytes.length, ctx.scopes.envelopeBytes(scope))
   if (trace.sentBytes + size > settings.maxTraceBytes) {
-    // What ends a full trace has room, but perhaps not for a resource that was unknown when the trace was opened.
+    // A full trace has room for its closing spans, but perhaps not for a resource that was unknown when the trace was opened.
     scope = ctx.scopes.ownUnder(undefined)
     size = sentSize(bytes.length, ctx.scopes.envelopeBytes(scope))
   }
@@ -68,7 +68,7 @@ export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpa
   ctx.traces.touch(trace)
 }
 
-/** When a synthetic span is stamped: inside its trace, and in an ended one at its last activity. */
+/** The time of a synthetic span: inside its trace, or at the last activity of an ended one. */
 export function stampIn(ctx: LinkContext, trace: Trace, ns: UnixNanos): UnixNanos {
   if (!trace.open || plausibilityOf(ctx, ns) === 'impossible') return trace.lastNs
   return ns < trace.firstNs ? trace.firstNs : ns
@@ -76,13 +76,13 @@ export function stampIn(ctx: LinkContext, trace: Trace, ns: UnixNanos): UnixNano
 
 export const SHOWN_SOURCES = 50
 
-/** The moment a change span stands for. A mergelog time that cannot be, such as one in the future, counts as its arrival. */
+/** The time of a change span. An impossible mergelog time, such as one in the future, is replaced by the arrival time. */
 export function changeTime({ timeNs, arrivedMs }: StoredMergelog): UnixNanos {
   const arrivedNs = nanosOfMs(arrivedMs)
   return timeNs > arrivedNs || timeNs < NO_CLUSTER_BEFORE ? arrivedNs : timeNs
 }
 
-/** What a change span says of its mergelog. */
+/** The attributes of a change span. */
 export function changeAttributes(
   mergelog: StoredMergelog | undefined,
   activityNs: UnixNanos,
@@ -105,8 +105,8 @@ export function changeName(what: 'change' | 'episode', mergelog: StoredMergelog 
 }
 
 /**
- * Ids of what Causeway makes: the first 8 or 16 bytes of SHA-256(kind ‖ parts), so that deciding again gives the same
- * ids. Once released they never change.
+ * Ids of Causeway's own spans and traces: the first 8 or 16 bytes of SHA-256(kind ‖ parts), so that repeating a decision gives the same
+ * ids. The derivation must never change once released.
  */
 type SpanKind = 'change' | 'merged into' | 'merged from' | 'continued in' | 'cascade'
 
@@ -144,11 +144,11 @@ const AHEAD_MS = 600_000
 const BEHIND_MS = 86_400_000
 
 /**
- * What to make of a time that a sender gave:
- * - plausible: up to `max_open` and a day before its arrival, or up to ten minutes after it;
- * - old: before that. It counts as long as a trace has nothing better: late delivery and recordings are consistent in
+ * How far a sender's time is trusted:
+ * - plausible: from `max_open` and a day before its arrival to ten minutes after it;
+ * - old: before that. It is used as long as a trace has nothing better, since late deliveries and recordings are consistent in
  *   themselves;
- * - impossible: in the future, or before there was Kubernetes. It never counts.
+ * - impossible: in the future, or before Kubernetes existed. It is never used.
  */
 type Plausibility = 'plausible' | 'old' | 'impossible'
 
@@ -166,19 +166,18 @@ function plausibilityOf(ctx: LinkContext, ns: UnixNanos): Plausibility {
   return ns < fromNs ? 'old' : 'plausible'
 }
 
-/** When activity that arrives now took place: by the sender where that is possible, else now. */
+/** When activity that arrives now took place: the sender's time if it is possible, else now. */
 export function possibleTime(ctx: LinkContext, ns: UnixNanos): UnixNanos {
   return plausibilityOf(ctx, ns) === 'impossible' ? nanosOfMs(ctx.clock.wallMs) : ns
 }
 
 /**
- * When the trace of a root begins: with the earliest of what is told and of the root's spans that are known, so that none of
- * those begins before it.
+ * When the trace of a root begins: at the earliest of `startTimes` and of the root's known spans, so that none of those begins before it.
  */
-export function openingTime(ctx: LinkContext, root: number, told: readonly UnixNanos[]): UnixNanos {
+export function openingTime(ctx: LinkContext, root: number, startTimes: readonly UnixNanos[]): UnixNanos {
   const range = plausibleRange(ctx)
   const within = (from: UnixNanos, to: UnixNanos): UnixNanos | undefined => {
-    const inside = told.filter((ns) => ns >= from && ns <= to)
+    const inside = startTimes.filter((ns) => ns >= from && ns <= to)
     const first = ctx.spans.firstStart(root, from, to)
     if (first !== undefined) inside.push(first)
     return inside.reduce<UnixNanos | undefined>(
@@ -191,17 +190,17 @@ export function openingTime(ctx: LinkContext, root: number, told: readonly UnixN
   )
 }
 
-/** True when a trace that begins then has no plausible time yet. */
+/** True if a trace that begins at this time has no plausible time yet. */
 export function lacksPlausibleTime(ctx: LinkContext, openedNs: UnixNanos): boolean {
   return plausibilityOf(ctx, openedNs) === 'old'
 }
 
-/** A change whose mergelog gives a time that cannot be shows that its sender's clock is wrong. */
+/** An impossible time in a change's mergelog shows that its sender's clock is wrong. */
 export function noteChange(ctx: LinkContext, trace: Trace, { timeNs }: StoredMergelog): void {
   if (plausibilityOf(ctx, timeNs) === 'impossible') trace.clockSkew = true
 }
 
-/** Activity of a trace lay between these times; those that arrival makes implausible stay out of its bounds. */
+/** Activity of a trace took place between these times. Times that are implausible for their arrival are not added to its bounds. */
 export function extendBounds(ctx: LinkContext, trace: Trace, startNs: UnixNanos, endNs: UnixNanos): void {
   const range = plausibleRange(ctx)
   if (!trace.doubtfulTimes && startNs >= range.fromNs && startNs <= endNs && endNs <= range.toNs) {

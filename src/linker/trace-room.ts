@@ -6,12 +6,12 @@ import { ADDED_BYTES, sentSize } from '../model/otlp/outgoing-records.ts'
 import type { LinkContext } from './link-context.ts'
 import { SHOWN_SOURCES } from './synthetic-spans.ts'
 
-/** What a trace ends with: its `cascade` span, and what says where it goes on. */
+/** The spans at the end of a trace: its `cascade` span, and the one that says where it continues. */
 const CLOSING_SPANS = 2
 const MAX_CLOSING_BYTES = 2_048
-/** A trace keeps one in so many of its bytes free for parents that come after their children. */
+/** One part in this many of a trace's bytes stays free for parents that arrive after their children. */
 const SPARE_PART = 16
-/** What a change span weighs at most besides what its mergelog tells: ids, times, a link, a source. */
+/** The largest size of a change span without its mergelog: ids, times, a link, a source. */
 const CHANGE_BYTES = 512
 const LINK_BYTES = 85
 const SOURCE_BYTES = 44
@@ -22,10 +22,10 @@ interface Load {
   bytes: number
 }
 
-/** The most that a received span adds to a trace, without a cause in another one. */
+/** The largest size that a received span adds to a trace, without a cause in another trace. */
 export const spanBytes = (span: ArrivedSpan): number => sentSize(span.bytes + ADDED_BYTES, span.envelopeBytes)
 
-/** The most that the change span of a CPID adds to a trace. */
+/** The largest size that the change span of a CPID adds to a trace. */
 export function changeBytes(
   { mergelogs, scopes }: Pick<LinkPorts, 'mergelogs' | 'scopes'>,
   cpid: number,
@@ -43,7 +43,7 @@ export function mergelogBytes(scopes: LinkScopes, mergelog: StoredMergelog | und
   return sentSize(CHANGE_BYTES + said + listed, envelope)
 }
 
-/** True when activity or a back link fits: what ends the trace, and parents that come late, must fit after it. */
+/** True when activity or a back link fits, with room left for the spans at the end and for late parents. */
 export function hasRoomFor(ctx: LinkContext, trace: Trace, load: Load): boolean {
   const { maxTraceSpans, maxTraceBytes } = ctx.settings
   const owed = trace.rootSent ? NOTHING : { spans: 1, bytes: changeBytes(ctx, trace.root) }
@@ -53,7 +53,7 @@ export function hasRoomFor(ctx: LinkContext, trace: Trace, load: Load): boolean 
   )
 }
 
-/** True when a parent fits that came after its children: a trace that is full otherwise has room left for some. */
+/** True when a late parent fits: an otherwise full trace has room left for some. */
 export function hasRoomForParent({ settings }: LinkContext, trace: Trace, bytes: number): boolean {
   const closing = Math.min(MAX_CLOSING_BYTES, Math.trunc(settings.maxTraceBytes / SPARE_PART))
   return trace.sentBytes + bytes <= settings.maxTraceBytes - closing
@@ -61,10 +61,10 @@ export function hasRoomForParent({ settings }: LinkContext, trace: Trace, bytes:
 
 const NOTHING: Load = { spans: 0, bytes: 0 }
 
-/** Where senders are told apart, spans of other clusters than its root's may fill one in so many parts of a trace. */
+/** Where senders have permissions of their own, spans of other clusters than the root's may fill one part in this many. */
 const GUESTS_PART = 2
 
-/** Whether a trace has room for a span, by its sender: guests leave half of the trace to the cluster whose change it shows. */
+/** Whether a trace has room for a span of this sender: guests, spans of other clusters, may use half of a trace. */
 export function hasShareFor(ctx: LinkContext, trace: Trace, span: ArrivedSpan): boolean {
   if (!isGuest(ctx, trace, span)) return true
   const { maxTraceSpans, maxTraceBytes } = ctx.settings
@@ -74,14 +74,17 @@ export function hasShareFor(ctx: LinkContext, trace: Trace, span: ArrivedSpan): 
   )
 }
 
-/** Takes a guest's span off the share of guests. */
+/** Counts a guest's span toward the share of guests. */
 export function countGuest(ctx: LinkContext, trace: Trace, span: ArrivedSpan): void {
   if (!isGuest(ctx, trace, span)) return
   trace.guestSpans++
   trace.guestBytes += spanBytes(span)
 }
 
-/** True of a span from another cluster than the one whose change the trace shows; never where senders are not told apart. */
+/**
+ * True of a span from another cluster than the one whose change the trace shows. Always false if senders have no permissions of
+ * their own.
+ */
 function isGuest(
   { settings, scopes, mergelogs, graph }: LinkContext,
   trace: Trace,
@@ -95,10 +98,16 @@ function isGuest(
   return claim !== undefined && claimStrength(claim, { service: span.service, cluster }) === 0
 }
 
-type Asked = Pick<LinkPorts, 'mergelogs' | 'scopes'> & { readonly graph: Pick<MergeGraph, 'maybeNode'> }
+type OwnershipPorts = Pick<LinkPorts, 'mergelogs' | 'scopes'> & {
+  readonly graph: Pick<MergeGraph, 'maybeNode'>
+}
 
-/** Whether a span without a CPID may take this one from its parent: not where its sender must not join another cluster's changes. */
-export function mayJoin({ mergelogs, scopes, graph }: Asked, span: ArrivedSpan, cpid: number): boolean {
+/** Whether a span without a CPID may inherit this one: not if its sender may not join changes of other clusters. */
+export function mayJoin(
+  { mergelogs, scopes, graph }: OwnershipPorts,
+  span: ArrivedSpan,
+  cpid: number,
+): boolean {
   if (!span.joinsOwn) return true
   const cluster = scopes.clusterOf(span.scope)
   const mergelog = mergelogs.find(cpid)

@@ -8,10 +8,10 @@ import {
 import { isSent } from './causes.ts'
 import type { LinkContext, Step } from './link-context.ts'
 
-/** When to ask again about a CPID that has more unexplained ancestors than one round looks at. */
+/** When to check a CPID again that has more unexplained ancestors than one round visits. */
 const LATER_MS = 100
 
-/** When to look again at what waits for a CPID to be explained; undefined when nothing is worth waiting for any more. */
+/** When to check again what waits for a CPID to be explained; undefined when there is nothing left to wait for. */
 export function waitsUntil(
   { ancestry, clock }: Pick<LinkContext, 'ancestry' | 'clock'>,
   cpid: number,
@@ -20,19 +20,19 @@ export function waitsUntil(
   return until === 'later' ? clock.activeMs + LATER_MS : until
 }
 
-/** Only where a CPID has several roots does it have to be found out which of them drives a span. */
+/** Only for a CPID with several roots does it matter which of them drives a span. */
 function hasSeveralRoots({ graph, ancestry, settings }: LinkContext, cpid: number): boolean {
   if (settings.mode !== 'cascade') return false
   return (graph.node(cpid).roots ?? ancestry.roots(cpid)).length > 1
 }
 
-/** A local parent that is not there counts as missed from now on. */
+/** Records that a local parent is missing from now on, if it has not arrived. */
 export function missParent(ctx: LinkContext, { parentId, parentRow, origin }: ArrivedSpan): void {
   if (ctx.settings.mode !== 'cascade' || parentId === 0n || isSent(ctx, parentRow)) return
   ctx.parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
 }
 
-/** Whether a span of several roots waits for its local parent, which says what drives it. */
+/** Whether a span with several roots waits for its local parent, which decides which roots drive it. */
 export function waitsForParent(ctx: LinkContext, span: ArrivedSpan, cpid: number): Awaited | undefined {
   const { parentId, parentRow, origin } = span
   if (parentId === 0n || !hasSeveralRoots(ctx, cpid) || isSent(ctx, parentRow)) return undefined
@@ -45,8 +45,8 @@ export function waitsForParent(ctx: LinkContext, span: ArrivedSpan, cpid: number
 }
 
 /**
- * For which span, and until when, a change of several roots waits that told of it. One that counted as a root until its
- * mergelog came waits for nobody.
+ * The span that reports a change with several roots, and until when the change waits for it. A change that counted as a root
+ * until its mergelog arrived does not wait.
  */
 export function waitsForReporter(
   ctx: LinkContext,
@@ -54,29 +54,29 @@ export function waitsForReporter(
 ): { spanId: bigint; until: number } | undefined {
   if (!hasSeveralRoots(ctx, cpid)) return undefined
   const { mergelogs, spans, traces, clock, settings } = ctx
-  const told = mergelogs.toldBy(cpid)
-  if (told === undefined || traces.currentOf(cpid) !== undefined) return undefined
-  const row = spans.find(told.traceId, told.spanId)
-  // What a span waits for has a limit of its own.
+  const reporter = mergelogs.reporterOf(cpid)
+  if (reporter === undefined || traces.currentOf(cpid) !== undefined) return undefined
+  const row = spans.find(reporter.traceId, reporter.spanId)
+  // A span that waits has a limit of its own.
   const until = isThere(ctx, row)
     ? clock.activeMs + Math.max(1, settings.waitMs)
-    : told.sinceMs + settings.waitMs
-  return isSent(ctx, row) || until <= clock.activeMs ? undefined : { spanId: told.spanId, until }
+    : reporter.sinceMs + settings.waitMs
+  return isSent(ctx, row) || until <= clock.activeMs ? undefined : { spanId: reporter.spanId, until }
 }
 
 function isThere({ events }: LinkContext, row: number | undefined): boolean {
   return row !== undefined && events.isLinked(row)
 }
 
-/** Writers below the observed version that are looked at, where nobody else wrote exactly that. */
+/** Writers of lower versions that are checked, if the writer of the observed version is unknown. */
 const MOST_BELOW = 4
 
 type WriterPorts = Pick<LinkPorts, 'objects' | 'waiting' | 'spans'>
 
 /**
- * Whether a span waits for the writers of exactly the versions it observed: until all were sent, or each has been
- * missed for `wait`. With batching exporters the observer comes first about half the time. Where the wait for one is over, or it
- * is of the span's own trace, whoever wrote the version before is the cause, and may wait itself.
+ * Whether a span waits for the writers of exactly the versions it observed: until all of them were sent, or each has been
+ * missing for `wait`. With batching exporters the observer arrives first about half the time. When the wait for one is over, or
+ * it belongs to the span's own trace, the writer of the version before is the cause, and may wait itself.
  */
 export function waitsForWriters(ctx: LinkContext, span: ArrivedSpan): Awaited | undefined {
   const { objects, waiting, clock, settings } = ctx
@@ -101,7 +101,7 @@ export function waitsForWriters(ctx: LinkContext, span: ArrivedSpan): Awaited | 
   return isBehind || missedUntilMs > clock.activeMs ? { missedUntilMs, isBehind } : undefined
 }
 
-/** The writers that a span waits for which are there, and wait themselves or are this one. */
+/** The writers that a span waits for which have arrived, and which wait themselves or are this span. */
 function* writersAhead(ctx: WriterPorts, span: ArrivedSpan, self: number): Iterable<number> {
   for (const version of ctx.objects.versions(span.row, 'observed')) {
     const exact = ctx.objects.writerOf(version)
@@ -111,7 +111,7 @@ function* writersAhead(ctx: WriterPorts, span: ArrivedSpan, self: number): Itera
   }
 }
 
-/** Who wrote the highest version below one, of those that can be the span's cause. */
+/** The writer of the highest version below this one that can be the span's cause. */
 function causeBelow(
   ctx: WriterPorts,
   span: ArrivedSpan,
@@ -120,26 +120,26 @@ function causeBelow(
   return ctx.objects.writersBelow(version, MOST_BELOW).find(({ row }) => mayCause(ctx, row, span))
 }
 
-/** A span of the same original trace is no cause, whatever it wrote. */
+/** A span of the same original trace is never the cause. */
 function mayCause({ spans }: WriterPorts, writer: number, span: ArrivedSpan): boolean {
   return writer !== span.row && spans.span(writer)?.origin !== span.origin
 }
 
 /** What a span waits for, besides mergelogs. */
 interface Awaited {
-  /** Until when a span is missed, in up time; a moment that has passed when none is. */
+  /** Until when a span counts as missing, in up time; in the past when none does. */
   readonly missedUntilMs: number
-  /** A span that it waits for is there, and waits itself. */
+  /** It waits for a span that has arrived and waits itself. */
   readonly isBehind: boolean
 }
 
-/** What a span has waited as, and until when at most, in up time. */
+/** How a span has waited, and until when at most, in up time. */
 export interface Waited {
   readonly waiting: Waiting
   readonly dueMs: number
 }
 
-/** A span that has just come waits for others. */
+/** Lets a newly arrived span wait for others. */
 export function beginToWait(
   { waiting: all, clock, settings }: LinkContext,
   waiting: Waiting,
@@ -150,9 +150,10 @@ export function beginToWait(
 }
 
 /**
- * Spans give up in causal order: who misses nothing any more but waits for a span that waits itself goes behind that, and
- * is let go by it. So it waits as long again at most as it would have waited for what was missing, after all others that were due
- * have been looked at; where spans wait for each other, the first to be looked at again gives up. False when it is to go.
+ * Lets a span wait on, or give up in causal order; false when it is to go. A span that misses nothing any more, but waits for a
+ * span that waits itself, goes behind that one and is released by it. It waits at most as long again as it would have waited
+ * for a missing span, after all others that were due have been checked. When spans wait for each other, the first that is
+ * checked again gives up.
  */
 export function waitsOn(
   ctx: LinkContext,
@@ -165,7 +166,7 @@ export function waitsOn(
   if (awaited.missedUntilMs > activeMs) ctx.waiting.add(waiting, awaited.missedUntilMs)
   else if (behindUntilMs === undefined) {
     const afterOthersMs = activeMs + 1
-    // What lets it look around before its time is up is no reason to give up sooner.
+    // Being checked before its time is up is no reason to give up.
     const untilMs = Math.max(dueMs, afterOthersMs) + ctx.settings.waitMs
     ctx.waiting.add({ ...waiting, behindUntilMs: untilMs }, afterOthersMs)
   } else if (behindUntilMs <= activeMs || isInWaitCycle(ctx, span)) return false
@@ -173,12 +174,12 @@ export function waitsOn(
   return true
 }
 
-/** Spans that are looked at; what waits in a larger circle does so until its time is up. */
+/** Spans that are visited; a larger wait cycle lasts until its time is up. */
 const MOST_LOOKED_AT = 64
 
 type CyclePorts = Pick<LinkPorts, 'objects' | 'waiting' | 'spans' | 'events'>
 
-/** Whether a span waits for one that waits for it, on however many ways round, so that none of them could ever go. */
+/** Whether a span waits, over any number of steps, for a span that waits for it, so that none of them could ever go. */
 function isInWaitCycle(ctx: CyclePorts, span: ArrivedSpan): boolean {
   const seen = new Set<number>()
   const stack = [span]
@@ -189,7 +190,7 @@ function isInWaitCycle(ctx: CyclePorts, span: ArrivedSpan): boolean {
       if (looked++ === MOST_LOOKED_AT) return false
       if (seen.has(row)) continue
       seen.add(row)
-      // Who still misses something is looked at when that is over.
+      // A span that still misses something is checked when that wait is over.
       const next = ctx.waiting.isBehind(row) ? ctx.spans.span(row) : undefined
       if (next !== undefined) stack.push(next)
     }
@@ -204,16 +205,16 @@ function ahead(ctx: CyclePorts, span: ArrivedSpan, self: number): Iterable<numbe
   return parentRow === self || ctx.waiting.hasSpan(parentRow) ? [parentRow] : []
 }
 
-/** How many spans that waited follow at once, in one call of the linker. */
+/** How many waiting spans are released in one call of the linker. */
 const MOST_AT_ONCE = 1_000
 
-/** Lets go what waited, after what it waited for: at once, or in one of the next turns where very much follows. */
+/** Releases a waiting item, after what it waited for: in this call, or in a later turn if there are very many. */
 export function scheduleFollower(ctx: LinkContext, arrival: number, step: Step): void {
-  if (ctx.followed++ < MOST_AT_ONCE) ctx.steps.push(step)
+  if (ctx.released++ < MOST_AT_ONCE) ctx.steps.push(step)
   else ctx.waiting.wake(arrival)
 }
 
-/** Whether something was left to the next turns. */
-export function hasMoreToFollow({ followed }: LinkContext): boolean {
+/** Whether items were left to a later turn. */
+export function hasMoreToFollow({ released: followed }: LinkContext): boolean {
   return followed > MOST_AT_ONCE
 }

@@ -135,6 +135,17 @@ export interface ArchivedCascade extends Sent {
   readonly actor: string | null
   readonly gaps: number
   readonly missedVersions: number
+  readonly failed: number
+  /** Some of its times cannot be. */
+  readonly hasDoubtfulTimes: boolean
+  /** The object of the root's mergelog as it was written. */
+  readonly reference: string | null
+  /** Of the actors here the one that began it. */
+  readonly beganBy: string | null
+  /** What filters ask for: who takes part, who wrote, and where. */
+  readonly serviceNames: readonly string[]
+  readonly actors: readonly string[]
+  readonly namespaces: readonly string[]
   /** Its root was taken for one until its mergelog came. */
   readonly isGone: boolean
 }
@@ -231,4 +242,36 @@ export interface ArchiveReading {
 export interface ArchiveReader {
   /** What comes after a position, as of one moment; undefined when there is nothing. */
   after(position: ArchivePosition): ArchiveReading | undefined
+}
+
+/** An edge of the merge graph. */
+export interface ArchivedEdge {
+  readonly source: Cpid
+  readonly cpid: Cpid
+}
+
+/** What one database holds that an archive may lack: what is not there yet, and what changed since. Reads only. */
+export interface Unarchived {
+  /** How far its archives have come, of several the one that is behind; undefined where it has none. */
+  position(): (Pick<ArchivePosition, 'arrival' | 'change'> & { readonly instance: string }) | undefined
+  /**
+   * The traces of cascades that changed after a position, at most `most` of them, the newest; without one, of all. `isCut`: there
+   * are more.
+   */
+  cascades(change: number | undefined, most: number): { traces: ArchivedCascade[]; isCut: boolean }
+  /** The CPIDs that spans have been given after a position, by the arrival of the span. */
+  attributed(change: number): ReadonlyMap<number, Cpid>
+  /** The edges by which something is reached from these CPIDs, at most `most`. */
+  edges(direction: 'above' | 'below', from: readonly Cpid[], most: number): ArchivedEdge[]
+  /** Of the mergelog of a CPID; undefined where there is none. */
+  sourcesOf(cpid: Cpid): readonly Cpid[] | undefined
+  /** What stands for its time; undefined for one that was never sighted. */
+  momentOf(cpid: Cpid): CpidMoment | undefined
+}
+
+export interface CpidMoment {
+  readonly isPruned: boolean
+  /** Of its mergelog. */
+  readonly timeNs: UnixNanos | undefined
+  readonly firstSeenMs: number
 }

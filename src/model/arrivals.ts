@@ -37,6 +37,9 @@ export const SPAN_NAMES_POD = 256
 /** It took its CPID from something that it says it belongs to, or from a parent that did: it is no activity. */
 export const SPAN_JOINED = 512
 
+/** Whoever made the write that was seen from outside tells of it with this span. */
+export const SPAN_TOLD_WRITE = 1024
+
 /** The fields of a received span that linking and questions need, and the span's own bytes. */
 export interface SpanRecord {
   /** The OTLP Span message, a view into the request. */
@@ -158,7 +161,7 @@ export interface ArrivalStore {
     record: MergelogRecord,
     timeNs: UnixNanos,
     from: RecordOrigin,
-    told?: ReportingSpanIds,
+    reportingSpan?: ReportingSpanIds,
   ): void
   /** Puts the mergelog of a CPID among the refused: another takes its place. */
   contestMergelog(cpid: number, text: Cpid): void

@@ -49,6 +49,9 @@ export const CPID_FOUND_BY = 'cpid.found_by'
 export const CPID_ACTOR = 'cpid.actor'
 export const CPID_REVISION = 'cpid.revision'
 export const CPID_AUTHOR = 'cpid.author'
+/** On a span that wrote an object: what owns it; and which fields the write changed, in words. */
+export const CPID_OWNER = 'cpid.owner'
+export const CPID_CHANGED = 'cpid.changed'
 /** On such a span: the API server's number of the request, and the W3C trace context with which admission was called. */
 export const CPID_AUDIT_ID = 'cpid.audit_id'
 export const CPID_TRACEPARENT = 'cpid.traceparent'

@@ -1,4 +1,4 @@
-/** What an error says. Node gives a name whose addresses all refused an error without words, around the others. */
+/** The message of an error. When all addresses of a host refuse, Node throws an AggregateError without a message of its own. */
 export function errorText(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error)
   if ('errors' in error && Array.isArray(error.errors)) return error.errors.map(errorText).join(', ')
@@ -9,7 +9,7 @@ export function errorText(error: unknown): string {
  * What keeps the database from being used.
  * - full: there is no room for more; storing goes on once there is.
  * - readOnly: it may only be read.
- * - damaged: what is in it contradicts itself; it does not heal.
+ * - damaged: its content is corrupt; that does not heal.
  * - io: the disk under it fails.
  */
 export interface StorageFault {
@@ -20,21 +20,21 @@ export interface StorageFault {
 
 export type StorageFaultKind = 'full' | 'readOnly' | 'damaged' | 'io'
 
-/** What the errors mean that a store throws. */
+/** Classifies the errors that a store throws. */
 export interface StorageFaults {
-  /** What keeps the database from being used; undefined when the error is about something else. */
+  /** The fault of the database; undefined when the error is about something else. */
   of(error: unknown): StorageFault | undefined
   /**
-   * Whether what was thrown can be about the one item that was being worked on, such as a row that it refers to and that is
-   * not there. What is about the database, about the moment or about memory fails for everything, and is tried again.
+   * Whether the error can be about the one item that was being worked on, such as a missing row that it refers to. Errors of the
+   * database or of memory, and passing ones, would fail for every item: these are retried.
    */
   isAboutOneItem(error: unknown): boolean
 }
 
-/** Where something threw. */
+/** Where an error was thrown. */
 export type SetAsideStage = 'linking' | 'waiting' | 'settling' | 'sending' | 'pruning' | 'inference'
 
-/** What could not be worked on, so that everything else could be. */
+/** An item that could not be processed and was skipped, so that the others could be. */
 export interface SetAside {
   readonly stage: SetAsideStage
   /** A span, a mergelog, an explained CPID, a log record, a change, a trace, a CPID, a decision of an outbox or a position in it, a write or an Event of a cluster. */
@@ -48,12 +48,12 @@ export interface SetAside {
 
 const MAX_LETTERS = 500
 
-/** Whether there was no memory for it, which is about the moment and not about what was being worked on. */
+/** Whether memory ran out: no fault of the item that was being worked on. */
 export function isOutOfMemory(thrown: unknown): boolean {
   return thrown instanceof Error && /allocation failed|out of memory/i.test(thrown.message)
 }
 
-/** What was thrown, and where, short enough to keep. */
+/** The message and place of an error, short enough to store. */
 export function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown).slice(0, MAX_LETTERS)
   const [, place] = /^\s*at .*?([^\s(/]+:\d+):\d+\)?$/m.exec(thrown.stack ?? '') ?? []

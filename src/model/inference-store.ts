@@ -1,7 +1,8 @@
 import type { ObjectFacts, ObjectIdentity } from './kubernetes-objects.ts'
-import type { KnownObjectsQuery, KnownObjectVersion } from './kubernetes-observations.ts'
+import type { ClusterWrite, KnownObjectsQuery, KnownObjectVersion } from './kubernetes-observations.ts'
 import type { Cpid } from './merge-graph.ts'
 import type { UnixNanos } from './time-and-size.ts'
+import type { ToldWrite } from './told-writes.ts'
 
 /** What was told and is not decided yet. */
 export interface StoredObservationBatch {
@@ -93,6 +94,8 @@ export interface Changes {
   newest(cpids: readonly Cpid[]): Cpid[]
   /** Whether an object may say by its annotation that it is of this change. */
   mayJoin(cpid: Cpid): boolean
+  /** The span by which whoever made a write tells of it; nobody does unless given. `ends`: what it does of a deletion. */
+  tellerOf?(write: ClusterWrite, ends: 'deletion' | 'removal' | undefined): ToldWrite | undefined
 }
 
 /** What became of writes and Events of one observed cluster, for the metrics. */

@@ -1,4 +1,4 @@
-import { ownValue } from './names-from-outside.ts'
+import { ownValue } from './untrusted-names.ts'
 
 /** An object as a span names it: `<apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<resourceVersion>`. */
 interface ObjectReference {
@@ -83,6 +83,24 @@ export interface ContentReference {
   readonly says?: string
 }
 
+const LIKE = '*'
+/** By how much of its end a resource is known that something else gives only a part of. */
+const LIKE_LENGTH = 5
+
+/** Stands for all resources that end like this one: `queueName` names a `LocalQueue`. */
+export function resourceLike(resource: string): string {
+  return LIKE + resource.slice(-LIKE_LENGTH)
+}
+
+export function isGuessed(resource: string): boolean {
+  return resource.startsWith(LIKE)
+}
+
+/** Whether a resource is the one, or ends as it says. */
+export function isResourceLike(resource: string, like: string): boolean {
+  return resource === like || resourceLike(resource) === like
+}
+
 /** A selector as Kubernetes has it (`metav1.LabelSelector`): what has all these labels and meets all these rules. */
 export interface LabelSelector {
   readonly labels: Readonly<Record<string, string>>
@@ -133,8 +151,8 @@ export interface FieldManager {
 }
 
 /**
- * What inference needs to know of one version of an object. Nothing else of the object is kept: no data of Secrets and
- * ConfigMaps, no environment, no annotation but those that trace changes.
+ * What inference needs to know of one version of an object, and what is shown of it. Nothing else of the object is kept: no data of
+ * Secrets, and unless `FieldValues` is `all` no data of ConfigMaps, no environment, no annotation but those that trace changes.
  */
 export interface ObjectFacts {
   readonly generation: number
@@ -147,6 +165,8 @@ export interface ObjectFacts {
   readonly prints: Readonly<Record<string, string>>
   /** A print of each field that an author set, of objects that no other owns; undefined where there are too many. */
   readonly fields?: string
+  /** A short text for each field that an author set, by its path: to show what a write changed. As `FieldValues` says. */
+  readonly shown?: Readonly<Record<string, string>>
   /** Its labels, of those kinds that others select by them. */
   readonly labels?: Readonly<Record<string, string>>
   /** What it selects by labels: whatever one of these fits. */
@@ -193,6 +213,25 @@ export interface CustomReference {
   /** The plural of what is named. */
   readonly of: string
 }
+
+/**
+ * Which values of fields are kept with a version of an object: none, and no names of fields either; those that hold no secrets (numbers,
+ * truth values, labels, images and the like), of others only a print; or all that are not called like a secret.
+ */
+export const FIELD_VALUES = ['none', 'plain', 'all'] as const
+export type FieldValues = (typeof FIELD_VALUES)[number]
+
+/** Before the print of a value that is not shown. */
+export const HIDDEN_VALUE = '#'
+
+/** What configuration says of how objects are read. */
+export interface ReadingRules {
+  /** What has to be read of custom resources beside what all objects have. */
+  readonly references: readonly CustomReference[]
+  readonly fieldValues: FieldValues
+}
+
+export const USUAL_READING: ReadingRules = { references: [], fieldValues: 'plain' }
 
 /**
  * What writes of a resource follow from, in plain settings.

@@ -31,19 +31,19 @@ export interface KnownObjectsQuery {
 /** Takes what receivers see of clusters. Never rejects, unless it says so. */
 export interface ObservationPort {
   /** Resolves once it is durable. Tellings of one stream are stored in the order in which they are handed over. */
-  tell(telling: ObservationBatch): Promise<ObservationOutcome>
+  record(telling: ObservationBatch): Promise<ObservationOutcome>
   /**
    * A receiver that watches a cluster has, or no longer has, streams that may be behind the others: what is told meanwhile may follow
    * from what is still to come, and is decided later, though not for long.
    */
-  behind(cluster: string, receiver: string, isBehind: boolean): void
+  setBehind(cluster: string, receiver: string, isBehind: boolean): void
   /** How far a stream of a cluster was read; undefined when it never was. Rejects when the store cannot be read. */
   position(cluster: string, stream: string): Promise<string | undefined>
   /**
    * The objects of a resource (`apps/v1`, `deployments`) that are known and not gone, by their uids, at most 1,000 after the uid
    * `after` ('' from the first). By them a list shows what vanished while nobody looked. Rejects when the store cannot be read.
    */
-  held(
+  knownObjects(
     cluster: string,
     apiVersion: string,
     resource: string,

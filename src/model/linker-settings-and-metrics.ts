@@ -1,11 +1,11 @@
 export type LinkingMode = 'cascade' | 'links' | 'passthrough'
 
-/** What an operator says of linking. */
+/** The `linking` keys of the configuration. */
 export interface LinkSettings {
   mode: LinkingMode
   /** How long a span waits for what is missing, from when it was first missed. */
   waitMs: number
-  /** How long nothing must arrive for a trace to settle. */
+  /** A trace settles after this long without activity. */
   settleAfterMs: number
   maxOpenMs: number
   /** How many of its newest roots a CPID keeps. */
@@ -15,13 +15,13 @@ export interface LinkSettings {
 }
 
 export interface LinkerSettings extends LinkSettings {
-  /** Log records are linked too, because something sends them on. */
+  /** Log records are linked too: a pipeline exports them. */
   logs: boolean
-  /** Who sends may be told apart, so that the room of a trace is shared out. */
+  /** Senders have permissions of their own, so the room of a trace is shared between clusters. */
   tellsSendersApart?: boolean
-  /** Spans of API servers wait for the write that they are of, because something tells of requests. */
+  /** Spans of API servers wait for their write: a receiver observes requests. */
   awaitsRequests?: boolean
-  /** Spans of kubelets wait for a version of their Pod, because something tells of writes. */
+  /** Spans of kubelets wait for a version of their Pod: a receiver observes writes. */
   awaitsPods?: boolean
 }
 
@@ -49,7 +49,7 @@ export type LinkCounts = typeof NOTHING_LINKED
 
 export const noLinkCounts = (): LinkCounts => ({ ...NOTHING_LINKED })
 
-/** Something the linker saw that metrics tell of; the ids are those of the span it happened in, as it was sent. */
+/** A measurement for the metrics, with the trace and span ids of the sent span for its exemplar. */
 export type CascadeObservation = { seconds: number; traceId: Buffer; spanId: bigint } & (
   | { kind: 'cascade' }
   /** The first reconcile of a service that observed a write: from the end of the write to its own start. */
@@ -76,7 +76,7 @@ export interface HistogramSeries {
   readonly exemplars: (Exemplar | undefined)[]
 }
 
-/** What was measured since the last time. */
+/** Measurements since the last report. */
 export interface CascadeFigures {
   durations: HistogramSeries[]
   hops: HistogramSeries[]

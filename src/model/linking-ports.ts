@@ -26,20 +26,20 @@ export interface LinkPorts {
   readonly outbox: Decisions
 }
 
-/** What the linker hears of, in ingest order. */
+/** What the linker processes, in ingest order. */
 export type LinkEvent =
   | { kind: 'span'; arrival: number; span: ArrivedSpan }
   | { kind: 'mergelog' | 'explained'; arrival: number; cpid: number }
   | { kind: 'log'; arrival: number; log: ArrivedLog }
 
-/** What has arrived and how far the linker has come. */
+/** Arrivals, and the linker's position in them. */
 export interface LinkEvents {
   /** The next events after the linker's position, at most `limit`. */
   next(limit: number): LinkEvent[]
   /** Moves the linker's position. */
-  passed(arrival: number): void
+  moveTo(arrival: number): void
   /** Moves the linker's position over everything that has arrived. */
-  passedAll(): void
+  moveToEnd(): void
   /** True once the linker has passed this arrival. */
   isLinked(arrival: number): boolean
 }
@@ -60,7 +60,7 @@ export interface ArrivedSpan {
   readonly scope: number
   readonly service: string
   readonly bytes: number
-  /** What its resource and its scope weigh. */
+  /** The size of its resource and its scope. */
   readonly envelopeBytes: number
   readonly hasLinks: boolean
   /** It names objects that it read, or wrote. */
@@ -68,15 +68,17 @@ export interface ArrivedSpan {
   readonly writes: boolean
   /** Its status is an error. */
   readonly failed: boolean
-  /** It tells of a write that was seen from outside. */
+  /** It describes a write that a receiver observed. */
   readonly seen: boolean
-  /** How it may say what it belongs to: bits `SPAN_HAS_LINKS`, `SPAN_NAMES_REQUEST`, `SPAN_NAMES_POD`. */
+  /** It is the writer's own report of that write. */
+  readonly told?: boolean
+  /** How it names what it belongs to: bits `SPAN_HAS_LINKS`, `SPAN_NAMES_REQUEST`, `SPAN_NAMES_POD`. */
   readonly names: number
-  /** It took its CPID from what it says it belongs to, or from a parent that did: it is no activity. */
+  /** It took its CPID from what it names, or from a parent that did: it is not activity of the cascade. */
   joined: boolean
   /** It carries a `cpid.id` that is no CPID. */
   readonly malformed: boolean
-  /** It takes no CPID that is known to be of another cluster from its parent. */
+  /** It does not inherit a CPID that is known to be of another cluster. */
   readonly joinsOwn: boolean
   /** Its CPID came from an ancestor span. */
   inherited: boolean
@@ -86,7 +88,7 @@ export interface ArrivedSpan {
   readonly awaited: boolean
 }
 
-/** Which spans are there. */
+/** The stored spans. */
 export interface Spans {
   span(row: number): ArrivedSpan | undefined
   ofCpid(cpid: number): ArrivedSpan[]
@@ -94,11 +96,11 @@ export interface Spans {
   childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[]
   /** Where a span with these original ids is, if it arrived. */
   find(originTraceId: Buffer, spanId: bigint): number | undefined
-  /** The first links of a stored span, as sent: as many as a span may have in OTLP by default. */
+  /** The first links of a stored span, as sent; at most OTLP's default limit. */
   linksOf(row: number): { traceId: Buffer; spanId: bigint }[]
   /** The earliest start, from one time to another, of spans that carry the CPID. */
   firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined
-  /** The span takes a CPID from its parent, or from what it has `joined`, as its parent may have. */
+  /** Gives the span the CPID of its parent, or of what it joins (`joined`). */
   inheritCpid(span: ArrivedSpan, cpid: number, joined: boolean): void
   /** Removes a span that repeats one stored before it, and of which nothing was decided. */
   removeRepeated(span: ArrivedSpan): void
@@ -111,36 +113,36 @@ export interface Waiting {
   readonly kind: WaitingKind
   readonly cpid: number | undefined
   readonly origin: number | undefined
-  /** Of a change: the span that told of it. */
+  /** Of a change: the span that reported it. */
   readonly parentId: bigint | undefined
-  /** Of a span that misses nothing any more but waits for spans that wait themselves: until when, in up time. */
+  /** Of a span that waits only for spans that wait themselves: until when, in up time. */
   readonly behindUntilMs: number | undefined
 }
 
-/** What waits for a mergelog, for a writer, for a parent or for the span that told of it, and until when. */
+/** What waits for a mergelog, a writer, a parent or the span that reports it, and until when. */
 export interface WaitingItems {
   add(waiting: Waiting, dueMs: number): void
   /** True for a span that is linked but not sent yet. */
   hasSpan(row: number): boolean
-  /** Until when an arrival waits, in milliseconds of up time, if it does. */
+  /** Until when an arrival waits, in milliseconds of up time; undefined if it does not. */
   untilOf(arrival: number): number | undefined
   /** True for a span that waits only for spans that wait themselves. */
   isBehind(row: number): boolean
-  /** It is looked at before all else that is due, if it waits. */
+  /** Makes it due first, if it waits. */
   wake(arrival: number): void
-  /** It waits no longer; false when it did not any more. */
+  /** Ends its wait; false when it did not wait. */
   remove(arrival: number): boolean
   forCpid(cpid: number): Waiting[]
-  /** The change that waits for its CPID, found without looking at the spans that wait for it. */
+  /** The change that waits for its CPID. */
   changeOf(cpid: number): Waiting | undefined
   forParent(origin: number, parentId: bigint): Waiting[]
-  /** Changes that wait for a span with this id, in whichever trace, that told of them. */
-  changesToldBy(spanId: bigint): Waiting[]
-  /** What has waited long enough to be looked at again. */
+  /** Changes that wait for the span with this id, in any trace, that reports them. */
+  changesReportedBy(spanId: bigint): Waiting[]
+  /** What is due to be checked again. */
   due(limit: number): Waiting[]
 }
 
-/** A span that was not there when its child was linked. trace -1 and 0: see awaited_parents in the schema. */
+/** A parent that had not arrived when its child was linked. For `trace` -1 and 0 see awaited_parents in the schema. */
 export interface AwaitedParent {
   readonly trace: number
   readonly cpid: number | undefined
@@ -149,7 +151,7 @@ export interface AwaitedParent {
   readonly driven: boolean
 }
 
-/** The child waits for the parent, which gives it a CPID or says what drives it. */
+/** The child waits for the parent, which gives it a CPID or decides which roots drive it. */
 export const AWAITED_FOR_CPID = 0
 /** The child was forwarded without a CPID. */
 export const AWAITED_AFTER_FORWARD = -1
@@ -159,41 +161,41 @@ export interface AwaitedParents {
   add(origin: number, spanId: bigint, trace: number, cpid: number | undefined, driven: boolean): void
   /** When a parent was first missed, if it is awaited. */
   since(origin: number, spanId: bigint): number | undefined
-  /** The children that this span was awaited for; it is awaited no longer. */
+  /** Removes and returns the children that awaited this span. */
   take(span: ArrivedSpan): AwaitedParent[]
 }
 
-/** What a span says it belongs to, beside its links. */
+/** What a span names as what it belongs to, besides its links. */
 export interface JoinTargets {
   /** The API server's number of the request. */
   readonly auditId: string | undefined
-  /** The request only reads: no write has its number. */
+  /** The request only reads, so no write has this audit id. */
   readonly reads: boolean
   /** The uid of a Pod, and the Pod as spans name objects. */
   readonly pod: { readonly uid: string; readonly object: string } | undefined
 }
 
-/** What spans without a CPID join: writes that were seen from outside, and spans that they link to. */
+/** What spans without a CPID join: observed writes, and spans that they link to. */
 export interface Joins {
   namedBy(row: number): JoinTargets
-  /** Linked spans that tell of the write with this number, those that arrived first at first: a few. */
+  /** Linked spans of the write with this audit id, in order of arrival; a few at most. */
   writesOf(auditId: string): number[]
-  /** Linked spans that tell of writes for which admission was called in an original trace: a few. */
+  /** Linked spans of writes for which admission was called in this original trace; a few at most. */
   writesAdmittedIn(origin: number): number[]
-  /** The linked span that tells of the newest write of a Pod up to a time; of whichever cluster where that is empty. */
+  /** The linked span of the newest write of a Pod up to a time; of any cluster if `cluster` is empty. */
   newestWriteOf(pod: { uid: string; object: string }, cluster: string, upToNs: UnixNanos): number | undefined
-  /** The span has joined another, and hangs under it. */
+  /** Records that the span joined another and becomes its child. */
   add(span: ArrivedSpan, target: number): void
-  /** What the span joined by itself. */
+  /** What the span itself joined, rather than its parent. */
   targetOf(row: number): number | undefined
-  /** The span waits for what has one of these keys. */
+  /** The span waits for a span with one of these keys. */
   await(row: number, keys: readonly string[]): void
   stopAwaiting(row: number): void
-  /** Spans that wait to join this one, which is being sent: for the write that it tells of, or by a link to it. */
+  /** Spans that wait to join this one, which is being sent: for its write, or by a link to it. */
   waitingFor(span: ArrivedSpan): readonly number[]
 }
 
-/** By what something is awaited. */
+/** The keys by which spans wait for one another. */
 export const keyOfRequest = (auditId: string): string => `request ${auditId}`
 export const keyOfTrace = (origin: number): string => `trace ${origin}`
 export const keyOfPod = (uid: string): string => `pod ${uid}`
@@ -218,46 +220,46 @@ export interface Trace {
   dueMs: number
   firstNs: UnixNanos
   lastNs: UnixNanos
-  /** A sender gave a time that cannot be, or one that lies far before the others: it is left out of first and last. */
+  /** Some times are impossible, or lie far before the others: `firstNs` and `lastNs` leave them out. */
   clockSkew: boolean
-  /** All times so far lie so long before their arrival that a better one replaces them. */
+  /** All times so far lie so long before their arrival that a better one will replace them. */
   doubtfulTimes: boolean
   sentSpans: number
-  /** The most that a backend makes of what was sent, however it is batched. */
+  /** The largest size that a backend counts for the trace, however its spans are batched. */
   sentBytes: number
-  /** What of that is of other clusters than its root's, where senders are told apart. */
+  /** Spans of other clusters than its root's among these, where senders have permissions of their own. */
   guestSpans: number
   guestBytes: number
   controllerSpans: number
-  /** Of those, the ones whose status is an error. */
+  /** Those of them whose status is an error. */
   failedSpans: number
   services: number
   merges: number
   missing: number
   truncated: boolean
-  /** False until its root span is decided (modes in which spans do not wait for it). */
+  /** Whether its root span was sent. In some modes spans do not wait for it. */
   rootSent: boolean
   /** Opened for a CPID whose own mergelog had not arrived. */
   readonly provisional: boolean
-  /** An episode because the trace before was full: its root is still open, as it is while its main trace is. */
+  /** It is an episode because the trace before was full: its root is still open. */
   readonly continuesRoot: boolean
 }
 
-/** Which outgoing traces there are, and how they stand. */
+/** The outgoing traces and their state. */
 export interface Traces {
   trace(id: number): Trace | undefined
   /** The root's newest trace. */
   currentOf(root: number): Trace | undefined
   ofRoot(root: number): Trace[]
-  /** The traces of a cascade, by the number of its first, as far as they are there. */
+  /** The stored traces of a cascade, by the number of its first. */
   partsOf(cascade: number): Trace[]
   /** How many services have spans in a cascade. */
   servicesIn(cascade: number): number
   /** CPIDs in the traces of a cascade whose own mergelog has not arrived. */
   countMissing(trace: Trace): number
-  /** Open traces whose time to look at has come. */
+  /** Open traces that are due to be checked. */
   due(limit: number): Trace[]
-  /** Begins a cascade, or goes on with that of another trace. */
+  /** Begins a cascade, or continues that of another trace. */
   add(trace: Omit<Trace, 'id' | 'cascade'>, continues: Trace | undefined): Trace
   touch(trace: Trace): void
   /** True when the trace had no span of this service yet. */
@@ -292,30 +294,30 @@ export interface ChangeSpans {
   /** CPIDs with a change span in the trace, nearest the root first. */
   cpidsIn(trace: number): number[]
   add(cpid: number, change: ChangeSpan): void
-  /** The root of that trace drives the CPID from now on; before, it was only passed on with it. */
+  /** From now on the root of that trace drives the CPID. */
   noteDriven(cpid: number, change: ChangeSpan): void
 }
 
-/** The span that told of a change, by the ids it was sent with. */
+/** The span that reported a change, by the ids it was sent with. */
 export interface ChangeReporter {
   readonly traceId: Buffer
   readonly spanId: bigint
-  /** Up time in milliseconds when it told of it. */
+  /** Up time in milliseconds when it reported it. */
   readonly sinceMs: number
 }
 
-/** What was said of a change. */
+/** The stored mergelogs. */
 export interface Mergelogs {
   find(cpid: number): StoredMergelog | undefined
-  /** The span that sent the mergelog, as far as it said so. */
-  toldBy(cpid: number): ChangeReporter | undefined
+  /** The span that sent the mergelog, if it is known. */
+  reporterOf(cpid: number): ChangeReporter | undefined
 }
 
-/** Under which resource and scope spans are sent, and how many bytes these add. */
+/** The resources and scopes of sent spans, and their sizes. */
 export interface LinkScopes {
   /** The scope `causeway` under the resource of another scope, or under Causeway's own. */
   ownUnder(senderScope: number | undefined): number
-  /** What a scope and its resource weigh. */
+  /** The size of a scope and its resource. */
   envelopeBytes(scope: number): number
   /** The cluster that its resource names; empty where it names none. */
   clusterOf(scope: number): string
@@ -334,38 +336,38 @@ export interface Writer {
   readonly endNs: UnixNanos
 }
 
-/** What linking asks of the objects that spans read and wrote, and notes of them. */
+/** The objects that spans read and wrote. */
 export interface LinkedObjects {
   /** What a span read, or wrote. */
   versions(row: number, role: 'observed' | 'wrote'): readonly ObjectVersion[]
   /** A linked span that wrote exactly this version. */
   writerOf(version: ObjectVersion): number | undefined
-  /** Linked spans that wrote the object at a lower version, of the same uid where both give one: highest first, at most so many. */
+  /** Linked spans that wrote the object at a lower version, of the same uid where both give one; highest first, at most `most`. */
   writersBelow(version: ObjectVersion, most: number): { row: number; version: bigint }[]
-  /** Notes that a span sent into a trace of the cascade wrote these. */
+  /** Records that a span sent into a trace of the cascade wrote these. */
   addWrites(cascade: number, span: Writer, versions: readonly ObjectVersion[]): void
-  /** Notes that the cascade is about something in the namespace of this object, which a reference names. */
+  /** Records that the cascade is about the namespace of this object. */
   addNamespace(cascade: number, reference: string): void
   /**
    * Spans sent into the cascade's traces that wrote the object at that version or lower, of the same uid where both give one:
    * highest version first, ties by what ends last. At most `most` writes are looked at.
    */
   writersIn(cascade: number, version: ObjectVersion, most: number): number[]
-  /** Notes that the span waits for the version's writer; returns since when that is missed, in up time. */
+  /** Records that the span waits for the version's writer; returns since when that is missed, in up time. */
   awaitWriter(version: ObjectVersion, row: number): number
-  /** Who waits for the writer of a version; they wait for it no more. */
+  /** Removes and returns the spans that wait for the writer of a version. */
   takeObservers(version: ObjectVersion): number[]
   /** True when the span wrote exactly this version. */
   wrote(row: number, version: ObjectVersion): boolean
-  /** True the first time it is asked, as far as is remembered. */
+  /** True the first time this is asked; old answers are forgotten. */
   isFirstToObserve(service: string, version: ObjectVersion): boolean
   /** `<apiVersion>/<resource>` of an object. */
   kindOf(object: number): string
 }
 
-/** Who wrote in which trace, as far as a cluster was looked at from outside. */
+/** Who made the observed writes of each trace. */
 export interface TraceActors {
-  /** Notes who made the write that a span tells of, which was sent into the trace. */
+  /** Records who made the write of a span that was sent into the trace. */
   add(trace: Trace, span: ArrivedSpan): void
 }
 
@@ -378,7 +380,7 @@ export interface ArrivedLog {
   readonly traceId: Buffer | undefined
   /** 0n for none, and when it names no trace. */
   readonly spanId: bigint
-  /** It carries a `cpid.id` that is no CPID, and so takes none from its span. */
+  /** It carries a `cpid.id` that is no CPID, so it does not inherit one from its span. */
   readonly malformed: boolean
   /** The same content from the same resource and scope arrived before. */
   readonly repeated: boolean
@@ -387,14 +389,14 @@ export interface ArrivedLog {
 /** Where one log record goes. */
 export interface LogDecision {
   log: number
-  /** 16 bytes; undefined to keep what it came with. */
+  /** 16 bytes; undefined to keep its own. */
   traceId: Buffer | undefined
   withoutSpanId: boolean
   /** The CPID it takes from its span. */
   inherited: number | undefined
 }
 
-/** A log record waits for its CPID to be explained, or for its span to leave. */
+/** A log record waits for its CPID to be explained, or for its span to be sent. */
 export type LogWaitingKind = 'cpid' | 'span'
 
 /** Log records that are linked, what waits of them, and what was decided. */
@@ -403,7 +405,7 @@ export interface LogLinkStore {
   /** Removes a log record that repeats one stored before it, and of which nothing was decided. */
   removeRepeated(row: number): void
   wait(log: ArrivedLog, kind: LogWaitingKind, dueMs: number): void
-  /** It waits no longer; false when it did not any more. */
+  /** Ends its wait; false when it did not wait. */
   stopWaiting(row: number): boolean
   waitingForCpid(cpid: number): number[]
   waitingForSpan(span: ArrivedSpan): number[]

@@ -68,38 +68,53 @@ export interface CpidNode {
   missingSinceMs: number
   /** The episode a next one of this root would be, where tombstones must remember it. */
   nextEpisode: number
-  /** Whose it is by the first span that carried it, if that came before its mergelog and senders are told apart. */
+  /** The owner by the first span that carried it, if that came before its mergelog and senders have permissions of their own. */
   claim: Buffer | undefined
 }
 
-/** What a search in the order of the graph knows of a CPID. */
+/** A CPID in a search by rank. */
 export interface RankedCpid {
   readonly id: number
   readonly rank: number
 }
 
-/** What is still known of pruned CPIDs whose tombstones are forgotten too. */
+/** Bounds for pruned CPIDs whose tombstones were removed too. */
 export interface ForgottenTombstones {
-  /** None of those that were pruned was made or first seen later, in milliseconds of wall-clock time. */
+  /** No such CPID was made or first seen later than this, in milliseconds of wall-clock time. */
   readonly untilMs: number
-  /** None of them has had this episode, or a later one; 0 as long as none is forgotten. */
+  /** No such CPID has had this episode or a later one; 0 while there are none. */
   readonly nextEpisode: number
 }
 
-/** Keeps something that rests on what is above CPIDs. */
+/**
+ * The first episode of a root without a trace: 0, its main trace, unless a backend may have that already. Sending to it again
+ * would repeat span ids with other contents. A root whose tombstone is gone looks like a new one, so it counts as new only if
+ * its mergelog was made after all pruned ones.
+ */
+export function firstEpisode(
+  { pruned, nextEpisode }: Pick<CpidNode, 'pruned' | 'nextEpisode'>,
+  mergelogMs: number | undefined,
+  forgotten: ForgottenTombstones,
+): number {
+  if (pruned || nextEpisode > 0 || forgotten.nextEpisode === 0) return nextEpisode
+  const isNew = mergelogMs !== undefined && mergelogMs > forgotten.untilMs
+  return isNew ? 0 : forgotten.nextEpisode
+}
+
+/** Called when ancestors of CPIDs may have changed. */
 export interface GraphWatcher {
-  /** The CPID was saved, as it is with every change of it and of its edges to its sources. */
+  /** The CPID was saved: it, or its edges to its sources, may have changed. */
   changed(id: number): void
-  /** Anything may have. */
+  /** Anything may have changed. */
   forget(): void
 }
 
 /** What the merge graph's rules read and write. Synchronous: it is used inside one transaction. */
 export interface MergeGraph {
   readonly forgotten: ForgottenTombstones
-  /** The node of a CPID, made at its first sighting. */
-  sight(cpid: Cpid): CpidNode
-  /** The node of a CPID, if it was sighted before. */
+  /** The node of a CPID, added if it was not known. */
+  findOrAdd(cpid: Cpid): CpidNode
+  /** The node of a CPID, if it is known. */
   find(cpid: Cpid): CpidNode | undefined
   /** The node with this number; throws when there is none. */
   node(id: number): CpidNode
@@ -116,28 +131,28 @@ export interface MergeGraph {
   /** At most `limit` of its sources, and of its targets, with a number above `after`, in order. */
   rankedSources(id: number, after: number, limit: number): RankedCpid[]
   rankedTargets(id: number, after: number, limit: number): RankedCpid[]
-  /** Gives the CPID another rank; `save` leaves it as it is. */
-  place(id: number, rank: number): void
-  /** How many of its sources are not explained, counted anew. */
+  /** Changes the rank of a CPID, which `save` does not. */
+  setRank(id: number, rank: number): void
+  /** Counts again how many of its sources are not explained. */
   countUnexplained(id: number): number
-  /** Remembers a CPID whose explanation is not told to its targets with a number above `after`; -1 when not to itself either. */
-  explainLater(id: number, after: number): void
-  /** Whether it is remembered. */
-  isExplainedLater(id: number): boolean
-  /** One of those that are remembered, and none are any more once it returns undefined. */
-  nextToExplain(): { id: number; after: number } | undefined
-  /** It is remembered no longer. */
-  explainedNow(id: number): void
+  /** Stores that the explanation of a CPID is still to reach its targets with a number above `after`; -1 for the CPID itself, too. */
+  postponeExplanation(id: number, after: number): void
+  /** Whether that is stored for this CPID. */
+  isExplanationPostponed(id: number): boolean
+  /** One of these; undefined when there are none. */
+  nextPostponedExplanation(): { id: number; after: number } | undefined
+  /** Removes that again. */
+  forgetPostponedExplanation(id: number): void
   addEdge(source: number, target: number): void
   /** Removes all edges to a CPID. */
   removeEdgesTo(target: number): void
-  /** Says whose the CPID is. */
+  /** Sets the owner of the CPID. */
   claim(node: CpidNode, claim: Buffer): void
   /** The source set of the CPID's stored mergelog, sorted, or undefined without one. */
   storedSources(id: number): Cpid[] | undefined
-  /** Tells the linker that something happened to the CPID; returns the arrival number of the news. */
+  /** Queues an event about the CPID for the linker; returns its arrival number. */
   announce(id: number, kind: GraphEventKind): number
-  /** Has somebody told of every change from now on. */
+  /** Calls the watcher on every change from now on. */
   watch(watcher: GraphWatcher): void
 }
 
@@ -149,21 +164,23 @@ export interface Mergelog {
   sources: Cpid[]
 }
 
-/** Why a mergelog is refused. */
-export type MergelogRefusal =
-  | 'malformed_cpid'
-  | 'names_itself'
-  | 'closes_cycle'
-  /** Whether it would is too much to find out. */
-  | 'cycle_unknown'
-  | 'different_sources'
-  | 'too_many_sources'
-  | 'sender_not_allowed'
-  | 'foreign_source'
-  /** An attribute that says who may do what is there more than once. */
-  | 'repeated_attribute'
-  /** It was taken, and one of somebody with a better claim took its place. */
-  | 'contested'
+/** Why a mergelog is refused. A new reason also needs a place in docs/audit.md, docs/operations.md and an alert. */
+export const MERGELOG_REFUSALS = [
+  'malformed_cpid',
+  'names_itself',
+  'closes_cycle',
+  /** Whether it closes a cycle would cost too much to find out. */
+  'cycle_unknown',
+  'different_sources',
+  'too_many_sources',
+  'sender_not_allowed',
+  'foreign_source',
+  /** An attribute that permissions depend on is there more than once. */
+  'repeated_attribute',
+  /** It was accepted, and a mergelog of a sender with a better claim replaced it. */
+  'contested',
+] as const
+export type MergelogRefusal = (typeof MERGELOG_REFUSALS)[number]
 
 export type MergelogOutcome =
   | { kind: 'new'; arrival: number; replaced: boolean }

@@ -5,8 +5,8 @@ export type Signal = 'traces' | 'logs'
 export type SentSignal = Signal | 'metrics'
 
 /**
- * What there was too little of to take a request in: memory of the process, room among the requests in flight, or room of
- * its sender beside others, or time for it to arrive.
+ * Why a request must be retried: the process is short of memory, the requests in flight or those of its flow are over their limit,
+ * or it took too long to arrive.
  */
 type Shortage = 'memory' | 'in_flight' | 'flow' | 'time'
 
@@ -27,8 +27,8 @@ export type IngestOutcome =
   | { kind: 'failed'; reason: string }
 
 /**
- * Whose turn a request takes: that of its flow, one of those that its peer, a credential or a connection, carries. All
- * connections of an address without a credential are one client, which takes turns with other clients.
+ * The keys for fair queueing. Clients take turns, then the peers of a client (a credential or a connection), then the flows of
+ * a peer. All connections of an address without a credential are one client.
  */
 export interface RequestFlow {
   readonly client: string
@@ -38,15 +38,14 @@ export interface RequestFlow {
 
 /**
  * Takes one OTLP export request as uncompressed protobuf bytes. Resolves once everything accepted in it is
- * durable; never rejects. The same bytes again answer the same and change nothing. The caller gives the bytes
- * away: afterwards the array may be empty. `sender` is there where the receiver knows who sent it. Requests are stored in
- * turn with those of others.
+ * durable; never rejects. The same bytes again get the same answer and change nothing. The caller gives the bytes
+ * away: afterwards the array may be empty. `sender` is set where the receiver has identified it.
  */
 export interface IngestPort {
   ingest(signal: Signal, request: Uint8Array, sender?: Sender, from?: RequestFlow): Promise<IngestOutcome>
 }
 
-/** Who sent a request, as far as the connection proves it; what the request says of itself is not in here. */
+/** Who sent a request, as proved by the connection; what the request itself claims is not included. */
 export interface Sender {
   /** The authenticator that knew the credential, by its id in the configuration, such as `basicauth/controllers`. */
   readonly authenticator?: string

@@ -60,7 +60,7 @@ export interface ExtraPatch {
   cause?: { traceId: string; spanId: string }
 }
 
-/** What was decided, and where it sent spans. */
+/** The outbox as the linker uses it. */
 export interface Decisions {
   send(decision: SpanDecision): void
   sendSynthetic(decision: SyntheticDecision): void

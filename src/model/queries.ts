@@ -79,23 +79,25 @@ export interface CascadeFacts extends ListItem {
   /** Of the root's mergelog too. */
   readonly cluster: string | undefined
   readonly reason: string | undefined
+  /** The change that overwrote it before any controller had acted on it: nothing is left of it. */
+  readonly supersededBy: Cpid | undefined
 }
 
 export interface CascadeFilter {
-  readonly state?: 'open' | 'settled'
+  readonly state?: 'open' | 'settled' | undefined
   /** An object reference of the root's mergelog, or whole parts of one between `/`: its name, or its beginning. */
-  readonly object?: string
+  readonly object?: string | undefined
   /** A service that has spans in the cascade or began it. */
-  readonly service?: string
+  readonly service?: string | undefined
   /** The cluster of whoever began it. */
-  readonly cluster?: string
+  readonly cluster?: string | undefined
   /** A user who wrote something in it, or a service as above. */
-  readonly actor?: string
+  readonly actor?: string | undefined
   /** A namespace into which it wrote, or that of the object it began with. */
-  readonly namespace?: string
+  readonly namespace?: string | undefined
   /** Its activity reaches into the time between these, ends included. */
-  readonly fromNs?: UnixNanos
-  readonly toNs?: UnixNanos
+  readonly fromNs?: UnixNanos | undefined
+  readonly toNs?: UnixNanos | undefined
 }
 
 /** One outgoing trace of a cascade. */
@@ -180,6 +182,11 @@ export interface LinkedSpan {
   readonly wrote: readonly string[]
   /** What it says of a write that was seen from outside. */
   readonly seen?: SeenWrite | undefined
+  /** What owns the object that it wrote, and which fields the write changed, in words; as it says it. */
+  readonly owner?: string
+  readonly changed?: readonly string[]
+  /** It says that the change that it belongs to was overwritten by this one, before anybody acted on it. */
+  readonly supersededBy?: Cpid
 }
 
 /** A span in another trace of the same cascade: a received one by its row, one of Causeway's own by its id. */
@@ -205,6 +212,8 @@ export interface GraphNode {
   readonly explained: boolean
   /** Steps from the middle, negative for ancestors. */
   readonly distance: number
+  /** Of a root, the change that overwrote it before any controller had acted on it. */
+  readonly supersededBy?: Cpid | undefined
 }
 
 export interface GraphAround {
@@ -229,12 +238,18 @@ export interface Facets {
   readonly kinds: readonly string[]
 }
 
+/** What an answer may take: bytes of stored spans, log records and envelopes, and CPIDs of one walk down the merge graph. */
+export interface ReadAllowance {
+  readonly bytes: number
+  readonly cpids: number
+}
+
 /** What can be asked of what is stored. Synchronous; reads only. */
 export interface CausewayQueries {
   /** How many bytes of stored spans, log records and envelopes were read until now. Whoever makes an answer of a page holds them. */
   readonly bytesRead: number
-  /** From here on, throws TooMuchRead where more than so many of these bytes are read. */
-  allowBytes(bytes: number): void
+  /** From here on, throws TooMuchRead where an answer takes more. */
+  allow(allowance: ReadAllowance): void
   cpid(cpid: Cpid): CpidFacts | Absent
   /** The CPIDs that begin so, pruned ones that are still remembered too, in the order of their digits, at most `limit`. */
   cpidsBeginning(prefix: CpidPrefix, limit: number): readonly Cpid[]
@@ -340,10 +355,18 @@ export interface ObjectVersionFacts extends ListItem, CascadesOfCpid {
   readonly service: string
   readonly cluster: string | undefined
   readonly cpid: Cpid | undefined
-  /** The object references that whoever wrote it had read. */
+  /** The object references that whoever wrote it had read: in the span that wrote, or in one above it, such as a reconcile. */
   readonly observed: readonly string[]
   /** Where the write was seen from outside. */
   readonly seen: SeenWrite | undefined
+  /** The reason in the mergelog of its CPID. */
+  readonly reason: string | undefined
+  /** The mergelog of its CPID says that a change began with this object, and whoever sent that wrote this. */
+  readonly begins: boolean
+  /** Which fields it changed, in words. */
+  readonly changed: readonly string[]
+  /** The change that overwrote it before any controller had acted on it. */
+  readonly supersededBy: Cpid | undefined
 }
 
 /** What the newest spans and mergelogs of a service say about it. */

@@ -6,11 +6,12 @@ import type { LinkPorts } from './linking-ports.ts'
 import type { MergeGraph } from './merge-graph.ts'
 import type { Signal } from './otlp-requests.ts'
 import type { UnixNanos } from './time-and-size.ts'
+import type { HeldItems, ToldWrites } from './told-writes.ts'
 
-/** What a part of a transaction changes: all of it that is in memory is forgotten when the part is undone. */
+/** Which stores a savepoint changes: their caches are dropped when it is rolled back. */
 export type PartOf = 'pruning' | 'positions'
 
-/** All that can be read and written, inside one transaction. */
+/** Everything that can be read and written, inside one transaction. */
 export interface Stores {
   readonly arrivals: ArrivalStore
   readonly graph: MergeGraph
@@ -20,13 +21,14 @@ export interface Stores {
   readonly marks: ArrivalMarks
   readonly setAside: SetAsideStore
   readonly inference: InferenceStore
+  readonly told: ToldWrites
+  readonly held: HeldItems
   readonly positions: Readonly<Record<Signal, PositionStore>>
   readonly archives: ArchiveStore
-  /** Frames linking, one round in a transaction or a part of it: writes what the work left in memory. */
+  /** Runs one round of linking, then writes what it left in memory. */
   readonly linkRound: <T>(work: () => T) => T
   /**
-   * Does a part of the work that may fail by itself. On a throw what the part wrote is undone, and it throws on; the rest of the
-   * work may go on.
+   * Runs `part` in a savepoint. If it throws, its writes are rolled back and the error is thrown on; the transaction may continue.
    */
   readonly attempt: <T>(of: PartOf, part: () => T) => T
 }
@@ -53,94 +55,97 @@ export interface StoredGauges {
   usedBytes: number
 }
 
-/** What may be asked at any time, between transactions too. */
+/** Can be called at any time, also between transactions. */
 export interface WriterReader {
   readonly progress: WriterProgress
-  /** There is something to explain that was left for later. */
-  readonly hasMoreToExplain: boolean
-  /** Something has waited long enough, or a trace may settle. */
+  /** Explanations of CPIDs were postponed to a later turn. */
+  readonly hasPostponedExplanation: boolean
+  /** Whether something has waited long enough, or a trace may settle. */
   isAnythingDue(): boolean
-  /** Where each exporter stands. */
+  /** Whether an item has been held long enough that nobody may tell of its write any more. */
+  areHeldItemsDue(): boolean
+  /** The position of each exporter. */
   positions(signal: Signal): Map<string, number>
   gauges(): StoredGauges
 }
 
-/** The writer's side of a database. */
-export interface WriterStores {
+/** A database, as the writer uses it. */
+export interface WriterDatabase {
   readonly transactor: Transactor<Stores>
-  /** Commits all transactions that are run meanwhile at once, or, where `work` throws, none of them. */
-  readonly together: <T>(work: () => T) => T
+  /** Commits all transactions that `work` runs in one commit, or none of them if it throws. */
+  readonly inOneCommit: <T>(work: () => T) => T
   readonly reader: WriterReader
   readonly faults: StorageFaults
 }
 
-/** Something that keeps rows in memory and must forget them when they may have changed behind its back. */
+/** A cache of rows. */
 export interface Cached {
+  /** Drops everything: the rows may have changed. */
   forget(): void
 }
 
 export interface RunOptions {
-  /** Where it turns out that nothing was written, nothing is committed, and the disk not waited for. */
+  /** Skips the commit, and so the wait for the disk, if nothing was written. */
   mayOnlyRead?: boolean
 }
 
 /**
- * Runs work in transactions, and hands it what may be used in one alone: whoever has only this can write nowhere else.
- * `Inside` is made once, so that a transaction makes no objects.
+ * Runs work in transactions. `Inside`, the stores, is handed to the work alone, so that nothing can write outside a transaction. It
+ * is made once, so that a transaction allocates no objects.
  */
 export interface Transactor<Inside> {
-  /** Runs `work` and commits; on a throw rolls back, has all that is cached forgotten, and throws on. */
+  /** Runs `work` and commits. If it throws: rolls back, drops all caches, and throws on. */
   run<T>(work: (inside: Inside) => T, options?: RunOptions): T
   /**
-   * The same transactions, which hand out what `make` makes of what is handed out here, and what of it may be used at any time:
-   * that must neither read nor write what is stored.
+   * The same transactions, handing out what `make` builds on the stores. `outside` may be used at any time, and must neither read
+   * nor write the database.
    */
   with<More, Outside>(
     make: (inside: Inside) => { inside: More; outside: Outside },
   ): { transactor: Transactor<More>; outside: Outside }
-  /** Has something more forgotten after a rollback, and when another process wrote. */
+  /** Adds a cache to drop after a rollback and when another process wrote. */
   alsoForget(cached: Cached): void
 }
 
-/** What was set aside, and how to get past it, inside a transaction. */
+/** Items that were set aside, and how to skip one, inside a transaction. */
 export interface SetAsideStore {
-  /** Moves linking past the next arrival; undefined when there is none. */
-  passArrival(reason: string): SetAside | undefined
-  /** Lets the span, change or log record that is due first wait no longer, and leave no more. */
-  passWaiting(of: 'waiting' | 'waitingLogs', reason: string): SetAside | undefined
-  /** Ends the trace that is due first, without a word to backends. */
-  passTrace(reason: string): SetAside | undefined
+  /** Skips the next arrival; undefined when there is none. */
+  skipArrival(reason: string): SetAside | undefined
+  /** Skips the span, change or log record that is due first: it is never sent. */
+  skipWaiting(of: 'waiting' | 'waitingLogs', reason: string): SetAside | undefined
+  /** Settles the trace that is due first, without sending its `cascade` span. */
+  skipTrace(reason: string): SetAside | undefined
   /** Notes that a CPID cannot be pruned. */
   addUnprunable(cpid: number, reason: string): SetAside
   add(item: SetAside): void
 }
 
-/** What came of a turn. */
+/** The result of one sweep. */
 export interface HousekeepingResult {
   /** There is more to remove. */
   readonly more: boolean
-  /** What nothing names takes room still, so that `max_bytes` is no reason yet to remove anything else. */
+  /** Rows that nothing refers to still take room, so `max_bytes` removes nothing else yet. */
   readonly isCrowded: boolean
 }
 
-/** Keeps small what belongs to no CPID, inside a transaction. */
+/** Bounds the tables that belong to no CPID, inside a transaction. */
 export interface Housekeeper {
-  /** `isAgeKnown`: the calendar may be believed. */
-  turn(isAgeKnown: boolean): HousekeepingResult
+  /** `isAgeKnown`: the wall clock can be trusted. */
+  sweep(isAgeKnown: boolean): HousekeepingResult
 }
 
-/** How far each exporter of a signal has come in its outbox, inside a transaction. */
+/** The position of each exporter of a signal in its outbox, inside a transaction. */
 export interface PositionStore {
-  /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns where each stands. */
+  /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns their positions. */
   keep(names: readonly string[], end: number): Map<string, number>
   moveTo(name: string, position: number, refused: number): void
 }
 
-/** Which arrival was the last one at which time, inside a transaction. */
+/** Which arrival was the last at which time, inside a transaction. */
 export interface ArrivalMarks {
-  /** The time of the newest mark, Unix milliseconds: what the calendar said then. */
+  /** The wall-clock time of the newest mark, Unix milliseconds. */
   lastMarkMs(): number | undefined
-  /** Notes which arrival is the last one now. */
+  /** Records which arrival is the last now. */
   mark(): void
 }
 
@@ -162,9 +167,9 @@ export interface PruneCounts {
   cpids: number
   spans: number
   logs: number
-  /** CPIDs that went although their cascade was open or not sent everywhere yet. */
+  /** CPIDs that were removed although their cascade was open or not sent everywhere yet. */
   unsettled: number
-  /** Spans and log records without a CPID that went although they waited or were not sent everywhere yet. */
+  /** Spans and log records without a CPID that were removed although they waited or were not sent everywhere yet. */
   unsent: number
 }
 
@@ -172,58 +177,57 @@ export function noPruneCounts(): PruneCounts {
   return { cpids: 0, spans: 0, logs: 0, unsettled: 0, unsent: 0 }
 }
 
-/** What a turn of pruning may go by. */
+/** By what a turn of pruning may decide. */
 export interface PruneConditions {
-  /** The calendar may be believed; while it may not, nothing is removed for its age. */
+  /** The wall clock can be trusted; otherwise nothing is removed for its age. */
   isAgeKnown?: boolean
-  /** Nothing useless takes room; while it does, nothing is removed for its bytes. */
+  /** The used bytes are those of useful rows; otherwise nothing is removed for `max_bytes`. */
   isRoomKnown?: boolean
-  /** No more is done once it says no. */
+  /** The turn ends once this returns false. */
   mayGoOn?: (() => boolean) | undefined
 }
 
-/** How far everything has come that a CPID may be held for. */
+/** How far linking, exporting and time have come: what a CPID may have to wait for before it is removed. */
 export interface ProcessedUpTo {
-  /** The decision about spans that every exporter and archive has got to; Infinity without any. */
+  /** The decision about spans that every exporter and archive has passed; Infinity without any. */
   decision: number
   /** The same of log records. */
   logDecision: number
-  /** The arrival that the linker and every archive have got to. */
+  /** The arrival that the linker and every archive have passed. */
   arrival: number
   /** Up time and wall-clock time in milliseconds. */
   activeMs: number
   wallMs: number
 }
 
-/** Why a CPID may not go, as the earliest point at which that may be over. */
+/** What keeps a CPID from being removed: until `until` has reached `at`, at least. */
 export interface PruneHold {
   readonly until: keyof ProcessedUpTo
   readonly at: number
 }
 
-/** A CPID that goes, since no edge points to it any more; a forced one whatever holds it. */
+/** A CPID to be removed, since no edge points to it any more; a forced one whatever holds it. */
 export interface CpidToPrune {
   readonly id: number
   readonly forced: boolean
 }
 
-/** What one step of a removal came to: all is gone, more is left, or something that must stay came in between. */
+/** The result of one step of a removal: all is removed, more is left, or something holds the CPID after all. */
 export interface RemovalStep {
   rows: number
   outcome: 'gone' | 'more' | PruneHold
 }
 
 /**
- * Does a part of the work that is about one CPID. False when it threw for that CPID alone: then all it wrote is undone, and
- * the CPID is set aside.
+ * Does work about one CPID. False when it threw for that CPID alone: its writes are rolled back and the CPID is set aside.
  */
 export type PruneAttempt = (cpid: number, does: 'reads' | 'writes', work: () => void) => boolean
 
-/** What the pruning rule reads and removes, inside one transaction. No call costs more than its `limit`, whatever is stored. */
+/** What pruning reads and removes, inside one transaction. No call costs more than its `limit`, whatever is stored. */
 export interface PruneStore {
   /** Called first in each transaction. */
   begin(): void
-  readonly reached: ProcessedUpTo
+  readonly processedUpTo: ProcessedUpTo
   readonly lastArrival: number
   countCpids(): number
   /** Pages in use, in bytes: a SQLite file does not shrink. */
@@ -234,53 +238,52 @@ export interface PruneStore {
     before: PruneCandidate | undefined,
     limit: number,
   ): PruneCandidate[]
-  /** Where the mergelogs after an arrival have put their CPIDs, in the order of their arrival. */
+  /** The places of CPIDs among the candidates, by their mergelogs after an arrival, in order of arrival. */
   mergedAfter(arrival: number, limit: number): { arrival: number; place: PruneCandidate }[]
   /** Wall-clock time of the last activity of the CPID, or of its first sighting. */
   lastActivityMs(cpid: number): number
-  /** Its cascade is open, something of it is not linked or waits, or some exporter has not sent all of it. */
+  /** What holds it: an open cascade, something that is not linked or waits, or an exporter that has not sent all of it. */
   hold(cpid: number): PruneHold | undefined
-  /** Writes down that the CPID goes, so that its removal survives a restart. */
-  condemn(cpid: number, forced: boolean): void
-  condemned(limit: number): CpidToPrune[]
-  /** It stays after all; returns its place among the candidates. */
-  spare(cpid: number): PruneCandidate
-  /** Removes some of what belongs to the CPID, all but its mergelog and its place in the graph; unforced only what may go. */
+  /** Records that the CPID is to be removed, so that the removal continues after a restart. */
+  markForRemoval(cpid: number, forced: boolean): void
+  markedForRemoval(limit: number): CpidToPrune[]
+  /** Takes the mark away; returns its place among the candidates. */
+  unmark(cpid: number): PruneCandidate
+  /** Removes some of what belongs to the CPID, but not its mergelog or its place in the graph; unforced only what nothing holds. */
   removeSome(cpid: number, limit: number, forced: boolean, counts: PruneCounts): RemovalStep
   removeEdge(source: number, target: number): void
-  /** Leaves a tombstone that knows the root's next episode. */
-  bury(cpid: number): void
-  /** Reads on through what is not sent, of which any span without a CPID may be part; true once it knows all of it. */
+  /** Removes the CPID but for a tombstone, which knows the root's next episode. */
+  leaveTombstone(cpid: number): void
+  /** Reads more of what is not sent yet, of which any span without a CPID may be part; true once all is read. */
   readUnsent(): boolean
   /**
-   * Removes the oldest spans and logs without a CPID that arrived before a time; returns how many it looked at. Unforced
-   * only what is linked and sent; forced also what is not, which it counts.
+   * Removes the oldest spans and log records without a CPID that arrived before a time; returns how many it looked at. Unforced
+   * only those that are linked and sent; forced also the others, which it counts.
    */
   removeUnattributed(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number
-  /** The start of the oldest span without a CPID that may go. */
+  /** The start of the oldest span without a CPID that may be removed. */
   oldestUnattributedNs(forced: boolean): UnixNanos | undefined
-  /** Looks at some tombstones, and forgets the oldest beyond `keep` that no stored trace refers to; 0 when all were looked at. */
+  /** Looks at some tombstones, and removes the oldest beyond `keep` that no stored trace refers to; 0 when all were looked at. */
   removeOldTombstones(keep: number, limit: number): number
   /** Forgets hashes of requests that arrived before a time; returns how many. */
   removeRequests(beforeMs: number, limit: number): number
 }
 
-/** What became of a write-ahead log: nothing to do, it was shortened, or a reader keeps it from that. */
+/** The result of truncating the write-ahead log: it was short, it was shortened, or a reader prevents it. */
 export type WalTruncation = 'short' | 'shortened' | 'held'
 
-/** How long the write-ahead log of the database is; to be asked and shortened outside of transactions. */
+/** The write-ahead log of the database; to be used outside of transactions. */
 export interface WalSize {
-  /** How long the log is; 0 for a database in memory. */
+  /** Its length; 0 for a database in memory. */
   bytes(): number
-  /** What is free on its disk for whoever runs this, in bytes. */
+  /** Free bytes on its disk, for this user. */
   freeBytes(): number
-  /** Shortens a log that has grown long. Waits for no reader, since senders wait for the writer. */
+  /** Truncates a log that has grown long. Never waits for a reader, since senders wait for the writer. */
   shorten(): WalTruncation
 }
 
-/** Says beside the database how many arrivals it holds. */
+/** A file beside the database that says how many arrivals are committed. */
 export interface CommittedMark {
-  /** So many arrivals are committed. */
   write(arrivals: number): void
 }
 
@@ -292,10 +295,10 @@ export interface WalPages {
 
 /** Moves the write-ahead log into the database, on a connection of its own or on the writer's, outside of transactions. */
 export interface WalCheckpointer {
-  /** Asks how long the log is, and moves nothing. */
+  /** Reads the sizes; moves nothing. */
   pages(): WalPages
-  /** Copies as much of the log into the database as nobody reads an older state than; waits for nobody. */
+  /** Checkpoints as many pages as readers allow, without waiting for them. */
   move(): void
-  /** Commits move the log by themselves once it is that long. */
+  /** Sets the length from which on commits checkpoint by themselves. */
   moveWithCommitsFrom(pages: number): void
 }

@@ -7,25 +7,25 @@ import { FollowedFiles, type NamedFile } from './followed-files.ts'
 interface HtpasswdSettings {
   id: string
   file?: string
-  /** Counts before the file where both know a user. */
+  /** Takes precedence over the file. */
   inline?: string
   reloadIntervalMs: number
   onTrouble: (reason: string) => void
-  /** What all authenticators of the process share; its own unless given. */
+  /** Shared by all authenticators of the process; its own by default. */
   guard?: LoginGuard
 }
 
-/** What keeps guesses from taking the thread, and from keeping others out. */
+/** Limits password checks, so that guesses neither block the thread nor keep others out. */
 export interface LoginGuard {
   attempts: LoginAttempts
-  turns: BcryptTurns
+  turns: BcryptQueue
 }
 
 export function loginGuard(attempts = new LoginAttempts()): LoginGuard {
-  return { attempts, turns: new BcryptTurns((peer) => attempts.failures(peer)) }
+  return { attempts, turns: new BcryptQueue((peer) => attempts.failures(peer)) }
 }
 
-/** A file, where there is one, counts before what is written in the configuration. */
+/** A file takes precedence over inline credentials. */
 interface LoginSettings {
   id: string
   username?: string
@@ -50,22 +50,22 @@ const BUSY: Extract<Checked, { kind: 'busy' }> = {
     'too many passwords are being checked, or too many from your address were wrong; send this again later',
 }
 
-/** Right logins that need not be checked again, with where they came from. */
+/** Successful logins that need not be checked again, with their peers. */
 const MAX_SHOWN = 4_096
 
 interface Users {
   users: ReadonlyMap<string, User>
-  /** The greatest of a bcrypt hash; undefined where all passwords are plain. */
+  /** The highest bcrypt cost; undefined if all passwords are plain text. */
   cost: number | undefined
 }
 
 interface User {
   readonly kept: KeptPassword
-  /** The digest of the right password, once it was shown. */
+  /** The digest of the right password after the first login. */
   right: Buffer | undefined
 }
 
-/** Lets in users with their passwords (RFC 7617). Throws when there are none. */
+/** Checks users and passwords (RFC 7617). Throws when there are none. */
 export function openBasicAuthenticator(settings: HtpasswdSettings): Authenticator {
   const { id, guard = loginGuard() } = settings
   const { attempts, turns } = guard
@@ -81,13 +81,13 @@ export function openBasicAuthenticator(settings: HtpasswdSettings): Authenticato
       const { users, cost } = followed.current
       const user = users.get(login.username)
       const known: Checked = { kind: 'known', sender: { authenticator: id, username: login.username } }
-      // By peer, so that whoever has to wait learns nothing from who need not.
+      // By peer, so that a peer that has to wait learns nothing from others.
       const shown = `${digestOf(value).toString('base64')} ${peer}`
       if (user !== undefined && shownBefore.get(shown) === user) return known
       const isRightNow = isRight(user, login.password)
       const waitMs = attempts.waitMs(peer, login.username)
       if (waitMs > 0) {
-        // Whose password was shown before need not wait for what others of the address got wrong, only for guesses at that user.
+        // A user who has logged in before does not wait for failures of others at the address, only for guesses at this user.
         const waitOfUserMs = attempts.waitOfUserMs(peer, login.username)
         if (waitOfUserMs === 0 && isRightNow && user !== undefined) {
           shownBefore.set(shown, user)
@@ -106,7 +106,7 @@ export function openBasicAuthenticator(settings: HtpasswdSettings): Authenticato
         return known
       }
       if (isRightNow || cost === undefined) return settle(isRightNow)
-      // Whoever is no user, or has a plain password, is checked as well: the time would tell who is one.
+      // Unknown users and plain passwords cost a check too: otherwise the time would reveal who is a user.
       return turns
         .check(peer, () => matchesAtEqualCost(login.password, hashOf(user), cost))
         .then((fits) => (fits === undefined ? BUSY : settle(fits)))
@@ -115,7 +115,7 @@ export function openBasicAuthenticator(settings: HtpasswdSettings): Authenticato
   }
 }
 
-/** Logs in at backends. Throws when a file cannot be read. */
+/** Credentials for backends. Throws when a file cannot be read. */
 export function openBasicCredentials(settings: LoginSettings): Credentials {
   const { id, usernameFile, passwordFile } = settings
   const files: NamedFile[] = []
@@ -150,7 +150,7 @@ function followUsers({ id, file, inline, ...rest }: HtpasswdSettings): FollowedF
       ] as const) {
         const read = readHtpasswd(text ?? '')
         if (typeof read === 'string') throw new Error(`extensions::${id}::htpasswd::${setting}: ${read}`)
-        // Who was right before a change of the file is so after it, unless it changed that.
+        // Remembered logins survive a change of the file, unless their password changed.
         for (const [name, kept] of read) users.set(name, unchanged(before.get(name), kept) ?? userOf(kept))
       }
       if (users.size === 0)
@@ -184,12 +184,12 @@ function readLogin(header: string): { username: string; password: string } | und
   return colon < 0 ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
-/** So many wrong passwords for one user, and for all, are nobody's fault. */
+/** Wrong passwords tolerated for one user, and for all. */
 const FREE_FOR_USER = 5
 const FREE_FOR_PEER = 20
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 60_000
-/** After so long without a wrong password all is forgotten, in milliseconds. */
+/** Failures are forgotten after so long without another, in milliseconds. */
 const FORGOTTEN_MS = 600_000
 const MAX_KEPT = 4_096
 
@@ -200,8 +200,8 @@ interface Failures {
 }
 
 /**
- * How often wrong passwords came from each peer of late, and how long it has to wait for the next try: soon for one user, so
- * that whoever sends an old password does not keep out others who come from the same address, and later for all.
+ * Counts wrong passwords by peer and says how long to wait for the next try: first for the one user, so that a client with an old
+ * password does not keep out others of the same address, later for all users.
  */
 export class LoginAttempts {
   readonly #nowMs: () => number
@@ -212,7 +212,7 @@ export class LoginAttempts {
     this.#nowMs = nowMs
   }
 
-  /** How often of late. */
+  /** Recent failures. */
   failures(peer: string): number {
     return this.#of(peer)?.count ?? 0
   }
@@ -253,12 +253,12 @@ export class LoginAttempts {
   }
 }
 
-/** Of the user as much as tells users apart: names are as long as their senders like. */
+/** A prefix of the user name, since senders choose its length. */
 const keyOf = (peer: string, username: string): string => `${peer} ${digestOf(username).toString('base64')}`
 
 const MAX_WAITING = 64
 const MAX_WAITING_OF_PEER = 4
-/** After each check the thread is left to others for so many times as long as it took. */
+/** After each check the thread rests for so many times its duration. */
 const REST_FACTOR = 4
 
 interface Waiting {
@@ -269,11 +269,10 @@ interface Waiting {
 }
 
 /**
- * Has passwords checked one at a time and with rests between, because a check is slow by design and the thread has other
- * things to do: guesses cannot take more than a fifth of it, at however many listeners. Whoever has failed less comes first,
- * so that those who guess do not keep out those who know.
+ * Checks passwords one at a time with pauses, because a check is slow by design: guesses take at most a fifth of the thread, at
+ * however many listeners. Peers with fewer failures come first, so that guesses do not keep users out.
  */
-export class BcryptTurns {
+export class BcryptQueue {
   readonly #failures: (peer: string) => number
   readonly #rest: (ms: number) => Promise<unknown>
   readonly #nowMs: () => number
@@ -291,7 +290,7 @@ export class BcryptTurns {
     this.#nowMs = nowMs
   }
 
-  /** Whether the password fits; undefined when too many wait already. Rejects never, as long as `check` does not. */
+  /** Whether the password is right; undefined when too many wait already. Rejects only if `check` does. */
   check(peer: string, check: () => Promise<boolean>): Promise<boolean | undefined> {
     const { promise, resolve } = Promise.withResolvers<boolean | undefined>()
     if (this.#hasPlaceFor(peer)) {
@@ -336,10 +335,10 @@ export class BcryptTurns {
 }
 
 const MIN_COST = 4
-/** Salt and digest of what nobody knows; they fit behind any cost. */
+/** Salt and digest of an unknown password; valid after any cost. */
 const NOBODYS = hashSync(randomBytes(16).toString('hex'), MIN_COST).slice('$2b$04$'.length)
 
-/** A hash of this cost that no password fits. */
+/** A hash of this cost that matches no password. */
 const nobodysHash = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${NOBODYS}`
 
 /** The greatest cost among bcrypt hashes; undefined when there is none. */
@@ -348,9 +347,8 @@ export function greatestCost(hashes: readonly string[]): number | undefined {
 }
 
 /**
- * Whether a password fits a bcrypt hash; false where there is none. It takes as long as the greatest cost does, whatever the
- * hash: each step of the cost is twice the work, so that 2^c and then 2^c, 2^(c+1) and so on add up to it. What bcrypt would
- * cut off, beyond 72 bytes, never fits.
+ * Whether a password matches a bcrypt hash; false without one. It always takes as long as the highest cost: each step doubles the
+ * work, so checks at costs c, c, c+1 and so on add up to it. A password beyond the 72 bytes of bcrypt never matches.
  */
 export async function matchesAtEqualCost(
   password: string,
@@ -371,7 +369,7 @@ const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
 const OTHER_HASH = /^(?:\$|\{(?:SHA|SSHA|SHA256|SHA512)\})/i
 /** Each step doubles the time that a check takes; this one is about a second. */
 const MAX_BCRYPT_COST = 14
-/** Of longer ones bcrypt looks at the beginning only. */
+/** bcrypt ignores bytes after these. */
 const MAX_PASSWORD_BYTES = 72
 
 /**
@@ -407,7 +405,7 @@ function readPassword(text: string): KeptPassword | string {
     : { kind: 'plain', password: text }
 }
 
-/** As many values as fit; those go first that were asked for longest ago. */
+/** A bounded cache; removes the least recently used. */
 class LruKeys<Value> {
   readonly #most: number
   readonly #values = new Map<string, Value>()

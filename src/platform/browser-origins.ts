@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
-import { bareHost, isLoopback } from '../model/names-from-outside.ts'
+import { bareHost, isLoopback } from '../model/untrusted-names.ts'
 
 /**
- * Whether a Host header names a server by what nobody else can give it as a name (DNS rebinding): an address, localhost, or
- * the name it listens at, which is `host`.
+ * Whether a Host header is safe from DNS rebinding: an address, localhost, or `host`, the name that the server listens at.
  */
 export function isOwnName(host: string, header: string | undefined): boolean {
   const name = bareHost(header ?? '')
@@ -12,8 +11,8 @@ export function isOwnName(host: string, header: string | undefined): boolean {
 }
 
 /**
- * Whether a request was sent by a page that somebody has made look as if it came from this server, by a name of theirs that
- * leads here. Pages of other origins are the browser's to stop, by `cors`; programs name no origin.
+ * Whether a page sent the request by DNS rebinding, under a foreign name that resolves to this server. The browser stops pages of
+ * other origins by `cors`; programs send no Origin.
  */
 export function isDnsRebinding(
   host: string,
@@ -27,9 +26,8 @@ export function isDnsRebinding(
 }
 
 /**
- * Whether a request for what programs read, such as metrics, was sent by a page: of another origin, or by a name that is not
- * this server's. Listening on this machine alone it has no other names; listening wider, programs may call it by any, and
- * browsers, which tell of themselves, by its address.
+ * Whether a page of another origin, or under a foreign name, asked for what programs read, such as metrics. On a loopback listener
+ * other names are refused; on others, programs may use any name, and browsers, known by their headers, its address.
  */
 export function isFromPage(host: string, headers: IncomingHttpHeaders): boolean {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'user-agent': agent = '' } = headers

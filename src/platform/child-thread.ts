@@ -1,31 +1,31 @@
 import { type Transferable, Worker } from 'node:worker_threads'
 
 export interface ThreadSettings {
-  /** As an operator reads it: `store` makes "the store thread". */
+  /** Its name for the operator: `store` makes "the store thread". */
   readonly name: string
   /** The file that the thread runs. */
   readonly file: URL
-  /** What it finds in `workerData`. */
+  /** Its `workerData`. */
   readonly data: unknown
-  /** The most that its heap may take, in MiB; a thread that needs more ends. */
+  /** The limit of its heap in MiB; a thread that needs more ends. */
   readonly youngMib: number
   readonly oldMib: number
 }
 
-/** The message that each thread begins with, where it is waited for: it is at work, or cannot be and says what to do. */
+/** The first message of a thread: it is ready, or why it cannot start and what to do. */
 interface Beginning {
   readonly kind: string
   readonly reason?: string
 }
 
-/** A thread of this process, from its start to its end. What it says before anybody listens is kept. */
+/** A thread of this process. Messages before the first listener are kept. */
 export class ChildThread<To, From> {
   readonly #worker: Worker
   readonly #ended = Promise.withResolvers<string>()
   readonly #unheard: From[] = []
   #hear = (message: From): void => void this.#unheard.push(message)
 
-  /** Runs a thread that is at work from its start on. */
+  /** Starts a thread without waiting for it. */
   constructor({ file, data, youngMib, oldMib }: ThreadSettings) {
     this.#worker = new Worker(file, {
       workerData: data,
@@ -59,7 +59,7 @@ export class ChildThread<To, From> {
     throw new Error(begun.reason ?? `the ${settings.name} thread began with "${begun.kind}"`)
   }
 
-  /** Hears what it has said and what it says from now on. */
+  /** Listens to its messages, earlier ones included. */
   listen(hear: (message: From) => void): void {
     for (const message of this.#unheard.splice(0)) hear(message)
     this.#hear = hear
@@ -74,7 +74,7 @@ export class ChildThread<To, From> {
     return this.#ended.promise
   }
 
-  /** Ends it wherever it is. */
+  /** Terminates it. */
   terminate(): void {
     void this.#worker.terminate()
   }
@@ -84,7 +84,7 @@ function isReady<From extends Beginning>(message: From): message is Extract<From
   return message.kind === 'ready'
 }
 
-/** What was thrown, and where. An error of another thread is put together anew, and is one by its looks alone. */
+/** The error and its stack. An error of another thread is a copy, so instanceof may fail. */
 function whyOf(thrown: unknown): string {
   const { stack } = Object(thrown) as { stack?: unknown }
   const where = typeof stack === 'string' ? /^\s+at (.+)$/m.exec(stack)?.[1] : undefined

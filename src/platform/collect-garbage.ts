@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 
 let collect: (() => void) | undefined
 
-/** Has this thread give unused memory back; it stands still for that long. */
+/** Collects garbage in this thread, which stands still meanwhile. */
 export function collectGarbage(): void {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')

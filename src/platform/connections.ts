@@ -1,41 +1,41 @@
 import { isIPv6, type Server, type Socket } from 'node:net'
 
-/** How many connections a listener has at a time, and what they have to show. */
+/** The connection limits of a listener. */
 export interface ConnectionLimits {
-  /** So many may have a request under way; some more may be open. */
+  /** The most connections with a request in progress; some more may be open. */
   max: number
-  /** So many of one address may have a request under way; `max` unless given. */
+  /** The same for one address; `max` by default. */
   maxPerAddress?: number
   /**
-   * Whether a connection with a request under way is closed for a newcomer when no other can be: the oldest of the address that has most,
-   * which has at least two more than the newcomer's.
+   * Whether a connection with a request in progress is closed for a newcomer when no idle one can be: the oldest of the address with the most,
+   * if that has at least two more than the newcomer's.
    */
   makesRoom?: boolean
-  /** Where credentials are asked for: within how many milliseconds a connection must have shown one. */
+  /** With authentication: the milliseconds within which a connection must show a credential. */
   credentialWithinMs?: number
-  /** What an operator changes to have more served of one address. */
+  /** The setting to raise for more connections of one address. */
   advice?: string
 }
 
-/** Why a connection was closed or its request refused: too many in all, of its address, or no credential was shown in time. */
+/** Why a connection was closed or its request refused: too many in all, too many of its address, or no credential in time. */
 export type DropReason = 'limit' | 'address' | 'stranger'
 
-/** Connections beyond the limit that may be open, at most: those that say nothing or rest, and those whose requests are refused. */
-const MOST_SPARE = 64
-/** Connections that may be on their way out, to make room for others. */
-const BEING_CLOSED = 64
-/** Newcomers for whom nobody goes that may be open, to be told so when they ask, and for how long, in milliseconds. */
-const BEING_TOLD = 16
-const TOLD_WITHIN_MS = 1_000
-/** Whoever has asked for nothing for so long after connecting is the first to go, in milliseconds. */
+/** The most open connections beyond the limit: idle ones, and those whose requests are refused. */
+const MAX_IDLE = 64
+/** The most connections that may be closing to make room for others. */
+const MAX_CLOSING = 64
+/** The most refused newcomers that stay open to get an answer, and for how many milliseconds. */
+const MAX_REFUSED = 16
+const REFUSED_FOR_MS = 1_000
+/** A connection without any request for so long after its start is closed first, in milliseconds. */
 const SILENT_MS = 1_000
 
-/** How many connections a listener has open at most where so many may have a request under way. */
+/** The most open connections, given the most with a request in progress. */
 export function openAtMost(max: number): number {
-  return max + Math.min(MOST_SPARE, max)
+  return max + Math.min(MAX_IDLE, max)
 }
 
-/** By what a connection is known on both sides of its encryption: of all that are open no two are alike in this. */
+/** Identifies an open connection below and above TLS. */
 export interface Endpoints {
   readonly remoteAddress?: string | undefined
   readonly remotePort?: number | undefined
@@ -46,28 +46,28 @@ interface Open {
   readonly socket: Socket
   readonly address: string
   readonly key: string
-  /** Who asks on it, while requests are under way. */
+  /** Its peer, while requests are in progress. */
   peer: string
-  /** Requests under way. */
+  /** Requests in progress. */
   requests: number
   /** The socket of its last request, or the TLS socket or HTTP/2 session around it. */
   lastRequestOn: object | undefined
   hasShownCredential: boolean
-  /** Since when it is open, or rests. */
+  /** Since when it is open or idle. */
   sinceMs: number
-  isLeaving: boolean
-  /** A newcomer for whom nobody went: nothing that it asks is answered. */
-  readonly isTurnedAway: boolean
+  isClosing: boolean
+  /** A refused newcomer: its requests are refused. */
+  readonly isRefused: boolean
   timer?: NodeJS.Timeout
 }
 
-/** A request that has begun, or why it may not. */
+/** An admitted request, or why it is refused. */
 export type RequestAdmission =
   | {
       readonly kind: 'begun'
       /** Its connection should end with its answer. */
       readonly isLast: boolean
-      /** To be called once it is answered. */
+      /** Call it once the request is answered. */
       readonly end: () => void
     }
   | { readonly kind: 'refused'; readonly reason: 'limit' | 'address' }
@@ -79,10 +79,9 @@ const RANKS = { silent: 0, idleWithoutCredential: 1, idleWithCredential: 2, new:
 type Rank = (typeof RANKS)[keyof typeof RANKS]
 
 /**
- * The connections of one listener, kept within its limits. A connection counts toward the limits while a request is under way on it.
- * The others keep nobody out: when too many are open, one goes of the address that has most, first the oldest that has asked for nothing,
- * then the one that has been idle for longest. An address with more open connections than it may use keeps no further ones alive:
- * they end with their answer, so that no request is lost on its way.
+ * Keeps the connections of one listener within its limits. A connection counts while a request is in progress on it. Idle ones keep
+ * nobody out: when too many are open, one of the address with the most is closed, first the oldest without any request, then the
+ * one idle for longest. Connections of an address beyond its limit are closed with their answer, so that no request is lost.
  */
 export class Connections {
   readonly limits: ConnectionLimits
@@ -91,16 +90,16 @@ export class Connections {
   readonly #nowMs: () => number
   readonly #open = new Map<string, Open>()
   readonly #ofAddress = new Map<string, number>()
-  /** Connections with a request under way: of each peer, and in all. */
+  /** Connections with a request in progress: of each peer, and in all. */
   readonly #activeOf = new Map<string, number>()
   #active = 0
-  #leaving = 0
-  /** Of those that leave. */
-  #turnedAway = 0
+  #closing = 0
+  /** Connections that are closing. */
+  #refused = 0
 
   /**
-   * To be made once everything else listens for the server's connections: those too many are shown to nobody. `endIdle` ends a connection
-   * in order, given what its last request came on.
+   * Create it after all other connection listeners of the server: they do not see refused connections. `endIdle` closes a connection
+   * cleanly, given the socket or session of its last request.
    */
   constructor(
     server: Server,
@@ -113,8 +112,8 @@ export class Connections {
     this.#onDrop = onDrop
     this.#endIdle = endIdle
     this.#nowMs = nowMs
-    // One that goes for a newcomer counts until it is closed.
-    server.maxConnections = openAtMost(limits.max) + BEING_CLOSED + BEING_TOLD
+    // A connection that makes room for a newcomer counts until it is closed.
+    server.maxConnections = openAtMost(limits.max) + MAX_CLOSING + MAX_REFUSED
     server.on('drop', () => onDrop('limit'))
     const takers = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection')
@@ -124,22 +123,22 @@ export class Connections {
   }
 
   get size(): number {
-    return this.#open.size - this.#leaving
+    return this.#open.size - this.#closing
   }
 
   *sockets(): Iterable<Socket> {
     for (const { socket } of this.#open.values()) yield socket
   }
 
-  /** The connection has shown a credential that is known. */
+  /** The connection has shown a valid credential. */
   known(endpoints: Endpoints): void {
     const open = this.#open.get(keyOf(endpoints))
     if (open === undefined) return
     open.hasShownCredential = true
-    if (!open.isTurnedAway) clearTimeout(open.timer)
+    if (!open.isRefused) clearTimeout(open.timer)
   }
 
-  /** A whole request has come on a connection; `peer` is who asks, where a proxy asks for others. */
+  /** A whole request has arrived on a connection; `peer` is the client behind a proxy. */
   begin(endpoints: Endpoints, peer?: string): RequestAdmission {
     const open = this.#open.get(keyOf(endpoints))
     if (open === undefined) return UNCOUNTED
@@ -147,7 +146,7 @@ export class Connections {
     if (open.requests === 0) {
       const { max, maxPerAddress = max } = this.limits
       const who = peer ?? open.address
-      const isOfMany = open.isTurnedAway || (this.#activeOf.get(who) ?? 0) >= maxPerAddress
+      const isOfMany = open.isRefused || (this.#activeOf.get(who) ?? 0) >= maxPerAddress
       if (isOfMany || this.#active >= max) {
         const reason = isOfMany ? 'address' : 'limit'
         open.sinceMs = this.#nowMs()
@@ -167,37 +166,37 @@ export class Connections {
     if (open.requests > 0) return
     this.#countActive(open.peer, -1)
     open.sinceMs = this.#nowMs()
-    if (open.isLeaving) this.#endIdle(open.lastRequestOn ?? open.socket)
+    if (open.isClosing) this.#endIdle(open.lastRequestOn ?? open.socket)
   }
 
-  /** Whether nobody should come back over the connection. */
-  #isCrowded({ address, peer, isLeaving }: Open): boolean {
+  /** Whether the connection should end with the answer. */
+  #isCrowded({ address, peer, isClosing }: Open): boolean {
     const { max, maxPerAddress = max } = this.limits
-    if (isLeaving || this.size > max) return true
+    if (isClosing || this.size > max) return true
     return peer === address && (this.#ofAddress.get(address) ?? 0) > maxPerAddress
   }
 
   #admits(socket: Socket): boolean {
     const address = peerOf(socket.remoteAddress)
-    const isTurnedAway = this.size >= openAtMost(this.limits.max) && !this.#makeRoom(address)
-    if (isTurnedAway) this.#onDrop('limit')
-    if (isTurnedAway && this.#turnedAway >= BEING_TOLD) {
+    const isRefused = this.size >= openAtMost(this.limits.max) && !this.#makeRoom(address)
+    if (isRefused) this.#onDrop('limit')
+    if (isRefused && this.#refused >= MAX_REFUSED) {
       socket.destroy()
       return false
     }
     const key = keyOf(socket)
     const open: Open = {
       ...{ socket, address, key, peer: address },
-      ...{ requests: 0, lastRequestOn: undefined, hasShownCredential: false, isTurnedAway },
-      isLeaving: isTurnedAway,
+      ...{ requests: 0, lastRequestOn: undefined, hasShownCredential: false, isRefused },
+      isClosing: isRefused,
       sinceMs: this.#nowMs(),
     }
     this.#open.set(key, open)
     socket.once('close', () => this.#forget(open))
-    if (isTurnedAway) {
-      this.#leaving++
-      this.#turnedAway++
-      open.timer = setTimeout(() => socket.destroy(), TOLD_WITHIN_MS)
+    if (isRefused) {
+      this.#closing++
+      this.#refused++
+      open.timer = setTimeout(() => socket.destroy(), REFUSED_FOR_MS)
       return true
     }
     addTo(this.#ofAddress, address, 1)
@@ -217,8 +216,8 @@ export class Connections {
     open.requests = 0
     if (this.#open.get(key) !== open) return
     this.#open.delete(key)
-    if (open.isTurnedAway) this.#turnedAway--
-    if (open.isLeaving) this.#leaving--
+    if (open.isRefused) this.#refused--
+    if (open.isClosing) this.#closing--
     else addTo(this.#ofAddress, address, -1)
   }
 
@@ -227,53 +226,53 @@ export class Connections {
     addTo(this.#activeOf, peer, by)
   }
 
-  /** For a newcomer of this address. */
+  /** Closes a connection for a newcomer of this address; false if none may be closed. */
   #makeRoom(address: string): boolean {
-    const goes = this.#firstToGo(address) ?? this.#firstOfMost(address)
-    if (goes === undefined) return false
+    const closed = this.#idleToClose(address) ?? this.#activeToClose(address)
+    if (closed === undefined) return false
     this.#onDrop('limit')
-    if (goes.requests === 0 && goes.lastRequestOn !== undefined) this.#takeLeave(goes)
+    if (closed.requests === 0 && closed.lastRequestOn !== undefined) this.#closeIdle(closed)
     else {
-      this.#forget(goes)
-      goes.socket.destroy()
+      this.#forget(closed)
+      closed.socket.destroy()
     }
     return true
   }
 
-  /** Of those without a request: of the address that has most, and no less than the newcomer's would have then. */
-  #firstToGo(address: string): Open | undefined {
+  /** An idle connection of the address with the most, unless the newcomer's address would then have more. */
+  #idleToClose(address: string): Open | undefined {
     const own = (this.#ofAddress.get(address) ?? 0) + 1
     const silentSinceMs = this.#nowMs() - SILENT_MS
     let found: Open | undefined
     let [most, first]: [number, Rank] = [own, RANKS.new]
     for (const open of this.#open.values()) {
-      if (open.requests > 0 || open.isLeaving) continue
+      if (open.requests > 0 || open.isClosing) continue
       const count = open.address === address ? own : (this.#ofAddress.get(open.address) ?? 0)
       const rank = rankOf(open, silentSinceMs)
-      const isSooner =
+      const isBetter =
         count > most ||
         (count === most && (rank < first || (rank === first && open.sinceMs < (found?.sinceMs ?? Infinity))))
-      if (!isSooner) continue
+      if (!isBetter) continue
       ;[found, most, first] = [open, count, rank]
     }
     return found
   }
 
-  /** Of those with a request. */
-  #firstOfMost(address: string): Open | undefined {
+  /** A connection with a request in progress. */
+  #activeToClose(address: string): Open | undefined {
     if (this.limits.makesRoom !== true) return undefined
     let [found, most]: [Open | undefined, number] = [undefined, (this.#ofAddress.get(address) ?? 0) + 1]
     for (const open of this.#open.values()) {
       const count = this.#ofAddress.get(open.address) ?? 0
-      if (!open.isLeaving && count > most) [found, most] = [open, count]
+      if (!open.isClosing && count > most) [found, most] = [open, count]
     }
     return found
   }
 
-  /** Ends an idle connection, once what came on it meanwhile has been read: a request that is there is answered still. */
-  #takeLeave(open: Open): void {
-    open.isLeaving = true
-    this.#leaving++
+  /** Closes an idle connection after reading what has arrived: such a request is still answered. */
+  #closeIdle(open: Open): void {
+    open.isClosing = true
+    this.#closing++
     addTo(this.#ofAddress, open.address, -1)
     setImmediate(() =>
       setImmediate(() => {
@@ -309,8 +308,8 @@ const GROUPS = 8
 const MAPPED = /^(?:::ffff:)(\d+\.\d+\.\d+\.\d+)$/i
 
 /**
- * What counts as one peer: an IPv4 address, or the first 64 bits of an IPv6 one, since whoever has one of those commonly has
- * all that begin with them (RFC 6177).
+ * What counts as one peer: an IPv4 address, or the first 64 bits of an IPv6 one, since one host commonly has all addresses with this
+ * prefix (RFC 6177).
  */
 export function peerOf(address: string | undefined): string {
   if (address === undefined) return ''

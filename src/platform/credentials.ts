@@ -3,27 +3,27 @@ import type { Sender } from '../model/otlp-requests.ts'
 import { FollowedFiles } from './followed-files.ts'
 
 /**
- * What a credential is worth.
- * - known: the sender proved who it is.
- * - unknown: it did not; `reason` may be shown to it and holds no secret.
- * - busy: this cannot be said now; it should try again after `retryAfterMs`.
+ * The result of checking a credential.
+ * - known: it is valid.
+ * - unknown: it is not; `reason` holds no secret and may be shown to the sender.
+ * - busy: it cannot be checked now; the sender should retry after `retryAfterMs`.
  */
 export type Checked =
   | { kind: 'known'; sender: Sender }
   | { kind: 'unknown'; reason: string }
   | { kind: 'busy'; retryAfterMs: number; reason: string }
 
-/** Checks the credentials of those who connect. */
+/** Checks the credentials of clients. */
 export interface Authenticator extends Disposable {
   /** The header that carries the credential, in lower case. */
   readonly header: string
-  /** What WWW-Authenticate says (RFC 9110, section 11.6.1). */
+  /** The WWW-Authenticate header (RFC 9110, section 11.6.1). */
   readonly challenge: string
-  /** `value` is that of the header, `peer` where it came from as far as that tells peers apart. Never rejects. */
+  /** `value` is the header's, `peer` as in peerOf. Never rejects. */
   check(value: string | undefined, peer?: string): Checked | Promise<Checked>
 }
 
-/** Shows backends a credential. */
+/** A credential for a backend. */
 export interface Credentials extends Disposable {
   /** The header that carries it, in lower case. */
   readonly header: string
@@ -31,20 +31,20 @@ export interface Credentials extends Disposable {
   value(): string
 }
 
-/** Tokens in the configuration, or a file with one in a line, which then counts instead. */
+/** Tokens in the configuration, or a file with one token a line, which takes precedence. */
 interface BearerTokenSettings {
   id: string
   header: string
-  /** Stands before the token; empty when the token stands alone. */
+  /** The text before the token; may be empty. */
   scheme: string
   tokens: readonly string[]
   filename?: string
-  /** How often the file is looked at, in milliseconds. */
+  /** How often the file is read again, in milliseconds. */
   reloadIntervalMs: number
   onTrouble: (reason: string) => void
 }
 
-/** Lets in whoever shows one of the tokens. Throws when there is none. */
+/** Accepts clients with one of the tokens. Throws when there is none. */
 export function openBearerAuthenticator(settings: BearerTokenSettings): Authenticator {
   const { id, scheme } = settings
   const header = settings.header.toLowerCase()
@@ -69,7 +69,7 @@ export function openBearerAuthenticator(settings: BearerTokenSettings): Authenti
   }
 }
 
-/** Shows the first of the tokens. Throws when there is none. */
+/** Sends the first of the tokens. Throws when there is none. */
 export function openBearerCredentials(settings: BearerTokenSettings): Credentials {
   const followed = followTokens(settings, ([token = '']) => prefixOf(settings.scheme) + token)
   return {
@@ -105,12 +105,12 @@ function linesOf(file: Buffer): string[] {
 
 const KEY = randomBytes(32)
 
-/** A digest to compare secrets by; it means nothing outside this process. */
+/** A digest for comparing secrets, keyed for this process. */
 export function digestOf(secret: string): Buffer {
   return createHmac('sha256', KEY).update(secret).digest()
 }
 
-/** Whether one of the digests is that of the secret; takes as long whichever it is, and if it is none. */
+/** Whether one of the digests is that of the secret; takes the same time whatever the result. */
 export function includesSecret(secret: string, digests: readonly Buffer[]): boolean {
   const asked = digestOf(secret)
   let found = false

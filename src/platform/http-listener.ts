@@ -2,7 +2,15 @@ import { lookup } from 'node:dns/promises'
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http'
 import { type AddressInfo, isIP, type Socket } from 'node:net'
 import { MIB } from '../model/time-and-size.ts'
-import { type ConnectionLimits, Connections, type DropReason, type Endpoints, peerOf } from './connections.ts'
+import {
+  type ConnectionLimits,
+  Connections,
+  type DropReason,
+  type Endpoints,
+  peerOf,
+  type RequestAdmission,
+} from './connections.ts'
+import { answerInTurn } from './pipelined-requests.ts'
 
 export interface ListenAddress {
   /** An address or a name; empty means every address of the machine. */
@@ -19,6 +27,10 @@ export interface Listening extends AsyncDisposable {
   readonly connections: number
   /** A credential that is known was shown on this connection. */
   known(connection: Endpoints): void
+  /** A request has begun on this connection that the server itself does not see; `peer` is who asks. */
+  begin(connection: Endpoints, peer: string): RequestAdmission
+  /** The error for a request beyond the limit. */
+  refusalText(reason: 'limit' | 'address'): string
 }
 
 /** How a server that people and probes ask is made: whoever connects and says nothing, or says it slowly, is not waited for. */
@@ -85,6 +97,8 @@ export async function listen(
       return connections.size
     },
     known: (connection) => connections.known(connection),
+    begin: (connection, peer) => connections.begin(connection, peer),
+    refusalText: (reason) => refusalText(reason, limits),
     [Symbol.asyncDispose]: () => close(server),
   }
 }
@@ -112,17 +126,17 @@ function close(server: Server): Promise<void> {
 }
 
 interface RequestCounting {
-  /** Who asks, where a proxy asks for others. */
+  /** The client behind a proxy. */
   peerOf?: ((request: IncomingMessage) => string) | undefined
-  /** Answers a request that is refused for now with this reason, once the headers are set that say when to come again. */
+  /** Answers a request that is refused for now; the Retry-After header is already set. */
   refuse?: ((request: IncomingMessage, response: ServerResponse, reason: string) => void) | undefined
 }
 
 const RETRY_AFTER_S = '1'
 
 /**
- * Counts the requests of a server's connections while they are answered, and refuses those beyond the limits. To be called once
- * everything else listens for its requests: one that is refused is shown to nobody.
+ * Counts the requests of a server's connections while they are answered, and refuses those beyond the limits. Call it after all other
+ * request listeners: they do not see refused requests.
  */
 export function countRequests(
   server: Server,
@@ -144,7 +158,7 @@ export function countRequests(
   })
 }
 
-/** What somebody reads whose request is one too many. */
+/** The error for a request beyond the limit. */
 export function refusalText(
   reason: 'limit' | 'address',
   { max, maxPerAddress = max, advice }: ConnectionLimits,
@@ -173,54 +187,60 @@ function refuseAsText(_: IncomingMessage, response: ServerResponse, reason: stri
 }
 
 export interface UnreadSettings {
-  /** How long an answer may wait for its reader to take more of it, in milliseconds; 30 s unless given, 0 is for ever. */
+  /** How many requests of one connection are answered at the same time; 1 unless given. */
+  atOnce?: number | undefined
+  /** How long an answer may wait for a slow reader, in milliseconds; 30 s by default, 0 is forever. */
   writeTimeoutMs?: number | undefined
-  /** How much answers that are not read to their end may hold together; 32 MiB unless given. */
+  /** The most memory of all unread answers; 32 MiB by default. */
   maxBytes?: number | undefined
-  /** Told of every answer that was ended because nobody read it. */
+  /** Called for every answer that was ended because it was not read. */
   onEnded?: (() => void) | undefined
-  /** A clock that never leaps; the process's unless given. */
+  /** A monotonic clock; the process's by default. */
   nowMs?: (() => number) | undefined
-  /** Who asks; by the address of the connection unless given. */
+  /** The client; the address of the connection by default. */
   peerOf?: ((request: IncomingMessage) => string) | undefined
 }
 
 const DEFAULT_WRITE_TIMEOUT_MS = 30_000
 const DEFAULT_MAX_BYTES = 32 * MIB
 const LOOK_MS = 1_000
-/** More requests than these on one connection, before the first is answered, are no client's way to ask (RFC 9112, section 9.3.2). */
-const MAX_UNANSWERED = 16
 
-/** An answer that is being given. */
+/** An answer in progress. */
 interface Answer {
   readonly response: ServerResponse
   readonly socket: Socket
   readonly peer: string
-  /** What it may hold, in bytes. */
+  /** The most memory that it may hold, in bytes. */
   charged: number
-  /** How much its reader had taken when it was looked at last, and since when it has been no more. */
+  /** How much was read at the last check, and since when that has not grown. */
   taken: number
   sinceMs: number
 }
 
-const answers = new WeakMap<ServerResponse, { charge: (bytes: number) => boolean; end: () => void }>()
+interface WatchedAnswer {
+  readonly charge: (bytes: number) => boolean
+  readonly end: () => void
+  readonly forget: () => void
+}
+
+const answers = new WeakMap<ServerResponse, WatchedAnswer>()
 
 /**
- * Says how much an answer may hold until it is read. False when those that are being read hold too much already: then the
- * caller has to ask again later.
+ * Announces how much memory an answer may hold until it is read. False when unread answers hold too much already: then the caller
+ * has to try again later.
  */
 export function chargeAnswer(response: ServerResponse, bytes: number): boolean {
   return answers.get(response)?.charge(bytes) ?? true
 }
 
-/** Ends an answer that nobody reads, as others say. */
+/** Ends an answer that is not read. */
 export function endUnread(response: ServerResponse): void {
   answers.get(response)?.end()
 }
 
 /**
- * Ends answers that nobody reads: after a while without any of them being taken, and at once when others need the memory,
- * first the one that has stood still for longest. A connection with too many requests before the first is answered ends. Disposing ends the watch.
+ * Ends answers that are not read: after a while without progress, and at once when others need the memory, first the one without
+ * progress for longest. Disposing stops it.
  */
 export class UnreadAnswers implements Disposable {
   readonly #writeTimeoutMs: number
@@ -228,8 +248,8 @@ export class UnreadAnswers implements Disposable {
   readonly #onEnded: () => void
   readonly #nowMs: () => number
   readonly #peerOf: (request: IncomingMessage) => string
+  readonly #atOnce: number
   readonly #open = new Set<Answer>()
-  readonly #unanswered = new WeakMap<Socket, number>()
   readonly #timer: NodeJS.Timeout
   #charged = 0
 
@@ -239,23 +259,26 @@ export class UnreadAnswers implements Disposable {
     this.#onEnded = settings.onEnded ?? (() => undefined)
     this.#nowMs = settings.nowMs ?? (() => performance.now())
     this.#peerOf = settings.peerOf ?? ((request) => peerOf(request.socket.remoteAddress))
+    this.#atOnce = settings.atOnce ?? 1
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
   }
 
   /**
-   * Watches the answers of a server for as long as it listens. To be called once everything else listens for its requests: one
-   * too many on its connection is shown to nobody.
+   * Watches the answers of a server while it listens, and has few of one connection given at the same time. Call it after all other
+   * request listeners.
    */
   watch(server: Server): void {
     const takers = server.listeners('request') as RequestListener[]
     server.removeAllListeners('request')
     server.on('request', (request, response) => {
-      if (this.#begin(response)) for (const take of takers) take.call(server, request, response)
+      this.#begin(response)
+      for (const take of takers) take.call(server, request, response)
     })
+    answerInTurn(server, { atOnce: this.#atOnce, onClosed: (response) => answers.get(response)?.forget() })
     server.once('close', () => this[Symbol.dispose]())
   }
 
-  /** Looks at all answers, and ends those that have waited too long. */
+  /** Checks all answers, and ends those that have waited too long. */
   look(): void {
     const untilMs = this.#nowMs() - this.#writeTimeoutMs
     for (const answer of this.#open) {
@@ -268,17 +291,8 @@ export class UnreadAnswers implements Disposable {
     clearInterval(this.#timer)
   }
 
-  #begin(response: ServerResponse): boolean {
+  #begin(response: ServerResponse): void {
     const { socket } = response.req
-    // What came in one piece with requests before it is read on, though the connection is over.
-    if (socket.destroyed) return false
-    const unanswered = this.#unanswered.get(socket) ?? 0
-    if (unanswered >= MAX_UNANSWERED) {
-      socket.destroy()
-      this.#onEnded()
-      return false
-    }
-    this.#unanswered.set(socket, unanswered + 1)
     const answer: Answer = {
       response,
       socket,
@@ -291,27 +305,23 @@ export class UnreadAnswers implements Disposable {
     answers.set(response, {
       charge: (bytes) => this.#charge(answer, bytes),
       end: () => this.#end(answer),
+      forget: () => this.#forget(answer),
     })
-    response.once('close', () => {
-      this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1)
-      this.#forget(answer)
-    })
-    return true
   }
 
   #charge(answer: Answer, bytes: number): boolean {
     while (this.#charged + bytes > this.#maxBytes) {
-      const still = this.#longestStill(answer) ?? this.#firstOfMost(answer, bytes)
-      if (still === undefined) return false
-      this.#end(still)
+      const stalled = this.#mostStalled(answer) ?? this.#oldestOfGreediest(answer, bytes)
+      if (stalled === undefined) return false
+      this.#end(stalled)
     }
     answer.charged += bytes
     this.#charged += bytes
     return true
   }
 
-  /** Of the answers that hold something, the one that has stood still for longest, and for a while at least. */
-  #longestStill(besides: Answer): Answer | undefined {
+  /** The answer that holds memory and has made no progress for longest, if long enough. */
+  #mostStalled(besides: Answer): Answer | undefined {
     let found: Answer | undefined
     for (const answer of this.#open) {
       if (answer === besides || answer.charged === 0) continue
@@ -321,8 +331,8 @@ export class UnreadAnswers implements Disposable {
     return found !== undefined && found.sinceMs <= this.#nowMs() - LOOK_MS ? found : undefined
   }
 
-  /** Of the address whose answers hold the most, where that is more than the asker's would, the one that came first. */
-  #firstOfMost(asking: Answer, bytes: number): Answer | undefined {
+  /** The oldest answer of the address whose answers hold the most, if that is more than the caller's would hold. */
+  #oldestOfGreediest(asking: Answer, bytes: number): Answer | undefined {
     const held = new Map<string, { bytes: number; first: Answer }>()
     for (const answer of this.#open) {
       if (answer === asking || answer.charged === 0) continue
@@ -336,7 +346,7 @@ export class UnreadAnswers implements Disposable {
     return most !== undefined && most.bytes > own ? most.first : undefined
   }
 
-  /** Sees whether something of the answer was taken, or nothing of it waits for its reader. */
+  /** Whether some of the answer was read, or nothing of it is unread. */
   #note(answer: Answer): void {
     const taken = takenOver(answer.socket)
     const isWaiting = answer.response.headersSent && answer.response.writableLength > 0
@@ -358,12 +368,12 @@ export class UnreadAnswers implements Disposable {
   }
 }
 
-/** What a socket has inside, and Node looks at for its own timeouts: the bytes of one write that the system has not taken yet. */
+/** Internals of a socket, which Node uses for its own timeouts: unsent bytes of the current write. */
 interface WithHandle {
   readonly _handle?: { readonly writeQueueSize?: number } | null
 }
 
-/** A number that changes whenever the system has taken more for the other side, even of one long piece. */
+/** Changes whenever the system takes more bytes, even of one long write. */
 function takenOver(socket: Socket): number {
   const { _handle: handle }: WithHandle = socket as unknown as WithHandle
   return socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0)

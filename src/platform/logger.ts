@@ -1,4 +1,4 @@
-import { ownValue } from '../model/names-from-outside.ts'
+import { CONTROLS, ownValue } from '../model/untrusted-names.ts'
 import type { Clock } from '../model/time-and-size.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -7,7 +7,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogValue = string | number | bigint | boolean | undefined | readonly string[]
 export type LogFields = Readonly<Record<string, LogValue>>
 
-/** Writes log lines. Nobody passes it a secret: not a header's value, not a token, not an environment. */
+/** Writes log lines. Never pass it a secret: a header's value, a token, an environment variable. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
@@ -25,7 +25,7 @@ export interface LoggerSettings {
   clock: Pick<Clock, 'wallMs'>
   /** Takes one line, without its end. */
   write: (line: string) => void
-  /** Who speaks, where the Collector names a source file. */
+  /** The caller, where the Collector names a source file. */
   caller: string
   fields?: LogFields
 }
@@ -71,12 +71,21 @@ function jsonLine(time: string, level: LogLevel, caller: string, message: string
 function toJson(fields: LogFields, first: readonly string[] = []): string {
   const names = [...first, ...Object.keys(fields).filter((name) => !first.includes(name))]
   const ordered = names.map((name) => [name, ownValue(fields, name)] as const)
-  return JSON.stringify(Object.fromEntries(ordered), (_, value: unknown) =>
+  const json = JSON.stringify(Object.fromEntries(ordered), (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
   )
+  return json.replaceAll(CONTROLS, escaped)
 }
 
-/** Keeps text from outside from starting a line or a column of its own. */
+/** As JSON may write any character; one beyond the first 65,536 is two. */
+function escaped(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
+}
+
+/** Text from outside that cannot begin a line or a column, nor command the terminal of whoever reads the log. */
 function oneLine(message: string): string {
-  return message.replaceAll(/[\n\r\t]+/g, ' ')
+  return message.replaceAll(/[\n\r\t]+/g, ' ').replaceAll(CONTROLS, '\ufffd')
 }

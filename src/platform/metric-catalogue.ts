@@ -1,4 +1,4 @@
-/** What kind of number a metric is, and how it comes about. */
+/** The definition of a metric. */
 export interface MetricSpec {
   kind: 'counter' | 'gauge' | 'histogram'
   unit: string
@@ -7,7 +7,7 @@ export interface MetricSpec {
   help: string
   /** Upper bounds of a histogram's buckets, in its unit. */
   buckets?: readonly number[]
-  /** Its buckets remember a measurement each, with the span it was made in. */
+  /** Whether its buckets keep exemplars. */
   exemplars?: true
   /** Read when scraped; nothing else sets it. */
   read?: () => number
@@ -72,7 +72,7 @@ const readWhenScraped = (
 
 const FLOW = ['flow'] as const
 
-/** How senders that send at once share what there is room for. */
+/** Fairness between senders. */
 const FLOW_METRICS = {
   cpid_flow_waiting_requests: gauge(
     'requests',
@@ -95,7 +95,7 @@ const FLOW_METRICS = {
 
 const CLUSTER = ['cluster'] as const
 
-/** What is seen of clusters from outside, and what is made of it. */
+/** Inference. */
 const CLUSTER_METRICS = {
   cpid_inferred_writes: counter(
     'writes',
@@ -123,7 +123,7 @@ const CLUSTER_METRICS = {
 
 const OBSERVING_RECEIVER = ['receiver'] as const
 
-/** What receivers see of clusters from outside, and how they fare. */
+/** Receivers that watch clusters. */
 const OBSERVING_METRICS = {
   cpid_observations: counter(
     'observations',

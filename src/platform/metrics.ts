@@ -28,6 +28,7 @@ import {
   prometheusText,
   type Sample,
 } from './openmetrics.ts'
+import { readInPieces } from './pipelined-requests.ts'
 
 /** Where parts of the program report numbers; the catalogue says what each means. */
 export interface MetricSink {
@@ -38,7 +39,7 @@ export interface MetricSink {
 }
 
 export interface Metrics extends MetricSink {
-  /** Has `refresh` run before every scrape, for gauges that are cheaper to read than to keep. */
+  /** Runs `refresh` before every scrape, for gauges that are cheaper to read than to keep. */
   beforeScrape(refresh: () => void | Promise<void>): void
   /** The histogram behind a metric that has exemplars. */
   traced(name: TracedName): ExemplarHistogram
@@ -165,7 +166,8 @@ export function startMetricsServer(
   settings: ListenAddress & ListenerOptions & { metrics: Metrics },
 ): Promise<Listening> {
   const read = readOnce(settings.metrics)
-  const server = createServer(HTTP_SERVER_TIMEOUTS, (request, response) => {
+  const server = readInPieces(createServer(HTTP_SERVER_TIMEOUTS))
+  server.on('request', (request, response) => {
     if (isFromPage(settings.host, request.headers)) answer(response, 403, FOREIGN_PAGE)
     else if (request.url?.split('?', 1)[0] !== '/metrics') {
       answer(response, 404, 'not found: metrics are at /metrics\n')
@@ -186,7 +188,7 @@ export function startMetricsServer(
   })
 }
 
-/** Reads the metrics once for all who ask within one turn of the event loop, however many they are. */
+/** Reads the metrics once for all requests within one turn of the event loop. */
 function readOnce(metrics: Metrics): (format: ExpositionFormat) => Promise<string> {
   const reading = new Map<ExpositionFormat, Promise<string>>()
   return (format) => {

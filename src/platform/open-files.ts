@@ -1,28 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { openAtMost } from './connections.ts'
 
-/** What Causeway opens by itself at most: threads, database, WAL, files that it follows, connections to backends. */
+/** The most files that Causeway itself opens: threads, database, WAL, followed files, connections to backends. */
 const OWN_FILES = 90
-/** A listener with less could not tell a flood from those that it is there for. */
+/** The fewest connections that a listener needs. */
 const MIN_CONNECTIONS = 4
 const SOFT_LIMIT = /^Max open files\s+(\d+)/m
 
 /** How often a share is halved to find the largest that fits. */
 const SEARCH_STEPS = 20
 
-/** How many connections with a request under way a listener may have, in all and from one address. */
+/** The most connections with a request in progress, in all and from one address. */
 export interface ConnectionQuota {
   max: number
   maxPerAddress: number
 }
 
 interface FittedQuotas {
-  places: ConnectionQuota[]
+  quotas: ConnectionQuota[]
   /** What to change when the configured ones do not fit. */
   warning: string | undefined
 }
 
-/** How many files this process may have open; undefined where nothing limits it, or nothing can be known. */
+/** How many files this process may have open; undefined without a limit, or if it is unknown. */
 export function openFilesLimit(): number | undefined {
   if (process.platform === 'win32') return undefined
   const soft = process.platform === 'linux' ? SOFT_LIMIT.exec(readLimits())?.[1] : reportedLimit()
@@ -31,8 +31,8 @@ export function openFilesLimit(): number | undefined {
 }
 
 /**
- * The places of all listeners such that there is a descriptor for each, and enough left for what Causeway opens itself: as
- * configured where that fits, in proportion where it does not.
+ * Quotas for all listeners that fit into the file descriptors, with enough left for Causeway itself: as configured if that fits,
+ * else reduced in proportion.
  */
 export function fitQuotas(
   configured: readonly ConnectionQuota[],
@@ -40,12 +40,12 @@ export function fitQuotas(
 ): FittedQuotas {
   const wanted = filesFor(configured)
   if (openFiles === undefined || wanted + OWN_FILES <= openFiles)
-    return { places: [...configured], warning: undefined }
-  const places = largestThatFit(configured, openFiles - OWN_FILES)
+    return { quotas: [...configured], warning: undefined }
+  const quotas = largestThatFit(configured, openFiles - OWN_FILES)
   const warning =
     `this process may have ${openFiles} files open, which is too few for the ${wanted} connections that may be open as configured: ` +
-    `listeners open ${filesFor(places)} in all until it may have ${wanted + OWN_FILES} (ulimit -n, LimitNOFILE)`
-  return { places, warning }
+    `listeners open ${filesFor(quotas)} in all until it may have ${wanted + OWN_FILES} (ulimit -n, LimitNOFILE)`
+  return { quotas, warning }
 }
 
 const filesFor = (quotas: readonly ConnectionQuota[]): number =>
@@ -61,7 +61,7 @@ function largestThatFit(configured: readonly ConnectionQuota[], files: number): 
   return shareOf(configured, fits)
 }
 
-/** Such a share of what is configured, and never fewer than a listener needs. */
+/** This share of the configured limit, and never fewer than a listener needs. */
 function shareOf(configured: readonly ConnectionQuota[], share: number): ConnectionQuota[] {
   return configured.map(({ max, maxPerAddress }) => {
     const fewest = Math.min(max, MIN_CONNECTIONS)
@@ -86,8 +86,8 @@ function reportedLimit(): number | string | undefined {
 const EXHAUSTED = ['EMFILE', 'ENFILE']
 
 /**
- * Has the process live on when something fails for want of a descriptor and nobody is there to hear of it, such as in a
- * timer: what failed is done again the next time. Everything else that nobody handles ends the process, as without this.
+ * Keeps the process alive after an unhandled error for want of a file descriptor, such as in a timer: what failed is repeated later.
+ * All other unhandled errors end the process as usual.
  */
 export function surviveDescriptorExhaustion(tell: (reason: string) => void): void {
   process.on('uncaughtException', (error: unknown) => {
@@ -101,7 +101,7 @@ export function surviveDescriptorExhaustion(tell: (reason: string) => void): voi
   })
 }
 
-/** Whether a descriptor was wanted and the process, or the machine, had none left. */
+/** Whether the process or the machine had no file descriptor left. */
 function isDescriptorExhaustion(error: unknown): error is NodeJS.ErrnoException {
   return (
     error instanceof Error &&

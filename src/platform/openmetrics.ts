@@ -45,7 +45,7 @@ export class ExemplarHistogram {
     }
   }
 
-  /** What was measured since the last call. Which label values are told apart stays. */
+  /** The measurements since the last call. The known label values stay. */
   take(): HistogramSeries[] {
     const taken = [...this.#series.values()]
     this.#series.clear()
@@ -141,7 +141,7 @@ export function histogramFamily(
   return { name, help, kind: 'histogram', samples }
 }
 
-/** True when the Accept header likes OpenMetrics at least as much as plain text. */
+/** Whether the Accept header prefers OpenMetrics to plain text, or likes both as much. */
 export function prefersOpenMetrics(accept: string | undefined): boolean {
   const wanted = new Map<string, number>()
   for (const range of accept?.split(',') ?? []) {

@@ -2,21 +2,21 @@ import { createSecureContext, type SecureContextOptions, type TLSSocket } from '
 import { errorText } from '../model/faults.ts'
 import { FollowedFiles, type NamedFile } from './followed-files.ts'
 
-/** With `clientCaFile` only clients whose certificate it vouches for are let in. */
+/** With `clientCaFile` clients need a certificate that it signed. */
 export interface ServerTlsSettings extends TlsSettings {
   clientCaFile?: string
-  /** How long a handshake may take, in milliseconds; 10 s unless given. */
+  /** How long a handshake may take, in milliseconds; 10 s by default. */
   handshakeTimeoutMs?: number
 }
 
-/** What a server is made with; `requestCert` and `rejectUnauthorized` never change after that. */
+/** The options of a server; `requestCert` and `rejectUnauthorized` never change later. */
 interface ServerTlsOptions extends SecureContextOptions {
   requestCert: boolean
   rejectUnauthorized: boolean
   handshakeTimeout: number
 }
 
-/** A server whose certificates can be exchanged: new connections get the new ones, those there are live on. */
+/** A server whose certificates can be replaced: new connections get the new ones, existing ones go on. */
 interface SecuredServer {
   setSecureContext(options: SecureContextOptions): void
   on(event: 'close', listener: () => void): unknown
@@ -25,8 +25,8 @@ interface SecuredServer {
 const HANDSHAKE_TIMEOUT_MS = 10_000
 
 /**
- * Reads what a listener's TLS settings name and follows the files. `owner` names the listener in errors. Throws the setting
- * that is wrong and what to do.
+ * Reads the certificates of a listener and follows their files. `owner` names the listener in errors. Throws which setting is wrong
+ * and what to do.
  */
 export function openServerTls(
   owner: string,
@@ -60,7 +60,7 @@ export function openServerTls(
   }
 }
 
-/** Has the server use every change of the files for as long as it lives. */
+/** Applies every change of the files to the server while it runs. */
 export function followCertificates(server: SecuredServer, secured: FollowedFiles<ServerTlsOptions>): void {
   secured.onChange((options) => server.setSecureContext(options))
   server.on('close', () => secured[Symbol.dispose]())
@@ -75,7 +75,7 @@ function checkUsable(options: SecureContextOptions): void {
   }
 }
 
-/** How a connection to a backend is secured; file names as the operator wrote them, PEM inside. */
+/** The TLS settings of a connection to a backend; PEM files. */
 export interface ClientTlsSettings extends TlsSettings {
   /** Plain text instead of TLS. Over HTTP the URL's scheme decides instead. */
   insecure: boolean
@@ -86,6 +86,12 @@ export interface ClientTlsSettings extends TlsSettings {
   caPem?: string
   /** The name to expect in the backend's certificate, when it is not the host's. */
   serverNameOverride?: string
+}
+
+/** By default, what Node trusts. */
+export const DEFAULT_CLIENT_TLS: ClientTlsSettings = {
+  ...{ insecure: false, insecureSkipVerify: false, minVersion: 'TLSv1.2' },
+  ...{ cipherSuites: [], curves: [], reloadIntervalMs: 0 },
 }
 
 /** Reads the certificate files and follows them; throws an error naming the setting when one cannot be used. */
@@ -123,7 +129,7 @@ export function openClientTls(
   })
 }
 
-/** A certificate and its key, each as the path of a PEM file or as PEM text, and how TLS is spoken. */
+/** A certificate and its key, each as the path of a PEM file or as PEM text, and TLS versions and ciphers. */
 interface TlsSettings {
   certFile?: string
   certPem?: string
@@ -135,11 +141,11 @@ interface TlsSettings {
   cipherSuites?: readonly string[]
   /** OpenSSL's names, the preferred one first. */
   curves?: readonly string[]
-  /** How often the files are looked at, in milliseconds; 0 or absent is never. */
+  /** How often the files are read again, in milliseconds; 0 or absent is never. */
   reloadIntervalMs?: number
 }
 
-/** The same as Node takes it, without certificates. */
+/** The same as options of Node, without certificates. */
 function protocolOf(tls: TlsSettings): SecureContextOptions {
   return {
     minVersion: tls.minVersion ?? 'TLSv1.2',
@@ -149,7 +155,7 @@ function protocolOf(tls: TlsSettings): SecureContextOptions {
   }
 }
 
-/** One piece of PEM, written in the configuration or named there. */
+/** One piece of PEM, inline or in a file. */
 interface PemPart {
   name: 'ca' | 'cert' | 'key'
   setting: string
@@ -166,7 +172,7 @@ function filesOf(parts: readonly PemPart[]): NamedFile[] {
   )
 }
 
-/** Every piece there is, by name; `contents` are those of the files, in order. Throws where an authority has no certificate. */
+/** All pieces by name; `contents` are those of the files, in order. Throws if an authority has no certificate. */
 function pemContents(
   parts: readonly PemPart[],
   contents: readonly Buffer[],
@@ -176,7 +182,7 @@ function pemContents(
   for (const { name, setting, pem, file } of parts) {
     const bytes = pem === undefined ? (file === undefined ? undefined : left.next().value) : Buffer.from(pem)
     if (bytes === undefined) continue
-    // OpenSSL takes such a file for no authority at all, and then trusts nobody without a word.
+    // OpenSSL would silently trust nobody with such a file.
     if (name === 'ca' && !CERTIFICATE.test(bytes.toString('latin1')))
       throw new Error(
         `${setting}${file === undefined ? '' : ` ${file}`} has no certificate in it; give one or more in PEM form`,
@@ -187,7 +193,7 @@ function pemContents(
 }
 
 const ALTERNATIVE = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g
-/** What Node calls the kinds of names that a rule can ask for. */
+/** How Node names the kinds of certificate names in rules. */
 const KINDS: ReadonlyMap<string, string> = new Map([
   ['DNS', 'dns'],
   ['URI', 'uri'],
@@ -196,7 +202,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * The names in the certificate that the other side proved to have, each with its kind before it (`cn:`, `dns:`, `uri:`,
+ * The names in the verified certificate of the peer, each after its kind (`cn:`, `dns:`, `uri:`,
  * `email:`, `ip:`, `other:`): its common name, then its alternative names.
  */
 export function certificateNames(socket: TLSSocket): string[] | undefined {

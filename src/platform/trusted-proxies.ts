@@ -4,26 +4,25 @@ import { type Endpoints, peerOf } from './connections.ts'
 const BRACKETED = /^\[([^\]]+)\](?::\d+)?$/
 const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
-/** A request, as far as it tells who asks. */
+/** The part of a request that identifies the client. */
 interface Forwarded {
   readonly socket: Endpoints
   readonly headers: { readonly [name: string]: string | string[] | undefined }
 }
 
-/** More proxies in a row than these are nobody's. */
+/** The longest chain of proxies. */
 const MOST_HOPS = 32
 
 /**
- * Tells who asks where a proxy asks for others: by what its connection began with in the PROXY protocol, and by `X-Forwarded-For`,
- * which are believed of the listed proxies alone. That header is read from its end: the first address there that is no
- * proxy's is who asks, and what stands before it may be made up.
+ * Finds the client behind a proxy: by the PROXY protocol and by `X-Forwarded-For`, which only the listed proxies are believed in. The
+ * header is read from its end: the first address that is not a proxy is the client; what precedes it may be forged.
  */
 export class TrustedProxies {
   readonly #trusted = new BlockList()
-  /** Who connects through a proxy, by the proxy's end of the connection. */
+  /** The client of each PROXY protocol connection, by the proxy's end of it. */
   readonly #connected = new Map<string, string>()
 
-  /** Of addresses, and ranges of them such as 10.0.0.0/8. */
+  /** Takes addresses, and ranges such as 10.0.0.0/8. */
   constructor(ranges: readonly string[]) {
     for (const range of ranges) {
       const [address = '', bits] = range.split('/')
@@ -33,7 +32,7 @@ export class TrustedProxies {
     }
   }
 
-  /** By what the peer counts who asks. */
+  /** The client as limits count it (peerOf). */
   peerOf({ socket, headers }: Forwarded): string {
     let address = this.#connected.get(endOf(socket)) ?? socket.remoteAddress
     const header = headers['x-forwarded-for']
@@ -41,14 +40,14 @@ export class TrustedProxies {
     const hops = String(header).split(',').slice(-MOST_HOPS)
     while (hops.length > 0 && this.isTrusted(address)) {
       const before = bareAddress(hops.pop() ?? '')
-      // What is no address was written by somebody who is not to be believed.
+      // An invalid address was not written by a trusted proxy.
       if (before === undefined) break
       address = before
     }
     return peerOf(address)
   }
 
-  /** A proxy's connection says that it is this address that connects; until the connection ends. */
+  /** Notes the client of a PROXY protocol connection until that ends. */
   connects(socket: Socket, address: string): void {
     const end = endOf(socket)
     this.#connected.set(end, address)
@@ -62,7 +61,7 @@ export class TrustedProxies {
   }
 }
 
-/** The same on both sides of encryption. */
+/** The same below and above TLS. */
 function endOf({ remoteAddress = '', remotePort = 0 }: Endpoints): string {
   return `${remoteAddress} ${remotePort}`
 }
@@ -75,15 +74,15 @@ function bareAddress(written: string): string | undefined {
 
 const V2_SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
 const V2_FIXED_BYTES = 16
-/** What a header of version 2 may have after its fixed part: addresses and whatever a proxy adds. */
+/** The most bytes after the fixed part of a version 2 header. */
 const V2_MOST_BYTES = 4096
 const V1_MOST_BYTES = 107
 const IPV4 = { family: 1, bytes: 4 }
 const IPV6 = { family: 2, bytes: 16 }
-/** How long a proxy may take to say who connects, in milliseconds. */
+/** How long a proxy may take to send the header, in milliseconds. */
 const WITHIN_MS = 5_000
 
-/** A header of the PROXY protocol, and how many bytes it has. `address` is left out where the proxy speaks for itself. */
+/** A PROXY protocol header and its length. Without `address` the proxy itself is the client. */
 interface ProxyHeader {
   readonly address?: string
   readonly bytes: number
@@ -91,7 +90,7 @@ interface ProxyHeader {
 
 /**
  * Reads the header of the PROXY protocol, version 1 or 2 (haproxy.org/download/3.2/doc/proxy-protocol.txt), with which a connection
- * begins. 'more' where more bytes are needed; undefined where it begins with something else.
+ * begins. 'more' if more bytes are needed; undefined if it begins with something else.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | 'more' | undefined {
   const isV2 = V2_SIGNATURE.subarray(0, bytes.length).equals(bytes.subarray(0, V2_SIGNATURE.length))
@@ -132,9 +131,8 @@ function ipv6Text(bytes: Buffer): string {
 }
 
 /**
- * Has connections of trusted proxies begin with a header of the PROXY protocol, which tells them who connects. Connections of
- * others begin as they do without it. To be called before anything else wraps what listens for the server's connections;
- * `onFault` is told of a proxy that does not speak the protocol.
+ * Expects a PROXY protocol header at the beginning of connections of trusted proxies, but not of others. Call it before anything else
+ * wraps the server's connection listeners; `onFault` is called for a proxy that does not send the header.
  */
 export function acceptProxyHeaders(
   server: Server,
@@ -165,31 +163,46 @@ interface HeaderHooks {
 }
 
 function readHeader(socket: Socket, { onHeader, onFault }: HeaderHooks): void {
+  readBeginning(socket, WITHIN_MS, (bytes) => {
+    const header = readProxyHeader(bytes)
+    if (header === 'more') return undefined
+    return () => {
+      if (header === undefined) {
+        onFault(
+          `a connection of the proxy at ${socket.remoteAddress ?? 'an unknown address'} does not begin with a header of the PROXY ` +
+            'protocol: have the proxy send one, or take proxy_protocol out',
+        )
+        socket.destroy()
+        return
+      }
+      const rest = bytes.subarray(header.bytes)
+      if (rest.length > 0) socket.unshift(rest)
+      onHeader(header)
+    }
+  })
+}
+
+/** Reads the first bytes of a connection until `decide` returns what to do, then does that. Closes it after `withinMs`. */
+export function readBeginning(
+  socket: Socket,
+  withinMs: number | undefined,
+  decide: (bytes: Buffer) => (() => void) | undefined,
+): void {
   let bytes = Buffer.alloc(0)
-  const timer = setTimeout(() => socket.destroy(), WITHIN_MS)
-  const over = (): void => {
+  const timer = setTimeout(() => socket.destroy(), withinMs)
+  const end = (): void => {
     clearTimeout(timer)
-    socket.off('readable', onReadable).off('close', over).off('error', ignore)
+    socket.off('readable', onReadable).off('close', end).off('error', ignore)
   }
   const onReadable = (): void => {
     const chunk = socket.read() as Buffer | null
     if (chunk === null) return
     bytes = Buffer.concat([bytes, chunk])
-    const header = readProxyHeader(bytes)
-    if (header === 'more') return
-    over()
-    if (header === undefined) {
-      onFault(
-        `a connection of the proxy at ${socket.remoteAddress ?? 'an unknown address'} does not begin with a header of the PROXY ` +
-          'protocol: have the proxy send one, or take proxy_protocol out',
-      )
-      socket.destroy()
-      return
-    }
-    const rest = bytes.subarray(header.bytes)
-    if (rest.length > 0) socket.unshift(rest)
-    onHeader(header)
+    const decided = decide(bytes)
+    if (decided === undefined) return
+    end()
+    decided()
   }
   const ignore = (): void => undefined
-  socket.on('readable', onReadable).on('close', over).on('error', ignore)
+  socket.on('readable', onReadable).on('close', end).on('error', ignore)
 }

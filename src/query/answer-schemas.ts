@@ -8,10 +8,10 @@ type Frozen<T> = T extends readonly (infer Item)[]
     : T
 
 /** What an answer of this shape is, to whoever makes or reads it. */
-type AnswerOf<Shape extends z.ZodType> = Frozen<z.infer<Shape>>
+export type AnswerOf<Shape extends z.ZodType> = Frozen<z.infer<Shape>>
 
 /** A CPID as answers write it. */
-const CpidText = z
+export const CpidText = z
   .string()
   .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   .meta({ id: 'Cpid', description: 'A CPID: lower case, dashed.' })
@@ -21,23 +21,34 @@ const TraceIdText = z
   .regex(/^[0-9a-f]{32}$/)
   .meta({ id: 'TraceId' })
 
-const SpanIdText = z
+export const SpanIdText = z
   .string()
   .regex(/^[0-9a-f]{16}$/)
   .meta({ id: 'SpanId' })
 
-const TimeText = z
+export const TimeText = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/)
   .meta({ id: 'Time', description: 'RFC 3339 in UTC with nanoseconds.' })
 
 /** The end of a list that is read in parts. */
-const Next = z
+export const Next = z
   .string()
   .nullable()
   .meta({ id: 'Next', description: 'asks for the rest as `after`; null at the end' })
 
 const Milliseconds = z.number().describe('milliseconds')
+
+/** Where an archive is asked too. */
+export const partial = z
+  .string()
+  .optional()
+  .describe('what is not in this answer, and why: such as that the archive does not answer')
+export const causeway = z
+  .string()
+  .nullable()
+  .optional()
+  .describe('what the Causeway that says so is called in the archive; only where an archive is asked too')
 
 export const CpidFactsAnswer = z
   .strictObject({
@@ -47,19 +58,22 @@ export const CpidFactsAnswer = z
     explained: z.boolean().describe('its mergelog and those of all its ancestors have arrived'),
     service: z.string().nullable(),
     object: z.string().nullable(),
+    partial,
   })
   .meta({ id: 'CpidFacts' })
 export type CpidFactsAnswer = AnswerOf<typeof CpidFactsAnswer>
 
 export const RelatedCpids = z
-  .strictObject({ cpid: CpidText, related: z.array(CpidText) })
+  .strictObject({ cpid: CpidText, related: z.array(CpidText), partial })
   .meta({ id: 'RelatedCpids' })
 
 export const Ancestors = z
-  .strictObject({ cpid: CpidText, ancestors: z.array(CpidText) })
+  .strictObject({ cpid: CpidText, ancestors: z.array(CpidText), partial })
   .meta({ id: 'Ancestors' })
 
-export const Roots = z.strictObject({ cpid: CpidText, roots: z.array(CpidText) }).meta({ id: 'Roots' })
+export const Roots = z
+  .strictObject({ cpid: CpidText, roots: z.array(CpidText), partial })
+  .meta({ id: 'Roots' })
 
 export const Mergelog = z
   .strictObject({
@@ -75,7 +89,7 @@ export const Mergelog = z
 export type Mergelog = AnswerOf<typeof Mergelog>
 
 export const MergelogList = z
-  .strictObject({ mergelogs: z.array(Mergelog), next: Next })
+  .strictObject({ mergelogs: z.array(Mergelog), next: Next, partial })
   .meta({ id: 'MergelogList' })
 export type MergelogList = AnswerOf<typeof MergelogList>
 
@@ -160,14 +174,17 @@ export const CriticalPath = z
 export type CriticalPath = AnswerOf<typeof CriticalPath>
 
 /** Of a write that was seen from outside the cluster. */
-const user = z.string().optional().describe('`user.name` of a write seen from outside, where it is known')
-const cause = z
+export const user = z
+  .string()
+  .optional()
+  .describe('`user.name` of a write seen from outside, where it is known')
+export const cause = z
   .enum(WRITE_CAUSES)
   .optional()
   .describe(
     'why a write seen from outside was made: an operator did it; a controller began it by itself (self); or it follows from versions that it names or copies (exact), or from the newest that there were (inferred)',
   )
-const gap = z
+export const gap = z
   .literal(true)
   .optional()
   .describe('versions of the object between this one and the last that is known were not seen')
@@ -231,6 +248,10 @@ export const Trace = z
   .meta({ id: 'Trace' })
 export type Trace = AnswerOf<typeof Trace>
 
+export const supersededBy = CpidText.optional().describe(
+  'the change that overwrote it before any controller had acted on it: nothing is left of it',
+)
+
 export const CascadeOutline = z
   .strictObject({
     root: CpidText,
@@ -258,12 +279,18 @@ export const CascadeOutline = z
     gaps: z.int().describe('writes seen from outside before which versions of their objects were not seen'),
     cluster: z.string().nullable().describe('the cluster of whoever sent it'),
     reason: z.string().nullable().describe("the reason of the root's mergelog"),
+    supersededBy,
   })
   .meta({ id: 'CascadeOutline' })
 export type CascadeOutline = AnswerOf<typeof CascadeOutline>
 
+export const ListedCascade = z
+  .strictObject({ ...CascadeOutline.shape, causeway })
+  .meta({ id: 'ListedCascade' })
+export type ListedCascade = AnswerOf<typeof ListedCascade>
+
 export const CascadeList = z
-  .strictObject({ cascades: z.array(CascadeOutline), next: Next })
+  .strictObject({ cascades: z.array(ListedCascade), next: Next, partial })
   .meta({ id: 'CascadeList' })
 export type CascadeList = AnswerOf<typeof CascadeList>
 
@@ -273,12 +300,13 @@ export const CascadeOfCpid = z
     drives: z
       .boolean()
       .describe('its root drives the CPID; else it was passed on, or nothing of it is linked yet'),
+    causeway,
   })
   .meta({ id: 'CascadeOfCpid' })
 export type CascadeOfCpid = AnswerOf<typeof CascadeOfCpid>
 
 export const CascadesOfCpid = z
-  .strictObject({ cascades: z.array(CascadeOfCpid), next: Next })
+  .strictObject({ cascades: z.array(CascadeOfCpid), next: Next, partial })
   .meta({ id: 'CascadesOfCpid' })
 export type CascadesOfCpid = AnswerOf<typeof CascadesOfCpid>
 
@@ -298,6 +326,7 @@ export const Cascade = z
     mergelogs: z.array(Mergelog).describe('at most 1000'),
     mergelogsTruncated: z.literal(true).optional().describe('there are more than 1000 mergelogs'),
     traces: z.array(Trace).describe('the main one first'),
+    partial,
   })
   .meta({ id: 'Cascade' })
 export type Cascade = AnswerOf<typeof Cascade>
@@ -333,6 +362,7 @@ export const Comparison = z
         }),
       )
       .describe('the largest slow-down first'),
+    partial,
   })
   .meta({ id: 'Comparison' })
 export type Comparison = AnswerOf<typeof Comparison>
@@ -348,6 +378,7 @@ export const GraphNode = z
     root: z.boolean().describe('no edge points to it'),
     explained: z.boolean(),
     distance: z.int().describe('steps away, negative for ancestors'),
+    supersededBy,
   })
   .meta({ id: 'GraphNode' })
 export type GraphNode = AnswerOf<typeof GraphNode>
@@ -358,62 +389,10 @@ export const Graph = z
     nodes: z.array(GraphNode).describe('itself first, then nearest first'),
     truncated: z.boolean().describe('there are more nodes than `limit`'),
     edges: z.array(z.strictObject({ source: CpidText, target: CpidText })),
+    partial,
   })
   .meta({ id: 'Graph' })
 export type Graph = AnswerOf<typeof Graph>
-
-const drivenBy = z
-  .array(CpidText)
-  .describe(
-    'the roots that drive it, newest first; others were passed on with it. Empty until something of the CPID is linked',
-  )
-
-export const ObjectEvent = z
-  .strictObject({
-    object: z.string().describe('with uid and resourceVersion where they were given'),
-    cpid: CpidText.nullable(),
-    action: z.enum(['observed', 'wrote', 'mergelog']),
-    timestamp: TimeText,
-    service: z.string().nullable(),
-    cluster: z.string().nullable(),
-    cascades: z
-      .array(CpidText)
-      .describe('roots of the cascades in which the CPID takes part, those that drive it first, at most 8'),
-    drivenBy,
-  })
-  .meta({ id: 'ObjectEvent' })
-export type ObjectEvent = AnswerOf<typeof ObjectEvent>
-
-export const ObjectHistory = z
-  .strictObject({ objects: z.array(ObjectEvent), next: Next })
-  .meta({ id: 'ObjectHistory' })
-export type ObjectHistory = AnswerOf<typeof ObjectHistory>
-
-export const ObjectVersion = z
-  .strictObject({
-    object: z.string().describe('with uid and resourceVersion where they were given'),
-    timestamp: TimeText.describe('when the span ended that wrote it'),
-    name: z.string().describe('of that span'),
-    spanId: SpanIdText,
-    service: z.string(),
-    user,
-    cause,
-    gap,
-    cluster: z.string().nullable(),
-    cpid: CpidText.nullable(),
-    cascades: z
-      .array(CpidText)
-      .describe('roots of the cascades in which the CPID takes part, those that drive it first, at most 8'),
-    drivenBy,
-    observed: z.array(z.string()).describe('the versions that whoever wrote it had read, at most 128'),
-  })
-  .meta({ id: 'ObjectVersion' })
-export type ObjectVersion = AnswerOf<typeof ObjectVersion>
-
-export const ObjectVersions = z
-  .strictObject({ versions: z.array(ObjectVersion), next: Next })
-  .meta({ id: 'ObjectVersions' })
-export type ObjectVersions = AnswerOf<typeof ObjectVersions>
 
 export const Found = z
   .strictObject({
@@ -421,6 +400,7 @@ export const Found = z
     cpids: z.array(CpidText).describe('those that begin with the text, where there are several'),
     cascades: z.array(CascadeOutline),
     objects: z.array(z.string()),
+    partial,
   })
   .meta({ id: 'Found' })
 export type Found = AnswerOf<typeof Found>
@@ -432,6 +412,7 @@ export const Facets = z
     actors: z.array(z.string()).describe('users who wrote, and services of which no user is known'),
     namespaces: z.array(z.string()),
     kinds: z.array(z.string()),
+    partial,
   })
   .meta({ id: 'Facets' })
 export type Facets = AnswerOf<typeof Facets>
@@ -456,17 +437,18 @@ const ResourceLogs = z
   .meta({ id: 'ResourceLogs', description: 'OTLP/JSON' })
 
 export const SpanList = z
-  .strictObject({ resourceSpans: z.array(ResourceSpans), next: Next.optional() })
+  .strictObject({ resourceSpans: z.array(ResourceSpans), next: Next.optional(), partial })
   .meta({ id: 'SpanList' })
 
 export const LogList = z
-  .strictObject({ resourceLogs: z.array(ResourceLogs), next: Next.optional() })
+  .strictObject({ resourceLogs: z.array(ResourceLogs), next: Next.optional(), partial })
   .meta({ id: 'LogList' })
 
 export const DashboardSettings = z
   .strictObject({
     traceUrl: z.string().nullable().describe('with {trace_id} and {span_id} to be filled in'),
     version: z.string(),
+    archive: z.boolean().describe('an archive is asked too: lists show what other Causeways wrote there'),
   })
   .meta({ id: 'DashboardSettings' })
 export type DashboardSettings = AnswerOf<typeof DashboardSettings>

@@ -6,16 +6,20 @@ import type { OutboxItem } from '../model/outbox.ts'
 import type { Absent, CascadeFacts, CausewayQueries, Pages, Position } from '../model/queries.ts'
 import type { Found } from './answer-schemas.ts'
 import { cascadeJson, cascadeOutline, cascadeVersion, compareJson } from './cascade-json.ts'
+import { inFrames, storageSearchFrames, storageTraceFrames } from './grpc-answers.ts'
 import {
+  jaegerIdsJson,
   jaegerSearchJson,
   jaegerSummariesJson,
   jaegerTraceJson,
   jaegerV3SearchJson,
   jaegerV3TraceJson,
 } from './jaeger-json.ts'
+import { jaegerMetricsJson } from './jaeger-metrics-json.ts'
 import { cpidListJson, decodeCursor, listJson, recordsJson } from './list-json.ts'
 import { cpidJson, graphJson, mergelogJson, objectJson, objectVersionJson } from './object-json.ts'
 import type { FindFilter, NoAnswer, PageRequest, Question, TraceQuestion, TraceShape } from './question.ts'
+import { touchedObjectsJson } from './touched-objects-json.ts'
 import {
   findSentSpan,
   jsonObjectOf,
@@ -33,15 +37,16 @@ import {
   tempoTagsJson,
   tempoTagValuesJson,
 } from './trace-names-json.ts'
+import { whyJson } from './why-json.ts'
 import { KINDS, STATUSES } from './traceql/syntax.ts'
 
-/** JSON text in pieces, to be read lazily: a piece, which may be empty, takes a bounded bite at the database. */
+/** JSON text in pieces, made lazily: each piece, which may be empty, reads a bounded part of the database. */
 type JsonPieces = Iterable<string>
 
-/** `version`, where it is known beforehand, changes with whatever the pieces say. */
+/** `version`, if known beforehand, changes whenever the pieces do. */
 export type Answer = { kind: 'found'; pieces: JsonPieces; version?: string } | { kind: NoAnswer }
 
-/** Answers a question in JSON, the same over HTTP and on the command line. Without a clock no answer takes too long. */
+/** Answers a question in JSON, the same over HTTP and on the command line. Without a clock there is no time limit. */
 export function answer(queries: CausewayQueries, question: Question, nowMs: () => number = () => 0): Answer {
   switch (question.kind) {
     case 'cpid':
@@ -95,7 +100,9 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
         version: cascadeVersion(queries, facts),
       }))
     case 'compare':
-      return withFacts(queries, [question.a, question.b], ([a, b]) => found(compareJson(queries, a, b)))
+      return withFacts(queries, [question.a, question.b], ([a, b]) =>
+        found(compareJson({ queries, facts: a }, { queries, facts: b })),
+      )
     case 'span':
       return withFacts(queries, [question.root], () => {
         const records = findSentSpan(queries, question)
@@ -141,6 +148,12 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
         (pages) => listJson('versions', pages, part, objectVersionJson),
       )
     }
+    case 'touchedObjects': {
+      const { root, limit } = question
+      return withFacts(queries, [root], ([facts]) => found(touchedObjectsJson(queries, facts, limit)))
+    }
+    case 'why':
+      return found(whyJson(queries, question.ref))
     case 'find':
       return found(findJson(queries, question.text, question.limit, question.filter))
     case 'facets':
@@ -152,9 +165,14 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
     case 'tags':
     case 'tagValues':
     case 'metrics':
+    case 'jaegerMetrics':
     case 'dependencies': {
       const pieces = answerTraceQuestion(queries, question, nowMs)
       return pieces === undefined ? { kind: 'unknownTrace' } : found(pieces)
+    }
+    case 'grpc': {
+      const pieces = answerTraceQuestion(queries, question.question, nowMs)
+      return pieces === undefined ? { kind: 'unknownTrace' } : found(inFrames(pieces, question.as, nowMs))
     }
   }
 }
@@ -163,7 +181,7 @@ function found(pieces: JsonPieces): Answer {
   return { kind: 'found', pieces }
 }
 
-/** With the facts of cascades, unless one of them is none. */
+/** Calls back with the facts of the cascades, if all exist. */
 function withFacts<const Roots extends readonly Cpid[]>(
   queries: CausewayQueries,
   roots: Roots,
@@ -197,6 +215,8 @@ function inPart<T>(
 const SEARCHES = {
   jaeger: jaegerSearchJson,
   jaegerV3: jaegerV3SearchJson,
+  jaegerStorage: storageSearchFrames,
+  jaegerIds: jaegerIdsJson,
   jaegerSummaries: jaegerSummariesJson,
   tempo: tempoSearchJson,
 } as const
@@ -224,6 +244,8 @@ function answerTraceQuestion(
       return tempoTagValuesJson(queries, question, nowMs)
     case 'metrics':
       return tempoMetricsJson(queries, question, nowMs)
+    case 'jaegerMetrics':
+      return jaegerMetricsJson(queries, question, nowMs)
     case 'dependencies':
       return jaegerDependenciesJson(queries, question, nowMs)
   }
@@ -240,6 +262,8 @@ function inShape(
       return jaegerTraceJson(queries, traceId, pages)
     case 'jaegerV3':
       return jaegerV3TraceJson(queries, pages)
+    case 'jaegerStorage':
+      return storageTraceFrames(queries, pages)
     case 'tempoProtobuf':
       return tempoProtobuf(queries, pages, 1)
     case 'tempoProtobufV2':
@@ -251,14 +275,14 @@ function inShape(
   }
 }
 
-/** How much of what happened to a found object is looked at for its cascades. */
+/** How many events of a found object are read for its cascades. */
 const HAPPENINGS = 100
-/** How many objects are looked at for somebody who may have touched none of them. */
+/** How many objects are examined for an actor who may have touched none of them. */
 const LOOKED_AT = 1_000
 
 /**
- * What a text may mean: a CPID, whole or by how it begins, or the id of an outgoing trace, and objects whose reference contains it; with the
- * cascades of either, newest first.
+ * What a text may mean: a CPID, whole or its first digits, an outgoing trace id, and objects whose reference contains it; with the
+ * cascades of each, newest first.
  */
 function* findJson(
   queries: CausewayQueries,
@@ -269,7 +293,7 @@ function* findJson(
   const text = asked.trim()
   const prefix = parseCpidPrefix(text)
   const beginning = prefix === undefined ? [] : queries.cpidsBeginning(prefix, Math.max(limit, 2))
-  // Where one CPID alone begins so, it is as if all of it had been written.
+  // A unique prefix counts as the whole CPID.
   const whole = parseCpid(text)
   const cpid = whole ?? (beginning.length === 1 ? beginning[0] : undefined)
   const objects: string[] = []
@@ -303,7 +327,7 @@ function* findJson(
   } satisfies Found)
 }
 
-/** Undefined between objects stands for work that found none. */
+/** Undefined between objects marks a turn without a result. */
 function* objectsNamed(
   queries: CausewayQueries,
   text: string,
@@ -339,8 +363,8 @@ function cascadesTouching(queries: CausewayQueries, object: string): Set<Cpid> {
 }
 
 /**
- * A trace as Tempo's protobuf: version 1 answers its Trace, version 2 a TraceByIDResponse around it. A piece is a text
- * with a character a byte; a message in several pieces is one message, since protobuf joins what comes again.
+ * A trace as Tempo's protobuf: version 1 is a Trace, version 2 a TraceByIDResponse around it. Pieces have one character a byte;
+ * concatenated they are one message, since protobuf merges repeated fields.
  */
 function* tempoProtobuf(
   queries: CausewayQueries,

@@ -17,7 +17,7 @@ import {
   TimePerService,
 } from './time-totals.ts'
 
-/** In which order the spans of one cascade are shown, and what was found out about each: a few bytes a span. */
+/** The order of the spans of one cascade, and the analysis of each: a few bytes a span. */
 export interface CascadePlan {
   /** Its traces: more than one where some were full. */
   readonly traces: readonly [TraceFacts, ...TraceFacts[]]
@@ -41,7 +41,7 @@ export interface PathStep extends StepTime {
   readonly traceId: Buffer
   readonly span: LinkedSpan
   readonly selfNs: bigint
-  /** The span inside it that took most of what it held up, when that is not the step itself. */
+  /** The span inside it that took most of its held time, if not the step itself. */
   readonly mostly: DominantSpan | undefined
 }
 
@@ -51,7 +51,7 @@ export interface CascadeAnalysis {
   /** As the traces of the cascade are listed. */
   readonly plans: readonly CascadePlan[]
   readonly services: readonly ServiceTime[]
-  /** The same in each cluster; none where all of it is in one. */
+  /** The same for each cluster; empty for a single cluster. */
   readonly clusters: readonly ServiceTime[]
   readonly kinds: readonly KindTime[]
   readonly path: readonly PathStep[]
@@ -104,7 +104,7 @@ export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined,
   }
 }
 
-/** The same at once, for callers who keep nobody waiting. */
+/** The same synchronously, for callers that block nobody. */
 export function analyseCascadeAtOnce(...args: Parameters<typeof analyseCascade>): CascadeAnalysis {
   const analysing = analyseCascade(...args)
   for (let found = analysing.next(); ; found = analysing.next()) if (found.done === true) return found.value
@@ -128,6 +128,8 @@ function slim(span: LinkedSpan): LinkedSpan {
     cpid: span.row === undefined ? span.cpid : undefined,
     observed: NONE,
     wrote: NONE,
+    changed: NONE,
+    owner: '',
   }
 }
 
@@ -196,7 +198,7 @@ function planOf(
   }
 }
 
-/** As many spans as are looked at as one tree, whatever a cascade has: some 50 MB. */
+/** The most spans of one tree: some 50 MB. */
 const MAX_SPANS = 100_000
 
 /**
@@ -222,7 +224,7 @@ export function joinDividedTraces(
   return wholes
 }
 
-/** A tree without the spans that are being placed and all below them, whose way from the root is not known yet. */
+/** A tree without spans that are being placed and all below them, since their way from the root is not known yet. */
 function withoutUnplacedSpans<Span extends LinkedSpan>(tree: readonly TreeSpan<Span>[]): TreeSpan<Span>[] {
   let leftOutFrom = Infinity
   return tree.filter(({ span, depth }) => {
@@ -260,11 +262,11 @@ function endsLater(a: TreeSpan, b: TreeSpan): boolean {
 
 /** What a step of the critical path adds to the time that the path takes. */
 interface StepTime {
-  /** From when the step before let go to when this one began; 0n when it began by then. */
+  /** From when the previous step handed over until this one began; 0n if it had begun by then. */
   readonly waitNs: bigint
   /** When this step began to hold up the path: the wait is over. */
   readonly fromNs: UnixNanos
-  /** From there to the start of the next step, or to its own end when that is earlier: what runs inside it counts. */
+  /** From there to the start of the next step, or to its own end if earlier; what runs inside it counts. */
   readonly heldNs: bigint
 }
 
@@ -286,7 +288,7 @@ export function stepTimes(path: readonly { startNs: UnixNanos; endNs: UnixNanos 
   })
 }
 
-/** The position of the first with the most of something; undefined when none has any. */
+/** The position of the first maximum; undefined if all are zero. */
 export function positionOfMost<T>(items: readonly T[], ofItem: (item: T) => bigint): number | undefined {
   let found: number | undefined
   let most = 0n

@@ -33,8 +33,14 @@ const MERGELOGS_SHOWN = 1000
 const REFERENCES_SHOWN = 128
 const SPANS_AT_ONCE = 200
 
+/** What is asked for an answer about a cascade. */
+export type CascadeRead = Pick<
+  CausewayQueries,
+  'tracesOf' | 'linkedSpans' | 'linkedSpansOf' | 'missingIn' | 'mergelogsIn'
+>
+
 /** A cascade in a list. */
-export function cascadeOutline(facts: CascadeFacts): CascadeOutline {
+export function cascadeOutline(facts: Omit<CascadeFacts, 'position'>): CascadeOutline {
   return {
     root: facts.root,
     traceId: facts.traceId.toString('hex'),
@@ -56,6 +62,7 @@ export function cascadeOutline(facts: CascadeFacts): CascadeOutline {
     gaps: facts.gaps,
     cluster: facts.cluster ?? null,
     reason: facts.reason ?? null,
+    ...(facts.supersededBy !== undefined && { supersededBy: facts.supersededBy }),
   }
 }
 
@@ -74,7 +81,7 @@ export function cascadeVersion(queries: CausewayQueries, facts: CascadeFacts): s
  * with depths: JSON nested as deep as traces can be is more than parsers take. Spans are read twice, once to find out
  * about them and once to show them, so that a slow reader keeps little in memory.
  */
-export function* cascadeJson(queries: CausewayQueries, facts: CascadeFacts): Generator<string> {
+export function* cascadeJson(queries: CascadeRead, facts: CascadeFacts): Generator<string> {
   yield JSON.stringify({
     ...cascadeOutline(facts),
     missedVersions: facts.missedVersions,
@@ -137,7 +144,7 @@ function traceJson(
 }
 
 /** Spans that were pruned since they were counted are left out. */
-function spansJson(queries: CausewayQueries, plan: CascadePlan, from: number, facts: CascadeFacts): string {
+function spansJson(queries: CascadeRead, plan: CascadePlan, from: number, facts: CascadeFacts): string {
   const decisions = [...plan.decisions.subarray(from, from + SPANS_AT_ONCE)]
   const places = new Map(decisions.map((decision, position) => [decision, from + position]))
   const spans = queries.linkedSpansOf(decisions)
@@ -243,10 +250,17 @@ function withinJson({ span, heldNs }: DominantSpan): HeldWithinAnswer {
   }
 }
 
+/** A cascade, and what can be asked for the rest of it. */
+export interface ReadableCascade {
+  readonly facts: CascadeFacts
+  readonly queries: CascadeRead
+}
+
 /** Two cascades beside one another: their services and kinds of objects, what got slower first. */
-export function* compareJson(queries: CausewayQueries, a: CascadeFacts, b: CascadeFacts): Generator<string> {
-  const ofA = yield* analysed(queries, a)
-  const ofB = yield* analysed(queries, b)
+export function* compareJson(one: ReadableCascade, other: ReadableCascade): Generator<string> {
+  const [a, b] = [one.facts, other.facts]
+  const ofA = yield* analysed(one)
+  const ofB = yield* analysed(other)
   const [durationA, durationB] = [a, b].map(({ startNs, lastNs }) => lastNs - startNs) as [bigint, bigint]
   yield JSON.stringify({
     a: cascadeOutline(a),
@@ -267,8 +281,8 @@ export function* compareJson(queries: CausewayQueries, a: CascadeFacts, b: Casca
   } satisfies Comparison)
 }
 
-function* analysed(queries: CausewayQueries, { root }: CascadeFacts): Generator<string, CascadeAnalysis> {
-  const analysing = analyseCascade(queries, root)
+function* analysed({ queries, facts }: ReadableCascade): Generator<string, CascadeAnalysis> {
+  const analysing = analyseCascade(queries, facts.root)
   for (;;) {
     const found = analysing.next()
     if (found.done === true) return found.value

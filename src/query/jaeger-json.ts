@@ -38,7 +38,7 @@ export function* jaegerTraceJson(
 }
 
 /** The ids of traces with a span that is looked for, newest first. Their spans are read again when they are shown: all are many. */
-function* found(
+export function* foundTraces(
   queries: CausewayQueries,
   search: TraceSearch,
   nowMs: () => number,
@@ -58,7 +58,7 @@ export function* jaegerSearchJson(
   nowMs: () => number,
 ): Generator<string> {
   let separator = ''
-  const { traces, lacks } = yield* found(queries, search, nowMs)
+  const { traces, lacks } = yield* foundTraces(queries, search, nowMs)
   yield '{"data":['
   for (const traceId of traces) {
     yield separator
@@ -68,13 +68,23 @@ export function* jaegerSearchJson(
   yield endOfJaeger(lacks)
 }
 
+/** Their ids alone. */
+export function* jaegerIdsJson(
+  queries: CausewayQueries,
+  search: TraceSearch,
+  nowMs: () => number,
+): Generator<string> {
+  const { traces, lacks } = yield* foundTraces(queries, search, nowMs)
+  yield `{"traceIds":${JSON.stringify(traces.map((traceId) => ({ traceId })))}${partialJson(lacks)}}`
+}
+
 /** The same as OTLP/JSON, as Jaeger's newer API answers. */
 export function* jaegerV3SearchJson(
   queries: CausewayQueries,
   search: TraceSearch,
   nowMs: () => number,
 ): Generator<string> {
-  const { traces, lacks } = yield* found(queries, search, nowMs)
+  const { traces, lacks } = yield* foundTraces(queries, search, nowMs)
   yield '{"result":'
   yield* recordsJson('spans', sentRecords(pagesOf(queries, traces)), {}, queries)
   yield `${partialJson(lacks)}}`
@@ -85,7 +95,7 @@ function* pagesOf(queries: CausewayQueries, traceIds: readonly string[]): Genera
 }
 
 /** Nothing for a trace that has been deleted since it was found. */
-function sentInto(queries: CausewayQueries, traceId: string): Pages<OutboxItem> {
+export function sentInto(queries: CausewayQueries, traceId: string): Pages<OutboxItem> {
   return queries.traceSent(Buffer.from(traceId, 'hex')) ?? []
 }
 
@@ -192,7 +202,7 @@ export function* jaegerSummariesJson(
   nowMs: () => number,
 ): Generator<string> {
   let separator = ''
-  const { traces, lacks } = yield* found(queries, search, nowMs)
+  const { traces, lacks } = yield* foundTraces(queries, search, nowMs)
   yield '{"summaries":['
   for (const traceId of traces) {
     const summary = yield* summaryOf(queries, traceId)
@@ -312,10 +322,7 @@ function plain(value: JsonObject): Json {
   return Object.values(value)[0] ?? ''
 }
 
-/** As Go writes JSON: without characters that mean something in HTML. */
+/** As Go writes JSON: it escapes the two ends of line that JavaScript has besides. */
 function escapedJson(value: Json): string {
-  return JSON.stringify(value).replaceAll(
-    /[&<>\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return JSON.stringify(value).replaceAll(/[\u2028\u2029]/g, (end) => `\\u${end.charCodeAt(0).toString(16)}`)
 }

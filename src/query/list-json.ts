@@ -144,7 +144,7 @@ function openedWith(message: Shape['group' | 'scope'], envelope: Buffer, list: s
 
 /** Takes the first `limit` items of a list and remembers where it was cut. */
 export class LimitedPages {
-  /** What asks for the rest, once the list is read; undefined when nothing was cut off. */
+  /** The position after the list; undefined if it is complete. */
   next: string | undefined
   readonly #limit: number
 
@@ -172,12 +172,12 @@ export class LimitedPages {
 const CURSOR = /^-?\d{1,19}(?:\.-?\d{1,19})*$/
 const MAX = 2n ** 63n - 1n
 
-/** A position as the text that callers hand back; what is in it is none of their business. */
+/** A position as an opaque cursor. */
 export function encodeCursor(position: Position): string {
   return position.join('.')
 }
 
-/** The position that a cursor names; undefined when it is none with that many parts. */
+/** The position of a cursor; undefined if it is invalid or has another number of parts. */
 export function decodeCursor(cursor: string, parts: number): Position | undefined {
   if (!CURSOR.test(cursor)) return undefined
   const position = cursor.split('.').map(BigInt)

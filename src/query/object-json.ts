@@ -10,14 +10,8 @@ import type {
 } from '../model/queries.ts'
 import type { SeenWrite } from '../model/seen-write.ts'
 import { rfc3339 } from '../model/time-and-size.ts'
-import type {
-  CpidFactsAnswer,
-  GraphNode,
-  Mergelog,
-  ObjectEvent,
-  ObjectVersion,
-  Span,
-} from './answer-schemas.ts'
+import type { CpidFactsAnswer, GraphNode, Mergelog, Span } from './answer-schemas.ts'
+import type { ObjectEvent, ObjectVersion } from './object-answer-schemas.ts'
 
 const REFERENCES_SHOWN = 128
 
@@ -31,7 +25,7 @@ export function objectJson({
   cluster,
   cascades,
   drivenBy,
-}: ObjectActivity): ObjectEvent {
+}: Omit<ObjectActivity, 'position'>): ObjectEvent {
   return {
     object,
     cpid: cpid ?? null,
@@ -45,7 +39,7 @@ export function objectJson({
 }
 
 /** Who wrote a version of an object, as the API shows it. */
-export function objectVersionJson(facts: ObjectVersionFacts): ObjectVersion {
+export function objectVersionJson(facts: Omit<ObjectVersionFacts, 'position'>): ObjectVersion {
   return {
     object: facts.object,
     timestamp: rfc3339(facts.timeNs),
@@ -53,11 +47,15 @@ export function objectVersionJson(facts: ObjectVersionFacts): ObjectVersion {
     spanId: spanIdHex(facts.spanId),
     service: facts.service,
     ...seenJson(facts.seen),
+    reason: facts.reason ?? null,
+    ...(facts.begins && { begins: true }),
     cluster: facts.cluster ?? null,
     cpid: facts.cpid ?? null,
     cascades: facts.cascades,
     drivenBy: facts.drivenBy,
     observed: facts.observed.slice(0, REFERENCES_SHOWN),
+    ...(facts.changed.length > 0 && { changed: [...facts.changed] }),
+    ...(facts.supersededBy !== undefined && { supersededBy: facts.supersededBy }),
   }
 }
 
@@ -82,7 +80,7 @@ export function mergelogJson({
   object,
   reason,
   cluster,
-}: MergelogFacts): Mergelog {
+}: Omit<MergelogFacts, 'position'>): Mergelog {
   return {
     cpid,
     sources,
@@ -117,10 +115,11 @@ function nodeJson(node: NodeFacts): GraphNode {
     root: node.root,
     explained: node.explained,
     distance: node.distance,
+    ...(node.supersededBy !== undefined && { supersededBy: node.supersededBy }),
   }
 }
 
-/** What is said of a write that was seen from outside; nothing of any other. */
+/** The fields of an inferred write; none for other spans. */
 export function seenJson(seen: SeenWrite | undefined): Pick<Span, 'user' | 'cause' | 'gap'> {
   if (seen === undefined) return {}
   const { user, cause, gap } = seen

@@ -1,28 +1,37 @@
 import type { Cpid } from '../model/merge-graph.ts'
 import type { CascadeFilter, SentTraceRange } from '../model/queries.ts'
+import type { GrpcShape } from './grpc-answers.ts'
+import type { JaegerMetricsAsked } from './jaeger-metrics-json.ts'
 import type { MetricsAsked } from './tempo-metrics-json.ts'
 import type { NamesAsked, OperationsAsked } from './trace-names-json.ts'
 import type { TraceSearch } from './trace-search.ts'
 
 /** Which part of a list is asked for: at most `limit` items (all without one) after a cursor. */
 export interface PageRequest {
-  readonly limit?: number
-  readonly after?: string
+  readonly limit?: number | undefined
+  readonly after?: string | undefined
 }
 
-/** Everything that can be asked, over HTTP or on the command line. Plain data: it goes from thread to thread. */
+/** Every question, over HTTP or on the command line. Plain data, since it is posted to threads. */
 export type Question =
   | { readonly kind: 'cpid' | 'related' | 'ancestors' | 'roots'; readonly cpid: Cpid }
-  /** Those of the CPIDs related to one, or all there are. */
+  /** Those of the CPIDs related to one, or all. */
   | { readonly kind: 'mergelogs' | 'spans' | 'logs'; readonly cpid?: Cpid; readonly part: PageRequest }
   | { readonly kind: 'cascades'; readonly filter: CascadeFilter; readonly part: PageRequest }
   | { readonly kind: 'cascade'; readonly root: Cpid }
   | { readonly kind: 'cascadesOf'; readonly cpid: Cpid; readonly part: PageRequest }
   | { readonly kind: 'compare'; readonly a: Cpid; readonly b: Cpid }
-  /** A span of a cascade, by its 16 hex digits, and the 32 of the trace in which it is meant. */
-  | { readonly kind: 'span'; readonly root: Cpid; readonly spanId: string; readonly traceId?: string }
+  /** A span of a cascade, by its 16 hex digits and optionally the 32 of a trace. */
+  | {
+      readonly kind: 'span'
+      readonly root: Cpid
+      readonly spanId: string
+      readonly traceId?: string | undefined
+    }
   | { readonly kind: 'graph'; readonly cpid: Cpid; readonly limit: number }
   | { readonly kind: 'objects' | 'objectVersions'; readonly ref: string; readonly part: PageRequest }
+  | { readonly kind: 'touchedObjects'; readonly root: Cpid; readonly limit: number }
+  | { readonly kind: 'why'; readonly ref: string }
   | {
       readonly kind: 'find'
       readonly text: string
@@ -31,40 +40,47 @@ export type Question =
     }
   | { readonly kind: 'facets' }
   | TraceQuestion
+  /** The same, answered in gRPC's frames; see grpc-answers.ts. */
+  | { readonly kind: 'grpc'; readonly question: TraceQuestion; readonly as: GrpcShape }
 
-/** Narrows down what is found: cascades by both, objects by their namespace and by whether such a cascade touched them. */
+/** Filters of a find: for cascades both, for objects their namespace and the cascades that touched them. */
 export type FindFilter = Pick<CascadeFilter, 'actor' | 'namespace'>
 
-/** Why a question has no answer. `badCursor`: `after` is no cursor of that list. */
-export type NoAnswer = 'unknown' | 'pruned' | 'badCursor' | 'unknownSpan' | 'unknownTrace'
+/**
+ * Why a question has no answer. `badCursor`: `after` is no cursor of that list. `archiveSilent`: only an archive may know. `archived`: an
+ * archive knows of it, but has not what is asked for.
+ */
+export type NoAnswer =
+  'unknown' | 'pruned' | 'badCursor' | 'unknownSpan' | 'unknownTrace' | 'archiveSilent' | 'archived'
 
 /** In which form a trace is answered. */
 export type TraceShape =
-  'jaeger' | 'jaegerV3' | 'tempoProtobuf' | 'tempoProtobufV2' | 'tempoJson' | 'tempoJsonV2'
+  'jaeger' | 'jaegerV3' | 'jaegerStorage' | 'tempoProtobuf' | 'tempoProtobufV2' | 'tempoJson' | 'tempoJsonV2'
 
-/** What clients of Jaeger and Tempo ask. Plain data, as every question. */
+/** Questions of Jaeger and Tempo clients. */
 export type TraceQuestion =
   /** An outgoing trace, by its 32 hex digits. */
   | { readonly kind: 'sentTrace'; readonly traceId: string; readonly shape: TraceShape }
   | {
       readonly kind: 'searchTraces'
       readonly search: TraceSearch
-      readonly shape: 'jaeger' | 'jaegerV3' | 'jaegerSummaries' | 'tempo'
+      readonly shape: 'jaeger' | 'jaegerV3' | 'jaegerStorage' | 'jaegerIds' | 'jaegerSummaries' | 'tempo'
     }
   | { readonly kind: 'services'; readonly version: 1 | 3 }
   | ({ readonly kind: 'operations' } & OperationsAsked)
   | ({ readonly kind: 'metrics' } & MetricsAsked)
+  | ({ readonly kind: 'jaegerMetrics' } & JaegerMetricsAsked)
   /** With a service, of its calls alone. */
   | ({ readonly kind: 'dependencies'; readonly service?: string } & SentTraceRange)
   | ({ readonly kind: 'tags'; readonly scope?: string } & NamesAsked)
   | ({ readonly kind: 'tagValues'; readonly tag: string } & NamesAsked)
 
-/** Pieces of these are texts with a character a byte. */
+/** Their pieces have one character a byte. */
 export function isBinary(shape: TraceShape): boolean {
   return shape === 'tempoProtobuf' || shape === 'tempoProtobufV2'
 }
 
-/** Who asks: one connection of an address. */
+/** The client: one connection of an address. */
 export interface Asker {
   readonly address: string
   /** The same number for every question of one connection. */
@@ -81,11 +97,11 @@ export type Reply =
   | { kind: NoAnswer }
 
 /**
- * JSON text in the making, read once; what is not read is not made. Whoever stops reading before the end, or never
- * begins, calls `cancel`, which a loop that is left does by itself. Reading rejects when making it failed.
+ * JSON text that is made as it is read, once. Call `cancel` to stop before the end, or before the beginning; leaving a loop does so
+ * by itself. Reading rejects when making the text failed.
  */
 export interface AnswerText extends AsyncIterable<string> {
-  /** All of it, where it is short and made already. */
+  /** The whole text, if it is short and already made. */
   readonly whole?: string
   cancel(): void
 }
@@ -93,18 +109,18 @@ export interface AnswerText extends AsyncIterable<string> {
 /** A question that cannot be answered as it is asked. The message says why, and what to ask instead. */
 export class BadQuestion extends Error {}
 
-/** The answer ended, since nobody read it and others waited for what it held. */
+/** The answer was ended because it was not read and others waited for its memory. */
 export class UnreadAnswer extends Error {
   constructor() {
     super('nobody read the answer')
   }
 }
 
-/** Answers questions, somewhere else. Rejects when whoever answers is gone or failed. */
+/** Answers questions in another thread. Rejects when that thread ended or failed. */
 export interface QueryService {
   /**
-   * `known`: the etags of answers that the caller has. With `gone` the question is given up, and the promise rejects. `asker`
-   * says who asks: who asks much waits for itself, and keeps nobody else waiting.
+   * `known`: the etags of answers that the caller has. When `gone` aborts, the question is cancelled and the promise rejects. `asker`
+   * is the client: one that asks much delays only itself.
    */
   ask(question: Question, known?: readonly string[], gone?: AbortSignal, asker?: Asker): Promise<Reply>
 }

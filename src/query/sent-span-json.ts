@@ -110,7 +110,7 @@ export function findSentSpan(
     root,
     spanId,
     traceId,
-  }: { root: Parameters<CausewayQueries['tracesOf']>[0]; spanId: string; traceId?: string },
+  }: { root: Parameters<CausewayQueries['tracesOf']>[0]; spanId: string; traceId?: string | undefined },
 ): readonly StoredRecord[] | undefined {
   const id = Buffer.from(spanId, 'hex').readBigInt64BE(0)
   for (const trace of queries.tracesOf(root)) {

@@ -49,7 +49,7 @@ export function* tempoSearchJson(
 /** How many spans one answer shows, so that it is not too large to be held. */
 const MOST_SHOWN = 50_000
 
-/** What was looked at, and what an answer lacks. */
+/** The effort of a search, and what the answer lacks. */
 export function endJson(effort: SearchEffort, failure: string | undefined): string {
   const lacks = failure ?? effort.lacks
   const metrics = {
@@ -62,7 +62,7 @@ export function endJson(effort: SearchEffort, failure: string | undefined): stri
   return `,"metrics":${JSON.stringify(metrics)}${partialJson(lacks)}}`
 }
 
-/** The fields that say so at the end of an answer that lacks something. */
+/** The fields at the end of a partial answer. */
 export function partialJson(lacks: string | undefined): string {
   return lacks === undefined ? '' : `,"status":"PARTIAL","message":${JSON.stringify(lacks)}`
 }

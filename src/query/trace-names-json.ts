@@ -1,4 +1,4 @@
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import { type CausewayQueries, MOST_FACETS, type SentTraceRange } from '../model/queries.ts'
 import { endOfJaeger } from './jaeger-json.ts'
 import { BadQuestion } from './question.ts'
@@ -13,9 +13,9 @@ import { ABSENT_VALUE } from './traceql/fetch-attributes.ts'
 import { attributeOf, intrinsicOf } from './traceql/read-tokens.ts'
 
 const MOST = 1_000
-/** A list may take so long: it is asked for while somebody types. */
+/** The time limit of a list, which is asked for while somebody types. */
 const MOST_MS = 10_000
-/** So many characters a list shows of a name or a value, which may be as long as a request. */
+/** The most characters of a name or value in a list; they may be as long as a request. */
 const LONGEST = 1_024
 
 export interface NamesAsked {
@@ -34,7 +34,7 @@ interface Looking {
 }
 
 /** Calls back for each trace of which something comes out, with turns between. Throws BadQuestion where the query fails on a span. */
-function* lookThrough(
+export function* lookThrough(
   queries: CausewayQueries,
   search: NamesAsked['search'],
   { effort, also, see }: Looking,
@@ -141,15 +141,16 @@ export function* jaegerDependenciesJson(
     },
   )
   const sorted = [...calls.values()].sort((a, b) => (a.parent + a.child < b.parent + b.child ? -1 : 1))
-  yield legacyList(sorted, effort.lacks)
+  // Jaeger counts services and operations, and not these.
+  yield legacyList(sorted, effort.lacks, 0)
 }
 
 /** A text as lists show it. A slice would keep all of it in memory. */
 const listed = (text: string): string =>
   text.length > LONGEST ? Buffer.from(text.slice(0, LONGEST)).toString() : text
 
-function legacyList(data: readonly unknown[], lacks: string | undefined): string {
-  return `{"data":[${data.map((one) => JSON.stringify(one)).join(',')}${endOfJaeger(lacks, data.length)}`
+function legacyList(data: readonly unknown[], lacks: string | undefined, total = data.length): string {
+  return `{"data":[${data.map((one) => JSON.stringify(one)).join(',')}${endOfJaeger(lacks, total)}`
 }
 
 const INTRINSICS = [
@@ -282,7 +283,7 @@ function* valuesIn(one: StoredScope, { scope, name }: Attribute): Generator<Stat
       if (key === name) yield staticOfValues(column, values)
 }
 
-/** What was looked at, and what a list lacks. */
+/** The effort of a list, and what it lacks. */
 function endOfNames(effort: SearchEffort): string {
   const metrics = {
     inspectedBytes: String(effort.inspectedBytes),

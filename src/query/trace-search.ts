@@ -29,12 +29,12 @@ export interface FoundTrace {
   readonly selected: (span: StoredSpan) => SpanView | undefined
 }
 
-/** How long one question may take of a thread, and what a trace may hold to be looked into. */
+/** The time limit of a search, and the largest trace that it examines. */
 const MAX_MS = 30_000
 const MAX_SPANS = 50_000
 const MAX_BYTES = 64 * MIB
 
-/** What a question has taken so far, and why it could not take all. */
+/** The effort of a search so far, and why it is incomplete. */
 export class SearchEffort {
   readonly matching = new MatchingEffort()
   inspectedTraces = 0
@@ -55,12 +55,12 @@ export class SearchEffort {
     this.#bytesBefore = bytesRead()
   }
 
-  /** Begins a turn. Only the time within turns counts, since others are answered in between. */
+  /** Begins a turn. Only time within turns counts. */
   begin(): void {
     this.#sinceMs = this.#nowMs()
   }
 
-  /** The end of a turn. True when there is to be no further one. */
+  /** Ends a turn. True if it was the last. */
   end(): boolean {
     this.#spentMs += this.#nowMs() - (this.#sinceMs ?? this.#nowMs())
     return this.isOver
@@ -70,12 +70,12 @@ export class SearchEffort {
     return this.#spentMs > this.#mostMs
   }
 
-  /** A trace that is too large to be looked into. */
+  /** Counts a trace that is too large to examine. */
   passOver(): void {
     this.#large++
   }
 
-  /** Something that the answer has no room for; the reason says what to ask instead. */
+  /** Notes something left out; the reason says what to ask instead. */
   leaveOut(reason: string): void {
     this.#leftOut.add(reason)
   }
@@ -158,7 +158,7 @@ export class TraceLook {
     }
   }
 
-  /** Undefined for one that is passed over, or has no span. */
+  /** Undefined if it is skipped or has no span. */
   *#traceOf(sent: SentTrace): Generator<undefined, StoredTrace | undefined> {
     const spans: StoredSpan[] = []
     let [pages, length] = [0, 0]

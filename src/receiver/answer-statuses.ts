@@ -12,7 +12,7 @@ export interface AnswerStatus {
   readonly retryable: boolean
 }
 
-/** What an HTTP request may be refused for before there is an outcome. */
+/** Why a request may be refused before there is an outcome. */
 export type RequestFault =
   | 'wrongPath'
   | 'wrongMethod'

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { constants, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import type { Decoder } from './decoder.ts'
 import { Lz4Frame } from './lz4.ts'
-import { SnappyEither, SnappyFramed } from './snappy.ts'
+import { SnappyBlockOrFramed, SnappyFramed } from './snappy.ts'
 
 type Codings = Readonly<Record<string, () => Transform>>
 
@@ -20,7 +20,7 @@ export const HTTP_CODINGS: Codings = {
   deflate: createInflate,
   zlib: createInflate,
   zstd,
-  snappy: () => new Decompress(new SnappyEither()),
+  snappy: () => new Decompress(new SnappyBlockOrFramed()),
   'x-snappy-framed': () => new Decompress(new SnappyFramed()),
   lz4: () => new Decompress(new Lz4Frame()),
 }

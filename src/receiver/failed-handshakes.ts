@@ -1,7 +1,7 @@
 import type { Server, TLSSocket } from 'node:tls'
 import type { ListenerSettings } from './listener.ts'
 
-/** More kinds of failures than these are told of together. */
+/** Beyond this many different failures, further ones are reported as one. */
 const MAX_KINDS = 20
 
 /** An error of OpenSSL, which has the same reason however its message differs. */
@@ -10,8 +10,8 @@ interface HandshakeError extends NodeJS.ErrnoException {
 }
 
 /**
- * Tells of TLS connections that were refused: whoever made one learns little more than that it was closed. Each kind of
- * failure is told of in the same words, since who is refused must not be able to fill the log with what it sends.
+ * Reports refused TLS connections; a client learns little more than that its connection was closed. The same failure always
+ * has the same message, so that a client cannot fill the log.
  */
 export function reportFailedHandshakes(
   server: Pick<Server, 'on'>,

@@ -7,23 +7,23 @@ interface FlowSettings {
   maxRequests?: number
   /** How many bytes of one flow may wait while others wait too. */
   maxBytes?: number
-  /** How many bytes of a flow may wait while nobody else sends, so that there is room for whoever comes; no limit unless given. */
+  /** How many bytes of a flow may wait while nobody else sends, so that newcomers find room; no limit unless given. */
   maxBytesAlone?: number
 }
 
 const DEFAULT_MAX_REQUESTS = 64
 const DEFAULT_MAX_BYTES = 8 * MIB
 const RETRY_AFTER_MS = 1_000
-/** For so long after its last request a flow still counts as one that others have to make room for. */
+/** A flow counts as active for this long after its last request. */
 const REMEMBERED_MS = 1_000
 const MAX_FLOWS = 1_024
 const MAX_CREDENTIALS = 1_024
 const MAX_NAME_LENGTH = 128
 
 /**
- * Tells the senders of requests apart, so that one that loops does not crowd out the others (after Kubernetes' API
- * Priority and Fairness): by credential, then by `k8s.cluster.name` and `service.name` of the first resource. While more
- * than one is active, each may have only so much waiting; what is more is refused and can be sent again.
+ * Groups requests into flows, so that one sender in a loop does not crowd out the others (after Kubernetes' API Priority and
+ * Fairness): by credential, then by `k8s.cluster.name` and `service.name` of the first resource. While more than one flow is
+ * active, each may have a limited amount waiting; more is refused and can be sent again.
  */
 export class Flows {
   readonly maxRequests: number
@@ -43,12 +43,12 @@ export class Flows {
     this.#nowMs = nowMs
   }
 
-  /** The flows of late, the most recent one last. */
+  /** Recent flows, the most recent one last. */
   all(): Iterable<Flow> {
     return this.#flows.values()
   }
 
-  /** Lets a request in, or says why it has to come again; `leave` has to follow when it is answered. */
+  /** Admits a request, or says why it must be retried. Call `leave` when an admitted one is answered. */
   enter(request: Uint8Array, credential = ''): Flow | Refusal {
     const nowMs = this.#nowMs()
     const flow = this.#flowOf(request, credential)
@@ -58,7 +58,7 @@ export class Flows {
     return flow
   }
 
-  /** Why another request of a flow cannot be let in now, however small it is; undefined when it may be. */
+  /** Why no further request of this flow is admitted now, however small; undefined when one is. */
   refusalOf(flow: Flow): Refusal | undefined {
     return this.#isOver(flow, 1, this.#nowMs()) ? this.#refuse(flow) : undefined
   }
@@ -76,8 +76,8 @@ export class Flows {
   }
 
   /**
-   * Tells apart those who send: by credential where they have one, else by connection. `client` is who shares turns with
-   * others: a credential, wherever it is used, or else an address with all its connections.
+   * Identifies a sender by its credential, or else by its connection. `client` is what takes turns with other clients: a
+   * credential, wherever it is used, or else an address with all its connections.
    */
   senderOf(connection: FlowConnection, credential: string | undefined): { client: string; peer: number } {
     if (credential === undefined)
@@ -85,7 +85,7 @@ export class Flows {
     let number = this.#numbersOfCredentials.get(credential)
     if (number === undefined) {
       number = ++this.#lastNumber
-      // Whoever is numbered anew counts as someone else for a second.
+      // A credential with a new number counts as another sender for a second.
       if (this.#numbersOfCredentials.size >= MAX_CREDENTIALS) this.#numbersOfCredentials.clear()
       this.#numbersOfCredentials.set(credential, number)
     }
@@ -97,11 +97,11 @@ export class Flows {
     const key = [credential, cluster, service].map((part) => part.slice(0, MAX_NAME_LENGTH)).join('\n')
     let flow = this.#flows.get(key)
     if (flow !== undefined) {
-      // The map keeps the order of use, so that the first is the one that was idle for longest.
+      // The map is in order of use: its first flow has been idle for longest.
       this.#flows.delete(key)
     } else {
       this.#makeRoom()
-      // Of the key, which is a text of its own: a slice of a long name would keep all of it.
+      // Split from the key, a string of its own: a slice of a long name would keep the whole name in memory.
       const named = key.split('\n').filter((part) => part !== '')
       const name = named.join('/') || 'unnamed'
       flow = new Flow(++this.#lastId, name, this.#credentialOf(credential))
@@ -143,7 +143,7 @@ export class Flows {
     )
   }
 
-  /** Services that a credential names are its own business: beside others it has no more room for having many. */
+  /** A credential gets no more room by naming many services. */
   #isOverAsWhole({ credential }: Flow, more: number, nowMs: number): boolean {
     if (credential.name === '' || credential.requests === 0) return false
     if (credential.requests < this.maxRequests && credential.bytes + more <= this.maxBytes) return false
@@ -171,23 +171,23 @@ export class Flows {
   }
 }
 
-/** What all senders with one credential have under way; without a name those that show none. */
+/** What all flows with one credential have in flight. The name is empty for flows without a credential. */
 interface Credential {
   readonly name: string
   requests: number
   bytes: number
 }
 
-/** What one sender has under way. */
+/** What one flow has in flight. */
 export class Flow {
   readonly id: number
   /** As shown to people: the credential, the cluster and the service, or what is known of them. */
   readonly name: string
-  /** What its sender proved of itself; shared by all flows of that sender. */
+  /** Shared by all flows of the same credential. */
   readonly credential: Credential
   requests = 0
   bytes = 0
-  /** When it last had something under way, in milliseconds of `performance.now()`. */
+  /** When it last had a request in flight, in milliseconds of `performance.now()`. */
   activeMs = -Infinity
   #refused = 0
 
@@ -213,9 +213,9 @@ export class Flow {
 interface FlowConnection {
   /** Where it comes from. */
   address: string
-  /** Given to it with its first request that shows no credential. */
+  /** Assigned with its first request that shows no credential. */
   number?: number
-  /** Which flow it carries, as long as it has carried no other: a gateway sends for many. */
+  /** Its flow, or `several`: a gateway sends for many. */
   flow?: Flow | 'several'
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import type { Refusal } from './answer-statuses.ts'
 import { HTTP_CODINGS } from './compression.ts'
 import { BUDGET_EXHAUSTED, REQUEST_BYTES, type Reservation } from './in-flight.ts'
@@ -14,15 +14,15 @@ const TOO_SLOW: Refusal = {
     "the request did not come whole in time; send it again, in smaller batches if the link is slow, or raise the receiver's read_timeout",
 }
 
-/** How a body is read. */
+/** What limits the reading of a body. */
 interface BodyReading {
   maxBytes: number
   reservation: Reservation
-  awaited: AwaitedBodies
+  awaited: PendingBodies
   pace: SlowBodyWatch
 }
 
-/** A body read whole and decompressed, the reason why it was not, or word that the sender hung up. */
+/** A complete, decompressed body, the reason for a refusal, or `hungUp` when the sender closed the connection. */
 type Body = { kind: 'whole'; bytes: Buffer } | Refusal | { kind: 'hungUp' }
 
 /**
@@ -53,7 +53,7 @@ function bodyOf(request: IncomingMessage, reading: BodyReading): Body | Promise<
   return { kind: 'malformed', reason: `unsupported Content-Encoding: ${coding}; use none or one of ${known}` }
 }
 
-/** The rest of a body that is not waited with. */
+/** A remainder of a body this short is read without a pause. */
 const SHORT_REST = 16 * 1024
 
 function collect(
@@ -82,17 +82,17 @@ function collect(
   const paced = pace.begin(giveUp)
   const expected = Number(request.headers['content-length'] ?? Infinity)
   const reading = {
-    // What is short has come already, with requests behind it perhaps that are to be answered after it.
-    stop: () => {
+    // A short remainder has arrived already, perhaps with pipelined requests behind it.
+    pause: () => {
       if (expected - received > SHORT_REST) request.pause()
     },
-    goOn: () => void request.resume(),
+    resume: () => void request.resume(),
   }
-  reservation.came(connection, REQUEST_BYTES, reading)
+  reservation.countReceived(connection, REQUEST_BYTES, reading)
   const count = (chunk: Buffer): void => {
     received += chunk.length
-    reservation.came(connection, chunk.length, reading)
-    paced.came += chunk.length
+    reservation.countReceived(connection, chunk.length, reading)
+    paced.receivedBytes += chunk.length
     if (received > maxBytes) stop(tooLarge)
   }
   const keep = (chunk: Buffer): void => {
@@ -117,35 +117,35 @@ function collect(
   return promise
 }
 
-/** How often bodies are looked at, in milliseconds. */
+/** How often bodies are checked, in milliseconds. */
 const LOOK_MS = 10_000
-/** What has to come of a body from one look to the next. */
+/** What a body must deliver between two checks. */
 const MIN_BYTES = 1024
 
-/** A body that is awaited. */
+/** A body whose pace is watched. */
 export interface PacedBody {
-  /** Bytes that came since it was looked at last. */
-  came: number
+  /** Since the last check. */
+  receivedBytes: number
   isNew: boolean
   readonly giveUp: () => void
 }
 
 /**
- * Ends bodies of which hardly anything comes: less than a kilobyte in ten seconds is a sender that is gone, or one that holds
- * on to what others need.
+ * Refuses bodies that arrive too slowly. Less than a kilobyte in ten seconds is a sender that is gone, or one that occupies
+ * room that others need.
  */
 export class SlowBodyWatch implements Disposable {
   readonly #bodies = new Set<PacedBody>()
   readonly #timer: NodeJS.Timeout
 
   constructor(lookMs = LOOK_MS) {
-    // What came while this process had no time is read before it is looked at.
-    this.#timer = setInterval(() => setImmediate(() => this.look()), lookMs).unref()
+    // Bytes that arrived while this thread was busy are read first.
+    this.#timer = setInterval(() => setImmediate(() => this.check()), lookMs).unref()
   }
 
-  /** Calls `giveUp` when too little comes. */
+  /** Calls `giveUp` when too little arrives. */
   begin(giveUp: () => void): PacedBody {
-    const body = { came: 0, isNew: true, giveUp }
+    const body = { receivedBytes: 0, isNew: true, giveUp }
     this.#bodies.add(body)
     return body
   }
@@ -154,12 +154,12 @@ export class SlowBodyWatch implements Disposable {
     this.#bodies.delete(body)
   }
 
-  /** Looks at all bodies; those that began since it last did have until it does again. */
-  look(): void {
+  /** Checks all bodies but those that began since the last check. */
+  check(): void {
     for (const body of this.#bodies) {
-      const isTooSlow = !body.isNew && body.came < MIN_BYTES
+      const isTooSlow = !body.isNew && body.receivedBytes < MIN_BYTES
       body.isNew = false
-      body.came = 0
+      body.receivedBytes = 0
       if (!isTooSlow) continue
       this.#bodies.delete(body)
       body.giveUp()
@@ -171,11 +171,11 @@ export class SlowBodyWatch implements Disposable {
   }
 }
 
-/** The body that is on its way, by connection. A body may have come whole and not be read to its end when the next begins. */
-export class AwaitedBodies {
+/** The body that is being read on each connection. A complete one may still be in a buffer when the next begins. */
+export class PendingBodies {
   readonly #giveUps = new WeakMap<object, () => void>()
 
-  /** Calls `giveUp` should the body be waited for no longer. */
+  /** `giveUp` ends the wait for this body. */
   begin(connection: object, giveUp: () => void): void {
     this.#giveUps.set(connection, giveUp)
   }
@@ -184,7 +184,7 @@ export class AwaitedBodies {
     if (this.#giveUps.get(connection) === giveUp) this.#giveUps.delete(connection)
   }
 
-  /** Whether there was a body to wait for no longer. */
+  /** Ends the wait for the body of a connection; false when there is none. */
   giveUp(connection: object): boolean {
     const giveUp = this.#giveUps.get(connection)
     giveUp?.()

@@ -2,16 +2,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import type { Sender } from '../model/otlp-requests.ts'
 import { isDnsRebinding } from '../platform/browser-origins.ts'
 import { Connections, type DropReason, peerOf } from '../platform/connections.ts'
 import type { Authenticator } from '../platform/credentials.ts'
 import { countRequests, UnreadAnswers } from '../platform/http-listener.ts'
+import { readInPieces } from '../platform/pipelined-requests.ts'
 import { certificateNames, followCertificates, openServerTls } from '../platform/tls.ts'
 import { ANSWER_STATUSES } from './answer-statuses.ts'
 import { reportFailedHandshakes } from './failed-handshakes.ts'
-import { AwaitedBodies, SlowBodyWatch } from './http-body.ts'
+import { PendingBodies, SlowBodyWatch } from './http-body.ts'
 import {
   connectionLimitsOf,
   DEFAULT_REQUEST_TIMEOUT_MS,
@@ -19,36 +20,36 @@ import {
   listen,
   type ListenerSettings,
   type ListenPurpose,
-  type RunningReceiver,
+  type RunningListener,
 } from './listener.ts'
 
 export interface HttpSettings extends ListenerSettings {
-  /** Within how many milliseconds a sender must have sent the headers; 10 s unless given, 0 is for ever. */
+  /** Within how many milliseconds a sender must have sent the headers; 10 s unless given, 0 for no limit. */
   headersTimeoutMs?: number
-  /** How long a connection may rest between requests, in milliseconds; 75 s unless given, 0 is for ever. */
+  /** How long a connection may be idle between requests, in milliseconds; 75 s unless given, 0 for no limit. */
   idleTimeoutMs?: number
-  /** How long an answer may wait for its reader, in milliseconds; 30 s unless given, 0 is for ever. */
+  /** How long an answer may wait to be read, in milliseconds; 30 s unless given, 0 for no limit. */
   writeTimeoutMs?: number
-  /** In so many milliseconds a kilobyte of a body has to come; 10 s unless given. */
+  /** A body must deliver a kilobyte within this many milliseconds; 10 s unless given. */
   bodyPaceMs?: number
 }
 
-/** What watches over a server's requests while they come. */
+/** What limits the requests of a server while they arrive. */
 export interface HttpGuards {
-  readonly awaited: AwaitedBodies
+  readonly awaited: PendingBodies
   readonly pace: SlowBodyWatch
-  /** To be called for every connection on which a credential was shown that is known. */
+  /** To be called for every connection that has shown a valid credential. */
   readonly onKnown: (connection: Socket) => void
 }
 
-/** What becomes of a server's requests, and of whoever comes too often. */
+/** Answers a server's requests and refusals. */
 interface HttpService {
-  /** Answers; a request for which it rejects loses its connection. */
+  /** Answers a request. The connection is closed if this rejects. */
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>
-  /** Answers at once whatever is still in flight when the grace period ends. */
+  /** Answers all requests in flight at once, when the grace period ends. */
   giveUp(): void
   dropped(reason: DropReason): void
-  /** Answers a request that is one too many; as text unless given. */
+  /** Answers a request over the connection limit; as text unless given. */
   refuse?(request: IncomingMessage, response: ServerResponse, reason: string): void
   unread(): void
 }
@@ -56,18 +57,20 @@ interface HttpService {
 /** Longer than the interval at which exporters commonly send. */
 const DEFAULT_IDLE_MS = 75_000
 const MAX_HEADER_BYTES = 16 * 1024
+/** Requests of one connection that are stored at the same time; others wait for their answers. */
+const MOST_AT_ONCE = 16
 
 /**
- * Serves HTTP, or HTTPS, within the limits that all receivers have: of connections, of times, of answers that nobody reads.
+ * Serves HTTP or HTTPS within the limits of all receivers: on connections, on time, and on answers that nobody reads.
  * Rejects with an error that says what to do when it cannot listen.
  */
 export async function serveHttp(
   settings: HttpSettings,
   purpose: ListenPurpose,
   serviceOf: (guards: HttpGuards) => HttpService,
-): Promise<RunningReceiver> {
+): Promise<RunningListener> {
   const server = serverOf(settings)
-  const awaited = new AwaitedBodies()
+  const awaited = new PendingBodies()
   const pace = new SlowBodyWatch(settings.bodyPaceMs)
   server.once('close', () => pace[Symbol.dispose]())
   const service = serviceOf({ awaited, pace, onKnown: (socket) => connections.known(socket) })
@@ -96,7 +99,7 @@ export async function serveHttp(
     refuse: service.refuse && ((...refused) => service.refuse?.(...refused)),
   })
   const onEnded = (): void => service.unread()
-  new UnreadAnswers({ writeTimeoutMs: settings.writeTimeoutMs, onEnded }).watch(server)
+  new UnreadAnswers({ writeTimeoutMs: settings.writeTimeoutMs, onEnded, atOnce: MOST_AT_ONCE }).watch(server)
   return listen(server, settings, purpose, connections, {
     drain: () => {
       for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close')
@@ -116,31 +119,31 @@ function serverOf(settings: HttpSettings): Server {
     keepAlive: true,
     maxHeaderSize: MAX_HEADER_BYTES,
   }
-  if (settings.tls === undefined) return createServer(options)
+  if (settings.tls === undefined) return readInPieces(createServer(options))
   const secured = openServerTls(`receiver ${settings.receiver}`, settings.tls, settings.onTrouble)
-  const server = createTlsServer({ ...options, ...secured.current })
+  const server = readInPieces(createTlsServer({ ...options, ...secured.current }))
   followCertificates(server, secured)
   reportFailedHandshakes(server, settings)
   return server
 }
 
-/** How long an answer to a request that was too slow has to leave, in milliseconds. */
+/** How long the answer to a request that was too slow may take to be sent, in milliseconds. */
 const LAST_ANSWER_MS = 5_000
 
-/** What Node's parser finds wrong, by its error code; everything else is malformed. */
+/** The fault for an error code of Node's parser; every other code is `malformed`. */
 const FAULTS: Readonly<Record<string, keyof typeof ANSWER_STATUSES>> = {
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'tooLarge',
 }
 
 /**
- * Ends connections on which something is wrong. Node answers a request that is not whole in time with 408, which OTLP
- * senders do not send again: here one whose body is awaited is refused for now, and one without its headers ends without
- * an answer, as in Go's net/http, which senders take for a fault of the network. What is no HTTP is answered as Node does.
+ * Closes faulty connections. Node answers a request that takes too long with 408, which OTLP senders do not retry. Here a
+ * request whose body is late gets a retryable answer, and one whose headers are late gets none, as in Go's net/http: senders
+ * take that for a network fault. Bytes that are no HTTP are answered as Node does.
  */
 function closeFaultyConnections(
   server: Server,
-  awaited: AwaitedBodies,
+  awaited: PendingBodies,
   open: ReadonlySet<ServerResponse>,
 ): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -161,7 +164,7 @@ function closeFaultyConnections(
   })
 }
 
-/** Whom a webhook listens to. */
+/** What a webhook requires of its callers. */
 export interface WebhookCallerRules {
   /** Where it listens. */
   readonly host: string
@@ -169,16 +172,16 @@ export interface WebhookCallerRules {
   readonly onKnown: (connection: Socket) => void
 }
 
-/** A request whose form is as asked for, or how it is answered otherwise. */
+/** A caller that may post, or the answer that it gets instead. */
 export type CheckedCaller =
   | { kind: 'known'; sender: Sender | undefined }
-  /** Nobody can be asked now who it is. */
+  /** The credential cannot be checked now. */
   | { kind: 'busy'; retryAfterMs: number }
   | { kind: 'refused'; status: number; reason: string; header?: readonly [string, string] }
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i
 
-/** Checks who calls a webhook, and that it is a program that posts JSON; nothing of the body is read. */
+/** Checks the credential, method and content type of a webhook call, without reading its body. */
 export async function checkWebhookCaller(
   request: IncomingMessage,
   { host, authenticator, onKnown }: WebhookCallerRules,
@@ -204,7 +207,7 @@ export async function checkWebhookCaller(
   }
   if (request.method !== 'POST')
     return { kind: 'refused', status: 405, reason: 'use POST', header: ['Allow', 'POST'] }
-  // Pages of browsers may post anything else to anybody.
+  // A browser lets any page post other types anywhere.
   if (!JSON_TYPE.test(request.headers['content-type'] ?? ''))
     return { kind: 'refused', status: 415, reason: 'unsupported Content-Type; use application/json' }
   return { kind: 'known', sender }
@@ -212,7 +215,7 @@ export async function checkWebhookCaller(
 
 const senders = new WeakMap<TLSSocket, Sender>()
 
-/** The sender that the certificate of a connection names; undefined where none was asked for. */
+/** The sender that the client certificate of a connection names; undefined without one. */
 export function senderOfConnection(socket: Socket): Sender | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
   let sender = senders.get(socket)

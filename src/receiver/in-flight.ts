@@ -12,9 +12,9 @@ export const BUDGET_EXHAUSTED: Refusal = {
   reason: 'too many bytes of other requests are being taken in; send this one again later',
 }
 
-/** Of the budget: so much a sender may hold in requests that it has not ended, whoever else needs room. */
+/** The share of the budget that a sender may hold in unfinished requests even when others need room. */
 const SHARE_WHILE_READING = 0.125
-/** A request that is read for longer than this, in milliseconds, has no share any more. */
+/** A request that takes longer than this to arrive, in milliseconds, loses its share. */
 const SOON_MS = 2_000
 
 /** What one sender holds in requests that are still being read. */
@@ -24,18 +24,19 @@ interface Holder {
 }
 
 /**
- * How many bytes of requests may be read and ingested at once, over all receivers that share it. A request that is
- * alone in flight always has room, or one larger than the budget could never arrive. What is still being read gives way to a
- * sender that is within its share, an eighth of the budget: the largest request ends of the sender that holds most beyond its
- * own share, or has been sending for longer than two seconds; then larger ones of the same sender, since many may share an
- * address and a credential. So nobody keeps others out by not ending what it sends, while whoever is alone may have it all,
- * and of those that send much the first one comes to its end.
+ * Limits how many bytes of requests are read and ingested at once, over all receivers. A request that is alone always has
+ * room: otherwise one larger than the budget could never arrive.
+ *
+ * A sender that holds less than its share, an eighth of the budget, takes room from requests that are still being read. These are
+ * refused in this order: the largest of the sender that holds most, if that sender is over its share or the request has been
+ * arriving for two seconds; then larger ones of the same sender, because many may share an address or a credential. So a sender
+ * that never finishes its requests cannot keep others out, and a sender that is alone may use the whole budget.
  */
 export class InFlight {
   /** 64 MiB unless given. */
   readonly maxBytes: number
-  /** For reservations: whose connection is read on next. */
-  readonly turns = new ReadFairness()
+  /** For reservations: decides which connection is read next. */
+  readonly fairness = new ReadFairness()
   #bytes = 0
   readonly #share: number
   readonly #nowMs: () => number
@@ -57,24 +58,24 @@ export class InFlight {
   }
 
   /**
-   * Opens the account of one request; dispose of it when the request is answered. `holder` is who sends it.
+   * Reserves for one request; dispose of the reservation when the request is answered. `holder` names the sender.
    */
   open(holder = ''): Reservation {
     return new Reservation(this, holder, this.#nowMs())
   }
 
-  /** For reservations: whether `more` would find room now, if need be what others hold in requests they have not ended. */
+  /** For reservations: whether there is room for `more` bytes, counting what unfinished requests of others would give up. */
   fits(reservation: Reservation, more: number): boolean {
     if (this.#hasRoom(reservation.held, more)) return true
-    const givingWay = this.#givingWay(reservation, more).reduce((sum, { held }) => sum + held, 0)
-    return this.#bytes - givingWay + more <= this.maxBytes
+    const freed = this.#reservationsToEnd(reservation, more).reduce((sum, { held }) => sum + held, 0)
+    return this.#bytes - freed + more <= this.maxBytes
   }
 
-  /** For reservations: makes room for `more` where that can be done, and counts it; false when it cannot. */
+  /** For reservations: counts `more` bytes, and refuses other requests to make room. False when there is no room. */
   take(reservation: Reservation, more: number): boolean {
     if (!this.#hasRoom(reservation.held, more)) {
       if (!this.fits(reservation, more)) return false
-      for (const other of this.#givingWay(reservation, more)) {
+      for (const other of this.#reservationsToEnd(reservation, more)) {
         if (this.#hasRoom(reservation.held, more)) break
         other.end()
       }
@@ -84,12 +85,12 @@ export class InFlight {
     return true
   }
 
-  /** For reservations: what one gives back. */
+  /** For reservations: frees bytes. */
   giveBack(bytes: number): void {
     this.#bytes -= bytes
   }
 
-  /** For reservations: so much more, or less, is held in a request that is still being read. */
+  /** For reservations: a request that is still being read holds this many bytes more. */
   countRead(reservation: Reservation, more: number): void {
     if (!reservation.isBeingRead) return
     const { holder } = reservation
@@ -99,7 +100,7 @@ export class InFlight {
     found.reservations.add(reservation)
   }
 
-  /** For reservations: a request is read no more. */
+  /** For reservations: a request is no longer being read. */
   forgetRead(reservation: Reservation): void {
     const found = this.#reading.get(reservation.holder)
     if (found?.reservations.delete(reservation) !== true) return
@@ -111,8 +112,8 @@ export class InFlight {
     return this.#bytes === held || this.#bytes + more <= this.maxBytes
   }
 
-  /** What gives way to a request that wants so much more, first what does so first. */
-  #givingWay(reservation: Reservation, more: number): Reservation[] {
+  /** The requests to refuse, in order, so that this one can have `more` bytes. */
+  #reservationsToEnd(reservation: Reservation, more: number): Reservation[] {
     const { holder, held } = reservation
     if (held + more > this.#share) return []
     const own = (this.#reading.get(holder)?.bytes ?? 0) + more
@@ -155,7 +156,7 @@ export class Reservation implements Disposable {
     this.beganMs = beganMs
   }
 
-  /** `giveWay` is called when the request has to end for others: it holds nothing any more, and gets nothing. */
+  /** `giveWay` is called when this request is refused to make room for others; its bytes are freed already. */
   onGiveWay(giveWay: () => void): void {
     this.#giveWay = giveWay
   }
@@ -174,9 +175,9 @@ export class Reservation implements Disposable {
     return this.#state === 'reading'
   }
 
-  /** So many bytes came for it over a connection, which may have to wait for its turn to be read on. */
-  came(connection: object, bytes: number, reading: PausableReading): void {
-    this.#budget.turns.took(connection, bytes, { address: this.#holder, reading })
+  /** Counts bytes that arrived for it. The connection may be paused until its turn comes. */
+  countReceived(connection: object, bytes: number, reading: PausableReading): void {
+    this.#budget.fairness.countRead(connection, bytes, { address: this.#holder, reading })
   }
 
   /** Whether `bytes` more would find room now. */
@@ -191,21 +192,21 @@ export class Reservation implements Disposable {
     return true
   }
 
-  /** It has turned out who sends the request. */
-  belongTo(holder: string): void {
+  /** Counts the request toward another sender, once that one is known. */
+  chargeTo(holder: string): void {
     this.#budget.forgetRead(this)
     this.#holder = holder
     if (this.#held > 0) this.#budget.countRead(this, this.#held)
   }
 
-  /** The request has come whole: from now on it keeps what it has. */
-  isRead(): void {
+  /** The request is complete: from now on it is not refused to make room. */
+  markRead(): void {
     if (this.#state !== 'reading') return
     this.#budget.forgetRead(this)
     this.#state = 'read'
   }
 
-  /** Ends the request, so that others have what it holds. */
+  /** Refuses the request and frees its bytes for others. */
   end(): void {
     this[Symbol.dispose]()
     this.#giveWay()
@@ -220,20 +221,20 @@ export class Reservation implements Disposable {
 }
 
 const KIB = 1024
-/** After so many bytes of one turn of the event loop, connections that send much are read on in another. */
+/** Once one turn of the event loop has read this much, connections that send much wait for the next turn. */
 const TURN_BYTES = MIB / 4
-/** Who sends no more than this in so many milliseconds never waits. */
+/** A connection that sends no more than this within `WINDOW_MS` never waits. */
 const LITTLE_BYTES = 32 * KIB
 const WINDOW_MS = 100
-/** What a connection sends before it hears that some of it was taken, as HTTP/2 has it. */
+/** The initial flow-control window of HTTP/2. */
 const WINDOW_BYTES = 64 * KIB
-/** What a request costs this thread besides its bytes, in bytes. */
+/** What a request costs this thread besides its body, expressed in bytes. */
 export const REQUEST_BYTES = 8 * KIB
 
-/** A connection that can be read no further for a while. */
+/** Reading from a connection, which can be paused. */
 export interface PausableReading {
-  stop(): void
-  goOn(): void
+  pause(): void
+  resume(): void
 }
 
 /** A connection whose address is known. */
@@ -250,14 +251,14 @@ interface Connection {
 }
 
 /**
- * Bounds what is read in one turn of the event loop, so that who sends little waits for little, on however many connections others
- * send much. Those that wait are read on in turn: one address after the other, and the connections of each.
+ * Limits how much one turn of the event loop reads. A sender of little then waits only a little, on however many connections
+ * others send much. Paused connections resume in turn: one address after the other, and within it one connection after the other.
  */
 export class ReadFairness {
   readonly #nowMs: () => number
   readonly #soon: (work: () => void) => void
   readonly #connections = new WeakMap<object, Connection>()
-  /** Those that wait, by address. The maps keep the order of turns. */
+  /** Paused connections by address. The order of map and set is the order in which they resume. */
   readonly #waiting = new Map<string, Set<Connection>>()
   #turnBytes = 0
   #isTurnPlanned = false
@@ -270,8 +271,8 @@ export class ReadFairness {
     this.#soon = soon
   }
 
-  /** So many bytes were read of a connection. */
-  took(connection: object, bytes: number, { address, reading }: ReadFrom): void {
+  /** Counts bytes that were read from a connection. */
+  countRead(connection: object, bytes: number, { address, reading }: ReadFrom): void {
     let of = this.#connections.get(connection)
     const nowMs = this.#nowMs()
     if (of === undefined) {
@@ -292,7 +293,7 @@ export class ReadFairness {
     if (connection.isStopped) return
     connection.isStopped = true
     connection.reading = reading
-    reading.stop()
+    reading.pause()
     const others = this.#waiting.get(address)
     if (others === undefined) this.#waiting.set(address, new Set([connection]))
     else others.add(connection)
@@ -304,13 +305,12 @@ export class ReadFairness {
     this.#soon(() => {
       this.#isTurnPlanned = false
       this.#turnBytes = 0
-      for (let left = TURN_BYTES; left > 0 && this.#waiting.size > 0; left -= WINDOW_BYTES)
-        this.#goOnWithNext()
+      for (let left = TURN_BYTES; left > 0 && this.#waiting.size > 0; left -= WINDOW_BYTES) this.#resumeNext()
       if (this.#waiting.size > 0) this.#turnSoon()
     })
   }
 
-  #goOnWithNext(): void {
+  #resumeNext(): void {
     const [next] = this.#waiting
     if (next === undefined) return
     const [address, connections] = next
@@ -320,22 +320,22 @@ export class ReadFairness {
     connections.delete(connection)
     if (connections.size > 0) this.#waiting.set(address, connections)
     connection.isStopped = false
-    connection.reading.goOn()
+    connection.reading.resume()
   }
 }
 
-/** What a socket has inside, and Node's own HTTP stops and starts by itself. */
+/** The handle inside a socket, which Node's own HTTP server pauses in the same way. */
 interface WithHandle {
   readonly _handle?: { readStop?: () => unknown; readStart?: () => unknown } | null
 }
 
-/** Reading from a socket that an HTTP/2 session has taken over: pausing the socket itself has no effect on it. */
+/** Pauses a socket that an HTTP/2 session has taken over, on which `socket.pause()` has no effect. */
 export function pausableReadingOf(socket: object): PausableReading {
   const { _handle: handle }: WithHandle = socket
-  return { stop: () => void handle?.readStop?.(), goOn: () => void handle?.readStart?.() }
+  return { pause: () => void handle?.readStop?.(), resume: () => void handle?.readStart?.() }
 }
 
-/** To whom is charged what a request holds while it is read: a credential at an address, since many may share either. */
+/** Which sender a request counts toward while it is read: a credential at an address, since many may share either. */
 export function budgetHolderOf(sender: Sender | undefined, peer: string): string {
   const credential = sender && credentialOf(sender)
   return credential === undefined ? peer : `${credential}@${peer}`

@@ -29,10 +29,10 @@ export interface Origin {
   connection: object
 }
 
-/** What both transports do with a request once it is read: ingest it, and tell the observer of the answer. */
+/** What gRPC and HTTP do with a request once it is read: check its flow, hand it to the store, and report the answer. */
 export class Intake {
   readonly inFlight: InFlight
-  /** Without one everybody may send. */
+  /** Undefined when anybody may send. */
   readonly authenticator: Authenticator | undefined
   readonly #from: { receiver: string; transport: ReceiverTransport }
   readonly #memory: { readonly isRefusing: boolean } | undefined
@@ -61,7 +61,7 @@ export class Intake {
     this.#observer = observer
   }
 
-  /** Why a request on this connection has to come again, before anything of its body is read; undefined when it may come. */
+  /** Why a request on this connection must be retried, decided before its body is read; undefined when it may be read. */
   refusalOf(connection: object, reservation: Reservation): Refusal | undefined {
     const from = this.#flows.connectionOf(connection)
     from.address = reservation.holder
@@ -71,15 +71,15 @@ export class Intake {
   }
 
   /**
-   * Makes a refusal ready to be given: who crowds out others waits a little for it, so that one who tries again at once
-   * does not keep the others waiting by that.
+   * Delays the refusal of a sender that crowds out others, so that a sender that retries at once takes no time from them; and
+   * spreads the retries of all.
    */
-  async ready<Outcome extends IngestOutcome>(outcome: Outcome): Promise<Outcome> {
+  async delayRefusal<Outcome extends IngestOutcome>(outcome: Outcome): Promise<Outcome> {
     if (outcome.kind === 'busy' && outcome.cause === 'flow') await this.#pauses.one()
     return jitterRetry(outcome, this.#chance())
   }
 
-  /** Never rejects: a port that does so against its contract counts as failed, so that the sender tries again. */
+  /** Never rejects: a port that rejects counts as failed, so that the sender tries again. */
   async ingest(signal: Signal, encoding: Encoding, body: Uint8Array, origin: Origin): Promise<IngestOutcome> {
     const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
     this.#pending.add(resolve)
@@ -89,29 +89,29 @@ export class Intake {
     return outcome
   }
 
-  /** Waits no longer for what is being ingested: it counts as failed, though the port may yet store it. */
+  /** Answers all requests in flight as failed, though the port may yet store them. */
   stopWaiting(): void {
     for (const resolve of this.#pending) resolve(STOPPED)
     this.#pauses.end()
   }
 
   /** `bytes` is the uncompressed size of the request, 0 when it was not read whole. */
-  answered(signal: Signal, outcome: IngestOutcome, bytes: number): void {
+  reportAnswer(signal: Signal, outcome: IngestOutcome, bytes: number): void {
     this.#observer.answered({ ...this.#from, signal, outcome, bytes })
   }
 
-  /** Tells the observer of a credential that is not known. */
-  turnedAway({ reason }: Extract<Checked, { kind: 'unknown' }>): void {
-    this.#observer.turnedAway({ ...this.#from, reason })
+  /** Reports a credential that is not known. */
+  unauthenticated({ reason }: Extract<Checked, { kind: 'unknown' }>): void {
+    this.#observer.unauthenticated({ ...this.#from, reason })
   }
 
-  /** Tells the observer of a connection too many. */
-  dropped(reason: DropReason): void {
+  /** Reports a connection that was closed at a limit. */
+  reportDropped(reason: DropReason): void {
     this.#observer.dropped({ ...this.#from, reason })
   }
 
-  /** Tells the observer of an answer that nobody read. */
-  unread(): void {
+  /** Reports an answer that nobody read. */
+  reportUnread(): void {
     this.#observer.unread(this.#from)
   }
 
@@ -144,10 +144,10 @@ export class Intake {
 }
 
 const PAUSE_MS = 100
-/** More are not held back at a time: each is a request that is open. */
+/** At most this many are delayed at a time: each keeps a request open. */
 const MOST = 2_048
 
-/** Short pauses before an answer that nobody should hurry for. */
+/** Short pauses before refusals. */
 export class RefusalDelays {
   readonly #waiting = new Map<() => void, NodeJS.Timeout>()
   #isOver = false
@@ -166,7 +166,7 @@ export class RefusalDelays {
     return promise
   }
 
-  /** Ends every pause, and has none any more. */
+  /** Ends every pause; later ones are skipped. */
   end(): void {
     this.#isOver = true
     for (const [go, timer] of this.#waiting) {
@@ -177,8 +177,8 @@ export class RefusalDelays {
 }
 
 /**
- * Makes those who are refused at the same time come again at different times: up to twice as late. `chance` is from 0 to 1.
- * What the port itself says of the delay stays.
+ * Spreads the retries of requests that were refused at the same time, up to twice the delay. `chance` is from 0 to 1. A delay
+ * that the port named stays.
  */
 function jitterRetry<Outcome extends IngestOutcome>(outcome: Outcome, chance: number): Outcome {
   if (outcome.kind !== 'busy' || outcome.cause === undefined) return outcome

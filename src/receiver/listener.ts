@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
-import { ownValue } from '../model/names-from-outside.ts'
+import { ownValue } from '../model/untrusted-names.ts'
 import type { Signal } from '../model/otlp-requests.ts'
 import { MIB } from '../model/time-and-size.ts'
 import type { ConnectionLimits, Connections } from '../platform/connections.ts'
@@ -23,7 +23,7 @@ export const DEFAULT_REQUEST_TIMEOUT_MS = 60_000
 /** How long the first bytes of a protocol may take to arrive, in milliseconds. */
 export const FIRST_BYTES_MS = 10_000
 
-/** Where a receiver listens, and for whom. */
+/** Where a receiver listens, and its limits. */
 export interface ListenerSettings {
   /** The receiver's id in the configuration, such as `otlp/2`. */
   receiver: string
@@ -31,19 +31,19 @@ export interface ListenerSettings {
   host: string
   /** 0 takes any free port. */
   port: number
-  /** So many may have a request under way; 1024 unless given. */
+  /** Most connections with a request in flight; 1024 unless given. */
   maxConnections?: number
-  /** So many of one address, for IPv6 of one /64; as many as there may be unless given. */
+  /** The same of one address, for IPv6 of one /64; no limit of its own unless given. */
   maxConnectionsPerAddress?: number
-  /** Within how many milliseconds a connection must have spoken, and shown its credential where one is asked for; 10 s unless given. */
+  /** Within how many milliseconds a connection must have sent its first bytes, and its credential where one is required; 10 s unless given. */
   firstBytesMs?: number
-  /** How long a request may take to arrive, in milliseconds; a minute unless given, 0 is for ever. */
+  /** How long a request may take to arrive, in milliseconds; a minute unless given, 0 for no limit. */
   requestTimeoutMs?: number
   shutdownGraceMs?: number
   tls?: ServerTlsSettings
-  /** Whoever it does not know is turned away; the receiver does not dispose of it. */
+  /** Checks credentials; requests without a valid one are refused. The receiver does not dispose of it. */
   authenticator?: Authenticator
-  /** Told of what the sender cannot be told: certificates that cannot be read again, handshakes that failed. */
+  /** Called with what an operator should know: certificates that cannot be reloaded, handshakes that failed. */
   onTrouble?: (reason: string) => void
 }
 
@@ -52,14 +52,14 @@ export interface ReceiverSettings extends ListenerSettings {
   /** The signals of the pipelines this receiver feeds; others are answered as unknown. */
   signals: readonly Signal[]
   inFlight: InFlight
-  /** Shared by all receivers, as the budget is; one of its own unless given. */
+  /** Shared by all receivers, as the budget is; its own unless given. */
   flows?: Flows
-  /** Tells when memory is short; it never is unless given. */
+  /** Whether memory is short; never unless given. */
   memory?: { readonly isRefusing: boolean }
-  /** From 0 to 1; spreads the delays after which senders come again. */
+  /** A random number from 0 to 1; spreads retry delays. */
   chance?: () => number
   maxMessageBytes?: number
-  /** In so many milliseconds a kilobyte of a body has to come; 10 s unless given. */
+  /** A body must deliver a kilobyte within this many milliseconds; 10 s unless given. */
   bodyPaceMs?: number
 }
 
@@ -67,7 +67,7 @@ export interface ReceiverSettings extends ListenerSettings {
  * A receiver that is listening. Disposing stops accepting and lets requests in flight finish within the grace
  * period; those that do not are answered as failed, so that their senders try again. It is safe twice.
  */
-export interface RunningReceiver extends AsyncDisposable {
+export interface RunningListener extends AsyncDisposable {
   /** The port it is bound to. */
   readonly port: number
   /** How many connections are open now. */
@@ -77,7 +77,7 @@ export interface RunningReceiver extends AsyncDisposable {
 const RAISE =
   'behind a proxy or NAT, raise connectors::cpid::admission::max_connections_per_address, and max_connections with it'
 
-/** How many connections a receiver has, and how long without a credential where one is asked for. */
+/** The connection limits of a receiver. */
 export function connectionLimitsOf(settings: ListenerSettings): ConnectionLimits {
   const { maxConnections: max = DEFAULT_MAX_CONNECTIONS, maxConnectionsPerAddress, firstBytesMs } = settings
   const asksForCredential = settings.authenticator !== undefined || settings.tls?.clientCaFile !== undefined
@@ -89,14 +89,14 @@ export function connectionLimitsOf(settings: ListenerSettings): ConnectionLimits
   }
 }
 
-/** How long the answers given at the end of the grace period have to leave, in milliseconds. */
+/** How long answers at the end of the grace period have to be sent, in milliseconds. */
 const LAST_ANSWERS_MS = 500
 
 /** What a transport does when its server closes. */
 interface Closing {
-  /** Asks the connections to end once they have answered what they are at. */
+  /** Asks the connections to close after the answers in flight. */
   drain: () => void
-  /** Answers at once whatever is still in flight when the grace period ends. */
+  /** Answers all requests in flight at once, when the grace period ends. */
   giveUp: () => void
 }
 
@@ -110,7 +110,7 @@ export async function listen(
   purpose: ListenPurpose,
   connections: Connections,
   { drain, giveUp }: Closing,
-): Promise<RunningReceiver> {
+): Promise<RunningListener> {
   const port = await bind(server, settings, purpose)
   const close = async (): Promise<void> => {
     const closed = once(server, 'close')
@@ -146,7 +146,7 @@ async function bind(server: Server, settings: ListenerSettings, purpose: ListenP
   } catch (error) {
     throw cannotListen(settings, purpose, error)
   }
-  // A connection that could not be accepted is tried again by its sender; it must not end the process.
+  // The sender retries a connection that could not be accepted; it must not end the process.
   server.on('error', () => undefined)
   return (server.address() as AddressInfo).port
 }

@@ -9,7 +9,7 @@ import type {
 } from '../model/kubernetes-observations.ts'
 import type { SourceObserver } from './receiver-type.ts'
 
-/** What is read of a source, and how far it was read with that. */
+/** Observations read from a source, and the position behind them. */
 export interface ReadObservations {
   readonly observations: readonly (Observation | ClusterEvent)[]
   readonly skipped: Readonly<Partial<Record<SkipReason, number>>>
@@ -27,7 +27,7 @@ interface ObservationReporterSettings {
   readonly onTrouble: (reason: string) => void
 }
 
-/** Tells the inference what one stream of a receiver sees; what is stored is counted. */
+/** Hands the observations of one stream of a receiver to the store, and counts those that are stored. */
 export class ObservationReporter {
   readonly #settings: ObservationReporterSettings
 
@@ -35,39 +35,39 @@ export class ObservationReporter {
     this.#settings = settings
   }
 
-  /** Tells once, and says what became of it. */
-  async tell(told: ReadObservations): Promise<ObservationOutcome> {
-    const outcome = await this.#settings.port.tell(this.#tellingOf(told))
-    if (outcome.kind === 'stored') this.#count(told)
+  /** Tries once. */
+  async report(read: ReadObservations): Promise<ObservationOutcome> {
+    const outcome = await this.#settings.port.record(this.#batchOf(read))
+    if (outcome.kind === 'stored') this.#count(read)
     return outcome
   }
 
-  /** Tells again until it is stored; false when the signal aborts before. Never rejects. */
-  async tellUntilStored(told: ReadObservations, signal: AbortSignal): Promise<boolean> {
+  /** Retries until they are stored; false when the signal aborts first. Never rejects. */
+  async reportUntilStored(read: ReadObservations, signal: AbortSignal): Promise<boolean> {
     try {
-      const teller = { ...this.#settings, waiting: SYSTEM_BACKOFF_CLOCK }
-      await sendUntilStored(teller, this.#tellingOf(told), signal)
+      const reporter = { ...this.#settings, waiting: SYSTEM_BACKOFF_CLOCK }
+      await sendUntilStored(reporter, this.#batchOf(read), signal)
     } catch {
       return false
     }
-    this.#count(told)
+    this.#count(read)
     return true
   }
 
-  /** How far the stream was read; undefined when it never was. Rejects when the store cannot be read. */
+  /** The stored position of the stream; undefined without one. Rejects when the store cannot be read. */
   position(): Promise<string | undefined> {
     const { port, cluster, stream } = this.#settings
     return port.position(cluster, stream)
   }
 
-  #tellingOf(told: ReadObservations): ObservationBatch {
+  #batchOf(read: ReadObservations): ObservationBatch {
     const { cluster, stream } = this.#settings
-    return { cluster, stream, ...told }
+    return { cluster, stream, ...read }
   }
 
   #count({ observations, skipped }: ReadObservations): void {
     const { receiver, observer } = this.#settings
-    if (observations.length > 0) observer.told(receiver, observations.length)
+    if (observations.length > 0) observer.recorded(receiver, observations.length)
     for (const [reason, count] of Object.entries(skipped)) observer.skipped(receiver, reason, count)
   }
 }
@@ -75,20 +75,20 @@ export class ObservationReporter {
 export interface ObservationSender {
   readonly port: ObservationPort
   readonly waiting: BackoffClock
-  /** Nothing is told while memory is short. */
+  /** Nothing is sent while memory is short. */
   readonly memory: { readonly isRefusing: boolean }
   readonly onTrouble: (reason: string) => void
 }
 
 const MEMORY_PAUSE_MS = 1_000
 
-/** Resolves once it is durable, told as often as it takes. Rejects when it is not before the signal aborts. */
+/** Sends a batch until it is durable. Rejects when the signal aborts first. */
 export async function sendUntilStored(
-  teller: ObservationSender,
-  telling: ObservationBatch,
+  reporter: ObservationSender,
+  batch: ObservationBatch,
   signal: AbortSignal,
 ): Promise<void> {
-  const { port, waiting, memory, onTrouble } = teller
+  const { port, waiting, memory, onTrouble } = reporter
   const pauses = new Backoff(waiting)
   for (;;) {
     signal.throwIfAborted()
@@ -96,7 +96,7 @@ export async function sendUntilStored(
       await waiting.sleep(MEMORY_PAUSE_MS, signal)
       continue
     }
-    const outcome = await port.tell(telling)
+    const outcome = await port.record(batch)
     switch (outcome.kind) {
       case 'stored':
         return
@@ -104,7 +104,9 @@ export async function sendUntilStored(
         await waiting.sleep(outcome.retryAfterMs, signal)
         break
       case 'failed':
-        onTrouble(`what was seen of the cluster ${telling.cluster} is told again later: ${outcome.reason}`)
+        onTrouble(
+          `observations of the cluster ${batch.cluster} could not be stored and are retried: ${outcome.reason}`,
+        )
         await pauses.pause(signal)
     }
   }

@@ -1,6 +1,6 @@
 import type { ReceiverConfig } from '../config/causeway-config.ts'
 import type { ReceiverDeclaration } from '../config/component-type.ts'
-import type { CustomReference } from '../model/kubernetes-objects.ts'
+import type { ReadingRules } from '../model/kubernetes-objects.ts'
 import type { ObservationPort } from '../model/kubernetes-observations.ts'
 import type { IngestOutcome, IngestPort, Signal } from '../model/otlp-requests.ts'
 import type { DropReason } from '../platform/connections.ts'
@@ -9,9 +9,9 @@ import type { Flows } from './flows.ts'
 import type { InFlight } from './in-flight.ts'
 
 /**
- * A type of receiver. Whether it listens, follows a file or goes and asks, it hands OTLP requests to the one intake, which
- * stores them in turn with those of others and answers when they are durable. What it sees of clusters it tells the one
- * inference, which keeps in the same transaction how far the source was read.
+ * A type of receiver. Whether it listens, follows a file or watches an API server, it hands OTLP requests to the ingest port, which
+ * answers once they are durable. What it observes of clusters goes to the observation port, which stores the position of the
+ * source in the same transaction.
  */
 export interface ReceiverType<Settings = unknown> extends ReceiverDeclaration<Settings> {
   /** Loads what starts it. */
@@ -25,46 +25,46 @@ interface ReceiverModule<Settings> {
 
 export type StartedWith<Settings> = Omit<ReceiverConfig, 'settings'> & { settings: Settings }
 
-/** Disposing stops what it receives, lets what is under way finish within the grace period, and is safe twice. */
+/** Disposing stops receiving, and lets work in flight finish within the grace period. It is safe twice. */
 export interface RunningReceiver extends AsyncDisposable {
-  /** By each way into it, which a label of its metrics names; none where it goes and gets what it receives. */
-  readonly ways: readonly Way[]
+  /** Its listeners; none when it watches an API server or follows a file. */
+  readonly listeners: readonly ReceiverListener[]
 }
 
-export interface Way {
+export interface ReceiverListener {
   readonly transport: string
   /** How many connections are open now. */
   readonly connections: number
 }
 
-/** What a receiver is given by whoever starts it: all receivers share the limits in here. */
+/** What a receiver gets when it starts. All receivers share these limits. */
 export interface ReceiverHost {
-  /** Where requests go. */
-  readonly intake: IngestPort
-  /** Where it tells what it sees of a cluster. */
-  readonly inference: ObservationPort
-  /** What has to be read of custom resources beside what all objects have. */
-  readonly references: readonly CustomReference[]
-  /** Is told what became of each. */
+  /** Takes OTLP requests. */
+  readonly ingestPort: IngestPort
+  /** Takes observations of clusters. */
+  readonly observationPort: ObservationPort
+  /** How objects are read. */
+  readonly reading: ReadingRules
+  /** Called with the outcome of each request. */
   readonly observer: ReceiverObserver
-  /** Is told of what is seen of clusters. */
-  readonly clusters: ClusterObserver & SourceObserver
+  /** Called with what receivers observe of clusters. */
+  readonly clusterObserver: ClusterObserver & SourceObserver
   readonly inFlight: InFlight
   readonly flows: Flows
-  /** Tells when memory is short. */
+  /** Whether memory is short. */
   readonly memory: { readonly isRefusing: boolean }
-  /** To each address that it takes. */
+  /** For each of its listeners. */
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number
-  /** How long a request may take to arrive, in milliseconds; 0 is for ever. */
+  /** How long a request may take to arrive, in milliseconds; 0 for no limit. */
   readonly requestTimeoutMs: number
-  /** How long what is under way may take once it is to stop. */
+  /** How long work in flight may take at shutdown, in milliseconds. */
   readonly shutdownGraceMs: number
-  /** What a listener that names an authenticator is given; the receiver does not dispose of it. */
+  /** The authenticator that a listener names; the receiver does not dispose of it. */
   readonly authenticatorOf: (listener: { auth?: string }) => { authenticator?: Authenticator }
-  /** Writes that it has started, and where. */
+  /** Logs that a listener has started, and where. */
   readonly started: (what: string, fields: Record<string, string>) => void
-  /** Told of what an operator should see to; the same again is not repeated. */
+  /** Called with what an operator should look at; repetitions are not logged again. */
   readonly onTrouble: (reason: string) => void
 }
 
@@ -76,21 +76,21 @@ export type ReceiverTransport = 'grpc' | 'http'
  */
 export interface AnsweredRequest {
   receiver: string
-  /** The way it came, such as `grpc`. */
+  /** `grpc` or `http`. */
   transport: string
   signal: Signal
   outcome: IngestOutcome
   bytes: number
 }
 
-/** A request that was refused before anything of it was read; `reason` holds no secret. */
-export interface TurnedAwayRequest {
+/** A request without a valid credential, refused before its body was read; `reason` holds no secret. */
+export interface UnauthenticatedRequest {
   receiver: string
   transport: string
   reason: string
 }
 
-/** A connection that was closed because there are too many such. */
+/** A connection that was closed at a limit. */
 export interface DroppedConnection {
   receiver: string
   transport: string
@@ -98,39 +98,39 @@ export interface DroppedConnection {
 }
 
 /**
- * Is told once of every OTLP request that was answered, whatever the answer; not of requests that name no signal
- * Causeway takes here, nor of senders that hung up before they were done sending. `answered` must not throw.
+ * Called once for every OTLP request that was answered, whatever the answer; not for requests of signals that this receiver does
+ * not take, nor for senders that hung up before their request was complete. `answered` must not throw.
  */
 export interface ReceiverObserver {
   answered(request: AnsweredRequest): void
-  /** Is told of every request without a credential that is known here; nothing else is said of it. Must not throw. */
-  turnedAway(request: TurnedAwayRequest): void
-  /** Is told of every connection that was closed because there are too many. Must not throw. */
+  /** Called for every request without a valid credential, instead of `answered`. Must not throw. */
+  unauthenticated(request: UnauthenticatedRequest): void
+  /** Called for every connection that was closed at a limit. Must not throw. */
   dropped(connection: DroppedConnection): void
-  /** Is told of every answer that was ended because nobody read it. Must not throw. */
+  /** Called for every answer that was cut off because nobody read it. Must not throw. */
   unread(connection: Pick<DroppedConnection, 'receiver' | 'transport'>): void
 }
 
-/** Is told of what comes to receivers by itself, or lies in files. */
-export interface SourceObserver extends Pick<ClusterObserver, 'told' | 'skipped' | 'unreadable'> {
-  /** So much was seen and could not be told, and does not come again. */
+/** Called by receivers of audit logs, admission reviews and Events. */
+export interface SourceObserver extends Pick<ClusterObserver, 'recorded' | 'skipped' | 'unreadable'> {
+  /** Observations were lost: they could not be stored and are not delivered again. */
   lost(receiver: string, count: number): void
-  /** So many bytes of a file are written and not told yet. */
+  /** Bytes of a file that are not stored yet. */
   behind(receiver: string, bytes: number): void
 }
 
-/** Is told of what receivers see of clusters, and how they fare; must not throw. `receiver` is the id in the configuration. */
+/** Called with what receivers observe of clusters; must not throw. `receiver` is the id in the configuration. */
 export interface ClusterObserver {
-  /** So much was told and is durable. */
-  told(receiver: string, observations: number): void
-  /** So much was read and makes no write. */
+  /** Observations are durable. */
+  recorded(receiver: string, observations: number): void
+  /** Records that describe no write were skipped. */
   skipped(receiver: string, reason: string, count: number): void
-  /** So much cannot be read and is left out, while all else goes on; `reason` says what of the first. */
+  /** Records could not be read and were left out; `reason` is about the first. */
   unreadable(receiver: string, count: number, reason: string): void
-  /** A resource was listed anew. */
+  /** A resource was listed again. */
   relisted(receiver: string): void
   /** A watch was begun. */
   watched(receiver: string): void
-  /** So many resources may not be seen now. */
+  /** How many resources the receiver has no permission to watch. */
   refused(receiver: string, resources: number): void
 }

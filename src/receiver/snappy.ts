@@ -4,7 +4,7 @@ import { ByteCollector, CorruptCoding, DecodedPages, type Decoder, PAGE_BYTES } 
  * Snappy as HTTP senders mean it: a block, or a framed stream, which Collectors before v0.131 send under the same name. No
  * block begins as a stream does.
  */
-export class SnappyEither implements Decoder {
+export class SnappyBlockOrFramed implements Decoder {
   #decoder: Decoder | undefined
   #begun = Buffer.alloc(0)
 

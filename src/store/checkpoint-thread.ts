@@ -18,7 +18,7 @@ function run(port: MessagePort): void {
       log.move()
       done = 'moved'
     } catch {
-      // The writer meets the same fault when it tries for itself, and knows what to make of it.
+      // The writer meets the same fault when it checkpoints itself, and handles it.
     }
     port.postMessage(done)
   })

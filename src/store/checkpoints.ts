@@ -1,106 +1,112 @@
 import type { WalCheckpointer } from '../model/store-ports.ts'
 import { ChildThread } from '../platform/child-thread.ts'
 
-/** 27 MiB of pages that are not in the database yet: a page that changes often is then moved once rather than twice. */
+/** 27 MiB of pages to checkpoint: pages that change often are then moved once rather than twice. */
 const MOVE_PAGES = 7_000
-/** 55 MiB: the next commit begins the log anew, if what was written meanwhile is moved too. */
+/** 55 MiB: the log is to be restarted, once the pages written meanwhile are checkpointed too. */
 const RENEW_PAGES = 14_000
-/** So little of that the writer moves itself; while there is more, the thread goes over it once more, a few times. */
+/** Up to this many remaining pages the writer checkpoints itself; while there are more, the thread tries again, a few times. */
 const REST_PAGES = 400
 const MAX_PASSES = 4
 
-/** 125 MiB: the writer's own commits move the log, should nobody else. */
+/** 125 MiB: from here on the writer's own commits checkpoint. */
 const LAST_RESORT_PAGES = 32_000
 
 type CheckpointThread = ChildThread<ToCheckpoints, FromCheckpoints>
 
-/** A thread that ends again and again is not started more often than that. */
+/** A thread that keeps ending is not restarted more often than this. */
 const START_AGAIN_MS = 60_000
 
 export interface CheckpointSettings {
-  /** Starts the thread that moves the log of the same database. */
+  /** Starts the thread that checkpoints the same database. */
   start: () => CheckpointThread
-  /** Told what it means each time the thread ended by itself. */
+  /** Called each time the thread ended by itself, with what that means. */
   onEnded?: (reason: string) => void
   /** A clock that never goes back. */
   nowMs: () => number
 }
 
 /**
- * Has the write-ahead log moved into the database by a thread of its own, so that senders do not wait for it. The writer
- * moves only what the thread left behind, when the log is to begin anew; where the thread fails, all of it. A thread that
- * ended by itself is followed by another.
+ * Checkpoints the write-ahead log in a thread of its own, so that senders do not wait for it. The writer checkpoints only the
+ * remainder, when the log is to be restarted, or everything if the thread fails. The thread is there while the log grows: it is
+ * started when there is much to checkpoint, also after it ended by itself.
  */
 export class Checkpoints implements AsyncDisposable {
   readonly #log: WalCheckpointer
   readonly #startThread: () => CheckpointThread
   readonly #onEnded: (reason: string) => void
   readonly #nowMs: () => number
-  /** Undefined while it has ended and none has followed yet. */
   #thread: CheckpointThread | undefined
-  #startedMs = 0
-  #isStopping = false
+  /** Resolves when the thread that was told to end has ended. */
+  #ended: Promise<unknown> = Promise.resolve()
+  #mayStartMs = -Infinity
   #isMoving = false
-  /** How often the thread has gone over a log that is to begin anew. */
+  /** Checkpoints of the thread since the log is to be restarted. */
   #passes = 0
 
-  /** `log` is moved on the writer's connection. */
+  /** `log` uses the writer's connection. */
   constructor(log: WalCheckpointer, { start, onEnded, nowMs }: CheckpointSettings) {
     this.#log = log
     this.#startThread = start
     this.#onEnded = onEnded ?? (() => undefined)
     this.#nowMs = nowMs
     log.moveWithCommitsFrom(LAST_RESORT_PAGES)
-    this.#thread = this.#start()
   }
 
-  /** To be called after commits, outside of transactions. Throws when the writer itself cannot move what is left. */
+  /** To be called after commits, outside of transactions. Throws when the writer itself cannot checkpoint the remainder. */
   look(): void {
     if (this.#isMoving) return
-    const thread = this.#thread ?? this.#startAgain()
-    if (thread === undefined) return
     const { log, checkpointed } = this.#log.pages()
     const left = log - checkpointed
     const isLong = log >= RENEW_PAGES
     if (isLong && this.#passes > 0 && (left <= REST_PAGES || this.#passes >= MAX_PASSES)) {
       this.#passes = 0
       this.#log.move()
-    } else if (left >= (isLong && this.#passes > 0 ? REST_PAGES : MOVE_PAGES)) {
-      this.#isMoving = true
-      this.#passes = isLong ? this.#passes + 1 : 0
-      thread.post('move')
-    }
+    } else if (left >= (isLong && this.#passes > 0 ? REST_PAGES : MOVE_PAGES)) this.#move(isLong)
+  }
+
+  /** Ends the thread, whose heap is the largest part of what it does. A thread that checkpoints stays. */
+  rest(): void {
+    if (!this.#isMoving) this.#stop()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isStopping = true
-    if (this.#thread === undefined) return
-    this.#thread.post('stop')
-    await this.#thread.ended
+    this.#stop()
+    await this.#ended
+  }
+
+  /** From LAST_RESORT_PAGES on, commits do the work of a thread that may not be started yet. */
+  #move(isLong: boolean): void {
+    if (this.#thread === undefined && this.#nowMs() < this.#mayStartMs) return
+    this.#thread ??= this.#start()
+    this.#isMoving = true
+    this.#passes = isLong ? this.#passes + 1 : 0
+    this.#thread.post('move')
   }
 
   #start(): CheckpointThread {
-    this.#startedMs = this.#nowMs()
+    const startedMs = this.#nowMs()
     const thread = this.#startThread()
     thread.listen((message) => {
       this.#isMoving = false
       if (message === 'failed') this.#passes = MAX_PASSES
     })
-    void thread.ended.then((why) => this.#end(why))
+    void thread.ended.then((why) => {
+      if (this.#thread !== thread) return
+      this.#thread = undefined
+      this.#isMoving = false
+      this.#passes = 0
+      this.#mayStartMs = startedMs + START_AGAIN_MS
+      this.#onEnded(endedText(why))
+    })
     return thread
   }
 
-  /** Undefined while the one that ended is not long ago: from LAST_RESORT_PAGES on, commits do its work meanwhile. */
-  #startAgain(): CheckpointThread | undefined {
-    if (this.#isStopping || this.#nowMs() - this.#startedMs < START_AGAIN_MS) return undefined
-    return (this.#thread = this.#start())
-  }
-
-  #end(why: string): void {
+  #stop(): void {
+    if (this.#thread === undefined) return
+    this.#ended = Promise.all([this.#ended, this.#thread.ended])
+    this.#thread.post('stop')
     this.#thread = undefined
-    this.#isMoving = false
-    this.#passes = 0
-    if (!this.#isStopping) this.#onEnded(endedText(why))
   }
 }
 
@@ -116,12 +122,12 @@ export interface CheckpointThreadData {
   path: string
 }
 
-/** `move`: copy what lies in the write-ahead log into the database. */
+/** `move`: checkpoint. */
 export type ToCheckpoints = 'move' | 'stop'
 
 export type FromCheckpoints = 'moved' | 'failed'
 
-/** Starts a thread that moves the write-ahead log of the database at `path`. */
+/** Starts the checkpoint thread of the database at `path`. */
 export function startCheckpointThread(path: string): CheckpointThread {
   return new ChildThread({
     name: 'checkpoint',

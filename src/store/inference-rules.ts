@@ -1,9 +1,9 @@
 import type { InferenceConfig, ReceiverConfig } from '../config/causeway-config.ts'
 import { type Declarations, typeNamed } from '../config/component-type.ts'
-import type { ClusterSources, InferenceRules } from '../kube/inference/decide.ts'
+import type { ClusterSources, InferenceRules } from '../kube/inference/inference-settings.ts'
 import { parseRelations, RELATIONS } from '../kube/inference/relations.ts'
 
-/** How causes are inferred, by what is configured and by what receivers see of each cluster. */
+/** How causes are inferred, from the configuration and from what receivers observe of each cluster. */
 export function inferenceRules(
   config: InferenceConfig,
   receivers: readonly ReceiverConfig[],
@@ -21,13 +21,13 @@ export function inferenceRules(
   return { ...config, relations: [...RELATIONS, ...relations], clusters: Object.fromEntries(clusters) }
 }
 
-/** The references of objects by which others are found: those that relations of some kinds go by. */
+/** The references by which relations look up other objects. */
 export function soughtReferences({ relations }: Pick<InferenceRules, 'relations'>): Set<string> {
   return new Set(
     relations.flatMap(({ reads }) => {
       if (reads.kind === 'preemptor') return ['nominated']
       if (reads.kind === 'primaries') return ['refers to']
-      return reads.kind === 'naming' ? [reads.field] : []
+      return reads.kind === 'naming' || reads.kind === 'users' ? [reads.field] : []
     }),
   )
 }

@@ -1,10 +1,10 @@
 import { errorText, type StorageFault, type StorageFaults } from '../model/faults.ts'
 import type { FromStore } from './store-messages.ts'
 
-/** A small write may fit where a large one did not: how long nothing must have failed for all to be well. */
+/** How long nothing may fail before the fault is over: a small write may fit where a large one did not. */
 const CALM_MS = 2_000
 
-/** How the database is, as the writer finds it. Damage stays; everything else ends with a write that works. */
+/** The present fault of the database, by the writer's errors. Damage stays; other faults end with a write that works. */
 export class StorageHealth {
   readonly #faults: StorageFaults
   readonly #report: (fault: StorageFault | undefined) => void
@@ -23,13 +23,13 @@ export class StorageHealth {
     return this.#fault
   }
 
-  /** Nothing more may be written: into a damaged database, a write can do further damage. */
+  /** Nothing more may be written: a write can damage the database further. */
   get isDamaged(): boolean {
     return this.#fault?.kind === 'damaged'
   }
 
-  /** Notes what failed; returns it as a sentence. */
-  failed(error: unknown): string {
+  /** Records an error; returns it as a sentence. */
+  noteFailure(error: unknown): string {
     const fault = this.#faults.of(error)
     if (fault === undefined) return errorText(error)
     this.#failedMs = this.#nowMs()
@@ -40,8 +40,8 @@ export class StorageHealth {
     return fault.reason
   }
 
-  /** Something was written. */
-  worked(): void {
+  /** Records that a write worked. */
+  noteSuccess(): void {
     if (this.#fault === undefined || this.isDamaged) return
     if (this.#nowMs() - this.#failedMs < CALM_MS) return
     this.#fault = undefined
@@ -49,7 +49,7 @@ export class StorageHealth {
   }
 }
 
-/** Keeps a fault of the disk from ending the thread: what is to be done is durable or kept, and is tried again. */
+/** Keeps errors from ending the thread. The work is durable or queued, so it is retried. */
 export class StorageGuard {
   readonly #health: StorageHealth
   readonly #post: (message: FromStore) => void
@@ -59,14 +59,14 @@ export class StorageGuard {
     this.#post = post
   }
 
-  /** Does `work`; false when it failed, which is said, and when the database is damaged, into which nothing is written. */
+  /** Does `work`. False when it failed, which is reported, and when the database is damaged. */
   run(what: string, work: () => void): boolean {
     if (this.#health.isDamaged) return false
     try {
       work()
       return true
     } catch (error) {
-      this.#post({ kind: 'trouble', reason: `${what}: ${this.#health.failed(error)}` })
+      this.#post({ kind: 'trouble', reason: `${what}: ${this.#health.noteFailure(error)}` })
       return false
     }
   }

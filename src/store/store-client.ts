@@ -13,7 +13,7 @@ import { ChildThread } from '../platform/child-thread.ts'
 import type { MovedArchive } from './store-writer.ts'
 import type { FromStore, StoreThreadData, ToStore } from './store-messages.ts'
 
-/** The prefix of a gRPC message, and then some. */
+/** Room for the prefix of a gRPC message, and some more. */
 const MAX_BYTES_AROUND = 64
 
 type Ready = Extract<FromStore, { kind: 'ready' }>
@@ -59,43 +59,43 @@ export class StoreClient implements IngestPort {
     const id = ++this.#lastId
     this.#waiting.set(id, resolve)
     const bytes = ownBytes(request)
-    // Worked out here, where there is time to spare.
+    // Computed in the main thread, which has time to spare.
     const hash = hashOfRequest(signal, bytes)
     const message: ToStore = { kind: 'ingest', id, signal, bytes, hash, ...from, ...(sender && { sender }) }
     this.#thread.post(message, [bytes.buffer])
     return promise
   }
 
-  /** Where what is seen of clusters is told. */
+  /** The port for observations of clusters. */
   get observations(): ObservationPort {
     return this.#observations
   }
 
   exporterMoved(signal: Signal, exporter: string, position: number, refused: number): void {
-    this.#thread.post({ kind: 'moved', signal, exporter, position, refused })
+    this.#thread.post({ kind: 'exporterMoved', signal, exporter, position, refused })
   }
 
   archiveMoved({ exporter, position, refused }: MovedArchive): void {
-    this.#thread.post({ kind: 'archived', exporter, position, refused })
+    this.#thread.post({ kind: 'archiveMoved', exporter, position, refused })
   }
 
-  /** Has noted what an exporter could not send. */
+  /** Reports what an exporter could not send. */
   setAside(items: SetAside[]): void {
     this.#thread.post({ kind: 'setAside', items })
   }
 
-  /** Has the thread give unused memory back. */
+  /** Lets the thread free unused memory. */
   collectGarbage(): void {
     this.#thread.post({ kind: 'collectGarbage' })
   }
 
-  /** Has everything handed over stored and linked, as far as the grace period goes. */
+  /** Waits until everything queued is stored and linked, up to the grace period. */
   async catchUp(graceMs: number): Promise<void> {
     this.#thread.post({ kind: 'catchUp', graceMs })
     await Promise.race([this.#caughtUp.promise, this.#thread.ended])
   }
 
-  /** Ends the thread once what was handed over is stored. */
+  /** Ends the thread once everything queued is stored. */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#observations.stop()
@@ -115,7 +115,7 @@ export class StoreClient implements IngestPort {
     for (const listener of this.#listeners) listener(message)
   }
 
-  /** Nobody waits for a thread that is gone. */
+  /** Rejects everything that waits for a thread that has ended. */
   #end(why: string): void {
     for (const resolve of this.#waiting.values())
       resolve({ kind: 'failed', reason: 'the store thread has ended' })
@@ -127,22 +127,22 @@ export class StoreClient implements IngestPort {
   }
 }
 
-/** What can be handed over to another thread: the bytes themselves where they fill their buffer, else a copy. */
+/** Bytes that can be transferred to another thread: the bytes themselves if they fill their buffer, else a copy. */
 function ownBytes(request: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = request
   const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength - byteLength <= MAX_BYTES_AROUND
   return isAlone ? new Uint8Array(buffer, request.byteOffset, byteLength) : new Uint8Array(request)
 }
 
-type Known = Extract<FromStore, { kind: 'known' }>
+type ClusterAnswer = Extract<FromStore, { kind: 'clusterAnswer' }>
 
 const ENDED = 'the store thread has ended'
 
-/** The main thread's side of inference, which is worked on in the store thread. */
+/** The main thread's side of inference, which runs in the store thread. */
 class ObservationClient implements ObservationPort {
   readonly #post: (message: ToStore, transfer?: ArrayBuffer[]) => void
-  readonly #told = new Map<number, (outcome: ObservationOutcome) => void>()
-  readonly #asked = new Map<number, (answer: Known) => void>()
+  readonly #recording = new Map<number, (outcome: ObservationOutcome) => void>()
+  readonly #questions = new Map<number, (answer: ClusterAnswer) => void>()
   #lastId = 0
   #stopped: string | undefined
 
@@ -150,68 +150,68 @@ class ObservationClient implements ObservationPort {
     this.#post = post
   }
 
-  tell({ cluster, stream, position, observations }: ObservationBatch): Promise<ObservationOutcome> {
+  record({ cluster, stream, position, observations }: ObservationBatch): Promise<ObservationOutcome> {
     if (this.#stopped !== undefined) return Promise.resolve({ kind: 'failed', reason: this.#stopped })
     const { promise, resolve } = Promise.withResolvers<ObservationOutcome>()
     const id = ++this.#lastId
-    this.#told.set(id, resolve)
+    this.#recording.set(id, resolve)
     const body = serializeObservations(observations)
     const place = position === undefined ? {} : { position }
-    this.#post({ kind: 'tell', id, cluster, stream, ...place, body }, [body.buffer])
+    this.#post({ kind: 'observe', id, cluster, stream, ...place, body }, [body.buffer])
     return promise
   }
 
-  behind(cluster: string, receiver: string, isBehind: boolean): void {
-    if (this.#stopped === undefined) this.#post({ kind: 'behind', cluster, receiver, isBehind })
+  setBehind(cluster: string, receiver: string, isBehind: boolean): void {
+    if (this.#stopped === undefined) this.#post({ kind: 'streamsBehind', cluster, receiver, isBehind })
   }
 
   async position(cluster: string, stream: string): Promise<string | undefined> {
-    const { position } = await this.#ask((id) => ({ kind: 'askPosition', id, cluster, stream }))
+    const { position } = await this.#ask((id) => ({ kind: 'askStreamPosition', id, cluster, stream }))
     return position
   }
 
-  async held(
+  async knownObjects(
     cluster: string,
     apiVersion: string,
     resource: string,
     after: string,
   ): Promise<readonly KnownObjectVersion[]> {
-    const asked: KnownObjectsQuery = { cluster, apiVersion, resource, after }
-    const { held = [] } = await this.#ask((id) => ({ kind: 'askHeld', id, asked }))
+    const query: KnownObjectsQuery = { cluster, apiVersion, resource, after }
+    const { held = [] } = await this.#ask((id) => ({ kind: 'askKnownObjects', id, asked: query }))
     return held
   }
 
   hear(message: FromStore): void {
-    if (message.kind === 'known') {
-      this.#asked.get(message.id)?.(message)
-      this.#asked.delete(message.id)
+    if (message.kind === 'clusterAnswer') {
+      this.#questions.get(message.id)?.(message)
+      this.#questions.delete(message.id)
     }
-    if (message.kind !== 'told') return
+    if (message.kind !== 'observed') return
     for (const { id, outcome } of message.outcomes) {
-      this.#told.get(id)?.(outcome)
-      this.#told.delete(id)
+      this.#recording.get(id)?.(outcome)
+      this.#recording.delete(id)
     }
   }
 
-  /** Takes no more; what is under way is still answered. */
+  /** Accepts no more observations. Pending calls are still answered. */
   stop(): void {
     this.#stopped = 'Causeway is shutting down'
   }
 
-  /** Nobody waits for a thread that is gone. */
+  /** Rejects everything that waits for a thread that has ended. */
   end(): void {
     this.#stopped ??= ENDED
-    for (const resolve of this.#told.values()) resolve({ kind: 'failed', reason: ENDED })
-    for (const [id, resolve] of this.#asked) resolve({ kind: 'known', id, failed: ENDED })
-    this.#told.clear()
-    this.#asked.clear()
+    for (const resolve of this.#recording.values()) resolve({ kind: 'failed', reason: ENDED })
+    for (const [id, resolve] of this.#questions) resolve({ kind: 'clusterAnswer', id, failed: ENDED })
+    this.#recording.clear()
+    this.#questions.clear()
   }
 
-  async #ask(message: (id: number) => ToStore): Promise<Known> {
+  async #ask(message: (id: number) => ToStore): Promise<ClusterAnswer> {
     if (this.#stopped !== undefined) throw new Error(this.#stopped)
-    const { promise, resolve } = Promise.withResolvers<Known>()
+    const { promise, resolve } = Promise.withResolvers<ClusterAnswer>()
     const id = ++this.#lastId
-    this.#asked.set(id, resolve)
+    this.#questions.set(id, resolve)
     this.#post(message(id))
     const answer = await promise
     if (answer.failed !== undefined) throw new Error(answer.failed)

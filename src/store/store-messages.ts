@@ -1,5 +1,5 @@
 import type { PruneResult } from '../graph/prune.ts'
-import type { InferenceRules } from '../kube/inference/decide.ts'
+import type { InferenceRules } from '../kube/inference/inference-settings.ts'
 import type { KeptArchive } from '../model/archive.ts'
 import type { IngestCounts } from '../model/arrivals.ts'
 import type { SetAside, StorageFault } from '../model/faults.ts'
@@ -15,7 +15,7 @@ import type { Positions } from '../model/outbox.ts'
 import type { Retention } from '../model/store-ports.ts'
 import type { MovedArchive } from './store-writer.ts'
 
-/** What the store thread is started with. */
+/** The start parameters of the store thread. */
 export interface StoreThreadData {
   path: string
   linking: LinkerSettings
@@ -24,9 +24,9 @@ export interface StoreThreadData {
   maxSeries: number
   senders?: SenderPolicy
   retention: Retention & { intervalMs: number }
-  /** Which exporters each signal goes to, by id. */
+  /** The ids of the exporters of each signal. */
   exporters: Record<Signal, string[]>
-  /** Which archives there are, by id. */
+  /** The ids of the archives. */
   archives: string[]
 }
 
@@ -34,7 +34,7 @@ export interface StoreGauges {
   lag: number
   waiting: number
   openTraces: number
-  /** Items that were set aside and are remembered. */
+  /** The number of items that are set aside. */
   setAside: number
   cpids: number
   held: number
@@ -42,7 +42,7 @@ export interface StoreGauges {
   usedBytes: number
   /** Length of the write-ahead log. */
   walBytes: number
-  /** What is free on the disk of the database. */
+  /** Free space on the disk of the database. */
   freeBytes: number
 }
 
@@ -52,7 +52,7 @@ export type ToStore =
       id: number
       signal: Signal
       bytes: Uint8Array<ArrayBuffer>
-      /** By which its repetition is known. */
+      /** Identifies a repetition of the request. */
       hash: Uint8Array
       /** The credential or address that sends it. */
       client: string
@@ -61,31 +61,31 @@ export type ToStore =
       flow: number
       sender?: Sender
     }
-  /** What a receiver sees of a cluster. */
+  /** What a receiver observes of a cluster. */
   | {
-      kind: 'tell'
+      kind: 'observe'
       id: number
       cluster: string
       stream: string
       position?: string
-      /** What was told (`bytesOfTold`). */
+      /** The observations (`bytesOfTold`). */
       body: Uint8Array<ArrayBuffer>
     }
-  /** Streams of a cluster may be behind the others, or no longer are. */
-  | { kind: 'behind'; cluster: string; receiver: string; isBehind: boolean }
-  | { kind: 'askHeld'; id: number; asked: KnownObjectsQuery }
-  | { kind: 'askPosition'; id: number; cluster: string; stream: string }
-  | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
-  | ({ kind: 'archived' } & MovedArchive)
-  /** Decisions that an exporter passed over, since what they send cannot be built. */
+  /** Streams of a cluster are behind the others, or no longer are. */
+  | { kind: 'streamsBehind'; cluster: string; receiver: string; isBehind: boolean }
+  | { kind: 'askKnownObjects'; id: number; asked: KnownObjectsQuery }
+  | { kind: 'askStreamPosition'; id: number; cluster: string; stream: string }
+  | { kind: 'exporterMoved'; signal: Signal; exporter: string; position: number; refused: number }
+  | ({ kind: 'archiveMoved' } & MovedArchive)
+  /** Decisions that an exporter skipped, since their data cannot be built. */
   | { kind: 'setAside'; items: SetAside[] }
-  /** Link what there is, within the grace period, and say so. */
+  /** Link what there is, within the grace period, and report it. */
   | { kind: 'catchUp'; graceMs: number }
   | { kind: 'collectGarbage' }
   | { kind: 'stop' }
 
 export type FromStore =
-  /** Nothing has come in for some seconds, and everything is linked. */
+  /** Nothing has arrived for some seconds, and everything is linked. */
   | { kind: 'resting' }
   | {
       kind: 'ready'
@@ -98,27 +98,33 @@ export type FromStore =
       kind: 'ingested'
       outcomes: { id: number; outcome: IngestOutcome }[]
       counts: IngestCounts
-      /** Undefined where it was no commit of its own. */
+      /** Undefined if it had no commit of its own. */
       commitMs: number | undefined
     }
-  | { kind: 'told'; outcomes: { id: number; outcome: ObservationOutcome }[] }
+  | { kind: 'observed'; outcomes: { id: number; outcome: ObservationOutcome }[] }
   /** An answer to `askHeld` or `askPosition`; `failed` says why there is none. */
-  | { kind: 'known'; id: number; held?: readonly KnownObjectVersion[]; position?: string; failed?: string }
-  /** What became of writes of clusters, and how much waits still. */
+  | {
+      kind: 'clusterAnswer'
+      id: number
+      held?: readonly KnownObjectVersion[]
+      position?: string
+      failed?: string
+    }
+  /** The decisions about writes of clusters, and how many still wait. */
   | { kind: 'inferred'; decided: readonly InferenceCounts[]; waiting: number }
   | { kind: 'linked'; counts: LinkCounts; figures: CascadeFigures; lastDecisions: Record<Signal, number> }
-  /** What could not be worked on, so that everything else could be. */
+  /** Items that could not be processed and were skipped, so that all others could be. */
   | { kind: 'setAside'; items: SetAside[] }
   | { kind: 'pruned'; result: PruneResult }
   | { kind: 'gauges'; gauges: StoreGauges }
   | { kind: 'caughtUp'; lastDecisions: Record<Signal, number> }
   | { kind: 'trouble'; reason: string }
-  /** Something an operator should see to; everything goes on. */
+  /** Something that an operator should look at. Everything continues. */
   | { kind: 'notice'; reason: string }
-  /** The clock of this machine leapt. */
-  | { kind: 'leapt'; reason: string }
-  /** The thread that moves the write-ahead log ended by itself; another follows. */
+  /** The clock of this machine jumped. */
+  | { kind: 'clockLeapt'; reason: string }
+  /** The checkpoint thread ended by itself; another one is started. */
   | { kind: 'checkpointsEnded'; reason: string }
-  /** What is wrong with the database now; undefined when it is well again. */
+  /** The present fault of the database; undefined once it works again. */
   | { kind: 'storage'; fault: StorageFault | undefined }
   | { kind: 'stopped' }

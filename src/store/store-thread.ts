@@ -17,7 +17,7 @@ import { CommittedArrivalsMark, SqliteWalCheckpointer, WalLength } from './sqlit
 import { sqliteStores } from './sqlite/writer-stores.ts'
 import { StorageHealth } from './storage-health.ts'
 import type { FromStore, StoreThreadData, ToStore } from './store-messages.ts'
-import { StoreTurns } from './store-turns.ts'
+import { StoreScheduler } from './store-scheduler.ts'
 import { StoreWriter } from './store-writer.ts'
 
 /** The thread that owns the database's only writing connection. */
@@ -46,7 +46,7 @@ async function run(port: MessagePort): Promise<void> {
           start: () => startCheckpointThread(path),
           onEnded: (reason) => post({ kind: 'checkpointsEnded', reason }),
         })
-    const turns = new StoreTurns(writer, {
+    const turns = new StoreScheduler(writer, {
       pruneIntervalMs: retention.intervalMs,
       post,
       health,
@@ -56,6 +56,7 @@ async function run(port: MessagePort): Promise<void> {
       ...(checkpoints && { checkpoints }),
       ...(!db.memory && { mark }),
       rest: () => {
+        checkpoints?.rest()
         shrinkMemory(db)
         collectGarbage()
         post({ kind: 'resting' })
@@ -75,20 +76,20 @@ async function run(port: MessagePort): Promise<void> {
         case 'ingest':
           turns.add(message)
           return
-        case 'tell':
-          turns.tell(message)
+        case 'observe':
+          turns.observe(message)
           return
-        case 'behind':
-          writer.inference.behind(message.cluster, message.receiver, message.isBehind)
+        case 'streamsBehind':
+          writer.inference.setBehind(message.cluster, message.receiver, message.isBehind)
           return
-        case 'askHeld':
-        case 'askPosition':
-          turns.ask(message)
+        case 'askKnownObjects':
+        case 'askStreamPosition':
+          turns.answer(message)
           return
-        case 'moved':
+        case 'exporterMoved':
           turns.exporterMoved(message)
           return
-        case 'archived':
+        case 'archiveMoved':
           turns.archiveMoved(message)
           return
         case 'setAside':
@@ -125,7 +126,7 @@ function logIsGone(path: string, missing: number): string {
   )
 }
 
-/** Damage may show only after opening. */
+/** Damage may only show after opening. */
 function reasonOf(error: unknown): string {
   if (sqliteFaults.of(error) !== undefined) return openFailureSentence(path, error)
   return errorText(error)

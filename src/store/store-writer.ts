@@ -1,7 +1,7 @@
 import type { ArchivePosition, KeptArchive } from '../model/archive.ts'
 import { CalendarWatch, Pruner, type PruneResult, type PruneSettings } from '../graph/prune.ts'
 import { explainMore } from '../graph/record-mergelog.ts'
-import type { InferenceRules } from '../kube/inference/decide.ts'
+import type { InferenceRules } from '../kube/inference/inference-settings.ts'
 import { RELATIONS } from '../kube/inference/relations.ts'
 import { reasonOf, type SetAside, type StorageFaults } from '../model/faults.ts'
 import type { CascadeFigures, LinkCounts, LinkerSettings } from '../model/linker-settings-and-metrics.ts'
@@ -13,29 +13,30 @@ import type {
   Transactor,
   WriterProgress,
   WriterReader,
-  WriterStores,
+  WriterDatabase,
 } from '../model/store-ports.ts'
 import type { Clock } from '../model/time-and-size.ts'
-import { InferenceRounds } from './inference-rounds.ts'
-import { type Ingested, IngestRounds, type PendingRequest } from './ingest-rounds.ts'
-import { LinkRounds } from './link-rounds.ts'
+import { InferenceTransactions } from './inference-transactions.ts'
+import { type Ingested, IngestTransactions, type PendingRequest } from './ingest-transactions.ts'
+import { LinkTransactions } from './link-transactions.ts'
+import { WitnessedWrites } from './witnessed-writes.ts'
 
-/** Label values of one histogram that are told apart unless something else is said. */
+/** Most label values of one metric, unless configured. */
 const MAX_SERIES = 500
 
 export interface WriterSettings {
   linking: LinkerSettings
   maxSources: number
-  /** How many edges may be looked at for cycles in one request that has few mergelogs; 5,000 unless given. */
+  /** How many edges a request with few mergelogs may visit to look for cycles; 5,000 unless given. */
   maxCycleEdges?: number
-  /** Spans of API servers' filters are kept; they are dropped unless given. */
+  /** Keeps the spans of API servers' filters; they are dropped unless given. */
   keepsFilters?: boolean
   retention: Retention
-  /** Services and object kinds that metrics tell apart at most. */
+  /** Most label values of one metric. */
   maxSeries?: number
-  /** Without one everybody may send everything. */
+  /** Who may send what; everybody may send everything unless given. */
   senders?: SenderPolicy
-  /** How causes of writes are inferred; as Kubernetes' own controllers work unless given. */
+  /** How causes of writes are inferred; by the rules for Kubernetes' own controllers unless given. */
   inference?: InferenceRules
 }
 
@@ -44,46 +45,47 @@ const INFERENCE: InferenceRules = {
   ...{ windowMs: 500, whoWaitMs: 2_000 },
 }
 
-/** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
+/** The only writer of the database: every change goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly #transactor: Transactor<Stores>
-  readonly #together: WriterStores['together']
+  readonly #together: WriterDatabase['inOneCommit']
   readonly #reader: WriterReader
-  readonly #faults: WriterStores['faults']
+  readonly #faults: WriterDatabase['faults']
   readonly #maxFanout: number
-  readonly #ingests: IngestRounds
-  readonly #pruning: PruneRounds
-  readonly #rounds: LinkRounds
-  /** What is told of clusters, and decided about them. */
-  readonly inference: InferenceRounds
+  readonly #ingest: IngestTransactions
+  readonly #pruning: PruneTransactions
+  readonly #linking: LinkTransactions
+  /** Stores observations of clusters, and infers causes. */
+  readonly inference: InferenceTransactions
 
-  constructor(stores: WriterStores, settings: WriterSettings, clock: Clock) {
+  constructor(stores: WriterDatabase, settings: WriterSettings, clock: Clock) {
     const { linking, retention, maxSeries = MAX_SERIES } = settings
     this.#transactor = stores.transactor
-    this.#together = stores.together
+    this.#together = stores.inOneCommit
     this.#reader = stores.reader
     this.#faults = stores.faults
     this.#maxFanout = linking.maxFanout
-    this.#ingests = new IngestRounds(stores, { ...settings, maxFanout: linking.maxFanout }, () =>
-      clock.monotonicMs(),
-    )
-    const { maxSources } = settings
-    const joinsOwn = settings.senders?.otherwise.join === 'own'
-    const record = { maxSources, maxFanout: linking.maxFanout, joinsOwn }
-    this.inference = new InferenceRounds(stores, settings.inference ?? INFERENCE, record, clock)
-    this.#pruning = new PruneRounds(stores, { retention, maxFanout: linking.maxFanout })
+    const inference = settings.inference ?? INFERENCE
+    const witnessed = new WitnessedWrites(inference.clusters, (...of) => this.inference.awaits(...of))
+    const taken = { ...settings, maxFanout: linking.maxFanout, witnessed }
+    this.#ingest = new IngestTransactions(stores, taken, () => clock.monotonicMs())
+    const { maxSources, senders } = settings
+    const joinsOwn = senders?.otherwise.join === 'own'
+    const record = { maxSources, maxFanout: linking.maxFanout, joinsOwn, ...(senders && { senders }) }
+    this.inference = new InferenceTransactions(stores, inference, { ...record, witnessed }, clock)
+    this.#pruning = new PruneTransactions(stores, { retention, maxFanout: linking.maxFanout })
     const tellsSendersApart = settings.senders !== undefined
-    this.#rounds = new LinkRounds(stores, { ...linking, tellsSendersApart }, maxSeries)
+    this.#linking = new LinkTransactions(stores, { ...linking, tellsSendersApart }, maxSeries)
   }
 
-  /** Does some work whose transactions are committed at once, or, where it throws, not at all. */
-  together<T>(work: () => T): T {
+  /** Commits all transactions that `work` runs in one commit, or none of them if it throws. */
+  inOneCommit<T>(work: () => T): T {
     return this.#together(work)
   }
 
-  /** Stores requests, as far as there is time. */
+  /** Stores requests until `mayGoOn` returns false. */
   ingest(requests: readonly PendingRequest[], mayGoOn?: () => boolean): Ingested {
-    return this.#ingests.ingest(requests, mayGoOn)
+    return this.#ingest.ingest(requests, mayGoOn)
   }
 
   get progress(): WriterProgress {
@@ -100,35 +102,34 @@ export class StoreWriter {
     return this.progress.lastArrival - this.progress.linkedArrival
   }
 
-  /** Whether there is something to link, or to explain before. */
+  /** Whether there are arrivals to link, or postponed explanations. */
   get isLinkDue(): boolean {
-    return this.linkLag > 0 || this.#reader.hasMoreToExplain
+    return this.linkLag > 0 || this.#reader.hasPostponedExplanation
   }
 
-  /** Links at most `limit` arrivals, and explains what was left to explain; returns how many there were. */
+  /** Links at most `limit` arrivals, and does postponed explanations; returns how many of both there were. */
   link(limit: number): number {
-    const explained = this.#reader.hasMoreToExplain
+    const explained = this.#reader.hasPostponedExplanation
       ? this.#transactor.run(({ graph }) => explainMore(graph, this.#maxFanout, limit), {
           mayOnlyRead: true,
         })
       : 0
-    return explained + this.#rounds.link(limit)
+    return explained + this.#linking.link(limit)
   }
 
-  /** Lets go what has waited long enough and settles traces; true when there may be more. */
+  /** Expires what has waited long enough and settles traces; true when there may be more. */
   expire(limit: number): boolean {
-    return this.#rounds.expire(limit)
+    return this.#linking.expire(limit)
   }
 
-  /** True when something has waited long enough or a trace may settle; asks without a transaction. */
+  /** Whether something has waited long enough or a trace may settle; needs no transaction. */
   isAnythingDue(): boolean {
     return this.#reader.isAnythingDue()
   }
 
   /**
-   * Removes about `budget` CPIDs at most, as retention wants it, and stops once `mayGoOn` says no. After a leap of the
-   * calendar nothing is removed for its age for an hour, unless the caller vouches for it; `leapMs` says that it has just
-   * leapt.
+   * Removes about `budget` CPIDs at most, by the retention limits, and stops once `mayGoOn` returns false. After the wall clock
+   * jumped, nothing is removed for its age for an hour, unless `isCalendarRight`; `leapMs` says that it has just jumped.
    */
   prune(budget: number, turn: PruneTurn = {}): PruneTurnResult {
     return this.#pruning.turn(budget, turn)
@@ -140,17 +141,17 @@ export class StoreWriter {
   }
 
   takeLinkCounts(): LinkCounts {
-    return this.#rounds.takeCounts()
+    return this.#linking.takeCounts()
   }
 
-  /** Notes what could not be sent. */
+  /** Stores which items could not be sent. */
   setAside(items: readonly SetAside[]): void {
     this.#transactor.run(({ setAside }) => {
       for (const item of items) setAside.add(item)
     })
   }
 
-  /** Keeps exactly these exporters of a signal, new ones from the last decision on; returns where each stands. */
+  /** Keeps exactly these exporters of a signal, new ones from the last decision on; returns their positions. */
   keepExporters(
     signal: Signal,
     names: readonly string[],
@@ -159,12 +160,12 @@ export class StoreWriter {
     return this.#transactor.run(({ positions }) => positions[signal].keep(names, from))
   }
 
-  /** Where each exporter of a signal stands. */
+  /** The position of each exporter of a signal. */
   positions(signal: Signal): Map<string, number> {
     return this.#reader.positions(signal)
   }
 
-  /** Keeps exactly these archives, new ones from the beginning on; returns where each stands. */
+  /** Keeps exactly these archives, new ones from the beginning on; returns their positions. */
   keepArchives(names: readonly string[]): Map<string, KeptArchive> {
     return this.#transactor.run(({ archives }) => archives.keep(names))
   }
@@ -175,19 +176,19 @@ export class StoreWriter {
     })
   }
 
-  /** Saves how far exporters have come. What cannot be saved is set aside, and all else saved. */
+  /** Saves exporter positions. One that cannot be saved is set aside; the others are saved. */
   savePositions(moved: Iterable<MovedExporter>): SetAside[] {
     return this.#transactor.run((stores) => savePositions(moved, stores, this.#faults))
   }
 
-  /** What linking and pruning set aside since the last call. */
+  /** Items that linking and pruning have set aside since the last call. */
   takeSetAside(): SetAside[] {
-    return [...this.#rounds.takeSetAside(), ...this.#pruning.takeSetAside()]
+    return [...this.#linking.takeSetAside(), ...this.#pruning.takeSetAside()]
   }
 
-  /** What was measured since the last call. */
+  /** Measurements since the last call. */
   takeFigures(): CascadeFigures {
-    return this.#rounds.takeFigures()
+    return this.#linking.takeFigures()
   }
 
   /** Commits up time and nothing else; throws when the database cannot be written. */
@@ -196,13 +197,13 @@ export class StoreWriter {
   }
 }
 
-/** What the writer has to show at a moment. */
+/** The gauges of the writer. */
 interface WriterGauges extends StoredGauges {
-  /** CPIDs that retention has come to but keeps. */
+  /** CPIDs over a retention limit that something still holds. */
   held: number
 }
 
-/** How far an exporter has come, and how much its backend refused on the way. */
+/** The new position of an exporter, and how many items its backend refused on the way. */
 interface MovedExporter {
   signal: Signal
   exporter: string
@@ -210,14 +211,14 @@ interface MovedExporter {
   refused: number
 }
 
-/** How far an archive has come, and how much it refused on the way. */
+/** The new position of an archive, and how many rows it refused on the way. */
 export interface MovedArchive {
   exporter: string
   position: ArchivePosition
   refused: number
 }
 
-/** Saves each by itself; sets aside those that could not be, which are lost, and returns them. */
+/** Saves each position by itself. Sets aside those that could not be saved, which are lost, and returns them. */
 function savePositions(
   moved: Iterable<MovedExporter>,
   { positions, setAside, attempt }: Stores,
@@ -237,9 +238,9 @@ function savePositions(
   return aside
 }
 
-/** How often, at most, is noted what had arrived by then. */
+/** How often, at most, the last arrival is recorded with its time. */
 const MARK_EVERY_MS = 1_000
-/** What is broken seldom comes alone: how many turns are careful after one that had to be. */
+/** Broken items seldom come alone: after one, this many turns use a savepoint for each removal. */
 const CAREFUL_FOR = 8
 
 interface PruneTurn {
@@ -254,10 +255,10 @@ interface Pruning extends Stores {
 }
 
 /**
- * Prunes in turns, each in a transaction. Where one throws for a single CPID the turn is done again, each removal to be undone
- * by itself, and that CPID is set aside.
+ * Prunes in turns, each in a transaction. When a turn throws for a single CPID, it is repeated with a savepoint for each removal,
+ * and that CPID is set aside.
  */
-class PruneRounds {
+class PruneTransactions {
   readonly #transactor: Transactor<Pruning>
   readonly #pruner: Pick<Pruner, 'held'>
   readonly #reader: WriterReader
@@ -265,11 +266,11 @@ class PruneRounds {
   readonly #calendar = new CalendarWatch()
   readonly #keepsAge: boolean
   readonly #aside: SetAside[] = []
-  /** Those of the turn that is not committed yet. */
+  /** Set aside in the turn that is not committed yet. */
   #noted: SetAside[] = []
   #careful = 0
 
-  constructor(stores: WriterStores, settings: Omit<PruneSettings, 'attempt'>) {
+  constructor(stores: WriterDatabase, settings: Omit<PruneSettings, 'attempt'>) {
     this.#reader = stores.reader
     this.#faults = stores.faults
     this.#keepsAge = settings.retention.maxAgeMs > 0
@@ -301,7 +302,7 @@ class PruneRounds {
     return this.#run(budget, turn)
   }
 
-  /** What was set aside since the last call. */
+  /** Items set aside since the last call. */
   takeSetAside(): SetAside[] {
     return this.#aside.splice(0)
   }
@@ -322,7 +323,7 @@ class PruneRounds {
     const markedMs = marks.lastMarkMs()
     const { isSure, leapMs } = isCalendarRight ? { isSure: true } : this.#calendar.look(progress, markedMs)
     if (this.#keepsAge && isSure && Math.abs(progress.wallMs - (markedMs ?? 0)) >= MARK_EVERY_MS) marks.mark()
-    const kept = keeper.turn(isSure)
+    const kept = keeper.sweep(isSure)
     const result = pruner.prune(budget, { isAgeKnown: isSure, isRoomKnown: !kept.isCrowded, mayGoOn })
     return { ...result, more: result.more || kept.more, ...(leapMs !== undefined && { leapMs }) }
   }

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
 import { expect, test } from '@jest/globals'
 import { cpidOfDigits } from '../../src/model/merge-graph.ts'
+import type { CausewayQueries } from '../../src/model/queries.ts'
 import { systemTimers } from '../../src/platform/system-clock.ts'
 import type { Asker, Question, Reply } from '../../src/query/question.ts'
-import { CostlyAskers } from '../../src/query/threads/answer-stream.ts'
+import { CostlyAskers } from '../../src/query/threads/short-answers.ts'
 import { type FromQuery, QueryThreads, type ToQuery } from '../../src/query/threads/query-threads.ts'
 import { serveQueries } from '../../src/query/threads/serve-questions.ts'
 import { figureSeven } from '../query/figure-seven.ts'
-import { cpid, spansRequest } from '../support/otlp-requests.ts'
+import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 
 /** A row of so many characters is one piece of work, whoever waits. */
 const LARGE = 24_000_000
@@ -90,20 +91,71 @@ test('the first question of a connection is looked at, after others where its ad
   const askers = new CostlyAskers(() => clock.nowMs)
   const of = (connection: number, address = '10.0.0.1'): Asker => ({ address, connection })
   const waits = (...connections: number[]): number[] =>
-    connections.map((connection) => askers.waitMs(of(connection)))
-  askers.asked(of(1), 'short', 1)
+    connections.map((connection) => askers.waitMs(of(connection), 'not asked before'))
+  const asked = (connection: number, what: 'short' | 'long', tookMs: number): void =>
+    askers.asked(of(connection), `question of ${connection}`, what, tookMs)
+  asked(1, 'short', 1)
   expect(waits(1, 2, 3)).toEqual([0, 0, 0])
-  askers.asked(of(2), 'long', 20)
+  asked(2, 'long', 20)
   expect(waits(1, 2, 3, 4)).toEqual([0, Infinity, 80, 80])
-  expect(askers.waitMs(of(5, '10.0.0.2'))).toBe(0)
-  askers.asked(of(1), 'short', 10)
-  askers.asked(of(2), 'long', 10)
+  expect(askers.waitMs(of(5, '10.0.0.2'), 'not asked before')).toBe(0)
+  asked(1, 'short', 10)
+  asked(2, 'long', 10)
   clock.nowMs = 80
   expect(waits(1, 2, 3, 4)).toEqual([0, Infinity, 0, 0])
-  askers.asked(of(3), 'short', 1)
+  asked(3, 'short', 1)
   expect(waits(2, 3, 4)).toEqual([Infinity, 0, 4])
   clock.nowMs = 60_081
   expect(waits(1, 2, 3, 4)).toEqual([0, 0, 0, 0])
+})
+
+test('a question that is known is taken for what it was, whoever asks it', () => {
+  const clock = { nowMs: 0 }
+  const askers = new CostlyAskers(() => clock.nowMs)
+  const asker = (connection: number): Asker => ({ address: '10.0.0.1', connection })
+  askers.asked(asker(1), 'short one', 'short', 1)
+  askers.asked(asker(2), 'long one', 'long', 10)
+  const waits = (key: string): number[] =>
+    [1, 2, 3].map((connection) => askers.waitMs(asker(connection), key))
+  expect(waits('short one')).toEqual([0, 0, 0])
+  expect(waits('long one')).toEqual([Infinity, Infinity, Infinity])
+  expect(waits('another')).toEqual([0, Infinity, 40])
+  askers.asked(asker(2), 'long one', 'short', 1)
+  expect(waits('long one')).toEqual([0, 0, 0])
+  clock.nowMs = 60_001
+  expect(waits('another')).toEqual([0, 0, 0])
+})
+
+test('the thread for short answers sorts no long walk', async () => {
+  using writer = await figureSeven(':memory:', {})
+  const hub = cpid(100_000)
+  const mergelogs = Array.from({ length: 2_100 }, (_, at) => ({ new: cpid(200_000 + at), sources: [hub] }))
+  writer.ingest('logs', mergelogsRequest('hub-ctl', mergelogs))
+  using thread = shortThread(writer.queries())
+  const first = { kind: 'mergelogs', part: { limit: 1 } } as const
+  const ofHub = { ...first, cpid: cpidOfDigits(hub.replaceAll('-', '')) }
+  expect(await thread.answer(1, ofHub, MUCH)).toEqual({ kind: 'long', id: 1 })
+  expect(await thread.answer(2, first, NEIGHBOUR)).toMatchObject({ kind: 'whole' })
+})
+
+test('the thread for short answers reads nothing more once an answer has taken long', async () => {
+  using writer = await figureSeven(':memory:', {})
+  const queries = writer.queries()
+  const cascade = queries.cascade.bind(queries)
+  const asked: string[] = []
+  let cpuMs = 0
+  queries.cascade = (root) => {
+    cpuMs += 11
+    return cascade(root)
+  }
+  queries.mergelogsIn = () => {
+    asked.push('mergelogs')
+    return []
+  }
+  using thread = shortThread(queries, () => cpuMs)
+  const root = cpidOfDigits(cpid(1).replaceAll('-', ''))
+  expect(await thread.answer(1, { kind: 'cascade', root }, MUCH)).toEqual({ kind: 'long', id: 1 })
+  expect(asked).toEqual([])
 })
 
 test('the thread for short answers makes no text of large rows', async () => {
@@ -112,32 +164,47 @@ test('the thread for short answers makes no text of large rows', async () => {
     'traces',
     spansRequest('large', [{ trace: 9_001, id: 9_001, attributes: { note: 'x'.repeat(LARGE / 4) } }]),
   )
+  using thread = shortThread(writer.queries())
+  expect(await thread.answer(1, SHORT, NEIGHBOUR)).toMatchObject({ kind: 'whole' })
+  expect(await thread.answer(2, LONG, MUCH)).toEqual({ kind: 'long', id: 2 })
+  expect(Math.max(...thread.made)).toBeLessThan(LARGE / 8)
+  expect(await thread.answer(3, SHORT, NEIGHBOUR)).toMatchObject({ kind: 'whole' })
+  // What is known to be short is answered whoever asks, and what is not known is long if long ones were asked before.
+  expect(await thread.answer(4, SHORT, MUCH)).toMatchObject({ kind: 'whole' })
+  expect(await thread.answer(5, { ...SHORT, kind: 'roots' }, MUCH)).toEqual({ kind: 'long', id: 5 })
+})
+
+interface ShortThread extends Disposable {
+  /** How long each text was that it made. */
+  readonly made: readonly number[]
+  answer(id: number, question: Question, asker: Asker): Promise<FromQuery>
+}
+
+/** What answers short questions, in this thread. */
+function shortThread(queries: CausewayQueries, cpuMs: () => number = () => 0): ShortThread {
   const { port1, port2 } = new MessageChannel()
-  using open = new DisposableStack()
-  open.defer(() => port1.close())
   const made: number[] = []
   serveQueries(port2, {
-    queries: writer.queries(),
+    queries,
     answers: 'short',
     salt: '',
     dataVersion: () => '1',
-    cpuMs: () => 0,
+    cpuMs,
     clock: { monotonicMs: () => 0 },
     timers: systemTimers,
     onMade: (length) => made.push(length),
     onStop: () => undefined,
   })
-  const answered = async (id: number, question: Question, asker: Asker): Promise<FromQuery> => {
-    port1.postMessage({ kind: 'ask', id, question, known: [], asker } satisfies ToQuery)
-    const [message] = (await once(port1, 'message')) as [FromQuery]
-    return message
+  return {
+    made,
+    async answer(id, question, asker) {
+      port1.postMessage({ kind: 'ask', id, question, known: [], asker } satisfies ToQuery)
+      const [message] = (await once(port1, 'message')) as [FromQuery]
+      return message
+    },
+    [Symbol.dispose]: () => port1.close(),
   }
-  expect(await answered(1, SHORT, NEIGHBOUR)).toMatchObject({ kind: 'whole' })
-  expect(await answered(2, LONG, MUCH)).toEqual({ kind: 'long', id: 2 })
-  expect(Math.max(...made)).toBeLessThan(LARGE / 8)
-  expect(await answered(3, SHORT, NEIGHBOUR)).toMatchObject({ kind: 'whole' })
-  expect(await answered(4, SHORT, MUCH)).toEqual({ kind: 'long', id: 4 })
-})
+}
 
 function freshFolder(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'causeway-long-answers-'))

@@ -168,8 +168,10 @@ test.each(['with', 'before'] as const)(
     const { queries, asked } = asking()
     await using server = await start({ queries, tls: { certPem: own.cert, keyPem: own.key } })
     const header = Buffer.from('PROXY TCP4 203.0.113.7 127.0.0.1 4711 443\r\n')
+    const sockets: Socket[] = []
     const proxy = createServer((client) => {
       const toServer = connect(server.port, '127.0.0.1')
+      sockets.push(client, toServer)
       client.once('data', (first: Buffer) => {
         void write(toServer, when === 'with' ? [Buffer.concat([header, first])] : [header, first])
         client.pipe(toServer).pipe(client)
@@ -182,7 +184,9 @@ test.each(['with', 'before'] as const)(
     secured.write(LAST)
     expect(await textFrom(secured)).toMatch(/^HTTP\/1.1 404/)
     expect(asked).toEqual(['203.0.113.7'])
+    for (const socket of sockets) socket.destroy()
     proxy.close()
+    await once(proxy, 'close')
   },
 )
 

@@ -30,3 +30,10 @@ test.each([
   const traceIds = new Set([...answer.matchAll(/"traceI[dD]":"([0-9a-f]{32})"/g)].map(([, id]) => id))
   expect(traceIds.size).toBe(1)
 })
+
+test('lists are JSON that has nothing escaped for HTML', async () => {
+  const [trace] = RECORDED.map(({ request }) => request).filter((request) =>
+    request.startsWith('/api/traces?service=odd'),
+  )
+  expect(await (await api.fetch(`/jaeger${trace ?? ''}`)).text()).toContain(String.raw`[1,\"<b>&\"]`)
+})

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { CascadeList, Found, ObjectVersion, ObjectVersions } from '../../src/query/answer-schemas.ts'
+import type { CascadeList, Found } from '../../src/query/answer-schemas.ts'
+import type { ObjectVersion, ObjectVersions } from '../../src/query/object-answer-schemas.ts'
 import { liveThroughRollout } from '../support/recorded-rollout.ts'
 import { QueryApi } from './support/query-api.ts'
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { afterEach, expect, test } from '@jest/globals'
 import type { CausewayQueries, MergelogFacts } from '../../src/model/queries.ts'
@@ -8,8 +9,11 @@ import { id as cpidOf } from '../query/asking.ts'
 
 const ports: MessagePort[] = []
 
-afterEach(() => {
-  for (const port of ports.splice(0)) port.close()
+afterEach(async () => {
+  for (const port of ports.splice(0)) {
+    port.postMessage({ kind: 'stop' } satisfies ToQuery)
+    await once(port, 'close')
+  }
 })
 
 /** Queries in which only the list of all mergelogs works, and has no end. */
@@ -60,7 +64,7 @@ class Served {
 
   constructor() {
     const { port1, port2 } = new MessageChannel()
-    ports.push(port1, port2)
+    ports.push(port1)
     this.#port = port1
     port1.on('message', (message: FromQuery) => {
       this.heard.push(message)

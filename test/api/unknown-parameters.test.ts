@@ -22,6 +22,10 @@ const ROUTES = [
   '/jaeger/api/traces?service=web',
   `/jaeger/api/traces?traceID=${TRACE}`,
   `/jaeger/api/traces/${TRACE}`,
+  '/jaeger/api/metrics/calls?lookback=60000&service=web',
+  '/jaeger/api/metrics/errors?lookback=60000&service=web',
+  '/jaeger/api/metrics/latencies?quantile=0.5&service=web',
+  '/jaeger/api/metrics/minstep',
   '/jaeger/api/v3/services',
   '/jaeger/api/v3/operations?service=web',
   `/jaeger/api/v3/traces?${V3_TIMES}`,
@@ -53,8 +57,7 @@ async function ask(path: string): Promise<{ status: number; text: string }> {
 
 test('docs/query.md lists every path for clients of Jaeger and Tempo', () => {
   const docs = readFileSync(new URL('../../docs/query.md', import.meta.url), 'utf8')
-  const rows = docs.match(/^\| `\/(?:tempo|jaeger)\/.*$/gm)?.map((row) => row.split('|')[1] ?? '') ?? []
-  const listed = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, path]) => path))
+  const listed = [...docs.matchAll(/`(\/(?:tempo|jaeger)\/[^`]+)`/g)].map(([, path]) => path)
   const values = [
     [TRACE, '{id}'],
     ['services/web/', 'services/{service}/'],

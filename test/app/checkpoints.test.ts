@@ -101,9 +101,42 @@ test('the end waits for no thread that is gone, nor is that told of', async () =
     told.resolve(undefined)
   }
   const at = await written({ onEnded, nowMs: () => 0 }, 'elsewhere')
+  write(at.db, 30 * MIB)
+  at.checkpoints.look()
   await told.promise
   await at[Symbol.asyncDispose]()
   expect(ends).toHaveLength(1)
+})
+
+test('there is no thread at rest; the next one starts when the log is long again', async () => {
+  const threads: ReturnType<typeof startCheckpointThread>[] = []
+  const ends: string[] = []
+  await using at = await written({
+    onEnded: (reason) => ends.push(reason),
+    start: (path) => {
+      const thread = startCheckpointThread(path)
+      threads.push(thread)
+      return thread
+    },
+  })
+  at.checkpoints.look()
+  at.checkpoints.rest()
+  expect(threads).toHaveLength(0)
+  for (let round = 1; round <= 3; round++) {
+    write(at.db, 30 * MIB)
+    at.checkpoints.look()
+    expect(threads).toHaveLength(round)
+    // What is under way is done first.
+    at.checkpoints.rest()
+    await untilQuiet(at)
+    const end = { isOver: false }
+    void threads[round - 1]?.ended.then(() => (end.isOver = true))
+    while (!end.isOver) {
+      at.checkpoints.rest()
+      await turn()
+    }
+  }
+  expect([ends, rows(at.db)]).toEqual([[], 3])
 })
 
 interface Written extends AsyncDisposable {
@@ -116,7 +149,10 @@ interface Written extends AsyncDisposable {
 
 /** With `movedTo`, the file has another name when the thread begins. */
 async function written(
-  settings: Partial<Omit<CheckpointSettings, 'start'>> = {},
+  {
+    start = startCheckpointThread,
+    ...settings
+  }: Partial<Omit<CheckpointSettings, 'start'> & { start: typeof startCheckpointThread }> = {},
   movedTo?: string,
 ): Promise<Written> {
   const folder = mkdtempSync(join(tmpdir(), 'causeway-checkpoints-'))
@@ -128,7 +164,7 @@ async function written(
   const checkpoints = new Checkpoints(log, {
     nowMs: () => performance.now(),
     ...settings,
-    start: () => startCheckpointThread(path),
+    start: () => start(path),
   })
   await turn()
   return {

@@ -12,12 +12,12 @@ const PROBED = { max: 64, maxPerAddress: 32 }
 const DELIVERED = [RECEIVER, RECEIVER, { max: 256, maxPerAddress: 64 }, PROBED, PROBED]
 
 test('where there are descriptors enough everything is as configured', () => {
-  expect(fitQuotas(DELIVERED, 8192)).toEqual({ places: DELIVERED, warning: undefined })
-  expect(fitQuotas(DELIVERED, undefined)).toEqual({ places: DELIVERED, warning: undefined })
+  expect(fitQuotas(DELIVERED, 8192)).toEqual({ quotas: DELIVERED, warning: undefined })
+  expect(fitQuotas(DELIVERED, undefined)).toEqual({ quotas: DELIVERED, warning: undefined })
 })
 
 test('where there are too few listeners share what Causeway does not need itself, and it is told what would be enough', () => {
-  const { places, warning } = fitQuotas(DELIVERED, 1024)
+  const { quotas: places, warning } = fitQuotas(DELIVERED, 1024)
   expect(places[0]).toEqual(places[1])
   expect(places[0]!.max).toBeGreaterThan(250)
   expect(places[0]!.maxPerAddress).toBe(Math.floor(places[0]!.max / 4))
@@ -34,7 +34,7 @@ test('whatever the limit is, connections leave descriptors to Causeway, and ever
   )
   fc.assert(
     fc.property(configured, fc.integer({ min: 160, max: 20_000 }), (wanted, openFiles) => {
-      const { places } = fitQuotas(wanted, openFiles)
+      const { quotas: places } = fitQuotas(wanted, openFiles)
       expect(filesFor(places)).toBeLessThanOrEqual(openFiles - 90)
       places.forEach(({ max, maxPerAddress }, at) => {
         expect(max).toBeGreaterThanOrEqual(Math.min(4, wanted[at]!.max))

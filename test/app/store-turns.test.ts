@@ -17,8 +17,8 @@ test('a leap of the clock is told of, with what to do', async () => {
   turns.timers.pass(PRUNE_EVERY_MS)
   turns.store.clock.setWall(turns.store.clock.wallMs() + YEAR)
   turns.timers.pass(PRUNE_EVERY_MS)
-  expect(turns.said('leapt')).toEqual([
-    { kind: 'leapt', reason: expect.stringMatching(/went forward by about 8760 h.*set it right/) },
+  expect(turns.said('clockLeapt')).toEqual([
+    { kind: 'clockLeapt', reason: expect.stringMatching(/went forward by about 8760 h.*set it right/) },
   ])
 })
 
@@ -27,7 +27,7 @@ test('into a damaged database nothing more is written, and senders are asked to 
   turns.send(1)
   turns.timers.pass(MINUTE)
   expect(turns.said('ingested')).toMatchObject([{ outcomes: [{ id: 1, outcome: { kind: 'accepted' } }] }])
-  turns.health.failed(Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT' }))
+  turns.health.noteFailure(Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT' }))
   const changes = (): unknown => turns.store.db.prepare('SELECT total_changes()').pluck().get()
   const before = changes()
   turns.send(2)

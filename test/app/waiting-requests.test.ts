@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { FlowShares, WaitingRequests } from '../../src/store/ingest-turns.ts'
+import { FlowShares, WaitingRequests } from '../../src/store/ingest-queue.ts'
 
 const KIB = 1024
 const LOOPING = 1

@@ -6,6 +6,7 @@ import {
   type CausewaySettings,
   type SettingsChoice,
 } from '../../lab/harness/causeway/causeway-settings.ts'
+import { storedMarkers } from '../process/support/marker-span.ts'
 import { Victim, type VictimChoice } from './victim.ts'
 import { Vitals } from './vitals.ts'
 
@@ -50,7 +51,7 @@ export { leaveNothingBehind }
 
 /**
  * A real Causeway on free ports of this machine, with a memory limiter that is at work, and a victim who sends and asks
- * through every door while it is attacked.
+ * through every listener while it is attacked.
  */
 export class AttackedCauseway implements AsyncDisposable {
   readonly settings: CausewaySettings
@@ -90,7 +91,8 @@ export class AttackedCauseway implements AsyncDisposable {
   /**
    * Lets the attack go on until it ends or its time is up, the victim sending and asking before, meanwhile and after. Then
    * all that every attack has to leave whole is expected: every request of the victim answered as it should be, memory and
-   * descriptors within their bounds, and the process alive, so that it ends in order when it is told to.
+   * descriptors within their bounds, the process alive, so that it ends in order when it is told to, and every span that the
+   * victim was told is stored there once.
    */
   async withstands(attack: Attack, { what, longestMs = LONGEST_ATTACK_MS }: AttackOptions): Promise<void> {
     const { limitMib = LIMIT_MIB, mostDescriptors = MAX_DESCRIPTORS } = this.#choice
@@ -116,6 +118,9 @@ export class AttackedCauseway implements AsyncDisposable {
     expect(vitals.memoryBytes).toBeLessThan(limitMib * MIB + MEMORY_OVERSHOOT)
     expect(vitals.descriptors).toBeLessThanOrEqual(mostDescriptors)
     expect(await this.#process.end('SIGTERM')).toEqual({ code: 0, signal: null })
+    const stored = storedMarkers(this.settings)
+    expect(stored.filter((id, at) => stored.indexOf(id) !== at)).toEqual([])
+    expect([...victim.acknowledged].filter((id) => !stored.includes(id))).toEqual([])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

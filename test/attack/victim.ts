@@ -17,43 +17,46 @@ const PERCENT = 100
 export interface VictimChoice {
   /** Shown with every request to the receivers and the query API. */
   headers?: Readonly<Record<string, string>>
-  /** Its doors; all of them unless given. */
-  doors?: readonly Door[]
+  /** Its listeners; all of them unless given. */
+  listeners?: readonly Listener[]
   /** Where it asks its question. */
   question?: string
 }
 
-export const DOORS = ['gRPC', 'new gRPC', 'HTTP', 'query', 'metrics', 'health'] as const
+export const LISTENERS = ['gRPC', 'new gRPC', 'HTTP', 'query', 'metrics', 'health'] as const
 /** `gRPC` is a connection that is kept; all others connect each time. */
-export type Door = (typeof DOORS)[number]
+export type Listener = (typeof LISTENERS)[number]
 
 /** What one try came to: nothing when it went well, or why it did not. Senders try again, as OTLP has them do. */
 type Try = () => Promise<string | undefined>
 
-/** Sends and asks through every door again and again, one thing at a time through each, and notes how long each took. */
+/** Sends and asks through every listener again and again, one thing at a time through each, and notes how long each took. */
 export class Victim implements Disposable {
   /** What was never answered as it should be. */
   readonly failures: string[] = []
+  /** The spans that it was told are stored, by the number in their ids. */
+  readonly acknowledged = new Set<number>()
   readonly #troubles = new Map<string, number>()
-  readonly #tries: ReadonlyMap<Door, Try>
-  readonly #tookMs = new Map<Door, number[]>()
+  readonly #tries: ReadonlyMap<Listener, Try>
+  readonly #tookMs = new Map<Listener, number[]>()
   #kept: ClientHttp2Session | undefined
   readonly #over = new AbortController()
   #going: Promise<unknown> = Promise.resolve()
 
   constructor(
     { ports }: CausewaySettings,
-    { headers = {}, doors = DOORS, question = '/api/v1/cascades' }: VictimChoice = {},
+    { headers = {}, listeners = LISTENERS, question = '/api/v1/cascades' }: VictimChoice = {},
   ) {
-    const tries: Record<Door, Try> = {
-      gRPC: () => exportOver((this.#kept = living(this.#kept, ports.grpc)), headers),
-      'new gRPC': () => exportOnce(ports.grpc, headers),
-      HTTP: () => exchange(ports.http, '/v1/traces', headers, markerSpan('victim').bytes),
+    const tries: Record<Listener, Try> = {
+      gRPC: () =>
+        this.#sends((bytes) => exportOver((this.#kept = living(this.#kept, ports.grpc)), headers, bytes)),
+      'new gRPC': () => this.#sends((bytes) => exportOnce(ports.grpc, headers, bytes)),
+      HTTP: () => this.#sends((bytes) => exchange(ports.http, '/v1/traces', headers, bytes)),
       query: () => exchange(ports.query, question, headers),
       metrics: () => exchange(ports.metrics, '/metrics', {}),
       health: () => exchange(ports.health, '/', {}),
     }
-    this.#tries = new Map(doors.map((door) => [door, tries[door]]))
+    this.#tries = new Map(listeners.map((listener) => [listener, tries[listener]]))
   }
 
   /** How often it was refused for now, or cut off, and came again. */
@@ -61,34 +64,34 @@ export class Victim implements Disposable {
     return [...this.#troubles.values()].reduce((sum, count) => sum + count, 0)
   }
 
-  /** How often it was answered through the door where that was seldom. */
+  /** How often it was answered through the listener where that was seldom. */
   get fewestAnswers(): number {
-    return Math.min(...[...this.#tries.keys()].map((door) => this.#tookMs.get(door)?.length ?? 0))
+    return Math.min(...[...this.#tries.keys()].map((listener) => this.#tookMs.get(listener)?.length ?? 0))
   }
 
   /** For people. */
   get summary(): string {
-    const doors = [...this.#tookMs].map(([door, times]) => {
+    const listeners = [...this.#tookMs].map(([listener, times]) => {
       const sorted = times.toSorted((a, b) => a - b)
       const at = (percent: number): string =>
         (sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / PERCENT))] ?? 0).toFixed(1)
-      return `${door} ${sorted.length} × ${at(50)}/${at(99)}`
+      return `${listener} ${sorted.length} × ${at(50)}/${at(99)}`
     })
     const troubles = [...this.#troubles].map(([trouble, count]) => `${trouble} × ${count}`)
     const why = troubles.length === 0 ? '' : ` (${troubles.join(', ')})`
-    return `victim's answers, median/p99 ms: ${doors.join(', ')}; tried again ${this.triedAgain} times${why}`
+    return `victim's answers, median/p99 ms: ${listeners.join(', ')}; tried again ${this.triedAgain} times${why}`
   }
 
-  /** Once through every door, at the same time. */
+  /** Once through every listener, at the same time. */
   async oneRound(): Promise<void> {
-    await Promise.all([...this.#tries].map(([door, attempt]) => this.#through(door, attempt)))
+    await Promise.all([...this.#tries].map(([listener, attempt]) => this.#through(listener, attempt)))
   }
 
-  /** Goes on through every door by itself until it is stopped, or something was not answered. */
+  /** Goes on through every listener by itself until it is stopped, or something was not answered. */
   goOn(): void {
-    const going = [...this.#tries].map(async ([door, attempt]) => {
+    const going = [...this.#tries].map(async ([listener, attempt]) => {
       while (!this.#over.signal.aborted && this.failures.length === 0) {
-        await this.#through(door, attempt)
+        await this.#through(listener, attempt)
         await pause(REST_MS)
       }
     })
@@ -106,7 +109,15 @@ export class Victim implements Disposable {
     this.#kept?.destroy()
   }
 
-  async #through(door: Door, attempt: Try): Promise<void> {
+  /** Sends a span of its own with each try. */
+  async #sends(send: (bytes: Buffer) => Promise<string | undefined>): Promise<string | undefined> {
+    const { id, bytes } = markerSpan('victim')
+    const trouble = await send(bytes)
+    if (trouble === undefined) this.acknowledged.add(id)
+    return trouble
+  }
+
+  async #through(listener: Listener, attempt: Try): Promise<void> {
     const startedMs = performance.now()
     for (;;) {
       const late = new AbortController()
@@ -115,15 +126,15 @@ export class Victim implements Disposable {
       late.abort()
       const tookMs = performance.now() - startedMs
       if (trouble === undefined) {
-        const times = this.#tookMs.get(door) ?? []
+        const times = this.#tookMs.get(listener) ?? []
         times.push(tookMs)
-        this.#tookMs.set(door, times)
+        this.#tookMs.set(listener, times)
         return
       }
-      const told = `${door} ${trouble}`
+      const told = `${listener} ${trouble}`
       this.#troubles.set(told, (this.#troubles.get(told) ?? 0) + 1)
       if (tookMs > HANG_MS) {
-        this.failures.push(`${door}: ${trouble}, after ${Math.round(tookMs)} ms`)
+        this.failures.push(`${listener}: ${trouble}, after ${Math.round(tookMs)} ms`)
         return
       }
       await pause(REST_MS)
@@ -176,10 +187,11 @@ function living(session: ClientHttp2Session | undefined, port: number): ClientHt
 async function exportOnce(
   port: number,
   headers: Readonly<Record<string, string>>,
+  bytes: Buffer,
 ): Promise<string | undefined> {
   const session = sessionTo(port)
   try {
-    return await exportOver(session, headers)
+    return await exportOver(session, headers, bytes)
   } finally {
     session.destroy()
   }
@@ -188,6 +200,7 @@ async function exportOnce(
 function exportOver(
   session: ClientHttp2Session,
   headers: Readonly<Record<string, string>>,
+  bytes: Buffer,
 ): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const stream = session.request({
@@ -207,7 +220,6 @@ function exportOver(
     .on('error', () => undefined)
   stream.setTimeout(HANG_MS, () => stream.close(constants.NGHTTP2_CANCEL))
   stream.on('close', () => resolve(Number(status) === OK ? undefined : `gRPC status ${String(status)}`))
-  const { bytes } = markerSpan('victim')
   const framed = Buffer.alloc(5 + bytes.length)
   framed.writeUInt32BE(bytes.length, 1)
   bytes.copy(framed, 5)

@@ -1,17 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { AUDIT_VIEWS } from '../../scripts/audit-views.ts'
 import { Cli } from '../cli/cli.ts'
-import { readAuditDocs } from './documented-queries.ts'
 import { exampleDatabase } from './example-database.ts'
 import { askPlain } from './plain-sqlite.ts'
 
 const cli = new Cli()
-/** Every column that the document prints in bold. */
-const INDEXED = [...readAuditDocs().matchAll(/^\| `(audit_\w+)` +\|[^|]*\|([^|]*)\|$/gm)].flatMap(
-  ([, view = '', columns = '']) =>
-    [...columns.matchAll(/\*\*(\w+)\*\*/g)].map(([, column = '']) => [view, column] as const),
-)
+/** Every column that docs/reference/audit-views.md prints in bold. */
+const INDEXED = AUDIT_VIEWS.flatMap(({ view, indexed }) => indexed.map((column) => [view, column] as const))
 /** Reading a whole table; a view of two halves is read as a whole only after both halves were looked up. */
 const WHOLE_TABLE = /^SCAN (?!CONSTANT ROW|p$|r$|audit_)/
 

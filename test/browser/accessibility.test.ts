@@ -30,7 +30,7 @@ const VIEWS: [name: string, path: () => string, sign: RegExp][] = [
   ['objects', () => `/cascades/${web.alpha}?view=objects`, /only observed it/],
   ['objects as a table', () => `/cascades/${web.alpha}?view=objects&as=table`, /Observed by spans/],
   ['times', () => `/cascades/${web.alpha}?view=times`, /By kind of object/],
-  ['merges', () => `/cascades/${web.alpha}?view=merges`, /kubectl changed service web/],
+  ['merges', () => `/cascades/${web.alpha}?view=merges`, /kubectl applied service web/],
   ['missing mergelogs', () => '/cascades/00000000-0000-4000-8000-0000000007d3', /has not arrived/],
   ['a merge graph', () => `/cpids/${web.gamma}`, /Causes left/],
   ['a merge graph as a table', () => `/cpids/${web.gamma}?view=table`, /Steps away/],

@@ -219,9 +219,9 @@ test('time per service and per kind, and the merges with their sources', async (
   await page.getByRole('row', { name: /^v1\/pods / }).waitFor()
   await page.getByRole('tab', { name: 'Merges' }).click()
   const merge = page.getByRole('row', {
-    name: /endpointslices default\/web-x2x .*kubectl changed service web, 900 ms before .*endpointslice-controller/,
+    name: /endpointslices default\/web-x2x .*kubectl applied service web, 900 ms before .*endpointslice-controller/,
   })
-  await merge.getByRole('link', { name: 'kubectl changed service web, 900 ms before' }).click()
+  await merge.getByRole('link', { name: 'kubectl applied service web, 900 ms before' }).click()
   await page.getByRole('heading', { name: 'services default/web' }).waitFor()
   expect(page.url()).toContain(`/cascades/${web.beta}`)
 })

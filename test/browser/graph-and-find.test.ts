@@ -59,7 +59,7 @@ test('the merge graph shows both ways, and leads to the cascade of the other cha
   await forward.getByRole('link', { name: /endpointslices web-x2x/ }).waitFor()
   const legend = forward.getByRole('list', { name: 'Boxes and lines' })
   await legend.getByText('another change that was merged here').waitFor()
-  await forward.getByRole('link', { name: /kubectl changed service web 900 ms before/ }).focus()
+  await forward.getByRole('link', { name: /kubectl applied service web 900 ms before/ }).focus()
   await forward.keyboard.press('Enter')
   await forward.getByRole('heading', { name: 'services default/web' }).waitFor()
 

@@ -37,7 +37,7 @@ test.each([
   [
     ['related', cpid(1), '--limit', '3'],
     2,
-    'related takes no --limit; leave it out (it takes --config, --set, --format)',
+    'related takes no --limit; leave it out (it takes --config, --set, --format, --archive, --timeout)',
   ],
   [['related', 'nonsense'], 2, '"nonsense" is no CPID; write a UUID, or at least its first eight digits'],
   [['cascades', '--format', 'yaml'], 2, '--format "yaml" is unknown; write text or json'],
@@ -82,7 +82,8 @@ test('every mistake in the configuration has its line', async () => {
   expect(stderr).toMatch(/^Error: [^\n]+\nError: [^\n]+\n$/)
   expect(await cli.runBare('cascades')).toMatchObject({
     code: 1,
-    stderr: 'Error: at least one config flag must be provided; write --config otel-config.yaml\n',
+    stderr:
+      'Error: at least one config flag must be provided; write --config otel-config.yaml, or causeway observe, which needs none\n',
   })
 })
 

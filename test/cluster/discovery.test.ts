@@ -67,3 +67,29 @@ test('an older server is asked group by group, and one that is down keeps nobody
     ],
   )
 })
+
+test('a server that switches to another protocol, which nobody asked for, has not answered', async () => {
+  await using api = await TestApiServer.start()
+  using server = new ApiServer(api.access)
+  api.instead.push((_, response) => {
+    response.writeHead(101, { connection: 'upgrade', upgrade: 'else' }).end()
+    return true
+  })
+  await expect(discover(server)).rejects.toThrow('switches to another protocol')
+})
+
+test('a discovery of millions of empty groups is refused before anything is made of it', async () => {
+  await using api = await TestApiServer.start()
+  using server = new ApiServer(api.access)
+  api.instead.push((_, response) => {
+    response.end(`{"kind":"APIGroupDiscoveryList","items":[${'{},'.repeat(2_000_000)}{}]}`)
+    return true
+  })
+  await expect(discover(server)).rejects.toThrow('hold')
+})
+
+test('a path of two slashes, as a program may ask for, leads to no other server', async () => {
+  await using api = await TestApiServer.start()
+  using server = new ApiServer(api.access)
+  expect(await server.json('//127.0.0.1:1/apis', 60_000)).toMatchObject({ kind: 'APIGroupDiscoveryList' })
+})

@@ -184,6 +184,29 @@ test('an id token that ran out is refreshed at its issuer, whose certificate the
   expect(grants.map((form) => new URLSearchParams(form).get('refresh_token'))).toEqual(['first'])
 })
 
+test.each([
+  [204, 'answered 204'],
+  [304, 'answered 304'],
+  [101, 'switches to another protocol'],
+  [999, 'answered 999'],
+])('an issuer that answers %i, as no issuer does, gives no token and ends nothing', async (status, says) => {
+  await using api = await startWhoAsks()
+  await using issuer = await listening(
+    createServer(authority.issue(), (_, response) => {
+      const isSwitching = status === 101
+      response.writeHead(status, isSwitching ? { connection: 'upgrade', upgrade: 'else' } : {}).end()
+    }),
+  )
+  const config = {
+    'idp-issuer-url': issuer.url,
+    'client-id': 'causeway',
+    'refresh-token': 'first',
+    'idp-certificate-authority-data': base64(authority.cert),
+  }
+  const user = { 'auth-provider': { name: 'oidc', config } }
+  await expect(asks(writeKubeconfig(api.url, user))).rejects.toThrow(says)
+})
+
 test('a Pod is its service account', async () => {
   await using api = await startWhoAsks()
   writeKubeconfig('', {})

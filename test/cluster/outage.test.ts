@@ -34,7 +34,7 @@ test('after an outage those that are behind are waited for from when the first i
   const none = (): void => undefined
   const reports = new WatchReports(
     { receiver: 'r', cluster: 'c', address: 'https://c' },
-    { told: none, skipped: none, unreadable: none, relisted: none, watched: none, refused: none },
+    { recorded: none, skipped: none, unreadable: none, relisted: none, watched: none, refused: none },
     none,
     none,
     (isBehind) => told.push(isBehind),

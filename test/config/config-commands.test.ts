@@ -55,7 +55,8 @@ test('print-config prints YAML, or mistakes', async () => {
   expect(await run('print-config')).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'Error: at least one config flag must be provided; write --config otel-config.yaml\n',
+    stderr:
+      'Error: at least one config flag must be provided; write --config otel-config.yaml, or causeway observe, which needs none\n',
   })
 })
 

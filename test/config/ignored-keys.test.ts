@@ -64,6 +64,32 @@ const BESIDE: Readonly<Record<string, { first: string; then: string }>> = {
   ),
 }
 
+const ASKED = 'extensions::cpid_query::archive::tls'
+const ofAsked = (settings: string): string => `extensions: { cpid_query: { archive: ${settings} } }`
+const BESIDE_ASKED: typeof BESIDE = {
+  [`${ASKED}::min_version`]: {
+    first: ofAsked('{ tls: { max_version: } }'),
+    then: ofAsked("{ tls: { min_version: '1.3' } }"),
+  },
+  [`${ASKED}::insecure`]: {
+    first: ofAsked('{ endpoint: http://clickhouse, tls: }'),
+    then: ofAsked('{ tls: { insecure: false } }'),
+  },
+  [`${ASKED}::ca_pem`]: {
+    first: ofAsked('{ tls: { ca_file: , ca_pem: a } }'),
+    then: ofAsked('{ tls: { ca_pem: c } }'),
+  },
+  ...Object.fromEntries(
+    ['cert', 'key'].map((what) => [
+      `${ASKED}::${what}_pem`,
+      {
+        first: ofAsked('{ tls: { cert_file: , key_file: , cert_pem: a, key_pem: b } }'),
+        then: ofAsked(`{ tls: { ${what}_pem: c } }`),
+      },
+    ]),
+  ),
+}
+
 const AUTHENTICATORS = ['basicauth', 'bearertokenauth', 'bearertokenauth/several', 'basicauth/out']
 
 /** Each value that a reader may take in the place of one; undefined is none. */
@@ -140,7 +166,7 @@ function differing(one: unknown, other: unknown, name = ''): string[] {
 
 /** For each other value of the key that is taken, the names of the settings that are others by it. */
 function* settingsOf(key: string): Generator<string[]> {
-  const beside = BESIDE[key]
+  const beside = BESIDE[key] ?? BESIDE_ASKED[key]
   const texts = [everyKey, beside?.first ?? '']
   const [whole] = loadedOf(...texts)
   if (whole === undefined) throw new Error(`${key} is looked at beside what is refused`)

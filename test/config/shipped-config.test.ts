@@ -77,7 +77,10 @@ test('the configuration that comes with Causeway is the one in its documentation
     cpid: {
       id: 'cpid',
       storage: { path: './data/causeway.db' },
-      inference: { whoWaitMs: 2_000, windowMs: 500, operators: [], controllers: [], relations: [] },
+      inference: {
+        ...{ whoWaitMs: 2_000, tellingWaitMs: 7_000, windowMs: 500, fieldValues: 'plain' },
+        ...{ operators: [], controllers: [], relations: [] },
+      },
       linking: {
         mode: 'cascade',
         waitMs: 10_000,

@@ -71,7 +71,10 @@ test('JSON is YAML', () => {
 })
 
 test.each([
-  [[], 'at least one config flag must be provided; write --config otel-config.yaml'],
+  [
+    [],
+    'at least one config flag must be provided; write --config otel-config.yaml, or causeway observe, which needs none',
+  ],
   [
     ['https://example.com/c.yaml'],
     '--config: Causeway fetches no configuration over https; save https://example.com/c.yaml as a file first',

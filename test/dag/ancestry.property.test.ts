@@ -43,7 +43,7 @@ const name = (id: number): Cpid => cpid(id + 1) as Cpid
 
 function add(stored: TestGraph, id: number, sources: readonly number[], replaces = false): void {
   const names = sources.filter((source) => source !== id).map(name)
-  stored.add(name(id), names, { maxFanout: 3, explainAtOnce: 1, isBetter: () => replaces })
+  stored.add(name(id), names, { maxFanout: 3, explainAtOnce: 1, hasBetterClaim: () => replaces })
 }
 
 type Drawn = (typeof steps extends fc.Arbitrary<infer T> ? T : never)[number]

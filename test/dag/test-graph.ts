@@ -43,7 +43,7 @@ export class TestGraph implements AsyncDisposable {
     const mergelog = { cpid, sources: sources.sort() }
     const outcome = recordMergelog(this.graph, mergelog, settings)
     if (outcome.kind !== 'new') return
-    const { id } = this.graph.sight(cpid)
+    const { id } = this.graph.findOrAdd(cpid)
     const record = { newCpid: cpid, sources, timeNs: 1n, object: undefined, reason: undefined }
     const from = { scope: 1, cluster: '' }
     if (outcome.replaced) this.#arrivals.contestMergelog(id, cpid)

@@ -9,7 +9,7 @@ const { optionalDependencies: pins } = JSON.parse(textOf('package.json')) as {
 
 /** Package and version, as the table of platforms has them. */
 function documented(): Record<string, string> {
-  const rows = textOf('docs/operations.md').matchAll(/^\|[^|]+\| `(node-[\w-]+)` *\| (\d+\.\d+\.\d+) *\|$/gm)
+  const rows = textOf('docs/install.md').matchAll(/^\|[^|]+\| `(node-[\w-]+)` *\| (\d+\.\d+\.\d+) *\|$/gm)
   const pairs = [...rows].map(([, name = '', version = '']): [string, string] => [name, version])
   return Object.fromEntries(pairs)
 }

@@ -26,9 +26,6 @@ export const RUN_HERE: Readonly<Record<string, Outcome>> = {
   "npx causeway cascade '<cpid>' --config otel-config.yaml": {
     says: /^cascade of <cpid> .*[\s\S]*time in spans/,
   },
-  'npx causeway cascade dfd6a0d7-115b-4a53-8016-5f112e033bdb --config otel-config.yaml': {
-    says: /^cascade of <cpid> .*[\s\S]*time in spans/,
-  },
   "npx causeway related '<cpid>' --config otel-config.yaml": {
     says: /^<cpid> .*v1\/configmaps\/default\/web$/m,
   },

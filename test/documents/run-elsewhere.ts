@@ -115,7 +115,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     by: 'test/instrumentation/standing-alone.test.ts',
     as: 'pack-instrumentation.ts',
   },
-  'npm install ../causeway/dist/causeway-instrumentation-0.1.0.tgz @opentelemetry/api @opentelemetry/sdk-node':
+  'npm install ../causeway/dist/causeway-instrumentation-0.1.0.tgz @kubernetes/client-node@1 @opentelemetry/api @opentelemetry/sdk-node@0.301':
     {
       why: 'it is typed in another project and asks the registry; standing-alone.test.ts runs the package without it',
     },
@@ -125,7 +125,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     },
   'kubectl apply --filename web-app.yaml': {
     by: 'test/interop/kubernetes/support/operator-stage.ts',
-    as: "'apply', '--filename', join(folder, 'web-app.yaml')",
+    as: "'apply', '--filename', join(folder, `${kind}.yaml`)",
   },
   'OTEL_RESOURCE_ATTRIBUTES=k8s.cluster.name=mine node web-app-instrumented.ts': {
     by: 'test/interop/kubernetes/support/operator-stage.ts',

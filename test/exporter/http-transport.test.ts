@@ -164,3 +164,12 @@ test('unusable settings are errors, and a header is named without its value', ()
   expect(withHeader).not.toThrow(/ret/)
   expect(() => open('ftp://127.0.0.1/')).toThrow('write http:// or https://')
 })
+
+test('a backend that switches to another protocol has taken nothing', async () => {
+  await using backend = await startHttpBackend((response) =>
+    response.writeHead(101, { connection: 'upgrade', upgrade: 'else' }).end(),
+  )
+  await using transport = open(backend.url)
+  const outcome = await transport.send(REQUEST, going())
+  expect(outcome).toMatchObject({ kind: 'retry', reason: expect.stringContaining('another protocol') })
+})

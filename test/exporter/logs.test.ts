@@ -85,7 +85,7 @@ async function sendAll(config: ExporterConfig): Promise<Sent> {
     userAgent: 'test',
     authenticators: [LOGIN],
     onTrouble: () => undefined,
-    show: (line) => sent.shown.push(line),
+    writeLine: (line) => sent.shown.push(line),
     onRetry: () => undefined,
   })
   const last = writer.writer.lastDecisions.logs
@@ -164,7 +164,7 @@ test.each(['traces', 'logs', 'metrics'] as const)(
       userAgent: 'test',
       authenticators: [LOGIN],
       onTrouble: () => undefined,
-      show: () => undefined,
+      writeLine: () => undefined,
       onRetry: () => undefined,
     }
     await using backend = await startGrpcBackend(tookAll)

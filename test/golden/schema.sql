@@ -293,6 +293,19 @@ CREATE TABLE graph_events (
   kind INTEGER NOT NULL
   ) STRICT;
 
+CREATE TABLE held_items (
+  id INTEGER PRIMARY KEY,
+  cpid BLOB NOT NULL, -- of the change that a program began for the write
+  signal INTEGER NOT NULL, -- 0 traces, 1 logs
+  request BLOB NOT NULL, -- an OTLP request with nothing but the item
+  sender TEXT, -- what its connection proved, as JSON
+  due_ms INTEGER NOT NULL -- up time from which on it waits no more for a version that nobody told of
+  ) STRICT;
+
+CREATE INDEX held_items_by_cpid ON held_items (cpid);
+
+CREATE INDEX held_items_by_due ON held_items (due_ms);
+
 CREATE TABLE joined_spans (
   span INTEGER PRIMARY KEY,
   target INTEGER NOT NULL

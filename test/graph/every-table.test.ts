@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { derivedCpid } from '../../src/kube/inference/decide.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import { type Observation, serializeObservations } from '../../src/model/kubernetes-observations.ts'
@@ -42,6 +44,7 @@ const KEPT: Record<string, Keeping> = {
   explain_later: { by: 'explaining, in turns before linking', left: 0 },
   exporters: { by: 'the configuration, at the start', left: 1 },
   graph_events: { by: 'linking, which hears of them once', left: 0 },
+  held_items: { by: 'inference: once it is decided, or five seconds', left: 0 },
   joined_spans: { by: withSpans, left: 0 },
   k8s_acted: { by: withObjects, left: 0 },
   k8s_clusters: { by: 'keeping: a week after the last that was told of it', left: 0 },
@@ -83,7 +86,15 @@ const KEPT: Record<string, Keeping> = {
   waiting_logs: { by: 'linking: connectors::cpid::linking::wait', left: 0 },
 }
 
-const writer = await TestWriter.open({ retention: RETENTION, linking: { logs: true, awaitsRequests: true } })
+const INFERENCE = {
+  ...{ relations: RELATIONS, operators: [], controllers: [], windowMs: 500, whoWaitMs: 2_000 },
+  clusters: { kept: { versions: true, requests: true, admissions: true } },
+}
+const writer = await TestWriter.open({
+  inference: INFERENCE,
+  retention: RETENTION,
+  linking: { logs: true, awaitsRequests: true },
+})
 const tables = writer.db
   .prepare<[], string>(
     `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%'
@@ -99,11 +110,13 @@ function prune(): void {
 }
 
 /** An autoscaler scales what makes Pods, an operator makes something for what it looks after, a request tells no version, and in the end all of them go. */
-function tellOfCluster({ writer: { inference }, clock }: TestWriter, day: number, look: () => void): void {
+function tellOfCluster(from: TestWriter, day: number, look: () => void): void {
+  const { clock } = from
+  const { inference } = from.writer
   const seenNs = BigInt(clock.wallMs()) * 1_000_000n
   const tell = (observations: readonly Observation[]): void => {
     const body = serializeObservations(observations)
-    expect(inference.tell([{ cluster: 'kept', stream: 'watch', position: String(day), body }])).toEqual([
+    expect(inference.record([{ cluster: 'kept', stream: 'watch', position: String(day), body }])).toEqual([
       { kind: 'stored' },
     ])
     look()
@@ -150,6 +163,9 @@ function tellOfCluster({ writer: { inference }, clock }: TestWriter, day: number
     })
   while (inference.infer(100));
   tell(told('ADDED'))
+  const next = { cluster: 'kept', uid: `pod-${day}-0`, version: String(day * 1_000 + 50) }
+  const reference = `v1/pods/kept/pod-${day}-0?uid=${next.uid}&rv=${next.version}`
+  from.mergelogs('operator', [{ new: derivedCpid('root', next), object: reference }], 'kept')
   tell([
     {
       ...{ source: 'audit', version: undefined, facts: undefined, gone: false, seenNs },

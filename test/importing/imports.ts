@@ -91,7 +91,7 @@ export async function runImport(
       return { writer: new StoreWriter(open(clock), settings, clock), clock }
     }
     return await importRecordings(
-      { cluster: 'test', recordings, references: [], openWriter, stored },
+      { cluster: 'test', recordings, reading: { references: [], fieldValues: 'plain' }, openWriter, stored },
       options,
     )
   } catch (error) {

@@ -27,7 +27,7 @@ async function joined(said: string, settings: TestSettings): Promise<string | un
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata }
   const read = readWatchEvent({ type: 'ADDED', object }, BigInt(writer.clock.wallMs()) * 1_000_000n)
   if (typeof read === 'string') throw new Error(read)
-  inference.tell([{ cluster: 'test', stream: 'watch', body: serializeObservations([read]) }])
+  inference.record([{ cluster: 'test', stream: 'watch', body: serializeObservations([read]) }])
   writer.clock.advance(5_000)
   while (inference.infer(100));
   return writer.db

@@ -23,14 +23,15 @@ interface Shown {
   readonly metadata?: JsonObject
   readonly spec?: JsonObject
   readonly status?: JsonObject
+  readonly rest?: JsonObject
 }
 
 /** What a watch alone shows: the n-th version, n times ten seconds after the start. */
 function watched(all: readonly Shown[]): readonly Decision[] {
   const told = all.map(
-    ({ type, kind, apiVersion, name, uid, managers, metadata, spec, status }, at): Observation => {
+    ({ type, kind, apiVersion, name, uid, managers, metadata, spec, status, rest }, at): Observation => {
       const object = {
-        ...{ kind, apiVersion, spec: spec ?? {}, status: status ?? {} },
+        ...{ kind, apiVersion, spec: spec ?? {}, status: status ?? {}, ...rest },
         metadata: {
           ...{ name, uid, namespace: 'shop', generation: 1, resourceVersion: String(at + 1) },
           ...{ managedFields: [...managers], ...metadata },
@@ -75,6 +76,102 @@ test('a Job of a schedule begins a change of its own, and the oldest goes for wa
   expect(decisions[1]?.self?.setUp).toMatchObject({ identity: { name: 'nightly' }, version: 1n })
   expect(decisions[1]?.sources).toEqual([])
 })
+
+test('a finished Job goes because somebody wants fewer kept, until another has finished', () => {
+  const none = {
+    ...CRON,
+    managers: [signed('kubectl-edit', 20)],
+    spec: { ...CRON.spec, successfulJobsHistoryLimit: 0 },
+  }
+  const decisions = watched([
+    CRON,
+    job('one', 10, { type: 'ADDED', ...DONE }),
+    none,
+    job('one', 10, { type: 'DELETED', ...DONE }),
+    job('two', 40, { type: 'ADDED' }),
+    job('two', 40, DONE),
+    job('two', 40, { type: 'DELETED', ...DONE }),
+  ])
+  expect(decisions.map(({ cause, self }) => self?.reason ?? cause)).toEqual([
+    ...['operator', 'schedule', 'operator', 'inferred'],
+    ...['schedule', 'inferred', 'expiry'],
+  ])
+})
+
+test('a Job of a schedule that another program makes, somebody makes by hand', () => {
+  const decisions = watched([CRON, job('one', 10, { type: 'ADDED', managers: [signed('deploybot', 10)] })])
+  expect(decisions.at(-1)).toMatchObject({ cause: 'operator', writer: { service: 'deploybot' } })
+})
+
+test('what a client without a User-Agent makes, which the API server signs as unknown, somebody makes', () => {
+  const managers = [signed('unknown', 0)]
+  const decisions = watched([{ kind: 'ConfigMap', apiVersion: 'v1', name: 'web', uid: 'web', managers }])
+  expect(decisions.at(-1)).toMatchObject({ cause: 'operator', writer: { service: 'unknown' } })
+})
+
+test('what owned an object and is gone, the garbage collector takes from it', () => {
+  const map = (name: string, owners: readonly string[], type?: string): Shown => ({
+    ...{ kind: 'ConfigMap', apiVersion: 'v1', name, uid: name, managers: [signed('kubectl-create', 0)] },
+    metadata: { ownerReferences: owners.map((uid) => ({ kind: 'ConfigMap', name: uid, uid })) },
+    ...(type !== undefined && { type }),
+  })
+  const decisions = watched([
+    ...['a', 'b'].map((name) => map(name, [], 'ADDED')),
+    map('shared', ['a', 'b'], 'ADDED'),
+    map('a', [], 'DELETED'),
+    map('shared', ['b']),
+  ])
+  expect(decisions.at(-1)).toMatchObject({
+    cause: 'inferred',
+    writer: { service: 'generic-garbage-collector' },
+  })
+  expect(decisions.at(-1)?.reads.map(({ identity }) => identity.name)).toContain('a')
+})
+
+test('an autoscaler scales back what somebody has scaled, and later by what it measures', () => {
+  const scaled = (replicas: number, by: string, second: number): Shown => ({
+    ...{ kind: 'Deployment', apiVersion: 'apps/v1', name: 'web', uid: 'd', spec: { replicas } },
+    managers: [signed('kubectl-create', 0), signed(by, second, 'scale')],
+    metadata: { generation: second },
+  })
+  const decisions = watched([
+    scaled(1, 'kubectl-create', 0),
+    {
+      ...{
+        type: 'ADDED',
+        kind: 'HorizontalPodAutoscaler',
+        apiVersion: 'autoscaling/v2',
+        name: 'web',
+        uid: 'h',
+      },
+      ...{ managers: [signed('kubectl-create', 10)] },
+      spec: { scaleTargetRef: { kind: 'Deployment', name: 'web' }, minReplicas: 3 },
+    },
+    scaled(3, KCM, 20),
+    scaled(2, 'kubectl-scale', 30),
+    scaled(3, KCM, 40),
+    scaled(4, KCM, 50),
+  ])
+  expect(decisions.map(({ cause, self }) => self?.reason ?? cause)).toEqual([
+    ...['operator', 'operator', 'inferred'],
+    ...['operator', 'inferred', 'metric'],
+  ])
+  expect(decisions[4]?.reads.map(({ known }) => known.cpid)).toContain(decisions[3]?.cpid)
+})
+
+test.each([
+  ['kubernetes.io/tls', 'renewal'],
+  ['Opaque', 'unknown'],
+])(
+  'a Secret of type %s that a controller makes though nothing asks for it begins a change: %s',
+  (type, reason) => {
+    const secret: Shown = {
+      ...{ type: 'ADDED', kind: 'Secret', apiVersion: 'v1', name: 'key', uid: 'k' },
+      ...{ managers: [signed(KCM, 1)], rest: { type } },
+    }
+    expect(watched([secret])[0]).toMatchObject({ cause: 'self', self: { reason } })
+  },
+)
 
 test('Jobs of a schedule that somebody deletes go with it', () => {
   const decisions = watched([

@@ -145,3 +145,52 @@ test('where nothing else is new, what changed beside it in the same API group is
   expect(follows?.reads.at(-1)).toMatchObject({ identity: { name: 'all' }, foundBy: 'same API group' })
   expect(alone?.reads.map(({ identity }) => identity.name)).not.toContain('all')
 })
+
+test.each([
+  ['queueName', { queueName: 'team' }, 'spec.queueName'],
+  ['an object with a name', { queue: { name: 'team' } }, 'spec.queue.name'],
+  ['a list of such', { queues: [{ name: 'team' }] }, 'spec.queues.name'],
+  ['the whole kind', { localQueue: 'team' }, 'spec.localQueue'],
+])('what is named without its kind, as %s, is of a kind of the API group that ends so', (_, spec, says) => {
+  const queue = { kind: 'LocalQueue', name: 'team' }
+  const batch = { kind: 'Batch', name: 'nightly', spec }
+  const decisions = decided(
+    seen('ADDED', 30, 30, { ...queue, by: { 'kubectl-create': 30 } }),
+    seen('ADDED', 31, 31, { ...batch, by: { 'kubectl-create': 31 } }),
+    seen('MODIFIED', 32, 32, {
+      ...{ ...batch, status: { state: 'waits' } },
+      by: { 'kubectl-create': 31, 'certs-made-trigger*': 32 },
+    }),
+    seen('MODIFIED', 40, 40, { ...queue, generation: 2, spec: { room: 2 }, by: { 'kubectl-edit': 40 } }),
+    seen('MODIFIED', 41, 41, {
+      ...{ ...batch, status: { state: 'runs' } },
+      by: { 'kubectl-create': 31, 'certs-made-trigger*': 41 },
+    }),
+  )
+  expect(decisions.at(-1)?.reads.map(({ identity, foundBy }) => [identity.name, foundBy])).toEqual([
+    ['nightly', undefined],
+    ['team', says],
+  ])
+})
+
+test('what a controller looks after and names without its kind is found by what is written', () => {
+  const queue = { kind: 'LocalQueue', name: 'team' }
+  const batch = { kind: 'Batch', name: 'nightly', spec: { queueName: 'team' } }
+  const decisions = decided(
+    seen('ADDED', 30, 30, { ...queue, by: { 'kubectl-create': 30 } }),
+    seen('ADDED', 31, 31, { ...batch, by: { 'kubectl-create': 31 } }),
+    seen('MODIFIED', 32, 32, {
+      ...{ ...batch, status: { state: 'waits' } },
+      by: { 'kubectl-create': 31, 'certs-made-trigger*': 32 },
+    }),
+    seen('MODIFIED', 33, 33, {
+      ...queue,
+      status: { waiting: 1 },
+      by: { 'kubectl-create': 30, 'certs-made-trigger*': 33 },
+    }),
+  )
+  expect(decisions.at(-1)?.reads.map(({ identity, foundBy }) => [identity.name, foundBy])).toEqual([
+    ['team', undefined],
+    ['nightly', 'spec.queueName'],
+  ])
+})

@@ -1,4 +1,8 @@
 import { expect, test } from '@jest/globals'
+import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
+import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
+import { decide } from '../../src/kube/inference/decide.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
 import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
@@ -27,12 +31,12 @@ function seen(type: string, version: number, ms: number, grace = 0): Observation
   return known(readWatchEvent({ type, object: pod(version, grace) }, at(ms)))
 }
 
-function deleted(version: number | undefined, fromMs: number, toMs: number): Observation {
+function deleted(version: number | undefined, fromMs: number, toMs: number, username = 'kwok'): Observation {
   return known(
     readAuditEvent({
       ...{ stage: 'ResponseComplete', verb: 'delete', auditID: `id of ${version}`, requestURI: '/' },
       responseStatus: { code: 200 },
-      user: { username: 'kwok' },
+      user: { username },
       objectRef: { resource: 'pods', namespace: 'shop', name: 'web-1', apiVersion: 'v1' },
       requestObject: { kind: 'DeleteOptions', gracePeriodSeconds: 0 },
       responseObject: version === undefined ? withoutVersion() : pod(version, 0),
@@ -61,6 +65,29 @@ test('a deletion at once makes two versions, and both are of its request', () =>
     [5, 'kwok'],
     [6, 'kwok'],
   ])
+})
+
+test('both versions of a deletion at once belong to the one change that it begins', () => {
+  const line = new WriteQueue(LINE)
+  const created = pod(4, 0)
+  const { name, namespace, uid, resourceVersion } = created['metadata'] as Record<string, string>
+  const alive = {
+    ...created,
+    metadata: { name: name!, namespace: namespace!, uid: uid!, resourceVersion: resourceVersion! },
+  }
+  line.add(known(readWatchEvent({ type: 'ADDED', object: alive }, at(0))), at(10))
+  for (const told of [seen('MODIFIED', 5, 4), seen('DELETED', 6, 6), deleted(6, 2, 7, 'carol')])
+    line.add(told, at(10))
+  const [objects, changes] = [new MemoryObjects(), new MemoryChanges()]
+  const settings = { cluster: 'test', relations: RELATIONS, operators: [], controllers: [] }
+  const [, first, second] = line.takeDue(at(9_000)).map((write) => {
+    const decision = decide(write, objects, changes, settings)
+    if (decision?.sources !== undefined) changes.merge(decision.cpid, decision.sources)
+    return decision
+  })
+  expect(first).toMatchObject({ cause: 'operator', writer: { user: 'carol' } })
+  expect(second).toMatchObject({ cpid: first?.cpid, writer: { user: 'carol' } })
+  expect(second?.completes).toBeUndefined()
 })
 
 test('a request at once did not make the version before, which leaves the Pod some time', () => {

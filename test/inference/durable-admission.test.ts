@@ -49,7 +49,7 @@ async function started(): Promise<TestWriter> {
 }
 
 const tell = ({ writer }: TestWriter, told: readonly Observation[]): unknown =>
-  writer.inference.tell([{ cluster: 'test', stream: 'all', body: serializeObservations(told) }])
+  writer.inference.record([{ cluster: 'test', stream: 'all', body: serializeObservations(told) }])
 
 test('a request that makes no write is kept no longer than it may be asked for', async () => {
   const writer = await started()

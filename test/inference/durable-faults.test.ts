@@ -6,7 +6,7 @@ import {
   serializeObservations,
 } from '../../src/model/kubernetes-observations.ts'
 import { NANOS_PER_MS } from '../../src/model/time-and-size.ts'
-import type { PendingObservationBatch } from '../../src/store/inference-rounds.ts'
+import type { PendingObservationBatch } from '../../src/store/inference-transactions.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -43,7 +43,7 @@ const decided = (writer: TestWriter): unknown[] =>
 
 async function soundly(): Promise<unknown[]> {
   const writer = await opened()
-  writer.writer.inference.tell([telling(OBSERVED)])
+  writer.writer.inference.record([telling(OBSERVED)])
   decideAll(writer)
   return decided(writer)
 }
@@ -54,10 +54,10 @@ test('what cannot be stored is not acknowledged, nor is its place, and may be to
   const writer = await opened()
   const { inference } = writer.writer
   writer.fillDisk()
-  expect(() => inference.tell([telling(OBSERVED)])).toThrow('full')
+  expect(() => inference.record([telling(OBSERVED)])).toThrow('full')
   writer.freeDisk()
   expect(inference.position('test', 'watch')).toBeUndefined()
-  expect(inference.tell([telling(OBSERVED)])).toEqual([{ kind: 'stored' }])
+  expect(inference.record([telling(OBSERVED)])).toEqual([{ kind: 'stored' }])
   expect(inference.position('test', 'watch')).toBe('there')
   decideAll(writer)
   expect(decided(writer)).toEqual(SOUND)
@@ -66,7 +66,7 @@ test('what cannot be stored is not acknowledged, nor is its place, and may be to
 test('what cannot be decided because of the disk is decided once there is room, and the same', async () => {
   const writer = await opened()
   const { inference } = writer.writer
-  inference.tell([telling(OBSERVED)])
+  inference.record([telling(OBSERVED)])
   writer.clock.advance(10_000)
   inference.infer(50)
   writer.fillDisk()
@@ -92,7 +92,7 @@ test('a write that cannot be decided is set aside, told of, and stops no other',
     version: some.version + 1_000_000n,
     facts: {},
   } as unknown as Observation
-  inference.tell([telling([...OBSERVED, poisoned])])
+  inference.record([telling([...OBSERVED, poisoned])])
   decideAll(writer)
   expect(decided(writer)).toEqual(SOUND)
   expect(inference.takeSetAside()).toMatchObject([
@@ -122,7 +122,7 @@ test('what cannot be read, or not be compared with what others tell of it, is se
     request: { ...request, startNs: pod.seenNs, endNs: pod.seenNs, auditId: 'a' },
   }
   const nameless = { ...pod, object: undefined, version: pod.version + 1_000_001n }
-  inference.tell([telling([...OBSERVED, mute, deletion, nameless] as unknown as Observation[])])
+  inference.record([telling([...OBSERVED, mute, deletion, nameless] as unknown as Observation[])])
   decideAll(writer)
   decideAll(writer)
   const others = decided(writer).filter((row) => !String(row).includes('poisoned'))
@@ -134,7 +134,7 @@ test('what cannot be read, or not be compared with what others tell of it, is se
 
 test('a row of the inbox that cannot be read is set aside at the next start, and the others are decided', async () => {
   const writer = await opened()
-  writer.writer.inference.tell([telling(OBSERVED)])
+  writer.writer.inference.record([telling(OBSERVED)])
   writer.stores.transactor.run(({ inference }) => inference.addTelling('test', Buffer.from('no telling')))
   const again = writer.reopened()
   decideAll(again)
@@ -149,10 +149,10 @@ test('more than may wait is refused for now, and taken once the rest is decided'
   const { inference } = writer.writer
   const body = serializeObservations(OBSERVED)
   let told = 0
-  while (inference.tell([{ cluster: 'test', stream: 'watch', body }])[0]?.kind === 'stored') told++
+  while (inference.record([{ cluster: 'test', stream: 'watch', body }])[0]?.kind === 'stored') told++
   expect(told * body.length).toBeGreaterThan(16 * 1024 * 1024)
-  expect(inference.tell([{ cluster: 'other', stream: 'watch', body }])).toMatchObject([{ kind: 'busy' }])
+  expect(inference.record([{ cluster: 'other', stream: 'watch', body }])).toMatchObject([{ kind: 'busy' }])
   decideAll(writer)
-  expect(inference.tell([telling(OBSERVED)])).toEqual([{ kind: 'stored' }])
+  expect(inference.record([telling(OBSERVED)])).toEqual([{ kind: 'stored' }])
   expect(decided(writer)).toEqual(SOUND)
 })

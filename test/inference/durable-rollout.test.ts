@@ -72,7 +72,7 @@ async function lived(observed: readonly Observation[], { cuts, kills }: Life): P
       position: String(at),
       body: serializeObservations(told),
     }
-    expect(writer.writer.inference.tell([telling])).toEqual([{ kind: 'stored' }])
+    expect(writer.writer.inference.record([telling])).toEqual([{ kind: 'stored' }])
     told = []
     if (kills.has(at + 1)) writer = writer.reopened()
     while (writer.writer.inference.infer(50));

@@ -7,6 +7,7 @@ import type { ClusterWrite, Observation } from '../../src/model/kubernetes-obser
 
 const WINDOW = 500
 const WHO_WAIT = 2_000
+const TELLING_WAIT = 7_000
 const MS = 1_000_000n
 const START_MS = Date.UTC(2026, 0, 1)
 
@@ -18,6 +19,8 @@ interface Told {
   admission: number | undefined
   /** How long after it admission tells of a request of somebody else for the same, which is refused in the end. */
   refused: number | undefined
+  /** For how long its writer may still report it. */
+  held: number
   verb: 'create' | 'update' | 'binding' | 'delete'
 }
 
@@ -28,6 +31,7 @@ const told: fc.Arbitrary<Told> = fc.record({
   audit: later,
   admission: later,
   refused: later,
+  held: fc.oneof(fc.constant(0), fc.nat(TELLING_WAIT)),
   verb: fc.constantFrom('create', 'update', 'binding', 'delete'),
 })
 
@@ -126,6 +130,8 @@ function lived(writes: readonly Told[], isAudited: boolean): Lived {
     whoWaitNs: BigInt(WHO_WAIT) * MS,
     isWatched: true,
     isAudited,
+    awaitsTelling: ({ version = 0n }, waitedNs) =>
+      waitedNs < BigInt(writes[Number(version) - 1]?.held ?? 0) * MS,
   })
   let ms = 0
   const all = writes.flatMap((write, at) => observed(write, at, (ms += write.afterMs)))
@@ -139,7 +145,10 @@ function lived(writes: readonly Told[], isAudited: boolean): Lived {
     const decided = told.filter((one) => one.nowNs < (line.oldestNs ?? nowNs + 1n))
     for (const { version } of decided) expect(out.map((write) => write.version)).toContain(version)
   }
-  out.push(...line.takeDue(BigInt(START_MS + ms + 10 * WHO_WAIT) * MS))
+  // Whoever asks does so while nobody tells anything, too.
+  for (let atMs = ms; atMs < ms + TELLING_WAIT; atMs += 500)
+    out.push(...line.takeDue(BigInt(START_MS + atMs) * MS, 3))
+  out.push(...line.takeDue(BigInt(START_MS + ms + 10 * TELLING_WAIT) * MS))
   expect(line.size).toBe(0)
   expect(line.oldestNs).toBeUndefined()
   return { out, unmatched: line.takeUnmatched() }

@@ -79,6 +79,34 @@ test('it waits no longer than for who wrote', () => {
   expect(line.takeDue(at(703)).map(({ object }) => object.resource)).toEqual(['ipaddresses'])
 })
 
+test('a quota that the API server wrote follows from what is created just after it and is counted', () => {
+  const quotaBy = (version: number, manager: string): JsonObject => ({
+    ...{ kind: 'ResourceQuota', apiVersion: 'v1', spec: { hard: { 'count/configmaps': '5' } } },
+    metadata: {
+      ...metadataOf('few', 'u9', version),
+      managedFields: [{ manager, operation: 'Update', subresource: 'status', time: timeAt(0) }],
+    },
+  })
+  const made = (kind: string, name: string, version: number): JsonObject => ({
+    ...{ kind, apiVersion: 'v1', metadata: metadataOf(name, `uid of ${name}`, version), spec: {} },
+  })
+  const order = (manager: string): [string, string | undefined][] => {
+    const line = new WriteQueue({ ...LINE, whoWaitNs: 0n })
+    const told = [
+      watched('ADDED', made('ConfigMap', 'old', 4), 1),
+      watched('MODIFIED', quotaBy(5, manager), 2),
+      watched('ADDED', made('Service', 'web', 6), 3),
+      watched('MODIFIED', made('ConfigMap', 'old', 7), 3),
+      watched('ADDED', made('ConfigMap', 'new', 8), 4),
+    ]
+    for (const one of told) line.add(one, at(5))
+    const writes = inCausalOrder(line.takeDue(at(9_000)), { get: () => undefined })
+    return writes.map(({ object, within }) => [object.name, within?.uid])
+  }
+  expect(order('kube-apiserver').at(-1)).toEqual(['few', 'uid of new'])
+  expect(order('kube-controller-manager')[1]).toEqual(['few', undefined])
+})
+
 test('of what has one name after the other each deletion is one write', () => {
   const line = new WriteQueue(LINE)
   const pod = (uid: string, version: number): JsonObject => ({

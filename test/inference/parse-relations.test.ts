@@ -30,7 +30,7 @@ function readsWith(settings: readonly RelationSettings[], ...all: Custom[]): (st
     const whole = { name, namespace, uid: `${kind} ${name}`, resourceVersion: String(version), managedFields }
     const object = { apiVersion: 'example.com/v1', kind, metadata: { ...whole, ...metadata }, ...rest }
     const event = JSON.parse(JSON.stringify({ type: 'ADDED', object })) as JsonObject
-    const read = readWatchEvent(event, BigInt(version), undefined, references)
+    const read = readWatchEvent(event, BigInt(version), undefined, { references, fieldValues: 'plain' })
     if (typeof read === 'string') throw new Error(read)
     line.add(read, 0n)
   }
@@ -56,11 +56,15 @@ describe('relations of custom resources', () => {
       { annotation: 'example.com/shop', of: 'shops' },
       { metadata: { annotations: { 'example.com/shop': 'corner' } } },
     ],
-    ['a field', { field: '.spec.shop.name', of: 'shops' }, { rest: { spec: { shop: { name: 'corner' } } } }],
+    [
+      'a field',
+      { field: '.spec.place.name', of: 'shops' },
+      { rest: { spec: { place: { name: 'corner' } } } },
+    ],
     [
       'entries',
-      { field: '.spec.shops[*].name', of: 'shops' },
-      { rest: { spec: { shops: [{}, { name: 'corner' }] } } },
+      { field: '.spec.places[*].name', of: 'shops' },
+      { rest: { spec: { places: [{}, { name: 'corner' }] } } },
     ],
   ])('%s names what a write follows from', (_, from, more) => {
     const widget = { kind: 'Widget', name: 'w', version: 2, ...more }

@@ -33,7 +33,7 @@ function version(number: number, padding = ''): Observation {
 }
 
 const tell = ({ writer }: TestWriter, told: readonly Observation[]): unknown =>
-  writer.inference.tell([{ cluster: 'test', stream: 'pods', body: serializeObservations(told) }])
+  writer.inference.record([{ cluster: 'test', stream: 'pods', body: serializeObservations(told) }])
 
 function decidedAfter(writer: TestWriter, ms: number): number {
   writer.clock.advance(ms)
@@ -46,11 +46,11 @@ test('what was told before all streams have caught up is decided once they have'
   const writer = await started()
   tell(writer, [version(7)])
   expect(decidedAfter(writer, 2_000)).toBe(0)
-  writer.writer.inference.behind('test', 'k8s_objects', true)
-  writer.writer.inference.behind('test', 'k8s_objects/other', true)
-  writer.writer.inference.behind('test', 'k8s_objects', false)
+  writer.writer.inference.setBehind('test', 'k8s_objects', true)
+  writer.writer.inference.setBehind('test', 'k8s_objects/other', true)
+  writer.writer.inference.setBehind('test', 'k8s_objects', false)
   expect(decidedAfter(writer, 2_000)).toBe(0)
-  writer.writer.inference.behind('test', 'k8s_objects/other', false)
+  writer.writer.inference.setBehind('test', 'k8s_objects/other', false)
   // A watch may be answered, and then say that it must list.
   expect(decidedAfter(writer, 2_900)).toBe(0)
   expect(decidedAfter(writer, 200)).toBe(1)
@@ -58,10 +58,10 @@ test('what was told before all streams have caught up is decided once they have'
 
 test('a watch that begins anew is waited for again; others are not kept waiting for long', async () => {
   const writer = await started()
-  writer.writer.inference.behind('test', 'k8s_objects', false)
+  writer.writer.inference.setBehind('test', 'k8s_objects', false)
   tell(writer, [version(7)])
   expect(decidedAfter(writer, 600)).toBe(1)
-  writer.writer.inference.behind('test', 'k8s_objects', true)
+  writer.writer.inference.setBehind('test', 'k8s_objects', true)
   tell(writer, [version(8)])
   expect(decidedAfter(writer, 9_900)).toBe(0)
   expect(decidedAfter(writer, 200)).toBe(1)

@@ -15,7 +15,7 @@ let all: JudgedRecording[]
 
 beforeAll(async () => {
   all = await judgeAll()
-}, 300_000)
+}, 400_000)
 
 test('what is called exact is what was meant, in every recording', () => {
   const wrong = all.flatMap(({ versions }) =>

@@ -132,12 +132,74 @@ describe('what an owner makes and changes', () => {
     expect(readsOf(decisions, 5)).toEqual(['web@1', 'rs@4'])
   })
 
+  test('so does one of the same template and another name', () => {
+    const decisions = decided(
+      ...[deployment(1, 1), replicaSet('adopted', 2, [1])],
+      replicaSet('adopted', 3, [1], { type: 'DELETED', metadata: GOING }),
+      replicaSet('rs', 4, [1]),
+    )
+    expect(readsOf(decisions, 4)).toEqual(['web@1', 'adopted@3'])
+  })
+
+  test('one follows from what somebody made of the one before', () => {
+    const rest = { spec: { replicas: 1, template: { spec: { image: '2' } } } }
+    const by = {
+      metadata: {
+        managedFields: [{ manager: 'kubectl-edit', operation: 'Update', time: '2026-01-01T00:00:03Z' }],
+      },
+    }
+    const decisions = decided(
+      ...[deployment(1, 1), replicaSet('rs', 2, [1])],
+      replicaSet('rs', 3, [1], { rest, ...by }),
+      replicaSet('other', 4, [1]),
+    )
+    expect(readsOf(decisions, 4)).toContain('rs@3')
+  })
+
+  test('how far all are scaled follows from it too, until somebody changes the owner', () => {
+    const rest = { spec: { replicas: 2, template: { spec: { image: '2' } } } }
+    const edited = (version: number, replicas: number, by: string): Told =>
+      replicaSet('rs', version, [replicas], {
+        rest: { spec: { ...rest.spec, replicas } },
+        metadata: {
+          generation: version,
+          managedFields: [
+            { manager: 'kubectl-edit', operation: 'Update', time: '2026-01-01T00:00:03Z' },
+            ...(by === 'kube-controller-manager'
+              ? [{ manager: by, operation: 'Update', time: `2026-01-01T00:00:0${version}Z` }]
+              : []),
+          ],
+        },
+      })
+    const decisions = decided(
+      ...[deployment(1, 2), replicaSet('rs', 2, [2])],
+      edited(3, 2, 'kubectl-edit'),
+      replicaSet('other', 4, [1]),
+      edited(5, 1, 'kube-controller-manager'),
+      replicaSet('other', 6, [2], { metadata: { generation: 2 } }),
+      edited(7, 0, 'kube-controller-manager'),
+    )
+    const actedOn = (version: number): (bigint | undefined)[] =>
+      at(decisions, version).reads.flatMap(({ identity, actedOn: acted }) =>
+        identity.name === 'rs' ? [acted] : [],
+      )
+    expect([5, 6, 7].map(actedOn)).toEqual([[3n], [3n], [3n]])
+    const after = decided(
+      ...[deployment(1, 2), replicaSet('rs', 2, [2]), edited(3, 2, 'kubectl-edit')],
+      ...[replicaSet('other', 4, [1]), deployment(5, 3)],
+      replicaSet('other', 6, [3], { metadata: { generation: 2 } }),
+    )
+    const scaled = at(after, 6).reads.filter(({ identity }) => identity.name === 'rs')
+    expect(scaled.every(({ isPassive }) => isPassive === true)).toBe(true)
+  })
+
   test('one of another template, or made for a later change of its owner, does not', () => {
     const begun = [
       ...[deployment(1, 1), replicaSet('rs', 2, [1])],
       replicaSet('rs', 3, [1], { type: 'DELETED', metadata: GOING }),
     ]
-    expect(readsOf(decided(...begun, replicaSet('other', 4, [1])), 4)).toEqual(['web@1'])
+    const rest = { spec: { replicas: 1, template: { spec: { image: '2' } } } }
+    expect(readsOf(decided(...begun, replicaSet('other', 4, [1], { rest })), 4)).toEqual(['web@1'])
     const later = decided(...begun, deployment(4, 2), replicaSet('rs', 5, [2], { uid: 'another' }))
     expect(readsOf(later, 5)).toEqual(['web@4'])
   })

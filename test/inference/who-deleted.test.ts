@@ -1,55 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
-import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
-import { decide, type Decision } from '../../src/kube/inference/decide.ts'
-import { RELATIONS } from '../../src/kube/inference/relations.ts'
-import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import { decided, GOING, last, ownedBy, type Sketch } from '../../lab/harness/inference/told-by-watch.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
-import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 
-const SETTINGS = { cluster: 'test', relations: RELATIONS, operators: [], controllers: [] }
-/** Nothing is waited for any more. */
-const LONG_AFTER_NS = 1_000_000_000_000n
-const LINE = { windowNs: 0n, whoWaitNs: 0n, isWatched: true }
-
-interface Sketch {
-  kind: string
-  name: string
-  gone?: boolean
-  meta?: JsonObject
-  spec?: JsonObject
-  status?: JsonObject
-}
-
-/** What is decided when a watch tells of these, one version after the other, and nothing tells who. */
-function decided(...sketches: Sketch[]): Decision[] {
-  const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new WriteQueue(LINE)]
-  sketches.forEach(({ kind, name, gone = false, meta = {}, spec = {}, status = {} }, index) => {
-    const version = index + 1
-    const namespace = kind === 'Namespace' || kind === 'Node' ? '' : 'shop'
-    const metadata = { name, namespace, uid: `uid of ${name}`, resourceVersion: String(version), ...meta }
-    const object = { kind, apiVersion: 'v1', metadata, spec, status }
-    const read = readWatchEvent({ type: gone ? 'DELETED' : 'MODIFIED', object }, BigInt(version))
-    if (typeof read === 'string') throw new Error(read)
-    line.add(read, BigInt(version))
-  })
-  return line.takeDue(LONG_AFTER_NS).flatMap((write) => {
-    const decision = decide(write, objects, changes, SETTINGS)
-    if (decision?.sources !== undefined) changes.merge(decision.cpid, decision.sources)
-    return decision ?? []
-  })
-}
-
-/** Who wrote the last of them, and whether that began a change. */
-function last(...sketches: Sketch[]): [string, string] {
-  const decision = decided(...sketches).at(-1)
-  return [decision?.writer.service ?? '', decision?.cause ?? '']
-}
-
-const GOING = { deletionTimestamp: '2026-11-22T19:30:53Z' }
-const ownedBy = (kind: string, name: string): JsonObject => ({
-  ownerReferences: [{ kind, name, uid: `uid of ${name}`, controller: true }],
-})
 const BY_CONTROLLER = 'inferred'
 
 test('what goes while its namespace does goes with it; else somebody deletes it', () => {
@@ -131,14 +83,17 @@ test('Endpoints go with their Service by the API server itself', () => {
   expect(last(service, endpoints, gone)).toEqual(['unknown', 'operator'])
 })
 
-test('a Deployment is scaled by an autoscaler only where one names it', () => {
-  const web = { kind: 'Deployment', name: 'web', meta: { generation: 1 }, spec: { replicas: 1 } }
-  const scaled = { ...web, meta: { generation: 2 }, spec: { replicas: 3 } }
-  const spec = { scaleTargetRef: { kind: 'Deployment', name: 'web' } }
-  const autoscaler = { kind: 'HorizontalPodAutoscaler', name: 'of web', spec }
-  expect(last(web, autoscaler, scaled)).toEqual(['horizontal-pod-autoscaler', BY_CONTROLLER])
-  expect(last(web, scaled)).toEqual(['unknown', 'operator'])
-})
+test.each(['Deployment', 'StatefulSet'])(
+  'a %s is scaled by an autoscaler only where one names it',
+  (kind) => {
+    const web = { kind, name: 'web', meta: { generation: 1 }, spec: { replicas: 1 } }
+    const scaled = { ...web, meta: { generation: 2 }, spec: { replicas: 3 } }
+    const spec = { scaleTargetRef: { kind, name: 'web' } }
+    const autoscaler = { kind: 'HorizontalPodAutoscaler', name: 'of web', spec }
+    expect(last(web, autoscaler, scaled)).toEqual(['horizontal-pod-autoscaler', BY_CONTROLLER])
+    expect(last(web, scaled)).toEqual(['unknown', 'operator'])
+  },
+)
 
 const PERSON = ['unknown', 'operator']
 const NODE = { kind: 'Node', name: 'n1', meta: { labels: { pool: 'a' } } }
@@ -212,4 +167,69 @@ test('who takes a finalizer away that a person set is a person; of others it is 
   expect(whoFrees(heldBy('kubectl', 'example.com/x'))).toBe('operator')
   expect(whoFrees(heldBy('kubectl', 'kubernetes.io/pvc-protection'))).not.toBe('operator')
   expect(whoFrees(heldBy('web-operator', 'example.com/x'))).not.toBe('operator')
+})
+
+test('a Pod more than its Job runs at once is deleted by its controller, as are those of a suspended Job', () => {
+  const job = (spec: JsonObject, status: JsonObject = {}): Sketch => ({
+    kind: 'Job',
+    name: 'batch',
+    spec,
+    status,
+  })
+  const pod = (name: string, meta: JsonObject = {}): Sketch => ({
+    ...{ kind: 'Pod', name, meta: { ...ownedBy('Job', 'batch'), ...meta } },
+  })
+  const going = pod('batch-2', GOING)
+  const twoAtOnce = [job({ parallelism: 2 }), pod('batch-1'), pod('batch-2')]
+  const byController = ['job-controller', BY_CONTROLLER]
+  expect(last(...twoAtOnce, going)).toEqual(PERSON)
+  expect(last(...twoAtOnce, job({ parallelism: 1 }), going)).toEqual(byController)
+  expect(last(...twoAtOnce, job({ parallelism: 2, suspend: true }), going)).toEqual(byController)
+  const failing = { conditions: [{ type: 'FailureTarget', status: 'True' }] }
+  expect(last(...twoAtOnce, job({ parallelism: 2 }, failing), going)).toEqual(byController)
+})
+
+test('a Job that one Pod ends, or its deadline, deletes the others; the deletions follow from that Pod', () => {
+  const job = (spec: JsonObject): Sketch => ({
+    ...{ kind: 'Job', name: 'batch', spec: { parallelism: 2, ...spec } },
+    status: { startTime: '1970-01-01T00:00:00Z' },
+  })
+  const pod = (name: string, phase: string, meta: JsonObject = {}): Sketch => ({
+    ...{ kind: 'Pod', name, status: { phase }, meta: { ...ownedBy('Job', 'batch'), ...meta } },
+  })
+  const held = { finalizers: ['batch.kubernetes.io/job-tracking'] }
+  const [one, other, going] = [
+    pod('batch-1', 'Running', held),
+    pod('batch-2', 'Running', held),
+    pod('batch-2', 'Running', { ...held, ...GOING }),
+  ]
+  const byController = ['job-controller', BY_CONTROLLER]
+  const running = [job({}), one, other]
+  expect(last(...running, going)).toEqual(PERSON)
+  const failed = pod('batch-1', 'Failed', held)
+  expect(last(...running, failed, going)).toEqual(byController)
+  const decision = decided(...running, failed, going).at(-1)
+  expect(decision?.reads.map(({ identity }) => identity.name)).toEqual(['batch-2', 'batch', 'batch-1'])
+  // Its controller has counted it, and goes on.
+  expect(last(...running, failed, pod('batch-1', 'Failed'), going)).toEqual(PERSON)
+  expect(last(...running, job({ activeDeadlineSeconds: 0 }), going)).toEqual(byController)
+  expect(last(...running, job({ activeDeadlineSeconds: 60 }), going)).toEqual(PERSON)
+})
+
+test('what a Deployment no longer keeps of its history is deleted by its controller', () => {
+  const web = (revisionHistoryLimit: number): Sketch => ({
+    ...{ kind: 'Deployment', name: 'web', spec: { revisionHistoryLimit } },
+  })
+  const set = (name: string, replicas: number): Sketch => ({
+    ...{ kind: 'ReplicaSet', name, meta: ownedBy('Deployment', 'web') },
+    spec: { replicas, template: { spec: { image: name } } },
+  })
+  const gone = { ...set('web-1', 0), gone: true }
+  const sets = [set('web-1', 0), set('web-2', 0), set('web-3', 2)]
+  expect(last(web(2), ...sets, gone)).toEqual(PERSON)
+  expect(last(web(1), ...sets, gone)).toEqual(['deployment-controller', BY_CONTROLLER])
+  expect(last(web(0), ...sets, { ...set('web-3', 2), gone: true })).toEqual(PERSON)
+  const db = { kind: 'StatefulSet', name: 'db' }
+  const revision = { kind: 'ControllerRevision', name: 'db-1', meta: ownedBy('StatefulSet', 'db') }
+  expect(last(db, revision, { ...revision, gone: true })).toEqual(['statefulset-controller', BY_CONTROLLER])
 })

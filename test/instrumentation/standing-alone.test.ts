@@ -67,7 +67,7 @@ test('packed, it runs below node_modules as plain JavaScript with types', async 
     )
     const all = `Promise.all([${entries.join()}]).then((all) => console.log(all.flatMap(Object.keys).join()))`
     const named = await run(process.execPath, ['--no-strip-types', '-e', all], { cwd: folder })
-    expect(named.stdout).toMatch(/createInstrumentation.*traceCluster,ToldChanges/)
+    expect(named.stdout).toMatch(/createInstrumentation.*traceCluster,ReportedChanges/)
     const script = `import('causeway-instrumentation').then(({ createInstrumentation }) => {
       const { newRoot, extractFromObject, injectIntoObject } = createInstrumentation({ newCpid: () => '${CPID}' })
       console.log(extractFromObject(injectIntoObject(newRoot(), {})).cpid)
@@ -76,9 +76,13 @@ test('packed, it runs below node_modules as plain JavaScript with types', async 
     expect(stdout.trim()).toBe(CPID)
     const library = join(folder, 'node_modules/causeway-instrumentation')
     expect(readdirSync(library)).toContain('index.d.ts')
-    const links = readFileSync(join(library, 'README.md'), 'utf8').matchAll(/\]\(([^)]+)\)/g)
-    const outside = Array.from(links, ([, link = '']) => link).filter((link) => !/^(?:#|https?:)/.test(link))
-    expect(outside).toEqual([])
+    for (const document of ['README.md', 'LIBRARY.md']) {
+      const links = readFileSync(join(library, document), 'utf8').matchAll(/\]\(([^)]+)\)/g)
+      const outside = Array.from(links, ([, link = '']) => link).filter(
+        (link) => !/^(?:#|https?:)/.test(link),
+      )
+      expect(outside).toEqual([])
+    }
   } finally {
     rmSync(folder, { recursive: true })
   }

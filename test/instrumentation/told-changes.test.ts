@@ -3,14 +3,14 @@ import { context, logs, metrics, propagation, SpanStatusCode, trace } from '@ope
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
 import { CpidSpanProcessor, withTraceContext } from '../../packages/instrumentation/src/index.ts'
-import { ToldChanges } from '../../packages/instrumentation/src/testing/index.ts'
+import { ReportedChanges } from '../../packages/instrumentation/src/testing/index.ts'
 
 const SETTINGS = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'web', uid: 'u1' } }
 const WEB = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', uid: 'u2' } }
 
 /** The SDK with nothing but what is kept in memory, as a test of a controller starts it. */
-async function withSdk(hasLogs: boolean, play: (told: ToldChanges) => void): Promise<ToldChanges> {
-  const told = new ToldChanges()
+async function withSdk(hasLogs: boolean, play: (told: ReportedChanges) => void): Promise<ReportedChanges> {
+  const told = new ReportedChanges()
   const environment = process.env
   process.env = { ...environment, OTEL_LOGS_EXPORTER: 'none' }
   const sdk = new NodeSDK({

@@ -128,6 +128,26 @@ test('what is deleted is marked first; a status keeps its change; asides go as t
   expect(server.asked.slice(-2).map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
 })
 
+test('a write that takes away the last finalizer names no version: the answer has that of the deletion', async () => {
+  await using sdk = startSdk()
+  const going = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 0 }
+  await using server = await startServer(({ body }) => {
+    const { metadata } = object(1, '8')
+    return [200, { ...object(1, '8'), metadata: { ...metadata, ...going, ...body?.metadata } }]
+  })
+  const { api } = traced()
+  const wrote = async (more: object): Promise<unknown> => {
+    const body = object(1, '8')
+    await api.ask('PUT', server.url + WEB, { ...body, metadata: { ...body.metadata, ...more } })
+    return sdk.spans().at(-1)?.attributes['cpid.wrote']
+  }
+  expect(await wrote({ finalizers: ['example.com/held'] })).toEqual([expect.stringContaining('rv=8')])
+  expect(await wrote({ finalizers: [], deletionGracePeriodSeconds: 30 })).toEqual([
+    expect.stringContaining('rv=8'),
+  ])
+  expect(await wrote({ finalizers: [] })).toEqual(['apps/v1/deployments/default/web?uid=u1'])
+})
+
 test('a delete goes on where it cannot be marked, and a path that cannot be read is let through', async () => {
   await using sdk = startSdk()
   const asked: string[] = []

@@ -18,7 +18,7 @@ export function merge(
     told,
   }: { sources?: number[]; timeNs: bigint; scope: number; told?: ReportingSpanIds },
 ): { id: number; arrival: number } {
-  const id = graph.sight(cpid(number) as Cpid).id
+  const id = graph.findOrAdd(cpid(number) as Cpid).id
   const mergelog = { cpid: cpid(number) as Cpid, sources: sources.map((source) => cpid(source) as Cpid) }
   const record = {
     newCpid: mergelog.cpid,
@@ -94,9 +94,9 @@ export function arrivalsContract(open: Open): void {
     opened.reopened().transactor.run((inside) => {
       const traceId = Buffer.from('sixteen bytes id')
       const told = { traceId, spanId: -3n, sinceMs: 70 }
-      expect(ids.map((id) => inside.mergelogs.toldBy(id))).toEqual([told, undefined, undefined])
+      expect(ids.map((id) => inside.mergelogs.reporterOf(id))).toEqual([told, undefined, undefined])
       inside.arrivals.contestMergelog(ids[0] ?? 0, cpid(1) as Cpid)
-      expect(inside.mergelogs.toldBy(ids[0] ?? 0)).toBeUndefined()
+      expect(inside.mergelogs.reporterOf(ids[0] ?? 0)).toBeUndefined()
     })
   })
 

@@ -15,10 +15,10 @@ const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause', 'par
 type Call = (inside: Inside, a: number, b: number) => unknown
 
 const CALLS: readonly Call[] = [
-  ({ graph }, a) => ({ ...graph.sight(cpid(a + 1) as Cpid) }),
+  ({ graph }, a) => ({ ...graph.findOrAdd(cpid(a + 1) as Cpid) }),
   ({ graph }, a) => ({ ...graph.maybeNode(a) }),
   (inside, a, b) => {
-    const { id, pruned } = inside.graph.sight(cpid(a + 1) as Cpid)
+    const { id, pruned } = inside.graph.findOrAdd(cpid(a + 1) as Cpid)
     if (pruned || inside.graph.storedSources(id) !== undefined) return 'known'
     return merge(inside, a + 1, { sources: [b + 1], timeNs: BigInt(b), scope: 1 })
   },
@@ -40,7 +40,7 @@ const CALLS: readonly Call[] = [
   ],
   ({ graph }, a, b) => {
     if (graph.maybeNode(a) === undefined) return 'unknown'
-    graph.place(a, b + 0.5)
+    graph.setRank(a, b + 0.5)
     return graph.node(a).rank
   },
   ({ graph }, a) => {
@@ -48,26 +48,26 @@ const CALLS: readonly Call[] = [
   },
   ({ graph }, a) => graph.countUnexplained(a),
   ({ graph }, a, b) => {
-    graph.explainLater(a, b)
-    return graph.isExplainedLater(b)
+    graph.postponeExplanation(a, b)
+    return graph.isExplanationPostponed(b)
   },
   ({ graph }, a) => {
-    graph.explainedNow(a)
-    return graph.nextToExplain()
+    graph.forgetPostponedExplanation(a)
+    return graph.nextPostponedExplanation()
   },
   ({ graph }, a) => graph.announce(a, 'explained'),
-  ({ pruning, graph }, a) => (graph.maybeNode(a)?.pruned === false ? pruning.bury(a) : 'not live'),
+  ({ pruning, graph }, a) => (graph.maybeNode(a)?.pruned === false ? pruning.leaveTombstone(a) : 'not live'),
   ({ graph }, a) => {
     const node = graph.maybeNode(a)
     if (node?.pruned !== true) return 'not pruned'
     graph.revive(node)
     return { ...node }
   },
-  ({ pruning }, a, b) => pruning.condemn(a, b % 2 === 0),
-  ({ pruning, graph }, a) => (graph.maybeNode(a) === undefined ? 'unknown' : pruning.spare(a)),
+  ({ pruning }, a, b) => pruning.markForRemoval(a, b % 2 === 0),
+  ({ pruning, graph }, a) => (graph.maybeNode(a) === undefined ? 'unknown' : pruning.unmark(a)),
   ({ pruning }, a, b) => [
     pruning.candidates(undefined, undefined, b),
-    pruning.condemned(b),
+    pruning.markedForRemoval(b),
     pruning.mergedAfter(a, b),
   ],
   ({ pruning }, a, b) => [pruning.removeOldTombstones(a % 3, b), pruning.countCpids()],
@@ -83,7 +83,7 @@ const CALLS: readonly Call[] = [
     waiting.forCpid(a),
     waiting.changeOf(a),
     waiting.forParent(a % 2, BigInt(b)),
-    waiting.changesToldBy(BigInt(b)),
+    waiting.changesReportedBy(BigInt(b)),
     waiting.due(b),
   ],
   ({ changes }, a, b) =>
@@ -146,7 +146,7 @@ function answersOf(opened: Opened, rounds: readonly Round[]): unknown[] {
         if (breaks) throw new Error('broken off')
       })
     const attempted = ({ attempt, ...inside }: Inside): void => {
-      inside.graph.sight(cpid(1) as Cpid)
+      inside.graph.findOrAdd(cpid(1) as Cpid)
       const part = (): void => attempt(() => work({ attempt, ...inside }))
       if (breaks) expect(part).toThrow('broken off')
       else part()

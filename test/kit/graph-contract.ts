@@ -7,7 +7,7 @@ const name = (number: number): Cpid => cpid(number) as Cpid
 
 /** CPIDs 1 to `most`, whose numbers are those. */
 function sighted(graph: MergeGraph, most: number): void {
-  for (let number = 1; number <= most; number++) expect(graph.sight(name(number)).id).toBe(number)
+  for (let number = 1; number <= most; number++) expect(graph.findOrAdd(name(number)).id).toBe(number)
 }
 
 /** What any merge graph has to keep to. */
@@ -17,7 +17,7 @@ export function graphContract(open: Open): void {
     opened.clock.advance(500)
     opened.transactor.run(({ graph }) => {
       expect(graph.find(name(1))).toBeUndefined()
-      const node = graph.sight(name(1))
+      const node = graph.findOrAdd(name(1))
       expect(node).toMatchObject({
         id: 1,
         cpid: name(1),
@@ -33,7 +33,7 @@ export function graphContract(open: Open): void {
         missingSinceMs: 500,
       })
       expect([node.roots, node.claim]).toEqual([undefined, undefined])
-      expect(graph.sight(name(1))).toBe(node)
+      expect(graph.findOrAdd(name(1))).toBe(node)
       expect([graph.find(name(1)), graph.node(1), graph.maybeNode(1)]).toEqual([node, node, node])
       expect(graph.maybeNode(2)).toBeUndefined()
       expect(() => graph.node(2)).toThrow(/2/)
@@ -68,7 +68,7 @@ export function graphContract(open: Open): void {
       Object.assign(node, { hasMergelog: true, explained: true, unexplainedSources: 2, inDegree: 4 })
       Object.assign(node, { roots: [2, 1], nextEpisode: 5 })
       graph.save(node)
-      graph.place(3, 1.5)
+      graph.setRank(3, 1.5)
       graph.claim(node, Buffer.from('whose it is'))
       return { ...node }
     })
@@ -89,7 +89,7 @@ export function graphContract(open: Open): void {
         [3, 5],
         [5, 6],
       ])
-      graph.place(5, 9)
+      graph.setRank(5, 9)
       expect(graph.rankedTargets(1, 3, 9)).toEqual([
         { id: 5, rank: 9 },
         { id: 6, rank: 6 },
@@ -118,30 +118,33 @@ export function graphContract(open: Open): void {
     using opened = await open()
     opened.transactor.run(({ graph }) => {
       sighted(graph, 2)
-      graph.explainLater(2, -1)
-      graph.explainLater(1, 0)
-      graph.explainLater(2, 7)
+      graph.postponeExplanation(2, -1)
+      graph.postponeExplanation(1, 0)
+      graph.postponeExplanation(2, 7)
     })
     const again = opened.reopened()
-    expect([opened.reader.hasMoreToExplain, again.reader.hasMoreToExplain]).toEqual([true, true])
+    expect([opened.reader.hasPostponedExplanation, again.reader.hasPostponedExplanation]).toEqual([
+      true,
+      true,
+    ])
     again.transactor.run(({ graph }) => {
-      expect([graph.isExplainedLater(1), graph.isExplainedLater(2), graph.isExplainedLater(3)]).toEqual([
-        true,
-        true,
-        false,
-      ])
-      const first = graph.nextToExplain()
+      expect([
+        graph.isExplanationPostponed(1),
+        graph.isExplanationPostponed(2),
+        graph.isExplanationPostponed(3),
+      ]).toEqual([true, true, false])
+      const first = graph.nextPostponedExplanation()
       expect([
         { id: 1, after: 0 },
         { id: 2, after: 7 },
       ]).toContainEqual(first)
-      graph.explainedNow(first?.id ?? 0)
-      const second = graph.nextToExplain()
+      graph.forgetPostponedExplanation(first?.id ?? 0)
+      const second = graph.nextPostponedExplanation()
       expect(second?.id).toBe(3 - (first?.id ?? 0))
-      graph.explainedNow(second?.id ?? 0)
-      expect(graph.nextToExplain()).toBeUndefined()
+      graph.forgetPostponedExplanation(second?.id ?? 0)
+      expect(graph.nextPostponedExplanation()).toBeUndefined()
     })
-    expect(again.reader.hasMoreToExplain).toBe(false)
+    expect(again.reader.hasPostponedExplanation).toBe(false)
   })
 
   test('news get the next numbers among all arrivals', async () => {
@@ -158,7 +161,7 @@ export function graphContract(open: Open): void {
     using opened = await open()
     opened.transactor.run(({ graph, pruning }) => {
       sighted(graph, 2)
-      pruning.bury(1)
+      pruning.leaveTombstone(1)
       expect(graph.node(1)).toMatchObject({ pruned: true, explained: true, roots: [1], nextEpisode: 1 })
       expect(pruning.countCpids()).toBe(1)
     })

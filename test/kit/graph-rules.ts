@@ -93,7 +93,7 @@ function record(
       reason: undefined,
     }
     const from = { scope: 1, cluster: '' }
-    arrivals.addMergelog(graph.sight(name(id)).id, outcome.arrival, mergelog, said, 1n, from)
+    arrivals.addMergelog(graph.findOrAdd(name(id)).id, outcome.arrival, mergelog, said, 1n, from)
   }
   return outcome.kind
 }

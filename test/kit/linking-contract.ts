@@ -73,8 +73,8 @@ export function linkingContract(open: Open): void {
       expect(waiting.changeOf(1)).toEqual(waits(2, { kind: 'change', cpid: 1 }))
       expect(waiting.changeOf(9)).toBeUndefined()
       waiting.add(waits(6, { kind: 'change', cpid: 7, parentId: -9n }), 900)
-      expect(waiting.changesToldBy(-9n)).toEqual([waits(6, { kind: 'change', cpid: 7, parentId: -9n })])
-      expect(waiting.changesToldBy(9n)).toEqual([])
+      expect(waiting.changesReportedBy(-9n)).toEqual([waits(6, { kind: 'change', cpid: 7, parentId: -9n })])
+      expect(waiting.changesReportedBy(9n)).toEqual([])
       expect(waiting.forParent(4, -9n)).toEqual([waits(5, { kind: 'orphan', origin: 4, parentId: -9n })])
       expect([waiting.forCpid(9), waiting.forParent(4, 9n), waiting.due(9)]).toEqual([[], [], []])
       expect([2, 3, 4, 9].map((row) => waiting.hasSpan(row))).toEqual([false, true, true, false])
@@ -169,7 +169,7 @@ export function linkingContract(open: Open): void {
     using opened = await open()
     opened.transactor.run(({ graph, changes, traces, linkRound }) =>
       linkRound(() => {
-        for (const number of [1, 2, 3]) graph.sight(cpid(number) as Cpid)
+        for (const number of [1, 2, 3]) graph.findOrAdd(cpid(number) as Cpid)
         const first = traces.add(openedTrace(1), undefined)
         const second = traces.add(openedTrace(1, 1), first)
         for (const id of [1, 2])

@@ -1,4 +1,4 @@
-import type { Stores, WriterStores } from '../../src/model/store-ports.ts'
+import type { Stores, WriterDatabase } from '../../src/model/store-ports.ts'
 import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { sqliteStores } from '../../src/store/sqlite/writer-stores.ts'
 import { emptyDatabase } from '../support/empty-database.ts'
@@ -13,7 +13,7 @@ export async function openSqlite(): Promise<Opened> {
 }
 
 function openedOn(db: Sqlite, clock: TestClock): Opened {
-  const stores: WriterStores = sqliteStores(db, { retention: KEEP_ALL }, clock)
+  const stores: WriterDatabase = sqliteStores(db, { retention: KEEP_ALL }, clock)
   const { transactor } = stores.transactor.with((inside) => ({
     inside: insideOf(inside),
     outside: undefined,

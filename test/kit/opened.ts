@@ -10,11 +10,11 @@ export type GraphPruning = Pick<
   PruneStore,
   | 'candidates'
   | 'mergedAfter'
-  | 'condemn'
-  | 'condemned'
-  | 'spare'
+  | 'markForRemoval'
+  | 'markedForRemoval'
+  | 'unmark'
   | 'removeEdge'
-  | 'bury'
+  | 'leaveTombstone'
   | 'countCpids'
   | 'removeOldTombstones'
 >
@@ -39,7 +39,7 @@ export interface Inside {
 export interface Opened extends Disposable {
   readonly clock: TestClock
   readonly transactor: Transactor<Inside>
-  readonly reader: Pick<WriterReader, 'progress' | 'positions' | 'hasMoreToExplain'>
+  readonly reader: Pick<WriterReader, 'progress' | 'positions' | 'hasPostponedExplanation'>
   /** The same stored things, as another process finds them. */
   reopened(): Opened
 }

@@ -7,7 +7,7 @@ import { openedTrace } from './linking-contract.ts'
 import type { Inside, Open } from './opened.ts'
 
 const sight = ({ graph }: Inside, most: number): void => {
-  for (let number = 1; number <= most; number++) graph.sight(cpid(number) as Cpid)
+  for (let number = 1; number <= most; number++) graph.findOrAdd(cpid(number) as Cpid)
 }
 const ids = (places: readonly { id: number }[]): number[] => places.map(({ id }) => id)
 
@@ -22,7 +22,7 @@ export function pruningContract(open: Open): void {
       const held = graph.node(2)
       held.inDegree = 1
       graph.save(held)
-      pruning.bury(1)
+      pruning.leaveTombstone(1)
       const all = pruning.candidates(undefined, undefined, 9)
       expect(ids(all)).toEqual([3, 4])
       expect(all[0]?.timeNs).toBe(7n)
@@ -51,20 +51,20 @@ export function pruningContract(open: Open): void {
     using opened = await open()
     opened.transactor.run((inside) => {
       sight(inside, 3)
-      inside.pruning.condemn(1, false)
-      inside.pruning.condemn(2, true)
+      inside.pruning.markForRemoval(1, false)
+      inside.pruning.markForRemoval(2, true)
     })
     opened.reopened().transactor.run(({ pruning }) => {
-      expect(pruning.condemned(9)).toEqual([
+      expect(pruning.markedForRemoval(9)).toEqual([
         { id: 2, forced: true },
         { id: 1, forced: false },
       ])
-      expect(pruning.condemned(1)).toHaveLength(1)
+      expect(pruning.markedForRemoval(1)).toHaveLength(1)
       expect(ids(pruning.candidates(undefined, undefined, 9))).toEqual([3])
-      const place = pruning.spare(1)
+      const place = pruning.unmark(1)
       expect(place.id).toBe(1)
       expect(pruning.candidates(undefined, undefined, 9)[0]).toEqual(place)
-      expect(() => pruning.spare(9)).toThrow(/9/)
+      expect(() => pruning.unmark(9)).toThrow(/9/)
     })
   })
 
@@ -72,8 +72,8 @@ export function pruningContract(open: Open): void {
     using opened = await open()
     opened.transactor.run((inside) => {
       const { id } = merge(inside, 1, { timeNs: 9n, scope: 1 })
-      inside.pruning.condemn(id, false)
-      expect(inside.pruning.spare(id)).toEqual({ id, timeNs: 9n })
+      inside.pruning.markForRemoval(id, false)
+      expect(inside.pruning.unmark(id)).toEqual({ id, timeNs: 9n })
     })
   })
 
@@ -85,7 +85,7 @@ export function pruningContract(open: Open): void {
       merge(inside, 1, { timeNs: 9n, scope: 1 })
       graph.addEdge(1, 2)
       pruning.removeEdge(1, 2)
-      for (const id of [1, 2, 3]) pruning.bury(id)
+      for (const id of [1, 2, 3]) pruning.leaveTombstone(id)
       expect([graph.targetsOf(1), mergelogs.find(1), pruning.countCpids()]).toEqual([[], undefined, 1])
       expect([pruning.removeOldTombstones(3, 9), graph.forgotten.nextEpisode]).toEqual([0, 0])
       expect(pruning.removeOldTombstones(2, 1)).toBe(1)
@@ -101,7 +101,7 @@ export function pruningContract(open: Open): void {
     const { forgotten } = opened.reopened().transactor.run(({ graph }) => graph)
     expect(forgotten.nextEpisode).toBe(1)
     expect(forgotten.untilMs).toBeGreaterThan(0)
-    const left = opened.reopened().transactor.run(({ graph }) => graph.sight(cpid(1) as Cpid).id)
+    const left = opened.reopened().transactor.run(({ graph }) => graph.findOrAdd(cpid(1) as Cpid).id)
     expect(left).toBe(5)
   })
 }

@@ -10,21 +10,21 @@ const TWO = cpid(2) as Cpid
 export function transactionsContract(open: Open): void {
   test('what was committed is there afterwards, for another process too', async () => {
     using opened = await open()
-    const { id } = opened.transactor.run(({ graph }) => graph.sight(ONE))
+    const { id } = opened.transactor.run(({ graph }) => graph.findOrAdd(ONE))
     expect(opened.transactor.run(({ graph }) => graph.find(ONE)?.id)).toBe(id)
     expect(opened.reopened().transactor.run(({ graph }) => graph.find(ONE)?.id)).toBe(id)
   })
 
   test('what throws is undone as a whole, counters and what was remembered too, and is thrown on', async () => {
     using opened = await open()
-    opened.transactor.run(({ graph }) => graph.announce(graph.sight(ONE).id, 'explained'))
+    opened.transactor.run(({ graph }) => graph.announce(graph.findOrAdd(ONE).id, 'explained'))
     const broken = new Error('broken off')
     expect(() =>
       opened.transactor.run(({ graph, positions }) => {
-        const node = graph.node(graph.sight(ONE).id)
+        const node = graph.node(graph.findOrAdd(ONE).id)
         node.explained = true
         graph.save(node)
-        graph.announce(graph.sight(TWO).id, 'explained')
+        graph.announce(graph.findOrAdd(TWO).id, 'explained')
         positions.traces.keep(['otlp/one'], 7)
         throw broken
       }),
@@ -42,14 +42,14 @@ export function transactionsContract(open: Open): void {
   test('a part that throws is undone by itself, and what came before and after it stays', async () => {
     using opened = await open()
     const attempted = ({ attempt, graph }: Inside): unknown => {
-      graph.sight(ONE)
+      graph.findOrAdd(ONE)
       expect(() =>
         attempt(() => {
-          graph.sight(TWO)
+          graph.findOrAdd(TWO)
           throw new Error('this one alone')
         }),
       ).toThrow('this one alone')
-      return attempt(() => graph.sight(cpid(3) as Cpid).cpid)
+      return attempt(() => graph.findOrAdd(cpid(3) as Cpid).cpid)
     }
     expect(opened.transactor.run(attempted)).toBe(cpid(3))
     const known = opened.transactor.run(({ graph }) =>
@@ -63,7 +63,7 @@ export function transactionsContract(open: Open): void {
     const { transactor } = opened
     transactor.run(({ graph }) => {
       expect(() => transactor.run(() => undefined)).toThrow(/transaction/)
-      graph.sight(ONE)
+      graph.findOrAdd(ONE)
     })
     expect(transactor.run(({ graph }) => graph.find(ONE))).toBeDefined()
   })
@@ -74,7 +74,7 @@ export function transactionsContract(open: Open): void {
     let forgotten = 0
     const { transactor, outside } = opened.transactor.with(({ graph }) => {
       made++
-      return { inside: { sight: () => graph.sight(ONE).id }, outside: 'outside' }
+      return { inside: { sight: () => graph.findOrAdd(ONE).id }, outside: 'outside' }
     })
     transactor.alsoForget({ forget: () => forgotten++ })
     expect([transactor.run(({ sight }) => sight()), transactor.run(({ sight }) => sight()), outside]).toEqual(

@@ -143,7 +143,7 @@ test('where there is no place for a kubeconfig, kubectl is asked to do it', asyn
   await using program = scene.start(['--', 'apply', '--context', 'test'], [], { TMPDIR: '/dev/null' })
   // The stand-in finds no proxy in the kubeconfig that it was left.
   await program.ending()
-  expect(program.errors).toMatch(/^causeway: this change is not told: ENOTDIR/)
+  expect(program.errors).toMatch(/^causeway: this change is not reported to Causeway: ENOTDIR/)
   expect(program.errors).toMatch(/SyntaxError|TypeError/)
 })
 
@@ -197,7 +197,7 @@ test('without a Causeway kubectl does its work, ends as it ends, and one line sa
   const [first, second, ...more] = program.errors.split('\n')
   expect(first).toBe('a word of kubectl')
   expect(second).toMatch(
-    /^causeway: change [0-9a-f-]{36} was made, but not told: .*; see that Causeway takes OTLP over HTTP at /,
+    /^causeway: change [0-9a-f-]{36} was made, but not reported to Causeway: .*; see that Causeway takes OTLP over HTTP at /,
   )
   expect(more).toEqual([''])
 })
@@ -207,7 +207,7 @@ test('where it is not known which cluster kubectl means, kubectl is asked to do 
   await using program = scene.start(['--', 'apply', '--context', 'other'], [])
   await program.ending()
   expect(program.errors).toMatch(
-    /^causeway: this change is not told: .* has no "other" among its contexts; there are test$/m,
+    /^causeway: this change is not reported to Causeway: .* has no "other" among its contexts; there are test$/m,
   )
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { heldFields, leavesNothing } from '../../packages/kubectl/overwritten-fields.ts'
+import { heldFields, overwritesAll } from '../../packages/kubectl/overwritten-fields.ts'
 import { writeTarget } from '../../packages/kubectl/write-target.ts'
 import type { Json, JsonObject } from '../../src/kube/objects/object-json.ts'
 import { KubectlScene, type Step } from './support/kubectl-scene.ts'
@@ -64,7 +64,7 @@ const IMAGED = [
 
 function isGone(object: Json, method: string, type: string, body: Json, path = WEB): boolean | undefined {
   const [held, target] = [heldFields(object, CPID), writeTarget(method, path)]
-  return held && target && leavesNothing(held, { method, type, target, body })
+  return held && target && overwritesAll(held, { method, type, target, body })
 }
 
 const containers = (image: string): JsonObject => ({

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
-import { referenceOf, resourceOf, spoken } from '../../packages/kubectl-plugin/named-object.ts'
+import { referenceOf, resourceOf, shortReference } from '../../packages/kubectl-plugin/named-object.ts'
 import { mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { RecordedCluster } from '../support/recorded-cluster.ts'
 
@@ -206,6 +206,6 @@ test('kinds are taken as kubectl takes them', () => {
     ],
   ])
   expect(referenceOf(['no/n1'], 'shop')).toBe('nodes/n1')
-  expect(spoken('networking.k8s.io/v1/ingresses/shop/web?uid=1', 'shop')).toBe('ingress/web')
-  expect(spoken('v1/endpoints/shop/web', 'default')).toBe('endpoints/web in shop')
+  expect(shortReference('networking.k8s.io/v1/ingresses/shop/web?uid=1', 'shop')).toBe('ingress/web')
+  expect(shortReference('v1/endpoints/shop/web', 'default')).toBe('endpoints/web in shop')
 })

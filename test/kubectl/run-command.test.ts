@@ -179,7 +179,7 @@ test('a program that uses another kubeconfig does its work, and a line says that
   )
   await program.ending()
   expect(program.printed).toBe('done\n')
-  expect(program.errors).toContain('did not use the kubeconfig that KUBECONFIG and KUBE_CONFIG_PATH name')
+  expect(program.errors).toContain('did not use the kubeconfig in KUBECONFIG and KUBE_CONFIG_PATH')
   expect(scene.told).toEqual([])
 })
 
@@ -226,7 +226,7 @@ test('within a change no other cluster can be chosen, and what else is said of a
     [CREATE],
   )
   await same.output()
-  expect(same.errors).toContain('--reason counts for nothing here')
+  expect(same.errors).toContain('--reason has no effect here')
   expect(toldBy(scene).content).toContain('{"key":"cpid.reason","value":{"stringValue":"a test"}}')
 })
 
@@ -246,7 +246,7 @@ test('a program that is not there, and a kubeconfig that is not there, are told'
     KUBECONFIG: kubeconfig,
   })
   expect((await bare.ending()).code).toBe(0)
-  expect(bare.errors).toContain('this change is not told: ')
+  expect(bare.errors).toContain('this change is not reported to Causeway: ')
 })
 
 test('a forgotten -- is named', async () => {
@@ -254,4 +254,29 @@ test('a forgotten -- is named', async () => {
   await using program = scene.startCommand(['run', 'helm', 'upgrade', '--install', 'shop'], [])
   expect((await program.ending()).code).not.toBe(0)
   expect(program.errors).toContain('what is for another program stands behind --; write -- before helm')
+})
+
+/** Prints what a GET comes to, and ends. */
+const GET = `
+const get = (path) => http.get(path, ({ statusCode }) => end(statusCode)).on('error', ({ code }) => end(code))
+const end = (what) => process.stdout.write(what + '\\n', () => process.exit())
+`
+
+test.each([
+  ['a path of two slashes', 'GET //'],
+  ['a name that is none', 'GET http://['],
+  ['an upgrade of a path of two slashes', 'OPTIONS //', 'connection: upgrade\r\nupgrade: else\r\n'],
+])('somebody without the token ends nothing with %s', async (_, asked, headers = '') => {
+  await using scene = await KubectlScene.open()
+  const request = `${asked} HTTP/1.1\r\nhost: localhost\r\n${headers}connection: close\r\n\r\n`
+  const script = scriptOf(
+    scene,
+    `${GET}
+const stranger = require('node:net').connect(new URL(server).port, '127.0.0.1')
+stranger.on('error', () => undefined).on('data', (text) => console.log(String(text).slice(0, 12)))
+stranger.on('close', () => get(server + '/api/v1/namespaces/shop/pods/web')).write(${JSON.stringify(request)})
+`,
+  )
+  await using program = scene.startCommand(['run', ...options(scene), '--', process.execPath, script], [])
+  expect(await program.output()).toBe('HTTP/1.1 407\n200\n')
 })

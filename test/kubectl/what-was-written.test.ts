@@ -42,7 +42,7 @@ test('a Causeway that refuses is said to have been told nothing; the kubeconfig 
   const endpoint = `http://127.0.0.1:${refusing.port}`
   await using program = scene.start(['--endpoint', endpoint, '--', 'apply', '--context', 'test'], [CREATE])
   await program.ending()
-  expect(program.errors).toContain('was made, but not told: it answers 503 to /v1/traces')
+  expect(program.errors).toContain('was made, but not reported to Causeway: it answers 503 to /v1/traces')
   expect(left).toEqual([])
 })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { readWatchLine } from '../../src/kube/cluster/resource-stream.ts'
 import { isObject, type JsonObject, parseBounded } from '../../src/kube/objects/object-json.ts'
 import { readAdmissionReview, readObjectFacts } from '../../src/kube/objects/observations.ts'
+import { USUAL_READING } from '../../src/model/kubernetes-objects.ts'
 import { AuditEvents } from '../../src/receiver/k8s-audit/audit-log.ts'
 import { hostileJson } from '../support/hostile/hostile-json.ts'
 import { WorkCounter } from '../support/work-counter.ts'
@@ -57,14 +58,14 @@ const KINDS: Record<string, { document: JsonObject; read: (text: Buffer) => unkn
     document: { type: 'MODIFIED', object: OBJECT },
     read: (text) => {
       const line = readWatchLine(text)
-      return line.kind === 'change' ? readObjectFacts(line.object, 'widgets', []) : line
+      return line.kind === 'change' ? readObjectFacts(line.object, 'widgets', USUAL_READING) : line
     },
   },
   'a list of audit events': {
     document: { kind: 'EventList', apiVersion: 'audit.k8s.io/v1', items: [EVENT] },
     read: (text) => {
       const list = parseBounded(text)
-      const events = new AuditEvents([])
+      const events = new AuditEvents(USUAL_READING)
       if (isObject(list) && Array.isArray(list['items'])) for (const event of list['items']) events.add(event)
       return events
     },

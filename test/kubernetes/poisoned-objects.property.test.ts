@@ -9,7 +9,7 @@ import {
   readObjectFacts,
   readWatchEvent,
 } from '../../src/kube/objects/observations.ts'
-import type { CustomReference } from '../../src/model/kubernetes-objects.ts'
+import type { CustomReference, ReadingRules } from '../../src/model/kubernetes-objects.ts'
 
 const RUNS = process.env.CAUSEWAY_ATTACK === '1' ? 500 : 30
 /** More than an API server takes. */
@@ -46,6 +46,7 @@ function poisoned(value: Json, [key, ...rest]: readonly string[], poison: Json):
 const CUSTOM: readonly CustomReference[] = ['pods', 'deployments', 'endpointslices'].map((resource) => ({
   ...{ resource, field: 'custom', of: 'others', path: ['spec', '*', 'a', '*', 'name'] },
 }))
+const RULES: ReadingRules = { references: CUSTOM, fieldValues: 'all' }
 
 const watched = recordedLines('watch')
 const audited = recordedLines('audit')
@@ -95,8 +96,8 @@ const EVENTS: JsonObject[] = [
 ]
 
 const READERS: [string, readonly JsonObject[], (one: JsonObject) => unknown][] = [
-  ['watch event', WATCH, (one) => readWatchEvent(one, 0n, undefined, CUSTOM)],
-  ['audit event', AUDIT, (one) => readAuditEvent(one, CUSTOM)],
+  ['watch event', WATCH, (one) => readWatchEvent(one, 0n, undefined, RULES)],
+  ['audit event', AUDIT, (one) => readAuditEvent(one, RULES)],
   ['AdmissionReview', REVIEWS, (one) => readAdmissionReview(one, { seenNs: 0n, traceparent: '' })],
   ['Event', EVENTS, (one) => readEvent(one, 0n)],
 ]

@@ -123,8 +123,12 @@ test('names in places that configuration tells of are kept for their resource al
   const custom = [{ resource: 'widgets', field: 'shop', path: ['spec', 'shop'], of: 'shops' }]
   const widget = object('Widget', { spec: { shop: 'corner' } })
   const named = { field: 'shop', resource: 'shops', namespace: '', name: 'corner' }
-  expect(readObjectFacts(widget, 'widgets', custom).references).toEqual([named])
-  expect(readObjectFacts(widget, 'gadgets', custom).references).toEqual([])
+  expect(readObjectFacts(widget, 'widgets', { references: custom, fieldValues: 'plain' }).references).toEqual(
+    [named],
+  )
+  expect(readObjectFacts(widget, 'gadgets', { references: custom, fieldValues: 'plain' }).references).toEqual(
+    [],
+  )
 })
 
 test('fingerprints stay what they are, whatever keys an object has: those in databases are compared with new ones', () => {

@@ -42,65 +42,70 @@ const closed = (socket: Socket): Promise<unknown> =>
   socket.closed ? Promise.resolve() : once(socket, 'close')
 
 test('of connections that have asked for nothing the first one goes when there are too many', async () => {
-  await using door = await listening({ max: 2 })
-  const [first] = [await door.from(HERE), await door.from(HERE), await door.from(HERE), await door.from(HERE)]
-  expect(door.dropped).toEqual([])
-  await door.from(HERE)
+  await using listener = await listening({ max: 2 })
+  const [first] = [
+    await listener.from(HERE),
+    await listener.from(HERE),
+    await listener.from(HERE),
+    await listener.from(HERE),
+  ]
+  expect(listener.dropped).toEqual([])
+  await listener.from(HERE)
   await closed(first)
-  expect([door.dropped, door.connections.size]).toEqual([['limit'], 4])
+  expect([listener.dropped, listener.connections.size]).toEqual([['limit'], 4])
 })
 
 test('where every connection has a request under way a newcomer is shown to nobody', async () => {
-  await using door = await listening({ max: 1 })
-  for (let at = 0; at < 2; at++) await door.from(HERE)
-  expect(door.connections.begin(door.shown[0]!).kind).toBe('begun')
-  expect(door.connections.begin(door.shown[1]!)).toEqual({ kind: 'refused', reason: 'address' })
-  const idle = door.shown[1]!
-  await door.from(HERE)
+  await using listener = await listening({ max: 1 })
+  for (let at = 0; at < 2; at++) await listener.from(HERE)
+  expect(listener.connections.begin(listener.shown[0]!).kind).toBe('begun')
+  expect(listener.connections.begin(listener.shown[1]!)).toEqual({ kind: 'refused', reason: 'address' })
+  const idle = listener.shown[1]!
+  await listener.from(HERE)
   await closed(idle)
-  expect(door.shown).toHaveLength(3)
+  expect(listener.shown).toHaveLength(3)
 })
 
 onLinux('a newcomer for whom nobody goes is told so when it asks, and leaves then', async () => {
-  await using door = await listening({ max: 1 })
-  await door.from(HERE)
-  expect(door.connections.begin(door.shown[0]!).kind).toBe('begun')
-  const idle = await door.from(ELSEWHERE)
-  const newcomer = await door.from(HERE)
+  await using listener = await listening({ max: 1 })
+  await listener.from(HERE)
+  expect(listener.connections.begin(listener.shown[0]!).kind).toBe('begun')
+  const idle = await listener.from(ELSEWHERE)
+  const newcomer = await listener.from(HERE)
   await new Promise((resolve) => setImmediate(resolve))
-  expect([door.shown.length, door.connections.size]).toEqual([3, 2])
-  expect(door.connections.begin(door.shown[2]!)).toEqual({ kind: 'refused', reason: 'address' })
+  expect([listener.shown.length, listener.connections.size]).toEqual([3, 2])
+  expect(listener.connections.begin(listener.shown[2]!)).toEqual({ kind: 'refused', reason: 'address' })
   await closed(newcomer)
-  expect([idle.closed, door.dropped, door.connections.size]).toEqual([false, ['limit', 'address'], 2])
+  expect([idle.closed, listener.dropped, listener.connections.size]).toEqual([false, ['limit', 'address'], 2])
 })
 
 onLinux('newcomers who are told that nobody goes for them keep nobody else out', async () => {
-  await using door = await listening({ max: 1 })
-  await door.from(HERE)
-  door.connections.begin(door.shown[0]!)
-  const idle = await door.from(ELSEWHERE)
-  for (let at = 0; at < 100; at++) await door.from(HERE)
-  expect(door.shown.length).toBeLessThan(100)
-  const other = await door.from(ELSEWHERE)
+  await using listener = await listening({ max: 1 })
+  await listener.from(HERE)
+  listener.connections.begin(listener.shown[0]!)
+  const idle = await listener.from(ELSEWHERE)
+  for (let at = 0; at < 100; at++) await listener.from(HERE)
+  expect(listener.shown.length).toBeLessThan(100)
+  const other = await listener.from(ELSEWHERE)
   await closed(idle)
-  expect([other.closed, door.connections.size]).toEqual([false, 2])
+  expect([other.closed, listener.connections.size]).toEqual([false, 2])
 })
 
 onLinux('from elsewhere there is a place however many one address has', async () => {
-  await using door = await listening({ max: 2, maxPerAddress: 1 })
-  const first = await door.from(HERE)
-  for (let at = 0; at < 3; at++) await door.from(HERE)
-  const other = await door.from(ELSEWHERE)
+  await using listener = await listening({ max: 2, maxPerAddress: 1 })
+  const first = await listener.from(HERE)
+  for (let at = 0; at < 3; at++) await listener.from(HERE)
+  const other = await listener.from(ELSEWHERE)
   await closed(first)
-  expect([other.closed, door.connections.size]).toEqual([false, 4])
+  expect([other.closed, listener.connections.size]).toEqual([false, 4])
 })
 
 test('a stranger that shows nothing in time is closed', async () => {
-  await using door = await listening({ max: 10, credentialWithinMs: 20 })
-  const first = door.from(HERE)
+  await using listener = await listening({ max: 10, credentialWithinMs: 20 })
+  const first = listener.from(HERE)
   const known = await first
-  door.connections.known(door.shown[0]!)
-  await closed(await door.from(HERE))
-  expect(door.dropped).toEqual(['stranger'])
+  listener.connections.known(listener.shown[0]!)
+  await closed(await listener.from(HERE))
+  expect(listener.dropped).toEqual(['stranger'])
   expect(known.closed).toBe(false)
 })

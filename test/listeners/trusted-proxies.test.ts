@@ -22,7 +22,7 @@ test.each([
   ['10.0.0.1', 'unknown', '10.0.0.1'],
   ['10.0.0.1', '203.0.113.1, nonsense, 10.2.0.1', '10.2.0.1'],
   ['10.0.0.1', '', '10.0.0.1'],
-])('from %s with X-Forwarded-For %s it is %s who asks', (from, header, peer) => {
+])('from %s with X-ForwardedRequest-For %s it is %s who asks', (from, header, peer) => {
   expect(asked(from, header)).toBe(peer)
 })
 

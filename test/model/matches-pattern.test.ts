@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { matchesPattern } from '../../src/model/names-from-outside.ts'
+import { matchesPattern } from '../../src/model/untrusted-names.ts'
 
 test('a * stands for any characters', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*') })

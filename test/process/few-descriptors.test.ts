@@ -13,7 +13,7 @@ import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
 const FLOOD = 300
 /** What Causeway opens by itself leaves hardly any. */
 const OPEN_FILES = 64
-const DOORS: readonly (keyof CausewayPorts)[] = ['metrics', 'query', 'health', 'http', 'grpc']
+const LISTENERS: readonly (keyof CausewayPorts)[] = ['metrics', 'query', 'health', 'http', 'grpc']
 
 leaveNothingBehind()
 
@@ -37,7 +37,7 @@ test('a process that may have few files open outlives connections without an end
   await causeway.ready()
   expect(causeway.errors).toContain(`this process may have ${OPEN_FILES} files open, which is too few`)
   const held: Socket[] = []
-  for (const door of DOORS) held.push(...(await flood(settings.ports[door])))
+  for (const listener of LISTENERS) held.push(...(await flood(settings.ports[listener])))
   for (const socket of held) socket.destroy()
 
   // What was closed has to be seen by Causeway before there is room again.

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { parseCpid } from '../../src/model/merge-graph.ts'
-import type { ObjectVersion, ObjectVersions } from '../../src/query/answer-schemas.ts'
+import type { ObjectVersion, ObjectVersions } from '../../src/query/object-answer-schemas.ts'
 import type { Question } from '../../src/query/question.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { liveThroughRollout } from '../support/recorded-rollout.ts'

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { answer } from '../../src/query/answer.ts'
 import type { Question } from '../../src/query/question.ts'
 import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
-import { message, nanos, wireTypes, WRONG } from '../support/protobuf-by-hand.ts'
+import { message, nanos, nested, wireTypes, WRONG } from '../support/protobuf-by-hand.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const START_NS = 1_767_225_600_000_000_000n
@@ -94,8 +94,7 @@ test.each([1, 9, 11, 13, 15].flatMap((field) => wireTypes(field).map((one) => [f
 )
 
 test('a list of very many lists, one in the other, is no value', async () => {
-  let value = message(1, Buffer.from('x'))
-  for (let deep = 0; deep < 20_000; deep++) value = message(5, message(1, value))
+  const value = nested(20_000, [1, 5], message(1, Buffer.from('x')))
   using writer = await kept(request([message(9, attribute('odd', value))]))
   expectAnswers(writer)
 })

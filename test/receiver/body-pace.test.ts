@@ -8,14 +8,14 @@ test('a body of which a kilobyte comes between two looks goes on, another ends',
   const ended: string[] = []
   const slow = pace.begin(() => ended.push('slow'))
   const fair = pace.begin(() => ended.push('fair'))
-  pace.look()
-  slow.came += 1_023
-  fair.came += 1_024
-  pace.look()
+  pace.check()
+  slow.receivedBytes += 1_023
+  fair.receivedBytes += 1_024
+  pace.check()
   expect(ended).toEqual(['slow'])
-  pace.look()
+  pace.check()
   expect(ended).toEqual(['slow', 'fair'])
-  pace.look()
+  pace.check()
   expect(ended).toEqual(['slow', 'fair'])
 })
 
@@ -24,8 +24,8 @@ test('one that has just begun has until the look after the next, and one that ha
   const ended: string[] = []
   pace.begin(() => ended.push('first'))
   pace.end(pace.begin(() => ended.push('over')))
-  pace.look()
+  pace.check()
   expect(ended).toEqual([])
-  pace.look()
+  pace.check()
   expect(ended).toEqual(['first'])
 })

@@ -50,7 +50,7 @@ const noting: ServerInterceptor = (_, call) =>
   })
 const observer = {
   answered: () => undefined,
-  turnedAway: () => undefined,
+  unauthenticated: () => undefined,
   dropped: () => undefined,
   unread: () => undefined,
 }

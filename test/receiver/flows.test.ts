@@ -125,7 +125,7 @@ test('only so many answers are held back at a time; the next is given at once', 
 test('who is over its share waits a little for the answer, and nobody else; the end waits for nothing', async () => {
   const observer = {
     answered: () => undefined,
-    turnedAway: () => undefined,
+    unauthenticated: () => undefined,
     dropped: () => undefined,
     unread: () => undefined,
   }
@@ -133,7 +133,9 @@ test('who is over its share waits a little for the answer, and nobody else; the 
   const intake = new Intake(settings, 'http', { port: new RecordingPort(), observer })
   const given: string[] = []
   for (const cause of ['flow', 'memory', 'in_flight'] as const)
-    void intake.ready({ kind: 'busy', cause, retryAfterMs: 1, reason: 'busy' }).then(() => given.push(cause))
+    void intake
+      .delayRefusal({ kind: 'busy', cause, retryAfterMs: 1, reason: 'busy' })
+      .then(() => given.push(cause))
   const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
   await turn()
   await turn()

@@ -24,7 +24,7 @@ test('a request alone in flight has room even when it is larger than the budget'
   using large = inFlight.open()
   expect(large.take(90)).toBe(true)
   expect(large.take(90)).toBe(true)
-  large.isRead()
+  large.markRead()
   using other = inFlight.open()
   expect(other.take(1)).toBe(false)
 })
@@ -61,7 +61,7 @@ test('to a sender within its share gives way who holds most beyond its own, the 
   const small = reading('small', 'hog', 150)
   const large = reading('large', 'hog', 350)
   reading('modest', 'modest', 90)
-  reading('whole', 'other', 210).isRead()
+  reading('whole', 'other', 210).markRead()
   expect(inFlight.bytes).toBe(MOST)
   const victim = inFlight.open('victim')
   expect(victim.fits(50)).toBe(true)
@@ -72,7 +72,7 @@ test('to a sender within its share gives way who holds most beyond its own, the 
   large[Symbol.dispose]()
   expect(inFlight.bytes).toBe(500)
 
-  reading('more', 'much', 300).isRead()
+  reading('more', 'much', 300).markRead()
   expect(inFlight.open('greedy').take(101)).toBe(false)
   expect(inFlight.open('next').take(100)).toBe(true)
   expect(ended).toEqual(['large', 'small'])
@@ -111,7 +111,7 @@ test('of one sender, whom many may share, larger requests give way to smaller on
 
 test('what has come whole keeps what it holds', () => {
   const { inFlight, ended, reading } = budget()
-  reading('whole', 'hog', 799).isRead()
+  reading('whole', 'hog', 799).markRead()
   expect(inFlight.open('victim').take(2)).toBe(false)
   expect([inFlight.bytes, ended]).toEqual([799, []])
 })
@@ -169,10 +169,10 @@ test('whatever is taken, ended and given back, the sum is right, and only who ho
             else expect(readingOf(before, other.holder)).toBeGreaterThan(SHARE)
           }
         } else if (what === 'read') {
-          reservation.isRead()
+          reservation.markRead()
           one.isReading = false
         } else if (what === 'belong') {
-          reservation.belongTo(holder)
+          reservation.chargeTo(holder)
           one.holder = holder
         } else {
           reservation[Symbol.dispose]()

@@ -99,8 +99,8 @@ test('an answer does not wait for the store, and what was not stored is told aga
   await using webhook = await startWebhook()
   const { store } = webhook.host
   const { promise, resolve } = Promise.withResolvers<undefined>()
-  const tell = store.tell.bind(store)
-  store.tell = async (telling) => {
+  const tell = store.record.bind(store)
+  store.record = async (telling) => {
     await promise
     return await tell(telling)
   }

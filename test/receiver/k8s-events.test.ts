@@ -36,8 +36,13 @@ function followed() {
   const stop = new AbortController()
   const given = host.of()
   const teller = new ObservationReporter({
-    ...{ receiver: 'k8s_events', cluster: 'prod', stream: 'k8s_events v1/events', port: given.inference },
-    ...{ memory: host.memory, observer: given.clusters, onTrouble: given.onTrouble },
+    ...{
+      receiver: 'k8s_events',
+      cluster: 'prod',
+      stream: 'k8s_events v1/events',
+      port: given.observationPort,
+    },
+    ...{ memory: host.memory, observer: given.clusterObserver, onTrouble: given.onTrouble },
   })
   return { host, stop, follower: new EventFollower(teller, () => 5n, stop.signal) }
 }

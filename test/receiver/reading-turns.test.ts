@@ -76,10 +76,10 @@ class Loop {
     for (const connection of [...this.#open]) {
       const { name, address } = connection
       const reading = {
-        stop: () => void this.#open.delete(connection),
-        goOn: () => void this.#open.add(connection),
+        pause: () => void this.#open.delete(connection),
+        resume: () => void this.#open.add(connection),
       }
-      this.#turns.took(connection, 64 * KIB, { address, reading })
+      this.#turns.countRead(connection, 64 * KIB, { address, reading })
       this.read.set(name, (this.read.get(name) ?? 0) + 64 * KIB)
       bytes += 64 * KIB
     }

@@ -48,16 +48,16 @@ test('damage stays until the next start; what is no fault of the storage is only
     (fault) => told.push(fault?.kind ?? 'none'),
     () => nowMs,
   )
-  expect(health.failed(new Error('a bug'))).toBe('a bug')
+  expect(health.noteFailure(new Error('a bug'))).toBe('a bug')
   expect(told).toEqual([])
   const damage = Object.assign(new Error('database disk image is malformed'), {
     code: 'SQLITE_CORRUPT_INDEX',
   })
-  expect(health.failed(damage)).toMatch(/the database is damaged.*causeway salvage/)
+  expect(health.noteFailure(damage)).toMatch(/the database is damaged.*causeway salvage/)
   nowMs = 60_000
-  health.worked()
-  health.failed(Object.assign(new Error('full'), { code: 'SQLITE_FULL' }))
-  health.worked()
+  health.noteSuccess()
+  health.noteFailure(Object.assign(new Error('full'), { code: 'SQLITE_FULL' }))
+  health.noteSuccess()
   expect(health.isDamaged).toBe(true)
   expect(told).toEqual(['damaged'])
 })
@@ -71,14 +71,14 @@ test('a fault is over once writing works and nothing has failed for two seconds,
     () => nowMs,
   )
   const full = Object.assign(new Error('full'), { code: 'SQLITE_FULL' })
-  health.failed(full)
+  health.noteFailure(full)
   nowMs = 1_000
-  health.failed(full)
+  health.noteFailure(full)
   nowMs = 2_999
-  health.worked()
+  health.noteSuccess()
   expect(told).toEqual(['full'])
   nowMs = 3_000
-  health.worked()
+  health.noteSuccess()
   expect(told).toEqual(['full', 'none'])
 })
 

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
-import type { WriterStores } from '../../src/model/store-ports.ts'
+import type { WriterDatabase } from '../../src/model/store-ports.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 /** Never called: that it compiles says what can be reached. */
-function reaches({ transactor, reader }: WriterStores): unknown[] {
+function reaches({ transactor, reader }: WriterDatabase): unknown[] {
   return [
     // @ts-expect-error What writes is not there outside of a transaction.
     reader.setAside,

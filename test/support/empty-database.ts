@@ -1,15 +1,14 @@
-import Database from 'better-sqlite3'
 import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
-import { preparesLate } from './late-statements.ts'
+import { ReusedDatabases } from './reused-databases.ts'
 import { TestWriter } from './test-writer.ts'
 
-let empty: Buffer | undefined
+let databases: ReusedDatabases | undefined
 
 /** What a writer has been opened on once, and copied then. */
 export async function emptyDatabase(): Promise<Sqlite> {
-  if (empty === undefined) {
+  if (databases === undefined) {
     using writer = await TestWriter.open()
-    empty = writer.db.serialize()
+    databases = new ReusedDatabases(writer.db.serialize())
   }
-  return preparesLate(new Database(empty))
+  return databases.lend()
 }

@@ -28,6 +28,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
+/** The fifth's tombstone is forgotten, and it is pruned once more without having had a trace of its own in between. */
+const PRUNED_TWICE: Step[] = [
+  { does: 'span', at: 5 },
+  { does: 'pass', ms: SETTLED_MS },
+  { does: 'span', at: 2 },
+  { does: 'pass', ms: SETTLED_MS },
+  { does: 'span', at: 5 },
+  { does: 'span', at: 1 },
+  { does: 'pass', ms: SETTLED_MS },
+  { does: 'merge', at: 5, sources: [1] },
+  { does: 'pass', ms: SETTLED_MS },
+  { does: 'span', at: 5 },
+]
+
 /** What backends hold: by trace and span id. */
 class Held {
   readonly #spans = new Map<string, string>()
@@ -85,6 +99,6 @@ export async function checkForgotten(mode: Mode, numRuns: number): Promise<void>
       writer.pass(2 * SETTLED_MS)
       held.take(writer)
     }),
-    { numRuns },
+    { numRuns, examples: [[PRUNED_TWICE]] },
   )
 }

@@ -1,33 +1,22 @@
 import type { Statement } from 'better-sqlite3'
-import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
-
-/** The texts that SQLite has taken in this process. */
-const taken = new Set<string>()
-
-/**
- * The writer prepares some two hundred statements, of which a small test runs a few: a text that was prepared before is
- * prepared again only when it is first run. Every text is thus prepared where it stands at least once in each process that runs tests.
- */
-export function preparesLate(db: Sqlite): Sqlite {
-  const prepare: (sql: string) => Statement = db.prepare.bind(db)
-  const late = (sql: string): unknown => {
-    if (taken.has(sql)) return new LateStatement(() => prepare(sql))
-    const statement = prepare(sql)
-    taken.add(sql)
-    return statement
-  }
-  return Object.assign(db, { prepare: late })
-}
 
 type Way = 'pluck' | 'raw' | 'expand' | 'safeIntegers'
 
-class LateStatement {
-  readonly #prepare: () => Statement
+/** Prepares a text that is then asked in these ways, or finds a statement that was. */
+export type TakeStatement = (ways: string, prepared: (statement: Statement) => Statement) => Statement
+
+/**
+ * A statement that is prepared when it is first run: the writer has some two hundred, of which a small test runs a few.
+ */
+export class LateStatement {
+  readonly #take: TakeStatement
   readonly #ways: [Way, boolean][] = []
   #statement: Statement | undefined
+  #isChanged = false
+  #isOver = false
 
-  constructor(prepare: () => Statement) {
-    this.#prepare = prepare
+  constructor(take: TakeStatement) {
+    this.#take = take
   }
 
   run(...values: unknown[]): unknown {
@@ -47,7 +36,9 @@ class LateStatement {
   }
 
   bind(...values: unknown[]): Statement {
-    return this.#prepared().bind(...values)
+    const statement = this.#prepared()
+    this.#isChanged = true
+    return statement.bind(...values)
   }
 
   columns(): unknown {
@@ -70,16 +61,31 @@ class LateStatement {
     return this.#in('safeIntegers', on)
   }
 
+  /** Nothing is asked of it any more. Gives back what was prepared, if it is as it was then, and in which ways. */
+  end(): { ways: string; statement: Statement } | undefined {
+    const statement = this.#statement
+    this.#isOver = true
+    this.#statement = undefined
+    return statement === undefined || this.#isChanged
+      ? undefined
+      : { ways: JSON.stringify(this.#ways), statement }
+  }
+
   #in(way: Way, on: boolean): this {
     if (this.#statement === undefined) this.#ways.push([way, on])
-    else this.#statement[way](on)
+    else {
+      this.#isChanged = true
+      this.#statement[way](on)
+    }
     return this
   }
 
   #prepared(): Statement {
-    if (this.#statement !== undefined) return this.#statement
-    const statement = this.#prepare()
-    for (const [way, on] of this.#ways) statement[way](on)
-    return (this.#statement = statement)
+    if (this.#isOver) throw new TypeError('The database connection is not open')
+    this.#statement ??= this.#take(JSON.stringify(this.#ways), (statement) => {
+      for (const [way, on] of this.#ways) statement[way](on)
+      return statement
+    })
+    return this.#statement
   }
 }

@@ -83,13 +83,15 @@ export interface LogSketch {
   cpid?: string
   /** Milliseconds after START_NS. */
   time?: number
+  /** 9, of information, unless given. */
+  severity?: number
   attributes?: Record<string, unknown>
 }
 
 export function logsRequest(service: string, logs: readonly LogSketch[], cluster?: string): Buffer {
-  const logRecords = logs.map(({ body, trace, span, cpid: carried, time, attributes }) => ({
+  const logRecords = logs.map(({ body, trace, span, cpid: carried, time, severity = 9, attributes }) => ({
     timeUnixNano: nanosAfter(time ?? 0),
-    severityNumber: 9,
+    severityNumber: severity,
     body: { stringValue: body },
     attributes: attributesJson({ ...(carried !== undefined && { 'cpid.id': carried }), ...attributes }),
     ...(trace !== undefined && { traceId: hexTrace(trace) }),

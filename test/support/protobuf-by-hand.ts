@@ -15,6 +15,20 @@ export const message = (field: number, ...parts: Buffer[]): Buffer => {
   return Buffer.concat([varint(field * 8 + 2), varint(bytes.length), bytes])
 }
 
+/** Messages one in the other: each of these fields in the next one, so many times, around what is innermost. */
+export function nested(times: number, fields: readonly number[], innermost: Buffer): Buffer {
+  const heads: Buffer[] = []
+  let { length } = innermost
+  for (let at = 0; at < times; at++) {
+    for (const field of fields) {
+      const head = Buffer.concat([varint(field * 8 + 2), varint(length)])
+      heads.push(head)
+      length += head.length
+    }
+  }
+  return Buffer.concat([...heads.reverse(), innermost])
+}
+
 export function nanos(field: number, value: bigint): Buffer {
   const bytes = Buffer.alloc(8)
   bytes.writeBigUInt64LE(value)

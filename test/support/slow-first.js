@@ -4,6 +4,8 @@ import Sequencer from '@jest/test-sequencer'
 
 /** What takes long, in seconds on two cores. The others are told apart by their size. */
 const SECONDS = {
+  'inference/truth': 45,
+  'query/large-cascade': 25,
   'documents/walk': 40,
   'config/ignored-keys': 20,
   'kit/sqlite': 30,

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { SentLog } from '../../lab/harness/sinks/log-json.ts'
-import type { InferenceRules } from '../../src/kube/inference/decide.ts'
+import type { InferenceRules } from '../../src/kube/inference/inference-settings.ts'
 import type { IngestOutcome, Sender, SenderPolicy, Signal } from '../../src/model/otlp-requests.ts'
-import type { WriterStores } from '../../src/model/store-ports.ts'
+import type { WriterDatabase } from '../../src/model/store-ports.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { SqliteQueries } from '../../src/store/sqlite/queries.ts'
@@ -76,7 +76,7 @@ export function writerSettings({
 export class TestWriter {
   readonly clock: TestClock
   readonly db: Sqlite
-  readonly stores: WriterStores
+  readonly stores: WriterDatabase
   readonly writer: StoreWriter
   readonly #settings: TestSettings
 

@@ -1,5 +1,9 @@
 import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
 import { createLogger, type Logger, type LoggerSettings } from '../../src/platform/logger.ts'
+
+/** The screen cleared, a colour, its short form, text from right to left, a tag nobody sees, a line of its own. */
+const COMMANDS = ['\u001b[2J', '\u009b31m', '\u202e', '\u{e0041}', '\u2028', '\r', '\0', '\\', '\ud800']
 
 function recording(changes: Partial<LoggerSettings> = {}): { log: Logger; lines: string[] } {
   const lines: string[] = []
@@ -66,3 +70,20 @@ test('a message stays on one line and in one column', () => {
   log.info('one\r\ntwo\tthree')
   expect(lines[0]?.split('\t')[3]).toBe('one two three')
 })
+
+test.each(['console', 'json'] as const)(
+  'text of a sender that commands a terminal, or reads as another, is shown and not obeyed in %s lines',
+  (encoding) => {
+    const { log, lines } = recording({ encoding })
+    fc.assert(
+      fc.property(fc.string({ unit: fc.oneof(fc.constantFrom(...COMMANDS), fc.string()) }), (text) => {
+        lines.length = 0
+        log.info(`Span ${text}`, { reason: text })
+        const [line = ''] = lines
+        expect(line.replaceAll('\t', '')).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u)
+        const fields = JSON.parse(line.slice(line.lastIndexOf('\t') + 1)) as { reason: string }
+        expect(fields.reason).toBe(text)
+      }),
+    )
+  },
+)

@@ -1,23 +1,28 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { METRICS } from '../../src/platform/metric-catalogue.ts'
+import { LIMITS_DOCS, renderLimitsDocs } from '../../scripts/gen-limits-docs.ts'
 import { anchorsOf } from '../examples/anchors-of.ts'
 
 const DOCUMENT = new URL('../../docs/operations.md', import.meta.url)
 const text = readFileSync(DOCUMENT, 'utf8')
-const limits = text.slice(text.indexOf('## Limits'), text.indexOf('## Metrics in practice'))
+const limits = renderLimitsDocs()
 /** Metrics of other programs that the document speaks of. */
 const FOREIGN = ['otelcol_exporter_enqueue_failed_spans']
 /** What begins as a metric does and is none: the extension. */
 const NO_METRIC = ['cpid_query']
 
-test('it names no metric that does not exist', () => {
-  const named = [...text.matchAll(/\b(?:cpid|otelcol)_\w+/g)].map(([name]) => name)
+test('docs/reference/limits.md is written by npm run gen', () => {
+  expect(readFileSync(LIMITS_DOCS, 'utf8')).toBe(limits)
+})
+
+test('neither names a metric that does not exist', () => {
+  const named = [...(text + limits).matchAll(/\b(?:cpid|otelcol)_\w+/g)].map(([name]) => name)
   const known = new Set([...Object.keys(METRICS), ...FOREIGN, ...NO_METRIC])
   expect(named.filter((name) => !known.has(name))).toEqual([])
 })
 
-test('it says of every limit of the connector what happens at it', () => {
+test('docs/reference/limits.md says of every limit of the connector what happens at it', () => {
   const keys = readFileSync(new URL('reference/configuration.md', DOCUMENT), 'utf8')
   const found = [...keys.matchAll(/^\| `(?:admission|linking|retention)\.(\w+)`/gm)].map(
     ([, key]) => key ?? '',

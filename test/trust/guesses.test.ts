@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { getRounds, hashSync } from 'bcryptjs'
 import {
-  BcryptTurns,
+  BcryptQueue,
   greatestCost,
   LoginAttempts,
   loginGuard,
@@ -125,7 +125,7 @@ test('guesses at several listeners take turns', async () => {
 })
 
 test('a check that fails does not end the others', async () => {
-  const turns = new BcryptTurns(
+  const turns = new BcryptQueue(
     () => 0,
     () => Promise.resolve(),
   )

@@ -1,7 +1,6 @@
 import { spreadOf } from '../measure/figures.ts'
 import { grouped } from '../measure/report.ts'
 import type { BenchmarkData } from './benchmark-data.ts'
-import { measuredText } from './measured-text.ts'
 
 /** What a machine is planned to do of what it can: the rest is for questions, pruning and what comes after an outage. */
 const PLANNED = 0.5
@@ -51,8 +50,8 @@ export function renderScaling(data: BenchmarkData): string {
 
 <!-- Written by npm run bench:document; edit lab/bench/document/scaling-document.ts instead. -->
 
-For whoever plans how many Causeways to run, and where. Every number here is measured, or worked out from numbers that are; the measurement
-stands beside it. Machines differ: measure yours with \`npm run bench\`.
+For whoever plans how many Causeways to run, and where. Every number here is measured, or worked out from numbers that are; behind the links
+stands when and on what. Machines differ: measure yours with \`npm run bench\`.
 
 ## What one machine carries
 
@@ -115,9 +114,5 @@ Worked out, not run. ${FLEET.nodes} nodes write ${grouped(writesOfCluster, 0)} v
 The rate is that of a busy hour, so the sizes a day are the most. Memory for more than 150,000 Pods in one Causeway is worked out from that figure and was not
 measured. At this rate 20 GiB hold ${grouped((20 * 2 ** 30) / bytesADay, 1)} days: give SQLite the disk for the days that auditors ask on the machine, and the archive
 the rest. A span takes ${ARCHIVED_BYTES_PER_SPAN} bytes there ([archive.md](archive.md#how-large-how-fast)).
-
-## The measurements
-
-${SCALED_BY.map((name) => `- ${name}: ${measuredText(sectionOf(name))}`).join('\n')}
 `
 }

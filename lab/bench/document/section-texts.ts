@@ -18,6 +18,10 @@ the rounds before, once that is linked. A ratio near 1 says that a span costs th
 fixed size, not the graph: the CPIDs are rows.`,
   'ingest-link-export': `From the first request until a backend on the same machine has every span, each once: stored, linked, turned into
 the bytes of its trace, compressed and sent.`,
+  profile: `Where the time of \`ingest-link-export\` goes, by thread and cause: V8's CPU profiler samples each thread every millisecond.
+A sample counts toward the innermost of the causes on its stack, and what none of them names is "the rest", start and stop
+included. The rows of a thread add up to it, and the threads to the whole. A thread that waits for the disk in a COMMIT counts as
+busy; one that waits for work does not. The profiler itself slows Causeway: compare rows, and take speed from the sections above.`,
   related: `A root's related CPIDs are a walk over the edges of the merge graph. The rows of one cascade lie far apart, as they
 do when many grow at the same time.`,
   questions: `Questions over the HTTP API while spans come in at half the rate that was reached without questions. "Of the rate
@@ -48,7 +52,8 @@ well-behaved ones, 99 % within; none of their requests may be refused.
 
 Then the same with people who ask: 20 questions a second that are answered soon, beside one that asks what takes long, on one
 connection and on 40, and beside fifty connections of OTLP/gRPC. Who asks what takes long comes from another address, and once more on 40
-connections from the same address as the others. All others come from one address. Each ratio is to the phase just before, in which nobody else was there.`,
+connections from the same address as the others. All others come from one address. The same flood at another Causeway beside this one shows what
+the machine alone costs. Each ratio is to the phase just before, in which nobody else was there.`,
   soak: `Memory under a steady load, sampled twice a second: what Kubernetes' scalability envelope allows, at half its rate, to one
 backend, every span of which has to come exactly once, while somebody asks. "Growth over the last half" is the slope of a
 straight line through the samples. Run with \`npm run bench -- --only soak --minutes N\`.`,
@@ -56,6 +61,9 @@ straight line through the samples. Run with \`npm run bench -- --only soak --min
 First its turns of pruning alone, in one process without load; then the same load twice, with pruning off and with pruning
 every second, each time by a Causeway that has just started and looks at all that is held once. A later round of pruning is
 one when nothing has changed.`,
+  archive: `Everything that is stored goes into ClickHouse's own engine (\`chdb\`), which runs in a process of its own on the same machine, and then questions are
+asked of many more CPIDs, each time of another cascade. Sizes are of merged tables. Causeway and the engine share the cores with whatever else runs: the
+load average says with how much. Run with \`npm run bench -- --only archive --cpids 10000000\`.`,
   kubernetes: `A program of the bench speaks the list and watch of an API server with 150,000 Pods, and then tells of applications that are
 deployed, 14 writes each: Deployment, ReplicaSet, three Pods, their bindings and statuses, EndpointSlice. Causeway watches it with
 \`k8s_objects\`. A write counts once its span is inferred, linked and at the backend. "In SQL" is looked at every 20 ms at the rate

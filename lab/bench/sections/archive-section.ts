@@ -1,3 +1,4 @@
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { ArchiveDrain } from '../../../src/exporter/archive.ts'
 import { openArchive } from '../../../src/exporter/clickhouse/clickhouse-archive.ts'
@@ -33,7 +34,8 @@ export async function benchArchive(options: Options, onRound: () => void): Promi
       options,
     )
     await grow(server, database, cpids)
-    rounds.push({ ...taken, ...(await ask(server, database, cpids)) })
+    const asked = await ask(server, database, cpids)
+    rounds.push({ ...taken, ...asked, load: loadavg()[0] ?? 0 })
     onRound()
   }
   return {
@@ -44,6 +46,7 @@ export async function benchArchive(options: Options, onRound: () => void): Promi
     figures: {
       spansPerSecond: { label: 'spans archived, with all that belongs to them', unit: 'spans/s', digits: 0 },
       rowsPerSecond: { label: 'rows', unit: 'rows/s', digits: 0 },
+      cpuMicros: { label: 'CPU of Causeway, a span archived', unit: 'µs', digits: 0 },
       spanBytes: { label: 'a span, in the tables of the archive', unit: 'bytes', digits: 0 },
       tracedBytes: { label: 'a linked span, in otel_traces', unit: 'bytes', digits: 0 },
       edgeBytes: { label: 'an edge, in one of its two tables', unit: 'bytes', digits: 1 },
@@ -63,6 +66,7 @@ export async function benchArchive(options: Options, onRound: () => void): Promi
         target: { atMost: 200 },
       },
       podMs: { label: 'what led to this Pod', unit: 'ms', digits: 0, target: { atMost: 200 } },
+      load: { label: 'load average of this machine at the end', unit: '', digits: 1 },
       cpidFinalMs: { label: 'a CPID by FINAL', unit: 'ms', digits: 1 },
       cpidArgMaxMs: { label: 'the same by argMax, as audit_cpids has it', unit: 'ms', digits: 1 },
     },
@@ -80,7 +84,7 @@ async function take(server: ClickHouseServer, settings: ClickHouseSettings, opti
   const host = {
     clock: systemClock,
     userAgent: 'Causeway/bench',
-    show: () => undefined,
+    writeLine: () => undefined,
     onTrouble: () => undefined,
   }
   await using archive = openArchive(settings, { ...host, instance: kept.instance })
@@ -103,8 +107,10 @@ async function take(server: ClickHouseServer, settings: ClickHouseSettings, opti
   })
   drain.finish()
   const startedMs = performance.now()
+  const cpuBefore = process.cpuUsage()
   await drain.run(new AbortController().signal)
   const seconds = (performance.now() - startedMs) / 1_000
+  const { user, system } = process.cpuUsage(cpuBefore)
   db.close()
   const bytes = await bytesOf(server, settings.database)
   const perRow = (...tables: string[]): number =>
@@ -113,6 +119,7 @@ async function take(server: ClickHouseServer, settings: ClickHouseSettings, opti
   return {
     spansPerSecond: options.storedSpans / seconds,
     rowsPerSecond: rows / seconds,
+    cpuMicros: (user + system) / options.storedSpans,
     spanBytes: perRow('spans', 'cascade_spans', 'object_events'),
     tracedBytes: perRow('otel_traces'),
   }

@@ -38,8 +38,11 @@ export async function benchExport(options: Options, onRound: () => void): Promis
   }
 }
 
-/** Throws when the sink has not received exactly what was sent: every span once, and each CPID's change span. */
-async function exportRound(options: Options): Promise<Record<string, number>> {
+/**
+ * From the first request until a sink has every span. Throws when that has not received exactly what was sent: every span once,
+ * and each CPID's change span.
+ */
+export async function exportRound(options: Options): Promise<Record<string, number>> {
   using directory = freshDirectory(options.directory)
   const { requests, spans, cascades, cpids } = sizeRound(options)
   const expected = spans + cpids

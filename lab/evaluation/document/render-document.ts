@@ -1,6 +1,7 @@
 import type { EvaluationData } from '../evaluation-data.ts'
 import { durationsSection } from './durations-section.ts'
 import { inferenceSection } from './inference-section.ts'
+import { informersSection } from './informers-section.ts'
 import { mergesSection } from './merges-section.ts'
 import { operatorSection } from './operator-section.ts'
 import { overheadSection } from './overhead-section.ts'
@@ -18,6 +19,7 @@ export function renderDocument(data: EvaluationData): string {
     data.merges && mergesSection(data.merges),
     data.overhead && overheadSection(data.overhead),
     data.operator && operatorSection(data.operator),
+    data.informers && informersSection(data.informers),
     data.replacement && replacementSection(data.replacement),
     data.traceability && traceabilitySection(data.traceability),
     data.durations && durationsSection(data.durations),

@@ -1,4 +1,4 @@
-import type { Said } from './said.ts'
+import type { ReportedWrite } from './said.ts'
 import type { Verdict } from './judge.ts'
 
 /** Why something about a write is wrong. */
@@ -16,7 +16,11 @@ export const CLASSES = {
 export type WrongClass = keyof typeof CLASSES
 
 /** Why the changes of a write are wrong. */
-export function classOfRoots(verdict: Verdict, said: Said, wrongRoots: ReadonlySet<string>): WrongClass {
+export function classOfRoots(
+  verdict: Verdict,
+  said: ReportedWrite,
+  wrongRoots: ReadonlySet<string>,
+): WrongClass {
   const { decision } = verdict
   const inferred = decision?.reads.map(({ identity, known }) => `${identity.uid}@${known.version}`) ?? []
   if (isOtherWriter(verdict)) return 'another writer'
@@ -25,7 +29,7 @@ export function classOfRoots(verdict: Verdict, said: Said, wrongRoots: ReadonlyS
 }
 
 /** Why the causal parent of a write is wrong. */
-export function classOfParent(verdict: Verdict, said: Said): WrongClass {
+export function classOfParent(verdict: Verdict, said: ReportedWrite): WrongClass {
   const { decision, inferredParent, saidParent } = verdict
   if (decision === undefined) return 'unseen'
   if (isOtherWriter(verdict)) return 'another writer'

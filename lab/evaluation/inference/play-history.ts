@@ -7,13 +7,13 @@ import type { AcceptedWrite } from '../../../packages/control-plane/api/local-cl
 import { virtualRun } from '../../../packages/control-plane/virtual-run.ts'
 import { asShown, type Shown } from './as-shown.ts'
 import type { History } from './history.ts'
-import { whatWasSaid, type Said } from './said.ts'
+import { reportedWrites, type ReportedWrite } from './said.ts'
 import type { ShownWrite } from './as-shown.ts'
 
 /** A history that was played: what it looked like from outside, and what its controllers said of it. */
 export interface PlayedHistory {
   readonly shown: Shown
-  readonly said: ReadonlyMap<ShownWrite, Said>
+  readonly said: ReadonlyMap<ShownWrite, ReportedWrite>
 }
 
 export async function playHistory({ seed, latency, play }: History): Promise<PlayedHistory> {
@@ -29,7 +29,7 @@ export async function playHistory({ seed, latency, play }: History): Promise<Pla
     play,
   )
   const shown = asShown(accepted)
-  return { shown, said: whatWasSaid(recorder, shown) }
+  return { shown, said: reportedWrites(recorder, shown) }
 }
 
 /** An operator's change is of nothing that the object went through before, as it is where it is seen from outside. */

@@ -2,7 +2,7 @@ import type { WritePart } from '../../../src/kube/inference/write-part.ts'
 import { type JsonObject, objectIn, textIn } from '../../../src/kube/objects/object-json.ts'
 
 /** What an Event about a write says of the version that was read for it: an answer sheet, not a source. */
-export interface SaidByEvent {
+export interface ReadByEvent {
   readonly reason: string
   /** What kind of write it is about. */
   readonly parts: readonly WritePart[]
@@ -12,7 +12,7 @@ export interface SaidByEvent {
 }
 
 /** Reads a line of a recorded watch; nothing where it is no Event that was new and names a version. */
-export function readEvent({ type, object: event }: JsonObject): SaidByEvent[] {
+export function readEvent({ type, object: event }: JsonObject): ReadByEvent[] {
   if (textIn(event, 'kind') !== 'Event' || type !== 'ADDED') return []
   const about = objectIn(event, 'regarding')
   const [note, reason] = [textIn(event, 'note'), textIn(event, 'reason')]

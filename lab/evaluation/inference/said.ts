@@ -14,7 +14,7 @@ import { fieldsOf } from '../../../src/model/kubernetes-objects.ts'
 import type { Shown, ShownWrite } from './as-shown.ts'
 
 /** What its writer said of a write. */
-export interface Said {
+export interface ReportedWrite {
   /** The piece of work that it was written in, by its span. */
   readonly work: string | undefined
   /** The writes that began the changes which it is of, by its CPID: of all that was read. */
@@ -43,7 +43,7 @@ interface Version {
 }
 
 /** What the controllers themselves said of each write: in mergelogs, `cpid.id`, `cpid.observed` and `cpid.wrote`. */
-export function whatWasSaid({ spans, records }: Recorder, shown: Shown): Map<ShownWrite, Said> {
+export function reportedWrites({ spans, records }: Recorder, shown: Shown): Map<ShownWrite, ReportedWrite> {
   const told = tellers(spans, shown)
   const graph = new Map<string, readonly string[]>()
   for (const { eventName, attributes } of records) {
@@ -53,7 +53,7 @@ export function whatWasSaid({ spans, records }: Recorder, shown: Shown): Map<Sho
   const begun = new Map<string, ShownWrite>()
   for (const [write, { cpid }] of told) if (!begun.has(cpid)) begun.set(cpid, write)
   const writers = Map.groupBy(shown.writes, ({ accepted }) => accepted.object.metadata.uid)
-  const said = new Map<ShownWrite, Said>()
+  const said = new Map<ShownWrite, ReportedWrite>()
   const lastOf = new Map<string, ShownWrite>()
   /** Up to which version a component has acted on an object. */
   const lastRead = new Map<string, number>()
@@ -179,7 +179,7 @@ function whatIsWanted(
 }
 
 /** What its writer had read already when it wrote the object last has caused nothing since; its owner and itself always count. */
-function isNews(read: ShownWrite, write: ShownWrite, last: Said | undefined): boolean {
+function isNews(read: ShownWrite, write: ShownWrite, last: ReportedWrite | undefined): boolean {
   const { uid, ownerReferences = [] } = write.accepted.object.metadata
   const of = read.accepted.object.metadata.uid
   if (last === undefined || of === uid || ownerReferences.some((owner) => owner.uid === of)) return true

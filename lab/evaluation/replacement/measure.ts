@@ -7,7 +7,7 @@ import { compare, sumOf, type Verdict } from './compare.ts'
 import { knowing, type Origins } from './knowing.ts'
 import { METHODS } from './methods.ts'
 import { playStory } from './play-story.ts'
-import { whatWasTold } from './told.ts'
+import { reportedIn } from './told.ts'
 import { twoOperators } from './two-operators.ts'
 
 export interface ReplacementData {
@@ -53,10 +53,10 @@ export function controlPlane(seed: number): Play {
 /** Plays the same run with each method and with one that knows the truth; a verdict for each of METHODS. */
 export async function judge(play: Play, onRun: () => void = () => undefined): Promise<Verdict[]> {
   const origins: Origins = new Map()
-  const truth = claimsByOrigins(whatWasTold(await play(knowing(origins))), origins)
+  const truth = claimsByOrigins(reportedIn(await play(knowing(origins))), origins)
   const verdicts: Verdict[] = []
   for (const { instrument, attribute } of METHODS) {
-    verdicts.push(compare(attribute(whatWasTold(await play(instrument))), truth))
+    verdicts.push(compare(attribute(reportedIn(await play(instrument))), truth))
     onRun()
   }
   return verdicts

@@ -25,7 +25,7 @@ export interface Replacement {
   atMs: number
 }
 
-export function whatWasTold({ spans, records }: Recorder): Told {
+export function reportedIn({ spans, records }: Recorder): Told {
   const roots: string[] = []
   const merges: { cpid: string; sources: string[] }[] = []
   const replacements: Replacement[] = []

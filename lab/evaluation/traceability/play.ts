@@ -4,7 +4,7 @@ import { virtualRun, type VirtualRunSettings } from '../../../packages/control-p
 import type { Finding } from './traceability-row.ts'
 import { MergeGraph, mergelogsOf } from './merge-graph.ts'
 import { RealCauseway } from './real-causeway.ts'
-import { Truth, type Deed, type Operation } from './truth.ts'
+import { Truth, type TrueWrite, type Operation } from './truth.ts'
 
 export type Scenario = (plane: ControlPlane) => Promise<void>
 export type PlaySettings = Partial<Omit<VirtualRunSettings, 'around' | 'onWritten'>>
@@ -42,7 +42,7 @@ export interface FindSettings extends Omit<PlaySettings, 'seed'> {
   /** Work that follows from an operation although nothing that it observed says so. */
   unseen?: { component: string; followsFrom: string }
   /** The writes to look at: all unless said otherwise. */
-  only?: (deed: Deed) => boolean
+  only?: (deed: TrueWrite) => boolean
 }
 
 /** What is found from the last operation of that name, in several runs together. */
@@ -103,7 +103,7 @@ export function operationOf(truth: Truth, reason: string): Operation {
 
 /** What is found with these CPIDs beside what truly follows from an operation. */
 export function compare(
-  deeds: readonly Deed[],
+  deeds: readonly TrueWrite[],
   truth: Truth,
   operation: Operation,
   related: ReadonlySet<string>,
@@ -127,6 +127,6 @@ export function united(findings: readonly Finding[]): Finding {
   return { reached: all('reached'), missed: all('missed'), wronglyTied: all('wronglyTied') }
 }
 
-function nameOf({ component, did, resource }: Deed): string {
+function nameOf({ component, did, resource }: TrueWrite): string {
   return `${component} ${did} ${resource}`
 }

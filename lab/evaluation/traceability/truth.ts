@@ -4,7 +4,7 @@ import type { DoWork, Work } from '../../../packages/control-plane/runtime/work.
 import type { Written } from '../../../packages/control-plane/runtime/traced-work.ts'
 
 /** A write as it truly was, whoever made it and whatever was sent about it. */
-export interface Deed {
+export interface TrueWrite {
   component: string
   did: Written['did']
   resource: string
@@ -28,7 +28,7 @@ export interface Operation {
 }
 
 interface Deletion {
-  deed: Deed
+  deed: TrueWrite
   /** The version of the store before and after; the object's own lies between. */
   before: number
   after: number
@@ -36,10 +36,10 @@ interface Deletion {
 
 /** Looks on at all work and knows what truly follows from what: a write follows from all that was observed for it. */
 export class Truth {
-  readonly deeds: Deed[] = []
+  readonly deeds: TrueWrite[] = []
   readonly operations: Operation[] = []
   readonly #versionNow: () => number
-  readonly #byVersion = new Map<string, Deed>()
+  readonly #byVersion = new Map<string, TrueWrite>()
   readonly #versionsOf = new Map<string, number[]>()
   readonly #deletions = new Map<string, Deletion[]>()
   readonly #told = new Map<string, string>()
@@ -59,7 +59,7 @@ export class Truth {
   }
 
   /** The operations that a write truly follows from; to be asked when all is over. */
-  causesOf(deed: Deed): ReadonlySet<Operation> {
+  causesOf(deed: TrueWrite): ReadonlySet<Operation> {
     const causes = new Set(deed.operation === undefined ? deed.unseen : [deed.operation])
     for (const version of deed.observed) for (const cause of this.#causesOfVersion(version)) causes.add(cause)
     return causes
@@ -75,10 +75,15 @@ export class Truth {
     const observed = new Set<string>()
     const read: KubeObject[] = []
     let operation: Operation | undefined
-    const note = (did: Deed['did'], resource: Resource, at: KubernetesObject, written?: KubeObject): Deed => {
+    const note = (
+      did: TrueWrite['did'],
+      resource: Resource,
+      at: KubernetesObject,
+      written?: KubeObject,
+    ): TrueWrite => {
       const object = `${resource}/${at.metadata?.namespace ?? ''}/${at.metadata?.name ?? ''}`
       const cpid = this.#told.get(`${component} ${did} ${object}`)
-      const deed: Deed = {
+      const deed: TrueWrite = {
         component,
         did,
         resource,
@@ -134,7 +139,7 @@ export class Truth {
     }
   }
 
-  #learn(object: KubeObject, deed: Deed): void {
+  #learn(object: KubeObject, deed: TrueWrite): void {
     const { uid, resourceVersion } = object.metadata
     this.#byVersion.set(versionOf(object), deed)
     const versions = this.#versionsOf.get(uid)

@@ -51,4 +51,37 @@ export const CLASSES: readonly {
   { what: 'commits that Flux applies', stories: ['i1-push', 'i3-suspended', 'i4-asked'] },
   { what: 'what somebody else changed, and Flux puts back', stories: ['i2-drift'] },
   { what: 'the Prometheus operator', stories: ['p1-prometheus', 'p2-alertmanager'] },
+  {
+    what: 'what somebody makes or edits of ReplicaSets and Pods by hand',
+    stories: ['t7-adopt', 't8-replaced', 't9-resized'],
+  },
+  {
+    what: 'rollouts with a partition, undone, or while another begins',
+    stories: ['t1-partition', 't2-undone', 't6-overlap', 'u4-checksum'],
+  },
+  { what: 'autoscalers and schedules that people interrupt', stories: ['t3-scaled', 't4-cron'] },
+  { what: 'indexed Jobs', stories: ['t5-indexed'] },
+  { what: 'objects with several owners', stories: ['u2-owners'] },
+  { what: 'ranges of limits and quotas', stories: ['u3-limits'] },
+  { what: 'Services, and endpoints by hand', stories: ['u5-services', 'u6-mirror'] },
+  { what: 'claims of volumes and devices', stories: ['u7-claims', 'u8-devices'] },
+  { what: 'ServiceAccounts and roles', stories: ['u9-accounts', 'j8-roles'] },
+  {
+    what: 'containers that come and go, Pods that are copied or annotated',
+    stories: ['j1-sidecars', 'j6-copied'],
+  },
+  { what: 'other ways of replacing Pods, and history that is not kept', stories: ['j2-strategies'] },
+  { what: 'claims that a StatefulSet does not keep', stories: ['j3-retained'] },
+  {
+    what: 'Jobs that run more or fewer Pods, and Jobs that one Pod or a deadline ends',
+    stories: ['j4-parallel', 'j5-policies'],
+  },
+  { what: 'autoscaled StatefulSets', stories: ['j7-scaled'] },
+  { what: 'quotas of several kinds', stories: ['j9-counted'] },
+  { what: 'drains that a budget holds up', stories: ['j0-drained'] },
+  {
+    what: 'tolerations, drains with a budget, priorities',
+    stories: ['y1-tolerated', 'y2-drained', 'y3-priority'],
+  },
+  { what: 'sealed-secrets', stories: ['l1-sealed', 'l2-broken'] },
 ]

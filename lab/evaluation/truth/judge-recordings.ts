@@ -1,10 +1,9 @@
 // Imports the recordings of stories and writes docs/reports/truth.md: node bin/node.js lab/evaluation/truth/judge-recordings.ts
-import { execFile } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { runCli } from '../../../src/cli/commands.ts'
 import { openForReading } from '../../../src/store/sqlite/open-database.ts'
 import { formatted } from '../../charts/formatted.ts'
 import { number, table } from '../../charts/markdown.ts'
@@ -32,6 +31,10 @@ export const RECORDINGS = [
   'namespaces',
   'removals',
   'gitops',
+  'everyday',
+  'nodes',
+  'sealed',
+  'upkeep',
 ] as const
 export const VIEWS = ['audit and watch', 'watch alone'] as const
 
@@ -52,6 +55,18 @@ service:
     logs/in: { receivers: [otlp], exporters: [cpid] }
 `
 
+/** What a user would type: in this process, where what all of them run is compiled once. */
+async function importing(...argv: string[]): Promise<void> {
+  let said = ''
+  const sink = { write: (text: string) => (said += text) }
+  const code = await runCli(['import', '--cluster', 'truth', ...argv], {
+    ...{ stdout: sink, stderr: sink, terminalWidth: undefined, env: {} },
+    readInput: () => Promise.resolve(''),
+    run: () => Promise.reject(new Error('import runs nothing')),
+  })
+  if (code !== 0) throw new Error(`the import ended with ${code}: ${said}`)
+}
+
 /** Imports a recording as a user does, and judges what was stored. */
 async function judged(
   recording: JudgedRecording['recording'],
@@ -65,10 +80,7 @@ async function judged(
   ]
   writeFileSync(config, SETTINGS(path))
   const audit = view === 'watch alone' ? [] : ['--audit', join(folder, 'audit.jsonl.gz')]
-  await promisify(execFile)(process.execPath, [
-    ...[join(ROOT, 'bin/causeway.js'), 'import', '--cluster', 'truth', '--config', config],
-    ...['--watch', join(folder, 'watch.jsonl.gz'), ...audit],
-  ])
+  await importing('--config', config, '--watch', join(folder, 'watch.jsonl.gz'), ...audit)
   const db = openForReading(path)
   try {
     return { recording, view, versions: judgeRecording(db, folder), changes: begunChanges(db, folder) }
@@ -77,10 +89,11 @@ async function judged(
   }
 }
 
-/** One after the other: each takes a core. */
+/** Both views of a recording at once, and one recording after the other: each takes a core. */
 export async function judgeAll(): Promise<JudgedRecording[]> {
   const all: JudgedRecording[] = []
-  for (const recording of RECORDINGS) for (const view of VIEWS) all.push(await judged(recording, view))
+  for (const recording of RECORDINGS)
+    all.push(...(await Promise.all(VIEWS.map((view) => judged(recording, view)))))
   return all
 }
 
@@ -189,7 +202,7 @@ watch alone and not with audit, a controller was taken for a person; the other w
         ],
         2,
       ),
-      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2. The recording _namespaces_ has five of a controller with a finalizer, whose objects somebody deletes with their namespace, the recording _removals_ two more of Kubernetes itself. The recording _gitops_ has four of the source-controller and the kustomize-controller of Flux (v1.9.6 of both): whoever pushes a commit begins what Flux finds then.',
+      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2. The recording _namespaces_ has five of a controller with a finalizer, whose objects somebody deletes with their namespace, the recording _removals_ two more of Kubernetes itself. The recording _gitops_ has four of the source-controller and the kustomize-controller of Flux (v1.9.6 of both): whoever pushes a commit begins what Flux finds then. The recording _everyday_ has 17 of what people do every day: partitions, undone rollouts, autoscalers, CronJobs, indexed Jobs, adopted and edited ReplicaSets, owners, limits, mirrored endpoints, claims of volumes and devices. The recording _nodes_ has three of evictions, drains and priorities, the recording _sealed_ two of sealed-secrets. The recording _upkeep_ has ten of what runs already: sidecars, other ways of replacing Pods, claims that are not kept, Jobs that run more or fewer Pods, or that one Pod ends, autoscaled StatefulSets, parts of roles, counted kinds, drains.',
       '## By class',
       'Each class of causes with the stories by which it is judged. What is played only on a cluster, by `npm run test:interop`, is not counted. What is not right may be _either_ or _begun_.',
       classTable(all),

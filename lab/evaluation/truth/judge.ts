@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { resourceOfKind } from '../../../src/kube/objects/object-json.ts'
 import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
-import { type MadeObject, ToldByContent } from './told-by-content.ts'
+import { type MadeObject, JudgeByContent } from './told-by-content.ts'
 
 /**
  * What is said of a version beside the step that it was meant by: `right` where that step drives it; `either` where two steps overlap and
@@ -54,7 +54,7 @@ export const RULINGS: readonly {
   /** Of these objects alone. */
   readonly objects?: RegExp
 }[] = [
-  { steps: /s01.*(?:unfinished|scale 8|undo|resume)/, back: 2, why: 'the rollout before is under way' },
+  { steps: /s01.*(?:unfinished|scale 8|undo|pause|resume)/, back: 2, why: 'the rollout before is under way' },
   { steps: /s07.*apply env=2/, back: 1, why: 'the image was applied 0.15 s before' },
   {
     steps: /s07.*(?:apply label|no-op)/,
@@ -83,6 +83,9 @@ export const RULINGS: readonly {
   },
   { steps: /i2-drift.*while a commit/, back: 1, why: 'the commit before is being applied' },
   { steps: /i3-suspended.*resume/, back: 1, why: 'what is applied then was pushed before' },
+  { steps: /t2-undone.*(?:pause|undo|resume)/, back: 2, why: 'the rollout before is under way' },
+  { steps: /y2-drained.*while that/, back: 1, why: 'a node is being drained' },
+  { steps: /u7-claims.*claim late/, back: 1, why: 'the binder looks again every 15 s' },
   { steps: /p1-pdb.*delete the node/, back: 2, why: 'a Pod waits for a node, and each story has others' },
 ]
 
@@ -108,9 +111,9 @@ const linesOf = <T>(path: string): T[] =>
 export function judgeRecording(db: Sqlite, folder: string): JudgedVersion[] {
   const steps = readSteps(folder)
   const begins = Math.min(...steps.map(({ t0 }) => t0))
-  const said = new Said(db, steps)
+  const said = new ReportedWrite(db, steps)
   const versions = readVersions(folder)
-  const content = new ToldByContent(versions.map(({ made }) => made))
+  const content = new JudgeByContent(versions.map(({ made }) => made))
   return versions.flatMap((version): JudgedVersion[] => {
     const story = version.ms < begins ? undefined : storyOf(version, steps)
     const of = story === undefined ? [] : steps.filter(({ scen }) => scen === story)
@@ -185,8 +188,12 @@ function firstVersion({ made }: Pick<Step, 'made'>): number | undefined {
 /** A deletion is answered with the version before it. */
 const DELETES = /^delete|DELETE|drain|evict/
 
-function isBefore(step: Step, { version, ms }: RecordedVersion): boolean {
-  const first = DELETES.test(step.desc) ? undefined : firstVersion(step)
+/** What the API server writes on the way, before what somebody asked for is stored. */
+const ON_THE_WAY = new Set(['v1/resourcequotas', 'networking.k8s.io/v1/ipaddresses'])
+
+function isBefore(step: Step, { version, ms, resource }: RecordedVersion): boolean {
+  const isAfterAll = DELETES.test(step.desc) || ON_THE_WAY.has(resource)
+  const first = isAfterAll ? undefined : firstVersion(step)
   return first === undefined ? step.t0 <= ms : version >= first
 }
 
@@ -224,7 +231,7 @@ function storyOf({ namespace, name }: RecordedVersion, steps: readonly Step[]): 
 }
 
 /** What Causeway says, as auditors read it. */
-class Said {
+class ReportedWrite {
   readonly #events = new Map<string, Event>()
   readonly #above = new Map<string, string[]>()
   readonly #driving = new Map<string, string[]>()

@@ -16,11 +16,18 @@ import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { Cluster } from '../../harness/kubernetes/cluster.ts'
 import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import { Recorder } from './recorder.ts'
+import { STORIES_OF_EVICTIONS, STORIES_WITH_DESCHEDULER } from './stories-of-evictions.ts'
+import { STORIES_OF_SETTINGS } from './stories-of-settings.ts'
+import { STORIES_OF_UPKEEP } from './stories-of-upkeep.ts'
+import { STORIES_OF_WORKLOADS } from './stories-of-workloads.ts'
 import { STORIES_WITH_BUCKETS } from './stories-with-buckets.ts'
 import { STORIES_WITH_CERTIFICATES } from './stories-with-certificates.ts'
 import { STORIES_WITH_GITOPS } from './stories-with-gitops.ts'
+import { STORIES_WITH_KNATIVE } from './stories-with-knative.ts'
 import { STORIES_WITH_NODES } from './stories-with-nodes.ts'
 import { STORIES_WITH_MONITORS } from './stories-with-monitors.ts'
+import { STORIES_WITH_QUEUES } from './stories-with-queues.ts'
+import { STORIES_WITH_SEALED_SECRETS } from './stories-with-sealed-secrets.ts'
 import { STORIES } from './stories.ts'
 import { Scene, USERS, type Story } from './story.ts'
 
@@ -32,6 +39,7 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
                        may be given again. The account has the program's name.
                        With it --only says which stories: of cert-manager (c1 to c5), of the Prometheus operator (p1 to p3);
                        of Flux's source-controller and kustomize-controller (i1 to i4);
+                       of Knative Serving's controller and autoscaler-hpa (h1, h2), of kueue (m1, m2), of sealed-secrets (l1, l2), of the descheduler (z1);
                        of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
@@ -40,13 +48,24 @@ const DEPLOYBOT = 'deploybot/1.0'
 /** So that one step is under way while the next is taken, as on a machine with kubelets. */
 const KUBELET_DELAY_MS = [900, 3_100] as const
 
-const USUAL: readonly Story[] = [...STORIES_WITH_NODES, ...STORIES]
+const USUAL: readonly Story[] = [
+  ...STORIES_WITH_NODES,
+  ...STORIES,
+  ...STORIES_OF_EVICTIONS,
+  ...STORIES_OF_WORKLOADS,
+  ...STORIES_OF_SETTINGS,
+  ...STORIES_OF_UPKEEP,
+]
 const ALL: readonly Story[] = [
   ...USUAL,
   ...STORIES_WITH_BUCKETS,
   ...STORIES_WITH_CERTIFICATES,
   ...STORIES_WITH_MONITORS,
   ...STORIES_WITH_GITOPS,
+  ...STORIES_WITH_KNATIVE,
+  ...STORIES_WITH_QUEUES,
+  ...STORIES_WITH_SEALED_SECRETS,
+  ...STORIES_WITH_DESCHEDULER,
 ]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000

@@ -191,7 +191,7 @@ export const STORIES_WITH_NODES: readonly Story[] = [
 ]
 
 /** One after the other. */
-async function both(
+export async function both(
   names: readonly [string, string],
   deed: (name: string) => Promise<unknown>,
 ): Promise<unknown[]> {
@@ -199,7 +199,7 @@ async function both(
 }
 
 /** As kubectl does it: cordons the node, and has each of its Pods evicted as soon as the budget allows it. */
-async function drain({ at, pods }: Scene, api: KubeApi, name: string): Promise<unknown> {
+export async function drain({ at, pods }: Scene, api: KubeApi, name: string): Promise<unknown> {
   const cordoned = await api.patch(at('nodes', name), { spec: { unschedulable: true } })
   for (;;) {
     const left = await pods(({ spec }) => spec.nodeName === name)

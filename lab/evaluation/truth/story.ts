@@ -33,15 +33,31 @@ const GROUPS = {
   serviceaccounts: 'api/v1',
   secrets: 'api/v1',
   resourcequotas: 'api/v1',
+  limitranges: 'api/v1',
+  endpoints: 'api/v1',
+  persistentvolumeclaims: 'api/v1',
+  replicationcontrollers: 'api/v1',
   deployments: 'apis/apps/v1',
   replicasets: 'apis/apps/v1',
+  statefulsets: 'apis/apps/v1',
   daemonsets: 'apis/apps/v1',
+  jobs: 'apis/batch/v1',
+  cronjobs: 'apis/batch/v1',
+  ingresses: 'apis/networking.k8s.io/v1',
+  networkpolicies: 'apis/networking.k8s.io/v1',
+  horizontalpodautoscalers: 'apis/autoscaling/v2',
+  resourceclaimtemplates: 'apis/resource.k8s.io/v1',
+  resourceclaims: 'apis/resource.k8s.io/v1',
   poddisruptionbudgets: 'apis/policy/v1',
 } as const
 const OF_THE_CLUSTER = {
   nodes: 'api/v1',
   clusterroles: 'apis/rbac.authorization.k8s.io/v1',
   priorityclasses: 'apis/scheduling.k8s.io/v1',
+  persistentvolumes: 'api/v1',
+  storageclasses: 'apis/storage.k8s.io/v1',
+  deviceclasses: 'apis/resource.k8s.io/v1',
+  resourceslices: 'apis/resource.k8s.io/v1',
 } as const
 
 const QUIET_MS = 5_000

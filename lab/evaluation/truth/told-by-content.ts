@@ -26,7 +26,7 @@ const DESIRED = 'deployment.kubernetes.io/desired-replicas'
  * Of two steps that overwrite each other, the one whose content an object has: its image, or how many its Deployment was to have when its
  * ReplicaSet was made. Only of ReplicaSets as they were made, and of Pods that were made while theirs was so, until those go.
  */
-export class ToldByContent {
+export class JudgeByContent {
   /** The first version of each ReplicaSet, and since when it wants something else, by its uid. */
   readonly #sets = new Map<string, { readonly made: MadeObject; changedAt: number }>()
   /** When each Pod was made. */

@@ -80,7 +80,7 @@ export async function startCauseway(settings: CausewaySettings, node?: string): 
 }
 
 /** All that were started here since this was asked last, those that have ended too. */
-export function takeStarted(): CausewayProcess[] {
+export function takeStartedProcesses(): CausewayProcess[] {
   const all = [...started]
   started.clear()
   return all

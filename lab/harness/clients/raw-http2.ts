@@ -31,17 +31,25 @@ function headerBlock(fields: readonly (readonly [name: string, value: string])[]
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), ...text(name), ...text(value)]))
 }
 
-const CALL = headerBlock([
-  [':method', 'POST'],
-  [':scheme', 'http'],
-  [':path', EXPORT_METHODS.traces.path],
-  [':authority', 'x'],
-  ['content-type', 'application/grpc'],
-  ['te', 'trailers'],
-])
+const callTo = (path: string): Buffer =>
+  headerBlock([
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', path],
+    [':authority', 'x'],
+    ['content-type', 'application/grpc'],
+    ['te', 'trailers'],
+  ])
 
-export const callFrame = (stream: number, isWhole = true): Buffer =>
-  frame(HEADERS, isWhole ? END_HEADERS : 0, stream, CALL)
+/** A short method of the query port, and what OTLP/gRPC is called by. */
+export const GRPC_PATHS = {
+  grpc: EXPORT_METHODS.traces.path,
+  query: '/jaeger.storage.v2.TraceReader/GetServices',
+} as const
+const CALLS = { grpc: callTo(GRPC_PATHS.grpc), query: callTo(GRPC_PATHS.query) }
+
+export const callFrame = (stream: number, isWhole = true, at: keyof typeof CALLS = 'grpc'): Buffer =>
+  frame(HEADERS, isWhole ? END_HEADERS : 0, stream, CALLS[at])
 export const dataFrame = (stream: number, bytes: Buffer, isLast = false): Buffer =>
   frame(DATA, isLast ? END_STREAM : 0, stream, bytes)
 export const resetFrame = (stream: number): Buffer => frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, 8]))
@@ -50,7 +58,7 @@ export const pingFrame = (): Buffer => frame(PING, 0, 0, Buffer.alloc(8))
 export const continuationFrame = (stream: number): Buffer =>
   frame(CONTINUATION, 0, stream, headerBlock([['x', 'y'.repeat(100)]]))
 
-export interface Heard {
+export interface ReceivedFrames {
   goaway: boolean
   /** Streams that were reset or answered. */
   ended: Set<number>
@@ -60,7 +68,7 @@ export interface Heard {
 /** A client of HTTP/2 that writes frames as it is told, and answers none by itself. */
 export class RawHttp2 implements Disposable {
   readonly socket: Socket
-  readonly heard: Heard = { goaway: false, ended: new Set(), pings: 0 }
+  readonly heard: ReceivedFrames = { goaway: false, ended: new Set(), pings: 0 }
   readonly closed: Promise<void>
 
   private constructor(socket: Socket) {

@@ -52,6 +52,12 @@ export class KubeApi {
     return this.#ask<Answer>('PATCH', path, change, `application/${type}+json`)
   }
 
+  /** Applies the fields that `manager` wants of an object, and takes those that others want too where it is forced. */
+  apply<Answer>(path: string, object: object, manager: string, isForced = false): Promise<Answer> {
+    const query = `fieldManager=${manager}&force=${isForced}`
+    return this.#ask<Answer>('PATCH', `${path}?${query}`, object, 'application/apply-patch+yaml')
+  }
+
   /** `options` are a DeleteOptions, such as how its dependents are to go. */
   delete<Answer>(path: string, options?: object): Promise<Answer> {
     return this.#ask<Answer>('DELETE', path, options)

@@ -1,7 +1,7 @@
 import { hasSame } from '../api/same-content.ts'
 import { ownerName, ownerReferenceTo, owns } from '../api/ownership.ts'
 import type { Deployment, ReplicaSet } from '../api/kube-objects.ts'
-import { runLoop, type Surroundings } from '../runtime/controller.ts'
+import { runLoop, type ControllerContext } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'
 import { Tombstones } from '../runtime/tombstones.ts'
 import type { Work } from '../runtime/work.ts'
@@ -10,7 +10,7 @@ import { HASH_LABEL, templateHash } from './template-hash.ts'
 import { replicasOfNew, replicasOfOld } from './rolling-update.ts'
 
 /** Keeps one ReplicaSet for each template of a Deployment, the newest with the replicas that are asked for. */
-export async function deploymentController(surroundings: Surroundings): Promise<void> {
+export async function deploymentController(surroundings: ControllerContext): Promise<void> {
   const { clock, signal, doWork } = surroundings
   const deployments = new Informer('apps/v1/deployments', surroundings)
   const replicaSets = new Informer('apps/v1/replicasets', surroundings)

@@ -1,14 +1,14 @@
 import { matches } from '../api/ownership.ts'
 import { hasSame } from '../api/same-content.ts'
 import type { Endpoints, EndpointSubset, KubeObject, Pod, Service } from '../api/kube-objects.ts'
-import { runLoop, type Surroundings } from '../runtime/controller.ts'
+import { runLoop, type ControllerContext } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'
 import { Tombstones } from '../runtime/tombstones.ts'
 import { WorkQueue } from '../runtime/work-queue.ts'
 import { isReady } from './pod-state.ts'
 
 /** Lists in the Endpoints of each Service the Pods that can be reached. */
-export async function endpointsController(surroundings: Surroundings): Promise<void> {
+export async function endpointsController(surroundings: ControllerContext): Promise<void> {
   const { clock, signal, doWork } = surroundings
   const services = new Informer('v1/services', surroundings)
   const endpoints = new Informer('v1/endpoints', surroundings)

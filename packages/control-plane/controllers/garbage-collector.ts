@@ -2,7 +2,7 @@ import type { KubeObject, Resource } from '../api/kube-objects.ts'
 import type { Location } from '../api/api-client.ts'
 import { isRefusal } from '../api/api-error.ts'
 import { owns } from '../api/ownership.ts'
-import { runLoop, type Surroundings } from '../runtime/controller.ts'
+import { runLoop, type ControllerContext } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'
 import { Tombstones } from '../runtime/tombstones.ts'
 import { WorkQueue } from '../runtime/work-queue.ts'
@@ -14,7 +14,7 @@ const OWNERS = ['apps/v1/deployments', 'apps/v1/replicasets'] as const
 const RECHECK_MS = 1_000
 
 /** Deletes in the background what is left without an owner. */
-export async function garbageCollector(surroundings: Surroundings): Promise<void> {
+export async function garbageCollector(surroundings: ControllerContext): Promise<void> {
   const { clock, signal, doWork, client } = surroundings
   const queue = new WorkQueue(clock, signal)
   const tombstones = new Tombstones()

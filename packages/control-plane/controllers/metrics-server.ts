@@ -1,6 +1,6 @@
 import type { Pod } from '../api/kube-objects.ts'
 import { isRefusal } from '../api/api-error.ts'
-import { runLoop, type Surroundings } from '../runtime/controller.ts'
+import { runLoop, type ControllerContext } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'
 import { WorkQueue } from '../runtime/work-queue.ts'
 import { isReady } from './pod-state.ts'
@@ -10,7 +10,7 @@ import { millicores } from './millicores.ts'
 export const LOAD = { name: 'load', namespace: 'default' }
 
 /** Tells how much CPU each ready Pod uses, as the kubelets and metrics-server do: the load of an app, shared out. */
-export async function metricsServer(surroundings: Surroundings): Promise<void> {
+export async function metricsServer(surroundings: ControllerContext): Promise<void> {
   const { clock, signal, client } = surroundings
   const pods = new Informer('v1/pods', surroundings)
   const loads = new Informer('v1/configmaps', surroundings)

@@ -1,7 +1,7 @@
 import { hasSame } from '../api/same-content.ts'
 import { ownerName, ownerReferenceTo, owns } from '../api/ownership.ts'
 import type { Pod, ReplicaSet } from '../api/kube-objects.ts'
-import { runLoop, type Surroundings } from '../runtime/controller.ts'
+import { runLoop, type ControllerContext } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'
 import { Tombstones } from '../runtime/tombstones.ts'
 import type { Work } from '../runtime/work.ts'
@@ -9,7 +9,7 @@ import { WorkQueue } from '../runtime/work-queue.ts'
 import { isReady } from './pod-state.ts'
 
 /** Keeps as many Pods as a ReplicaSet asks for. */
-export async function replicaSetController(surroundings: Surroundings): Promise<void> {
+export async function replicaSetController(surroundings: ControllerContext): Promise<void> {
   const { clock, signal, chance, doWork } = surroundings
   const replicaSets = new Informer('apps/v1/replicasets', surroundings)
   const pods = new Informer('v1/pods', surroundings)

@@ -8,7 +8,7 @@ import type { DoWork } from './work.ts'
 import { type WorkQueue } from './work-queue.ts'
 
 /** What a controller runs in. */
-export interface Surroundings {
+export interface ControllerContext {
   client: ApiClient
   clock: Clock
   chance: Chance
@@ -22,7 +22,7 @@ export interface Surroundings {
 }
 
 /** Runs until its signal aborts. */
-export type Controller = (surroundings: Surroundings) => Promise<void>
+export type Controller = (surroundings: ControllerContext) => Promise<void>
 
 export interface Loop {
   informers: readonly Pick<Informer<Resource>, 'run' | 'synced'>[]
@@ -35,7 +35,7 @@ export interface Loop {
 
 /** Keeps the informers up to date and reconciles what their handlers put into the queue. */
 export async function runLoop(
-  { signal, complain, ready }: Surroundings,
+  { signal, complain, ready }: ControllerContext,
   { informers, queue, reconcile, workers }: Loop,
 ): Promise<void> {
   const running = informers.map((informer) => informer.run())

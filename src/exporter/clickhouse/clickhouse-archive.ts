@@ -7,12 +7,11 @@ import {
   type ClickHouseSettings as QuerySettings,
   createClient,
 } from '@clickhouse/client'
-import { errorText } from '../../model/faults.ts'
 import type { SentSignal } from '../../model/otlp-requests.ts'
 import type { Transport } from '../../model/outbox.ts'
 import type { Archive, ArchiveBatch, ArchiveOutcome } from '../archive.ts'
 import type { ArchiveHost, SendingHost } from '../exporter-type.ts'
-import { agentFor } from '../http-agent.ts'
+import { agentFor, failureText, limitAnswers } from '../../platform/http-agent.ts'
 import type { ClickHouseSettings } from './clickhouse-exporter.ts'
 import { OTEL_COLUMNS, otelRows } from './otel-traces.ts'
 import {
@@ -28,16 +27,19 @@ import {
 } from './schema.ts'
 import { TABLES, type Writing } from './tables.ts'
 
-/** How many rows go into one insert: large parts are few, which ClickHouse likes, and memory is bounded. */
+/** The most rows of an insert: few large parts suit ClickHouse, and memory stays bounded. */
 const ROWS_AT_ONCE = 50_000
-/** So often it is looked whether another Causeway writes under the same name, and one that was not seen for so long does not. */
+/** How often to check whether another Causeway writes under the same name, and after how long a silent one has gone. */
 const CLAIM_EVERY_MS = 20_000
 const CLAIM_LASTS_S = 120
 
-/** More rows of one insert are not refused for themselves: it is the table that is not as it was made. */
+/** Answers are short: one row, or an error. */
+const MAX_ANSWER_BYTES = 262_144
+
+/** If more rows of an insert are refused, the table is wrong, not the rows. */
 const MOST_REFUSED = 100
 
-/** Codes of ClickHouse that are about a row, not about the moment: it could not parse it, or it fits into no column. */
+/** Error codes of ClickHouse for a bad row: it could not be parsed, or does not fit its column. */
 const OF_ROWS = new Set(['6', '26', '27', '38', '41', '53', '69', '70', '72', '117', '131', '321', '349'])
 
 const WHAT_TO_DO = new Map([
@@ -58,12 +60,12 @@ function layoutOf(settings: ClickHouseSettings): ArchiveLayout {
   return { database, tracesTable, cluster, retentionDays }
 }
 
-/** Opens the archive; nothing is asked of ClickHouse before something is written. */
+/** Opens the archive; it connects at the first write. */
 export function openArchive(settings: ClickHouseSettings, host: ArchiveHost): Archive {
   return new ClickHouseArchive(settings, host)
 }
 
-/** What makes the tables, each as often as one likes, and a role for auditors. */
+/** The SQL for the tables, which may be run again, and for a role for auditors. */
 export function setupStatements(
   settings: ClickHouseSettings,
   reader: { role: string; clusters: readonly string[] },
@@ -91,7 +93,7 @@ export async function makeTables(settings: ClickHouseSettings, host: SendingHost
   }
 }
 
-/** For whoever asks whether it would take something: nothing is written. */
+/** Only checks whether ClickHouse would take data: nothing is written. */
 export function openTransport(
   settings: ClickHouseSettings,
   _signal: SentSignal,
@@ -124,6 +126,7 @@ function openClient(
   const { endpoint, username, password, compresses, tls, cluster } = settings
   const url = new URL(endpoint)
   const { agent, secured } = agentFor(url, tls, onTrouble)
+  limitAnswers(agent, MAX_ANSWER_BYTES)
   const client = createClient({
     url: endpoint,
     username,
@@ -134,10 +137,10 @@ function openClient(
     http_agent: agent,
     log: { level: ClickHouseLogLevel.OFF },
     clickhouse_settings: {
-      // What is acknowledged is stored, and everywhere.
+      // An acknowledged insert is stored on all replicas.
       async_insert: 0,
       ...(cluster !== undefined && { distributed_foreground_insert: 1 }),
-      // One insert may span many months, at a first fill or where clocks are wrong, and each month is a partition.
+      // At a first fill, or with wrong clocks, one insert may span many months, and each is a partition.
       max_partitions_per_insert_block: '0',
     },
   })
@@ -158,7 +161,7 @@ class ClickHouseArchive implements Archive {
   readonly #open: OpenClient
   #isReady = false
   #claimedMs = -Infinity
-  /** Inserts of the batch under way that have been answered, by their tokens. */
+  /** Answered inserts of the current batch, by token. */
   #done = new Set<string>()
   #version = 0
 
@@ -175,7 +178,7 @@ class ClickHouseArchive implements Archive {
       await this.#claim(signal)
       return await this.#insertAll(batch, signal)
     } catch (error) {
-      // Whatever it was, tables may be gone, and another may write under this name.
+      // Tables may be gone now, and another Causeway may write under this name.
       this.#isReady = false
       this.#claimedMs = -Infinity
       return { kind: 'retry', reason: reasonOf(error) }
@@ -193,7 +196,7 @@ class ClickHouseArchive implements Archive {
     this.#isReady = true
   }
 
-  /** Of two databases that archive under one name the one that came first writes. */
+  /** If two databases archive under one name, the first one writes. */
   async #claim(signal: AbortSignal): Promise<void> {
     const { clock, instance } = this.#host
     if (clock.monotonicMs() - this.#claimedMs < CLAIM_EVERY_MS) return
@@ -242,7 +245,7 @@ class ClickHouseArchive implements Archive {
     return { kind: 'written', ...total }
   }
 
-  /** Single rows that ClickHouse refuses are skipped; where it refuses many, or for another reason, all is tried again. */
+  /** Skips single rows that ClickHouse refuses; if it refuses many, or for another reason, retries all. */
   async #insert(
     table: string,
     columns: readonly { name: string }[],
@@ -287,7 +290,7 @@ class ClickHouseArchive implements Archive {
     const token = hash('sha256', `${table}\n${body}`)
     if (this.#done.has(token)) return
     const [database = '', name = ''] = table.split('.')
-    // An insert whose answer is lost comes again with the same token, and is not stored twice.
+    // An insert whose answer was lost is repeated with the same token, and not stored twice.
     const settings: QuerySettings = { insert_deduplication_token: token }
     const { stream } = await this.#open.client.exec({
       query: `INSERT INTO ${qualified(database, name)} (${quotedAll(columns.map((column) => column.name))}) FORMAT JSONCompactEachRow`,
@@ -302,7 +305,7 @@ class ClickHouseArchive implements Archive {
 
 const NO_TABLE = new Set(['60', '81'])
 
-/** The newest migration that was done there; 0 where there is nothing yet. */
+/** The newest migration of the archive; 0 for none. */
 async function newestOf(
   client: ClickHouseClient,
   { database }: ArchiveLayout,
@@ -322,7 +325,7 @@ async function newestOf(
   }
 }
 
-/** Throws where the tables are not those that this program writes, and would not be made. */
+/** Throws if the tables differ from those of this version and may not be migrated. */
 async function schemaOf(
   client: ClickHouseClient,
   settings: ClickHouseSettings,
@@ -343,7 +346,7 @@ function refuseNewer(newest: number): void {
     )
 }
 
-/** Several may do so at once: every statement may be run again. */
+/** Several Causeways may migrate at once: every statement may be run again. */
 async function migrate(
   client: ClickHouseClient,
   layout: ArchiveLayout,
@@ -364,7 +367,7 @@ async function migrate(
     )
     done.push(name)
   }
-  // It may be called otherwise than when the migrations were done.
+  // It may have been renamed since the migrations.
   if (before > 0 && !(await hasTraces(client, layout, signal)))
     for (const statement of tracesStatements(layout)) await run(statement)
   return done
@@ -386,9 +389,9 @@ async function hasTraces(
   return (await answer.json()).length > 0
 }
 
-/** What an operator can do something about, in one line. */
+/** The error in one line, for the operator. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof ClickHouseError)) return errorText(error)
+  if (!(error instanceof ClickHouseError)) return failureText(error, MAX_ANSWER_BYTES)
   const advice = WHAT_TO_DO.get(error.code)
   return `${shortOf(error)}${advice === undefined ? '' : `; ${advice}`}`
 }

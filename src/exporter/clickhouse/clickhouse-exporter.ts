@@ -43,7 +43,7 @@ function name(pattern: RegExp, wanted: string): ValueKind<string> {
 }
 
 const NAME = name(/^\w+$/, 'of letters, digits and underscores')
-/** What the archive calls its own tables, in its own database. */
+/** Names of the archive's own tables in its database. */
 export const OWN_TABLES = [
   ...[
     'cpids',

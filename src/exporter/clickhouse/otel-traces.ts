@@ -6,7 +6,7 @@ import type { ScopeEnvelopes } from '../../model/outbox.ts'
 
 /**
  * The table of spans that the Collector's ClickHouse exporter writes, and that Grafana, ClickStack and Jaeger read: its columns in
- * its order. Here a span that is sent again replaces itself; what was sorted by its own key is found as fast.
+ * its order. Here a repeated span replaces itself; the primary key is the Collector's.
  */
 const ATTRIBUTES = 'Map(LowCardinality(String), String)'
 
@@ -47,7 +47,7 @@ export const OTEL_INDEXES = [
 export const OTEL_PRIMARY_KEY = 'ServiceName, SpanName, toDateTime(Timestamp)'
 export const OTEL_KEY = `${OTEL_PRIMARY_KEY}, Timestamp, TraceId, SpanId, SpanKind`
 
-/** The rows of spans. What is damaged in the database is left out, as a backend refuses it. */
+/** The rows of spans. Damaged spans are left out, since a backend would refuse them. */
 export function otelRows(spans: readonly ArchivedSentSpan[]): string[] {
   const known = new Map<ScopeEnvelopes | undefined, Envelope>()
   return spans.flatMap(({ bytes, envelopes }) => {

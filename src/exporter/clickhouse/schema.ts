@@ -2,12 +2,12 @@ import { OTEL_COLUMNS, OTEL_INDEXES, OTEL_KEY, OTEL_PRIMARY_KEY } from './otel-t
 import { TABLES } from './tables.ts'
 import { VIEWS, WALKS } from './views.ts'
 
-/** What the tables are like that an archive makes. */
+/** Options of the tables. */
 export interface ArchiveLayout {
   readonly database: string
-  /** The table of linked spans that the Collector's exporter writes as well, as `table` or `database.table`; undefined for none. */
+  /** The table of linked spans in the format of the Collector's exporter, as `table` or `database.table`; undefined for none. */
   readonly tracesTable: string | undefined
-  /** A cluster of servers: every table is replicated, with one of the same name above that is spread over the shards. */
+  /** A cluster of servers: every table is replicated, below a distributed one of the same name. */
   readonly cluster: string | undefined
   /** How many days a fact is kept; 0 for ever. */
   readonly retentionDays: number
@@ -18,6 +18,12 @@ interface Migration {
   readonly name: string
   /** May be run again, and by several Causeways at once. */
   readonly statements: (layout: ArchiveLayout) => string[]
+}
+
+/** Columns that tables of an archive of the first migration may lack. */
+const ADDED_LATER = {
+  cascades: ['failed', 'doubtful_times', 'reference', 'began_by', 'service_names', 'actors', 'namespaces'],
+  object_events: ['start'],
 }
 
 /** Every migration in order. Released ones are never edited. */
@@ -46,11 +52,28 @@ export const MIGRATIONS: readonly Migration[] = [
       ),
     ],
   },
+  {
+    number: 2,
+    name: 'what questions about cascades and objects need',
+    statements: (layout) =>
+      Object.entries(ADDED_LATER).flatMap(([table, names]) => {
+        const { columns = [] } = TABLES.find(({ name }) => name === table) ?? {}
+        const added = names.map((name) => columns.find((column) => column.name === name))
+        const tables = layout.cluster === undefined ? [table] : [`${table}_local`, table]
+        return tables.map(
+          (name) =>
+            `ALTER TABLE ${qualified(layout.database, name)}${onCluster(layout)} ` +
+            added
+              .map((column) => `ADD COLUMN IF NOT EXISTS ${quoted(column?.name ?? '')} ${column?.type}`)
+              .join(', '),
+        )
+      }),
+  },
 ]
 
 export const NEWEST = MIGRATIONS.at(-1)?.number ?? 0
 
-/** What has to be there before migrations: which of them were done, and which Causeways write. */
+/** The tables needed before migrations: migrations done, and Causeways that write. */
 export function firstStatements(layout: ArchiveLayout): string[] {
   return [
     `CREATE DATABASE IF NOT EXISTS ${quoted(layout.database)}${onCluster(layout)}`,
@@ -87,7 +110,7 @@ interface TableOf {
   partition?: string
   primaryKey?: string
   order: string
-  /** The expression of the day by which rows go after the retention. */
+  /** The SQL expression of the day that the retention counts from. */
   day?: string
   shardedBy?: string
 }
@@ -120,7 +143,7 @@ ENGINE = Distributed(${text(cluster)}, ${text(database)}, ${text(local)}, ${spre
   ]
 }
 
-/** The Collector's, but that a span which is sent again replaces itself; and the one by which a trace's time is found. */
+/** The Collector's table, except that a repeated span replaces itself, and its table of the time of each trace. */
 export function tracesStatements(layout: ArchiveLayout): string[] {
   const { tracesTable } = layout
   if (tracesTable === undefined) return []
@@ -182,7 +205,7 @@ export const quotedAll = (names: readonly string[]): string => names.map(quoted)
 export const qualified = (database: string, name: string): string => `${quoted(database)}.${quoted(name)}`
 const text = (value: string): string => `'${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`
 
-/** What makes a role that only reads: some clusters, so much at a time. */
+/** The SQL for a read-only role: some clusters, with limits for each query. */
 export function roleStatements(
   layout: ArchiveLayout,
   { role, clusters }: { role: string; clusters: readonly string[] },

@@ -14,14 +14,14 @@ import type {
 } from '../../model/archive.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 
-/** What is the same for every row of a batch. */
+/** Values that every row of a batch shares. */
 export interface Writing {
   /** The name of this Causeway. */
   readonly causeway: string
-  /** Of two rows of the same fact the one with the higher version stands. */
+  /** Of two rows of one fact the higher version counts. */
   readonly version: number
   readonly nowMs: number
-  /** Bytes as they were received go along. */
+  /** Whether to keep the received bytes. */
   readonly raw: boolean
 }
 
@@ -31,14 +31,14 @@ interface Column<Fact> {
   readonly of: (fact: Fact, at: Writing) => unknown
 }
 
-/** A table of the archive: how it is made, and the rows that facts come to. */
+/** A table of the archive: its definition, and the rows of each fact. */
 interface ArchiveTable {
   readonly name: string
   readonly columns: readonly { name: string; type: string }[]
   /** The sorting key, which makes two rows the same fact. */
   readonly key: readonly string[]
   readonly indexes: readonly string[]
-  /** What rows are spread over shards by: a column of the key, so that all versions of a fact are on one. */
+  /** The sharding column: part of the key, so that all versions of a fact are on one shard. */
   readonly shardedBy: string
   rows(facts: ArchivedFacts, at: Writing): string[]
 }
@@ -49,7 +49,7 @@ interface Described<Fact> {
   key: readonly string[]
   indexes?: readonly string[]
   shardedBy: string
-  /** The month in which it is kept: of its time, where that may be. */
+  /** The partition: the month of its time, if plausible. */
   timeMs: (fact: Fact) => number
   isGone?: (fact: Fact) => boolean
   from: (facts: ArchivedFacts) => Iterable<Fact>
@@ -79,7 +79,7 @@ function encoded(value: unknown): string {
 const DAY_MS = 86_400_000
 const YEAR_MS = 366 * DAY_MS
 
-/** A time that nobody can believe would make a partition of its own: then it is the day on which it is archived. */
+/** An implausible time would make a partition of its own, so the day of archiving replaces it. */
 function dayOf(ms: number, nowMs: number): string {
   const isPlausible = ms > nowMs - 2 * YEAR_MS && ms < nowMs + DAY_MS
   return new Date(isPlausible ? ms : nowMs).toISOString().slice(0, 10)
@@ -91,6 +91,7 @@ const msOf = (ns: UnixNanos): number => Number(ns / 1_000_000n)
 const NONE = '00000000-0000-0000-0000-000000000000'
 
 const TEXT = 'LowCardinality(String)'
+const TEXTS = 'Array(LowCardinality(String))'
 const TEXT_OR_NONE = 'LowCardinality(Nullable(String))'
 const NANOS = "DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1))"
 const MILLIS = "DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1))"
@@ -108,7 +109,7 @@ function severityOf(severity: number): string {
   return names[Math.min(6, Math.ceil(severity / 4))] ?? 'unset'
 }
 
-/** The span itself, as it stands in several tables. */
+/** The columns of a span that several tables share. */
 function spanColumns<Fact>(of: (fact: Fact) => ArchivedSpan): Column<Fact>[] {
   const column = (name: string, type: string, value: (span: ArchivedSpan) => unknown): Column<Fact> => ({
     ...{ name, type },
@@ -193,7 +194,7 @@ interface SpanRow {
   readonly isGone: boolean
 }
 
-/** A span that got a CPID stands under that, and no longer under none. */
+/** Removes the row that a span had before it got a CPID. */
 function* spansOf({ spans, attributed }: ArchivedFacts): Iterable<SpanRow> {
   for (const span of spans) yield { span, isGone: false }
   for (const span of attributed) {
@@ -202,7 +203,7 @@ function* spansOf({ spans, attributed }: ArchivedFacts): Iterable<SpanRow> {
   }
 }
 
-/** Every table of the archive, but for the one that the Collector's exporter writes as well. */
+/** Every table of the archive, except for `otel_traces`. */
 export const TABLES: readonly ArchiveTable[] = [
   table<ArchivedCpid>({
     name: 'cpids',
@@ -215,7 +216,7 @@ export const TABLES: readonly ArchiveTable[] = [
       { name: 'merged_at', type: "Nullable(DateTime64(9, 'UTC'))", of: ({ timeNs }) => timeNs },
       ...mergelogColumns,
     ],
-    // What was known of it stays when it is pruned: that is a row of its own.
+    // Pruning writes a row of its own, so that what was known stays.
     key: ['cpid', 'causeway', 'state'],
     shardedBy: 'cpid',
     timeMs: ({ firstSeenMs }) => firstSeenMs,
@@ -279,6 +280,13 @@ export const TABLES: readonly ArchiveTable[] = [
       { name: 'actor', type: TEXT_OR_NONE, of: ({ actor }) => actor },
       { name: 'gaps', type: 'UInt32', of: ({ gaps }) => gaps },
       { name: 'missed_versions', type: 'UInt32', of: ({ missedVersions }) => missedVersions },
+      { name: 'failed', type: 'UInt32', of: ({ failed }) => failed },
+      { name: 'doubtful_times', type: TEXT, of: ({ hasDoubtfulTimes }) => yesNo(hasDoubtfulTimes) },
+      { name: 'reference', type: 'Nullable(String)', of: ({ reference }) => reference },
+      { name: 'began_by', type: TEXT_OR_NONE, of: ({ beganBy }) => beganBy },
+      { name: 'service_names', type: TEXTS, of: ({ serviceNames }) => serviceNames },
+      { name: 'actors', type: TEXTS, of: ({ actors }) => actors },
+      { name: 'namespaces', type: TEXTS, of: ({ namespaces }) => namespaces },
     ],
     key: ['root', 'episode', 'causeway'],
     indexes: [
@@ -368,10 +376,11 @@ export const TABLES: readonly ArchiveTable[] = [
       { name: 'object', type: 'String CODEC(ZSTD(1))', of: ({ object }) => object },
       { name: 'cluster', type: TEXT, of: ({ cluster }) => cluster },
       { name: 'action', type: TEXT, of: ({ wrote }) => (wrote ? 'wrote' : 'observed') },
-      // In the key: NULL is no number.
+      // Part of the key, so not NULL.
       { name: 'object_version', type: 'Int64', of: ({ version }) => version ?? -1n },
       { name: 'object_uid', type: 'Nullable(String)', of: ({ uid }) => uid },
       { name: 'time', type: NANOS, of: ({ span }) => span.endNs },
+      { name: 'start', type: `DateTime64(9, 'UTC') DEFAULT time`, of: ({ span }) => span.startNs },
       { name: 'service', type: TEXT_OR_NONE, of: ({ span }) => span.service },
       { name: 'span', type: TEXT, of: ({ span }) => span.name },
       { name: 'span_id', type: 'UInt64', of: ({ span }) => span.spanId },

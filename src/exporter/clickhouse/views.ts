@@ -9,7 +9,7 @@ const cpidOrNull = `if(s.cpid = ${NONE}, NULL, s.cpid) AS cpid`
 const isAttributed = `s.cpid != ${NONE}`
 const isNot = `s.cpid = ${NONE}`
 
-/** A row of the newest version of each fact. */
+/** The newest version of each fact. */
 interface View {
   readonly name: string
   readonly sql: (table: (name: string) => string) => string
@@ -27,7 +27,7 @@ const EVENT = `s.object AS object, s.cluster AS cluster, s.action AS action,
 const LOG = `s.time AS time, s.event_name AS event_name, s.severity AS severity, s.service AS service, s.cluster AS cluster,
   ifNull(${hexOf('s.trace_id')}, '') AS trace_id, ${spanId('s.span_id')} AS span_id, s.causeway AS causeway`
 
-/** One view of all, and one each of those with a CPID and those without: only in that with one the CPID finds its rows by the key. */
+/** Three views: all rows, those with a CPID, and those without. Only the second finds a CPID by the key. */
 const inTwoParts = (name: string, columns: string): View[] => {
   const part = (of: string, cpid: string, condition: string): View => ({
     name: of,
@@ -43,7 +43,7 @@ const inTwoParts = (name: string, columns: string): View[] => {
 
 const IN_TRACE = `s.root AS root, s.episode AS episode, ${hexOf('s.trace_id')} AS trace_id`
 
-/** The views of docs/audit.md, with the Causeway that says so beside. */
+/** The views of docs/audit.md, with the column `causeway`. */
 export const VIEWS: readonly View[] = [
   {
     name: 'audit_cpids',
@@ -138,7 +138,7 @@ const above = (table: (name: string) => string): string => `above AS (
   SELECT DISTINCT s.source FROM ${table('edges_by_cpid')} AS s FINAL WHERE s.cpid GLOBAL IN (SELECT cpid FROM above)
 )`
 
-/** What stands in FROM with a parameter, as `related(cpid = '…')`. A join with the edges would be several times as slow. */
+/** Parameterized views, as `related(cpid = '…')`. A join with the edges would be several times slower. */
 export const WALKS: readonly View[] = [
   {
     name: 'related',

@@ -1,5 +1,5 @@
 import { errorText } from '../../model/faults.ts'
-import { ownValue } from '../../model/names-from-outside.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import type { SentSignal } from '../../model/otlp-requests.ts'
 import { EXPORT_REQUEST } from '../../model/otlp/message-schema.ts'
 import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
@@ -14,7 +14,7 @@ type Verbosity = 'basic' | 'normal' | 'detailed'
 export interface DebugTransportSettings {
   /** basic: one line a request. normal: also one for each span. detailed: also one for each fact of a span. */
   verbosity: Verbosity
-  /** What the requests hold; traces when absent. */
+  /** The signal; traces by default. */
   signal?: SentSignal
   /** Takes one line, without its end. */
   write: (line: string) => void
@@ -44,12 +44,12 @@ const SHOW: Record<SentSignal, Show> = {
 export function openTransport(
   { verbosity }: DebugExporterSettings,
   signal: SentSignal,
-  { show }: Pick<SendingHost, 'show'>,
+  { writeLine }: Pick<SendingHost, 'writeLine'>,
 ): Transport {
-  return openDebugTransport({ verbosity, signal, write: show })
+  return openDebugTransport({ verbosity, signal, write: writeLine })
 }
 
-/** The `debug` exporter: shows requests to a person instead of sending them, and delivers all it can read. */
+/** The `debug` exporter: prints requests instead of sending them. */
 export function openDebugTransport({
   verbosity,
   signal = 'traces',
@@ -238,7 +238,7 @@ function pointsOf({ sum, histogram }: MetricJson): string[] {
   ]
 }
 
-/** An AnyValue in OTLP/JSON: one of these, or none where it is empty. */
+/** An AnyValue in OTLP/JSON: at most one of these. */
 export interface AnyValueJson {
   stringValue?: string
   boolValue?: boolean
@@ -302,7 +302,7 @@ const LISTS: Record<SentSignal, readonly [string, string, string]> = {
   metrics: ['resourceMetrics', 'scopeMetrics', 'metrics'],
 }
 
-/** What an export request holds, and how many resources it came under. Throws MalformedOtlp when the bytes are none. */
+/** The items of an export request, and the number of resources. Throws MalformedOtlp. */
 export function requestItems<T>(
   signal: SentSignal,
   request: Uint8Array,

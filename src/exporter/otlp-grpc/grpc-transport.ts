@@ -11,7 +11,7 @@ import {
   status,
 } from '@grpc/grpc-js'
 import { errorText } from '../../model/faults.ts'
-import { isLoopback } from '../../model/names-from-outside.ts'
+import { isLoopback } from '../../model/untrusted-names.ts'
 import type { SentSignal } from '../../model/otlp-requests.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
 import type { Credentials } from '../../platform/credentials.ts'
@@ -37,9 +37,9 @@ export interface GrpcTransportSettings {
   /** How long one export may take, connecting included. */
   timeoutMs: number
   userAgent: string
-  /** Shown with every request, beside the headers; disposed of with the transport. */
+  /** Sent with every request; disposed of with the transport. */
   credentials?: Credentials | undefined
-  /** Told of a change of the certificate files that could not be used. */
+  /** Called when changed certificate files cannot be used. */
   onTrouble?: (reason: string) => void
 }
 
@@ -49,7 +49,7 @@ const EXPORT_METHOD: Record<SentSignal, string> = {
   metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
 }
 
-/** grpc-js lets two minutes pass between attempts to connect; the retry interval above it should govern. */
+/** grpc-js would wait up to two minutes between attempts to connect; the retry interval should govern. */
 const RECONNECT_WITHIN_MS = 5000
 
 /**
@@ -101,8 +101,8 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
   }
 
   /**
-   * A connection whose far end vanished in silence looks like a slow one for many minutes, so a timeout opens
-   * another. One still being made is kept: grpc-js would never give its socket back.
+   * A connection whose peer vanished silently looks slow for many minutes, so a timeout opens another. A connection attempt still
+   * under way is kept: grpc-js would never close its socket.
    */
   function leave(used: Client): void {
     if (client !== used || used.getChannel().getConnectivityState(false) !== connectivityState.READY) return
@@ -153,7 +153,7 @@ function channelOptions(settings: GrpcTransportSettings): ConstructorParameters<
     'grpc.max_send_message_length': -1,
     'grpc.max_reconnect_backoff_ms': RECONNECT_WITHIN_MS,
     'grpc.service_config_disable_resolution': 1,
-    // Sharing connections with other channels of the process would keep `leave` from leaving.
+    // With shared connections `leave` could not close this one.
     'grpc.use_local_subchannel_pool': 1,
     ...(settings.compression === 'gzip' && {
       'grpc.default_compression_algorithm': compressionAlgorithms.gzip,

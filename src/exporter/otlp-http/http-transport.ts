@@ -4,7 +4,7 @@ import * as https from 'node:https'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { errorText } from '../../model/faults.ts'
-import { ownValue } from '../../model/names-from-outside.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import type { SentSignal } from '../../model/otlp-requests.ts'
 import { EXPORT_REQUEST } from '../../model/otlp/message-schema.ts'
 import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
@@ -21,7 +21,7 @@ import {
   textOf,
 } from '../backend-replies.ts'
 import type { SendingHost } from '../exporter-type.ts'
-import { agentFor } from '../http-agent.ts'
+import { agentFor } from '../../platform/http-agent.ts'
 import { type OtlpHttpSettings, urlOf } from './otlp-http-exporter.ts'
 
 /** As the configuration has it. */
@@ -52,11 +52,11 @@ export interface HttpTransportSettings {
   /** How long one export may take, connecting included. */
   timeoutMs: number
   userAgent: string
-  /** Turns protobuf bytes into OTLP/JSON text; given, requests are sent as JSON. */
+  /** Turns protobuf bytes into OTLP/JSON text; if present, requests are sent as JSON. */
   toJson?: (request: Uint8Array) => string
-  /** Shown with every request, beside the headers; disposed of with the transport. */
+  /** Sent with every request; disposed of with the transport. */
   credentials?: Credentials | undefined
-  /** Told of a change of the certificate files that could not be used. */
+  /** Called when changed certificate files cannot be used. */
   onTrouble?: (reason: string) => void
 }
 
@@ -184,12 +184,16 @@ export function post(
     reject(error)
   }
   function broken(error: Error): void {
-    // A backend that turns a large body away closes before reading it all; its status counts all the same.
+    // A backend may refuse a large body before reading all of it; its status still counts.
     if (response?.statusCode !== undefined && response.statusCode >= 400) finish(response, true)
     else fail(error)
   }
 
   request.on('error', broken)
+  request.on('upgrade', (_, connection) => {
+    connection.destroy()
+    fail(new Error('it switches to another protocol (101), which nobody asked for; correct the endpoint'))
+  })
   request.on('response', (answer) => {
     response = answer
     let size = 0
@@ -207,7 +211,7 @@ export function post(
 
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
-/** What was turned away, by signal. */
+/** The field of rejected items, by signal. */
 const REJECTED = ['rejectedSpans', 'rejectedLogRecords', 'rejectedDataPoints']
 
 /** Refusals that may be about the size of the batch or about one span in it. */
@@ -224,7 +228,7 @@ export function outcomeOfHttpReply(reply: HttpReply, nowMs: number): SendOutcome
   return { kind: 'refused', splittable: SPLITTABLE.has(reply.status), reason }
 }
 
-/** What the backend's own clock says: the date it asks for is by that one, however wrong this machine's is. */
+/** The backend's clock, by which its Retry-After date counts, even if this machine's clock is wrong. */
 function backendMs({ headers }: HttpReply): number | undefined {
   const ms = Date.parse(headers.date ?? '')
   return Number.isNaN(ms) ? undefined : ms

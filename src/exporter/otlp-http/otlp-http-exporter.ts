@@ -60,7 +60,7 @@ const schema = section(
 )
 
 export interface OtlpHttpSettings extends OtlpSending {
-  /** Where each signal is sent; there whenever a pipeline sends it here. */
+  /** The URL of each signal that a pipeline sends here. */
   urls: Partial<Record<SentSignal, string>>
   encoding: 'proto' | 'json'
 }
@@ -113,7 +113,7 @@ export const otlpHttpExporter: ExporterType<OtlpHttpSettings> = {
   load: () => import('./http-transport.ts'),
 }
 
-/** Checked to be there for every signal that a pipeline sends here. */
+/** The configuration is checked to have one for every signal that a pipeline sends here. */
 export function urlOf({ urls }: OtlpHttpSettings, signal: SentSignal): string {
   return urls[signal] ?? ''
 }

@@ -9,11 +9,12 @@ import {
 } from '../../platform/http-listener.ts'
 import type { ExtensionHost, HealthWatcher, RunningExtension, StartedWith } from '../extension-type.ts'
 import type { HealthCheckSettings } from './health-check-extension.ts'
+import { readInPieces } from '../../platform/pipelined-requests.ts'
 
-/** Starts the health check, which tells that Causeway is not ready until it is. */
+/** Starts the health check; it answers 503 until Causeway is ready. */
 export async function startExtension(
   { settings, listeners }: StartedWith<HealthCheckSettings>,
-  { doorOf }: ExtensionHost,
+  { listenerOptionsOf: doorOf }: ExtensionHost,
 ): Promise<RunningExtension> {
   const [{ path } = { path: '' }] = listeners
   const watcher = await startHealthServer({ ...settings, ...doorOf(path) })
@@ -23,20 +24,20 @@ export async function startExtension(
 export interface HealthServer extends Listening, HealthWatcher {}
 
 export interface HealthSettings extends ListenAddress, ListenerOptions {
-  /** Where to ask; one that ends in a slash answers for everything below it, as in the Collector. */
+  /** The path; one that ends in a slash answers for all paths below it, as in the Collector. */
   path: string
 }
 
 /**
- * The `health_check` extension: 200 while ready and well, else 503, with what is wrong. A warning is named and leaves the status
- * as it is: a restart, or a Service without endpoints, would not mend it. Rejects with an error that says what
- * to change when it cannot listen.
+ * The `health_check` extension: 200 while ready and well, else 503, with what is wrong. A warning does not change the status, since
+ * a restart or a Service without endpoints would not help. Rejects with what to change when it cannot listen.
  */
 export async function startHealthServer(settings: HealthSettings): Promise<HealthServer> {
   let isReady = false
   const faults = new Map<string, string>()
   const warnings = new Map<string, string>()
-  const server = createServer(HTTP_SERVER_TIMEOUTS, (request, response) => {
+  const server = readInPieces(createServer(HTTP_SERVER_TIMEOUTS))
+  server.on('request', (request, response) => {
     if (isFromPage(settings.host, request.headers)) {
       response.writeHead(403).end()
       return

@@ -10,17 +10,17 @@ import {
 import { POSITIVE_DURATION, wholeNumber } from '../../config/value-kinds.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
-/** Its memory with an empty database and nobody sending, and some room to take a request in. */
+/** The memory of an idle Causeway with an empty database, plus room for a request. */
 const MIN_SOFT_MIB = 160
-/** With its caches full; below this requests are refused now and then though nothing is wrong. */
+/** The memory with full caches; below this, requests are refused now and then though nothing is wrong. */
 const COMFORTABLE_SOFT_MIB = 320
 /** Of the limit, as in the Collector. */
 const SPIKE_SHARE = 0.2
 
-/** How much memory the process may have: fixed, or a share of what there is. */
+/** The memory limit: fixed, or a share of the available memory. */
 export interface MemoryLimiterSettings {
   checkIntervalMs: number
-  /** Goes before the share. */
+  /** Takes precedence over the share. */
   limitMib?: number
   spikeLimitMib?: number
   limitPercentage: number

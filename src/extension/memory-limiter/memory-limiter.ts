@@ -6,7 +6,7 @@ import type { Metrics } from '../../platform/metrics.ts'
 import type { ExtensionHost, RunningExtension, StartedWith } from '../extension-type.ts'
 import type { MemoryLimiterSettings } from './memory-limiter-extension.ts'
 
-/** Starts to look at the memory of the process. */
+/** Starts the memory limiter. */
 export function startExtension(
   { settings }: StartedWith<MemoryLimiterSettings>,
   { log, metrics, collectGarbage, isIdle }: ExtensionHost,
@@ -27,14 +27,14 @@ const TOLD_AGAIN_MS = 60_000
 export interface MemoryWatch {
   log: Logger
   metrics: Metrics
-  /** Has every thread give unused memory back. */
+  /** Makes every thread release unused memory. */
   collect: () => void
   isIdle: () => boolean
 }
 
 /**
- * Starts the memory limiter: it says when it begins and ends to refuse, and once a minute while it does. A limit below what is
- * in use when nobody has sent anything yet is warned of, since nothing would ever be taken.
+ * Starts the memory limiter: it logs when it begins and ends to refuse, and once a minute in between. It warns of a limit below the
+ * memory in use at the start, since every request would be refused.
  */
 export function watchMemory(
   limits: MemoryLimits,
@@ -89,35 +89,34 @@ const mib = (bytes: number): string => String(Math.round(bytes / MIB))
 export interface MemoryLimits {
   /** The hard limit: above it garbage is collected whenever that may help. */
   limitBytes: number
-  /** How far memory may grow from one look to the next; the soft limit is so much below the hard one. */
+  /** How far memory may grow between two checks; the soft limit is the hard limit less this. */
   spikeBytes: number
   checkIntervalMs: number
 }
 
 export interface MemoryHooks {
-  /** How much the process takes now, in bytes. Where it throws, what was read before counts until the next look. */
+  /** The memory of the process in bytes. If it throws, the previous value counts until the next check. */
   read: () => number
-  /** Told why memory could not be read. Must not throw. */
+  /** Called when memory could not be read. Must not throw. */
   unread?: (reason: unknown) => void
-  /** Asks for unused memory to be given back; it may take a while. */
+  /** Asks all threads to release unused memory; it may take a while. */
   collect: () => void
-  /** Whether nothing is being taken in: then refusing frees nothing. */
+  /** Whether no request is being received: then refusing frees nothing. */
   isIdle: () => boolean
-  /** Told after every look. Must not throw. */
+  /** Called after every check. Must not throw. */
   looked: (limiter: MemoryLimiter) => void
   nowMs: () => number
 }
 
-/** Collecting garbage stops a thread for a while, so it is not done more often. */
+/** The least time between two garbage collections, since each stops a thread for a while. */
 const MIN_BETWEEN_COLLECTIONS_MS = 10_000
-/** Of the limit: so far below the soft limit memory has to fall before requests are taken again. */
+/** The share of the limit by which memory has to fall below the soft limit before requests are accepted again. */
 const HYSTERESIS = 0.05
 
 /**
- * Watches the memory of the process, after the Collector's memory limiter: above the soft limit requests are to be refused
- * until memory is clearly below it again. Where nothing is being taken in any more and garbage was collected, what is left
- * is what the process works with: then only the hard limit counts, or requests would be refused for ever. Disposing ends the
- * watch.
+ * Checks the memory of the process like the Collector's memory limiter: above the soft limit requests are refused until memory is
+ * clearly below it again. If no request is in flight and garbage was collected, only the hard limit counts; otherwise requests
+ * would be refused forever. Disposing stops it.
  */
 export class MemoryLimiter implements Disposable {
   readonly limitBytes: number
@@ -141,17 +140,17 @@ export class MemoryLimiter implements Disposable {
     this.#timer.unref()
   }
 
-  /** Whether requests are to be refused before anything of them is read. */
+  /** Whether requests are refused before they are read. */
   get isRefusing(): boolean {
     return this.#isRefusing
   }
 
-  /** As of the last look. */
+  /** As of the last check. */
   get usedBytes(): number {
     return this.#usedBytes
   }
 
-  /** Looks at once. */
+  /** Checks now. */
   check(): void {
     this.#usedBytes = this.#read()
     const isAboveSoft = this.#usedBytes >= this.softBytes
@@ -189,14 +188,14 @@ const PERCENT = 0.01
 /** Of the limit, as in the Collector. */
 const SPIKE_SHARE = 0.2
 
-/** What a process may have: what its container may, or all there is where nothing limits it. In bytes. */
+/** The memory of the container or, without a limit, of the machine, in bytes. */
 export function availableMemory(): number {
   const total = totalmem()
   const constrained = process.constrainedMemory()
   return constrained > 0 && constrained < total ? constrained : total
 }
 
-/** The limits in bytes, where so much memory may be had. */
+/** The limits in bytes, given the available memory. */
 export function memoryLimitsOf(config: MemoryLimiterSettings, totalBytes: number): MemoryLimits {
   const { checkIntervalMs, limitMib, spikeLimitMib, limitPercentage, spikeLimitPercentage } = config
   if (limitMib !== undefined) {
@@ -215,12 +214,12 @@ export function memoryLimitsOf(config: MemoryLimiterSettings, totalBytes: number
 const PAGE_BYTES = 4096
 const MAX_TEXT = 128
 
-/** Held open for as long as the process lives: it has to be readable when no descriptor is left. */
+/** Kept open, so that it can be read when no file descriptor is left. */
 let statm: number | undefined
 
 /**
- * The memory of this process that has to be there, in bytes, over all its threads: on Linux without the files mapped into it,
- * such as node itself, which the system drops when memory is short; elsewhere all that is resident.
+ * The memory of this process in bytes, all threads included: on Linux without mapped files such as node itself, which the system
+ * drops when memory is short; elsewhere all resident memory.
  */
 export function memoryInUse(): number {
   if (process.platform !== 'linux') return process.memoryUsage.rss()

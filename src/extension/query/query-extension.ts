@@ -1,3 +1,4 @@
+import type { ArchiveAddress } from '../../query/archive/archive-client.ts'
 import type { ConnectionsConfig, CorsConfig, Listener, ServerTls } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import {
@@ -5,14 +6,19 @@ import {
   invalid,
   InvalidValue,
   optionalField,
+  optionalSection,
+  requiredField,
   type Rule,
   section,
+  type SettingsOf,
   type ValueKind,
   withoutUndefined,
 } from '../../config/schema.ts'
 import {
+  buildClientTls,
   buildCors,
   buildServerTls,
+  clientTls,
   cors,
   perAddressRule,
   serverAuth,
@@ -21,29 +27,37 @@ import {
 import {
   DURATION,
   FLAG,
+  HTTP_URL,
   isAddressRange,
   LISTEN_ENDPOINT,
+  POSITIVE_DURATION,
+  SECRET_TEXT,
+  TEXT,
   TEXT_LIST,
   TRACE_URL,
   wholeNumber,
 } from '../../config/value-kinds.ts'
-import { openServerTls } from '../../platform/tls.ts'
+import { openClientTls, openServerTls } from '../../platform/tls.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
 export interface QuerySettings extends Listener, ConnectionsConfig {
-  /** Where a trace can be seen; `{trace_id}` and `{span_id}` are filled in. */
+  /** The URL of a trace in a backend; `{trace_id}` and `{span_id}` are filled in. */
   traceUrl?: string
   tls?: ServerTls
   auth?: string
   cors?: CorsConfig
-  /** By which names it may be called besides its own, addresses and localhost. */
+  /** Allowed Host names besides its own, addresses and localhost. */
   allowedHosts: string[]
-  /** How long an answer may wait for its reader to take more of it; 0 means for ever. */
+  /** How long an answer may wait for a slow reader; 0 means forever. */
   writeTimeoutMs: number
-  /** Addresses and ranges of the proxies that say for whom they ask. */
+  /** Addresses and ranges of proxies whose X-Forwarded-For is believed. */
   trustedProxies: string[]
-  /** Whether their connections begin with a header of the PROXY protocol. */
+  /** Whether their connections begin with a PROXY protocol header. */
   proxyProtocol: boolean
+  /** A port of its own for gRPC. */
+  grpc?: Listener
+  /** The archive to ask too, for data of other Causeways and data that retention removed here. */
+  archive?: ArchiveAddress
 }
 
 const ADDRESS_RANGES: ValueKind<string[]> = {
@@ -70,10 +84,48 @@ const proxyProtocolRule: Rule<{ proxy_protocol: boolean; trusted_proxies: string
       }
     : undefined
 
+const NAME: ValueKind<string> = {
+  ...TEXT,
+  read: (node) => {
+    const text = TEXT.read(node)
+    return typeof text !== 'string' || /^\w+$/.test(text)
+      ? text
+      : invalid(`must be of letters, digits and underscores, got ${text}`)
+  },
+}
+
+const archive = optionalSection(
+  'An archive that the `clickhouse` exporter of this and other Causeways writes, to answer from it too: questions about cascades, related ' +
+    'CPIDs, ancestors, roots, objects and facets.',
+  {
+    endpoint: requiredField(HTTP_URL, 'endpoint: http://localhost:8123', 'The HTTP interface of ClickHouse.'),
+    username: field(TEXT, 'default', 'The user to ask as; to read is enough.'),
+    password: optionalField(SECRET_TEXT, 'Its password; never shown by `print-config`.'),
+    database: field(NAME, 'causeway', 'The database of the archive.'),
+    timeout: field(
+      POSITIVE_DURATION,
+      '10s',
+      'How long it may take over one question; then what this Causeway holds is answered alone, and says so.',
+    ),
+    tls: clientTls,
+  },
+)
+
 const schema = section(
-  'The HTTP API and the dashboard.',
+  'The HTTP API, the dashboard, and gRPC for Jaeger and Grafana.',
   {
     endpoint: field(LISTEN_ENDPOINT, 'localhost:4319', 'Where to listen.'),
+    grpc: optionalSection(
+      '`endpoint` answers gRPC beside HTTP. Written, gRPC is answered at a port of its own too, under what stands here about TLS, ' +
+        'credentials and connections.',
+      {
+        endpoint: field(
+          LISTEN_ENDPOINT,
+          'localhost:17271',
+          'Where to listen for gRPC alone; the default is the port of Jaeger for its remote storage.',
+        ),
+      },
+    ),
     trace_url: optionalField(
       TRACE_URL,
       'Where a trace can be seen, for the links of the dashboard: `http://localhost:16686/trace/{trace_id}`; ' +
@@ -82,6 +134,7 @@ const schema = section(
     tls: serverTls,
     auth: serverAuth,
     cors,
+    archive,
     allowed_hosts: field(
       TEXT_LIST,
       '[]',
@@ -119,6 +172,15 @@ const schema = section(
   [perAddressRule, proxyProtocolRule],
 )
 
+function buildArchive(written: NonNullable<SettingsOf<typeof archive>>): ArchiveAddress {
+  const { endpoint, username, password, database, timeout, tls } = written
+  return {
+    ...{ endpoint, username, database, timeoutMs: timeout },
+    ...withoutUndefined({ password }),
+    tls: buildClientTls(tls, /^http:/i.test(endpoint) ? 'http' : 'https'),
+  }
+}
+
 export const queryExtension: ExtensionType<QuerySettings> = {
   ...componentType({
     name: 'cpid_query',
@@ -131,25 +193,33 @@ export const queryExtension: ExtensionType<QuerySettings> = {
       trustedProxies: settings.trusted_proxies,
       proxyProtocol: settings.proxy_protocol,
       ...withoutUndefined({
+        grpc: settings.grpc?.endpoint,
         traceUrl: settings.trace_url,
         tls: buildServerTls(settings.tls),
         auth: settings.auth?.authenticator,
         cors: buildCors(settings.cors),
+        archive: settings.archive && buildArchive(settings.archive),
         maxConnectionsPerAddress: settings.max_connections_per_address,
       }),
     }),
   }),
-  listeners: ({ host, port, maxConnections, maxConnectionsPerAddress, tls, auth }) => [
-    {
-      host,
-      port,
-      what: 'query API',
+  listeners: ({ host, port, grpc, maxConnections, maxConnectionsPerAddress, tls, auth }) => {
+    const both = {
       exposes: 'shows all that is kept to',
       connections: { maxConnections, ...withoutUndefined({ maxConnectionsPerAddress }) },
-      page: { path: '/api/v1/cascades?limit=1', status: auth === undefined ? 200 : 401 },
       ...withoutUndefined({ tls, auth }),
-    },
-  ],
-  openFiles: (id, { tls }) => (tls === undefined ? undefined : openServerTls(`extension ${id}`, tls)),
+    }
+    const page = { path: '/api/v1/cascades?limit=1', status: auth === undefined ? 200 : 401 }
+    return [
+      { host, port, what: 'query API', page, ...both },
+      ...(grpc === undefined ? [] : [{ ...grpc, at: 'grpc', what: 'query gRPC', ...both }]),
+    ]
+  },
+  openFiles: (id, { tls, archive: asked }) => {
+    using open = new DisposableStack()
+    if (tls !== undefined) open.use(openServerTls(`extension ${id}`, tls))
+    if (asked !== undefined && !asked.tls.insecure) open.use(openClientTls(asked.tls))
+    return open.move()
+  },
   load: () => import('./start-query.ts'),
 }

@@ -8,18 +8,18 @@ export interface WatchedResource {
   /** The plural: `deployments`. */
   readonly resource: string
   readonly kind: string
-  /** Of one namespace; empty for all. */
+  /** The namespace; empty for all namespaces. */
   readonly namespace: string
-  /** As the API takes them; empty for all objects. */
+  /** In the syntax of the API; empty for all objects. */
   readonly labelSelector: string
   readonly fieldSelector: string
-  /** The API server is to leave everything out but the metadata. */
+  /** The API server is to send only metadata. */
   readonly isMetadataOnly: boolean
 }
 
 type Query = Readonly<Record<string, string | number | boolean>>
 
-/** `apps/v1/deployments`, and of which namespace and by which selectors. */
+/** `apps/v1/deployments`, with its namespace and selectors. */
 export function nameOfResource(watched: WatchedResource): string {
   const { apiVersion, resource, namespace, labelSelector, fieldSelector } = watched
   return [`${apiVersion}/${resource}`, namespace, labelSelector, fieldSelector]
@@ -27,7 +27,7 @@ export function nameOfResource(watched: WatchedResource): string {
     .join(' ')
 }
 
-/** Where it is asked for. */
+/** The request path. */
 export function pathOfResource(watched: WatchedResource, query: Query): string {
   const { apiVersion, resource, namespace, labelSelector, fieldSelector } = watched
   const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
@@ -39,15 +39,15 @@ export function pathOfResource(watched: WatchedResource, query: Query): string {
   return `${group}${within}/${resource}?${parameters.toString()}`
 }
 
-/** What is asked for in a list or a watch of it. */
+/** The Accept header for a list or a watch. */
 export function acceptOf({ isMetadataOnly }: WatchedResource, what: 'list' | 'watch'): string {
   if (!isMetadataOnly) return 'application/json'
   return `application/json;as=PartialObjectMetadata${what === 'list' ? 'List' : ''};g=meta.k8s.io;v=v1`
 }
 
-/** A resource that an API server has, in the version that it prefers. */
+/** A resource of an API server, in the server's preferred version. */
 export interface ApiResource {
-  /** Empty for the core's. */
+  /** Empty for the core group. */
   readonly group: string
   /** `v1`, `apps/v1`. */
   readonly apiVersion: string
@@ -62,7 +62,7 @@ const AGGREGATED = ['v2', 'v2beta1']
   .join(',')
 const MAX_BYTES = 33_554_432
 
-/** Everything that may be asked for, each resource once. Throws as `ApiServer.json` does; a group that fails is left out. */
+/** All resources that can be requested, each once. Throws as `ApiServer.json` does; a group that fails is left out. */
 export async function discover(server: ApiServer, signal?: AbortSignal): Promise<ApiResource[]> {
   const found: ApiResource[] = []
   for (const root of ['/api', '/apis']) {
@@ -90,7 +90,7 @@ function aggregated(answer: Json): ApiResource[] {
   })
 }
 
-/** As API servers before 1.27 tell it: the groups, then what each version of them has. */
+/** Discovery for API servers before 1.27: first the groups, then the resources of each version. */
 async function oneByOne(
   server: ApiServer,
   root: string,
@@ -128,13 +128,13 @@ async function resourcesOf(
       verbs: textsIn(resource, 'verbs'),
     }))
   } catch (error) {
-    // An extension's server that is down answers 503, and keeps nobody from the others.
+    // If an extension API server is down, its group answers 503. The other groups still count.
     if (error instanceof ApiError) return []
     throw error
   }
 }
 
-/** Of each resource the first version that has it; subresources are none. */
+/** For each resource, the first version that has it. Subresources are left out. */
 function preferred(found: readonly ApiResource[]): ApiResource[] {
   const byName = new Map<string, ApiResource>()
   for (const one of found) {

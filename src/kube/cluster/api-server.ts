@@ -3,21 +3,21 @@ import type { RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorText } from '../../model/faults.ts'
-import { arrayIn, type Json, numberIn, objectIn, textIn } from '../objects/object-json.ts'
+import { arrayIn, type Json, numberIn, objectIn, parseBounded, textIn } from '../objects/object-json.ts'
 import type { ClusterAccess, PresentedCredential } from './cluster-access.ts'
 
 export interface ApiRequestOptions {
-  /** Ends it, and what is still read of its answer. */
+  /** Aborts the request, and the reading of its answer. */
   readonly signal?: AbortSignal
   /** JSON unless given. */
   readonly accept?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** How long nothing may come, in milliseconds. */
+  /** How long no data may arrive, in milliseconds. */
   readonly silenceMs?: number
 }
 
-/** A request as somebody else made it. */
-export interface Forwarded {
+/** A request received from another client. */
+export interface ForwardedRequest {
   readonly method: string
   /** With its query. */
   readonly path: string
@@ -28,13 +28,13 @@ export interface Forwarded {
 
 const JSON_TYPE = 'application/json'
 const USUAL_SILENCE_MS = 60_000
-/** Errors are read so far. */
+/** At most this much of an error is read. */
 const MAX_STATUS_BYTES = 65_536
 const TCP_KEEP_ALIVE_MS = 30_000
 const UNAUTHORIZED = 401
 const HTTPS_PORT = 443
 
-/** An API server as one user sees it. Its connections are kept for what is asked next; disposing ends them. */
+/** An API server as one user sees it. Its connections are kept alive for further requests; disposing ends them. */
 export class ApiServer implements Disposable {
   readonly #access: ClusterAccess
   #agent: { agent: Agent; shown: string } | undefined
@@ -53,7 +53,9 @@ export class ApiServer implements Disposable {
     this.#agent = undefined
   }
 
-  /** Connects already, so that what is asked first need not wait: where nobody has to be asked before, and none is in between. */
+  /**
+   * Connects in advance, so that the first request need not wait. Only if no credential has to be obtained first and there is no proxy.
+   */
   connect(): void {
     const { server, tls, proxy, credential } = this.#access
     const isProxied = Boolean(proxy || process.env['HTTPS_PROXY'] || process.env['https_proxy'])
@@ -66,8 +68,8 @@ export class ApiServer implements Disposable {
   }
 
   /**
-   * The answer to a GET, to be read to its end or destroyed. Throws an ApiError when it is no success, and an Error when there is
-   * none; a credential that is refused is obtained anew, once.
+   * The answer to a GET, which must be read to its end or destroyed. Throws an ApiError if it is no success, and an Error if there is
+   * none. A refused credential is renewed once.
    */
   async open(path: string, asked: ApiRequestOptions = {}): Promise<IncomingMessage> {
     const first = await this.#send(path, asked)
@@ -77,22 +79,23 @@ export class ApiServer implements Disposable {
     return await successOf(await this.#send(path, asked))
   }
 
-  /** The JSON there, which may have so many bytes; throws as `open` does, an AnswerTooLong, and a NoApiServer. */
+  /** The JSON of an answer of at most `maxBytes`. Throws as `open` does, an AnswerTooLong, or a NotAnApiServer. */
   async json(path: string, maxBytes: number, asked: ApiRequestOptions = {}): Promise<Json> {
     const answer = await this.open(path, asked)
-    const text = (await bytesOf(answer, maxBytes)).toString()
+    const bytes = await bytesOf(answer, maxBytes)
     try {
-      return JSON.parse(text) as Json
+      return parseBounded(bytes)
     } catch (cause) {
+      if (cause instanceof RangeError) throw cause
       throw new NotAnApiServer('what answers there is no API server: it sent no JSON', { cause })
     }
   }
 
   /**
-   * The answer to somebody else's request, made as this user, whatever it is; to be read to its end or destroyed. As whom the request
-   * wants to be counts more than as whom the user is. Throws an Error when there is no answer.
+   * The answer to another client's request, made as this user, whatever its status; must be read to its end or destroyed. The request's
+   * own impersonation headers take precedence over the user's. Throws an Error if there is no answer.
    */
-  async forward({ path, headers, ...asked }: Forwarded): Promise<IncomingMessage> {
+  async forward({ path, headers, ...asked }: ForwardedRequest): Promise<IncomingMessage> {
     const all = { ...asked, headers, silenceMs: 0 }
     const first = await this.#send(path, all)
     if (first.statusCode !== UNAUTHORIZED) return first
@@ -101,8 +104,8 @@ export class ApiServer implements Disposable {
     return await this.#send(path, all)
   }
 
-  /** As `forward`, of a request to go on in another protocol: with the connection, where the server does. */
-  async upgrade(request: Forwarded): Promise<Upgraded> {
+  /** As `forward`, for a request to upgrade the protocol. Returns the connection if the server upgrades. */
+  async upgrade(request: ForwardedRequest): Promise<Upgraded> {
     const first = await this.#upgrade(request)
     if (first.connection !== undefined || first.answer.statusCode !== UNAUTHORIZED) return first
     first.answer.destroy()
@@ -110,7 +113,7 @@ export class ApiServer implements Disposable {
     return await this.#upgrade(request)
   }
 
-  async #upgrade({ path, headers, ...asked }: Forwarded): Promise<Upgraded> {
+  async #upgrade({ path, headers, ...asked }: ForwardedRequest): Promise<Upgraded> {
     const { promise, resolve } = Promise.withResolvers<Upgraded>()
     const onUpgrade = (answer: IncomingMessage, connection: Duplex, first: Buffer): void =>
       resolve({ answer, connection, first })
@@ -124,7 +127,8 @@ export class ApiServer implements Disposable {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const prefix = server.pathname.replace(/\/$/, '')
     const request = (server.protocol === 'https:' ? https : http).request(
-      new URL(`${prefix}${path}`, server),
+      // A path that begins with two slashes names no other server.
+      new URL(`${server.origin}${prefix}${path}`),
       {
         agent: this.#agentFor(presented),
         method: asked.method ?? 'GET',
@@ -141,12 +145,12 @@ export class ApiServer implements Disposable {
     )
     request.on('timeout', () => request.destroy(new ApiServerTimeout('it has been silent for too long')))
     request.on('error', reject)
-    if (asked.onUpgrade !== undefined) request.on('upgrade', asked.onUpgrade)
+    request.on('upgrade', asked.onUpgrade ?? refuseUpgrade(reject))
     request.end(asked.body)
     return await promise
   }
 
-  /** Connections are made with one certificate; another one needs others. */
+  /** Connections are bound to one client certificate. Another certificate needs new connections. */
   #agentFor({ cert, key }: PresentedCredential): Agent {
     const shown = `${cert ?? ''}${key ?? ''}`
     if (this.#agent?.shown === shown) return this.#agent.agent
@@ -160,30 +164,38 @@ export class ApiServer implements Disposable {
       server.protocol === 'https:'
         ? new EarlyAgent({ ...options, ...tls, ...(cert !== undefined && { cert, key }) })
         : new http.Agent(options)
-    // What runs over the former goes on to its end.
+    // Requests on the former agent run to their end.
     this.#agent = { agent, shown }
     return agent
   }
 }
 
-/** Nothing came for as long as it may be silent. */
+/** For a request that asks for no upgrade: Node would drop the connection and tell nobody. */
+export function refuseUpgrade(reject: (error: Error) => void) {
+  return (_: IncomingMessage, connection: Duplex): void => {
+    connection.destroy()
+    reject(new Error('it switches to another protocol (101), which nobody asked for; correct the address'))
+  }
+}
+
+/** No data arrived for the allowed time. */
 export class ApiServerTimeout extends Error {}
 
-/** An answer is none that an API server gives. */
+/** The answer does not look like that of an API server. */
 export class NotAnApiServer extends Error {}
 
-/** An answer had more bytes than may be held. */
+/** The answer had more bytes than may be held. */
 export class AnswerTooLong extends Error {}
 
-/** An answer, and the connection on which something else goes on; without one the server stayed with HTTP. */
+/** An answer, and the upgraded connection; without a connection the server stayed with HTTP. */
 interface Upgraded {
   readonly answer: IncomingMessage
   readonly connection?: Duplex
-  /** What came of it with the answer. */
+  /** The data that arrived with the answer. */
   readonly first?: Buffer
 }
 
-/** What is sent beside a path. */
+/** What a request sends beside its path. */
 interface Sent extends Omit<ApiRequestOptions, 'headers'> {
   readonly method?: string
   readonly headers?: OutgoingHttpHeaders
@@ -191,7 +203,7 @@ interface Sent extends Omit<ApiRequestOptions, 'headers'> {
   readonly onUpgrade?: (answer: IncomingMessage, connection: Duplex, first: Buffer) => void
 }
 
-/** Whoever asks to be somebody else says all of it: no part of it is taken from the kubeconfig. */
+/** A request that impersonates gives the whole identity: no part is taken from the kubeconfig. */
 function shownBeside(
   headers: OutgoingHttpHeaders = {},
   { headers: shown }: PresentedCredential,
@@ -224,22 +236,22 @@ function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json
   } catch {
-    // A proxy in between may answer in words; of a page for browsers there is nothing to say.
+    // A proxy in between may answer in plain text. HTML pages are not quoted.
     return text.trim().startsWith('<') ? undefined : { message: text.trim().slice(0, 200) }
   }
 }
 
-/** An answer of an API server that is no success: its Status, as far as it is one. */
+/** An unsuccessful answer of an API server: its Status, as far as it is one. */
 export class ApiError extends Error {
-  /** 403; 0 where the connection did not come to an answer. */
+  /** 403; 0 if the connection ended without an answer. */
   readonly status: number
   /** `Forbidden`, `Expired`. */
   readonly reason: string
-  /** It is in the form that API servers give errors; something else, such as a proxy, answers otherwise. */
+  /** It has the form of an API server's errors. Others, such as proxies, answer otherwise. */
   readonly isStatus: boolean
-  /** When to ask again; undefined where it does not say. */
+  /** When to retry; undefined if it does not say. */
   readonly retryAfterMs: number | undefined
-  /** `ResourceVersionTooLarge`, where the Status says why. */
+  /** `ResourceVersionTooLarge`, if the Status gives the cause. */
   readonly causes: readonly string[]
 
   constructor(status: number, body: Json | undefined, retryAfterMs?: number) {
@@ -255,27 +267,27 @@ export class ApiError extends Error {
     this.causes = arrayIn(details, 'causes').map((cause) => textIn(cause, 'reason'))
   }
 
-  /** The versions asked for are no longer kept: everything is to be listed anew. */
+  /** The requested versions are no longer kept: everything has to be listed again. */
   get isExpired(): boolean {
     return this.status === 410 || this.reason === 'Expired' || this.reason === 'Gone'
   }
 
-  /** The version asked for is newer than all that this server has. */
+  /** The requested version is newer than all that this server has. */
   get isTooNew(): boolean {
     return this.causes.includes('ResourceVersionTooLarge')
   }
 
-  /** It says something of the server, or of who asks, and nothing of what was asked for. */
+  /** It concerns the server or the credential, and not the requested resource. */
   get isGeneral(): boolean {
     return this.status === 401 || this.status === 429 || this.status >= 500
   }
 
-  /** It will say the same for as long as rights and resources stay as they are. */
+  /** It will be the same as long as permissions and resources stay as they are. */
   get isRefusal(): boolean {
     return [403, 404, 405, 406].includes(this.status)
   }
 
-  /** It does not take what was asked; something else may do. */
+  /** The request is not supported; another one may be. */
   get isInvalid(): boolean {
     return this.status === 400 || this.status === 422
   }
@@ -283,16 +295,16 @@ export class ApiError extends Error {
 
 const UNAUTHORIZED_STATUS = 401
 
-/** What Node says of connections that end, in words that say what happened. */
+/** Node's error codes for failed connections, in plain words. */
 const WORDS = new Map([
   ['aborted', 'the connection broke off in the middle of an answer'],
   ['socket hang up', 'the connection was closed before an answer came'],
 ])
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY)/
-/** What Node advises beside it helps nobody who has a kubeconfig. */
+/** Node's advice in this message does not help kubeconfig users. */
 const ADVICE_OF_NODE = /; if the root CA is installed locally.*$/s
 
-/** Why there is no answer of an API server, for an operator. */
+/** Why an API server did not answer, in words for an operator. */
 export function apiFailureText(error: unknown): string {
   if (error instanceof ApiError && error.status === UNAUTHORIZED_STATUS)
     return `it does not know who asks (${error.message}): the token or certificate has run out, or is of another cluster`
@@ -301,7 +313,7 @@ export function apiFailureText(error: unknown): string {
   return WORDS.get(text) ?? text
 }
 
-/** Whether the server showed a certificate that cannot be trusted. */
+/** Whether the server's certificate cannot be trusted. */
 export function isCertificateTrouble(error: unknown): boolean {
   return (
     typeof error === 'object' &&
@@ -313,23 +325,23 @@ export function isCertificateTrouble(error: unknown): boolean {
 }
 
 /**
- * Node's HTTP by itself: an import of `node:http` reads every name in it, of which one loads all of `fetch`, and that takes three
- * times as long as HTTP does. Commands that end at once notice.
+ * Node's HTTP module on its own. An import of `node:http` reads all of its names, one of which loads all of `fetch`. That takes three
+ * times as long as HTTP itself, which short commands notice.
  */
 export const http = process.getBuiltinModule('node:http')
 export const https = process.getBuiltinModule('node:https')
 
-/** A connection that is older may have been cut on the way. */
+/** An older idle connection may have been cut on the way. */
 const OLDEST_EARLY_MS = 5_000
 
-/** An agent that can connect before anything is asked; what is asked first then need not wait. */
+/** An agent that can connect in advance, so that the first request need not wait. */
 export class EarlyAgent extends https.Agent {
   #early: Duplex | undefined
 
   connect(options: RequestOptions): void {
     const early = super.createConnection(options) ?? undefined
     this.#early = early
-    // Whoever asks connects anew then, and is told why that fails.
+    // The request then connects anew, and reports why that fails.
     early?.on('error', () => undefined)
     setTimeout(() => this.#drop(early), OLDEST_EARLY_MS).unref()
   }

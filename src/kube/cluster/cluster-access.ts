@@ -6,24 +6,24 @@ import { join } from 'node:path'
 import { errorText } from '../../model/faults.ts'
 import { type Json, type JsonObject, objectIn, textIn } from '../objects/object-json.ts'
 
-/** Where the API server of a cluster is, whom to trust there, and what to show of oneself. */
+/** How to reach the API server of a cluster, which certificates to trust, and which credential to present. */
 export interface ClusterAccess {
   /** The context of the kubeconfig, or `in cluster`. */
   readonly name: string
-  /** `https://10.0.0.1:6443`, with a path where there is one. */
+  /** `https://10.0.0.1:6443`, with a path if there is one. */
   readonly server: URL
   readonly tls: ServerTrust
-  /** Through which proxy; empty for that of the environment, if there is one. */
+  /** The proxy to use; empty for the one of the environment, if any. */
   readonly proxy: string
   readonly credential: Credential
-  /** The namespace of the context; empty where it names none. */
+  /** The namespace of the context; empty if it names none. */
   readonly namespace: string
 }
 
 export interface ServerTrust {
-  /** PEM; the machine's authorities where there is none. */
+  /** PEM; by default the machine's certificate authorities. */
   readonly ca?: string
-  /** The name in its certificate, where that is not the one in the address. */
+  /** The name in its certificate, if that differs from the one in the address. */
   readonly servername?: string
   readonly rejectUnauthorized?: boolean
 }
@@ -31,7 +31,7 @@ export interface ServerTrust {
 /** Where a Pod finds its service account. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** The cluster that this process is a Pod of. Throws an Error that says what is missing. */
+/** The cluster that this process runs in as a Pod. Throws an Error that says what is missing. */
 export function serviceAccountAccess(
   directory = SERVICE_ACCOUNT,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -63,7 +63,7 @@ function fileOfAccount(directory: string, name: string): string {
   }
 }
 
-/** What a request shows of who asks. */
+/** What a request presents to authenticate. */
 export interface PresentedCredential {
   readonly headers: Readonly<Record<string, string | string[]>>
   /** A client certificate and its key, PEM. */
@@ -71,25 +71,25 @@ export interface PresentedCredential {
   readonly key?: string
 }
 
-/** By what the API server is to know who asks; tokens run out, and so do certificates of plugins. */
+/** A source of credentials. Tokens expire, and so do certificates from plugins. */
 export interface Credential {
-  /** What is shown, where that never changes. */
+  /** The credential, if it never changes. */
   readonly fixed?: PresentedCredential
-  /** What to show now; obtained anew where it ran out. Rejects with what to do. */
+  /** The current credential, renewed if it has expired. Rejects with what to do. */
   present(): Promise<PresentedCredential>
-  /** The API server did not take it: what is remembered is not shown again. */
+  /** The API server refused it: a cached credential is not used again. */
   refused(): void
 }
 
-/** What never changes: certificates, a token or a password of a kubeconfig, nothing at all. */
+/** A credential that never changes: certificates, a token or a password of a kubeconfig, or none at all. */
 export function fixedCredential(presented: PresentedCredential): Credential {
   return { fixed: presented, present: () => Promise.resolve(presented), refused: () => undefined }
 }
 
 export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
 
-/** Shows what both show; each has its own part of it. */
-export function bothCredentials(one: Credential, other: Credential): Credential {
+/** Presents both credentials, each of which has a part. */
+export function combinedCredential(one: Credential, other: Credential): Credential {
   return {
     async present() {
       const [first, second] = await Promise.all([one.present(), other.present()])
@@ -102,7 +102,7 @@ export function bothCredentials(one: Credential, other: Credential): Credential 
   }
 }
 
-/** A token that somebody else keeps fresh, as a kubelet does for Pods: it is read for every request. */
+/** A token that another process keeps fresh, as a kubelet does for Pods. It is read for every request. */
 export function tokenFileCredential(path: string): Credential {
   return {
     async present() {
@@ -121,9 +121,9 @@ export interface ExecPlugin {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** What its vendor says to whoever lacks it. */
+  /** The vendor's hint for users who do not have the program. */
   readonly installHint: string
-  /** What it is told of the cluster; nothing unless it asks for that. */
+  /** The cluster information that it gets; only if it asks for that. */
   readonly cluster?: JsonObject
 }
 
@@ -136,7 +136,7 @@ const USUAL_LIMITS: ExecLimits = { timeoutMs: 60_000, nowMs: () => Date.now() }
 const MAX_OUTPUT_BYTES = 1_048_576
 const MAX_COMPLAINT = 500
 
-/** Runs the plugin when there is no credential or it ran out, once for all who wait for it. */
+/** Runs the plugin when there is no credential or it has expired. Concurrent callers share one run. */
 export function execCredential(plugin: ExecPlugin, limits = USUAL_LIMITS): Credential {
   let held: { presented: PresentedCredential; untilMs: number } | undefined
   let running: Promise<PresentedCredential> | undefined
@@ -165,7 +165,7 @@ async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
   })
   let output = ''
   let complaint = ''
-  // What the plugin started may hold its outputs open for as long as it likes.
+  // A child process of the plugin may hold its outputs open indefinitely.
   const end = (why: string): void => {
     child.kill('SIGKILL')
     child.stdout.destroy()
@@ -225,24 +225,24 @@ function parse(command: string, output: string): Json {
   }
 }
 
-/** What a kubeconfig says of the provider `oidc`; texts are empty where it says nothing. */
+/** The `oidc` provider of a kubeconfig. Missing settings are empty texts. */
 interface OidcUser {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string
   readonly idToken: string
   readonly refreshToken: string
-  /** Who signed the issuer's certificate, PEM; a file or the text itself. */
+  /** The certificate authority of the issuer, PEM: a file or the text itself. */
   readonly caFile: string
   readonly caPem: string
 }
 
-/** A token that would run out on its way counts as run out. */
+/** A token that expires within this time counts as expired. */
 const LEEWAY_MS = 10_000
 
 /**
- * The id token of the kubeconfig, refreshed at its issuer when it runs out. What the issuer gives instead of the refresh token is
- * kept in memory alone: the file is not written to.
+ * The id token of the kubeconfig, refreshed at its issuer when it expires. A new refresh token is kept in memory only: the file is not
+ * written.
  */
 export function oidcCredential(user: OidcUser, nowMs: () => number = () => Date.now()): Credential {
   let { idToken, refreshToken } = user
@@ -253,7 +253,7 @@ export function oidcCredential(user: OidcUser, nowMs: () => number = () => Date.
     try {
       ;({ idToken, refreshToken } = await askIssuer(user, refreshToken))
     } catch (error) {
-      throw new Error(`${user.issuer} gives no new token: ${errorText(error)}; log in again`, {
+      throw new Error(`${user.issuer} gives no new token: ${issuerFailure(error)}; log in again`, {
         cause: error,
       })
     }
@@ -285,7 +285,12 @@ async function askIssuer(
   return { idToken: answer.id_token, refreshToken: answer.refresh_token ?? refreshToken }
 }
 
-/** When a token runs out; at once where it does not say. Nobody is trusted by this: the API server checks it. */
+/** The library says no more than "something went wrong" of an issuer that cannot be asked; what did is the cause. */
+function issuerFailure(error: unknown): string {
+  return errorText(error instanceof Error && error.cause instanceof Error ? error.cause : error)
+}
+
+/** When a token expires; at once if it does not say. This is not a trust decision: the API server verifies the token. */
 function expiryMs(token: string): number {
   const [, claims = ''] = token.split('.')
   try {

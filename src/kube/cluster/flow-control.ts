@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 
-/** Time and chance, as far as asking an API server needs them; tests give theirs. */
+/** Time and randomness for requests to an API server. Tests pass their own. */
 export interface BackoffClock {
   now(): UnixNanos
-  /** Resolves after so long, or as soon as the signal aborts. */
+  /** Resolves after this time, or as soon as the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
   /** From 0 to 1. */
   random(): number
@@ -19,7 +19,7 @@ export const SYSTEM_BACKOFF_CLOCK: BackoffClock = {
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 
-/** Longer and longer pauses, so that many who lost the same server do not come back at once. */
+/** Exponential backoff with jitter, so that many clients of a failed server do not return at once. */
 export class Backoff {
   readonly #waiting: BackoffClock
   #next = FIRST_PAUSE_MS
@@ -28,24 +28,24 @@ export class Backoff {
     this.#waiting = waiting
   }
 
-  /** Waits at least so long as asked for, and up to twice as long as what is due. */
+  /** Waits at least the given time, and up to twice the current backoff. */
   async pause(signal: AbortSignal, atLeastMs = 0): Promise<void> {
     const due = this.#next * (1 + this.#waiting.random())
     this.#next = Math.min(this.#next * 2, LONGEST_PAUSE_MS)
     await this.#waiting.sleep(Math.max(due, atLeastMs), signal)
   }
 
-  /** What was asked for came. */
+  /** The request succeeded. */
   over(): void {
     this.#next = FIRST_PAUSE_MS
   }
 }
 
-/** A server that several ask and none reaches: once one of them does, none waits any longer, so that all are level again soon. */
+/** A server that several streams request and none reaches. Once one of them succeeds, all stop waiting, so that all resume soon. */
 export class Outage {
   #ends: AbortController | undefined
 
-  /** Waits as the pauses have it, and no longer than the outage lasts. */
+  /** Waits for the backoff, but no longer than the outage lasts. */
   async wait(pauses: Backoff, signal: AbortSignal): Promise<void> {
     this.#ends ??= new AbortController()
     await pauses.pause(AbortSignal.any([signal, this.#ends.signal]))
@@ -60,12 +60,12 @@ export class Outage {
 }
 
 const FIRST_REFUSAL_PAUSE_MS = 1_000
-/** So often in a row is it not believed of what could be seen before: some ten seconds. */
+/** How many refusals in a row are not believed for something that could be read before: about ten seconds. */
 const UNBELIEVED = 3
 
 /**
- * How often in a row something was refused. An API server that has just begun refuses for a moment what it allows, until it knows its
- * rules: so it is asked again soon at first, and later and later as long as it stays with that.
+ * Counts refusals in a row. An API server that has just started may refuse what it allows until it has loaded its rules. So it is retried
+ * soon at first, and less and less often while it keeps refusing.
  */
 export class RefusalBackoff {
   readonly #waiting: BackoffClock
@@ -78,20 +78,20 @@ export class RefusalBackoff {
     this.#longestMs = longestMs
   }
 
-  /** Counts another one; whether it is meant, and to be told of. */
+  /** Counts a refusal. True if it is believed, and is to be reported. */
   areMeant(wasSeenBefore: boolean): boolean {
     this.#inARow++
     this.#areTold ||= !wasSeenBefore || this.#inARow > UNBELIEVED
     return this.#areTold
   }
 
-  /** Until it is to be asked again. */
+  /** Waits until the next retry. */
   async pause(signal: AbortSignal): Promise<void> {
     const due = FIRST_REFUSAL_PAUSE_MS * 2 ** (this.#inARow - 1) * (1 + this.#waiting.random())
     await this.#waiting.sleep(Math.min(due, this.#longestMs), signal)
   }
 
-  /** It can be seen; whether it was told that it cannot. */
+  /** It can be read again. True if a refusal had been reported. */
   over(): boolean {
     const wereTold = this.#areTold
     this.#inARow = 0
@@ -100,7 +100,7 @@ export class RefusalBackoff {
   }
 }
 
-/** How many lists are made at a time; others wait for their turn, in the order in which they came. */
+/** Limits the number of concurrent lists. Others wait for their turn in order of arrival. */
 export class ListSlots {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -109,7 +109,7 @@ export class ListSlots {
     this.#free = places
   }
 
-  /** Resolves with what gives the place back, which may be called twice. */
+  /** Resolves with a function that frees the slot, which may be called twice. */
   async enter(): Promise<() => void> {
     if (this.#free > 0) this.#free--
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -124,8 +124,8 @@ export class ListSlots {
   }
 }
 
-/** Hands items over in the order in which they came: what comes while some are being taken is handed over together. */
-export class Handover<Item> {
+/** Delivers items in order of arrival. Items that arrive during a delivery are delivered together. */
+export class OrderedDelivery<Item> {
   readonly #take: (items: readonly Item[], version: string | undefined) => Promise<void>
   readonly #maxItems: number
   readonly #maxBytes: number
@@ -143,7 +143,7 @@ export class Handover<Item> {
     this.#maxBytes = maxBytes
   }
 
-  /** `bytes` is how long it was; `version`, where it has one, how far the stream is read with it. */
+  /** `bytes` is its length. `version`, if given, is how far the stream is read with it. */
   add(item: Item | undefined, bytes: number, version: string | undefined): void {
     if (item !== undefined) {
       this.#items.push(item)
@@ -152,16 +152,16 @@ export class Handover<Item> {
     this.#version = version ?? this.#version
   }
 
-  /** Resolves once there is room for more. Rejects with what kept items from being taken. */
+  /** Resolves once there is room for more. Rejects with the error that stopped the delivery. */
   async room(): Promise<void> {
     if (this.#items.length === 0 && this.#version === undefined) return
     const taking = (this.#taking ??= this.#takeAll().finally(() => (this.#taking = undefined)))
     if (this.#items.length >= this.#maxItems || this.#bytes >= this.#maxBytes) await taking
-    // Whoever waits for room later hears of it.
+    // A later call of `room` or `drained` reports the error.
     else taking.catch(() => undefined)
   }
 
-  /** Resolves once all are taken. */
+  /** Resolves once all items are taken. */
   async drained(): Promise<void> {
     while (this.#taking !== undefined || this.#items.length > 0 || this.#version !== undefined) {
       this.#taking ??= this.#takeAll().finally(() => (this.#taking = undefined))

@@ -14,7 +14,7 @@ import {
 } from '../objects/object-json.ts'
 import {
   bearer,
-  bothCredentials,
+  combinedCredential,
   type ClusterAccess,
   type Credential,
   execCredential,
@@ -27,14 +27,14 @@ import {
 } from './cluster-access.ts'
 
 interface KubeconfigChoice {
-  /** A file; where kubectl looks unless given. */
+  /** A file; by default the files that kubectl reads. */
   readonly path?: string | undefined
-  /** The current one unless given. */
+  /** The current context unless given. */
   readonly context?: string | undefined
-  /** Instead of the context's own. */
+  /** Instead of the context's own cluster. */
   readonly cluster?: string | undefined
   readonly user?: string | undefined
-  /** What counts instead of what stands in the kubeconfig, by the same keys; paths are relative to here. */
+  /** Overrides of the kubeconfig's cluster settings, by the same keys. Paths are relative to the working directory. */
   readonly clusterSettings?: JsonObject
   readonly userSettings?: JsonObject
 }
@@ -42,7 +42,7 @@ interface KubeconfigChoice {
 const FILES = new Set(['certificate-authority', 'client-certificate', 'client-key'])
 const LOGINS = ['token', 'tokenFile', 'username', 'password', 'exec', 'auth-provider']
 const AUTHORITIES = ['certificate-authority', 'certificate-authority-data']
-/** What does not count beside a setting. */
+/** For each setting, the keys it replaces. */
 const REPLACES: ReadonlyMap<string, readonly string[]> = new Map([
   ['token', LOGINS],
   ['username', LOGINS],
@@ -78,7 +78,7 @@ export function kubeconfigAccess({ path, context, ...choice }: KubeconfigChoice)
   }
 }
 
-/** Where there are settings of one's own, what would say the same otherwise does not count. */
+/** Applies the overrides, and drops the keys that they replace. */
 function withSettings({ content, directory }: NamedPart, settings: JsonObject = {}): NamedPart {
   const own = Object.entries(settings).map(([key, value]) => [
     key,
@@ -96,7 +96,7 @@ function serverOf({ content }: NamedPart, kubeconfig: Kubeconfig): URL {
   return new URL(server)
 }
 
-/** What stands in it besides its scheme may be secret. */
+/** Everything in the URL besides its scheme may be secret. */
 function proxyOf({ content }: NamedPart, kubeconfig: Kubeconfig): string {
   const proxy = textIn(content, 'proxy-url')
   if (proxy === '' || (/^https?:/.test(proxy) && URL.canParse(proxy))) return proxy
@@ -133,17 +133,17 @@ function namesOf(parts: ReadonlyMap<string, NamedPart>): string {
 }
 
 const PLUGIN_VERSIONS = new Set(['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'])
-/** What plugins are told of a cluster is kept there by whoever wrote the kubeconfig. */
+/** The extension under which a kubeconfig holds the cluster configuration for exec plugins. */
 const PLUGIN_CONFIG = 'client.authentication.k8s.io/exec'
 
-/** By what a user of a kubeconfig is known to the API server. Throws an Error that says what cannot be used. */
+/** The credential of a user in a kubeconfig. Throws an Error that says what cannot be used. */
 function userCredential(user: NamedPart, cluster: NamedPart): Credential {
   const fixed = fixedCredential(fixedPart(user))
   const changing = changingPart(user, cluster)
-  return changing === undefined ? fixed : bothCredentials(fixed, changing)
+  return changing === undefined ? fixed : combinedCredential(fixed, changing)
 }
 
-/** Certificate, token, password, and as whom. */
+/** Certificate, token, password, and impersonation. */
 function fixedPart(user: NamedPart): PresentedCredential {
   const { content } = user
   const cert = fileOrData(user, 'client-certificate')
@@ -163,7 +163,7 @@ function fixedPart(user: NamedPart): PresentedCredential {
   }
 }
 
-/** What runs out and is obtained anew; a plugin counts before a file. */
+/** A credential that expires and is renewed. A plugin takes precedence over a file. */
 function changingPart(user: NamedPart, cluster: NamedPart): Credential | undefined {
   const { content, directory } = user
   if (Object.hasOwn(content, 'exec')) return execCredential(pluginOf(user, cluster))
@@ -195,7 +195,7 @@ function pluginOf({ content, directory }: NamedPart, cluster: NamedPart): ExecPl
   const env = arrayIn(exec, 'env').map((entry) => [textIn(entry, 'name'), textIn(entry, 'value')])
   return {
     apiVersion,
-    // Found on the PATH, unless it says where it is.
+    // Looked up on the PATH, unless it contains a path.
     command: command.includes('/') || command.includes(sep) ? resolve(directory, command) : command,
     args: arrayIn(exec, 'args').filter((arg) => typeof arg === 'string'),
     env: Object.fromEntries(env) as Record<string, string>,
@@ -232,14 +232,14 @@ function oidcOf({ content, directory }: NamedPart): Credential {
   })
 }
 
-/** A part of a kubeconfig by its name, and the folder that paths in it are relative to. */
+/** A part of a kubeconfig by its name, and the folder that its paths are relative to. */
 interface NamedPart {
   readonly content: JsonObject
   readonly directory: string
 }
 
 interface Kubeconfig {
-  /** Where it stands, for messages. */
+  /** The files it was read from, for messages. */
   readonly files: readonly string[]
   readonly currentContext: string
   readonly clusters: ReadonlyMap<string, NamedPart>
@@ -257,8 +257,8 @@ export function kubeconfigFiles(
 }
 
 /**
- * Reads files as one, as kubectl does: of parts with one name the first counts, and files that are not there are passed over
- * unless none is. Throws an Error that names the file.
+ * Merges files as kubectl does: of parts with the same name the first wins, and missing files are skipped unless all are missing. Throws
+ * an Error that names the file.
  */
 function readKubeconfig(files: readonly string[]): Kubeconfig {
   const there = files.filter((path) => existsSync(path))
@@ -279,7 +279,7 @@ function readKubeconfig(files: readonly string[]): Kubeconfig {
   return { files: there, currentContext, clusters, users, contexts }
 }
 
-/** The text under `<key>-data`, or of the file under `<key>`; empty where there is neither. */
+/** The text under `<key>-data`, or the contents of the file under `<key>`; empty if neither is given. */
 function fileOrData({ content, directory }: NamedPart, key: string): string {
   const data = textIn(content, `${key}-data`)
   if (data !== '') return Buffer.from(data, 'base64').toString()

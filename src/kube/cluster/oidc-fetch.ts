@@ -1,9 +1,11 @@
 import { request } from 'node:https'
 import type { CustomFetch } from 'openid-client'
+import { refuseUpgrade } from './api-server.ts'
 
 const MAX_BYTES = 1_048_576
+const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** A `fetch` for whom only this authority (PEM) signs certificates; Node's own cannot be told of one. */
+/** A `fetch` that trusts only this certificate authority (PEM). Node's own cannot be given one. */
 export function fetchTrusting(ca: string): CustomFetch {
   return (url, { method, headers, body, signal }) => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>()
@@ -14,20 +16,20 @@ export function fetchTrusting(ca: string): CustomFetch {
         if (text.length > MAX_BYTES) answer.destroy(new Error('the answer is too long'))
       })
       answer.on('error', reject).on('end', () => {
-        const type = answer.headers['content-type']
-        const init = {
-          status: answer.statusCode ?? 0,
-          ...(type !== undefined && { headers: { 'content-type': type } }),
-        }
-        resolve(new Response(text, init))
+        const { statusCode: status = 0, headers } = answer
+        const type = headers['content-type']
+        // A Response may have no other status with a body, and throws: here, where nobody would catch it.
+        if (status < 200 || status >= 600 || NO_BODY.has(status)) reject(new Error(`it answered ${status}`))
+        else resolve(new Response(text, { status, ...(type && { headers: { 'content-type': type } }) }))
       })
     })
+    asked.on('upgrade', refuseUpgrade(reject))
     asked.on('error', reject).end(body === undefined || body === null ? undefined : asText(body))
     return promise
   }
 }
 
-/** What is sent to an issuer is a form. */
+/** Requests to an issuer send forms. */
 function asText(body: unknown): string {
   if (body instanceof URLSearchParams || typeof body === 'string') return body.toString()
   throw new TypeError('only forms are sent to issuers')

@@ -17,25 +17,25 @@ import { AnswerTooLong, ApiError, apiFailureText, type ApiServer, ApiServerTimeo
 import {
   Backoff,
   type BackoffClock,
-  Handover,
+  OrderedDelivery,
   type ListSlots,
   type Outage,
   RefusalBackoff,
 } from './flow-control.ts'
 
 export interface StreamLimits {
-  /** Of one object; longer ones are passed over. */
+  /** Of one object. Larger ones are skipped. */
   readonly maxObjectBytes: number
-  /** Of a page of a list, where the server does not stream lists. */
+  /** Of a page of a list, if the server does not stream lists. */
   readonly maxPageBytes: number
-  /** Read and not taken yet. */
+  /** Items that are read but not taken yet. */
   readonly maxItems: number
   readonly maxBytes: number
-  /** How long a watch may be silent, in milliseconds; there is a bookmark every minute. */
+  /** How long a watch may be silent, in milliseconds. There is a bookmark every minute. */
   readonly silenceMs: number
-  /** How long one request watches. */
+  /** How long one watch request lasts. */
   readonly watchMs: number
-  /** After how long what is refused for long is asked for again. */
+  /** How long to wait before requesting again what is refused permanently. */
   readonly refusedMs: number
 }
 
@@ -59,30 +59,30 @@ export interface StreamContext {
   readonly limits: StreamLimits
 }
 
-/** How often a server may say that a version is newer than all it has, before that is believed. */
+/** How often a server may say that a version is newer than all it has before this is believed. */
 const TOO_NEW_BELIEVED = 3
 
 /**
- * Follows one resource: lists it, as a stream where the server does that, watches it with bookmarks, goes on from the last version
- * after whatever ended a watch, and lists it anew when that version is no longer kept. Nothing is read while nothing is taken.
+ * Follows one resource: lists it (as a stream if the server supports that), watches it with bookmarks, resumes from the last version
+ * after a watch ends for whatever reason, and lists again when that version is no longer kept. Stops reading while items are not taken.
  */
 export class ResourceStream<Item> {
   readonly name: string
   readonly #watched: WatchedResource
   readonly #follower: ResourceFollower<Item>
   readonly #context: StreamContext
-  readonly #handover: Handover<Item>
+  readonly #handover: OrderedDelivery<Item>
   readonly #pauses: Backoff
   readonly #refusals: RefusalBackoff
   #version: string | undefined
   #seen: SeenThrough
   #streamsLists = true
-  /** Counts what came. */
+  /** Counts what arrived. */
   #moves = 0
   #movesBefore = 0
   #tooNew = 0
 
-  /** `isLate` says that the cluster was watched before the resource came to be: nothing of it was there before anybody looked. */
+  /** `isLate`: the cluster was watched before the resource existed, so none of its objects existed before the watch. */
   constructor(
     watched: WatchedResource,
     follower: ResourceFollower<Item>,
@@ -93,7 +93,7 @@ export class ResourceStream<Item> {
     this.#watched = watched
     this.#follower = follower
     this.#context = context
-    this.#handover = new Handover((items, version) => follower.take(items, version), context.limits)
+    this.#handover = new OrderedDelivery((items, version) => follower.take(items, version), context.limits)
     this.#pauses = new Backoff(context.waiting)
     this.#refusals = new RefusalBackoff(context.waiting, context.limits.refusedMs)
     this.#seen = isLate ? 'later list' : 'first list'
@@ -134,7 +134,7 @@ export class ResourceStream<Item> {
     else await this.#watch(this.#version, signal)
   }
 
-  /** By a list, once it is this one's turn. */
+  /** Lists, once a list slot is free. */
   async #begin(signal: AbortSignal): Promise<void> {
     const leave = await this.#context.lists.enter()
     try {
@@ -162,7 +162,7 @@ export class ResourceStream<Item> {
     const begun = waiting.now()
     this.#movesBefore = this.#moves
     await this.#read({ resourceVersion: version }, () => undefined, signal)
-    // A server that ends every watch at once is not to be asked again and again.
+    // Backs off from a server that ends every watch at once.
     const lastedMs = Number(waiting.now() - begun) / Number(NANOS_PER_MS)
     if (this.#moves === this.#movesBefore && lastedMs < limits.watchMs) await this.#pauses.pause(signal)
   }
@@ -173,7 +173,7 @@ export class ResourceStream<Item> {
     if (this.#version === undefined) throw new Error('a list ended before it was complete')
   }
 
-  /** Reads one watch to its end; `listed` is called when the list that it begins with is complete. */
+  /** Reads one watch to its end. `listed` is called when the list that it begins with is complete. */
   async #read(
     query: Readonly<Record<string, string | boolean>>,
     listed: () => void,
@@ -202,7 +202,7 @@ export class ResourceStream<Item> {
     }
   }
 
-  /** Takes in one line; true when the list that the watch began with is complete. */
+  /** Reads one line; true when the list that the watch began with is complete. */
   #readLine(text: Buffer | LongLine): boolean {
     const line = readWatchLine(text)
     switch (line.kind) {
@@ -226,13 +226,13 @@ export class ResourceStream<Item> {
   #add(change: WatchEventType, object: JsonObject, bytes: number, version: string | undefined): void {
     const { apiVersion, kind } = this.#watched
     const isListing = this.#version === undefined
-    // Items of lists do not say what they are, and metadata alone says that it is metadata.
+    // List items do not state their kind, and metadata-only items state only that they are metadata.
     const item = this.#readObject(change, { ...object, apiVersion, kind }, isListing ? this.#seen : 'event')
     this.#handover.add(item, bytes, isListing ? undefined : version)
     if (!isListing) this.#version = version
   }
 
-  /** What is kept of an object; nothing of one that cannot be read, which keeps no other from being seen. */
+  /** What is kept of an object. An object that cannot be read is skipped, without affecting others. */
   #readObject(change: WatchEventType, object: JsonObject, seen: SeenThrough): Item | undefined {
     try {
       return this.#follower.read(change, object, seen)
@@ -304,63 +304,63 @@ export class ResourceStream<Item> {
   }
 }
 
-/** Asked anew each time: it changes while something is awaited. */
+/** Evaluated anew each time: it changes during an await. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted
 
-/** It does not know of streamed lists, or takes the request for an ordinary watch. */
+/** The server does not support streamed lists, or treats the request as an ordinary watch. */
 function cannotStreamLists(error: unknown): boolean {
   return error instanceof ApiServerTimeout || (error instanceof ApiError && error.isInvalid)
 }
 
 /**
- * How an object came to be seen.
- * - first list: the first one of it that was ever made; what is in it was there before anybody looked.
- * - later list: a list after the stream was lost; what is new in it came while nobody looked.
+ * How an object was seen.
+ * - first list: in the first list ever made of its resource; the object may have existed before the watch.
+ * - later list: in a list after the stream was lost; what is new in it was made while the watch was down.
  * - event: as it changed.
  */
 export type SeenThrough = 'first list' | 'later list' | 'event'
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-/** Who is told of a resource, object by object: it reads each at once, so that nothing else of it is held. */
+/** Receives a resource, object by object. It reads each object at once, so that the rest of it is not held. */
 export interface ResourceFollower<Item> {
-  /** Up to which version it has everything; undefined when it has nothing. */
+  /** The version up to which it has everything; undefined if it has nothing. */
   position(): Promise<string | undefined>
-  /** What is kept of an object; undefined for nothing. Throws a `LeftOut` when the resource cannot be followed at all. */
+  /** What is kept of an object; undefined for nothing. Throws a `ResourceNotFollowed` if the resource cannot be followed at all. */
   read(change: WatchEventType, object: JsonObject, seen: SeenThrough): Item | undefined
-  /** A list begins, and what was noted of an earlier one that broke off is void. */
+  /** A list begins. Everything recorded of an earlier, incomplete list is void. */
   listBegins(): void
   /**
-   * Resolves once they are taken; rejects only when everything ends. `version` is how far the stream is read with them;
-   * undefined within a list, which begins anew when it breaks off. There may be no items, and only a version.
+   * Resolves once the items are taken. Rejects only when everything ends. `version` is how far the stream is read with them; undefined
+   * within a list, which starts again if it breaks off. There may be only a version and no items.
    */
   take(items: readonly Item[], version: string | undefined): Promise<void>
-  /** The list is complete as of `version`: what is not in it does not exist. As `take`. */
+  /** The list is complete as of `version`: objects that are not in it do not exist. Otherwise as `take`. */
   listEnds(version: string, seen: SeenThrough): Promise<void>
 }
 
-/** A resource that cannot be followed, for a reason that will not pass. */
+/** A resource that cannot be followed, for a permanent reason. */
 export class ResourceNotFollowed extends Error {}
 
-/** Is told of how a stream fares; must not throw. `stream` is its name. */
+/** Receives the state of streams; must not throw. `stream` is its name. */
 export interface StreamObserver {
-  /** What there is may be more than what came: it is about to be listed, or its watch is to go on. */
+  /** The stream may be incomplete: it is about to be listed, or its watch is about to resume. */
   behind(stream: string): void
-  /** It is listed, or its watch goes on; or nothing more is to come of it. */
+  /** It is listed, or its watch has resumed, or nothing more will come of it. */
   level(stream: string): void
-  /** A list is complete, and taken. */
+  /** A list is complete and taken. */
   listed(stream: string): void
-  /** Everything is listed anew. */
+  /** Everything is listed again. */
   relisted(stream: string, reason: string): void
-  /** The watch goes on in another request. */
+  /** The watch continues in a new request. */
   restarted(stream: string): void
-  /** It may not be seen, or is not there; undefined once it can be. */
+  /** It is forbidden or missing; undefined once it can be read. */
   refused(stream: string, reason: string | undefined): void
-  /** The API server does not answer, or nobody is known to it: nothing of the cluster is seen. It is asked again. */
+  /** The API server does not answer or accepts no credential, so nothing of the cluster is seen. It is retried. */
   unreachable(reason: string): void
-  /** One object, or a line, cannot be read and is left out; all others are seen. */
+  /** An object or a line cannot be read and is left out. All others are seen. */
   unreadable(stream: string, reason: string): void
-  /** Something else is wrong, which is tried again. */
+  /** Another error, which is retried. */
   trouble(stream: string, reason: string): void
 }
 
@@ -375,8 +375,8 @@ const FIRST_LIMIT = 250
 const FEWER = 5
 
 /**
- * A list, page by page, each of at most `maxPageBytes`: what is longer is asked for again in smaller pages, and a single object may
- * have `maxObjectBytes`. Throws as `ApiServer.json` does; an ApiError that says Expired when it took too long.
+ * Lists page by page, each of at most `maxPageBytes`. A larger page is requested again in smaller pages; a single object may have
+ * `maxObjectBytes`. Throws as `ApiServer.json` does, and an ApiError with reason Expired if the list took too long.
  */
 async function* listPages(
   server: ApiServer,
@@ -408,10 +408,10 @@ async function* listPages(
   }
 }
 
-/** What a line of a watch says. */
+/** The content of one line of a watch. */
 type WatchLine =
   | { kind: 'change'; change: WatchEventType; object: JsonObject; version: string; bytes: number }
-  /** Nothing changed up to that version; `isListEnd` says that the list that the watch began with is complete. */
+  /** Nothing changed up to that version. `isListEnd`: the list that the watch began with is complete. */
   | { kind: 'bookmark'; version: string; isListEnd: boolean }
   | { kind: 'error'; error: ApiError }
   | { kind: 'unreadable'; reason: string }

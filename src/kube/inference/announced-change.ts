@@ -4,8 +4,9 @@ import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
 
 /**
- * The change that an object was given for a write that has no place for it: a deletion, a scaling. Whoever is about to make one may
- * write the CPID into the object and nothing else; until an author writes something else there, it stands for what comes next.
+ * The change that was announced on an object for a write that cannot carry it, such as a deletion or a scaling. A client that is about to
+ * make such a write may put the CPID on the object and change nothing else. It applies to the next writes until an author changes
+ * something else.
  */
 export function announcedChange(
   { version, facts }: Pick<ClusterWrite, 'version' | 'facts'>,
@@ -22,13 +23,13 @@ export function announcedChange(
   return undefined
 }
 
-/** Whether what names the change of a version is what stood there before, so that it says nothing of this write. */
+/** Whether the change named by a version was already there before, so that it says nothing about this write. */
 export function isSameWrite(facts: ObjectFacts, before: ObjectFacts): boolean {
   const { cpid, writeOfChange = before.writeOfChange } = facts
   return cpid === before.cpid && writeOfChange === before.writeOfChange
 }
 
-/** What an author wrote, but for what names the change. */
+/** What an author wrote, without what names the change. */
 function contentOf({ facts }: KnownVersion): string | undefined {
   return fingerprintOf(facts, FINGERPRINT.content) ?? fingerprintOf(facts, FINGERPRINT.authored)
 }

@@ -11,7 +11,7 @@ import {
   type WriteQueueState,
 } from './write-queue.ts'
 
-/** Writes and Events that can be worked on now. */
+/** Writes and Events that can be processed now. */
 export interface InferenceWork {
   readonly writes: readonly ClusterWrite[]
   readonly events: readonly ClusterEvent[]
@@ -28,7 +28,7 @@ interface Telling {
   readonly bytes: number
 }
 
-/** What waits of a cluster: plain data, of which `ClusterInference` goes on. */
+/** The queued work of a cluster, as plain data from which `ClusterInference` resumes. */
 export interface ClusterInferenceState {
   readonly line: WriteQueueState
   readonly events: readonly WaitingEvent[]
@@ -36,20 +36,20 @@ export interface ClusterInferenceState {
 }
 
 /**
- * What is told of one cluster, from the telling until it is worked on: writes in their line, and Events until those writes are
- * decided that came before them. Knows which tellings are worked on whole.
+ * Holds what is reported of one cluster until it is processed: writes in their queue, and Events until all earlier writes are decided.
+ * Tracks which reports are fully processed.
  */
 export class ClusterInference {
   readonly streams = new LaggingStreams()
   readonly #line: WriteQueue
   readonly #eventsWaitNs: bigint
   readonly #events: WaitingEvent[]
-  /** Whose row is there still, in the order in which they were told. */
+  /** Reports whose rows are still stored, in order of arrival. */
   readonly #tellings: Telling[]
   #work: InferenceWork | undefined
   #bytes: number
 
-  /** `from` is where another one stood, which this one goes on from. */
+  /** `from` is the state of an earlier instance, from which this one resumes. */
   constructor(settings: WriteQueueSettings, from?: ClusterInferenceState) {
     this.#line = new WriteQueue(settings, from?.line)
     this.#eventsWaitNs = settings.windowNs + settings.whoWaitNs
@@ -58,7 +58,7 @@ export class ClusterInference {
     this.#bytes = this.#tellings.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
-  /** All that waits, without what admission told. To be written down before anything else happens. */
+  /** Everything that waits, except what admission reported. Must be stored before anything else happens. */
   get waiting(): ClusterInferenceState {
     return { line: this.#line.state, events: this.#events, tellings: this.#tellings }
   }
@@ -68,17 +68,22 @@ export class ClusterInference {
     return this.#line.size + this.#events.length
   }
 
-  /** How many requests that admission told of made no write, since the last call. */
+  /** Whether a version of an object is reported but not decided. */
+  has(uid: string, version: bigint): boolean {
+    return this.#line.has(uid, version)
+  }
+
+  /** How many requests reported by admission made no write, since the last call. */
   takeUnmatched(): number {
     return this.#line.takeUnmatched()
   }
 
-  /** What could not be worked on, since the last call. */
+  /** What could not be processed, since the last call. */
   takeFaults(): WriteQueueFault[] {
     return this.#line.takeFaults()
   }
 
-  /** What all that was told takes, as it was handed over. */
+  /** The size of all waiting reports, as they arrived. */
   get bytes(): number {
     return this.#bytes
   }
@@ -96,7 +101,7 @@ export class ClusterInference {
     }
   }
 
-  /** Some of what can be worked on, about `most` of it; the same again until it is `worked`. */
+  /** About `most` items of what can be processed. Returns the same items again until `worked` is called. */
   take(nowNs: UnixNanos, most: number): InferenceWork {
     if (this.#work !== undefined) return this.#work
     const writes = this.#line.takeDue(nowNs, most)
@@ -110,20 +115,20 @@ export class ClusterInference {
     return { writes, events }
   }
 
-  /** The last row that is worked on whole, with all before, once the work that was taken is; undefined where none is. */
+  /** Up to which row everything is fully processed once the work that was taken is done; undefined if no row is. */
   get workedRow(): number | undefined {
     const oldestNs = this.#oldestNs
     return this.#tellings.findLast(({ toldNs }) => oldestNs === undefined || toldNs < oldestNs)?.row
   }
 
-  /** Some telling is worked on whole, and need not be kept. */
+  /** Some report is fully processed and need not be kept. */
   get hasWorked(): boolean {
     const [first] = this.#tellings
     const oldestNs = this.#oldestNs
     return first !== undefined && (oldestNs === undefined || first.toldNs < oldestNs)
   }
 
-  /** What was taken is durable. */
+  /** The results of the work that was taken are durable. */
   worked(): void {
     this.#work = undefined
     const oldestNs = this.#oldestNs
@@ -141,30 +146,32 @@ export class ClusterInference {
   }
 }
 
-/** How long what was told may wait for streams that are behind: a server that does not answer keeps no other source from being heard. */
+/** How long reports may wait for streams that are behind. An API server that does not answer must not hold up other sources. */
 const LONGEST_WAIT_NS = nanosOfMs(10_000)
 
-/** A watch that goes on at once was not behind; one that was away for longer may have much to tell, or say at first that it must list. */
+/**
+ * A watch that resumes within this time was not behind. One that was away for longer may have much to report, or may still have to list.
+ */
 const AT_ONCE_NS = nanosOfMs(200)
 const CATCH_UP_NS = nanosOfMs(3_000)
 const NOBODY = ''
 
 /**
- * Whether streams of a cluster are behind the others: after a start, and when watches begin anew, versions of one resource come
- * before older ones of another, and would be decided without them.
+ * Tracks whether some streams of a cluster are behind the others. After a start and after watches restart, versions of one resource can
+ * arrive before older ones of another, and would be decided without them.
  */
 class LaggingStreams {
   readonly #behind = new Set<string>()
   #sinceNs: UnixNanos = 0n
-  /** Until when streams that are there again may still tell of what came meanwhile. */
+  /** Until when streams that have resumed may still report what they missed. */
   #untilNs: UnixNanos = 0n
 
-  /** Streams are awaited of which nobody has said anything yet. */
+  /** Waits for streams that have not reported their state yet. */
   awaitFirst(nowNs: UnixNanos): void {
     this.report(NOBODY, true, nowNs)
   }
 
-  /** `watcher` has streams that are behind, or none any more. */
+  /** `watcher` has streams that are behind, or no longer has any. */
   report(watcher: string, isBehind: boolean, nowNs: UnixNanos): void {
     if (watcher !== NOBODY) this.#behind.delete(NOBODY)
     if (!isBehind) {
@@ -182,29 +189,38 @@ class LaggingStreams {
   }
 }
 
-/** What is copied from an owner, by the names of its fingerprints. */
+/** What is copied from an owner, by fingerprint name. */
 const COPIED = ['template', 'wanted']
 
-/** Writes with each behind what it follows from, where that has a higher version. `known` is what is decided. */
+/** Reorders writes so that each comes after what it follows from, even if that has a higher version. `known` is what is decided. */
 export function inCausalOrder(
   writes: readonly ClusterWrite[],
   known: Pick<ClusterObjects, 'get'>,
 ): readonly ClusterWrite[] {
-  return orderOwnersFirst(orderRequestsFirst(writes), known)
+  return orderOwnersFirst(orderRequestsFirst(writes, known), known)
 }
 
-/** How many writes are looked at for the one that follows. */
+/** The most writes that are searched for the one that follows. */
 const MOST_LOOKED_AT = 256
 
 /**
- * Writes with each that the API server made on the way to another behind that other: it counts an eviction in its budget, and what is made
- * in its quota, and allocates addresses, before it stores what was asked for.
+ * Moves each write that the API server made while serving another request behind that request's write. The API server counts an eviction
+ * in its budget, counts a new object in its quota, and allocates addresses before it stores the requested object.
  */
-function orderRequestsFirst(writes: readonly ClusterWrite[]): readonly ClusterWrite[] {
+function orderRequestsFirst(
+  writes: readonly ClusterWrite[],
+  known: Pick<ClusterObjects, 'get'>,
+): readonly ClusterWrite[] {
   const around = new Map<ClusterWrite, ClusterWrite>()
+  const seen = new Set<string>()
+  const isNew = ({ object: { uid }, gone }: ClusterWrite): boolean =>
+    !gone && !seen.has(uid) && known.get(uid) === undefined
   for (const [at, write] of writes.entries()) {
+    seen.add(write.object.uid)
     if (!isOnTheWay(write)) continue
-    const next = writes.slice(at + 1, at + 1 + MOST_LOOKED_AT).find((one) => isMadeFor(write, one))
+    const next = writes
+      .slice(at + 1, at + 1 + MOST_LOOKED_AT)
+      .find((one) => isMadeFor(write, one) || (isNew(one) && isCountedBy(write, one)))
     if (next !== undefined) around.set(write, next)
   }
   if (around.size === 0) return writes
@@ -219,7 +235,21 @@ function orderRequestsFirst(writes: readonly ClusterWrite[]): readonly ClusterWr
   })
 }
 
-/** Whether a write was made on the way to a later one. */
+/** How soon after counting a new object in a quota the API server stores it. */
+const COUNTED_WITHIN_NS = 200_000_000n
+
+/** Without an audit log: a quota was written just before an object that it counts. */
+function isCountedBy({ object, facts, request, seenNs }: ClusterWrite, next: ClusterWrite): boolean {
+  if (object.resource !== 'resourcequotas' || request !== undefined) return false
+  if (next.object.namespace !== object.namespace || next.seenNs - seenNs > COUNTED_WITHIN_NS) return false
+  return (
+    facts?.references.some(
+      ({ field, resource }) => field === 'counted' && resource === next.object.resource,
+    ) === true
+  )
+}
+
+/** Whether a write was made while serving the request of a later one. */
 function isMadeFor({ object, facts, request }: ClusterWrite, next: ClusterWrite): boolean {
   if (isOnTheWay(next) || next.object.uid === object.uid) return false
   const isAround =
@@ -243,8 +273,8 @@ function isMadeFor({ object, facts, request }: ClusterWrite, next: ClusterWrite)
 }
 
 /**
- * Writes with what a later list shows for the first time before what it owns: of a watch that was lost it has the last version alone,
- * which is above those of all that was made for it, or copied from it, meanwhile. `known` is what is decided.
+ * Moves objects that a later list shows for the first time before the objects they own. After a lost watch only the last version of an
+ * object is known, which is above the versions of everything made for it or copied from it meanwhile. `known` is what is decided.
  */
 function orderOwnersFirst(
   writes: readonly ClusterWrite[],
@@ -257,7 +287,7 @@ function orderOwnersFirst(
     if (isListedLater(write) && !listed.has(uid)) listed.set(uid, write)
   }
   const ordered = new Set<ClusterWrite>()
-  /** What stands before by then, of writes that are not decided yet. */
+  /** The facts of objects at this point of the queue, from writes that are not decided yet. */
   const before = new Map<string, ObjectFacts>()
   const put = (write: ClusterWrite): void => {
     for (const { uid } of write.facts?.owners ?? []) {
@@ -266,7 +296,7 @@ function orderOwnersFirst(
       const newest = before.get(uid) ?? known.get(uid)?.versions[0]?.facts
       const own = before.get(write.object.uid) ?? known.get(write.object.uid)?.versions[0]?.facts
       if (!isReadAlready(owner, write, newest) && !areBothChanged(owner, newest, write, own)) continue
-      // What is on its way in already is not looked at again: nobody owns itself, but anybody may say so.
+      // An object that is being placed is not visited again: an object cannot own itself, but its owner references may claim so.
       listed.delete(uid)
       put(owner)
     }
@@ -278,8 +308,8 @@ function orderOwnersFirst(
 }
 
 /**
- * A version of an owner that was there before a write, since no other can have been: none is known, or none with what was copied, or
- * none that wanted fewer than there are.
+ * The write must have read the listed version of the owner: no earlier version is known, or none with the copied content, or none that
+ * wanted fewer objects than there are.
  */
 function isReadAlready(
   owner: ClusterWrite,
@@ -295,7 +325,10 @@ function isReadAlready(
   })
 }
 
-/** Somebody wants something else of both than was known: what a list shows of an object was wanted of it for its owner. */
+/**
+ * The list shows that an author changed both the owner and the object while the watch was down: the change of the object was wanted for
+ * its owner.
+ */
 function areBothChanged(
   owner: ClusterWrite,
   ownerBefore: ObjectFacts | undefined,
@@ -307,7 +340,7 @@ function areBothChanged(
   return isListedLater(write) && isChanged(owner, ownerBefore) && isChanged(write, before)
 }
 
-/** Where requests are told as well, those tell of the versions before. */
+/** If requests are reported as well, they report the earlier versions. */
 function isListedLater({ listed, gone, request }: ClusterWrite): boolean {
   return listed === 'later' && !gone && request === undefined
 }

@@ -10,14 +10,16 @@ import {
 import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
 import type { WriteCause } from '../../model/seen-write.ts'
+import type { ToldWrite } from '../../model/told-writes.ts'
 import { announcedChange, isSameWrite } from './announced-change.ts'
 import { onBehalf } from './delivered.ts'
+import { changedFields } from './changed-fields.ts'
 import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
+import type { InferenceSettings } from './inference-settings.ts'
 import { takesHold } from './primaries.ts'
 import { type ReadVersion, readVersions } from './read-versions.ts'
-import { actorForOwner, newestBelow } from './related-objects.ts'
-import type { Relation } from './relations.ts'
-import { type SelfBegun, selfBegun } from './self-begun.ts'
+import { actorForOwner, newestBelow, ownerOf } from './read-context.ts'
+import { reasonOfItsOwn, type SelfBegun, selfBegun } from './self-begun.ts'
 import {
   boundBy,
   boundSomewhere,
@@ -28,52 +30,53 @@ import {
   withKnownIdentity,
   withOwnRequest,
 } from './unversioned-requests.ts'
-import { type AttributionSettings, inferWriter } from './write-attribution.ts'
-import { completesEviction, partOfWrite, type WritePart } from './write-part.ts'
+import { inferWriter } from './write-attribution.ts'
+import { completesEviction, endingOf, partOfWrite, type WritePart } from './write-part.ts'
 import { isOfKubernetes, programOf, type Writer } from './writers.ts'
 
-export interface InferenceSettings extends AttributionSettings {
-  readonly cluster: string
-  readonly relations: readonly Relation[]
-}
-
-/** What is decided about a write; it never changes. */
+/** The decision about a write. It never changes. */
 export interface Decision {
   readonly key: WriteKey
   readonly write: ClusterWrite
-  /** The version that it made; where none is told, the lowest that it can have made. */
+  /** The version that the write made; if no source reports it, the lowest it can have made. */
   readonly version: bigint | undefined
   readonly part: WritePart
   readonly writer: Writer
-  /** The change that the version comes from. */
+  /** The change that the version belongs to. */
   readonly cpid: Cpid
-  /** The changes that it merges; none where it begins one; undefined where it is one that was there. */
+  /** The changes that it merges. Empty if it begins a change; undefined if it continues an existing one. */
   readonly sources: readonly Cpid[] | undefined
-  /** It ends a deletion that somebody else began: what follows from it comes from both. */
+  /** The span by which the writer reports this write itself. Inference then makes no span of its own. */
+  readonly toldBy?: ToldWrite | undefined
+  /** It completes a deletion that somebody else began. What follows from it belongs to both changes. */
   readonly completes?: CompletedDeletion | undefined
-  /** Changes that it is known to come from. */
+  /** Changes that it is known to include. */
   readonly includes: readonly Cpid[]
   readonly reads: readonly ReadVersion[]
   readonly cause: WriteCause
-  /** Why it began a change, where a controller did. */
+  /** Why a controller began a change by itself. */
   readonly self?: SelfBegun | undefined
-  /** Changes of the object of which nothing is left with it, before any controller acted on them. */
+  /** Changes of the object that this write fully overwrites before any controller acted on them. */
   readonly superseded: readonly KnownVersion[]
-  /** Versions between this one and the last that is known were not seen. */
+  /** Versions between this one and the last known one were not seen. */
   readonly gap: boolean
-  /** How many there are likely to be, at least. */
+  /** The least number of versions that probably were not seen. */
   readonly missed: number
+  /** The owner of the object, if known. */
+  readonly owner: ObjectIdentity | undefined
+  /** The fields that an author's write changed, in words. */
+  readonly changed: readonly string[]
 }
 
 interface CompletedDeletion extends MergedContexts {
   readonly sources: readonly Cpid[]
-  /** The version with which it was begun. */
+  /** The version that began the deletion. */
   readonly version: bigint
 }
 
 const LAST = 2n ** 62n
 
-/** Decides what a write follows from, and notes the version that it made; undefined for a heartbeat, and for one decided before. */
+/** Decides what a write follows from, and records the version it made. Undefined for heartbeats and for writes already decided. */
 export function decide(
   told: ClusterWrite,
   objects: ClusterObjects,
@@ -83,7 +86,7 @@ export function decide(
   const write = withOwnRequest(withKnownIdentity(told, objects), objects)
   const object = objects.get(write.object.uid)
   if (isDecided(write, object, objects)) return undefined
-  // Nobody told of the object, so nothing can be told of its binding or status.
+  // No source has reported the object, so nothing can be said of its binding or status.
   const isUnknown = object === undefined && write.version === undefined
   if (isUnknown && ['binding', 'status'].includes(write.request?.subresource ?? '')) return undefined
   const below = write.version ?? (isBinding(write) ? boundBy(object) : undefined) ?? LAST
@@ -124,6 +127,8 @@ export function decide(
   const decision = {
     ...{ key, write, version: versionOf(write, before), part, writer, gap },
     missed: gap ? missedVersions(write, before) : 0,
+    owner: ownerOf(write.facts ?? before?.facts, objects),
+    changed: changedFields(before?.facts, write.facts),
     ...follows({ write, part, writer, reads, object, objects, before, key, isCertain, self }, changes),
   }
   const begins = decision.cause === 'operator'
@@ -132,11 +137,11 @@ export function decide(
   if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
   notePrimaries(write, part, writer, before, objects)
   const { apiVersion, resource } = write.object
-  if (isCustomResource(apiVersion)) objects.noteKind(groupOf(apiVersion), resource)
+  if (isCustomResource(apiVersion)) objects.noteKind(apiVersion.split('/', 1).join(), resource)
   return { ...decision, superseded }
 }
 
-/** Changes of an object of which nothing is left with a write, unless somebody has acted on them. */
+/** Changes of an object that a write fully overwrites and that no controller has acted on. */
 function whatIsSuperseded(
   { object: { uid }, version, facts, gone }: ClusterWrite,
   object: KnownObject | undefined,
@@ -147,7 +152,7 @@ function whatIsSuperseded(
   return supersededBy(made, object, objects.lastActed(uid, ANYBODY))
 }
 
-/** Of Kubernetes' own controllers it is known what they read for what they make and delete. */
+/** Controllers of Kubernetes for which it is known what they read when they create and delete objects. */
 const KNOWN_READERS = new Set([
   'deployment-controller',
   'replicaset-controller',
@@ -157,22 +162,22 @@ const KNOWN_READERS = new Set([
 ])
 
 /**
- * Whether what a write says can tell all that was read for it. A status sums up others, a binding compares all nodes, and of other
- * controllers nobody knows what else they read.
+ * Whether the content of a write can identify everything that was read for it. A status sums up other objects, a binding compares all
+ * nodes, and what other controllers read is not known.
  */
 function isToldByContent(part: WritePart, { service }: Writer): boolean {
   return (part === 'creation' || part === 'authored' || part === 'deletion') && KNOWN_READERS.has(service)
 }
 
-/** One request may make several versions: it read none of them. */
+/** One request may make several versions. It has read none of them. */
 function isOfRequestBefore({ request }: ClusterWrite, before: KnownVersion | undefined): boolean {
   return request !== undefined && before?.readableNs !== undefined && before.readableNs === request.startNs
 }
 
-/** The same was told again, or by another source too late: what is decided never changes. */
+/** The write was reported again, or too late by another source. A decision never changes. */
 function isDecided(write: ClusterWrite, object: KnownObject | undefined, objects: ClusterObjects): boolean {
   const { version, request } = write
-  // A list may show by its lack what a request has told already.
+  // A list may show by an absence what a request has already reported.
   if (write.gone && request === undefined && object?.versions[0]?.gone === true) return true
   if (object?.versions.some((known) => known.version === version)) return true
   if (version !== undefined && version <= (object?.forgotten ?? -1n)) return true
@@ -180,7 +185,7 @@ function isDecided(write: ClusterWrite, object: KnownObject | undefined, objects
   return request?.tellsVersion === false && !objects.isFirstTold(requestKey(request, write.object))
 }
 
-/** An Audit-ID can be chosen by whoever asks: it tells requests for one object apart, no more. */
+/** The client can choose the Audit-ID, so it only tells apart requests for one object. */
 function requestKey(
   { auditId = '', verb }: ApiRequest,
   { resource, namespace, name }: ObjectIdentity,
@@ -188,7 +193,7 @@ function requestKey(
   return [auditId, verb, resource, namespace, name].join(' ')
 }
 
-/** A list may leave versions out; a request may say that it read one that nobody saw; a generation counts what authors wrote. */
+/** A list may skip versions, a request may name a read version that was never seen, and a generation counts what authors wrote. */
 function hasGap(
   { listed, request, facts, version }: ClusterWrite,
   part: WritePart,
@@ -217,25 +222,33 @@ interface Following {
 function follows(
   { write, part, writer, reads: read, object, objects, before, key, isCertain, self }: Following,
   changes: Changes,
-): Pick<Decision, 'cpid' | 'sources' | 'completes' | 'includes' | 'reads' | 'cause' | 'self'> {
+): Pick<Decision, 'cpid' | 'sources' | 'toldBy' | 'completes' | 'includes' | 'reads' | 'cause' | 'self'> {
   const begins =
-    writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, read))
+    writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, read, before))
   const reads = begins
     ? read
     : [...read, ...overwrittenBefore(write, read, programOf(writer.service), objects)]
+  const toldBy = changes.tellerOf?.(write, endingOf(part))
   const said =
-    ownCpid(write.facts, before?.facts, reads) ?? (begins ? announcedChange(write, object) : undefined)
+    toldBy?.cpid ??
+    ownCpid(write.facts, before?.facts, reads) ??
+    (begins ? announcedChange(write, object) : undefined)
   const told = said !== undefined && changes.mayJoin(said) ? said : undefined
-  if (told !== undefined)
-    return { cpid: told, sources: undefined, includes: [], reads, cause: begins ? 'operator' : 'exact' }
-  if (completesEviction(write, part, before)) {
+  if (told !== undefined) {
+    // Somebody who runs a controller by hand runs it under their own name.
+    const isFollowing = toldBy !== undefined && reads.some(({ known }) => known.cpid === told)
+    const cause = begins && !isFollowing ? 'operator' : 'exact'
+    return { cpid: told, sources: undefined, toldBy, includes: [], reads, cause }
+  }
+  const isSecondVersion = begins && part === 'removal' && isOfRequestBefore(write, before)
+  if (isSecondVersion || completesEviction(write, part, before)) {
     const marks = reads.filter(({ identity }) => identity.uid === write.object.uid)
     const mark = marks[0]?.known
     const context = mark && mergeContexts([mark], mark, changes, key)
     if (context !== undefined) return { ...context, reads: marks, cause: 'inferred' }
   }
   const began = derivedCpid('root', key)
-  // Whoever takes away what held a deleted object ends what was begun with its deletion.
+  // A write that removes the last finalizer of a deleted object completes that deletion.
   if (begins && part === 'removal' && before?.cpid !== undefined) {
     const sources = [began, before.cpid].sort()
     const completes = { cpid: derivedCpid('merge', key), sources, includes: sources, version: before.version }
@@ -248,20 +261,33 @@ function follows(
   const versions = reads.map(({ known }) => known)
   const merged = mergeContexts(versions, own?.known, changes, key)
   if (merged !== undefined) return { ...merged, reads, cause }
-  const unknown: SelfBegun = { reason: 'unknown', setUp: undefined }
-  return { cpid: began, sources: [], includes: [], reads, cause: 'self', self: unknown }
+  const ofItself: SelfBegun = { reason: reasonOfItsOwn(write, part), setUp: undefined }
+  return { cpid: began, sources: [], includes: [], reads, cause: 'self', self: ofItself }
 }
 
-/** Somebody nobody can name reacts where there is something to react to; else it is a person. */
-function reactsToOthers(write: ClusterWrite, part: WritePart, reads: readonly ReadVersion[]): boolean {
+/** A writer without a known name counts as a controller if the write can follow from news of another object, else as a person. */
+function reactsToOthers(
+  write: ClusterWrite,
+  part: WritePart,
+  reads: readonly ReadVersion[],
+  before: KnownVersion | undefined,
+): boolean {
   if (part === 'status' || part === 'removal' || part === 'binding') return true
-  const others = reads.filter(({ identity }) => identity.uid !== write.object.uid)
+  // What is wanted does not follow from a status of Kubernetes' objects. Only the network's programs note what becomes of a new Pod.
+  const isSpec = (write.facts?.generation ?? 0) > (before?.facts.generation ?? 0)
+  const isStarting = write.object.resource === 'pods' && before?.facts.prints.slice === ''
+  const isNews = ({ identity, known }: ReadVersion): boolean => {
+    const isWanted = part === 'authored' && (isSpec || !isStarting)
+    const isContent = isWanted && !isCustomResource(identity.apiVersion)
+    return ((isContent ? known.contentVersion : undefined) ?? known.version) > (before?.version ?? 0n)
+  }
+  const others = reads.filter((read) => read.identity.uid !== write.object.uid && isNews(read))
   return part === 'deletion'
     ? others.some(({ known }) => known.gone || known.facts.deleting)
     : others.length > 0
 }
 
-/** The CPID that an instrumented writer put on this version: not one that was there, nor one copied from an owner. */
+/** The CPID that an instrumented writer put on this version: neither one that was already there nor one copied from an owner. */
 function ownCpid(
   facts: ObjectFacts | undefined,
   before: ObjectFacts | undefined,
@@ -274,7 +300,7 @@ function ownCpid(
   return isCopy ? undefined : parseCpid(cpid)
 }
 
-/** Every write of a cluster makes a version above all that were made before it. */
+/** Each write in a cluster makes a version above all versions made before it. */
 function versionOf(
   { version, after = -1n }: ClusterWrite,
   before: KnownVersion | undefined,
@@ -283,11 +309,7 @@ function versionOf(
   return (after > before.version ? after : before.version) + 1n
 }
 
-function groupOf(apiVersion: string): string {
-  return apiVersion.slice(0, Math.max(apiVersion.indexOf('/'), 0))
-}
-
-/** What a custom controller looks after: objects whose status it writes or that it holds, and owners of what it makes. */
+/** Records what a custom controller reconciles: objects whose status it writes or that it holds, and owners of what it creates. */
 function notePrimaries(
   { object, facts }: ClusterWrite,
   part: WritePart,
@@ -309,7 +331,7 @@ function notePrimaries(
   }
 }
 
-/** More owners that it had are not remembered. */
+/** Further former owners are not kept. */
 const MAX_FOUND_BY = 4
 
 interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
@@ -327,7 +349,7 @@ function note(
   const at = versionOf(write, before)
   const known = facts ?? (isBinding(write) ? boundSomewhere(before?.facts) : before?.facts)
   if (known === undefined || at === undefined) return
-  // What nobody had asked for yet, nobody had read.
+  // What was not requested yet cannot have been read.
   const readableNs = request?.startNs
   const isSame = before !== undefined && hasContentOf(before, { facts: known, gone }, object)
   const contentVersion = isSame && !(begins === true && part === 'status') ? before.contentVersion : at
@@ -337,12 +359,12 @@ function note(
   objects.add(object, { version: at, cpid, facts: seen, gone, includes, readableNs, contentVersion, begun })
 }
 
-/** Others select Pods by their labels. */
+/** The resource whose objects others select by labels. */
 const SELECTED = 'pods'
 
 /**
- * A generation counts what an author wants: labels and annotations of Kubernetes' own kinds change nothing that is wanted, as far as people
- * write them. Controllers tell one another by annotations.
+ * A generation counts changes of what an author wants. For Kubernetes' own kinds, a person's change of labels and annotations changes
+ * nothing that is wanted. Controllers signal each other by annotations.
  */
 function hasContentOf(
   before: KnownVersion,
@@ -352,13 +374,13 @@ function hasContentOf(
   if (gone !== before.gone || facts.deleting !== before.facts.deleting) return false
   const isCounted = facts.generation > 0 && resource !== SELECTED && facts.owners.length === 0
   if (isCounted && !isCustomResource(apiVersion)) return facts.generation === before.facts.generation
-  // The status says which revision is applied.
+  // The status names the revision that is applied.
   return [FINGERPRINT.authored, 'revision'].every(
     (print) => fingerprintOf(facts, print) === fingerprintOf(before.facts, print),
   )
 }
 
-/** What others find it by, beside what it says: owners that it had, and the node that it left. */
+/** How others find it, beside its content: by former owners and by the node that it left. */
 function foundBy(
   { facts, gone }: Pick<KnownVersion, 'facts' | 'gone'>,
   before: ObjectFacts | undefined,
@@ -377,7 +399,7 @@ function foundBy(
   return [...departed.slice(0, MAX_FOUND_BY), ...freed]
 }
 
-/** What a controller does to what an object owns, it does for that object. */
+/** What a controller does to an owned object, it does for the owner. */
 function noteActed(
   { object, version = 0n, facts }: ClusterWrite,
   part: WritePart,
@@ -391,22 +413,22 @@ function noteActed(
   for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, actorForOwner(by), upTo)
 }
 
-/** How many changes a version remembers to come from. */
+/** The most included changes that a version keeps. */
 const MAX_INCLUDED = 64
 
-/** The change of a version that somebody wrote who had read others. */
+/** The change of a version whose writer had read others. */
 interface MergedContexts {
   readonly cpid: Cpid
-  /** The changes that it merges; undefined where it is one of those that were read. */
+  /** The changes that it merges; undefined if it continues one of those that were read. */
   readonly sources: readonly Cpid[] | undefined
-  /** Changes that it is known to come from. */
+  /** Changes that it is known to include. */
   readonly includes: readonly Cpid[]
 }
 
 /**
- * Algorithm 1 of the paper over the versions that were read, with the merge graph for "descends from". `before` is the version of
- * the written object among them: what its change is known to come from is not looked for again, so that what an object has
- * gone through before costs nothing. Undefined where none of them is of a change.
+ * Algorithm 1 of the paper over the versions that were read, with the merge graph for "descends from". `before` is the version of the
+ * written object among them. What its change is known to include is not looked up again, so an object's history costs nothing. Undefined
+ * if none of the versions belongs to a change.
  */
 export function mergeContexts(
   reads: readonly KnownVersion[],
@@ -432,11 +454,11 @@ export function mergeContexts(
   }
 }
 
-/** What makes one write of one cluster known again, whoever tells of it, and however often. */
+/** Identifies one write in one cluster, whichever source reports it and however often. */
 interface WriteKey {
   readonly cluster: string
   readonly uid: string
-  /** The resourceVersion; where none is known, what the request is known by. */
+  /** The resourceVersion; if none is known, what identifies the request. */
   readonly version: string
 }
 
@@ -445,7 +467,10 @@ function keyOfWrite(cluster: string, { object, version, request }: ClusterWrite)
   return { cluster, uid: object.uid, version: known }
 }
 
-/** The CPID that a write begins or merges into: version 8 of RFC 9562, out of SHA-256. Once released it never changes. */
+/**
+ * The CPID of a change that a write begins or merges into: version 8 of RFC 9562, from SHA-256. Its derivation must never change once
+ * released.
+ */
 export function derivedCpid(kind: 'root' | 'merge', key: WriteKey): Cpid {
   const bytes = digest(kind, key).subarray(0, 16)
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
@@ -465,25 +490,4 @@ export function derivedSpanIds(
 
 function digest(kind: string, { cluster, uid, version }: WriteKey): Buffer {
   return hash('sha256', [kind, cluster, uid, version].join('\0'), 'buffer')
-}
-
-/** How inference decides, in all clusters that are watched. */
-export interface InferenceRules extends Omit<InferenceSettings, 'cluster'> {
-  /** How long streams of other resources may take to catch up. */
-  readonly windowMs: number
-  /** How long it is waited for who wrote, where a source tells. */
-  readonly whoWaitMs: number
-  /** What is seen of each cluster that is configured. */
-  readonly clusters: Readonly<Record<string, ClusterSources>>
-}
-
-export interface ClusterSources {
-  /** The versions of its objects. */
-  readonly versions: boolean
-  /** A receiver watches them, whose streams have to catch up first after a start; not unless given. */
-  readonly isFollowed?: boolean
-  /** The requests that make them. */
-  readonly requests: boolean
-  /** The requests that are about to be done: they say who, and come before the versions. Not unless given. */
-  readonly admissions?: boolean
 }

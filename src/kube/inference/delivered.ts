@@ -4,12 +4,12 @@ import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import type { WritePart } from './write-part.ts'
 import type { Writer } from './writers.ts'
 
-/** A service account does it for somebody. */
+/** The prefix of service accounts, which may act for somebody else. */
 const SERVICE_ACCOUNT = 'system:serviceaccount:'
 
 /**
- * A writer who applies what is in git, with whom the written object says that the change comes from: the revision, or who asked for it.
- * A revision that a controller finds by itself begins a change, and so does a person for whom a service writes.
+ * Names what the change comes from, for a writer that applies what is in git, as the written object says: the revision, or who requested
+ * it. A revision that a controller finds by itself begins a change. So does a person on whose behalf a service writes.
  */
 export function onBehalf(
   writer: Writer,
@@ -40,7 +40,7 @@ export function onBehalf(
 
 const revised = (revision: string): Pick<Writer, 'revision'> => (revision === '' ? {} : { revision })
 
-/** A source had said that it found a revision, and stores it now; what it said in between was something else. */
+/** A source had announced a new revision and now stores it. What it reported in between was something else. */
 function wasAnnounced(found: string, stored: string, object: KnownObject | undefined): boolean {
   for (const { facts } of object?.versions ?? []) {
     if (fingerprintOf(facts, 'stored') !== stored) return false
@@ -50,8 +50,8 @@ function wasAnnounced(found: string, stored: string, object: KnownObject | undef
 }
 
 /**
- * Whether something was asked of an object's controller that it has not done yet, and by another change than that of the version before:
- * by a person, or by whoever applies the object. A service that only says that there is something to look at changes nothing.
+ * Whether something was requested of an object's controller that it has not done yet, by another change than that of the version before:
+ * by a person, or by whatever applies the object. A service that only notifies about something to look at changes nothing.
  */
 function isAskedFor(before: KnownVersion | undefined, object: KnownObject | undefined): boolean {
   if (before === undefined || object === undefined) return false

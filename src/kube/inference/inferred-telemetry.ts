@@ -5,6 +5,7 @@ import {
   CPID_AUDIT_ID,
   CPID_AUTHOR,
   CPID_CAUSE,
+  CPID_CHANGED,
   CPID_FOUND_BY,
   CPID_GAP,
   CPID_GAP_MISSED,
@@ -12,6 +13,7 @@ import {
   CPID_NEW,
   CPID_OBJECT,
   CPID_OBSERVED,
+  CPID_OWNER,
   CPID_REASON,
   CPID_REVISION,
   CPID_SOURCES,
@@ -26,7 +28,8 @@ import type { ClusterObjects, KnownObject } from '../../model/inference-store.ts
 import type { ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import { type ClusterEvent, type EventObject, readTraceparent } from '../../model/kubernetes-observations.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
-import { ownValue } from '../../model/names-from-outside.ts'
+import type { SeenWrite } from '../../model/seen-write.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import {
   type AttributeValue,
   bytesOf,
@@ -44,13 +47,12 @@ import { type Decision, derivedSpanIds } from './decide.ts'
 import type { ReadVersion } from './read-versions.ts'
 
 const OWN_SCOPE = scopeEnvelope('causeway.inference')
-/** How many read versions a span names. */
+/** The most read versions that a span names. */
 const MAX_OBSERVED = 128
 
 /**
- * An ExportTraceServiceRequest that says of each decision what an instrumented controller would have said of the write: a
- * span, and where it begins or merges changes a mergelog in it. Spans keep the order of the decisions, so that no span has to wait
- * for one that it follows from.
+ * An ExportTraceServiceRequest with what an instrumented controller would have reported of each decision: a span and, where the write
+ * begins or merges changes, a mergelog in it. Spans keep the order of the decisions, so no span has to wait for one that it follows from.
  */
 export function encodeDecisions(decisions: readonly Decision[]): Buffer {
   const request = new BinaryWriter()
@@ -71,9 +73,26 @@ function writeGroup(to: BinaryWriter, group: readonly Decision[]): BinaryWriter 
   to.raw(serviceEnvelope(writer.service, key.cluster))
   to.tag(2, WireType.LengthDelimited).fork().raw(OWN_SCOPE)
   for (const decision of group)
-    for (const span of [spanOf(decision), ...completionSpans(decision), ...supersededSpans(decision)])
-      writeSpan(to.tag(2, WireType.LengthDelimited).fork(), span).join()
+    for (const span of spansOf(decision)) writeSpan(to.tag(2, WireType.LengthDelimited).fork(), span).join()
   return to.join()
+}
+
+/** A write that its writer reports itself gets no second span. */
+function spansOf(decision: Decision): NewSpan[] {
+  const own = decision.toldBy === undefined ? [spanOf(decision)] : []
+  return [...own, ...completionSpans(decision), ...supersededSpans(decision)]
+}
+
+/** What is stored with the writer's own span of the write. */
+export function seenWriteOf({ write: { request }, writer, cause, gap, missed }: Decision): SeenWrite {
+  const admitted = readTraceparent(request?.traceparent ?? '')
+  return {
+    user: writer.actor ?? writer.user,
+    ...{ cause, gap },
+    ...(gap && missed > 0 && { missed }),
+    ...(request?.auditId !== undefined && { auditId: request.auditId }),
+    ...(admitted !== undefined && { admittedTrace: admitted.traceId }),
+  }
 }
 
 function spanOf(decision: Decision): NewSpan {
@@ -93,7 +112,7 @@ function spanOf(decision: Decision): NewSpan {
 }
 
 function attributesOf(decision: Decision): Record<string, AttributeValue> {
-  const { write, version, writer, cpid, cause, self, reads, gap, missed } = decision
+  const { write, version, writer, cpid, cause, self, reads, gap, missed, owner, changed } = decision
   const { auditId, traceparent } = write.request ?? {}
   const observed = observedVersions(reads)
     .slice(0, MAX_OBSERVED)
@@ -108,6 +127,8 @@ function attributesOf(decision: Decision): Record<string, AttributeValue> {
     [CPID_CAUSE]: cause,
     ...(self !== undefined && { [CPID_REASON]: self.reason }),
     [CPID_WROTE]: [versionReference(write.object, version)],
+    ...(owner !== undefined && { [CPID_OWNER]: versionReference(owner, undefined) }),
+    ...(changed.length > 0 && { [CPID_CHANGED]: changed }),
     ...(observed.length > 0 && { [CPID_OBSERVED]: observed }),
     ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
     ...(writer.actor !== undefined && { [CPID_ACTOR]: writer.actor }),
@@ -122,7 +143,7 @@ function attributesOf(decision: Decision): Record<string, AttributeValue> {
   }
 }
 
-/** The versions that a span says it observed: those that its writer acted on. */
+/** The versions that a span says it observed: the ones its writer acted on. */
 export function observedVersions(
   reads: readonly ReadVersion[],
 ): { identity: ObjectIdentity; version: bigint }[] {
@@ -143,7 +164,7 @@ function mergelogOf({ write, writer, part, cpid, sources, self }: Decision, time
   return [{ name: MERGELOG_EVENT, timeNs, attributes }]
 }
 
-/** The trace of whoever wrote the object, which says so in the object itself, and what set up a change that began by itself. */
+/** Links to the trace of the writer, where the object names it, and to what set up a change that began by itself. */
 function linksOf({ write: { facts }, self, key }: Decision): SpanLink[] {
   const parent = readTraceparent(facts?.traceparent ?? '')
   const setUp = self?.setUp && spanOfVersion(key.cluster, self.setUp.identity.uid, self.setUp.version)
@@ -154,7 +175,7 @@ function spanOfVersion(cluster: string, uid: string, version: bigint): SpanLink 
   return derivedSpanIds({ cluster, uid, version: String(version) })
 }
 
-/** Where two people's changes meet: one began to delete an object, the other took away what held it. */
+/** Where two people's changes meet: one began to delete an object, the other removed what held it. */
 function completionSpans({ write, key, completes }: Decision): NewSpan[] {
   if (completes === undefined) return []
   const atNs = write.request?.endNs ?? write.seenNs
@@ -185,7 +206,7 @@ function completionSpans({ write, key, completes }: Decision): NewSpan[] {
   ]
 }
 
-/** In the cascade of a change of which nothing is left: by whom it was overwritten, and when. */
+/** A span in the cascade of a change that was fully overwritten: it names who overwrote it, and when. */
 function supersededSpans(decision: Decision): NewSpan[] {
   const { write, writer, key, cpid, superseded } = decision
   const atNs = write.request?.endNs ?? write.seenNs
@@ -206,7 +227,7 @@ function supersededSpans(decision: Decision): NewSpan[] {
   })
 }
 
-/** What the span of a write is called: `create v1/pods`, `bind v1/pods`, `update apps/v1/deployments status`. */
+/** The span name of a write: `create v1/pods`, `bind v1/pods`, `update apps/v1/deployments status`. */
 function nameOfWrite({ write, part }: Pick<Decision, 'write' | 'part'>): string {
   const of = `${write.object.apiVersion}/${write.object.resource}`
   switch (part) {
@@ -227,7 +248,7 @@ function nameOfWrite({ write, part }: Pick<Decision, 'write' | 'part'>): string 
   }
 }
 
-/** How a written or read object is named in spans: `<apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<version>`. */
+/** How spans name a written or read object: `<apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<version>`. */
 export function versionReference(
   { apiVersion, resource, namespace, name, uid }: ObjectIdentity,
   version: bigint | undefined,
@@ -238,7 +259,7 @@ export function versionReference(
   return query === '' ? object : `${object}?${query}`
 }
 
-/** Which objects OpenTelemetry's semantic conventions have attributes for (`k8s.pod.name`, `k8s.pod.uid`), by their resource. */
+/** The resources for which OpenTelemetry's semantic conventions have attributes (`k8s.pod.name`, `k8s.pod.uid`). */
 const NAMED: Readonly<Record<string, string>> = {
   pods: 'pod',
   replicasets: 'replicaset',
@@ -254,7 +275,7 @@ const NAMED: Readonly<Record<string, string>> = {
   resourcequotas: 'resourcequota',
 }
 
-/** The attributes `k8s.*` of an object. */
+/** The `k8s.*` attributes of an object. */
 function objectAttributes({ resource, namespace, name, uid }: ObjectIdentity): Record<string, string> {
   const kind = ownValue(NAMED, resource)
   return {
@@ -265,8 +286,8 @@ function objectAttributes({ resource, namespace, name, uid }: ObjectIdentity): R
 }
 
 /**
- * The change that an Event belongs to: that of the version of its object which whoever tells had seen, else of the newest that
- * was there. Undefined for one that was told before.
+ * An Event with the change it belongs to: the change of the object's version that the reporting component had seen, else of the newest
+ * version at that time. Undefined if the Event was reported before.
  */
 export function eventWithChange(event: ClusterEvent, objects: ClusterObjects): EventWithChange | undefined {
   if (!objects.isFirstTold(`event ${event.uid} ${event.version}`)) return undefined
@@ -283,18 +304,18 @@ function objectOf({ uid }: EventObject, objects: ClusterObjects): KnownObject | 
 
 const SCOPE = 'causeway.inference'
 
-/** OTLP's SeverityNumbers, by which the Collector's k8s_events receiver tells of the types of Events. */
+/** OTLP's SeverityNumbers for the types of Events, as in the Collector's k8s_events receiver. */
 const SEVERITY: Readonly<Record<string, number>> = { normal: 9, warning: 13, error: 17, critical: 21 }
 
-/** An Event, and the change that the version of its object comes from, where one is known. */
+/** An Event, and the change that its object's version comes from, if known. */
 interface EventWithChange {
   readonly event: ClusterEvent
   readonly cpid: Cpid | undefined
 }
 
 /**
- * An ExportLogsServiceRequest with a record for each Event, in their order, named as the Collector's `k8s_events` receiver names
- * them. The bytes follow from the Events alone, not from when they were told: the same Event told twice is the same record.
+ * An ExportLogsServiceRequest with one record per Event, in their order, with the names that the Collector's `k8s_events` receiver uses.
+ * The bytes depend on the Events alone, not on when they were reported: the same Event reported twice gives the same record.
  */
 export function encodeEvents(cluster: string, events: readonly EventWithChange[]): Buffer {
   const byResource = new Map<string, { resource: Uint8Array; records: Uint8Array[] }>()
@@ -352,7 +373,7 @@ function encodeRecord({ event, cpid }: EventWithChange): Uint8Array {
   })
 }
 
-/** The node whose kubelet tells; other controllers name their own Pods there. */
+/** The node of the kubelet that reports. Other controllers put the name of their own Pod there. */
 function hostOf({ controller, instance }: ClusterEvent): string {
   return controller === 'kubelet' ? instance : ''
 }

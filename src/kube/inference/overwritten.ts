@@ -3,18 +3,18 @@ import { fieldsOf, fingerprintOf } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import type { ReadVersion } from './read-versions.ts'
 
-/** Under which name it is noted which of an object's changes any controller has acted on. */
+/** The name under which changes are recorded that any controller has acted on. */
 export const ANYBODY = 'anybody has read'
 
-/** Under which name it is noted which of an object's changes a controller has acted on. */
+/** The name under which changes are recorded that one controller has acted on. */
 function readerOf(by: string): string {
   return `${by} has read`
 }
 
 /**
- * The operators' changes of what was read which its reader acts on too: those before the last, which it has not acted on yet and of which
- * some field still holds: a controller sees the latest state alone. It reconciles what it writes, and what owns that. Notes that it has
- * acted on all of them.
+ * Earlier operator changes of an object that the reader acts on together with the last one: those it has not acted on yet and that still
+ * have a field in effect. A controller sees only the latest state. It reconciles what it writes and the owners of that. Records that it
+ * has acted on all of them.
  */
 export function overwrittenBefore(
   { object: { uid }, facts, listed }: Pick<ClusterWrite, 'object' | 'facts' | 'listed'>,
@@ -22,7 +22,7 @@ export function overwrittenBefore(
   by: string,
   objects: ClusterObjects,
 ): ReadVersion[] {
-  // What a list shows is the work of several writes.
+  // A version from a list can be the result of several writes.
   if (listed !== undefined) return []
   const reconciled = new Set([uid, ...(facts?.owners ?? []).map((owner) => owner.uid)])
   return reads.flatMap((read) => {
@@ -45,8 +45,8 @@ export function overwrittenBefore(
 }
 
 /**
- * The operators' changes of an object of which nothing is left with a new version of it, before any controller had acted on them. Those of
- * which nothing was left before that version are not among them.
+ * The operator changes of an object that a new version fully overwrites before any controller acted on them. Changes that were already
+ * fully overwritten before that version are left out.
  */
 export function supersededBy(version: KnownVersion, object: KnownObject, lastActed: bigint): KnownVersion[] {
   const earlier = object.versions.filter((one) => one.version < version.version)
@@ -59,13 +59,13 @@ export function supersededBy(version: KnownVersion, object: KnownObject, lastAct
   )
 }
 
-/** Its controller says that it has seen what an author wrote then. */
+/** The controller's status says that it has observed this version (`observedGeneration`). */
 function isObserved({ facts: { generation } }: KnownVersion, { facts }: KnownVersion): boolean {
   const observed = fingerprintOf(facts, 'observed')
   return observed !== undefined && Number(observed) >= generation
 }
 
-/** Whether some field that a version set is still what it was in a later one. Where nobody can tell, it is. */
+/** Whether some field that a version set still has that value in a later version. True where this cannot be known. */
 function holdsIn(one: KnownVersion, later: KnownVersion, { versions }: KnownObject): boolean {
   if (later.gone) return false
   const before = versions[versions.indexOf(one) + 1]

@@ -3,26 +3,28 @@ import {
   type ContentReference,
   fingerprintOf,
   isCustomResource,
+  isResourceLike,
   type ObjectFacts,
   type ObjectIdentity,
+  resourceLike,
 } from '../../model/kubernetes-objects.ts'
 
-/** How many objects are looked at. */
+/** The most objects that are searched. */
 const MAX_FOUND = 64
-/** How far up owners are looked for. */
+/** How many levels of owners are searched. */
 const MAX_OWNER_DEPTH = 4
-/** Names of more parts are looked for by their first ones. */
+/** Of a name with more parts, only the first ones are used. */
 const MAX_NAME_PARTS = 8
 
 interface FoundPrimary {
   readonly object: KnownObject
-  /** By which field, label or owner, or by its name. */
+  /** The field, label or owner by which it was found, or its name. */
   readonly foundBy: string
 }
 
 /**
- * Of what a custom controller looks after, what names an object, what that names by its labels, and what owns its owners; of what has no
- * owner what it is called after.
+ * The primary objects of a custom controller that an object belongs to: those that name the object, those that its labels name, and those
+ * that own its owners. An object without an owner also belongs to those whose name is part of its own.
  */
 export function primariesNaming(
   object: ObjectIdentity,
@@ -31,8 +33,11 @@ export function primariesNaming(
   objects: ClusterObjects,
 ): FoundPrimary[] {
   const primaries = objects.primariesOf(by)
+  const like = { ...object, resource: resourceLike(object.resource) }
   const naming = primaries
-    .flatMap((resource) => objects.naming('refers to', resource, object, MAX_FOUND))
+    .flatMap((resource) =>
+      [object, like].flatMap((one) => objects.naming('refers to', resource, one, MAX_FOUND)),
+    )
     .flatMap((primary) => found(primary, wherePrimaryNames(primary, object)))
   const named = (facts?.references ?? [])
     .filter(({ field }) => field === 'labelled')
@@ -55,19 +60,19 @@ export function primariesNaming(
 const found = (object: KnownObject | undefined, foundBy = ''): FoundPrimary[] =>
   object === undefined ? [] : [{ object, foundBy }]
 
-/** The field by which an object names another one. */
+/** The field by which one object names another. */
 function wherePrimaryNames(
   { versions: [newest] }: KnownObject,
   { resource, name }: ObjectIdentity,
 ): string | undefined {
   const isNamed = (one: ContentReference): boolean =>
-    one.field === 'refers to' && one.resource === resource && one.name === name
+    one.field === 'refers to' && isResourceLike(resource, one.resource) && one.name === name
   return newest?.facts.references.find(isNamed)?.says
 }
 
 /**
- * `shop-policy` is called after `shop`; where it is in no namespace, `team-shop-policy` after `shop` of `team`. Those with the longest name
- * alone.
+ * `shop-policy` is named after `shop`; if it is in no namespace, `team-shop-policy` is named after `shop` in `team`. Only the matches
+ * with the longest name count.
  */
 function calledAfter(
   { namespace, name }: ObjectIdentity,
@@ -89,12 +94,12 @@ function calledAfter(
   return []
 }
 
-/** None, and those that the parts before are the name of. */
+/** No namespace, and those that the preceding name parts can spell. */
 function namespacesBefore(at: number, run: (from: number, length: number) => string): string[] {
   return ['', ...Array.from({ length: at }, (_, from) => run(from, at - from))]
 }
 
-/** It puts on a custom resource what holds that: whoever does looks after it. */
+/** A write puts a finalizer on a custom resource: its writer reconciles that resource. */
 export function takesHold(
   { apiVersion }: ObjectIdentity,
   facts: ObjectFacts | undefined,
@@ -105,7 +110,7 @@ export function takesHold(
   return held !== undefined && !facts.deleting && fingerprintOf(before, 'held') !== held
 }
 
-/** Whether a controller is about to let something go that it made an object for, which nobody owns: nobody else takes that away. */
+/** Whether a controller is about to release an object for which it made another one that has no owner. Nothing else deletes that one. */
 export function clearsUpAfter(
   object: ObjectIdentity,
   facts: ObjectFacts | undefined,

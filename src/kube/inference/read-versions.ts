@@ -10,29 +10,29 @@ import {
   newestContent,
   type ReadContext,
   type RelatedObject,
-  relatedObjects,
-} from './related-objects.ts'
+} from './read-context.ts'
+import { relatedObjects } from './related-objects.ts'
 import { type Counts, type Reads, type Relation, relationsOf } from './relations.ts'
 
-/** A version of an object that a writer is taken to have read. */
+/** A version of an object that a writer is assumed to have read. */
 export interface ReadVersion {
   readonly identity: ObjectIdentity
   readonly known: KnownVersion
-  /** The request names it, or the content can come from no other; else it is the newest below the write. */
+  /** The request names this version, or the content can come from no other. Else it is the newest below the write. */
   readonly exact: boolean
-  /** The version that it acted on, where that is an earlier one: what is wanted counts, not how far it has come. */
+  /** The version that it acted on, if that is an earlier one: what is wanted counts, not the progress so far. */
   readonly actedOn?: bigint | undefined
-  /** It was looked at, and decided how the write was made, not that it was made. */
+  /** It was read and influenced how the write was made, but did not cause it. */
   readonly isPassive?: true
-  /** Where one of the objects names the other, if that is how it was found: `spec.issuerRef.name`. */
+  /** The field by which one of the objects names the other, if that is how it was found: `spec.issuerRef.name`. */
   readonly foundBy?: string
 }
 
 interface ReadVersions {
   readonly reads: readonly ReadVersion[]
-  /** Up to which version what bears on the write was known; undefined where nothing tells. */
+  /** Up to which version everything relevant to the write was known; undefined if that cannot be determined. */
   readonly upTo: bigint | undefined
-  /** No object is left out or added that the content does not name. */
+  /** The content names all objects that were read: none is missing and none was added by guess. */
   readonly isWhole: boolean
 }
 
@@ -42,6 +42,10 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   const found = new Map<string, ReadVersion>()
   const add = (read: ReadVersion | undefined): void => {
     if (read !== undefined && !found.has(read.identity.uid)) found.set(read.identity.uid, read)
+  }
+  const addEdited = ({ identity, known }: ReadVersion): void => {
+    const own = found.get(identity.uid)
+    found.set(identity.uid, { ...(own ?? { identity, known, exact: false }), actedOn: known.version })
   }
   add(versionBefore(reading))
   const enclosing = versionAround(reading)
@@ -56,7 +60,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     isCustomController,
   })) {
     const { kind } = relation.reads
-    if (!changesPrint(relation, reading)) continue
+    if (!changesPrint(relation, reading) || !names(relation, reading)) continue
     if (kind === 'kin' && [...found.values()].some((read) => isNews(read, reading))) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
@@ -64,11 +68,15 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     const isUnchanged = counted?.versions.length === 0 && !isContentNew(reading)
     if (counted === undefined || isUnchanged) {
       const objects = relatedObjects(relation, reading, (uid) => found.get(uid)?.known)
-      // A status may be written for what has come or gone before that is counted.
+      // A status may be written for objects that came or went before they are counted.
       const read = isUnchanged ? objects.filter(({ object }) => hasMoved(object, reading)) : objects
       for (const object of read) {
         const one = versionOf(object, relation, reading)
         const { foundBy } = object
+        if (kind === 'edited' && one !== undefined) {
+          addEdited(one)
+          continue
+        }
         add(
           one && {
             ...one,
@@ -83,7 +91,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   return { reads, upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
 }
 
-/** It was changed since its reader did something for the written object or its owner: what that wrote itself is no news. */
+/** It changed since its reader last acted on the written object or its owner. What the reader wrote itself is no news. */
 function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext): boolean {
   const { write, before } = reading
   const facts = write.facts ?? before?.facts
@@ -91,12 +99,15 @@ function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext)
   return (isOwn ? (known.contentVersion ?? 0n) : known.version) > lastActedFor(reading, facts)
 }
 
-/** It came, went, or was changed in content since the writer wrote last. */
+/** It was created, deleted, or changed in content since the writer last wrote. */
 function hasMoved({ versions: [newest] }: KnownObject, { write, by, objects }: ReadContext): boolean {
   return newest !== undefined && (newest.contentVersion ?? 0n) > objects.lastActed(write.object.uid, by)
 }
 
-/** What is made and changed for an owner follows from what that wants, whatever has become of it since, and of the object itself. */
+/**
+ * What is created and changed for an owner follows from what the owner wants, whatever happened to it since. The same holds for the
+ * object itself.
+ */
 function actedOnContent(
   reads: readonly ReadVersion[],
   { write, part, by, isCustomController, before, objects }: ReadContext,
@@ -108,42 +119,48 @@ function actedOnContent(
     const isAlways = write.object.resource !== 'pods' && !isCustomController
     return isAlways || contentVersion > objects.lastActed(uid, actorForOwner(by))
   }
-  // Pods are made and deleted until there are as many as are wanted: if that is nothing new, something has become of some. Custom
-  // controllers tell themselves in a status what is to be done.
+  // Pods are created and deleted until there are as many as wanted. If the wanted number is nothing new, something happened to some Pods.
+  // Custom controllers themselves record in a status what is to be done.
   if (!reads.some((read) => owners.has(read.identity.uid) && isNew(read))) return reads
   const last = objects.lastActed(write.object.uid, by)
   return reads.map((read): ReadVersion => {
     const { contentVersion } = read.known
     if (owners.has(read.identity.uid)) return { ...read, actedOn: contentVersion }
-    if (read.identity.uid !== write.object.uid || part === 'deletion') return read
-    // What it wrote itself it only goes on from.
+    if (read.identity.uid !== write.object.uid || part === 'deletion' || read.actedOn) return read
+    // It only continues from what it wrote itself.
     const isOwn = contentVersion !== undefined && contentVersion <= last
     return isOwn ? { ...read, isPassive: true } : { ...read, actedOn: contentVersion }
   })
 }
 
-/** Its own object says something else than when it wrote that last: a status for that need not count anything new. */
+/** The content of the object is newer than the last write of its writer. A status written for that need not count anything new. */
 function isContentNew({ write, before, by, objects }: ReadContext): boolean {
   return (before?.contentVersion ?? 0n) > objects.lastActed(write.object.uid, by)
 }
 
-/** What is read in these ways the written object names, or copies. */
+/** The written object names or copies what is read in these ways. */
 const TOLD_BY_CONTENT: ReadonlySet<Reads['kind']> = new Set([
   ...(['owner', 'leaving', 'predecessor', 'named', 'ended', 'entries', 'naming', 'namespace'] as const),
-  ...(['departed', 'quota', 'former owner', 'applied from'] as const),
+  ...(['departed', 'quota', 'former owner', 'applied from', 'replaced', 'edited'] as const),
 ])
 
-/** The version that the API server was about to make when it wrote this one on the way. */
+/** The version that the API server was about to make when it made this write while serving the same request. */
 function versionAround({ write: { within }, objects }: ReadContext): ReadVersion | undefined {
   const object = within && objects.get(within.uid)
   const known = object?.versions.find(({ version }) => version === within?.version)
   return object && known && { identity: object.identity, known, exact: false }
 }
 
-function changesPrint({ changes }: Relation, { write: { facts }, before }: ReadContext): boolean {
+function changesPrint({ changes, waitedFor }: Relation, { write: { facts }, before }: ReadContext): boolean {
+  if (waitedFor !== undefined && before?.facts.prints.pending !== waitedFor) return false
   if (changes === undefined) return true
   if (facts === undefined || before === undefined) return false
   return fingerprintOf(facts, changes) !== fingerprintOf(before.facts, changes)
+}
+
+function names({ names: asked }: Relation, { write, before }: ReadContext): boolean {
+  const facts = write.facts ?? before?.facts
+  return asked === undefined || facts?.references.some(({ field }) => field === asked) === true
 }
 
 function lowest(all: readonly (bigint | undefined)[]): bigint | undefined {
@@ -154,7 +171,7 @@ function lowest(all: readonly (bigint | undefined)[]): bigint | undefined {
   )
 }
 
-/** A PUT says which version it read, a deletion may; any other request read the newest. */
+/** A PUT names the version that it read, and a deletion may. Any other request read the newest. */
 function versionBefore({ write, before, objects, below }: ReadContext): ReadVersion | undefined {
   const named = write.request?.readVersion
   const object = objects.get(write.object.uid)
@@ -187,8 +204,9 @@ function versionOf(
 }
 
 /**
- * An owner was there, and as it was copied, before what was made for it, though a list showed it only as it was later; and wanted fewer
- * before one of them went. None where an earlier version may have been what was read: more of what was copied stands in none.
+ * The listed version stands for an earlier one: the owner existed with the copied content before the object was created, though a list
+ * showed only its later state; and it wanted fewer objects before one of them went. None if an earlier known version may have been read
+ * instead, because none has more of the copied content.
  */
 function shownLater(
   versions: readonly KnownVersion[],
@@ -209,7 +227,7 @@ function shownLater(
       ? undefined
       : later.findLast((one) => wantsFewerReplicas(one.facts, newest.facts))
   const asMuch = most(later)
-  // What is wanted of both has changed while nobody looked.
+  // Both were changed by an author while the watch was down.
   const isAuthored = listed === 'later' && part === 'authored' && facts && before
   if (isAuthored && newest && facts.generation > before.facts.generation && asMuch >= most(earlier)) {
     const changed = later.findLast((one) => one.facts.generation > newest.facts.generation)
@@ -218,12 +236,12 @@ function shownLater(
   return asMuch > most(earlier) ? later.findLast((one) => equal(one) === asMuch) : undefined
 }
 
-/** Among those that were there when the request began, where there are such. */
+/** Prefers versions that existed when the request began. */
 function newestOf(versions: readonly KnownVersion[], reading: ReadContext): KnownVersion | undefined {
   return versions.find((known) => mayHaveRead(known, reading)) ?? versions[0]
 }
 
-/** Those whose content is what the write copies, as far as both have it; none where nothing can be compared. */
+/** The versions whose content the write copies, as far as both have it. None if nothing can be compared. */
 function copied(
   copies: readonly { theirs: string; ours: string }[],
   { facts }: ClusterWrite,
@@ -242,7 +260,7 @@ function copied(
 
 interface CountedObject {
   readonly identity: ObjectIdentity
-  /** Below the write, newest first. */
+  /** The versions below the write, newest first. */
   readonly versions: readonly KnownVersion[]
 }
 
@@ -253,9 +271,9 @@ interface CountedVersions {
 }
 
 /**
- * What a status that counts others was written for: the newest state of all of them that it is the sum of, and of that those
- * versions which made them count as they do and which were not counted when the writer wrote last. Undefined where nothing is
- * counted, there are too many, or no state of them fits.
+ * What a status that counts other objects was written for: their newest state whose sum matches the status. Of that state, the versions
+ * that gave each object its current count and that had not been counted at the writer's last write. Undefined if nothing is counted,
+ * there are too many objects, or no state matches.
  */
 function countedVersions({ reads, counts }: Relation, reading: ReadContext): CountedVersions | undefined {
   const { objects, below, by } = reading
@@ -287,7 +305,7 @@ function countedVersions({ reads, counts }: Relation, reading: ReadContext): Cou
   return { versions, upTo }
 }
 
-/** After each version of each of them, the last first; and before all. */
+/** The moments after each version of each object, newest first, and the moment before all of them. */
 function momentsOf(all: readonly CountedObject[]): bigint[] {
   const moments = all.flatMap(({ versions }) => versions.map(({ version }) => version))
   return [...moments.sort((one, other) => (one > other ? -1 : 1)), 0n]
@@ -300,7 +318,7 @@ function sumOf(all: readonly CountedObject[], print: string, upTo: bigint): numb
   }, 0)
 }
 
-/** Going back from the newest, the last version before which it counted otherwise. */
+/** The oldest version of the newest run of versions that count the same. */
 function firstThatCountsSo(versions: readonly KnownVersion[], counts: Counts): KnownVersion | undefined {
   const [newest] = versions
   if (newest === undefined) return undefined
@@ -312,7 +330,7 @@ function firstThatCountsSo(versions: readonly KnownVersion[], counts: Counts): K
   return other < 0 ? versions.at(-1) : versions[other - 1]
 }
 
-/** Whether an owner wants fewer of what it owns than at another version of it. */
+/** Whether an owner wants fewer of what it owns than in another version of it. */
 export function wantsFewerReplicas(one: ObjectFacts, other: ObjectFacts): boolean {
   const [size, before] = [fingerprintOf(one, 'size'), fingerprintOf(other, 'size')]
   return size !== undefined && before !== undefined && Number(size) < Number(before)

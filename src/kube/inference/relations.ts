@@ -8,73 +8,83 @@ import {
 import type { WritePart } from './write-part.ts'
 
 /**
- * What a controller's write of one kind of object follows from, beside the version before. The table is data: each line
- * says of which writes it speaks, and which other objects were read for them.
+ * What a controller's write of one kind of object follows from, beside the version before. The table is data: each line says which writes
+ * it covers, and which other objects were read for them.
  */
 export interface Relation {
-  /** Resource of the object that is written; all of them where it is missing. */
+  /** The resource of the written object; all resources if missing. */
   readonly write?: string
-  /** What of the object is written. */
+  /** The parts of the object that are written. */
   readonly parts: readonly WritePart[]
-  /** Only writes of this controller, where it says so. */
+  /** Covers only writes of this controller, if given. */
   readonly by?: string
   readonly reads: Reads
   /**
-   * Fingerprints that are equal where the write copies what it read: `theirs` of the object that is read, `ours` of the one
-   * that is written.
+   * Fingerprints that are equal if the write copies what it read: `theirs` of the object that is read, `ours` of the object that is
+   * written.
    */
   readonly copies?: readonly { readonly theirs: string; readonly ours: string }[]
-  /** What is written counts what it reads: that tells how much of it was known. */
+  /** The written object counts the objects it reads, which shows how many of them the writer knew. */
   readonly counts?: Counts
-  /** Only versions at which it was there count: nobody makes or changes something for what is gone. */
+  /** Only versions at which the object existed count: no controller creates or changes something for an object that is gone. */
   readonly alive?: true
-  /** What is read is its content, by whoever wrote that last: a status that came since counts for nothing. */
+  /** Only the content is read, from the version that last changed it. Later status writes do not count. */
   readonly content?: true
-  /** Only writes that change this fingerprint of what is written. */
+  /** Covers only writes that change this fingerprint of the written object. */
   readonly changes?: string
+  /** Covers only writes of Pods that waited for this before. */
+  readonly waitedFor?: 'claims' | 'room'
+  /** Covers only writes of objects that name something in this field. */
+  readonly names?: string
 }
 
 export interface Counts {
-  /** Fingerprints that are numbers: `ours` is the sum of `theirs` over all that are there. */
+  /** Fingerprints that are numbers: `ours` is the sum of `theirs` over all objects that exist. */
   readonly sums: readonly { readonly theirs: string; readonly ours: string }[]
-  /** Other fingerprints whose change makes it write too. */
+  /** Other fingerprints whose change also makes the controller write. */
   readonly also?: readonly string[]
 }
 
 /**
- * - owner: those that own it.
- * - dependents: objects of a resource that it owns, those that changed since the writer wrote it last.
- * - leaving: objects of its owner that began to go since the writer did something to what that owns.
- * - fellows: objects of its owner that changed since the writer wrote it last.
- * - departed: objects that its owner had and has not any more, since the writer did something to what that owns.
- * - adopted: what the writer made its owner's own last, where nothing else is new.
- * - former owner: those that owned it before and do not now.
- * - predecessor: what had its name and its owner, and is gone.
- * - namesake: what had its name, and is gone.
- * - named: what its content names as `field`, where that is new; else those that changed since the writer wrote it last.
- * - ended: the last of what its content names as `field` that is gone.
- * - selected: objects of a resource that it selects by their labels, or did, which changed since the writer wrote it last.
- * - changed: objects of a resource, of the whole cluster, which changed since the writer wrote it last.
- * - counted: objects of its namespace and of the resources that it counts, which changed since the writer wrote it last.
- * - quota: quotas of its namespace that were changed since the writer did something to what its owner owns, which had been refused.
- * - remaining: what was left in a namespace that ends when its controller wrote it last, and has gone since.
- * - freed: what went last from where it goes, while it waited for room.
- * - preemptor: what is to run where it runs.
- * - referred: what the spec of a custom resource names and what changed since its controller wrote it last.
- * - applied from: what its labels say that it is applied from, where that was changed or is of another revision; else what had its name
- *   and went.
- * - primaries: objects that a custom controller looks after, which name what is written, or are named by its labels and annotations, or
- *   own what owns it, or whose name is part of its own where it has no owner, and changed since the controller wrote it last.
- * - kin: custom resources of its namespace, of the API groups of what a custom controller looks after, whose content changed since the
- *   controller did something for the written object or its owner; where nothing else is new.
- * - entries: what its content lists as `field`, where the list says something else than before.
- * - naming: objects of a resource whose content names it as `field`; of a series, without the number that its name ends with.
- * - namespace: the namespace that it is in.
+ * What is read, relative to the written object:
+ * - owner: its owners.
+ * - dependents: objects of a resource that it owns and that changed since the writer last wrote it.
+ * - leaving: objects of its owner that began to terminate, or finished, since the writer last acted on what that owner owns.
+ * - replaced: objects of its owner that had its template, and went since the writer last acted on what that owner owns.
+ * - edited: objects of its owner that somebody else edited since the writer last acted on what that owner owns, or since its owner
+ *   changed.
+ * - fellows: objects of its owner that changed since the writer last wrote it.
+ * - departed: objects that its owner no longer has, since the writer last acted on what that owner owns.
+ * - adopted: what the writer last gave to its owner, if nothing else is new.
+ * - former owner: objects that owned it before and no longer do.
+ * - predecessor: an object that had its name and its owner, and is gone.
+ * - namesake: an object that had its name, and is gone.
+ * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
+ * - ended: of what its content names as `field`, the object that went last.
+ * - selected: objects of a resource that its labels select or selected, and that changed since the writer last wrote it.
+ * - changed: objects of a resource, in the whole cluster or in its namespace, that changed since the writer last wrote it.
+ * - users: objects of a resource that name it as `field`, or name what it names as `of`, and changed since the writer last wrote it.
+ * - counted: objects of its namespace and of the resources it counts that changed since the writer last wrote it.
+ * - quota: quotas of its namespace that had refused a request and changed since the writer last acted on what its owner owns.
+ * - remaining: what was left in a terminating namespace when its controller last wrote it, and has gone since.
+ * - freed: the last object that went from its destination while it waited for room.
+ * - preemptor: the Pod that is to run in its place.
+ * - referred: what the spec of a custom resource names and what changed since its controller last wrote it.
+ * - applied from: what its labels name as its source, if that changed or has another revision; else an object that had its name and went.
+ * - primaries: objects that a custom controller reconciles and that changed since it last wrote the object. They name the object, are
+ *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own.
+ * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
+ *   controller last acted on the object or its owner; only if nothing else is new.
+ * - entries: what its content lists as `field`, if the list says something else than before.
+ * - naming: objects of a resource whose content names it as `field`; for a series, without the number at the end of its name.
+ * - namespace: its namespace.
  */
 export type Reads =
   | { readonly kind: 'owner' }
   | { readonly kind: 'dependents'; readonly resource: string }
   | { readonly kind: 'leaving' }
+  | { readonly kind: 'replaced' }
+  | { readonly kind: 'edited' }
   | { readonly kind: 'departed' }
   | { readonly kind: 'adopted' }
   | { readonly kind: 'former owner' }
@@ -87,7 +97,8 @@ export type Reads =
   | { readonly kind: 'namesake' }
   | { readonly kind: 'namespace' }
   | { readonly kind: 'selected'; readonly resource: string }
-  | { readonly kind: 'changed'; readonly resource: string }
+  | { readonly kind: 'changed'; readonly resource: string; readonly isBeside?: true }
+  | { readonly kind: 'users'; readonly resource: string; readonly field: string; readonly of?: string }
   | { readonly kind: 'counted' }
   | { readonly kind: 'quota' }
   | { readonly kind: 'remaining' }
@@ -98,13 +109,13 @@ export type Reads =
   | { readonly kind: 'primaries' }
   | { readonly kind: 'kin' }
 
-/** Stands for controllers that are none of Kubernetes' own. */
+/** Stands for controllers that are not part of Kubernetes itself. */
 export const CUSTOM_CONTROLLERS = 'custom controllers'
 const MADE: readonly WritePart[] = ['creation', 'authored']
 const SUMS = ['replicas', 'ready'].map((name) => ({ theirs: name, ours: name }))
 const WANTED = { theirs: 'wanted', ours: 'wanted' }
 
-/** What Kubernetes' own controllers read, and what is common to all that own what they make. */
+/** What Kubernetes' own controllers read, and what holds for all controllers that own the objects they create. */
 export const RELATIONS: readonly Relation[] = [
   {
     parts: ['creation'],
@@ -112,17 +123,40 @@ export const RELATIONS: readonly Relation[] = [
     copies: [{ theirs: 'template', ours: 'template' }, WANTED],
     alive: true,
   },
-  // A template stays what it was when it was copied; how many are wanted is copied again.
+  // Whether or not its owner still exists: the controller removes the finalizer of a Pod once it has counted that Pod.
+  {
+    write: 'pods',
+    parts: ['authored', 'removal'],
+    by: 'job-controller',
+    reads: { kind: 'owner' },
+    changes: 'held',
+  },
+  // A template does not change after it was copied. The wanted replicas are copied again and again.
   { parts: ['authored'], reads: { kind: 'owner' }, copies: [WANTED], alive: true },
   { parts: ['deletion'], by: 'generic-garbage-collector', reads: { kind: 'owner' } },
+  {
+    write: 'endpointslices',
+    parts: ['deletion'],
+    by: 'endpointslicemirroring-controller',
+    reads: { kind: 'owner' },
+  },
   { parts: ['deletion'], reads: { kind: 'owner' }, alive: true },
   { parts: ['authored', 'removal'], by: 'generic-garbage-collector', reads: { kind: 'former owner' } },
   { write: 'pods', parts: ['creation'], reads: { kind: 'leaving' } },
+  // A Pod that ends may end its Job.
+  { write: 'pods', parts: ['deletion'], by: 'job-controller', reads: { kind: 'leaving' } },
+  { write: 'replicasets', parts: ['creation'], reads: { kind: 'replaced' } },
+  {
+    write: 'replicasets',
+    parts: ['creation', 'authored', 'scale'],
+    by: 'deployment-controller',
+    reads: { kind: 'edited' },
+  },
   { write: 'pods', parts: ['creation'], reads: { kind: 'departed' } },
   { write: 'pods', parts: ['creation'], reads: { kind: 'quota' }, content: true },
   { write: 'pods', parts: ['deletion'], by: 'replicaset-controller', reads: { kind: 'adopted' } },
   { parts: ['creation'], reads: { kind: 'predecessor' } },
-  // How far one is scaled depends on how far the others have come.
+  // How far one is scaled depends on the progress of the others.
   {
     write: 'replicasets',
     parts: ['authored', 'scale'],
@@ -133,7 +167,7 @@ export const RELATIONS: readonly Relation[] = [
     write: 'deployments',
     parts: ['status'],
     reads: { kind: 'dependents', resource: 'replicasets' },
-    counts: { sums: SUMS, also: [FINGERPRINT.authored] },
+    counts: { sums: SUMS, also: [FINGERPRINT.authored, 'refused'] },
   },
   ...['replicasets', 'replicationcontrollers'].map((write): Relation => ({
     write,
@@ -172,7 +206,39 @@ export const RELATIONS: readonly Relation[] = [
     content: true,
     changes: 'pending',
   },
-  { write: 'pods', parts: ['binding'], reads: { kind: 'freed' }, changes: 'pending' },
+  {
+    write: 'pods',
+    parts: ['binding'],
+    reads: { kind: 'named', field: 'claims' },
+    content: true,
+    changes: 'pending',
+    waitedFor: 'claims',
+  },
+  {
+    write: 'pods',
+    parts: ['binding'],
+    reads: { kind: 'freed' },
+    changes: 'pending',
+    waitedFor: 'room',
+  },
+  { write: 'pods', parts: ['binding'], reads: { kind: 'named', field: 'devices' } },
+  ...[
+    { write: 'pods', parts: ['status'] as const, names: 'devices' },
+    { write: 'resourceclaims', parts: ['authored', 'status'] as const },
+  ].flatMap((written): Relation[] => [
+    { ...written, by: 'kube-scheduler', reads: { kind: 'changed', resource: 'resourceslices' } },
+    {
+      ...written,
+      by: 'kube-scheduler',
+      reads: { kind: 'changed', resource: 'resourceclaims', isBeside: true },
+    },
+  ]),
+  {
+    write: 'resourceclaims',
+    parts: ['authored', 'status', 'deletion'],
+    by: 'resource-claim-controller',
+    reads: { kind: 'owner' },
+  },
   { write: 'pods', parts: ['deletion', 'status'], by: 'kube-scheduler', reads: { kind: 'preemptor' } },
   {
     write: 'poddisruptionbudgets',
@@ -220,12 +286,32 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'naming', resource: 'statefulsets', field: 'claims', isSeries: true },
     alive: true,
   },
+  // Claims that are not kept get their Pod as an owner.
+  {
+    write: 'persistentvolumeclaims',
+    parts: ['authored'],
+    by: 'statefulset-controller',
+    reads: { kind: 'naming', resource: 'statefulsets', field: 'claims', isSeries: true },
+    content: true,
+  },
   {
     write: 'persistentvolumeclaims',
     parts: ['authored', 'status'],
     reads: { kind: 'named', field: 'volume' },
   },
   { write: 'persistentvolumes', parts: ['authored', 'status'], reads: { kind: 'named', field: 'claim' } },
+  {
+    write: 'persistentvolumes',
+    parts: ['authored'],
+    by: 'kube-scheduler',
+    reads: { kind: 'users', resource: 'pods', field: 'claims', of: 'claim' },
+  },
+  {
+    write: 'persistentvolumeclaims',
+    parts: ['authored', 'removal'],
+    by: 'pvc-protection-controller',
+    reads: { kind: 'users', resource: 'pods', field: 'claims' },
+  },
   { parts: ['deletion'], by: 'namespace-controller', reads: { kind: 'namespace' } },
   { write: 'namespaces', parts: ['status', 'removal'], reads: { kind: 'remaining' } },
   {
@@ -235,7 +321,7 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'namespace' },
   },
   { write: 'configmaps', parts: ['creation'], by: 'root-ca-cert-publisher', reads: { kind: 'namespace' } },
-  // Made anew when somebody deletes them.
+  // These are created again when somebody deletes them.
   ...['service-account-controller', 'root-ca-cert-publisher'].map((by): Relation => ({
     parts: ['creation'],
     by,
@@ -252,7 +338,7 @@ export const RELATIONS: readonly Relation[] = [
   { parts: [...MADE, 'status', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'kin' } },
 ]
 
-/** The lines of a table that speak of a write. */
+/** The lines of a table that cover a write. */
 export function relationsOf(
   table: readonly Relation[],
   write: { resource: string; part: WritePart; by: string; isCustomController: boolean },
@@ -269,9 +355,9 @@ export function relationsOf(
 
 interface ParsedRelations {
   readonly relations: readonly Relation[]
-  /** What has to be read of objects for them. */
+  /** The references that facts about objects must keep for these relations. */
   readonly references: readonly CustomReference[]
-  /** What is wrong with which of the settings, counted from 0, and what to write instead; those are left out. */
+  /** Settings with errors, which are left out: their index (from 0), and what to write instead. */
   readonly problems: readonly { readonly at: number; readonly problem: string }[]
 }
 

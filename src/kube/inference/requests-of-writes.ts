@@ -14,15 +14,15 @@ import type {
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { isMarkedAsEvicted } from './write-part.ts'
 
-/** More than these do not wait: the oldest go. */
+/** The most requests that wait. Beyond that, the oldest are dropped. */
 const MAX_WAITING = 20_000
-/** How the API server makes a name: what is asked for, cut, and five characters of its own. */
+/** How the API server generates a name: the requested prefix, cut, and five characters of its own. */
 const MADE_LENGTH = 5
 const MAX_PREFIX = 63 - MADE_LENGTH
-/** How much the clocks of those who tell may differ. */
+/** How far the clocks of the sources may differ. */
 const ADMISSION_CLOCK_SKEW_NS = 1_000_000_000n
 
-/** What is known of a write by others: its version, or the request itself, or both. */
+/** What other sources know of a write: its version, its request, or both. */
 interface ReportedWrite {
   readonly watched: WatchedVersion | undefined
   readonly audited: AuditedRequest | undefined
@@ -32,18 +32,18 @@ interface Waiting {
   readonly sinceNs: UnixNanos
   readonly key: string
   readonly admitted: AdmittedRequest
-  /** The eviction that it is has marked the Pod in a version before the one that deletes it. */
+  /** This request is an eviction that has already marked the Pod, in the version before the one that deletes it. */
   hasMarked?: true
 }
 
 /**
- * Requests that admission told of, until the version that one of them made is told. Each says of one write who made it; many say
- * so of none, since they were refused in the end: those are dropped after a while, and counted.
+ * Requests that admission reported, until the version that one of them made is reported. Each names the writer of one write. Many make no
+ * write, since they are refused later: those are dropped after a while, and counted.
  */
 export class AdmittedRequests {
   readonly #keepNs: bigint
   readonly #byKey = new Map<string, Set<Waiting>>()
-  /** Those that were told first are first. */
+  /** In order of arrival. */
   readonly #waiting = new Set<Waiting>()
   #unmatched = 0
 
@@ -51,14 +51,14 @@ export class AdmittedRequests {
     this.#keepNs = keepNs
   }
 
-  /** How many made no write that anybody told of, since the last call. */
+  /** How many requests made no reported write, since the last call. */
   takeUnmatched(): number {
     const unmatched = this.#unmatched
     this.#unmatched = 0
     return unmatched
   }
 
-  /** Since when the one waits that waits longest. */
+  /** The arrival time of the oldest waiting request. */
   get oldestNs(): UnixNanos | undefined {
     const [oldest] = this.#waiting
     return oldest?.sinceNs
@@ -74,7 +74,7 @@ export class AdmittedRequests {
     else same.add(waiting)
   }
 
-  /** Drops what has waited for long enough. */
+  /** Drops requests that have waited for long enough. */
   dropOld(nowNs: UnixNanos): void {
     for (const waiting of this.#waiting) {
       if (nowNs - waiting.sinceNs < this.#keepNs) return
@@ -82,7 +82,7 @@ export class AdmittedRequests {
     }
   }
 
-  /** The request that made a write; it is used up. Undefined where none is known. */
+  /** Takes the request that made a write out of the waiting ones. Undefined if none is known. */
   takeFor(told: ReportedWrite): AdmittedRequest | undefined {
     let best: Waiting | undefined
     let bestRank: Rank | undefined
@@ -112,7 +112,10 @@ export class AdmittedRequests {
   }
 }
 
-/** The same content before none to compare, then the version before that is nearest, then the one that was told first. */
+/**
+ * The order of candidates: equal content before content that cannot be compared, then the nearest earlier version, then the first
+ * reported.
+ */
 interface Rank {
   readonly hasContent: boolean
   readonly versionBefore: bigint
@@ -121,7 +124,7 @@ interface Rank {
 const isBetter = (one: Rank, other: Rank): boolean =>
   one.hasContent === other.hasContent ? one.versionBefore > other.versionBefore : one.hasContent
 
-/** How well a request fits a write; undefined where it cannot have made it. */
+/** How well a request fits a write; undefined if it cannot have made it. */
 function rankOf({ admitted, hasMarked }: Waiting, { watched, audited }: ReportedWrite): Rank | undefined {
   if (audited !== undefined && !areSame(admitted, audited)) return undefined
   const version = watched?.version ?? audited?.version
@@ -139,7 +142,7 @@ function rankOf({ admitted, hasMarked }: Waiting, { watched, audited }: Reported
   return { hasContent, versionBefore }
 }
 
-/** The same request, told of by both. A patch may create: by the verbs only deletions are known. */
+/** Whether both sources report the same request. A patch may create an object, so only deletions can be told by their verb. */
 function areSame({ request, seenNs }: AdmittedRequest, { request: other }: AuditedRequest): boolean {
   return (
     request.actor.user === other.actor.user &&
@@ -150,7 +153,7 @@ function areSame({ request, seenNs }: AdmittedRequest, { request: other }: Audit
   )
 }
 
-/** An eviction makes two versions, the first of which marks the Pod. */
+/** An eviction makes two versions. The first marks the Pod. */
 function isAdmittedEvictionMark({ request }: AdmittedRequest, version: WatchedVersion | undefined): boolean {
   if (version === undefined || version.gone || version.facts.deleting) return false
   return request.subresource === 'eviction' && isMarkedAsEvicted(version.facts)
@@ -184,7 +187,7 @@ function keyOf({ object, generateName }: AdmittedRequest): string {
     : prefixKey(object, generateName.slice(0, MAX_PREFIX))
 }
 
-/** Where requests are to be found that may have made a version of an object. */
+/** The lookup keys of requests that may have made a version of an object. */
 function keysOf(object: ObjectIdentity | undefined): string[] {
   if (object === undefined) return []
   const { uid, name } = object
@@ -197,10 +200,10 @@ const nameKey = ({ resource, namespace }: ObjectIdentity, name: string): string 
 const prefixKey = ({ resource, namespace }: ObjectIdentity, prefix: string): string =>
   `prefix ${resource}/${namespace}/${prefix}`
 
-/** How much the clock of the API server may be ahead of that by which the watch's versions are timed. */
+/** How far the API server's clock may be ahead of the clock that times the versions of a watch. */
 export const API_CLOCK_SKEW_NS = 1_000_000_000n
 
-/** Whether a request whose answer names no version may have made one that a watch told of. */
+/** Whether a request whose answer names no version may have made a version that a watch reported. */
 export function mayHaveMade(
   { object, request, gone, facts }: AuditedRequest,
   version: WatchedVersion,
@@ -208,7 +211,7 @@ export function mayHaveMade(
 ): boolean {
   if (request.startNs > version.seenNs + API_CLOCK_SKEW_NS) return false
   if (object.uid !== '' && object.uid !== version.object.uid) return false
-  // A patch or an update may make an object, a subresource of one does not.
+  // A patch or an update may create an object. A request for a subresource cannot.
   if (version.isNew === true && (request.subresource !== '' || request.verb === 'delete')) return false
   if (isEvictionMark(request, version)) return !hasMarked
   if (request.verb === 'delete' && gone)
@@ -217,7 +220,7 @@ export function mayHaveMade(
     return version.gone || version.facts.deleting
   if (request.subresource === 'binding') return isJustBound(version)
   if (gone) return version.gone
-  // Nobody tells what it did; it may have taken away what held the object.
+  // No source says what the request did. It may have removed the last finalizer of the object.
   const mayComplete = facts === undefined && request.verb !== 'create' && version.facts.deleting
   return !version.gone || mayComplete
 }
@@ -226,12 +229,12 @@ export function isEvictionMark({ subresource }: ApiRequest, { gone, facts }: Wat
   return subresource === 'eviction' && !gone && !facts.deleting && isMarkedAsEvicted(facts)
 }
 
-/** It has a node, and nothing yet of what comes of having one: a binding whose version nobody saw made no later one. */
+/** The Pod has a node, but nothing that follows from having one: a binding whose version was not seen made no later version than this. */
 function isJustBound({ gone, facts }: WatchedVersion): boolean {
   return !gone && !facts.deleting && facts.prints.node !== '' && fingerprintOf(facts, 'slice') === ''
 }
 
-/** Audit knows times and versions; admission has the trace. Without audit, a write was done when its version was seen. */
+/** Audit knows times and versions, admission has the trace. Without audit, the time of a write is the time its version was seen. */
 export function combinedRequest(
   audited: ApiRequest | undefined,
   admitted: ApiRequest | undefined,
@@ -243,18 +246,27 @@ export function combinedRequest(
   return { ...admitted, endNs: seenNs > admitted.startNs ? seenNs : admitted.startNs }
 }
 
-/** What the API server writes itself, it writes for a request that it is about to answer, or as whoever keeps its own objects. */
+/** The API server's own writes are made while it serves a request, or as the user that maintains its own objects. */
 const API_SERVER = 'system:apiserver'
-/** How an object that the API server writes on the way names what it writes next. */
+/** How an object that the API server writes while serving a request names what it writes next. */
 export const WRITTEN_NEXT = ['disrupted', 'allocated for']
 
-/** Whether the API server made it on the way to another write, which it was asked for. */
+/** Whether the API server made this write while serving the request for another one. */
 export function isOnTheWay({
   request,
   facts,
   object,
 }: Pick<ClusterWrite, 'request' | 'facts' | 'object'>): boolean {
   const names = facts?.references.some(({ field }) => WRITTEN_NEXT.includes(field)) ?? false
-  if (request === undefined) return names
-  return request.actor.user === API_SERVER && (names || object.resource === 'resourcequotas')
+  const isQuota = object.resource === 'resourcequotas'
+  if (request === undefined) return names || (isQuota && isSignedByServer(facts))
+  return request.actor.user === API_SERVER && (names || isQuota)
+}
+
+/** The API server signs what it counts in a quota. Its controller, which counts again, signs with another name. */
+function isSignedByServer(facts: ObjectFacts | undefined): boolean {
+  const managers = facts?.managers ?? []
+  const latest = managers.reduce((time, one) => (one.time > time ? one.time : time), '')
+  const last = managers.filter(({ time }) => time === latest)
+  return last.length > 0 && last.every(({ manager }) => manager === 'kube-apiserver')
 }

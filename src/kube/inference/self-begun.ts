@@ -6,10 +6,10 @@ import type { ReadVersion } from './read-versions.ts'
 import type { WritePart } from './write-part.ts'
 import { programOf, type Writer } from './writers.ts'
 
-/** A write that a controller made of its own accord, and what it was set up by. */
+/** A write that a controller made by itself, and what set it up. */
 export interface SelfBegun {
   readonly reason: SelfReason
-  /** The version in which that stands; undefined where it is not known. */
+  /** The version that contains the setup; undefined if not known. */
   readonly setUp: { readonly identity: ObjectIdentity; readonly version: bigint } | undefined
 }
 
@@ -23,8 +23,8 @@ interface Asked {
 }
 
 /**
- * Whether a controller's write follows from no other: from a clock, a measurement, or from what does not happen any more. Undefined for
- * all others.
+ * Whether a controller's write follows from no other write: from a clock, a measurement, or from something that stopped happening.
+ * Undefined for all other writes.
  */
 export function selfBegun(asked: Asked): SelfBegun | undefined {
   switch (asked.writer.service) {
@@ -49,13 +49,40 @@ function ofCronJob(asked: Asked): SelfBegun | undefined {
   const { part, write, reads } = asked
   if (write.object.resource !== 'jobs' || (part !== 'creation' && part !== 'deletion')) return undefined
   const owner = reads.find(({ identity }) => identity.resource === 'cronjobs')
-  // Jobs of a schedule that is gone, or is going, go with it.
+  // Jobs of a CronJob that is gone or terminating are deleted with it.
   if (owner?.known.gone !== false || owner.known.facts.deleting) return undefined
   const setUp = setUpBy(asked, owner.identity.uid)
-  return { reason: part === 'creation' ? 'schedule' : 'expiry', setUp }
+  if (part === 'creation') return { reason: 'schedule', setUp }
+  return keepsFewer(asked, owner.identity.uid) ? undefined : { reason: 'expiry', setUp }
 }
 
-/** It scales because of what it measures, unless somebody has told it something else since it scaled last. */
+const LAST = 2n ** 62n
+/** The most Jobs that are searched. */
+const MAX_JOBS = 64
+
+/** Somebody has set the CronJob to keep fewer finished Jobs, and no Job has finished since. */
+function keepsFewer({ objects, write, before }: Asked, uid: string): boolean {
+  const finished = before && fingerprintOf(before.facts, 'finished')
+  if (finished === undefined || finished === '') return false
+  const changed = lastChanged(objects.get(uid), `keeps ${finished}`)
+  if (changed === undefined) return false
+  const others = objects.ownedBy(uid, write.object.resource, changed.version, LAST, MAX_JOBS)
+  return !others.some(({ versions }) => {
+    const end = versions.findLast(({ facts }) => fingerprintOf(facts, 'finished') === finished)
+    return versions[0]?.gone === false && end !== undefined && end.version > changed.version
+  })
+}
+
+/** The newest version in which somebody changed what a fingerprint covers. */
+function lastChanged(object: KnownObject | undefined, print: string): KnownVersion | undefined {
+  return object?.versions.find(({ begun, facts }, at) => {
+    const then = object.versions[at + 1]
+    const [now, earlier] = [fingerprintOf(facts, print), then && fingerprintOf(then.facts, print)]
+    return begun === true && earlier !== undefined && now !== earlier
+  })
+}
+
+/** An autoscaler scales because of a measurement, unless somebody has changed it, or has scaled the same target, since it last scaled. */
 function ofAutoscaler(asked: Asked): SelfBegun | undefined {
   const { part, reads, objects, write, writer } = asked
   if (part !== 'scale' && part !== 'authored') return undefined
@@ -64,10 +91,11 @@ function ofAutoscaler(asked: Asked): SelfBegun | undefined {
   const last = objects.lastActed(write.object.uid, programOf(writer.service))
   const setUp = setUpBy(asked, autoscaler.identity.uid)
   if (last === 0n || setUp === undefined || setUp.version > last) return undefined
+  if ((lastChanged(objects.get(write.object.uid), 'scale')?.version ?? 0n) > last) return undefined
   return { reason: 'metric', setUp }
 }
 
-/** Nothing is heard of a kubelet any more. */
+/** A kubelet has stopped reporting. */
 function ofNode(asked: Asked): SelfBegun | undefined {
   const { part, write } = asked
   if (write.object.resource !== 'nodes' || part !== 'status') return undefined
@@ -77,6 +105,16 @@ function ofNode(asked: Asked): SelfBegun | undefined {
 function isRenewal({ write: { facts }, before }: Asked): boolean {
   const [now, then] = [facts, before?.facts].map((one) => one && fingerprintOf(one, 'renewing'))
   return now === 'true' && then !== 'true'
+}
+
+/**
+ * Why a controller wrote if nothing is known that the write can follow from. A certificate that nobody requested is renewed by its own
+ * controller.
+ */
+export function reasonOfItsOwn({ facts }: ClusterWrite, part: WritePart): SelfReason {
+  const isOwnCertificate =
+    part === 'creation' && facts?.owners.length === 0 && facts.prints.certificate === 'true'
+  return isOwnCertificate ? 'renewal' : 'unknown'
 }
 
 function setUpBy({ objects, before, write }: Asked, uid: string): SelfBegun['setUp'] {

@@ -1,8 +1,8 @@
-/** Things in order of a number that each of them has; most come with a higher one than those before. */
+/** Items sorted by a number that each of them has. Most arrive with a higher number than those before. */
 export class SortedQueue<T> {
   readonly #rank: (one: T) => bigint
   #items: T[] = []
-  /** Items before it have left. */
+  /** Items before this index have been removed. */
   #head = 0
 
   /** `items` are in order. */
@@ -24,12 +24,12 @@ export class SortedQueue<T> {
     return this.#items[this.#head]
   }
 
-  /** Some that come after the first. */
+  /** Up to `most` items after the first. */
   behind(most: number): readonly T[] {
     return this.#items.slice(this.#head + 1, this.#head + 1 + most)
   }
 
-  /** Behind all that have no higher number; gives the first of those that have one. */
+  /** Inserts the item after all items whose number is not higher. Returns the first item with a higher number. */
   add(one: T): T | undefined {
     const at = this.#after(this.#rank(one))
     const next = this.#items[at]

@@ -1,9 +1,11 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
 import { type FieldManager, fingerprintOf, type ObjectFacts } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
-import { newestBelow } from './related-objects.ts'
+import { newestBelow } from './read-context.ts'
 
-/** What a request names that tells no uid is what has that name; it made nothing, or somebody would have told its version. */
+/**
+ * A request without a uid is matched to the object that has its name. It made nothing, or some source would have reported its version.
+ */
 export function withKnownIdentity(write: ClusterWrite, objects: ClusterObjects): ClusterWrite {
   const { object, version, request } = write
   const { resource, namespace, name } = object
@@ -19,13 +21,13 @@ export function isBinding({ request }: ClusterWrite): boolean {
 
 const isBound = ({ facts }: KnownVersion): boolean => (fingerprintOf(facts, 'node') ?? '') !== ''
 
-/** The lowest version that has a node, if it is known without one before. */
+/** The lowest version with a node, if a version without a node is known before it. */
 export function boundBy(object: KnownObject | undefined): bigint | undefined {
   const [bound, before] = firstBound(object)
   return before && bound?.version
 }
 
-/** The lowest version that has a node, and the one before it. */
+/** The lowest version with a node, and the version before it. */
 function firstBound(object: KnownObject | undefined): (KnownVersion | undefined)[] {
   const versions = object?.versions ?? []
   const at = versions.findLastIndex(isBound)
@@ -33,8 +35,8 @@ function firstBound(object: KnownObject | undefined): (KnownVersion | undefined)
 }
 
 /**
- * Without a request that did not make the version. What a later list shows first was made while nobody looked, and who wrote it last,
- * as by a binding, did not make it; and what has a node already was not bound.
+ * Drops the request if it did not make this version. What a later list shows for the first time was made while the watch was down: its
+ * last writer, such as a binding, did not make it. And a Pod that already had a node was not bound by this write.
  */
 export function withOwnRequest(write: ClusterWrite, objects: ClusterObjects): ClusterWrite {
   const { listed, request, object, version } = write
@@ -47,29 +49,29 @@ export function withOwnRequest(write: ClusterWrite, objects: ClusterObjects): Cl
   return isOfLast || isBoundBefore ? { ...write, request: undefined } : write
 }
 
-/** Bound by a request that did not tell the version: to which node, the version will say. */
+/** The Pod was bound by a request whose version is unknown. The version will name the node. */
 const SOME_NODE = '?'
 
-/** The version of a binding that its request has told already. */
+/** The version of a binding that its request has already reported. */
 export function isToldBinding({ version, facts }: ClusterWrite, before: KnownVersion | undefined): boolean {
   const isTold = version !== undefined && before?.facts.prints.node === SOME_NODE
   return isTold && facts?.deleting === false && fingerprintOf(facts, 'slice') === ''
 }
 
-/** The version that a binding made is told already: it has a node, and nothing else became of the Pod. */
+/** The version that a binding made is already known: it has a node, and nothing else changed in the Pod. */
 export function isBindingKnown(object: KnownObject | undefined): boolean {
   const [bound, before] = firstBound(object)
   return bound !== undefined && before !== undefined && fingerprintOf(bound.facts, 'slice') === ''
 }
 
-/** The facts of a Pod after a binding that did not tell its version. */
+/** The facts of a Pod after a binding whose version is unknown. */
 export function boundSomewhere(facts: ObjectFacts | undefined): ObjectFacts | undefined {
   return facts && { ...facts, prints: { ...facts.prints, node: SOME_NODE } }
 }
 
 /**
- * How many versions are likely to have come between a write and the last that is known before it, at least: as many as its generation
- * counts, and one for each new entry of managedFields, of which each writer leaves one.
+ * The least number of versions that probably came between a write and the last known version before it. Counts the steps of its
+ * generation and the new entries in managedFields (one per writer).
  */
 export function missedVersions({ facts, request }: ClusterWrite, before: KnownVersion | undefined): number {
   const isReadUnseen = (request?.readVersion ?? 0n) > (before?.version ?? 0n)

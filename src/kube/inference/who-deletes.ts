@@ -7,7 +7,7 @@ import {
   type OwnerReference,
 } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
-import { ownValue } from '../../model/names-from-outside.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { clearsUpAfter } from './primaries.ts'
 import { isMarkedAsEvicted, type WritePart } from './write-part.ts'
@@ -29,7 +29,10 @@ export function disrupterOf(facts: ObjectFacts | undefined): string | undefined 
   return ownValue(OF_DISRUPTION, facts?.prints.evicted ?? '')
 }
 
-/** A kubelet removes what began to go. What lost its owner is garbage; what its owner has too many of, its owner's. */
+/**
+ * A kubelet removes terminating Pods. The garbage collector deletes objects without an owner. The owner's controller deletes the surplus
+ * of an owner.
+ */
 export function whoDeletes(
   { object, facts, seenNs }: ClusterWrite,
   part: WritePart,
@@ -57,14 +60,16 @@ export function whoDeletes(
     reference !== undefined &&
     !isOutOfTurn(object, reference, owner.facts, objects) &&
     (hasSurplus(owner.facts, reference.uid, object.resource, objects) ||
-      (reference.kind === 'DaemonSet' && isOffItsNode(known, owner.facts, objects)))
+      (reference.kind === 'DaemonSet' && isOffItsNode(known, owner.facts, objects)) ||
+      (reference.kind === 'Job' && isEnding(owner.facts, reference.uid, seenNs, objects)) ||
+      isNotKept(object, known, reference, owner.facts, objects))
       ? ownValue(OF_OWNER, reference.kind)
       : undefined
   const usual = disrupterOf(known) ?? maker ?? whoLetsExpire(known, part, objects)
   if (usual !== undefined) return controller(usual)
-  const isEnding = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
-  if (isEnding) return controller('namespace-controller')
-  // Who made it takes it away with what it was made for.
+  const isNamespaceGoing = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
+  if (isNamespaceGoing) return controller('namespace-controller')
+  // The controller that created it also deletes it, together with what it was created for.
   const first = firstManager(known)
   if (first !== undefined && clearsUpAfter(object, known, programOf(first), objects)) return controller(first)
   const applier = known && applierOf(known, objects)
@@ -76,19 +81,19 @@ export function whoDeletes(
   return lookingAfter === undefined ? unknown() : controller(lookingAfter)
 }
 
-/** What an object is applied from by whoever made it, which takes away what is in git no more. */
+/** The object that something is applied from by its creator, which deletes what is no longer in git. */
 function applierOf({ references }: ObjectFacts, objects: ClusterObjects): KnownVersion | undefined {
   const named = references.find(({ field }) => field === 'applied from')
   return named && newestOf(objects.named(named.resource, named.namespace, named.name))
 }
 
-/** It has owners, and all of them are gone or going, whether or not one of them is its controller. */
+/** It has owners, and all of them are gone or terminating, whether or not one of them is its controller. */
 function isOfNobody(facts: ObjectFacts | undefined, objects: ClusterObjects): boolean {
   const owners = facts?.owners ?? []
   return owners.length > 0 && owners.every(({ uid }) => isGoing(newestOf(objects.get(uid))))
 }
 
-/** The API server deletes Endpoints and addresses itself along with their Service. */
+/** The API server itself deletes Endpoints and addresses along with their Service. */
 function goesWithService(
   { resource, namespace, name }: ObjectIdentity,
   facts: ObjectFacts | undefined,
@@ -102,7 +107,10 @@ function goesWithService(
   )
 }
 
-/** A StatefulSet renews its Pods one after the other, from the highest number down: while one above is not ready, it deletes none. */
+/**
+ * A StatefulSet replaces its Pods one after the other, from the highest number down. While a Pod with a higher number is not ready, it
+ * deletes none.
+ */
 function isOutOfTurn(
   pod: ObjectIdentity,
   { uid, kind }: OwnerReference,
@@ -122,7 +130,7 @@ function numberOf({ name }: ObjectIdentity): number {
   return Number(name.slice(name.lastIndexOf('-') + 1))
 }
 
-/** Its node has gone, or has no longer the labels that its DaemonSet asks for. False where nothing is known of the node. */
+/** Its node is gone, or no longer has the labels that its DaemonSet requires. False if nothing is known of the node. */
 function isOffItsNode(
   pod: ObjectFacts | undefined,
   { selects = [] }: ObjectFacts,
@@ -135,7 +143,35 @@ function isOffItsNode(
   return selects.length > 0 && !selects.some((selector) => isSelectedBy(labels, selector))
 }
 
-/** How long after it has written an object a custom controller takes away what that owns. */
+/** The time of a Job is over, or one of its Pods has ended and its controller has not yet counted it: that may end the Job. */
+function isEnding(job: ObjectFacts, uid: string, nowNs: bigint, objects: ClusterObjects): boolean {
+  const { deadline = '' } = job.prints
+  if (deadline !== '' && BigInt(deadline) <= nowNs) return true
+  return objects.ownedBy(uid, 'pods', 0n, LAST, MAX_COUNTED).some(({ versions: [one] }) => {
+    const hasEnded = one?.gone === false && !one.facts.deleting && one.facts.prints.replicas === '0'
+    return hasEnded && one.facts.prints.uncounted === 'true'
+  })
+}
+
+/** It is only history: an old revision, or a ReplicaSet without Pods beside as many as its Deployment keeps. */
+function isNotKept(
+  { resource }: ObjectIdentity,
+  known: ObjectFacts | undefined,
+  { uid }: OwnerReference,
+  { prints: { keeps, template } }: ObjectFacts,
+  objects: ClusterObjects,
+): boolean {
+  if (resource === 'controllerrevisions') return true
+  const isOld = (facts: ObjectFacts | undefined): boolean =>
+    facts?.prints.size === '0' && facts.prints.template !== template
+  if (resource !== 'replicasets' || keeps === undefined || !isOld(known)) return false
+  const old = objects
+    .ownedBy(uid, resource, 0n, LAST, MAX_COUNTED)
+    .filter(({ versions: [one] }) => one?.gone === false && isOld(one.facts))
+  return old.length > Number(keeps)
+}
+
+/** How long after writing an object a custom controller deletes what that object owns. */
 const CLEARS_WITHIN_NS = 5_000_000_000n
 
 function isSignedLately(facts: ObjectFacts | undefined, nowNs: bigint): boolean {
@@ -143,7 +179,7 @@ function isSignedLately(facts: ObjectFacts | undefined, nowNs: bigint): boolean 
   return times.some((time) => time + CLEARS_WITHIN_NS > nowNs)
 }
 
-/** A Job whose time to live is over, or of which its CronJob keeps no more. */
+/** A Job whose time to live is over, or which its CronJob no longer keeps. */
 function whoLetsExpire(
   known: ObjectFacts | undefined,
   part: WritePart,
@@ -169,7 +205,7 @@ export function isGoing(version: KnownVersion | undefined): boolean {
   return version !== undefined && (version.gone || version.facts.deleting)
 }
 
-/** More are there than are wanted, by what its status says or by what is seen of them. */
+/** More exist than are wanted, by the owner's status or by what was observed. */
 function hasSurplus(owner: ObjectFacts, uid: string, resource: string, objects: ClusterObjects): boolean {
   const { surplus, size } = owner.prints
   if (surplus === 'true' || size === undefined) return surplus === 'true'
@@ -180,7 +216,7 @@ function hasSurplus(owner: ObjectFacts, uid: string, resource: string, objects: 
   )
 }
 
-/** Where a list shows an object for the first time, others may have written it since it was made. */
+/** If a list shows an object for the first time, others may have written it since it was created. */
 export function firstManager(facts: ObjectFacts | undefined): string | undefined {
   const authors = facts?.managers.filter(({ subresource }) => subresource === '') ?? []
   const [first, ...others] = authors

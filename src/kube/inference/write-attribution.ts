@@ -4,17 +4,20 @@ import {
   FINGERPRINT,
   fingerprintOf,
   type ObjectFacts,
+  type ObjectIdentity,
+  type OwnerReference,
   isCustomResource,
 } from '../../model/kubernetes-objects.ts'
 import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
-import { matchesOnePattern, ownValue } from '../../model/names-from-outside.ts'
+import { matchesOnePattern, ownValue } from '../../model/untrusted-names.ts'
 import { takesHold } from './primaries.ts'
 import { disrupterOf, firstManager, isGoing, newestOf, whoDeletes } from './who-deletes.ts'
 import type { WritePart } from './write-part.ts'
 import {
   controller,
-  KUBERNETES,
+  isOfKubernetes,
+  MADE_FOR,
   OF_CONTENT,
   OF_NEW,
   OF_OWNER,
@@ -26,7 +29,7 @@ import {
 } from './writers.ts'
 
 export interface AttributionSettings {
-  /** Users or services that begin changes, though they look like controllers; with wildcards. */
+  /** Users or services that begin changes, though they look like controllers. Wildcards are allowed. */
   readonly operators: readonly string[]
   /** Users or services that react to changes, though they look like people. */
   readonly controllers: readonly string[]
@@ -34,7 +37,7 @@ export interface AttributionSettings {
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):(.+)$/
 const NODE = /^system:node:/
-/** Whom k3s and OpenShift give to whoever installs a cluster, though by its name it would be part of it. */
+/** The user that k3s and OpenShift give to cluster installers, though the name looks like a part of the cluster. */
 const ADMIN = 'system:admin'
 export function inferWriter(
   write: ClusterWrite,
@@ -53,8 +56,8 @@ export function inferWriter(
 }
 
 /**
- * Whoever looks after custom resources is no person. Whoever does not, and writes the status of one that somebody else looks after, or
- * what that owns, is.
+ * A writer that reconciles custom resources is not a person. A writer that does not, and writes the status of a custom resource that
+ * another controller reconciles, or writes what such a resource owns, is a person.
  */
 function withRoleByPrimaries(
   writer: Writer,
@@ -69,10 +72,41 @@ function withRoleByPrimaries(
     objects.primariesOf(program).length > 0 || (part === 'authored' && takesHold(object, facts, before))
   if (looksAfter) return { ...writer, role: 'controller' }
   const owner = facts?.owners.find((one) => one.controller)
+  // What a controller of Kubernetes creates for its own objects, nobody else creates but a person.
+  const isOfKubernetes = owner && ownValue(MADE_FOR, owner.kind) === object.resource
+  if (part === 'creation' && isOfKubernetes) return { ...writer, role: 'operator' }
+  const isMadeByHand = part === 'creation' && !!facts && isOwnedByHand(facts, objects)
+  if (isMadeByHand || (part === 'status' && endsPodOfOther(object, facts, before, writer.service)))
+    return { ...writer, role: 'operator' }
   const ofOwner = owner && objects.get(owner.uid)?.identity.resource
   const lookedAfter = part === 'status' ? object.resource : part === 'authored' ? ofOwner : undefined
   const isOfOthers = lookedAfter !== undefined && objects.lookingAfter(lookedAfter).length > 0
   return isOfOthers ? { ...writer, role: 'operator' } : writer
+}
+
+/** Its owners are objects of Kubernetes, and none of them is its controller. */
+function isOwnedByHand({ owners }: ObjectFacts, objects: ClusterObjects): boolean {
+  const isByHand = ({ uid, controller: isController }: OwnerReference): boolean => {
+    const owner = objects.get(uid)?.identity
+    return !isController && owner !== undefined && !isCustomResource(owner.apiVersion)
+  }
+  return owners.length > 0 && owners.every(isByHand)
+}
+
+/** A Pod no longer runs or is no longer ready, and this is not reported by the program that reported its status before. */
+function endsPodOfOther(
+  { resource }: ObjectIdentity,
+  facts: ObjectFacts | undefined,
+  before: ObjectFacts | undefined,
+  service: string,
+): boolean {
+  if (resource !== 'pods' || facts === undefined || before === undefined || facts.deleting) return false
+  const ends = ['replicas', 'ready'].some(
+    (print) => fingerprintOf(before, print) === '1' && fingerprintOf(facts, print) === '0',
+  )
+  const reporters = before.managers.filter(({ subresource }) => subresource === 'status')
+  const areOthers = reporters.every(({ manager }) => manager !== service)
+  return ends && reporters.length > 0 && areOthers
 }
 
 function writerOfActor({ user, userAgent }: Actor): Writer {
@@ -86,7 +120,7 @@ function writerOfActor({ user, userAgent }: Actor): Writer {
   return { service: program === '' ? user : program, user, role: 'operator' }
 }
 
-/** By the entry of managedFields that is new, else by what the write does. */
+/** Guesses the writer by the new entry in managedFields, else by what the write does. */
 function guessed(
   write: ClusterWrite,
   part: WritePart,
@@ -104,12 +138,12 @@ function guessed(
     return controller(owning)
   const usual = usualWriter(write, part, before, objects)
   if (isUnsigned(write, part, before)) {
-    const remover = whoTakesAway(write, before)
+    const remover = whoTakesAway(write, before, objects)
     if (remover !== undefined) return remover
   }
-  // Within the second of every new template its controller notes the revision, which is no author's second write.
+  // The deployment controller notes the revision within the second of each new template. That is not a second write of the author.
   const isNote = part === 'authored' && usual === 'deployment-controller'
-  // What an autoscaler signs may have no time: it is the same each time that it scales.
+  // An autoscaler's entry may have no time. It is the same each time it scales.
   const isScaledAgain =
     usual === 'horizontal-pod-autoscaler' &&
     write.facts?.managers.some(({ subresource, time }) => subresource === 'scale' && time === '') === true
@@ -119,21 +153,23 @@ function guessed(
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {
-    return { service: program, user: undefined, role: KUBERNETES.test(program) ? 'controller' : 'unknown' }
+    // Requests without a User-Agent are signed with "unknown".
+    const isController = program !== 'unknown' && isOfKubernetes(program)
+    return { service: program, user: undefined, role: isController ? 'controller' : 'unknown' }
   }
-  // A kubelet signs as itself.
+  // A kubelet signs with its own name.
   if (program === 'kube-controller-manager' && part === 'status' && write.object.resource === 'nodes')
     return controller('node-controller')
   if (usual !== undefined) return controller(usual)
   return program === undefined ? unknown() : controller(program)
 }
 
-/** How much the clock of the API server may be behind that by which versions are timed; entries of managedFields are cut to a second. */
+/** How far the API server's clock may be behind the clock that times versions. Entries of managedFields are cut to a second. */
 const SIGNED_WITHIN_NS = 3_000_000_000n
 
 /**
- * Nobody's entry of managedFields is as new as the version: its writer has only taken fields away, which leaves none. Whoever sets or
- * changes a field leaves one.
+ * No entry in managedFields is as new as the version: the writer has only removed fields, which leaves no entry. Setting or changing a
+ * field leaves one.
  */
 function isUnsigned(
   { facts, listed, seenNs }: ClusterWrite,
@@ -150,13 +186,18 @@ function isUnsigned(
 }
 
 /**
- * Controllers take away what holds an object, owners that it has no more, Pods of a list, and taints of their own; what else goes, somebody took who is
- * no part of Kubernetes, and of operators' objects the status too. Undefined where it is not known.
+ * Who removed something. Controllers remove finalizers, former owners, Pods of a list, and their own taints. Anything else was removed by
+ * somebody outside of Kubernetes, and so was the status of operators' objects. Undefined if this is not known.
  */
-function whoTakesAway({ object, facts }: ClusterWrite, before: ObjectFacts | undefined): Writer | undefined {
+function whoTakesAway(
+  { object, facts }: ClusterWrite,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): Writer | undefined {
   if (facts === undefined || before === undefined) return undefined
   const isChanged = (print: string): boolean => fingerprintOf(facts, print) !== fingerprintOf(before, print)
   if (isChanged('taints')) return controller('node-controller')
+  if (hasLostOwners(facts, before, objects)) return controller('generic-garbage-collector')
   if (object.resource === 'clusterroles' && facts.selects !== undefined)
     return controller('clusterrole-aggregation-controller')
   const [now, then] = [facts, before].map(
@@ -169,12 +210,15 @@ function whoTakesAway({ object, facts }: ClusterWrite, before: ObjectFacts | und
     : undefined
 }
 
-/**
- * Who makes an object its owner's, or its owner's no more: that owner's controller; where the owner goes without it, whoever collects
- * garbage.
- */
+/** The removed owners have nothing else left, or are terminating. */
+function hasLostOwners(facts: ObjectFacts, before: ObjectFacts, objects: ClusterObjects): boolean {
+  const lost = before.owners.filter(({ uid }) => facts.owners.every((owner) => owner.uid !== uid))
+  return lost.length > 0 && lost.every(({ uid }) => isGoing(newestOf(objects.get(uid))))
+}
+
+/** Who adds or removes an owner reference: the controller of that owner; if the owner itself goes, the garbage collector. */
 function whoOwns(
-  { facts }: ClusterWrite,
+  { object, facts }: ClusterWrite,
   before: ObjectFacts | undefined,
   objects: ClusterObjects,
 ): string | undefined {
@@ -183,10 +227,12 @@ function whoOwns(
   if (now?.uid === former?.uid) return undefined
   if (now === undefined && isGoing(newestOf(objects.get(former?.uid ?? ''))))
     return 'generic-garbage-collector'
-  return ownValue(OF_OWNER, (now ?? former)?.kind ?? '')
+  const { kind = '' } = now ?? former ?? {}
+  // Claims that a StatefulSet does not keep belong to its Pods or to it.
+  return object.resource === 'persistentvolumeclaims' ? 'statefulset-controller' : ownValue(OF_OWNER, kind)
 }
 
-/** Who writes such a thing where everything is as usual. */
+/** Who usually makes such a write. */
 function usualWriter(
   { object, facts }: ClusterWrite,
   part: WritePart,
@@ -200,23 +246,29 @@ function usualWriter(
       ? ownValue(OF_OWNER, owner.kind)
       : (ownValue(OF_NEW, `${resource}/${name}`) ?? ownValue(OF_NEW, resource))
   }
+  const owner = facts?.owners.find((one) => one.controller)
+  // The finalizer that a Job has until it has counted its Pod.
+  if (part === 'authored' && owner?.kind === 'Job' && facts?.prints.held !== before?.prints.held)
+    return ownValue(OF_OWNER, owner.kind)
+  if (part === 'authored' && owner?.kind === 'Endpoints') return ownValue(OF_OWNER, owner.kind)
   if (part === 'authored' && resource === 'nodes' && facts?.prints.taints !== before?.prints.taints)
     return 'node-controller'
   if (part === 'status') {
     const isNew = facts?.prints.evicted !== before?.prints.evicted
     return (isNew ? disrupterOf(facts) : undefined) ?? ownValue(OF_STATUS, resource)
   }
-  if (resource !== 'deployments') return ownValue(OF_CONTENT, resource)
-  if (facts?.prints.template !== before?.prints.template) return undefined
-  if (facts?.prints.wanted === before?.prints.wanted) {
-    // It notes the revision, which makes no new generation.
-    return (facts?.generation ?? 0) > (before?.generation ?? 0) ? undefined : 'deployment-controller'
+  const usual = ownValue(OF_CONTENT, resource)
+  if (usual !== undefined || facts?.prints.template !== before?.prints.template) return usual
+  if (facts?.prints.scale === before?.prints.scale) {
+    // The deployment controller notes the revision, which makes no new generation.
+    const isNote = resource === 'deployments' && (facts?.generation ?? 0) <= (before?.generation ?? 0)
+    return isNote ? 'deployment-controller' : undefined
   }
   const isScaled = objects.naming('target', 'horizontalpodautoscalers', object, 1).length > 0
   return isScaled ? 'horizontal-pod-autoscaler' : undefined
 }
 
-/** Where a list shows what an author wrote, its status may have been written since. */
+/** If a list shows what an author wrote, the status may have been written since. */
 function newManager(
   facts: ObjectFacts | undefined,
   before: ObjectFacts | undefined,
@@ -229,7 +281,7 @@ function newManager(
   return author ?? fresh?.at(-1)
 }
 
-/** A manager that sets more fields within the second of its entry makes that entry longer. Undefined where several entries got longer. */
+/** A manager that sets more fields within the second of its entry makes that entry longer. Undefined if several entries got longer. */
 function extendedManager(
   facts: ObjectFacts | undefined,
   before: ObjectFacts | undefined,
@@ -245,8 +297,8 @@ function extendedManager(
 }
 
 /**
- * Whoever writes twice within a second leaves the same entry: of what an author writes, that of the latest second, unless there
- * are several that people may not all stand behind.
+ * A manager that writes twice within a second leaves the same entry. Of the entries for what authors write, takes that of the latest
+ * second, unless several are from that second and not all of them can be people.
  */
 function sameManager(facts: ObjectFacts | undefined, part: WritePart): string | undefined {
   if (facts === undefined || (part !== 'authored' && part !== 'scale')) return undefined

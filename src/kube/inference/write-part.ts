@@ -3,17 +3,17 @@ import type { KnownVersion } from '../../model/inference-store.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 
 /**
- * What of an object a write is about.
+ * The part of an object that a write changes.
  * - creation, authored: what an author writes, for the first time or again.
  * - status, scale, binding: those subresources.
- * - deletion: it begins to go, goes at once, or is marked to go.
- * - removal: it is gone, after it began to, or has less time left for that.
- * - heartbeat: nothing changed but when its writer lived last.
+ * - deletion: the object begins to terminate, is deleted at once, or is marked for deletion.
+ * - removal: the object is gone after it was terminating, or its grace period got shorter.
+ * - heartbeat: only the time changed at which its writer was last alive.
  */
 export type WritePart =
   'creation' | 'authored' | 'status' | 'scale' | 'binding' | 'deletion' | 'removal' | 'heartbeat'
 
-/** `before` are the facts of the version before, where one is known. */
+/** `before` are the facts of the version before, if one is known. */
 export function partOfWrite(write: ClusterWrite, before: ObjectFacts | undefined): WritePart {
   const { request, facts, gone } = write
   if (gone) return before?.deleting === true ? 'removal' : 'deletion'
@@ -31,13 +31,13 @@ export function partOfWrite(write: ClusterWrite, before: ObjectFacts | undefined
 
 function partThatChanged(facts: ObjectFacts, before: ObjectFacts): WritePart {
   if (changed('node', facts, before) && before.prints.node === '') return 'binding'
-  // Controllers write annotations along with a status; what an author writes makes a new generation.
+  // Controllers write annotations along with a status. A write of the spec makes a new generation.
   const isStatus = facts.generation === before.generation && changed(FINGERPRINT.status, facts, before)
   if (isStatus || !changed(FINGERPRINT.authored, facts, before)) return statusOr('authored', facts, before)
   return before.deleting ? 'removal' : 'authored'
 }
 
-/** A write of a status may have changed nothing but heartbeats; a write that changed nothing at all is one of those. */
+/** A status write may have changed only heartbeats. A write that changed nothing also counts as a heartbeat. */
 function statusOr(otherwise: 'heartbeat' | 'authored', facts: ObjectFacts, before: ObjectFacts): WritePart {
   if (changed(FINGERPRINT.status, facts, before)) return 'status'
   return changed(FINGERPRINT.heartbeat, facts, before) ? 'heartbeat' : otherwise
@@ -64,12 +64,12 @@ function changed(print: string, facts: ObjectFacts, before: ObjectFacts): boolea
 
 const BY_API = 'EvictionByEvictionAPI'
 
-/** The API server marks a Pod that somebody evicts, in a version of its own, and deletes it then: two versions of one request. */
+/** For an eviction the API server first marks the Pod in a version of its own, and then deletes it: one request makes two versions. */
 export function isMarkedAsEvicted(facts: ObjectFacts | undefined): boolean {
   return facts !== undefined && fingerprintOf(facts, 'evicted') === BY_API
 }
 
-/** It is the second version of an eviction, whose first is the version before. */
+/** This is the second version of an eviction; the version before is the first. */
 export function completesEviction(
   { request }: ClusterWrite,
   part: WritePart,
@@ -77,4 +77,9 @@ export function completesEviction(
 ): boolean {
   const isOfEviction = request === undefined || request.subresource === 'eviction'
   return part === 'deletion' && isOfEviction && isMarkedAsEvicted(before?.facts)
+}
+
+/** Whether a write begins or completes a deletion. */
+export function endingOf(part: WritePart): 'deletion' | 'removal' | undefined {
+  return part === 'deletion' || part === 'removal' ? part : undefined
 }

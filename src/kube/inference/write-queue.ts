@@ -22,12 +22,14 @@ import { SortedQueue } from './sorted-queue.ts'
 export interface WriteQueueSettings {
   /** How long streams of other resources may take to catch up. */
   readonly windowNs: bigint
-  /** How long it is waited for who wrote; 0 where no source tells. */
+  /** How long to wait for a source that reports the writer; 0 if there is none. */
   readonly whoWaitNs: bigint
-  /** The versions of all objects are watched, so that requests wait for the version that they made. */
+  /** The versions of all objects are watched, so requests wait for the version they made. */
   readonly isWatched: boolean
-  /** Audit tells of requests, and is waited for even where admission has told who wrote; true unless given. */
+  /** Audit reports requests, and is awaited even if admission has reported the writer. True unless given. */
   readonly isAudited?: boolean
+  /** Whether the writer may still report the write itself. Nothing is awaited unless given. */
+  readonly awaitsTelling?: (write: ClusterWrite, waitedNs: bigint) => boolean
 }
 
 /** What is known of a write so far. */
@@ -35,31 +37,31 @@ interface Pending {
   readonly sinceNs: UnixNanos
   /** Undefined for a request whose answer names none. */
   readonly version: bigint | undefined
-  /** By when it had been made: a watch told of it then, or of one above it. */
+  /** The time by which it had been made: a watch had reported it, or a version above it. */
   madeNs?: UnixNanos | undefined
   watched?: WatchedVersion | MissingObject | undefined
   audited?: AuditedRequest | undefined
   admitted?: AdmittedRequest | undefined
-  /** The eviction that it is has marked the Pod in a version before the one that deletes it. */
+  /** This request is an eviction that has already marked the Pod, in the version before the one that deletes it. */
   hasMarked?: true
-  /** What waited by itself and turned out to be this one's request. */
+  /** A report that waited separately and turned out to be the request of this write. */
   joined?: Pending
-  /** Something threw for it, which was told of. */
+  /** Processing it failed, and the fault was reported. */
   isFaulty?: true
 }
 
-/** What was told and cannot be worked on as it stands, and why. */
+/** A report that cannot be processed as it is, and why. */
 export interface WriteQueueFault {
-  /** A kind of thing and its name, as far as they can be read. */
+  /** The kind and name of an object, as far as they can be read. */
   readonly kind: string
   readonly version: bigint | undefined
   readonly reason: string
 }
 
-/** So many are kept until they are taken; of more nothing but these is told. */
+/** The most faults that are kept until they are taken. Further ones are dropped. */
 const MOST_FAULTS = 100
 
-/** What waits in a line, and what was given last: plain data, of which `LineOfWrites` makes the same line again. */
+/** What waits in the queue, and what was returned last: plain data from which `WriteQueue` resumes. */
 export interface WriteQueueState {
   readonly byKey: Map<string, Pending>
   readonly versioned: readonly Pending[]
@@ -71,18 +73,21 @@ export interface WriteQueueState {
   readonly lastMadeNs: UnixNanos
 }
 
-/** Versions that were made by the same moment are told apart by a nanosecond each: there are fewer of them than this. */
+/** Versions made at the same moment are told apart by one nanosecond each. There are fewer of them than this. */
 const MOST_AT_ONCE_NS = nanosOfMs(1)
 
-/** How long after what it writes on the way the API server writes what it was asked for, and how many others may come between. */
+/**
+ * How soon after a write made while serving a request the API server writes the requested object, and how many other writes may come
+ * between.
+ */
 const ON_THE_WAY_NS = nanosOfMs(200)
 const MOST_ON_THE_WAY = 64
 
 const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' } as const
 
 /**
- * Puts together what the sources of a cluster tell of each write, and gives writes in order of their versions. A write that is
- * told of after those above it were given comes late, and out of order.
+ * Combines what the sources of a cluster report of each write, and returns writes in order of their versions. A write that is reported
+ * after later ones were returned comes late, and out of order.
  */
 export class WriteQueue {
   readonly #settings: WriteQueueSettings
@@ -90,23 +95,23 @@ export class WriteQueue {
   readonly #versioned: SortedQueue<Pending>
   /** The same, by the uid of their object. */
   readonly #byUid = new Map<string, Set<Pending>>()
-  /** Requests whose answer names no version, by when they ended, and by object: each joins the version that it made. */
+  /** Requests whose answer names no version, by the time they ended, and by object. Each joins the version that it made. */
   readonly #unversioned: SortedQueue<Pending>
   readonly #byName: Map<string, Pending[]>
-  /** Requests that deleted an object, by its uid, as long as they wait. */
+  /** Waiting requests that deleted an object, by its uid. */
   readonly #deletions: Map<string, Pending>
-  /** All that wait, those that began to first. */
+  /** All that wait, in order of arrival. */
   readonly #waiting: Set<Pending>
-  /** The newest version that was given. */
+  /** The newest version that was returned. */
   #given: bigint | undefined
-  /** When the last that was given had been made. */
+  /** When the last returned write had been made. */
   #lastMadeNs: UnixNanos
-  /** What may have been refused: it waits beside the line, for the write that it made. */
+  /** Requests that may have been refused. Each waits beside the queue for the write that it made. */
   readonly #admitted: AdmittedRequests
   #faults: WriteQueueFault[] = []
   #unmatched = 0
 
-  /** `from` is the state of another line, which this one goes on from; it is not copied. */
+  /** `from` is the state of an earlier queue, from which this one resumes. It is not copied. */
   constructor(settings: WriteQueueSettings, from?: WriteQueueState) {
     this.#settings = settings
     this.#byKey = from?.byKey ?? new Map<string, Pending>()
@@ -118,7 +123,7 @@ export class WriteQueue {
     this.#waiting = from?.waiting ?? new Set()
     this.#given = from?.given
     this.#lastMadeNs = from?.lastMadeNs ?? 0n
-    // A version may come by the end of a wait for it, and then wait itself.
+    // A version may arrive at the end of the wait for it, and then wait itself.
     this.#admitted = new AdmittedRequests(settings.windowNs + 2n * settings.whoWaitNs)
   }
 
@@ -127,7 +132,12 @@ export class WriteQueue {
     return this.#waiting.size
   }
 
-  /** What it is in, without what admission told. To be written down before anything else happens. */
+  /** Whether a version of an object waits. */
+  has(uid: string, version: bigint): boolean {
+    return this.#byKey.has(`${uid} ${version}`)
+  }
+
+  /** The state, without what admission reported. Must be stored before anything else happens. */
   get state(): WriteQueueState {
     return {
       ...{ byKey: this.#byKey, byName: this.#byName, deletions: this.#deletions, waiting: this.#waiting },
@@ -136,7 +146,7 @@ export class WriteQueue {
     }
   }
 
-  /** Since when the one waits that waits longest: what was told before is decided. Undefined where none does. */
+  /** The arrival time of the oldest waiting write: everything reported before is decided. Undefined if none waits. */
   get oldestNs(): UnixNanos | undefined {
     const [oldest] = this.#waiting
     const admittedNs = this.#admitted.oldestNs
@@ -145,8 +155,8 @@ export class WriteQueue {
   }
 
   /**
-   * How many requests are given up since the last call: those that admission told of and that made no write that anybody told of, and
-   * creations of which an audit log tells no name and no watch told.
+   * How many requests were given up since the last call: those reported by admission that made no reported write, and creations whose
+   * name neither an audit log nor a watch reported.
    */
   takeUnmatched(): number {
     const unmatched = this.#unmatched + this.#admitted.takeUnmatched()
@@ -154,12 +164,12 @@ export class WriteQueue {
     return unmatched
   }
 
-  /** What could not be taken in, or not be put together with what others told of it, since the last call. */
+  /** What could not be added or combined with other reports, since the last call. */
   takeFaults(): WriteQueueFault[] {
     return this.#faults.splice(0)
   }
 
-  /** One that cannot be read is left out and told of by `takeFaults`. */
+  /** A report that cannot be read is left out and returned by `takeFaults`. */
   add(observation: Observation, nowNs: UnixNanos): void {
     try {
       this.#add(observation, nowNs)
@@ -176,7 +186,7 @@ export class WriteQueue {
   }
 
   /**
-   * The writes that can be decided now, lowest version first, `most` or a few more; one that waits for its writer holds back all
+   * The writes that can be decided now, lowest version first, `most` or a few more. A write that waits for its writer holds back all
    * above it.
    */
   takeDue(nowNs: UnixNanos, most = Infinity): ClusterWrite[] {
@@ -188,6 +198,7 @@ export class WriteQueue {
     ) {
       this.#attempt(next, () => this.#join(next))
       if (!this.#isDue(next, nowNs) || this.#awaitsEnclosing(next, nowNs)) break
+      if (this.#settings.awaitsTelling?.(writeOf(next), nowNs - next.sinceNs) === true) break
       this.#takeUnversioned(seenNs(next), due)
       this.#takeDeletionsBefore(next, due)
       this.#versioned.shift()
@@ -200,11 +211,15 @@ export class WriteQueue {
       due.push(writeOf(next, this.#madeNs(next)))
     }
     if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - this.#settings.windowNs, due)
-    this.#admitted.dropOld(nowNs)
+    // However long the queue is held back, each version finds the request that made it.
+    const [oldest] = this.#waiting
+    this.#admitted.dropOld(oldest?.sinceNs ?? nowNs)
     return due
   }
 
-  /** By when a version had been made: those of one line in their order, however far their watches are behind one another. */
+  /**
+   * The time by which a version had been made. Versions of one queue keep their order, however far their watches are behind one another.
+   */
   #madeNs({ madeNs }: Pending): UnixNanos | undefined {
     if (madeNs === undefined) return undefined
     const lastNs = this.#lastMadeNs
@@ -265,7 +280,10 @@ export class WriteQueue {
     return isOver || pending.admitted !== undefined
   }
 
-  /** What the API server writes on the way to another write waits until what came just after it is due: that may be the other. */
+  /**
+   * A write that the API server made while serving a request waits until the writes just after it are due: one of them may be the
+   * requested write.
+   */
   #awaitsEnclosing(pending: Pending, nowNs: UnixNanos): boolean {
     const { windowNs, whoWaitNs } = this.#settings
     const waitedNs = nowNs - pending.sinceNs
@@ -276,14 +294,14 @@ export class WriteQueue {
       .some((one) => one.sinceNs <= pending.sinceNs + ON_THE_WAY_NS && !this.#isDue(one, nowNs))
   }
 
-  /** The request that made it, as far as admission told of it. */
+  /** Joins the request that made it, if admission reported it. */
   #admit(pending: Pending): void {
     const { watched, audited } = pending
     if (pending.admitted !== undefined || watched?.source === 'list') return
     pending.admitted = this.#admitted.takeFor({ watched, audited })
   }
 
-  /** Requests without a version that come before a moment; where versions are watched, one may still join them by then. */
+  /** Requests without a version that come before a moment. If versions are watched, one may still join them until then. */
   #takeUnversioned(untilNs: UnixNanos, due: ClusterWrite[]): void {
     const { whoWaitNs, isWatched } = this.#settings
     for (let next = this.#unversioned.first; next !== undefined; next = this.#unversioned.first) {
@@ -297,12 +315,12 @@ export class WriteQueue {
         continue
       }
       this.#attempt(next, () => this.#admit(next))
-      // Where versions are watched it has waited, and others have been given that came after it.
+      // If versions are watched it has waited, and later writes were returned meanwhile.
       due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given })
     }
   }
 
-  /** What had the name of something else before went before that was made, though nobody has told of its end yet. */
+  /** An object whose name is used again went before the new one was created, even if no source has reported its end yet. */
   #takeDeletionsBefore({ watched, audited }: Pending, due: ClusterWrite[]): void {
     const object = (watched ?? audited)?.object
     if (object === undefined) return
@@ -310,7 +328,7 @@ export class WriteQueue {
       const { verb } = one.audited?.request ?? {}
       const uid = one.audited?.object.uid ?? ''
       if (verb !== 'delete' || uid === '' || uid === object.uid) continue
-      // It may be of what has the name after this.
+      // The deletion may be of the later object with this name.
       if ([...(this.#byUid.get(uid) ?? [])].some(isThere)) continue
       this.#drop(one)
       this.#waiting.delete(one)
@@ -318,7 +336,7 @@ export class WriteQueue {
     }
   }
 
-  /** Where what is told of a write cannot be compared, the write is decided as it stands, and the fault stops no other. */
+  /** If the reports of a write cannot be compared, the write is decided as it is, and the fault stops no other write. */
   #attempt(pending: Pending, work: () => void): void {
     try {
       work()
@@ -329,7 +347,7 @@ export class WriteQueue {
     }
   }
 
-  /** That there is no memory says nothing of what was told. */
+  /** Running out of memory says nothing about the report. */
   #noteFault(observation: Observation, thrown: unknown): void {
     if (isOutOfMemory(thrown)) throw thrown
     const { source, version, object } = observation as Partial<Observation>
@@ -338,7 +356,7 @@ export class WriteQueue {
       this.#faults.push({ kind: `${source ?? 'telling'}${name}`, version, reason: reasonOf(thrown) })
   }
 
-  /** The request that made a watched version, by what both say of it. */
+  /** Joins the request that made a watched version, by what both say of it. */
   #join(pending: Pending): void {
     const { watched, audited } = pending
     if (watched?.source !== 'watch' || audited !== undefined) return
@@ -360,8 +378,8 @@ export class WriteQueue {
   }
 
   /**
-   * The request that made an object whose name the API server chose: an audit log without answers does not say which. Undefined
-   * where several users made such objects at the same time.
+   * The request that created an object with a generated name: an audit log without response bodies does not name it. Undefined if several
+   * users created such objects at the same time.
    */
   #creationOf({ object, isNew, seenNs: atNs }: WatchedVersion): Pending | undefined {
     if (isNew !== true) return undefined
@@ -373,8 +391,8 @@ export class WriteQueue {
   }
 
   /**
-   * The request that deleted an object at once, where this is the version that it made on the way: with a grace period of 0 the API
-   * server first says that the Pod goes, and then that it is gone, and answers with the latter.
+   * The request that deleted an object at once, if this is the version it made in between. With a grace period of 0 the API server first
+   * marks the Pod as terminating and then deletes it, and answers with the latter version.
    */
   #deletionOf({ object, version, facts, gone, seenNs: atNs }: WatchedVersion): AuditedRequest | undefined {
     if (gone || fingerprintOf(facts, 'atOnce') !== 'true') return undefined
@@ -398,14 +416,14 @@ export class WriteQueue {
   }
 }
 
-/** Nobody told what it changed, and no watch has seen that it changed anything. */
+/** No source reports what it changed, and no watch has seen that it changed anything. */
 function mayHaveDoneNothing({ audited }: Pending): boolean {
   if (audited === undefined || audited.facts !== undefined || audited.gone) return false
   const { verb, subresource } = audited.request
   return subresource === '' && (verb === 'patch' || verb === 'update')
 }
 
-/** A version of an object that is not its end. */
+/** A version of an object other than its end. */
 function isThere({ watched, audited }: Pending): boolean {
   const told = watched ?? audited
   return told !== undefined && told.source !== 'list' && !told.gone
@@ -417,7 +435,7 @@ function isWrittenOnTheWay({ watched, audited, admitted }: Pending): boolean {
   return isOnTheWay({ object: told.object, facts: told.facts, request: (audited ?? admitted)?.request })
 }
 
-/** It was there before anybody looked: nobody is told of who wrote it. */
+/** The object existed before the first list, so no source reports who wrote it. */
 function wasThere({ watched }: Pending): boolean {
   return watched?.source === 'watch' && watched.by === 'first list'
 }

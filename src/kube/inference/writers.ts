@@ -1,24 +1,27 @@
-/** Who made a write: under which name its work is shown, and whether it reacts to others or begins a change. */
+/** Who made a write: the service name under which its work is shown, and whether it reacts to others or begins a change. */
 export interface Writer {
   /** `replicaset-controller`, `kube-scheduler`, `kubectl`. */
   readonly service: string
-  /** As the API server knows it; undefined where only a watch saw the write. */
+  /** The user name known to the API server; undefined if only a watch saw the write. */
   readonly user: string | undefined
   readonly role: 'controller' | 'operator' | 'unknown'
-  /** On whose behalf it was made, as the written object tells: a revision, or who asked for it. */
+  /** On whose behalf it was made, as the written object says: a revision, or who requested it. */
   readonly actor?: string
-  /** The revision that came with it, and who made that, as the written object tells. */
+  /** The revision that came with it and the author of that revision, as the written object says. */
   readonly revision?: string
   readonly author?: string
 }
 
-/** Programs that people and pipelines use, which are no controllers that are called after them: what they write begins a change, whoever's credentials they have. */
+/**
+ * Programs that people and pipelines use, except controllers that are named after them. What they write begins a change, whatever
+ * credentials they use.
+ */
 export const TOOLS =
   /^(?:kubectl|helm|flux|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b(?![-\w]*(?:controller|operator))/i
 
 export const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
 
-/** Which controllers write a status, where the name of the process does not tell them apart. */
+/** Which controllers write a status, where the process name does not distinguish them. */
 export const OF_STATUS: Readonly<Record<string, string>> = {
   deployments: 'deployment-controller',
   replicasets: 'replicaset-controller',
@@ -32,8 +35,9 @@ export const OF_STATUS: Readonly<Record<string, string>> = {
   namespaces: 'namespace-controller',
   persistentvolumeclaims: 'persistent-volume-binder',
   persistentvolumes: 'persistent-volume-binder',
+  resourceclaims: 'resource-claim-controller',
 }
-/** Which controllers write what an author would. */
+/** Which controllers write what an author would write. */
 export const OF_CONTENT: Readonly<Record<string, string>> = {
   replicasets: 'deployment-controller',
   endpointslices: 'endpointslice-controller',
@@ -41,14 +45,14 @@ export const OF_CONTENT: Readonly<Record<string, string>> = {
   persistentvolumeclaims: 'persistent-volume-binder',
   persistentvolumes: 'persistent-volume-binder',
 }
-/** Which controllers make what nobody owns. */
+/** Which controllers create objects without an owner. */
 export const OF_NEW: Readonly<Record<string, string>> = {
   endpoints: 'endpoint-controller',
   persistentvolumeclaims: 'statefulset-controller',
   'serviceaccounts/default': 'service-account-controller',
   'configmaps/kube-root-ca.crt': 'root-ca-cert-publisher',
 }
-/** Who deletes a Pod after saying so in its condition DisruptionTarget, by the reason that stands there. */
+/** Who deletes a Pod after setting its condition DisruptionTarget, by the reason of that condition. */
 export const OF_DISRUPTION: Readonly<Record<string, string>> = {
   DeletionByTaintManager: 'node-controller',
   DeletionByPodGC: 'pod-garbage-collector',
@@ -57,6 +61,7 @@ export const OF_DISRUPTION: Readonly<Record<string, string>> = {
 export const OF_REMOVAL: Readonly<Record<string, string>> = {
   pods: 'kubelet',
   namespaces: 'namespace-controller',
+  persistentvolumeclaims: 'pvc-protection-controller',
 }
 export const OF_OWNER: Readonly<Record<string, string>> = {
   Deployment: 'deployment-controller',
@@ -66,6 +71,16 @@ export const OF_OWNER: Readonly<Record<string, string>> = {
   Job: 'job-controller',
   CronJob: 'cronjob-controller',
   Service: 'endpointslice-controller',
+  Endpoints: 'endpointslicemirroring-controller',
+}
+/** What only its own controller creates for an object. */
+export const MADE_FOR: Readonly<Record<string, string>> = {
+  Deployment: 'replicasets',
+  ReplicaSet: 'pods',
+  StatefulSet: 'pods',
+  DaemonSet: 'pods',
+  Job: 'pods',
+  CronJob: 'jobs',
 }
 
 const OTHERS_OF_KUBERNETES = [
@@ -93,14 +108,14 @@ const OF_KUBERNETES: ReadonlySet<string> = new Set([
   ...OTHERS_OF_KUBERNETES,
 ])
 
-/** Whether a service is a part of Kubernetes itself, of which the table of relations knows what it reads. */
+/** Whether a service is part of Kubernetes itself, so that the table of relations knows what it reads. */
 export function isOfKubernetes(service: string): boolean {
   return OF_KUBERNETES.has(service) || KUBERNETES.test(service)
 }
 
 /**
- * The program that a service is a part of: controllers of one program look after the same objects, and each signs with a name of its
- * own. `cert-manager` of `cert-manager-certificates-issuing`.
+ * The program that a service belongs to. The controllers of one program reconcile the same objects, and each signs with its own name.
+ * `cert-manager` of `cert-manager-certificates-issuing`.
  */
 export function programOf(service: string): string {
   const [first, second, ...more] = service.split('-')

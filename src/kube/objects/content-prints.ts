@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { Json } from './object-json.ts'
 
-/** The same for equal content, whatever the order of keys; `without` names fields that do not count. */
+/** Equal for equal content, whatever the order of keys. `without` names fields that do not count. */
 export function fingerprintOf(content: Json | undefined, without?: ReadonlySet<string>): string {
   return printOfText(textOf(content ?? null, without))
 }
 
-/** The print of content, and the print without the fields that do not count: the same where it has none of them. */
+/** The fingerprint of content, and the one without the fields that do not count. Both are equal if it has none of those. */
 export function printsOf(
   content: Json | undefined,
   without: ReadonlySet<string>,
@@ -21,15 +21,15 @@ function printOfText(text: string): string {
   return hash('sha1', text, 'base64url').slice(0, 14)
 }
 
-/** Objects that people write are not nested a tenth as deep; an API server takes 10,000 levels. */
+/** Objects that people write are nested less than a tenth as deep; an API server accepts 10,000 levels. */
 const MAX_DEPTH = 200
 
-/** JSON whose objects have their keys in order; of what is nested deeper than most is, its print. */
+/** JSON with sorted keys. Unusually deep content is replaced by its fingerprint. */
 function textOf(content: Json, without?: ReadonlySet<string>): string {
   return JSON.stringify(inOrder(content, MAX_DEPTH, without))
 }
 
-/** A copy is written in one go, where a replacer would be asked about every value. */
+/** Copies first and stringifies the copy in one call: a replacer function would be called for every value. */
 function inOrder(value: Json, depth: number, without?: ReadonlySet<string>): Json {
   if (typeof value !== 'object' || value === null) return value
   if (depth === 0) return printOfText(deepText(value))
@@ -43,7 +43,7 @@ function inOrder(value: Json, depth: number, without?: ReadonlySet<string>): Jso
 /** The same text for the same content, however deep it is. */
 function deepText(content: Json): string {
   const texts: string[] = []
-  /** What is still to be written, the next last: values, and texts as they are. */
+  /** What is still to be written, the next item last: values, and literal texts. */
   const left: ({ text: string } | { value: Json })[] = [{ value: content }]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if ('text' in next) texts.push(next.text)

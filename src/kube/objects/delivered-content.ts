@@ -1,5 +1,6 @@
 import { fingerprintOf } from './content-prints.ts'
-import type { Content } from './object-content.ts'
+import type { ContentReference } from '../../model/kubernetes-objects.ts'
+import { annotationsOf, type Content } from './content.ts'
 import { arrayIn, isObject, type Json, type JsonObject, numberIn, objectIn, textIn } from './object-json.ts'
 
 const SOURCES = 'source.toolkit.fluxcd.io/'
@@ -7,23 +8,23 @@ const APPLIERS = /^(?:kustomize|helm)\.toolkit\.fluxcd\.io\//
 const ARGO = 'argoproj.io/'
 const REQUESTED = 'reconcile.fluxcd.io/requestedAt'
 const REFRESH = 'argocd.argoproj.io/refresh'
-/** What an OCI artifact was made of, and by whom. */
+/** OCI annotations that name the revision an artifact was built from, and its authors. */
 const ORIGIN = 'org.opencontainers.image.revision'
 const AUTHORS = 'org.opencontainers.image.authors'
-/** A source says so before it has stored what it found. */
+/** A Flux source reports a new revision with this before it stores it. */
 const ANNOUNCED = /new (?:upstream|index) revision '([^']+)'/
-/** What of an Application's source decides which revision it has. */
+/** The fields of an Application's source that decide its revision. */
 const WANTED = ['repoURL', 'targetRevision', 'path', 'chart'] as const
 const MAX_LENGTH = 200
 
 /**
- * What tools that apply what is in git say of it in their objects, as prints:
- * - `found`: the revision that was found outside of the cluster; `stored`: the same, but for what is only announced.
+ * What GitOps tools record in their objects, as fingerprints:
+ * - `found`: the revision that was found outside of the cluster; `stored`: the same, without what is only announced.
  * - `applied`: the revision that was applied; `author`: who made what was found.
- * - `revision`: which one is applied now; others are for those who read the object a change of its content.
- * - `applying`: `true` while another one is applied than was before.
- * - `asked`, `handled`: what somebody asked to be looked at, and what was; they differ until it was.
- * - `by`, `sync`: who asked for what to be applied.
+ * - `revision`: the revision that is applied now. For readers of the object, another revision is a change of its content.
+ * - `applying`: `true` while another revision is being applied.
+ * - `asked`, `handled`: the last reconcile request and the last handled one; they differ until it is handled.
+ * - `by`, `sync`: who requested which sync.
  */
 export const DELIVERED: Readonly<Record<string, (object: JsonObject) => Content>> = {
   GitRepository: sourceContent,
@@ -56,7 +57,7 @@ function sourceContent(object: JsonObject): Content {
   const found = announced === undefined || isOfOrigin ? stored : announced
   return told({
     ...{ found, revision: found },
-    // What is made of another source follows from that.
+    // An artifact made from another source follows from that source.
     stored: isObject(objectIn(object, 'spec').sourceRef ?? null) ? '' : stored,
     author: textIn(origin, AUTHORS),
     asked: `${numberIn(metadata, 'generation')} ${textIn(objectIn(metadata, 'annotations'), REQUESTED)}`,
@@ -92,7 +93,7 @@ function applicationContent(object: JsonObject): Content {
   })
 }
 
-/** What failed and is tried again later is not under way. */
+/** What failed and will be retried later is not in progress. */
 function isAtWork(status: JsonObject): boolean {
   return arrayIn(status, 'conditions').some(
     (one) =>
@@ -102,7 +103,7 @@ function isAtWork(status: JsonObject): boolean {
   )
 }
 
-/** That of its source, or those of its sources. */
+/** The revision of its source, or those of its sources. */
 function revisionIn(of: JsonObject): string {
   const several = arrayIn(of, 'revisions').filter((one) => typeof one === 'string')
   return textIn(of, 'revision') || several.join(' ')
@@ -111,4 +112,35 @@ function revisionIn(of: JsonObject): string {
 function sourcesIn(of: JsonObject): string {
   const all: readonly Json[] = [objectIn(of, 'source'), ...arrayIn(of, 'sources')]
   return fingerprintOf(all.map((source) => WANTED.map((key) => textIn(source, key))))
+}
+
+/** Labels that GitOps controllers put on what they apply, naming the object it comes from. */
+const GITOPS_LABELS = [
+  {
+    name: 'kustomize.toolkit.fluxcd.io/name',
+    namespace: 'kustomize.toolkit.fluxcd.io/namespace',
+    resource: 'kustomizations',
+  },
+  {
+    name: 'helm.toolkit.fluxcd.io/name',
+    namespace: 'helm.toolkit.fluxcd.io/namespace',
+    resource: 'helmreleases',
+  },
+  { name: 'argocd.argoproj.io/instance', namespace: '', resource: 'applications' },
+]
+
+const ARGO_TRACKING = 'argocd.argoproj.io/tracking-id'
+
+export function appliedFrom(object: JsonObject): ContentReference[] {
+  const labels = objectIn(objectIn(object, 'metadata'), 'labels')
+  const found = GITOPS_LABELS.map(({ name, namespace, resource }) => ({
+    field: 'applied from',
+    resource,
+    namespace: textIn(labels, namespace),
+    name: textIn(labels, name),
+  }))
+  // `<application>:<group>/<kind>:<namespace>/<name>`
+  const [application = ''] = textIn(annotationsOf(object), ARGO_TRACKING).split(':')
+  found.push({ field: 'applied from', resource: 'applications', namespace: '', name: application })
+  return found.filter(({ name }) => name !== '')
 }

@@ -1,5 +1,5 @@
 import type { ContentReference } from '../../model/kubernetes-objects.ts'
-import type { Content } from './object-content.ts'
+import type { Content } from './content.ts'
 import {
   arrayIn,
   booleanIn,
@@ -45,7 +45,7 @@ function addresses(subset: Json, key: string, namespace: string, isReady: boolea
   )
 }
 
-/** What a list of endpoints says of a Pod. */
+/** What an endpoints list records of a Pod. */
 export function endpointSays(ip: string, isServing: boolean, isTerminating: boolean): string {
   return `${ip} ${isServing ? 'serving' : 'not serving'}${isTerminating ? ' terminating' : ''}`
 }

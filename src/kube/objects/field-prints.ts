@@ -2,17 +2,17 @@ import { FIELD_PRINT_LENGTH } from '../../model/kubernetes-objects.ts'
 import { fingerprintOf } from './content-prints.ts'
 import { isObject, type Json, type JsonObject } from './object-json.ts'
 
-/** Of an object with more fields than these, nobody can say which of them a write set. */
+/** If an object has more fields than this, the fields that a write set are not known. */
 const MAX_FIELDS = 256
-/** Values below this are one field. */
+/** Content below this depth counts as one field. */
 const MAX_DEPTH = 16
 const HASH_START = 0x811c9dc5
 const HASH_PRIME = 0x01000193
 const DIGITS = 36
 
 /**
- * A print of each field that an author set, by its path: five letters of the path and five of the value. Two fields in sixty million fall
- * together. Entries of a list that have a name are found by it, whatever stands before them. Undefined where there are too many.
+ * A fingerprint of each field that an author set, by its path: five letters for the path and five for the value. Two fields in sixty
+ * million collide. List entries with a name are identified by it, whatever their position. Undefined if there are too many fields.
  */
 export function fieldPrints(authored: JsonObject): string | undefined {
   const prints: string[] = []
@@ -36,12 +36,13 @@ function addFields(value: Json, { hash, depth }: Place, to: string[]): boolean {
   )
 }
 
-/** Of what is nested deeper than fields are, its print. */
+/** Deeper content is replaced by its fingerprint. */
 function textOfField(value: Json): string {
   return typeof value === 'object' ? fingerprintOf(value) : JSON.stringify(value)
 }
 
-function entriesOf(value: Json): [string, Json][] {
+/** The fields of an object, or the items of a list by their names, else by their positions. */
+export function entriesOf(value: Json): [string, Json][] {
   if (Array.isArray(value))
     return value.map((one, at) => [
       isObject(one) && typeof one.name === 'string' ? one.name : String(at),

@@ -1,4 +1,4 @@
-import { type ContentReference, isCustomResource } from '../../model/kubernetes-objects.ts'
+import { type ContentReference, isCustomResource, resourceLike } from '../../model/kubernetes-objects.ts'
 import {
   isObject,
   type Json,
@@ -9,7 +9,7 @@ import {
   textIn,
 } from './object-json.ts'
 
-/** Kinds that there are too many of, and that operators name by owning them. */
+/** Kinds that are too numerous, and that operators relate to by ownership. */
 const NOT_SEARCHED = new Set([
   'Pod',
   'ReplicaSet',
@@ -18,16 +18,16 @@ const NOT_SEARCHED = new Set([
   'Node',
   'ControllerRevision',
 ])
-/** Labels and annotations that operators name their own objects by end like these. */
+/** Endings of labels and annotations by which operators name their own objects. */
 const NAMING_KEY = /(?:name|instance|owner|cluster|part-of|parent)$/i
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/
 const MAX_LABELLED = 16
 const MAX_REFERRED = 64
 const MAX_DEPTH = 12
-/** What stands below these is copied into other objects, which name it then. */
+/** Content below these fields is copied into other objects, which then carry the reference. */
 const COPIED_PARTS = new Set(['template', 'podTemplate', 'containers', 'initContainers', 'metadata'])
 
-/** How an object names others as operators do: by labels and annotations, and in fields of its `spec`. */
+/** The references that operators use: labels and annotations, and fields in the `spec`. */
 export function namedReferences(object: JsonObject): ContentReference[] {
   if (NOT_SEARCHED.has(textIn(object, 'kind'))) return []
   const isSearched = isCustomResource(textIn(object, 'apiVersion')) || textIn(object, 'kind') === 'Ingress'
@@ -41,7 +41,7 @@ export function namedReferences(object: JsonObject): ContentReference[] {
   return [...labelled(object), ...referred]
 }
 
-/** Of what kind that is which has this name, only the reader knows. */
+/** The kind of the object with this name is not known here; the reader of the reference knows it. */
 function labelled(object: JsonObject): ContentReference[] {
   const metadata = objectIn(object, 'metadata')
   const found: ContentReference[] = []
@@ -79,7 +79,7 @@ function addReferred(value: JsonObject, { path, namespace, depth }: Place, to: C
   }
 }
 
-/** `issuerRef: { name }`, `workloadRef: { kind, name }`, `secretName: …`, `stableService: …`. */
+/** `issuerRef: { name }`, `workloadRef: { kind, name }`, `secretName: …`, `stableService: …`, `flavors: [{ name }]`. */
 function referenceAt(key: string, value: Json, { path, namespace }: Place): ContentReference | undefined {
   const field = 'refers to'
   if (typeof value === 'string') {
@@ -89,37 +89,56 @@ function referenceAt(key: string, value: Json, { path, namespace }: Place): Cont
   if (!isObject(value)) return undefined
   const [kind, name] = [textIn(value, 'kind'), textIn(value, 'name')]
   const resource = kind === '' ? resourceOfReference(key) : resourceOfKind(kind)
-  if (resource === undefined || !NAME.test(name)) return undefined
+  if (!NAME.test(name)) return undefined
   return { field, resource, namespace: textIn(value, 'namespace') || namespace, name, says: `${path}.name` }
 }
 
-/** Kinds by which fields of texts end that name an object of them. */
+/** Kinds that a text field refers to if its name ends with them. */
 const NAMED_KINDS = ['Service', 'Secret', 'ConfigMap', 'Ingress', 'ServiceAccount']
+/** Fields with a name of two or more words: `clusterQueue: team`. */
+const OF_TWO_WORDS = /^[a-z]+(?:[A-Z][a-z]+)+$/
 
 function resourceOfKey(key: string): string | undefined {
   const kind = NAMED_KINDS.toReversed().find((one) => key.endsWith(one) || key === one.toLowerCase())
   if (kind !== undefined) return resourceOfKind(kind)
   const named = /^(.+)Name$/.exec(key)?.[1]
-  return named === undefined ? undefined : resourceOfWords(named)
+  if (named !== undefined) return resourceOfWords(named)
+  return OF_TWO_WORDS.test(key) ? guessedResource(key) : undefined
 }
 
-function resourceOfReference(key: string): string | undefined {
+function resourceOfReference(key: string): string {
   const named = /^(.+?)(?:Key)?(?:Ref|Reference|Selector)s?$/.exec(key)?.[1]
-  return named === undefined ? undefined : resourceOfWords(named)
+  return resourceOfWords(named ?? key)
 }
 
-/** Kinds whose names are of several words. */
+/** Kinds with names of several words, and what is meant if the kind is left out. */
 const OF_WORDS: readonly (readonly [end: string, resource: string])[] = [
   ['configmap', 'configmaps'],
   ['serviceaccount', 'serviceaccounts'],
   ['persistentvolumeclaim', 'persistentvolumeclaims'],
   ['claim', 'persistentvolumeclaims'],
+  ['scaletarget', 'deployments'],
 ]
+/** Kinds of Kubernetes that are referred to by their last word. */
+const OF_KUBERNETES = new Set([
+  'secret',
+  'service',
+  'ingress',
+  'deployment',
+  'job',
+  'namespace',
+  'node',
+  'pod',
+])
 
 function resourceOfWords(words: string): string {
   const lower = words.toLowerCase()
   const known = OF_WORDS.find(([end]) => lower.endsWith(end))
   if (known !== undefined) return known[1]
   const last = /[A-Z]?[a-z0-9]+$/.exec(words)?.[0] ?? words
-  return resourceOfKind(last)
+  return OF_KUBERNETES.has(last.toLowerCase()) ? resourceOfKind(last) : guessedResource(words)
+}
+
+function guessedResource(words: string): string {
+  return resourceLike(/[^s]s$/.test(words) ? words.toLowerCase() : resourceOfKind(words))
 }

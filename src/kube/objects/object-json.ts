@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import type { SkipReason } from '../../model/kubernetes-observations.ts'
-import { ownValue } from '../../model/names-from-outside.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 
-/** What JSON.parse gives. */
+/** What JSON.parse returns. */
 export type Json = string | number | boolean | null | Json[] | JsonObject
 export interface JsonObject {
   readonly [key: string]: Json
@@ -10,7 +10,7 @@ export interface JsonObject {
 
 const NOTHING: JsonObject = {}
 
-/** The object there, or one without anything: what others wrote may lack any part. */
+/** The object under this key, or an empty one: any part of the input may be missing. */
 export function objectIn(parent: Json | undefined, key: string): JsonObject {
   const value = valueIn(parent, key)
   return isObject(value) ? value : NOTHING
@@ -39,7 +39,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The namespace of an object; empty where it has none. */
+/** The namespace of an object; empty if it has none. */
 export function namespaceOf(object: Json): string {
   return textIn(objectIn(object, 'metadata'), 'namespace')
 }
@@ -50,28 +50,30 @@ function valueIn(parent: Json | undefined, key: string): Json | undefined {
 
 const [QUOTE, BACKSLASH, COMMA, COLON, BRACKET, BRACE, SPACE] = [0x22, 0x5c, 0x2c, 0x3a, 0x5b, 0x7b, 0x20]
 /**
- * What values cost when they are made, in steps of some 32 bytes: a list or an object as much as four other values. Any text may
- * cost so many, and one more for every so many bytes: what API servers send takes a ninth of a step a byte.
+ * The memory cost of values, in steps of about 32 bytes: a list or an object costs as much as four other values. Any text may cost a
+ * fixed number of steps, plus more in proportion to its bytes. What API servers send costs about a ninth of a step per byte.
  */
 const COST_OF_LIST = 4
 const FREE_COST = 600_000
 const BYTES_A_STEP = 8
-/** Names that differ cost ten times as much, as do texts so short that they are kept once; of real ones, 14 MiB of events hold 4,000. */
+/**
+ * Distinct names cost ten times as much, and so do short texts that are interned. For comparison: 14 MiB of real events contain 4,000.
+ */
 const MOST_DIFFERENT = 220_000
 const SHORT_TEXT = 10
-/** A shorter text cannot cost more than any may. */
+/** A shorter text cannot exceed the limit. */
 const COUNTED_FROM_BYTES = 100_000
 
 /**
- * What a JSON text says. Throws when it is no JSON, and before anything is made of it when that would cost more than its length
- * allows: empty values, and names that differ, take many times as many bytes in memory.
+ * Parses JSON. Throws if the text is not JSON. Also throws, before building any value, if the result would cost more memory than its
+ * length allows: empty values and distinct names take many times their bytes in memory.
  */
 export function parseBounded(text: Buffer): Json {
   if (text.length > COUNTED_FROM_BYTES) refuseTooMany(text)
   return JSON.parse(text.toString('utf8')) as Json
 }
 
-/** Each value but the first of a list or an object comes after a comma, and lists and objects begin with a bracket or a brace. */
+/** Every value of a list or an object but the first follows a comma; lists and objects begin with a bracket or a brace. */
 function refuseTooMany(text: Buffer): void {
   let [lists, commas, names] = [0, 0, 0]
   for (let at = 0; at < text.length; at++) {
@@ -96,14 +98,14 @@ function refuseTooMany(text: Buffer): void {
     )
 }
 
-/** Where the quotation mark is that ends a text. */
+/** The position of the quotation mark that ends a text. */
 function endOfText(text: Buffer, from: number): number {
   let at = from
   while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1
   return at
 }
 
-/** Whether the text between these quotation marks is short, or a name: a colon follows. */
+/** Whether the text between these quotation marks is interned: it is short, or a name followed by a colon. */
 function isKeptOnce(text: Buffer, quote: number, end: number): boolean {
   if (end - quote - 1 <= SHORT_TEXT) return true
   let at = end + 1
@@ -113,10 +115,10 @@ function isKeptOnce(text: Buffer, quote: number, end: number): boolean {
 
 const HASH_BITS = 22
 const HASH_PRIME = 0x01000193
-/** Drawn anew in each process, so that nobody can tell which texts fall together. */
+/** Random per process, so that a sender cannot predict hash collisions. */
 const HASH_SEED = randomInt(2 ** 32)
 
-/** How many names and short texts differ, or a few less: two may fall together. */
+/** The number of distinct names and short texts, or slightly fewer because of hash collisions. */
 function differentIn(text: Buffer): number {
   const seen = new Uint8Array(2 ** (HASH_BITS - 3))
   let count = 0
@@ -142,14 +144,14 @@ function placeOf(text: Buffer, from: number, to: number): number {
 
 const NEWLINE = 10
 
-/** A line that is longer than may be held; how long, so far as it was read. */
+/** A line above the size limit, and its length as far as it was read. */
 export interface LongLine {
   readonly passedOver: number
 }
 
 /**
- * The lines of a stream, as many at a time as came together; what stands after the last end of line is no line. No more than
- * `maxBytes` of one are held: a longer one is passed over and told of in its place.
+ * The lines of a stream, in batches as they arrive. An unterminated last line is dropped. At most `maxBytes` of a line are held: a longer
+ * line is skipped and reported as a `LongLine` in its place.
  */
 export async function* linesOf(
   stream: AsyncIterable<Buffer>,
@@ -184,12 +186,12 @@ export async function* linesOf(
 
 const INTEGER = /^[1-9]\d{0,17}$/
 
-/** A resourceVersion as the integer that API servers with one store make it; undefined for any other. */
+/** A resourceVersion as the integer that API servers with one store use; undefined for any other. */
 export function parseResourceVersion(text: string): bigint | undefined {
   return INTEGER.test(text) ? BigInt(text) : undefined
 }
 
-/** Plurals that the rules below do not give. */
+/** Plurals that do not follow the rules below. */
 const IRREGULAR: Readonly<Record<string, string>> = {
   Endpoints: 'endpoints',
   PodMetrics: 'pods',
@@ -197,8 +199,8 @@ const IRREGULAR: Readonly<Record<string, string>> = {
 }
 
 /**
- * The resource of a kind, by the rules that Kubernetes' own code guesses with (meta.UnsafeGuessKindToResource), for
- * recordings, which name kinds alone. A live cluster is asked.
+ * The resource of a kind, guessed by the rules of Kubernetes' own code (meta.UnsafeGuessKindToResource). Used for recordings, which name
+ * only kinds. A live cluster is asked instead.
  */
 export function resourceOfKind(kind: string): string {
   const irregular = ownValue(IRREGULAR, kind)
@@ -211,7 +213,7 @@ export function resourceOfKind(kind: string): string {
 /** Requests that are answered without storing an object. */
 const REVIEWS = /(?:review|reviews)$/
 
-/** Why writes of a resource are no part of cascades; undefined for all that are. */
+/** Why writes of a resource are not traced; undefined if they are. */
 export function reasonNotTraced(apiVersion: string, resource: string): SkipReason | undefined {
   if (resource === 'events') return 'event'
   if (resource === 'leases' || apiVersion.startsWith('coordination.k8s.io/')) return 'lease'

@@ -1,9 +1,10 @@
 import {
-  type CustomReference,
   type FieldManager,
   FINGERPRINT,
   type ObjectFacts,
   type OwnerReference,
+  type ReadingRules,
+  USUAL_READING,
 } from '../../model/kubernetes-objects.ts'
 import type {
   AdmittedRequest,
@@ -16,11 +17,12 @@ import type {
   WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
 import { parseCpid } from '../../model/merge-graph.ts'
-import { ownValue } from '../../model/names-from-outside.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import { parseRfc3339, type UnixNanos } from '../../model/time-and-size.ts'
 import { fieldPrints } from './field-prints.ts'
 import { fingerprintOf, printsOf } from './content-prints.ts'
 import { contentOf, customContent } from './object-content.ts'
+import { shownFields } from './shown-fields.ts'
 import {
   arrayIn,
   booleanIn,
@@ -36,15 +38,12 @@ import {
   textIn,
 } from './object-json.ts'
 
-/**
- * What a watch event says; `resource` is the plural that was watched, guessed where a recording does not tell; `custom` are
- * places that configuration tells of.
- */
+/** Reads a watch event. `resource` is the plural that was watched, or a guess if a recording does not name it. */
 export function readWatchEvent(
   event: JsonObject,
   seenNs: UnixNanos,
   resource?: string,
-  custom: readonly CustomReference[] = [],
+  rules: ReadingRules = USUAL_READING,
 ): WatchedVersion | SkipReason {
   const object = objectIn(event, 'object')
   const metadata = objectIn(object, 'metadata')
@@ -65,7 +64,7 @@ export function readWatchEvent(
     source: 'watch',
     object: identity,
     version,
-    facts: readObjectFacts(object, identity.resource, custom),
+    facts: readObjectFacts(object, identity.resource, rules),
     by: 'event',
     gone: type === 'DELETED',
     isNew: type === 'ADDED',
@@ -74,13 +73,13 @@ export function readWatchEvent(
 }
 
 const AUDITED_VERBS: readonly string[] = ['create', 'update', 'patch', 'delete']
-/** Subresources that are answered without a version of the object having been made by the request itself. */
+/** Subresources whose requests do not themselves make a version of the object. */
 const NOT_STORED = new Set(['token', 'log', 'exec', 'attach', 'portforward', 'proxy'])
 
-/** What an event of an audit log or webhook (`audit.k8s.io/v1`) says of an accepted write. */
+/** Reads an accepted write from an event of an audit log or webhook (`audit.k8s.io/v1`). */
 export function readAuditEvent(
   event: JsonObject,
-  custom: readonly CustomReference[] = [],
+  rules: ReadingRules = USUAL_READING,
 ): AuditedRequest | SkipReason {
   if (textIn(event, 'stage') !== 'ResponseComplete') return 'stage'
   const verb = textIn(event, 'verb')
@@ -101,9 +100,9 @@ export function readAuditEvent(
   const metadata = objectIn(answer, 'metadata')
   const isStatus = textIn(answer, 'kind') === 'Status'
   const isWhole = !isStatus && textIn(metadata, 'uid') !== '' && textIn(answer, 'kind') !== 'Scale'
-  const facts = isWhole ? readObjectFacts(answer, resource, custom) : undefined
+  const facts = isWhole ? readObjectFacts(answer, resource, rules) : undefined
   const told = parseResourceVersion(textIn(metadata, 'resourceVersion'))
-  // Whoever takes away the last finalizer of a deleted object is answered with it as it was.
+  // The request that removes the last finalizer of a deleted object is answered with the object as it was.
   const isCompleted =
     (verb === 'patch' || verb === 'update') &&
     subresource === '' &&
@@ -156,8 +155,8 @@ function readRequest(
 }
 
 /**
- * A deletion is answered with the object as it is with it: one that is still there has a time at which it is to go, and something to
- * wait for. A Pod that has no node yet gets no grace period, whatever was asked for.
+ * A deletion is answered with the deleted object. If the object still exists, it has a deletion time and something to wait for. A Pod
+ * without a node gets no grace period, whatever was requested.
  */
 function isGone(answer: JsonObject, asked: JsonObject): boolean {
   const metadata = objectIn(answer, 'metadata')
@@ -187,12 +186,12 @@ const VERB_OF_OPERATION: Readonly<Record<string, Verb>> = {
 /** Subresources whose body is another object than the one that is written. */
 const OTHER_BODY = new Set(['scale', 'binding', 'eviction'])
 
-/** The uid by which an AdmissionReview is answered; empty where it has none. */
+/** The uid that the answer to an AdmissionReview must carry; empty if it has none. */
 export function uidOfReview(review: JsonObject): string {
   return textIn(objectIn(review, 'request'), 'uid')
 }
 
-/** What an AdmissionReview (`admission.k8s.io/v1`) says of the request that is about to be done. */
+/** Reads the request that is about to be done from an AdmissionReview (`admission.k8s.io/v1`). */
 export function readAdmissionReview(
   review: JsonObject,
   { seenNs, traceparent }: { seenNs: UnixNanos; traceparent: string },
@@ -200,7 +199,7 @@ export function readAdmissionReview(
   const request = objectIn(review, 'request')
   const verb = ownValue(VERB_OF_OPERATION, textIn(request, 'operation'))
   if (verb === undefined) return 'read'
-  // As the request names it: the webhook may be given the object in another version of its API.
+  // As the request names it: the webhook may get the object in another version of its API.
   const asked = isObject(request.requestResource) ? request.requestResource : objectIn(request, 'resource')
   const [group, resource] = [textIn(asked, 'group'), textIn(asked, 'resource')]
   const apiVersion = group === '' ? textIn(asked, 'version') : `${group}/${textIn(asked, 'version')}`
@@ -221,7 +220,7 @@ export function readAdmissionReview(
     object: {
       apiVersion,
       resource,
-      // A request for a namespace tells that as the namespace too.
+      // A request for a namespace also gives the name as the namespace.
       namespace: resource === 'namespaces' ? '' : textIn(request, 'namespace'),
       name: name ?? '',
       uid: textIn(metadataBefore, 'uid'),
@@ -236,7 +235,7 @@ export function readAdmissionReview(
       subresource,
       startNs: seenNs,
       endNs: seenNs,
-      // It is joined to a version that another source tells.
+      // It is joined to a version that another source reports.
       tellsVersion: true,
       ...(traceparent !== '' && { traceparent }),
     },
@@ -244,12 +243,15 @@ export function readAdmissionReview(
   }
 }
 
-/** Longer notes are cut: the API server takes no longer ones from those who keep to events.k8s.io/v1. */
+/** Admission reports a request before it is done. What it changes is known from the version it makes. */
+const NOTHING_SHOWN: ReadingRules = { references: [], fieldValues: 'none' }
+
+/** Longer notes are cut. The API server accepts no longer ones in events.k8s.io/v1. */
 const MAX_NOTE = 1_024
 
 /**
- * What an Event says, of events.k8s.io/v1 or of core v1; both are views of the same objects. An Event that names nothing it is
- * about, or has no number as its version, is none.
+ * Reads an Event of events.k8s.io/v1 or core v1; both are views of the same objects. It is skipped if it names no object, or if its
+ * version is not a number.
  */
 export function readEvent(event: JsonObject, seenNs: UnixNanos): ClusterEvent | SkipReason {
   const metadata = objectIn(event, 'metadata')
@@ -320,20 +322,20 @@ function eventTimeOf(object: JsonObject, key: string): UnixNanos | undefined {
 const CPID = 'causeway.io/cpid'
 const ANCESTORS = 'causeway.io/ancestor-cpids'
 const TRACEPARENT = 'tracing.k8s.io/traceparent'
-/** Says which write of its change a version is, where one change wrote the object more than once. */
+/** Identifies the write of a change that a version belongs to, if one change wrote the object more than once. */
 const WRITE = 'causeway.io/write'
 const OF_A_CHANGE = new Set([CPID, ANCESTORS, TRACEPARENT, WRITE])
 const MAX_OWNERS = 16
 const MAX_MANAGERS = 32
 const MAX_SELECTORS = 16
-/** Of what is in Secrets nothing is kept, and nodes and Pods are written too often. */
+/** No fields of Secrets are kept. Nodes and Pods are written too often. */
 const NO_FIELDS = new Set(['secrets', 'nodes', 'pods', 'endpoints'])
-/** An EndpointSlice lists a thousand Pods at most. */
+/** An EndpointSlice lists at most a thousand Pods. */
 const MAX_REFERENCES = 2_000
 
-/** Fields of a status that its writer sets to say that it lives, wherever they stand. */
+/** Status fields that a writer updates only to show that it is alive, at any depth. */
 const HEARTBEATS = new Set(['lastHeartbeatTime', 'lastProbeTime', 'renewTime', 'observedTime'])
-/** What the API server keeps of an object, which no author writes, and the name that it may have made. */
+/** Fields that the API server maintains and no author writes, and the name, which it may have generated. */
 const OF_THE_SERVER = new Set([
   'managedFields',
   'resourceVersion',
@@ -345,14 +347,11 @@ const OF_THE_SERVER = new Set([
   'generateName',
 ])
 
-/**
- * What inference needs to know of a version of an object of a resource; the rest of it is not kept. `custom` are places that
- * configuration tells of.
- */
+/** What inference needs to know of a version of an object, and what is shown of it. The rest is not kept. */
 export function readObjectFacts(
   object: JsonObject,
   resource = '',
-  custom: readonly CustomReference[] = [],
+  { references: custom, fieldValues: values }: ReadingRules = NOTHING_SHOWN,
 ): ObjectFacts {
   const metadata = objectIn(object, 'metadata')
   const annotations = objectIn(metadata, 'annotations')
@@ -366,8 +365,14 @@ export function readObjectFacts(
   const authored = { ...rest, metadata: ofAuthor }
   const ofStatus = printsOf(status, HEARTBEATS)
   const observed = objectIn(object, 'status').observedGeneration
+  const { replicas } = objectIn(object, 'spec')
   const holders = [...arrayIn(metadata, 'finalizers'), ...arrayIn(metadata, 'ownerReferences')]
   const owners = arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner)
+  const shown = shownFields(object, {
+    resource,
+    values,
+    isOwned: owners.some(({ controller }) => controller),
+  })
   const fields = owners.length > 0 || NO_FIELDS.has(resource) ? undefined : fieldPrints(authored)
   return {
     generation: numberIn(metadata, 'generation'),
@@ -381,6 +386,7 @@ export function readObjectFacts(
     prints: {
       ...prints,
       ...(typeof observed === 'number' && { observed: String(observed) }),
+      ...(typeof replicas === 'number' && { scale: String(replicas) }),
       ...(holders.length > 0 && { held: fingerprintOf(holders) }),
       [FINGERPRINT.authored]: fingerprintOf(authored),
       ...(cpid !== undefined && {
@@ -390,6 +396,7 @@ export function readObjectFacts(
       [FINGERPRINT.heartbeat]: ofStatus.whole,
     },
     ...(fields !== undefined && { fields }),
+    ...(shown !== undefined && { shown }),
     ...(labels !== undefined && { labels }),
     ...(selects !== undefined && selects.length > 0 && { selects: selects.slice(0, MAX_SELECTORS) }),
     ...(cpid !== undefined && { cpid }),
@@ -403,7 +410,7 @@ function withoutServerFields(metadata: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => !OF_THE_SERVER.has(key)))
 }
 
-/** Nothing is left of annotations where there are no others. */
+/** Annotations are dropped if none are left. */
 function withoutChange(metadata: JsonObject): JsonObject {
   const { annotations, ...rest } = metadata
   const others = Object.entries(objectIn({ annotations: annotations ?? null }, 'annotations')).filter(
@@ -421,7 +428,7 @@ function readOwner(owner: Json): OwnerReference {
   }
 }
 
-/** Finalizers that Kubernetes takes away itself. */
+/** Finalizers that Kubernetes itself removes. */
 const OF_KUBERNETES = /^(?:orphan|foregroundDeletion|kubernetes|.*\.kubernetes\.io\/.*|kubernetes\.io\/.*)$/
 
 function readManagers(metadata: JsonObject): FieldManager[] {
@@ -442,7 +449,7 @@ function readManagers(metadata: JsonObject): FieldManager[] {
   })
 }
 
-/** Without recursion: it may be nested as deep as whoever wrote it liked. */
+/** Without recursion: the sender chooses how deep it is nested. */
 function countFields(fields: JsonObject): number {
   let count = 0
   const left = [fields]
@@ -454,7 +461,7 @@ function countFields(fields: JsonObject): number {
   return count
 }
 
-/** Controllers of Flux sign a status with another name than what they apply. */
+/** Flux controllers sign a status with another name than an apply. */
 const ALIAS = /^gotk-/
 
 function readManager(entry: Json): FieldManager {

@@ -39,9 +39,9 @@ import {
 } from './protobuf-wire.ts'
 import { decodeRequest, type RecordReader } from './request-envelopes.ts'
 
-/** A decoded request and the hash by which its repetition is known. */
+/** A decoded request and the hash by which its repetition is known; without one it is taken for no repetition. */
 export interface ReadRequest {
-  hash: Buffer
+  hash: Buffer | undefined
   traces?: Decoded<SpanRecord>
   logs?: Decoded<LogRecord>
 }

@@ -1,7 +1,10 @@
 import {
   AUDIT_ID,
+  CPID_CHANGED,
   CPID_ID,
   CPID_OBSERVED,
+  CPID_OWNER,
+  CPID_SUPERSEDED_BY,
   CPID_TIME,
   CPID_WROTE,
   NAMESPACE_NAME,
@@ -124,20 +127,33 @@ export function readJoinTargets(span: Buffer): JoinTargets {
   }
 }
 
-interface NamedObjects {
-  observed?: readonly string[]
-  wrote?: readonly string[]
+/** What a span says of the objects that it observed and wrote, as it wrote it. */
+export interface NamedObjects {
+  readonly observed: readonly string[]
+  readonly wrote: readonly string[]
+  /** What owns the object that it wrote. */
+  readonly owner?: string
+  /** Which fields its write changed, in words. */
+  readonly changed?: readonly string[]
+  /** The change by which the one that it belongs to was overwritten. */
+  readonly supersededBy?: Cpid
 }
 
-/** The object references that a stored span says it observed and wrote, as it wrote them; as far as it can be read. */
-export function namedObjects(span: Buffer): Required<NamedObjects> {
-  const named: NamedObjects = {}
+/** What a stored span says of objects, as far as it can be read. */
+export function namedObjects(span: Buffer): NamedObjects {
+  const named: { -readonly [Key in keyof NamedObjects]?: NamedObjects[Key] } = {}
   const read = (key: string, value: TextValue): void => {
     if (key === CPID_OBSERVED) named.observed ??= textsOf(value)
     else if (key === CPID_WROTE) named.wrote ??= textsOf(value)
+    else if (key === CPID_CHANGED) named.changed ??= textsOf(value)
+    else if (key === CPID_OWNER && typeof value === 'string') named.owner ??= value
+    else if (key === CPID_SUPERSEDED_BY && typeof value === 'string') {
+      const by = parseCpid(value)
+      if (by !== undefined) named.supersededBy ??= by
+    }
   }
   visitAttributes(span, read, mayBeCpidAttribute)
-  return { observed: named.observed ?? [], wrote: named.wrote ?? [] }
+  return { ...named, observed: named.observed ?? [], wrote: named.wrote ?? [] }
 }
 
 function textsOf(value: TextValue): readonly string[] {

@@ -1,4 +1,4 @@
-import { ownValue } from '../../model/names-from-outside.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import type { TraceQuestion } from '../question.ts'
 import { allOf, ANY_SPAN, anyOf, compare, INTRINSIC, spansWith } from '../span-filters.ts'
 import { type Attribute, type Field, KINDS } from '../traceql/syntax.ts'
@@ -8,6 +8,8 @@ import {
   ANY_TEXT,
   BadParameter,
   type Dialect,
+  JSON_TYPE,
+  malformed,
   type TraceApiParameters,
   traceIdOf,
   type TraceRequest,
@@ -43,6 +45,8 @@ export function readJaegerRequest(
     case 'dependencies':
       if (second !== undefined) return undefined
       return asked('jaeger', readDependencies(parameters, BigInt(nowMs) * MILLISECOND))
+    case 'metrics':
+      return third === undefined ? readMonitor(second, parameters, BigInt(nowMs) * MILLISECOND) : undefined
     case 'traces':
       if (third !== undefined) return undefined
       return second === undefined ? readSearch(parameters) : readLegacyTrace(second, parameters)
@@ -67,6 +71,64 @@ function readDependencies(parameters: TraceApiParameters, nowNs: bigint): TraceQ
     ...(lookback !== undefined && { fromNs: (end ?? nowNs) - lookback }),
     ...(service !== undefined && { service }),
   }
+}
+
+/** Values are so many milliseconds apart at least. */
+const MIN_STEP = 1
+const MOST_POINTS = 11_000n
+const HOUR_MS = 3_600_000
+const MONITORS = ['latencies', 'calls', 'errors'] as const
+
+/** What Jaeger's page asks for under Monitor. */
+function readMonitor(
+  what: string | undefined,
+  parameters: TraceApiParameters,
+  nowNs: bigint,
+): TraceRequest | undefined {
+  if (what === 'minstep')
+    return {
+      kind: 'fixed',
+      text: `{"data":${MIN_STEP},"total":0,"limit":0,"offset":0,"errors":null}`,
+      type: JSON_TYPE,
+    }
+  const monitor = MONITORS.find((one) => one === what)
+  if (monitor === undefined) return undefined
+  const millis = (name: string, otherwise: number): bigint =>
+    BigInt(parameters.count([name], otherwise, MOST_MILLIS)) * MILLISECOND
+  const services = parameters.all('service').filter((service) => service !== '')
+  if (services.length === 0 || services.length > MOST_SERVICES)
+    throw new BadParameter(`parameter 'service' is required, at most ${MOST_SERVICES} times`)
+  const toNs = parameters.time('endTs', MILLISECOND) ?? nowNs
+  const fromNs = toNs - millis('lookback', HOUR_MS)
+  const stepNs = millis('step', 5_000)
+  if ((toNs - fromNs) / stepNs > MOST_POINTS)
+    throw new BadParameter(
+      `there may be ${MOST_POINTS} values at most; write a longer step, or ask for less time`,
+    )
+  const kinds = parameters.all('spanKind').map((text) => {
+    const kind = KINDS.find((one) => one === text)
+    if (kind === undefined) throw malformed('spanKind', text, `one of ${KINDS.join(', ')}`)
+    return kind
+  })
+  return asked('jaeger', {
+    kind: 'jaegerMetrics',
+    what: monitor,
+    ...{ services, fromNs, toNs, stepNs },
+    kinds: kinds.length === 0 ? ['server'] : kinds,
+    byOperation: /^(?:1|t|true)$/i.test(parameters.matching(ANY_BOOLEAN, 'groupByOperation') ?? ''),
+    windowNs: millis('ratePer', 10 * 60_000),
+    quantile: monitor === 'latencies' ? quantileOf(parameters) : 0,
+  })
+}
+
+const MOST_MILLIS = 999_999_999
+const MOST_SERVICES = 100
+
+function quantileOf(parameters: TraceApiParameters): number {
+  const text = parameters.text('quantile') ?? ''
+  const quantile = Number(text)
+  if (!/^\d*\.?\d+$/.test(text) || quantile > 1) throw malformed('quantile', text, 'a number from 0 to 1')
+  return quantile
 }
 
 function readSearch(parameters: TraceApiParameters): TraceRequest {
@@ -126,47 +188,51 @@ function readV3Trace(
   return readTrace('jaegerV3', traceId)
 }
 
-const TRACES = 100
-const MAX_TRACES = 1_500
+export const TRACES = 100
+export const MAX_TRACES = 1_500
 const MICROSECOND = 1_000n
 
 /** A search through Jaeger's older API; `lookback` and `view` are what its page tells itself. */
 function readLegacySearch(parameters: TraceApiParameters): TraceQuestion {
   const service = parameters.text('service')
-  const operation = parameters.text('operation')
-  const [from, to] = [parameters.time('start', MICROSECOND), parameters.time('end', MICROSECOND)]
-  const condition = [
-    hasTags('tags', parameters.text('tags')),
-    ...parameters.all('tag').map(hasTag),
-    lasts(parameters.duration('minDuration'), parameters.duration('maxDuration')),
-  ].reduce(allOf, isOf(service, operation))
-  const limit = parameters.count(['limit'], TRACES, MAX_TRACES)
+  const search = jaegerSearch('jaeger', {
+    service,
+    operation: parameters.text('operation'),
+    from: parameters.time('start', MICROSECOND),
+    to: parameters.time('end', MICROSECOND),
+    tags: [...tagsOf('tags', parameters.text('tags')), ...parameters.all('tag').map(tagOf)],
+    least: parameters.duration('minDuration'),
+    most: parameters.duration('maxDuration'),
+    limit: parameters.count(['limit'], TRACES, MAX_TRACES),
+  })
   parameters.pass(ANY_BOOLEAN, 'raw', 'prettyPrint')
   parameters.pass(ANY_TEXT, 'lookback', 'view')
   if (service === undefined) throw new BadParameter("parameter 'service' is required")
-  return searchFor('jaeger', { condition, from, to, limit })
+  return search
 }
 
 /** A search through Jaeger's newer API, for whole traces or for what a list of them shows. */
 function readV3Search(shape: 'jaegerV3' | 'jaegerSummaries', parameters: TraceApiParameters): TraceQuestion {
   const names = (snake: string): [string, string] => [`query.${camel(snake)}`, `query.${snake}`]
-  const service = parameters.text(...names('service_name'))
-  const operation = parameters.text(...names('operation_name'))
   const [from, to] = [
     parameters.rfc3339(...names('start_time_min')),
     parameters.rfc3339(...names('start_time_max')),
   ]
-  const condition = [
-    hasTags('query.attributes', parameters.text('query.attributes')),
-    lasts(parameters.duration(...names('duration_min')), parameters.duration(...names('duration_max'))),
-  ].reduce(allOf, isOf(service, operation))
   const depth = [...names('search_depth'), 'query.numTraces', 'query.num_traces']
-  const limit = parameters.count(depth, TRACES, MAX_TRACES)
+  const search = jaegerSearch(shape, {
+    service: parameters.text(...names('service_name')),
+    operation: parameters.text(...names('operation_name')),
+    ...{ from, to },
+    tags: tagsOf('query.attributes', parameters.text('query.attributes')),
+    least: parameters.duration(...names('duration_min')),
+    most: parameters.duration(...names('duration_max')),
+    limit: parameters.count(depth, TRACES, MAX_TRACES),
+  })
   parameters.pass(ANY_BOOLEAN, ...names('raw_traces'))
   if (from === undefined || to === undefined)
     throw new BadParameter('query.startTimeMin and query.startTimeMax are required, in RFC 3339')
   if (from >= to) throw new BadParameter('query.startTimeMin must be before query.startTimeMax')
-  return searchFor(shape, { condition, from, to, limit })
+  return search
 }
 
 /** `start_time_min` is startTimeMin, as protobuf's JSON has it. */
@@ -174,11 +240,27 @@ function camel(snake: string): string {
   return snake.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function searchFor(
-  shape: 'jaeger' | 'jaegerV3' | 'jaegerSummaries',
-  asking: { condition: Field; from: bigint | undefined; to: bigint | undefined; limit: number },
-): TraceQuestion {
-  const { condition, from, to, limit } = asking
+/** What Jaeger looks for: spans that have all of it. */
+export interface JaegerSearch {
+  readonly service: string | undefined
+  readonly operation: string | undefined
+  readonly tags: readonly (readonly [key: string, text: string])[]
+  /** Durations in nanoseconds. */
+  readonly least: number | undefined
+  readonly most: number | undefined
+  readonly from: bigint | undefined
+  readonly to: bigint | undefined
+  readonly limit: number
+}
+
+export function jaegerSearch(
+  shape: Exclude<Extract<TraceQuestion, { kind: 'searchTraces' }>['shape'], 'tempo'>,
+  { service, operation, tags, least, most, from, to, limit }: JaegerSearch,
+): Extract<TraceQuestion, { kind: 'searchTraces' }> {
+  const condition = [...tags.map(([key, text]) => tagIs(key, text)), lasts(least, most)].reduce(
+    allOf,
+    isOf(service, operation),
+  )
   const range = { ...(from !== undefined && { fromNs: from }), ...(to !== undefined && { toNs: to }) }
   return {
     kind: 'searchTraces',
@@ -202,21 +284,21 @@ function lasts(least: number | undefined, most: number | undefined): Field {
   return allOf(limit('>=', least), limit('<=', most))
 }
 
-/** Spans with all of the tags in a JSON object of texts, as Jaeger's clients write them. */
-function hasTags(name: string, json: string | undefined): Field {
-  if (json === undefined) return ANY_SPAN
-  return Object.entries(parsed(name, json)).reduce<Field>((condition, [key, value]) => {
+/** The tags in a JSON object of texts, as Jaeger's clients write them. */
+function tagsOf(name: string, json: string | undefined): [key: string, text: string][] {
+  if (json === undefined) return []
+  return Object.entries(parsed(name, json)).map(([key, value]) => {
     if (typeof value === 'object') throw notTags(name)
-    return allOf(condition, tagIs(key, String(value)))
-  }, ANY_SPAN)
+    return [key, String(value)]
+  })
 }
 
 /** A tag written as key:value. */
-function hasTag(text: string): Field {
+function tagOf(text: string): [key: string, text: string] {
   const [key = '', value] = text.split(/:(.*)/s)
   if (value === undefined || key === '')
     throw new BadParameter(`malformed parameter tag: ${JSON.stringify(text.slice(0, 100))}; write key:value`)
-  return tagIs(key, value)
+  return [key, value]
 }
 
 function parsed(name: string, json: string): object {

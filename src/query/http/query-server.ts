@@ -5,11 +5,12 @@ import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { extname, join } from 'node:path'
 import { errorText } from '../../model/faults.ts'
-import { bareHost, isLoopback, matchesPattern, ownValue } from '../../model/names-from-outside.ts'
+import { bareHost, isLoopback, matchesPattern, ownValue } from '../../model/untrusted-names.ts'
 import type { Clock } from '../../model/time-and-size.ts'
 import { applyCors, type CorsSettings, isAllowedOrigin, isOwnName } from '../../platform/browser-origins.ts'
 import type { ConnectionLimits, Endpoints } from '../../platform/connections.ts'
 import type { Authenticator } from '../../platform/credentials.ts'
+import { ALPN_OF_BOTH, divertHttp2 } from '../../platform/divert-http2.ts'
 import {
   endUnread,
   HTTP_SERVER_TIMEOUTS,
@@ -20,8 +21,10 @@ import {
 } from '../../platform/http-listener.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import { followCertificates, openServerTls, type ServerTlsSettings } from '../../platform/tls.ts'
+import { readInPieces } from '../../platform/pipelined-requests.ts'
 import { acceptProxyHeaders, TrustedProxies } from '../../platform/trusted-proxies.ts'
 import { type Asker, type QueryService, UnreadAnswer } from '../question.ts'
+import { LazyGrpcHandler, type OpenGrpcHandler } from './grpc-connections.ts'
 import { readEtags, sendBody, sendFailure, sendNotModified, sendText } from './replies.ts'
 import type { ServerInfo } from './route.ts'
 import { readRequest } from './routes.ts'
@@ -31,19 +34,23 @@ export interface QueryServerSettings
   extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<ListenerOptions, 'peerOf'> {
   queries: QueryService
   about: ServerInfo
-  /** The machine's unless given. */
+  /** The machine's by default. */
   clock?: Pick<Clock, 'wallMs'>
-  /** Where the built dashboard is; without one there is only the API. */
+  /** The folder of the built dashboard; without one there is only the API. */
   dashboard?: string
   tls?: ServerTlsSettings
-  /** Addresses and ranges of the proxies that are believed about who asks; nobody is unless given. */
+  /** Addresses and ranges of proxies that are believed about the client; none by default. */
   trustedProxies?: readonly string[]
-  /** Whether their connections begin with a header of the PROXY protocol. */
+  /** Whether their connections begin with a PROXY protocol header. */
   proxyProtocol?: boolean
-  /** Told of what an operator should see to, while questions go on to be answered. */
+  /** Called with a warning for the operator; questions are still answered. */
   onNotice?: (reason: string) => void
-  /** Told of every question that could not be answered, or only in part, by a fault here. */
+  /** Called for every question that failed, or was answered in part, through a fault here. */
   onTrouble?: (reason: string) => void
+  /** Opens the gRPC handler at the first gRPC connection; absent, gRPC is refused. */
+  openGrpcHandler?: OpenGrpcHandler
+  /** Whether only gRPC is answered. */
+  isGrpcAlone?: boolean
 }
 
 /**
@@ -52,6 +59,20 @@ export interface QueryServerSettings
  */
 export async function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
   const server = serverOf(settings)
+  const handler = new LazyGrpcHandler(settings.openGrpcHandler, {
+    queries: settings.queries,
+    clock: settings.clock ?? systemClock,
+    authenticator: settings.authenticator,
+    writeTimeoutMs: settings.unread?.writeTimeoutMs,
+    onTurnedAway: (reason) => settings.onTurnedAway?.(reason),
+    onTrouble: (reason) => settings.onTrouble?.(reason),
+    askerOf: (socket, forwarded) =>
+      askerOf(socket, proxies.peerOf({ socket, headers: { 'x-forwarded-for': forwarded } })),
+    begin: (connection, peer) => listening.begin(connection, peer),
+    refusalText: (reason) => listening.refusalText(reason),
+    onKnown: (connection) => listening.known(connection),
+  })
+  if (settings.openGrpcHandler !== undefined) divertHttp2(server, (socket) => handler.take(socket))
   const known = (connection: Endpoints): void => listening.known(connection)
   const proxies = new TrustedProxies(settings.trustedProxies ?? [])
   if (settings.proxyProtocol === true) acceptProxyHeaders(server, proxies, settings.onNotice)
@@ -63,7 +84,7 @@ export async function startQueryServer(settings: QueryServerSettings): Promise<L
   if (settings.authenticator === undefined) server.on('secureConnection', known)
   const listening = await listen(server, settings, {
     what: 'The query API',
-    setting: 'extensions.cpid_query.endpoint',
+    setting: `extensions.cpid_query.${settings.isGrpcAlone === true ? 'grpc.endpoint' : 'endpoint'}`,
     connections: settings.connections && connectionLimitsOf(settings.connections, settings),
     onOpen: settings.onOpen,
     onDrop: settings.onDrop,
@@ -71,7 +92,16 @@ export async function startQueryServer(settings: QueryServerSettings): Promise<L
     peerOf,
     refuse: (_, response, reason) => sendFailure(response, 'busy', reason),
   })
-  return listening
+  return {
+    ...listening,
+    get connections() {
+      return listening.connections
+    },
+    [Symbol.asyncDispose]: async () => {
+      await handler[Symbol.asyncDispose]()
+      await listening[Symbol.asyncDispose]()
+    },
+  }
 }
 
 const RAISE =
@@ -87,9 +117,11 @@ function connectionLimitsOf(
 }
 
 function serverOf({ tls, onNotice }: QueryServerSettings): Server {
-  if (tls === undefined) return createServer(HTTP_SERVER_TIMEOUTS)
+  if (tls === undefined) return readInPieces(createServer(HTTP_SERVER_TIMEOUTS))
   const secured = openServerTls('extension cpid_query', tls, onNotice)
-  const server = createTlsServer({ ...HTTP_SERVER_TIMEOUTS, ...secured.current })
+  const server = readInPieces(
+    createTlsServer({ ...HTTP_SERVER_TIMEOUTS, ...ALPN_OF_BOTH, ...secured.current }),
+  )
   followCertificates(server, secured)
   return server
 }
@@ -105,6 +137,10 @@ async function serve(
   response.once('close', () => gone.abort())
   try {
     if (!(await admitRequest(settings, request, response))) return
+    if (settings.isGrpcAlone === true) {
+      sendFailure(response, 'grpcAlone')
+      return
+    }
     if (dashboard !== undefined && (await serveDashboard(dashboard, request, response))) return
     const traces = readTraceRequest(request.url ?? '/', request.headers.accept, clock.wallMs())
     const asked = traces === undefined ? readRequest(request.url ?? '/') : undefined
@@ -127,13 +163,13 @@ async function serve(
     if (error instanceof UnreadAnswer) endUnread(response)
     if (error instanceof UnreadAnswer || isCallersHangup(error, gone.signal)) return
     onTrouble?.(errorText(error))
-    // A half-sent answer must not look whole.
+    // A truncated answer must not look complete.
     if (response.headersSent) response.destroy()
     else sendFailure(response, 'internal')
   }
 }
 
-/** How long a connection may go without a credential where one is asked for, in milliseconds. */
+/** With authentication: how long a connection may go without a credential, in milliseconds. */
 const STRANGER_MS = 10_000
 
 const HANGUPS = [
@@ -152,28 +188,28 @@ function isCallersHangup(error: unknown, gone: AbortSignal): boolean {
 }
 
 const NEVER_FRAMED = "default-src 'none'; frame-ancestors 'none'"
-/** What a browser says of a request for something inside another page. */
+/** Sec-Fetch-Dest values of requests for content of a page. */
 const EMBEDDED: ReadonlySet<string> = new Set(['iframe', 'frame', 'fencedframe', 'embed', 'object'])
 
 interface GateSettings {
   host: string
-  /** Whoever it does not know is turned away; the server does not dispose of it. */
+  /** Refuses unknown clients; the server does not dispose of it. */
   authenticator?: Authenticator
-  /** Which pages of other origins may ask; without it none may. */
+  /** Origins of other sites that may ask; none by default. */
   cors?: CorsSettings
-  /** By which names the server may be called besides its own, addresses and localhost; `*` stands for anything. */
+  /** Allowed Host names besides its own, addresses and localhost; `*` matches anything. */
   allowedHosts?: readonly string[]
-  /** From where a request is asked. */
+  /** The address of the client. */
   peerOf: (request: IncomingMessage) => string
-  /** Told of every request without a credential that is known. */
+  /** Called for every request without a valid credential. */
   onTurnedAway?: (reason: string) => void
-  /** Told of every connection on which a credential was shown that is known. */
+  /** Called for every connection with a valid credential. */
   onKnown?: (connection: Socket) => void
 }
 
 /**
- * Lets a request in, or answers it. Pages of other sites get nothing, not even by calling this server by a name of their
- * own (DNS rebinding): the API only answers, so that there is nothing else a request could be forged for.
+ * Admits a request, or answers it. Refuses pages of other sites, DNS rebinding included. The API only reads, so there is no other
+ * reason to forge a request.
  */
 async function admitRequest(
   settings: GateSettings,
@@ -184,7 +220,7 @@ async function admitRequest(
   response.setHeader('X-Content-Type-Options', 'nosniff')
   response.setHeader('X-Frame-Options', 'DENY')
   response.setHeader('Content-Security-Policy', NEVER_FRAMED)
-  if (!isAName(settings, request.headers.host)) {
+  if (!isAllowedName(settings, request.headers.host)) {
     sendFailure(response, 'unknownHost')
     return false
   }
@@ -193,15 +229,15 @@ async function admitRequest(
     response.writeHead(204).end()
     return false
   }
-  if (isFromElsewhere(cors, request)) {
+  if (isFromOtherSite(cors, request)) {
     sendFailure(response, 'crossSite')
     return false
   }
   return authenticator === undefined || (await isKnown(authenticator, settings, request, response))
 }
 
-/** Listening wider than this machine, one can be called by names that nobody here knows, unless they are listed. */
-function isAName({ host, allowedHosts = [] }: GateSettings, header: string | undefined): boolean {
+/** A listener open to other machines may have unknown names, unless allowed names are listed. */
+function isAllowedName({ host, allowedHosts = [] }: GateSettings, header: string | undefined): boolean {
   if (isOwnName(host, header)) return true
   const name = bareHost(header ?? '')
   if (allowedHosts.some((pattern) => matchesPattern(pattern.toLowerCase(), name))) return true
@@ -209,10 +245,10 @@ function isAName({ host, allowedHosts = [] }: GateSettings, header: string | und
 }
 
 /**
- * A page of another origin that asks by itself gets nothing. Following a link from elsewhere leads to the page alone, since
- * an answer of the API may cost much; whoever writes an address into the browser gets what is there.
+ * Whether to refuse a request from another site: scripts of its pages unless `cors` allows them; a followed link only for the API, since
+ * an answer may cost much. An address typed into the browser is allowed.
  */
-function isFromElsewhere(cors: CorsSettings | undefined, { headers, url = '/' }: IncomingMessage): boolean {
+function isFromOtherSite(cors: CorsSettings | undefined, { headers, url = '/' }: IncomingMessage): boolean {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
   if (EMBEDDED.has(String(destination))) return true
   if (origin !== undefined) {
@@ -381,7 +417,7 @@ function isMissing(error: unknown): boolean {
 const numbers = new WeakMap<Socket, number>()
 let last = 0
 
-/** Who asks over a connection, from that address: behind a trusted proxy it is not the connection's own. */
+/** The client of a connection; behind a trusted proxy the address is not the connection's own. */
 function askerOf(socket: Socket, address: string): Asker {
   let connection = numbers.get(socket)
   if (connection === undefined) numbers.set(socket, (connection = ++last))

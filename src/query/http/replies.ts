@@ -1,15 +1,90 @@
 import type { ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { promisify } from 'node:util'
+import {
+  constants,
+  createGzip,
+  createZstdCompress,
+  gzip,
+  zstdCompress,
+  type ZlibOptions,
+  type ZstdOptions,
+} from 'node:zlib'
 import { chargeAnswer } from '../../platform/http-listener.ts'
 import type { AnswerText, NoAnswer } from '../question.ts'
 
+export type Coding = 'zstd' | 'gzip'
+
+/** Fast rather than small, since an answer is read once. Node's thread pool does the work. */
+const GZIP: ZlibOptions = { level: 4 }
+const ZSTD: ZstdOptions = {
+  params: { [constants.ZSTD_c_compressionLevel]: 2, [constants.ZSTD_c_windowLog]: 19 },
+}
+/** The most answers compressed at once, each with 2 MiB at most; further ones are sent uncompressed. */
+const MOST_AT_ONCE = 8
+/** A shorter answer fits into one packet anyway. */
+const LEAST = 1_400
+
+const gzipped = promisify(gzip) as (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>
+const zstdCompressed = promisify(zstdCompress) as (bytes: Buffer, options: ZstdOptions) => Promise<Buffer>
+
+const PREFERRED: readonly Coding[] = ['zstd', 'gzip']
+const ITEM = /^([^;]+?)\s*(?:;\s*q=([01](?:\.\d{0,3})?))?$/i
+
+/**
+ * The coding in which a caller wants its answer, by its Accept-Encoding header (RFC 9110, section 12.5.3); undefined for none. Of several
+ * that it likes as well, the one that is made fastest.
+ */
+export function codingFor(header: string | undefined): Coding | undefined {
+  const weights = new Map<string, number>()
+  for (const item of (header ?? '').toLowerCase().split(',')) {
+    const [, name, weight = '1'] = ITEM.exec(item.trim()) ?? []
+    if (name !== undefined) weights.set(name === 'x-gzip' ? 'gzip' : name, Number(weight))
+  }
+  const anything = weights.get('*') ?? 0
+  const weightOf = (name: string): number => weights.get(name) ?? anything
+  const plain = weights.get('identity') ?? 0
+  let best: Coding | undefined
+  for (const coding of PREFERRED) {
+    const weight = weightOf(coding)
+    if (weight > 0 && weight >= plain && weight > (best === undefined ? 0 : weightOf(best))) best = coding
+  }
+  return best
+}
+
+/** Compresses answers, a bounded number at a time. */
+export class AnswerCoders {
+  #atOnce = 0
+
+  /** Undefined if the answer is to be sent uncompressed. Pipe the stream: it counts until it is closed. */
+  stream(coding: Coding | undefined): Transform | undefined {
+    if (coding === undefined || this.#atOnce >= MOST_AT_ONCE) return undefined
+    this.#atOnce++
+    const coder = coding === 'zstd' ? createZstdCompress(ZSTD) : createGzip(GZIP)
+    return coder.once('close', () => this.#atOnce--)
+  }
+
+  /** A whole answer, compressed; undefined if it is to be sent uncompressed. */
+  async whole(coding: Coding | undefined, bytes: Buffer): Promise<Buffer | undefined> {
+    if (coding === undefined || bytes.length < LEAST || this.#atOnce >= MOST_AT_ONCE) return undefined
+    this.#atOnce++
+    try {
+      return await (coding === 'zstd' ? zstdCompressed(bytes, ZSTD) : gzipped(bytes, GZIP))
+    } finally {
+      this.#atOnce--
+    }
+  }
+}
+
 const JSON_TYPE = 'application/json'
-/** Kept, but asked for again each time; with an etag that costs little. */
+/** Cached, but revalidated each time, which an etag makes cheap. */
 const REVALIDATE = { 'cache-control': 'no-cache' }
 
-/** What an answer holds at most that is made as it is read: the pieces under way to it, at two bytes a character. */
+/** The most memory of a streamed answer: its unread pieces, at two bytes a character. */
 const WINDOW_BYTES = 512 * 1024
+
+const coders = new AnswerCoders()
 
 interface TextHeaders {
   readonly etag: string | undefined
@@ -18,38 +93,44 @@ interface TextHeaders {
   readonly binary?: boolean
 }
 
-/** Answers with the text as it is made, no faster than the caller reads. Rejects when it was cut short. */
+/** Streams the text, compressed if the client accepts that, no faster than it reads. Rejects when it was cut short. */
 export async function sendText(
   response: ServerResponse,
   text: AnswerText,
   { etag, type = JSON_TYPE, binary = false }: TextHeaders,
 ): Promise<void> {
   const { whole } = text
+  const coding = codingFor(response.req.headers['accept-encoding']?.toString())
   if (!chargeAnswer(response, whole?.length ?? WINDOW_BYTES)) {
     text.cancel()
     response.setHeader('retry-after', '1')
     sendFailure(response, 'busy', 'too many answers are waiting to be read; ask again in a second')
     return
   }
-  const body = whole === undefined ? undefined : binary ? Buffer.from(whole, 'latin1') : whole
-  response.writeHead(200, {
-    'content-type': type,
-    ...REVALIDATE,
-    ...(etag !== undefined && { etag }),
-    ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
-  })
+  response.appendHeader('vary', 'accept-encoding')
+  const headers = { 'content-type': type, ...REVALIDATE, ...(etag !== undefined && { etag }) }
+  if (whole !== undefined) {
+    const bytes = Buffer.from(whole, binary ? 'latin1' : 'utf8')
+    const coded = await coders.whole(coding, bytes)
+    response.writeHead(200, {
+      ...headers,
+      ...(coded !== undefined && { 'content-encoding': coding }),
+      'content-length': (coded ?? bytes).length,
+    })
+    response.end(response.req.method === 'HEAD' ? undefined : (coded ?? bytes))
+    return
+  }
+  const coder = coders.stream(coding)
+  response.writeHead(200, { ...headers, ...(coder !== undefined && { 'content-encoding': coding }) })
   if (response.req.method === 'HEAD') {
+    coder?.destroy()
     text.cancel()
     response.end()
     return
   }
-  if (body !== undefined) {
-    response.end(body)
-    return
-  }
   try {
-    const pieces = binary ? inBytes(text) : text
-    await pipeline(Readable.from(pieces, { objectMode: true, highWaterMark: 1 }), response)
+    const pieces = Readable.from(binary ? inBytes(text) : text, { objectMode: true, highWaterMark: 1 })
+    await (coder === undefined ? pipeline(pieces, response) : pipeline(pieces, coder, response))
   } finally {
     text.cancel()
   }
@@ -59,13 +140,14 @@ async function* inBytes(text: AnswerText): AsyncGenerator<Buffer> {
   for await (const chunk of text) yield Buffer.from(chunk, 'latin1')
 }
 
-/** Says that the caller has the answer already. */
+/** Answers 304. */
 export function sendNotModified(response: ServerResponse, etag: string): void {
+  response.appendHeader('vary', 'accept-encoding')
   response.writeHead(304, { ...REVALIDATE, etag })
   response.end()
 }
 
-/** Answers with a text that is at hand. */
+/** Answers with a whole text. */
 export function sendBody(response: ServerResponse, status: number, type: string, text: string): void {
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) })
   response.end(text)
@@ -99,11 +181,12 @@ export type Failure =
   | 'unknownHost'
   | 'crossSite'
   | 'unknownPath'
+  | 'grpcAlone'
   | 'methodNotAllowed'
   | 'internal'
   | 'busy'
 
-/** What a caller reads: the only place that knows status codes and messages of the API. */
+/** The only table of the status codes and messages of the API. */
 export const FAILURES: Readonly<Record<Failure, { status: number; code: string; message: string }>> = {
   malformedCpid: {
     status: 400,
@@ -194,11 +277,30 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
       'there is nothing at this path; /api/v1/openapi.json lists the paths, such as /api/v1/cascades, ' +
       '/api/v1/cpids/<cpid>/related or /api/v1/find?q=<name>',
   },
+  grpcAlone: {
+    status: 404,
+    code: 'grpc_alone',
+    message: 'this port answers gRPC alone; HTTP is answered at extensions::cpid_query::endpoint',
+  },
   methodNotAllowed: { status: 405, code: 'method_not_allowed', message: 'use GET' },
   pruned: {
     status: 410,
     code: 'pruned_cpid',
     message: 'retention removed this CPID; raise connectors::cpid::retention to keep CPIDs longer',
+  },
+  archived: {
+    status: 404,
+    code: 'archived',
+    message:
+      'this Causeway does not hold it, and the archive keeps no spans and log records as they were received; ask the Causeway that /api/v1/cascades ' +
+      'names in `causeway`, or the backend for the trace id that is there',
+  },
+  archiveSilent: {
+    status: 503,
+    code: 'archive_silent',
+    message:
+      'this Causeway does not hold this CPID, and the archive that may know it does not answer; see to ' +
+      'extensions::cpid_query::archive, and ask again',
   },
   busy: {
     status: 503,

@@ -18,11 +18,13 @@ type Given<Path extends string, Query extends Name> = {
     : ValueOf<N> | undefined
 }
 
-/** What the API says of itself; it needs no database. */
+/** Facts about the API itself; they need no database. */
 export interface ServerInfo {
   readonly version: string
-  /** Where a trace can be seen, with {trace_id} and {span_id} to be filled in. */
+  /** The URL of a trace in a backend, with {trace_id} and {span_id}. */
   readonly traceUrl: string | undefined
+  /** Whether an archive is asked too. */
+  readonly archive?: boolean
 }
 
 export interface Route {
@@ -31,11 +33,11 @@ export interface Route {
   readonly summary: string
   readonly query: readonly Name[]
   readonly answer: z.ZodType
-  /** Statuses of the failures it may have, besides those that every path has. */
+  /** Statuses of its failures, besides those of every path. */
   readonly failures: readonly number[]
-  /** The question that it asks, given the values of its parameters. */
+  /** The question of a request with these parameters. */
   readonly ask?: (values: Readonly<Record<string, unknown>>) => Question
-  /** What Causeway says there of itself, where it asks nothing. */
+  /** The answer of a path that asks no question. */
   readonly tell?: (about: ServerInfo) => unknown
 }
 
@@ -57,7 +59,7 @@ export function route<const Path extends string, const Query extends Name = neve
   return { path, summary, query, answer, failures, ask: (values) => ask(values as Given<Path, Query>) }
 }
 
-/** A path at which Causeway tells of itself. */
+/** A path that asks no question. */
 export function aboutRoute(
   path: string,
   { summary, answer, tell }: Required<Pick<Route, 'summary' | 'answer' | 'tell'>>,
@@ -72,7 +74,7 @@ export interface Parameter<Value> {
   readonly schema: Readonly<Record<string, unknown>>
   /** The value, or why there is none; undefined for a text that counts as not given. */
   readonly read: (text: string) => { readonly value: Value } | Failure | undefined
-  /** Why nothing can be answered without it; a parameter without this may be left out. */
+  /** The error if it is missing; absent for optional parameters. */
   readonly missing?: Failure
 }
 
@@ -200,7 +202,7 @@ const FAILURES: Readonly<Record<number, string>> = {
   410: 'Retention removed it',
   503: 'Too many passwords are being checked; ask again in a second',
 }
-/** What the door answers, before any path is looked at. */
+/** Statuses that the server answers before it reads the path. */
 const AT_THE_DOOR = [401, 403, 503]
 
 /** The OpenAPI document of the API under /api/v1. */

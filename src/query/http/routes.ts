@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { CascadeFilter } from '../../model/queries.ts'
 import {
   Ancestors,
   Cascade,
@@ -13,12 +12,11 @@ import {
   Graph,
   LogList,
   MergelogList,
-  ObjectHistory,
-  ObjectVersions,
   RelatedCpids,
   Roots,
   SpanList,
 } from '../answer-schemas.ts'
+import { ObjectHistory, ObjectVersions, TouchedObjects, Why } from '../object-answer-schemas.ts'
 import type { PageRequest, Question } from '../question.ts'
 import type { Failure } from './replies.ts'
 import {
@@ -31,10 +29,10 @@ import {
   type ServerInfo,
 } from './route.ts'
 
-/** Where a CPID is asked about: it may be malformed, unknown or pruned. */
+/** Failures of a CPID: malformed, unknown or pruned. */
 const CPID_FAILURES = [400, 404, 410] as const
 
-/** How a list is asked for in parts. */
+/** The parameters of a list in pages. */
 const PAGE_PARAMETERS = ['limit', 'after'] as const
 
 /** Of a list that may hold everything there is. */
@@ -46,8 +44,7 @@ interface Given {
 }
 
 function pageOf({ limit, after }: Given, otherwise?: number): PageRequest {
-  const most = limit ?? otherwise
-  return { ...(most !== undefined && { limit: most }), ...(after !== undefined && { after }) }
+  return { limit: limit ?? otherwise, after }
 }
 
 const GRAPH_NODES = 200
@@ -119,25 +116,25 @@ const CASCADE_ROUTES = [
     summary: 'Cascades, newest first',
     query: ['state', 'object', 'service', 'cluster', 'actor', 'namespace', 'from', 'to', ...PAGE_PARAMETERS],
     answer: CascadeList,
-    ask: ({ state, object, service, cluster, actor, namespace, from, to, ...part }) => {
-      const filter: CascadeFilter = {
-        ...(state !== undefined && { state }),
-        ...(object !== undefined && { object }),
-        ...(service !== undefined && { service }),
-        ...(cluster !== undefined && { cluster }),
-        ...(actor !== undefined && { actor }),
-        ...(namespace !== undefined && { namespace }),
-        ...(from !== undefined && { fromNs: from }),
-        ...(to !== undefined && { toNs: to }),
-      }
-      return { kind: 'cascades', filter, part: pageOf(part, DEFAULT_LIMIT) }
-    },
+    ask: ({ state, object, service, cluster, actor, namespace, from, to, ...part }) => ({
+      kind: 'cascades',
+      filter: { state, object, service, cluster, actor, namespace, fromNs: from, toNs: to },
+      part: pageOf(part, DEFAULT_LIMIT),
+    }),
   }),
   route('/cascades/{root}', {
     summary: 'A cascade: its spans as trees, where its time went, its critical path, its mergelogs',
     answer: Cascade,
     failures: CPID_FAILURES,
     ask: ({ root }) => ({ kind: 'cascade', root }),
+  }),
+  route('/cascades/{root}/objects', {
+    summary:
+      'The objects that a cascade wrote, each with what owns it and what was done to it; at most `limit` (1000)',
+    query: ['limit'],
+    answer: TouchedObjects,
+    failures: CPID_FAILURES,
+    ask: ({ root, limit = DEFAULT_LIMIT }) => ({ kind: 'touchedObjects', root, limit }),
   }),
   route('/cascades/{root}/compare/{other}', {
     summary: 'Two cascades beside one another: what got slower',
@@ -150,12 +147,7 @@ const CASCADE_ROUTES = [
     query: ['trace'],
     answer: SpanList,
     failures: CPID_FAILURES,
-    ask: ({ root, spanId, trace }) => ({
-      kind: 'span',
-      root,
-      spanId,
-      ...(trace !== undefined && { traceId: trace }),
-    }),
+    ask: ({ root, spanId, trace }) => ({ kind: 'span', root, spanId, traceId: trace }),
   }),
 ]
 
@@ -192,6 +184,13 @@ const LIST_ROUTES = [
     answer: ObjectVersions,
     ask: ({ ref, ...part }) => ({ kind: 'objectVersions', ref, part: pageOf(part, DEFAULT_LIMIT) }),
   }),
+  route('/objects/why', {
+    summary:
+      'Why an object is as it is: the writes that led to a version of it, back to the changes that began them',
+    query: ['ref'],
+    answer: Why,
+    ask: ({ ref }) => ({ kind: 'why', ref }),
+  }),
   route('/find', {
     summary:
       "What a CPID, how one begins, a trace id or a part of an object's name leads to; at most `limit` (20) of each",
@@ -201,7 +200,7 @@ const LIST_ROUTES = [
       kind: 'find',
       text,
       limit,
-      filter: { ...(actor !== undefined && { actor }), ...(namespace !== undefined && { namespace }) },
+      filter: { actor, namespace },
     }),
   }),
   route('/facets', {
@@ -219,7 +218,9 @@ export const ROUTES: readonly Route[] = [
   aboutRoute('/dashboard', {
     summary: 'What the dashboard needs to know of the configuration',
     answer: DashboardSettings,
-    tell: ({ version, traceUrl }): DashboardSettings => ({ traceUrl: traceUrl ?? null, version }),
+    tell: ({ version, traceUrl, archive = false }): DashboardSettings => ({
+      ...{ traceUrl: traceUrl ?? null, version, archive },
+    }),
   }),
   aboutRoute('/openapi.json', {
     summary: 'This document',
@@ -231,7 +232,7 @@ export const ROUTES: readonly Route[] = [
 const PREFIX = '/api/v1'
 const MAX_SHOWN = 100
 
-/** What a request asks, or why it asks nothing. */
+/** The question of a request, or why it has none. */
 type ParsedRequest =
   | { readonly kind: 'question'; readonly question: Question }
   | { readonly kind: 'about'; readonly tell: (about: ServerInfo) => unknown }
@@ -244,7 +245,7 @@ const KNOWN = ROUTES.map((route) => ({
   ),
 }))
 
-/** What a path and its query string ask. */
+/** Reads the question of a path and its query string. */
 export function readRequest(target: string): ParsedRequest {
   const url = URL.parse(target, 'http://causeway')
   if (url === null) return failed('unknownPath')

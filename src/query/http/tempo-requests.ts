@@ -1,4 +1,4 @@
-import { ownValue } from '../../model/names-from-outside.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import type { TraceQuestion, TraceShape } from '../question.ts'
 import type { NamesAsked } from '../trace-names-json.ts'
 import { allOf, ANY_SPAN, compare, INTRINSIC, OLD_TAGS, spansWith } from '../span-filters.ts'
@@ -16,7 +16,7 @@ import {
   type TraceRequest,
 } from './trace-parameters.ts'
 
-/** The Tempo whose questions are understood: clients go by it. */
+/** The Tempo version reported to clients. */
 const BUILD = JSON.stringify({
   version: '3.0.3',
   revision: '',
@@ -63,7 +63,7 @@ function asked(question: TraceQuestion): TraceRequest {
   return { kind: 'question', question, dialect: 'tempo' }
 }
 
-/** Where Tempo looks for a trace, and when, makes no difference here. */
+/** Parameters that limit where Tempo searches; they have no effect here. */
 function readTrace(
   text: string,
   { version, wantsProtobuf }: { version: 1 | 2; wantsProtobuf: boolean },

@@ -2,7 +2,7 @@ import { parseRfc3339 } from '../../model/time-and-size.ts'
 import type { TraceQuestion } from '../question.ts'
 import { nanosOfGo } from '../traceql/read-tokens.ts'
 
-/** Whose way of answering: Jaeger's older and newer API, Tempo's. */
+/** The API: Jaeger's older or newer one, or Tempo's. */
 export type Dialect = 'jaeger' | 'jaegerV3' | 'tempo'
 
 /** What a client of Jaeger or Tempo wants. */
@@ -41,12 +41,12 @@ export function refusalText({ dialect, message, status }: TraceRefusal): { type:
 
 export const JSON_TYPE = 'application/json'
 
-/** A parameter that is not understood, for whoever sent it. */
+/** The error for a parameter that is not understood. */
 export class BadParameter extends Error {}
 
 /**
- * The query parameters of one request. What is asked for by name counts as known; whatever else came is refused in the
- * end, since a filter that is ignored would answer with more than was asked for.
+ * The query parameters of one request. Parameters that are read count as known; `refuseOthers` refuses the rest, since an ignored
+ * filter would answer with more than was asked for.
  */
 export class TraceApiParameters {
   readonly #search: URLSearchParams
@@ -74,12 +74,15 @@ export class TraceApiParameters {
     return this.#search.getAll(name)
   }
 
-  /** Takes what has no meaning here, as long as it has the form that clients send. */
+  /** Accepts a parameter without effect, if it has the form that clients send. */
   pass(form: RegExp, ...names: readonly string[]): void {
-    for (const name of names) {
-      const text = this.text(name)
-      if (text !== undefined && !form.test(text)) throw malformed(name, text)
-    }
+    for (const name of names) this.matching(form, name)
+  }
+
+  matching(form: RegExp, name: string): string | undefined {
+    const text = this.text(name)
+    if (text !== undefined && !form.test(text)) throw malformed(name, text)
+    return text
   }
 
   /** A whole number from 1; larger ones than `most` mean `most`. */
@@ -123,7 +126,7 @@ export class TraceApiParameters {
     return text
   }
 
-  /** Throws when something came that nobody asked for. */
+  /** Throws if there are parameters that were not read. */
   refuseOthers(): void {
     const unknown = [...this.#search.keys()].find((name) => !this.#known.has(name))
     if (unknown === undefined) return

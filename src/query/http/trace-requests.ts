@@ -17,9 +17,9 @@ import {
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** That nobody waits any more. */
+  /** Aborts when the client is gone. */
   readonly gone: AbortSignal
-  /** From where it is asked. */
+  /** The client. */
   readonly asker: Asker
 }
 
@@ -59,7 +59,7 @@ async function serveTraceQuestion(
 
 const NOT_FOUND = { jaeger: 'trace not found', jaegerV3: 'No traces found', tempo: 'trace not found' }
 
-/** Version 2 of Tempo's answer says so with a trace that holds nothing. */
+/** Version 2 of Tempo's API answers an empty trace. */
 function sendNoTrace(response: ServerResponse, shape: TraceShape): void {
   if (isBinary(shape)) sendBody(response, 200, 'application/protobuf', '')
   else sendBody(response, 200, JSON_TYPE, '{"trace":{}}')
@@ -73,8 +73,8 @@ function sendRefusal(response: ServerResponse, refusal: TraceRefusal): void {
 const PROTOBUF = /application\/(?:x-)?protobuf/
 
 /**
- * A request as clients of Jaeger and of Tempo make it; undefined for any other path. `/jaeger` and `/tempo` before the
- * path say which is meant where both have it; else whoever wants protobuf means Tempo.
+ * A request of a Jaeger or Tempo client; undefined for any other path. A prefix `/jaeger` or `/tempo` decides where both have the
+ * path; without one, a client that accepts protobuf is Tempo's.
  */
 export function readTraceRequest(
   target: string,

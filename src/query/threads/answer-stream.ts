@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
 import { MIB } from '../../model/time-and-size.ts'
-import type { Asker } from '../question.ts'
 import type { FromQuery } from './query-threads.ts'
 
-/** Chunks of an answer that may be under way unread, once its reader has begun. */
+/** The most unread chunks of an answer that is being read. */
 const MAX_UNREAD = 4
-/** Until then: whoever asked may be one of many, whose answers are not begun while others wait to be read. */
+/** The most before reading begins, since many clients may wait. */
 const MAX_UNBEGUN = 1
-/** Of a chunk; an answer that is no longer is short. */
+/** The length of a chunk; an answer of one chunk is short. */
 export const CHUNK_LENGTH = 64 * 1024
 /** An answer of larger rows counts for no more: it could not be given otherwise. */
 const MOST_COUNTED = 16 * MIB
@@ -22,15 +21,15 @@ interface AnswerParts {
   post: (message: FromQuery) => void
   /** How many bytes of rows were read until now, for whatever answer. */
   bytesRead: () => number
-  /** Told the length of every piece. */
+  /** Called with the length of every piece. */
   onMade: (bytes: number) => void
 }
 
-/** One answer on its way to whoever asked: made piece by piece, sent chunk by chunk, as fast as it is read. */
+/** One answer: made piece by piece, sent chunk by chunk, as fast as it is read. */
 export class AnswerStream {
   readonly #parts: AnswerParts
   readonly #pieces: Iterator<string>
-  /** What was made of the next chunk. */
+  /** The beginning of the next chunk. */
   #text = ''
   #isMade = false
   /** The length of the longest piece. */
@@ -47,7 +46,7 @@ export class AnswerStream {
     this.#pieces = parts.pieces[Symbol.iterator]()
   }
 
-  /** Nothing more is to be said. */
+  /** Whether the answer has ended. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -69,7 +68,7 @@ export class AnswerStream {
     this.#maxUnread = MAX_UNREAD
   }
 
-  /** Makes no more of the answer, and lets go what making it holds. */
+  /** Stops making the answer and frees its memory. */
   end(): void {
     if (!this.#isOver) this.#pieces.return?.()
     this.#isOver = true
@@ -158,59 +157,4 @@ function endOfChunk(text: string): number {
 
 export function etagOf(version: string): string {
   return `W/"${createHash('sha1').update(version).digest('base64url')}"`
-}
-
-/** How long somebody's questions are taken for long ones after one of them was. */
-const REMEMBERED_MS = 60_000
-/** Where an address has asked what took long, its new connections together may take one part in so many of the time. */
-const PART_OF_NEW = 4
-/** Connections that are remembered; of more, those are forgotten that were noted first. */
-const MAX_CONNECTIONS = 4_096
-
-/**
- * Remembers whose questions took long of late. The first question of a connection is looked at wherever it comes from, since
- * several people may have one address; but where the address has asked what took long, such questions wait for one another,
- * so that connecting again gains little.
- */
-export class CostlyAskers {
-  readonly #nowMs: () => number
-  /** Until when each connection counts as costly; -Infinity for one that has only asked what was answered soon. */
-  readonly #connections = new Map<number, number>()
-  readonly #addresses = new Map<string, number>()
-  /** From when on the next new connection of an address is looked at, if the address counts as costly. */
-  readonly #nextNew = new Map<string, number>()
-
-  /** `nowMs`: a clock that never leaps. */
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs
-  }
-
-  /** In how many milliseconds a question may be looked at: 0 for now, Infinity where it is taken for a long one unseen. */
-  waitMs({ address, connection }: Asker): number {
-    const nowMs = this.#nowMs()
-    const costlyUntilMs = this.#connections.get(connection)
-    if (costlyUntilMs !== undefined) return costlyUntilMs > nowMs ? Infinity : 0
-    if ((this.#addresses.get(address) ?? -Infinity) <= nowMs) return 0
-    return Math.max(0, (this.#nextNew.get(address) ?? nowMs) - nowMs)
-  }
-
-  /** It asked what was answered soon, or what takes long; to find that out took so many milliseconds. */
-  asked({ address, connection }: Asker, what: 'short' | 'long', tookMs: number): void {
-    const nowMs = this.#nowMs()
-    if (!this.#connections.has(connection)) remember(this.#nextNew, address, nowMs + tookMs * PART_OF_NEW)
-    if (what === 'short') {
-      remember(this.#connections, connection, -Infinity)
-      return
-    }
-    remember(this.#connections, connection, nowMs + REMEMBERED_MS)
-    remember(this.#addresses, address, nowMs + REMEMBERED_MS)
-  }
-}
-
-/** The map keeps the order in which they were noted. */
-function remember<Key>(map: Map<Key, number>, key: Key, untilMs: number): void {
-  map.delete(key)
-  map.set(key, untilMs)
-  const [first] = map.keys()
-  if (map.size > MAX_CONNECTIONS && first !== undefined) map.delete(first)
 }

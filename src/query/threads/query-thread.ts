@@ -7,9 +7,13 @@ import { errorText } from '../../model/faults.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { collectGarbage } from '../../platform/collect-garbage.ts'
 import { systemClock, systemTimers } from '../../platform/system-clock.ts'
-import { dataVersion, openForReading, storageFault } from '../../store/sqlite/open-database.ts'
+import { dataVersion, openForReading, type Sqlite, storageFault } from '../../store/sqlite/open-database.ts'
 import { SqliteQueries } from '../../store/sqlite/queries.ts'
+import { SqliteUnarchived } from '../../store/sqlite/unarchived.ts'
+import { type ArchiveAddress, ArchiveClient } from '../archive/archive-client.ts'
+import { ArchiveQuestions } from '../archive/archive-questions.ts'
 import type { FromQuery, QueryThreadData } from './query-threads.ts'
+import { serveArchiveQuestions } from './serve-archive.ts'
 import { serveQueries } from './serve-questions.ts'
 
 /** Long answers have what time others leave; the scheduler of Linux knows threads one by one. */
@@ -24,10 +28,14 @@ const COLLECT_AFTER_BYTES = 8 * MIB
 
 /** The thread that answers questions through a connection of its own that only reads. */
 function run(port: MessagePort): void {
-  const { path, salt, answers } = workerData as QueryThreadData
+  const { path, salt, answers, archive } = workerData as QueryThreadData
   try {
-    if (answers === 'any') giveWay()
+    if (answers !== 'short') giveWay()
     const db = openForReading(path, PAGE_CACHE_KIB)
+    if (archive !== undefined) {
+      serveArchive(port, db, archive)
+      return
+    }
     // Versions of the data are numbers of a connection.
     const connection = randomUUID()
     serveQueries(port, {
@@ -43,16 +51,38 @@ function run(port: MessagePort): void {
       clock: systemClock,
       timers: systemTimers,
       onMade: collecting(),
-      reasonOf: (error) => {
-        const fault = storageFault(error)
-        if (fault?.kind === 'damaged') port.postMessage({ kind: 'storage', fault } satisfies FromQuery)
-        return fault?.reason ?? errorText(error)
-      },
+      reasonOf: reasonOf(port),
     })
     port.postMessage({ kind: 'ready' } satisfies FromQuery)
   } catch (error) {
     port.postMessage({ kind: 'fatal', reason: errorText(error) } satisfies FromQuery)
     port.close()
+  }
+}
+
+function serveArchive(port: MessagePort, db: Sqlite, address: ArchiveAddress): void {
+  const archive = new ArchiveClient(address, 'Causeway')
+  const questions = new ArchiveQuestions({
+    ...{ archive, queries: new SqliteQueries(db), unarchived: new SqliteUnarchived(db) },
+    nowMs: () => systemClock.monotonicMs(),
+  })
+  serveArchiveQuestions(port, {
+    questions,
+    reasonOf: reasonOf(port),
+    onStop: () => {
+      void archive[Symbol.asyncDispose]()
+      db.close()
+    },
+  })
+  port.postMessage({ kind: 'ready' } satisfies FromQuery)
+}
+
+/** Says why a question failed; of a damaged database more than the asker is told. */
+function reasonOf(port: MessagePort): (error: unknown) => string {
+  return (error) => {
+    const fault = storageFault(error)
+    if (fault?.kind === 'damaged') port.postMessage({ kind: 'storage', fault } satisfies FromQuery)
+    return fault?.reason ?? errorText(error)
   }
 }
 

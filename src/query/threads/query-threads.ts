@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { StorageFault } from '../../model/faults.ts'
 import { ChildThread } from '../../platform/child-thread.ts'
+import { isArchived } from '../archive/archive-json.ts'
+import type { ArchiveAddress } from '../archive/archive-client.ts'
 import {
   type AnswerText,
   type Asker,
@@ -13,31 +15,35 @@ import {
 } from '../question.ts'
 
 interface OnDemandSettings extends QueryThreadHooks {
-  /** How long nobody asks before a thread is ended, in milliseconds; one minute unless given. */
+  /** The archive to ask too. */
+  archive?: ArchiveAddress
+  /** How long a thread may be idle before it ends, in milliseconds; one minute by default. */
   idleMs?: number
 }
 
 const NOBODY: Asker = { address: '', connection: 0 }
 
 /**
- * Has questions answered by threads that are there while people ask: short answers by one, long ones by another, which gives
- * way to everything else. A question goes to the first, and then to the second when that says that it is long. So nobody waits
- * for the long answer of somebody else.
+ * Answers questions in threads that exist while people ask: one for short answers, one with low priority for long ones. A question
+ * goes to the first, and to the second if the first says that it is long. So no client waits for the long answer of another.
  */
 export class QueryThreads implements QueryService, AsyncDisposable {
   readonly #short: ThreadOnDemand
   readonly #long: ThreadOnDemand
+  readonly #archive: ThreadOnDemand | undefined
   #isStopped = false
 
   constructor(path: string, settings: OnDemandSettings = {}) {
     const salt = randomUUID()
     this.#short = new ThreadOnDemand({ path, salt, answers: 'short' }, settings)
     this.#long = new ThreadOnDemand({ path, salt, answers: 'any' }, settings)
+    const { archive } = settings
+    this.#archive = archive && new ThreadOnDemand({ path, salt, answers: 'archive', archive }, settings)
   }
 
-  /** Whether a thread is there, or being started. */
+  /** Whether a thread runs or is starting. */
   get isRunning(): boolean {
-    return this.#short.isRunning || this.#long.isRunning
+    return this.#short.isRunning || this.#long.isRunning || this.#archive?.isRunning === true
   }
 
   async ask(
@@ -47,6 +53,22 @@ export class QueryThreads implements QueryService, AsyncDisposable {
     asker = NOBODY,
   ): Promise<Reply> {
     if (this.#isStopped) throw new Error('Causeway is shutting down')
+    if (this.#archive !== undefined && isArchived(question)) {
+      const reply = await this.#archive.ask(question, known, gone, asker)
+      if (reply.kind !== 'long') return reply
+      // The etag of the answer says nothing of what is noted at its end.
+      if (reply.partial !== undefined)
+        return withNote(await this.#askHere(question, [], gone, asker), reply.partial)
+    }
+    return await this.#askHere(question, known, gone, asker)
+  }
+
+  async #askHere(
+    question: Question,
+    known: readonly string[] | undefined,
+    gone: AbortSignal | undefined,
+    asker: Asker,
+  ): Promise<Reply> {
     const short = await this.#short.ask(question, known, gone, asker)
     if (short.kind !== 'long') return short
     const reply = await this.#long.ask(question, known, gone, asker)
@@ -56,13 +78,13 @@ export class QueryThreads implements QueryService, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopped = true
-    await Promise.all([this.#short.end(), this.#long.end()])
+    await Promise.all([this.#short.end(), this.#long.end(), this.#archive?.end()])
   }
 }
 
 const IDLE_MS = 60_000
 
-/** A thread that answers questions while people ask: its memory is free while nobody does. One that failed is replaced for the next question. */
+/** A thread that ends when idle, to free its memory. A failed one is replaced at the next question. */
 class ThreadOnDemand {
   readonly #data: QueryThreadData
   readonly #settings: OnDemandSettings
@@ -74,7 +96,7 @@ class ThreadOnDemand {
     this.#settings = settings
   }
 
-  /** Whether the thread is there, or being started. */
+  /** Whether the thread runs or is starting. */
   get isRunning(): boolean {
     return this.#thread !== undefined
   }
@@ -93,7 +115,7 @@ class ThreadOnDemand {
   async end(): Promise<void> {
     clearTimeout(this.#idle)
     const ending = this.#thread
-    // Whoever asks from now on gets a thread of its own.
+    // The next question starts a new thread.
     this.#thread = undefined
     const thread = await ending?.catch(() => undefined)
     await thread?.[Symbol.asyncDispose]()
@@ -129,8 +151,8 @@ class ThreadOnDemand {
   }
 }
 
-/** A reply, or that the answer is a long one and this thread gives short ones alone. */
-type ThreadReply = Reply | { kind: 'long' }
+/** A reply, or that another thread answers; of one that asks an archive, what that answer lacks. */
+type ThreadReply = Reply | { kind: 'long'; partial?: string }
 
 interface Asked {
   readonly reply: PromiseWithResolvers<ThreadReply>
@@ -138,13 +160,13 @@ interface Asked {
 }
 
 interface QueryThreadHooks {
-  /** Told when a question shows that the database is damaged. */
+  /** Called when a question shows that the database is damaged. */
   onFault?: (fault: StorageFault) => void
-  /** Told why the thread ended by itself. */
+  /** Called with why the thread ended by itself. */
   onEnded?: (reason: string) => void
 }
 
-/** Asks the query thread. Disposing stops the thread; what was asked and not answered in full then fails. */
+/** Asks the query thread. Disposing stops the thread; unfinished answers then fail. */
 export class QueryThreadClient implements QueryService, AsyncDisposable {
   readonly #thread: ChildThread<ToQuery, FromQuery>
   readonly #asked = new Map<number, Asked>()
@@ -183,7 +205,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
     return this.#gone !== undefined
   }
 
-  /** Whether anybody waits for an answer, or reads one. */
+  /** Whether an answer is awaited or being read. */
   get isAnswering(): boolean {
     return this.#asked.size > 0
   }
@@ -214,7 +236,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
       () => this.#post({ kind: 'read', id }),
       () => this.#cancel(id),
     )
-    // What cannot be handed over is not waited for.
+    // A question that cannot be posted gets no answer.
     this.#post({ kind: 'ask', id, question, known, asker })
     this.#asked.set(id, { reply, text })
     const giveUp = (): void => {
@@ -270,7 +292,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
         return
       case 'long':
         this.#asked.delete(message.id)
-        asked.reply.resolve({ kind: 'long' })
+        asked.reply.resolve(message)
         return
       case 'chunk':
         asked.text.add(message.text)
@@ -301,7 +323,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
   }
 }
 
-/** Chunks that arrive from elsewhere, handed on one at a time as they are read. */
+/** Chunks from the thread, passed on one at a time as they are read. */
 class IncomingText implements AnswerText {
   readonly #chunks: string[] = []
   readonly #onRead: () => void
@@ -358,7 +380,7 @@ class IncomingText implements AnswerText {
   }
 }
 
-/** An answer that came at once. */
+/** An answer that arrived whole. */
 class WholeText implements AnswerText {
   readonly whole: string
 
@@ -376,15 +398,50 @@ class WholeText implements AnswerText {
   }
 }
 
-/** Which answers a thread gives: those that are made soon, or any. */
-export type AnswerLength = 'short' | 'any'
+function withNote(reply: Reply, partial: string): Reply {
+  if (reply.kind !== 'found') return reply
+  const { text } = reply
+  const { whole } = text
+  const note = `,"partial":${JSON.stringify(partial)}}`
+  const noted = whole === undefined ? new NotedText(text, note) : new WholeText(whole.slice(0, -1) + note)
+  return { kind: 'found', text: noted, etag: undefined }
+}
 
-/** What a query thread is started with. */
+/** A JSON object with a note in place of its last brace. */
+class NotedText implements AnswerText {
+  readonly #text: AnswerText
+  readonly #note: string
+
+  constructor(text: AnswerText, note: string) {
+    this.#text = text
+    this.#note = note
+  }
+
+  cancel(): void {
+    this.#text.cancel()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    let last = ''
+    for await (const chunk of this.#text) {
+      if (last !== '') yield last
+      if (chunk !== '') last = chunk
+    }
+    yield last.slice(0, -1) + this.#note
+  }
+}
+
+/** The answers of a thread: short ones, any, or those that need an archive. */
+export type AnswerLength = 'short' | 'any' | 'archive'
+
+/** The start data of a query thread. */
 export interface QueryThreadData {
   path: string
   /** Different in each process: etags may be made of numbers that begin anew. */
   salt: string
   answers: AnswerLength
+  /** For the answers for which one is asked. */
+  archive?: ArchiveAddress
 }
 
 /** `known`: the etags of answers that the caller has; `asker`: who asks. */
@@ -400,7 +457,7 @@ export type ToQuery =
   | Ask
   /** The oldest chunk of the answer that was not acknowledged yet has been read. */
   | { kind: 'read'; id: number }
-  /** Nobody reads the answer any more. */
+  /** The client has stopped reading. */
   | { kind: 'cancel'; id: number }
   | { kind: 'stop' }
 
@@ -415,11 +472,11 @@ export type FromQuery =
   | { kind: 'found'; id: number; etag: string | undefined }
   | { kind: 'notModified'; id: number; etag: string }
   | { kind: 'refused'; id: number; refusal: NoAnswer }
-  /** The answer is a long one, and this thread gives short ones alone. */
-  | { kind: 'long'; id: number }
+  /** The answer is too long for this thread. */
+  | { kind: 'long'; id: number; partial?: string }
   | { kind: 'chunk'; id: number; text: string }
   | { kind: 'end'; id: number }
-  /** The answer ends here: nobody read it, and others waited for the memory that it held. */
+  /** The answer was ended: it was not read, and others waited for its memory. */
   | { kind: 'unread'; id: number }
-  /** `isBad`: by a fault of the question's own. */
+  /** `isBad`: the question itself is wrong. */
   | { kind: 'failed'; id: number; reason: string; isBad?: boolean }

@@ -40,13 +40,13 @@ const TYPES: Readonly<Record<IntrinsicName, Type>> = {
   'event:timeSinceStart': 'duration',
   'link:traceID': 'string',
   'link:spanID': 'string',
-  // As in Tempo, which lets these be compared with anything.
+  // As in Tempo, which allows comparing these with anything.
   'instrumentation:name': 'attribute',
   'instrumentation:version': 'attribute',
   start: 'int',
 }
 
-/** The type of what a field gives, as far as it is known without a span. */
+/** The type of a field's value, as far as it is known without a span. */
 function typeOf(field: Field): Type {
   switch (field.kind) {
     case 'static':
@@ -63,7 +63,7 @@ function typeOf(field: Field): Type {
   }
 }
 
-/** Whether a field asks the span for anything. */
+/** Whether a field reads anything of the span. */
 function looksAtSpan(field: Field): boolean {
   switch (field.kind) {
     case 'static':
@@ -77,7 +77,7 @@ function looksAtSpan(field: Field): boolean {
   }
 }
 
-/** Throws TraceQlError where an operator does not take what stands beside it. */
+/** Throws TraceQlError if an operator does not accept its operands. */
 function checkField(field: Field): void {
   if (field.kind === 'binary') {
     checkField(field.left)
@@ -89,7 +89,7 @@ function checkField(field: Field): void {
   }
 }
 
-/** The operands are known to be right. */
+/** The operands are already checked. */
 function checkOperation({ operator, left, right }: Extract<Field, { kind: 'binary' }>): void {
   const types: [Type, Type] = [typeOf(left), typeOf(right)]
   checkSides(operator, types)
@@ -141,7 +141,7 @@ const NAMES: Readonly<Partial<Record<Type, string>>> = {
 }
 export const nameOf = (type: Type): string => NAMES[type] ?? 'an attribute'
 
-/** Throws TraceQlError where a query means nothing, or what is not answered. */
+/** Throws TraceQlError if a query is meaningless or not supported. */
 export function checkQuery({ pipeline, metric, seconds }: Query): void {
   const parts = metric === undefined ? [] : metricsIn(metric)
   const count = parts.reduce(
@@ -168,7 +168,7 @@ export function checkQuery({ pipeline, metric, seconds }: Query): void {
       throw new TraceQlError('compare() cannot be a part of arithmetic: ask for it alone')
   }
 }
-/** So many are worked out for one answer, one after the other. */
+/** The most metrics computed for one answer, one after the other. */
 const MAX_METRICS = 8
 
 /** The metrics of a query, from left to right. */
@@ -318,14 +318,14 @@ function countIn(field: Field): number {
   return own + countIn(field.left) + countIn(field.right)
 }
 
-/** An attribute as queries write it. */
+/** An attribute in query syntax. */
 export function nameOfAttribute({ scope, name }: Attribute): string {
   if (scope === 'intrinsic') return name
   const quoted = /[\s{}()=~!<>&|^,]/u.test(name) ? `"${name}"` : name
   return scope === 'any' ? `.${quoted}` : `${scope}.${quoted}`
 }
 
-/** An operation, or what comes of it where that is known without a span. */
+/** An operation, or its result if that is known without a span. */
 export function foldedBinary(operator: Operator, left: Field, right: Field): Field {
   const made = {
     kind: 'binary' as const,
@@ -341,7 +341,7 @@ export function foldedUnary(operator: Extract<Field, { kind: 'unary' }>['operato
   return folded(made, () => checkUnary(made))
 }
 
-/** Replaces a field that asks the span for nothing by its value. One without a value, such as 1 / 0, stays: it fails later. */
+/** Replaces a field that does not read the span by its value. A field without a value, such as 1 / 0, stays: it fails later. */
 function folded(field: Field, check: () => void): Field {
   if (looksAtSpan(field)) return field
   try {
@@ -356,7 +356,7 @@ function folded(field: Field, check: () => void): Field {
 const isTraceId = (field: Field): boolean =>
   field.kind === 'attribute' && field.scope === 'intrinsic' && field.name === 'trace:id'
 
-/** Trace ids are compared without the zeros before them. */
+/** Trace ids are compared without leading zeros. */
 function withoutZeros(field: Field): Field {
   if (field.kind !== 'static' || field.value.type !== 'string') return field
   return { kind: 'static', value: { type: 'string', value: field.value.value.replace(/^0+/, '') } }

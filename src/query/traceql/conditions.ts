@@ -14,24 +14,24 @@ import {
   type Type,
 } from './syntax.ts'
 
-/** What of a span is read, and of which values. Only those are given to the query that asks. */
+/** An attribute that is read from a span, and which of its values. The query sees only those. */
 export interface Condition {
   readonly attribute: Attribute
-  /** `any`: whatever its value. `exists`, `absent`: whether it is there. */
+  /** `any`: whatever its value. `exists`, `absent`: whether it is present. */
   readonly operator: 'any' | 'exists' | 'absent' | Operator
   readonly operand?: Static
 }
 
 /**
- * What a pipeline reads of spans. As in Tempo this is part of what a query means: spans that meet none of the conditions are
- * not looked at, nor those that do not meet all of them where `all` is true.
+ * What a pipeline reads of spans. As in Tempo this is part of a query's meaning: spans that meet none of the conditions are skipped, and
+ * if `all` is true also those that do not meet all of them.
  */
 export interface Conditions {
   readonly list: readonly Condition[]
   readonly all: boolean
-  /** Read for the answer alone. */
+  /** Read only for the answer. */
   readonly selected: readonly Attribute[]
-  /** Whether the query asks where spans stand in the tree, as { } >> { } does. */
+  /** Whether the query needs the position of spans in the tree, as { } >> { } does. */
   readonly relates: boolean
 }
 
@@ -55,7 +55,7 @@ class Gathering {
     const select = stages.findIndex(({ kind }) => kind === 'select')
     const before = select < 0 ? stages : stages.slice(0, select + 1)
     for (const stage of before) this.#stage(stage)
-    // What is asked after select() is read only for the answer, as in Tempo.
+    // What follows select() is read only for the answer, as in Tempo.
     const after = new Gathering()
     for (const stage of stages.slice(before.length)) after.#stage(stage)
     this.#selected.push(...after.#list.map(({ attribute }) => attribute), ...after.#selected)
@@ -108,7 +108,7 @@ class Gathering {
     }
   }
 
-  /** A filter such as { true } reads nothing of a span. It needs a condition all the same: spans that meet none are passed over. */
+  /** A filter such as { true } reads nothing of a span. It still needs a condition, since spans that meet none are skipped. */
   #filter(field: Field): void {
     this.#field(field)
     if (field.kind !== 'static' || field.value.type !== 'boolean' || !field.value.value) return
@@ -150,7 +150,7 @@ class Gathering {
   }
 }
 
-/** Every span meets this condition: it reads the start, which no query can name. */
+/** Every span meets this condition: it reads the start, which has no name in queries. */
 const EVERY_SPAN: Condition = {
   attribute: { kind: 'attribute', scope: 'intrinsic', name: 'start' },
   operator: 'any',
@@ -163,7 +163,7 @@ const LISTS: readonly { outer: Operator; inner: Operator; list: ListOperator; of
   { outer: '&&', inner: '!~', list: 'matchesNone', ofTexts: true },
 ]
 
-/** `a = 1 || a = 2` is asked as one question about a list, which reads less, and means the same unless spans have lists. */
+/** Turns `a = 1 || a = 2` into one condition with a list, which reads less. The meaning is the same unless spans have lists. */
 export function withLists(pipeline: Pipeline): Pipeline {
   return { kind: 'pipeline', stages: pipeline.stages.map(stageWithLists) }
 }
@@ -245,7 +245,7 @@ const IN_TEXTS: readonly string[] = [
   'instrumentation:version',
 ]
 
-/** Refuses what Tempo refuses: it keeps each intrinsic in a column of one type, and compares it with values of this type alone. */
+/** Refuses what Tempo refuses: it keeps each intrinsic in a column of one type, and compares it only with values of that type. */
 function checkOperand({ attribute: { scope, name }, operator, operand }: Condition): void {
   if (scope !== 'intrinsic') return
   if (IDS.includes(name)) {
@@ -261,7 +261,7 @@ function checkOperand({ attribute: { scope, name }, operator, operand }: Conditi
   }
 }
 
-/** Throws TraceQlError if a condition cannot be asked. */
+/** Throws TraceQlError if a condition is not supported. */
 export function checkConditions({ list }: Conditions): void {
   for (const condition of list) checkOperand(condition)
 }

@@ -26,14 +26,14 @@ import {
   TraceQlError,
 } from './syntax.ts'
 
-/** A span, as far as a query may look at it. */
+/** A span, as far as a query may read it. */
 export interface AttributeSource {
   valueOf(attribute: Attribute): Static
 }
 
 export type Evaluate = (span: AttributeSource) => Static
 
-/** Makes a function that gives the value of a field for a span. It throws TraceQlError for what has no value, such as 1 / 0. */
+/** Makes a function that computes the value of a field for a span. It throws TraceQlError if there is no value, such as for 1 / 0. */
 export function compileField(field: Field, effort = new MatchingEffort()): Evaluate {
   switch (field.kind) {
     case 'static': {
@@ -54,7 +54,7 @@ function compileUnary({ operator }: Extract<Field, { kind: 'unary' }>, of: Evalu
     case 'exists':
       return (span) => booleanOf(of(span).type !== 'nil')
     case 'absent':
-      // An attribute that is not there is given as this text (fetch-attributes.ts).
+      // A missing attribute is represented by this text (fetch-attributes.ts).
       return (span) => {
         const value = of(span)
         return booleanOf(value.type === 'string' && value.value === ABSENT)
@@ -77,7 +77,7 @@ function compileUnary({ operator }: Extract<Field, { kind: 'unary' }>, of: Evalu
   }
 }
 
-/** The text that stands for an attribute which is not there, if the query asks for that. */
+/** The text that represents a missing attribute, if the query checks for that. */
 export const ABSENT = 'nil'
 
 function compileBinary(
@@ -102,7 +102,7 @@ function operate(operator: Operator, left: Static, right: Static, matches: Memor
   return operateOnOne(operator, left, right, matches)
 }
 
-/** Whatever is there can be read as a text. */
+/** Any value that is present can be read as a text. */
 function isTaken(operator: Operator, left: Static, right: Static): boolean {
   if (operator === 'contains' || operator === 'reads') return left.type !== 'nil'
   return areMatching(left.type, right.type) && takes(operator, left.type) && takes(operator, right.type)
@@ -170,10 +170,10 @@ const FOR_ELEMENTS: Readonly<Partial<Record<Operator, Operator>>> = {
   matchesAny: '=~',
   matchesNone: '!~',
 }
-/** These hold where they hold for every element. */
+/** These are true if they are true for every element. */
 const OF_ALL: readonly Operator[] = ['!=', '!~']
 
-/** An operator between a list and a value is asked of each element. */
+/** An operator between a list and a value is applied to each element. */
 function operateOnList(operator: Operator, left: Static, right: Static, matches: MemorizedMatches): Static {
   if (isList(left.type) && isList(right.type))
     throw failsOnSpan('a span has a list of values on both sides of an operator')
@@ -201,7 +201,7 @@ const COMPARES: readonly Operator[] = [
 
 const MOST_KEPT = 1_000
 
-/** Matches texts with expressions, and remembers the latest answers. */
+/** Matches texts with expressions, and caches the latest results. */
 class MemorizedMatches {
   readonly #effort: MatchingEffort
   readonly #known = new Map<string, Map<string, boolean | undefined>>()

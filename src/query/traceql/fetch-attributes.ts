@@ -10,7 +10,7 @@ type Accepts = ((value: Static) => boolean) | undefined
 
 const VALUE: Attribute = { kind: 'attribute', scope: 'any', name: '' }
 
-/** What a condition reads of the values of an attribute. */
+/** Which values of an attribute a condition reads. */
 function acceptedBy({ operator, operand }: Condition, effort: MatchingEffort): Accepts {
   if (operand === undefined || operator === 'any' || operator === 'exists' || operator === 'absent')
     return undefined
@@ -39,15 +39,15 @@ const COLUMNS: Readonly<Partial<Record<Type, StoredAttribute['column']>>> = {
 }
 const ALL_COLUMNS = ['string', 'int', 'float', 'boolean'] as const
 
-/** What was read of a span, its events and so on: values by attribute. */
+/** What was read of a span, an event and so on: values by attribute. */
 export interface Read {
   readonly attribute: Attribute
   readonly value: Static
 }
 
 /**
- * Reads attributes of one scope as Tempo does. There each type of value has a column of its own, so that a condition reads
- * values of its own type alone: 500 does not find 500.0. Conditions about several attributes read a column together.
+ * Reads attributes of one scope as Tempo does. Tempo keeps each type of value in a column of its own, so a condition reads only values of
+ * its own type: 500 does not find 500.0. Conditions about several attributes share a column.
  */
 export class AttributeFetch {
   readonly #scope: Exclude<Attribute['scope'], 'any' | 'intrinsic'>
@@ -56,7 +56,7 @@ export class AttributeFetch {
   readonly #absent: string[] = []
   readonly #isStrict: boolean
 
-  /** `all`: a condition that is not met is reason enough to pass the span over. */
+  /** `all`: the span is skipped if one condition is not met. */
   constructor(
     scope: Exclude<Attribute['scope'], 'any' | 'intrinsic'>,
     conditions: readonly Condition[],
@@ -77,12 +77,12 @@ export class AttributeFetch {
     this.#isStrict = all && this.#accepts.size === 1
   }
 
-  /** Nothing is asked for. */
+  /** There are no conditions. */
   get isEmpty(): boolean {
     return this.#accepts.size === 0 && this.#absent.length === 0
   }
 
-  /** False where something is required that is not there. */
+  /** False if a required attribute is missing. */
   read(attributes: readonly StoredAttribute[], all: boolean, into: Read[]): boolean {
     let found = 0
     if (this.#accepts.size > 0)
@@ -95,7 +95,7 @@ export class AttributeFetch {
       }
     if (all && this.#accepts.size > 0 && found === 0) return false
     for (const name of this.#absent) {
-      // Tempo finds nothing missing where there is no attribute at all.
+      // Tempo does not report an attribute as missing if there are no attributes at all.
       if (attributes.length === 0 || attributes.some(({ key }) => key === name)) {
         if (all) return false
       } else into.push({ attribute: this.#named(name), value: ABSENT_VALUE })
@@ -117,9 +117,7 @@ export class AttributeFetch {
 
 export const ABSENT_VALUE = stringOf(ABSENT)
 
-/**
- * A column that every span has, or that Tempo keeps for an attribute that most have: all conditions about it read it together.
- */
+/** A column that every span has, or that Tempo keeps for a common attribute. All conditions about it read it together. */
 export class ColumnFetch {
   readonly #attribute: Attribute
   readonly #accepts: Accepts[] = []
@@ -136,13 +134,13 @@ export class ColumnFetch {
     for (const condition of others) this.#accepts.push(acceptedBy(condition, effort))
   }
 
-  /** For a span without events or links: reads the value that stands for none, if a condition takes any value. */
+  /** For a span without events or links: reads the value that represents none, if a condition accepts any value. */
   readNothing(none: Static, into: Read[]): boolean {
     if (this.#readsAny) into.push({ attribute: this.#attribute, value: none })
     return this.#readsAny
   }
 
-  /** Undefined stands for a value that is not there. False where a value is required and not the one that is asked for. */
+  /** Undefined represents a missing value. False if a value is required and this one does not match. */
   read(value: Static | undefined, into: Read[]): boolean {
     if (value === undefined) {
       if (!this.#readsAny && !this.#wantsAbsent) return false

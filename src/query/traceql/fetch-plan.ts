@@ -17,7 +17,7 @@ import {
   type StoredTrace,
 } from './trace-data.ts'
 
-/** Attributes for which Tempo keeps a column of their own, with values of one type. They are read differently from all others. */
+/** Attributes for which Tempo keeps a dedicated column, with values of one type. They are read differently from all others. */
 export const DEDICATED: Readonly<Record<'span' | 'resource', ReadonlyMap<string, 'string' | 'int'>>> = {
   resource: new Map(
     [
@@ -50,15 +50,15 @@ const OF_PLACE: readonly string[] = ['nestedSetLeft', 'nestedSetRight', 'nestedS
 interface ScopeFetch {
   readonly columns: readonly { readonly attribute: Attribute; readonly fetch: ColumnFetch }[]
   readonly attributes: AttributeFetch
-  /** How many different attributes the conditions are about. */
+  /** How many different attributes the conditions use. */
   readonly names: number
 }
 
 const NO_ATTRIBUTES: readonly StoredAttribute[] = []
 
-/** Reads what a query asks for from the spans of a trace. Passes over the spans that Tempo would not look at. */
+/** Reads what a query needs from the spans of a trace. Skips the spans that Tempo would not read. */
 export class FetchPlan {
-  /** Whether it asks where spans stand in their tree. */
+  /** Whether it needs the position of spans in their tree. */
   readonly #needsPlaces: boolean
   readonly #all: boolean
   readonly #startIsRead: boolean
@@ -93,7 +93,7 @@ export class FetchPlan {
     this.#effort = effort
   }
 
-  /** The spans that a query looks at. Undefined where others may take a turn. */
+  /** The spans that a query reads. Yields undefined when other work may run. */
   *spansOf(trace: StoredTrace): Generator<undefined, SpanView[]> {
     this.#effort.next()
     const ofTrace: Read[] = []
@@ -134,7 +134,7 @@ export class FetchPlan {
     return this.#requiresMatch && view.count(this.#startIsRead) === 0 ? undefined : view
   }
 
-  /** What is read of the resource and the scope of spans, which many have in common. Undefined where they are passed over. */
+  /** What is read of the resource and the scope, which many spans share. Undefined if those spans are skipped. */
   #readOf(scope: StoredScope): ScopeRead | undefined {
     const known = this.#scopes.get(scope)
     if (known !== undefined) return known === PASSED_OVER ? undefined : known
@@ -164,7 +164,7 @@ export class FetchPlan {
     return isPassedOver ? undefined : read
   }
 
-  /** False where everything is required and something is missing. */
+  /** False if everything is required and something is missing. */
   #read(
     { columns, attributes }: ScopeFetch,
     scope: 'span' | 'resource' | 'instrumentation',
@@ -265,7 +265,7 @@ function columnOf(scope: Scope | 'trace', { attribute, operand }: Condition): At
   return type !== undefined && fits ? { kind: 'attribute', scope, name: attribute.name } : undefined
 }
 
-/** Undefined where nothing is asked. */
+/** Undefined if there are no conditions. */
 function readColumns(
   { columns }: ScopeFetch,
   valueOf: (name: IntrinsicName) => Static | undefined,
@@ -277,7 +277,7 @@ function readColumns(
   return hasAll
 }
 
-/** Reads the events or the links of a span, all together. Null if one must meet all conditions, and none does. */
+/** Reads the events or the links of a span, all together. Null if one of them must meet all conditions and none does. */
 function readEach<T extends StoredEvent | StoredLink>(
   fetch: ScopeFetch,
   items: readonly T[],
@@ -342,7 +342,7 @@ export function spanValue(span: StoredSpan, place: Place | undefined, name: stri
   }
 }
 
-/** What is known of a trace as a whole. */
+/** The facts about a trace as a whole. */
 export interface TraceFactsFound {
   readonly rootName: string
   readonly rootServiceName: string
@@ -352,7 +352,7 @@ export interface TraceFactsFound {
 }
 
 export function factsOf({ traceId, spans }: StoredTrace): TraceFactsFound {
-  // Of several roots the last one counts.
+  // If there are several roots, the last one counts.
   const root = spans.findLast(({ parentId }) => parentId === '')
   let [startNs, endNs] = [spans[0]?.startNs ?? 0n, 0n]
   for (const span of spans) {
@@ -395,12 +395,12 @@ export class SpanView implements AttributeSource {
     return this.#place
   }
 
-  /** How many attributes were read, besides those of the whole trace; what was read and is nil does not count. */
+  /** How many attributes were read, besides those of the whole trace. Attributes that were read and are nil do not count. */
   count(isStartRead: boolean): number {
     return this.countOfSpan(isStartRead) + countOf(this.resource) + countOf(this.instrumentation)
   }
 
-  /** Of the span itself, its events and its links. */
+  /** Those of the span itself, its events and its links. */
   countOfSpan(isStartRead: boolean): number {
     let count = (isStartRead ? 1 : 0) + countOf(this.span) + countOf(this.event) + countOf(this.link)
     const isPlaced = this.#place !== undefined && this.#place.left > 0

@@ -23,11 +23,11 @@ interface Counts {
   readonly counts: number[]
 }
 
-/** How many values all attributes together may have at each time. */
+/** The most values of all attributes together at each time. */
 const MOST_CELLS = 2_000_000
 const NO_EXEMPLARS: readonly Exemplar[] = []
 
-/** How often each value of each attribute is there among the spans of a selection, and among all others. */
+/** Counts each value of each attribute, among the spans of a selection and among all others. */
 export class CompareSeries {
   readonly #metric: Compare
   readonly #intervals: Intervals
@@ -51,7 +51,7 @@ export class CompareSeries {
     return this.#isCut
   }
 
-  /** What the selection reads of spans. */
+  /** The attributes that the selection reads. */
   static reads(metric: Compare): Attribute[] {
     return attributesIn(metric.field).filter(({ scope }) => scope !== 'event' && scope !== 'link')
   }
@@ -71,7 +71,7 @@ export class CompareSeries {
     }
   }
 
-  /** Undefined for a value for which there is no room. Each attribute has totals besides its values. */
+  /** Undefined if there is no room for a value. Each attribute has totals besides its values. */
   #countsOf(group: Map<string, Map<string, Counts>>, name: string, value: Static): number[] | undefined {
     const values = group.get(name) ?? new Map<string, Counts>()
     const key = isList(value.type) ? 'nil' : `${value.type} ${textOf(value)}`
@@ -90,7 +90,7 @@ export class CompareSeries {
     return counts
   }
 
-  /** Attribute by attribute, as long as there is room for all of its series. */
+  /** Attribute by attribute, as long as there is room for all series of an attribute. */
   results(): Series[] {
     const { baseline, selection } = this.#groups
     const series: Series[] = []
@@ -144,7 +144,7 @@ function attributesIn(field: Field): Attribute[] {
 
 const SHOWN_OF_SPAN: readonly IntrinsicName[] = ['name', 'status', 'statusMessage', 'kind']
 
-/** Everything that a span, its scope, its resource and its trace have, as Tempo compares spans by it. */
+/** All attributes of a span, its scope, its resource and its trace by which Tempo compares spans. */
 function attributesOfSpan(span: StoredSpan, facts: TraceFactsFound): Read[] {
   const { scope } = span
   const named = (name: IntrinsicName): Attribute => ({ kind: 'attribute', scope: 'intrinsic', name })

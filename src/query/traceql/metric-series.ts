@@ -4,11 +4,11 @@ import { floatOf, isList, NIL, numberOf, stringOf, textOf } from './static-value
 import type { Attribute, Metric, SecondStage, Static } from './syntax.ts'
 
 export interface MetricsRange {
-  /** Spans that started after this and up to that. */
+  /** Spans that started after `fromNs`, up to and including the end. */
   readonly fromNs: bigint
   readonly toNs: bigint
   readonly stepNs: bigint
-  /** One value for all of it. */
+  /** One value for the whole range. */
   readonly isInstant: boolean
 }
 
@@ -20,21 +20,21 @@ export interface Label {
 export interface Exemplar {
   readonly labels: readonly Label[]
   readonly timeNs: bigint
-  /** NaN for that of the series at its time. */
+  /** NaN for the value of the series at that time. */
   readonly value: number
 }
 
-/** Tempo has no labels that are lists. */
+/** Tempo has no labels with list values. */
 export const labelValue = (value: Static): Static => (isList(value.type) ? NIL : value)
 
-/** Values by interval; NaN where there is none. */
+/** Values by interval; NaN if there is none. */
 export interface Series {
   readonly labels: readonly Label[]
   readonly values: number[]
   readonly exemplars: readonly Exemplar[]
 }
 
-/** The intervals of a range: each without its beginning and with its end, which is its time. */
+/** The intervals of a range. Each excludes its beginning and includes its end, which is its time. */
 export class Intervals {
   readonly count: number
   readonly #range: MetricsRange
@@ -44,7 +44,7 @@ export class Intervals {
     this.count = range.isInstant ? 1 : Number((range.toNs - range.fromNs) / range.stepNs)
   }
 
-  /** -1 for a time outside. */
+  /** -1 for a time outside of the range. */
   of(timeNs: bigint): number {
     const { fromNs, toNs, stepNs, isInstant } = this.#range
     if (timeNs <= fromNs || timeNs > toNs) return -1
@@ -57,7 +57,7 @@ export class Intervals {
   }
 }
 
-/** As Tempo does, so that the same moment falls into the same interval whenever it is asked about. */
+/** Aligned as in Tempo, so that a moment falls into the same interval in every query. */
 export function alignedRange(fromNs: bigint, toNs: bigint, stepNs: bigint): MetricsRange {
   const from = fromNs - (fromNs % stepNs)
   const past = toNs % stepNs
@@ -65,7 +65,7 @@ export function alignedRange(fromNs: bigint, toNs: bigint, stepNs: bigint): Metr
   return { fromNs: from > stepNs ? from - stepNs : from, toNs: to, stepNs, isInstant: false }
 }
 
-/** How many values all series together may have, and how many exemplars. */
+/** The most values of all series together, and the most exemplars. */
 const MOST_VALUES = 2_000_000
 const MOST_EXEMPLARS = 100
 const BUCKET = '__bucket'
@@ -76,7 +76,7 @@ type Counted = Extract<Metric, { kind: 'metric' }>
 interface Sum {
   count: number
   value: number
-  /** What was lost of the value when it was rounded. */
+  /** What rounding has lost of the value. */
   lost: number
 }
 
@@ -86,7 +86,7 @@ interface Group {
   readonly exemplars: Exemplar[]
 }
 
-/** What a metric makes of spans. */
+/** Computes a metric from spans. */
 export class MetricSeries {
   readonly #metric: Counted
   readonly #intervals: Intervals
@@ -110,12 +110,12 @@ export class MetricSeries {
     this.#mostExemplars = range.isInstant ? 0 : Math.min(limits.exemplars, MOST_EXEMPLARS)
   }
 
-  /** There are more series than may be. */
+  /** There are more series than allowed. */
   get isCut(): boolean {
     return this.#isCut
   }
 
-  /** The attributes that it reads of spans. */
+  /** The attributes that the metric reads. */
   static reads({ of, by }: Counted): Attribute[] {
     return [...(of === undefined ? [] : [of]), ...by]
   }
@@ -171,7 +171,7 @@ export class MetricSeries {
     return made
   }
 
-  /** Of quantiles each group has a series for each, whatever its buckets. */
+  /** For quantiles, each group has one series per quantile, whatever its buckets. */
   #hasRoomFor(group: string): boolean {
     const { name, quantiles } = this.#metric
     if (name !== 'quantile_over_time') return this.#groups.size < this.#most
@@ -211,7 +211,7 @@ export class MetricSeries {
   }
 }
 
-/** Durations are seconds. NaN for what is no number. */
+/** Durations in seconds. NaN for a value that is not a number. */
 function measured(span: SpanView, of: Attribute): number {
   if (of.scope === 'intrinsic' && of.name === 'duration')
     return Number(span.stored.endNs - span.stored.startNs) / 1e9
@@ -229,7 +229,7 @@ function combine(name: Counted['name'], sum: Sum, value: number): void {
   else if (name === 'avg_over_time') addExactly(sum, value / sum.count - sum.value / sum.count)
 }
 
-/** Adds, and keeps what was lost by rounding (Neumaier). */
+/** Adds, and keeps what rounding loses (Neumaier). */
 function addExactly(sum: Sum, value: number): void {
   const total = sum.value + value
   if (Number.isFinite(total))
@@ -237,7 +237,7 @@ function addExactly(sum: Sum, value: number): void {
   sum.value = total
 }
 
-/** The power of two at or above a value, for durations in seconds. Undefined for what is below two, or no integer. */
+/** The power of two at or above a value; in seconds for durations. Undefined for values below two and for non-integers. */
 function bucketOf(span: SpanView, of: Attribute): number | undefined {
   const isDuration = of.scope === 'intrinsic' && of.name === 'duration'
   const value: Static = isDuration
@@ -300,7 +300,7 @@ function bucketsOf(
   return [...counts].map(([most, count]) => ({ most, count })).sort((a, b) => a.most - b.most)
 }
 
-/** Between the powers of two it goes on exponentially. */
+/** Interpolates exponentially between powers of two. */
 function quantileOf(quantile: number, buckets: readonly Bucket[]): number {
   const all = buckets.reduce((sum, { count }) => sum + count, 0)
   if (all === 0) return 0
@@ -322,7 +322,7 @@ export function textOfLabels(labels: readonly Label[]): string {
   return labels.map(({ name, value }) => `${name}=${value.type}:${textOf(value)}`).join('\u0000')
 }
 
-/** Two sets of series, one by one where their labels are the same; a series without labels goes with all of the other side. */
+/** Combines two sets of series, matched by equal labels. A series without labels is combined with all series of the other side. */
 export function calculateSeries(
   operator: '+' | '-' | '*' | '/',
   left: readonly Series[],
@@ -354,7 +354,7 @@ const labelsKey = ({ labels }: Series): string => textOfLabels(labels.filter(({ 
 const byLabels = (series: readonly Series[]): Map<string, Series> =>
   new Map(series.map((one) => [labelsKey(one), one]))
 
-/** Nothing comes of a division by zero. */
+/** A division by zero has no result. */
 export function arithmetic(operator: '+' | '-' | '*' | '/', left: number, right: number): number {
   if (operator === '+') return left + right
   if (operator === '-') return left - right
@@ -362,7 +362,7 @@ export function arithmetic(operator: '+' | '-' | '*' | '/', left: number, right:
   return right === 0 ? NaN : left / right
 }
 
-/** What is done to the series in the end. */
+/** Applies the last stage to the series. */
 export function secondStage(stage: SecondStage, series: readonly Series[], intervals: number): Series[] {
   return stage.kind === 'keep' ? kept(stage, series) : ranked(stage, series, intervals)
 }
@@ -387,7 +387,7 @@ function kept(
     .filter(({ values }) => values.some((number) => !Number.isNaN(number)))
 }
 
-/** In each interval the highest or the lowest; of equal ones those that come first by their labels. */
+/** The highest or the lowest in each interval. Ties are broken by the order of labels. */
 function ranked(
   { kind, limit }: Extract<SecondStage, { kind: 'topk' | 'bottomk' }>,
   series: readonly Series[],

@@ -30,7 +30,7 @@ const LONGEST = 16_384
 const MAX_DEEP = 200
 const strict = parser.configure({ strict: true })
 
-/** Reads a query as Tempo does. Throws TraceQlError with what is wrong with one that cannot be answered. */
+/** Parses a query as Tempo does. Throws TraceQlError with what is wrong with a query that cannot be answered. */
 export function readTraceQl(text: string): Query {
   if (text.length > LONGEST)
     throw new TraceQlError(
@@ -87,7 +87,7 @@ const RELATIONS: ReadonlyMap<string, [Relation, 'right' | 'none' | 'both']> = ne
   }),
 )
 
-/** Makes a query of the tree that the grammar gives. */
+/** Makes a query from the grammar's tree. */
 class Reader {
   readonly #text: string
   #deep = 0
@@ -341,7 +341,7 @@ class Reader {
     return foldedUnary(operator === '=' ? 'absent' : 'exists', this.#field(isNil[0] === true ? right : left))
   }
 
-  /** A number or a duration, which may have a minus before it. */
+  /** A number or a duration, possibly with a minus sign. */
   #number(node: SyntaxNode): Static {
     if (node.name === 'NegativeScalar' || node.name === 'NegativeNumber') {
       const of = childrenOf(node)[1]
@@ -396,10 +396,10 @@ class Reader {
 }
 
 const TRUE_FIELD: Field = { kind: 'static', value: { type: 'boolean', value: true } }
-/** Space and comments, which may stand after the colon of an intrinsic. */
+/** Space and comments, which may follow the colon of an intrinsic. */
 const NO_CODE = /\s+|\/\/.*\n|\/\*[^]*?\*\//g
 
-/** The named parts of a node: punctuation has none. */
+/** The named parts of a node; punctuation has no name. */
 function childrenOf(node: SyntaxNode): SyntaxNode[] {
   const children: SyntaxNode[] = []
   for (let child = node.firstChild; child !== null; child = child.nextSibling)
@@ -407,7 +407,7 @@ function childrenOf(node: SyntaxNode): SyntaxNode[] {
   return children
 }
 
-/** One of the sides of an operation is a metric. */
+/** The first metric among the operands. */
 function firstOf(math: MetricMath): MetricOf {
   if (math.kind === 'metricOf') return math
   if (math.kind === 'number')

@@ -14,16 +14,16 @@ import {
   TraceQlError,
 } from './syntax.ts'
 
-/** Spans of a trace that belong together, and what was worked out about them. */
+/** Spans of a trace that belong together, and the values computed for them. */
 export interface Spanset {
   readonly spans: readonly SpanView[]
   readonly attributes: readonly { readonly name: string; readonly value: Static }[]
 }
 
-/** Undefined where others may take a turn. */
+/** Yields undefined when other work may run. */
 type Run = (sets: readonly Spanset[]) => Generator<undefined, readonly Spanset[]>
 
-/** What becomes of the spans of one trace. */
+/** Makes a function that runs the pipeline on the spans of one trace. */
 export function compilePipeline({ stages }: Pipeline, effort: MatchingEffort): Run {
   const runs = stages.map((stage) => compileStage(stage, effort))
   return function* (sets) {
@@ -123,7 +123,7 @@ function scalarFilter(
   }
 }
 
-/** Undefined where no span has a value. */
+/** Undefined if no span has a value. */
 function compileAggregate(
   { operator, of }: Aggregate,
   effort: MatchingEffort,
@@ -210,7 +210,7 @@ function standing(
   return related(sets, left[0]?.spans ?? [], ofRight.spans)
 }
 
-/** As Tempo writes a field, in the names of what was worked out. */
+/** A field as Tempo writes it, in the names of computed values. */
 function textOfField(field: Field): string {
   switch (field.kind) {
     case 'static':

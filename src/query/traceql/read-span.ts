@@ -3,10 +3,10 @@ import type { ScopeEnvelopes } from '../../model/outbox.ts'
 import type { StoredAttribute, StoredEvent, StoredLink, StoredScope, StoredSpan } from './trace-data.ts'
 
 type Value = string | bigint | number | boolean
-/** The attributes that are read; all where it is undefined. */
+/** The attributes to read; all if undefined. */
 type Wanted = ReadonlySet<string> | undefined
 
-/** What stands for the attributes that nobody asks for. */
+/** Represents attributes that are not requested. */
 const UNREAD: StoredAttribute = { key: '', column: 'other', values: [] }
 const NO_SCOPE: StoredScope = {
   resourceId: 0,
@@ -17,7 +17,7 @@ const NO_SCOPE: StoredScope = {
   attributes: [],
 }
 
-/** Reads what spans were sent with, each scope once. */
+/** Reads spans as they were sent, each scope once. */
 export class SpanReader {
   readonly #envelopes: (scope: number) => ScopeEnvelopes | undefined
   readonly #wanted: Wanted
@@ -28,7 +28,7 @@ export class SpanReader {
     this.#wanted = wanted
   }
 
-  /** Undefined where the bytes are no span. */
+  /** Undefined if the bytes are not a span. */
   read(bytes: Buffer, scope: number): StoredSpan | undefined {
     try {
       return this.#span(bytes, this.#scopeOf(scope))
@@ -55,7 +55,7 @@ export class SpanReader {
 
 const MOST_SCOPES = 10_000
 
-/** A span, of which what nobody asks for is left as bytes. */
+/** A span whose unrequested parts stay undecoded. */
 class ReadSpan implements StoredSpan {
   readonly kind: number = 0
   readonly startNs: bigint = 0n
@@ -196,7 +196,7 @@ class ReadSpan implements StoredSpan {
 
 const NOTHING_READ = {}
 
-/** What of a span is no protobuf is as if it were not there. */
+/** A part of a span that is not valid protobuf counts as missing. */
 function readOr<T>(read: () => T, otherwise: T): T {
   try {
     return read()
@@ -236,7 +236,7 @@ function* messages(bytes: Buffer, field: number): Generator<{ start: number; end
   while (cursor.next()) if (cursor.field === field) yield { start: cursor.start, end: cursor.end }
 }
 
-/** The attributes in a message. Of several with one key the first counts. */
+/** The attributes in a message. If several have the same key, the first counts. */
 function attributesIn(
   bytes: Buffer,
   { start, end, field }: { start: number; end: number; field: number },
@@ -290,7 +290,7 @@ const WIRES: readonly (number | undefined)[] = [
   LENGTH,
 ]
 
-/** An AnyValue, of which the last member counts. Undefined for one that TraceQL does not know, and for none. */
+/** An AnyValue; its last member counts. Undefined for an empty one and for types that TraceQL does not have. */
 function valueOf(
   bytes: Buffer,
   start: number,
@@ -315,7 +315,7 @@ function valueOf(
         found = { column: 'float', value: bytes.readDoubleLE(cursor.start) }
         break
       case 5:
-        // Lists within lists are not known, however deep they go.
+        // Nested lists are not supported, at any depth.
         found = isElement ? undefined : { value: elementsOf(bytes, cursor.start, cursor.end) }
         break
       case 6:
@@ -337,7 +337,7 @@ function elementsOf(bytes: Buffer, start: number, end: number): (Found | undefin
   return elements
 }
 
-/** Lists are of one type; TraceQL knows no others. */
+/** Lists have one element type; TraceQL has no others. */
 function listOf(elements: readonly (Found | undefined)[]): Omit<StoredAttribute, 'key'> {
   const column = elements[0]?.column ?? 'other'
   const isOfOne = column !== 'other' && elements.every((element) => element?.column === column)

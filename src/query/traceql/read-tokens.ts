@@ -9,7 +9,7 @@ import {
   TraceQlError,
 } from './syntax.ts'
 
-/** Under which names intrinsics are asked for, where it is not the one by which answers call them. */
+/** The query names of intrinsics that have another name in answers. */
 const INTRINSICS: ReadonlyMap<string, IntrinsicName> = new Map<string, IntrinsicName>([
   ...(['duration', 'name', 'status', 'statusMessage', 'kind'] as const).flatMap(
     (name): [string, IntrinsicName][] => [
@@ -139,7 +139,7 @@ const OF_GO: ReadonlyMap<string, bigint> = new Map([
   ['h', 3600n * SECOND],
 ])
 
-/** One of Go's durations, such as 1m30s or 1.5ms, in nanoseconds. */
+/** A Go duration, such as 1m30s or 1.5ms, in nanoseconds. */
 export function nanosOfGo(text: string): bigint | undefined {
   if (!GO.test(text)) return undefined
   let nanos = 0n
@@ -152,7 +152,7 @@ export function nanosOfGo(text: string): bigint | undefined {
   return nanos
 }
 
-/** A duration of whole units from years to milliseconds, or one of Go's, such as 1m30s or 1.5ms. */
+/** A duration of whole units from years to milliseconds, or a Go duration, such as 1m30s or 1.5ms. */
 export function durationOfText(text: string): Static {
   let nanos: bigint | undefined
   const whole = PROMETHEUS.exec(text)
@@ -164,7 +164,7 @@ export function durationOfText(text: string): Static {
   return durationOf(nanos)
 }
 
-/** One of the words that are values. */
+/** A keyword that is a value. */
 export function wordOf(text: string): Static {
   if (text === 'true' || text === 'false') return { type: 'boolean', value: text === 'true' }
   if (text === 'maxInt') return { type: 'int', value: 2n ** 63n - 1n }

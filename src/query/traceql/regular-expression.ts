@@ -6,31 +6,28 @@ export const MAX_PATTERN_LENGTH = 256
 /** The longest text that is matched, in characters. */
 export const MAX_MATCHED_LENGTH = 4_096
 /**
- * How large what is made of a pattern may be, in instructions: a step of matching takes time in proportion. It is enough
- * for a thousand repetitions of something short.
+ * The largest compiled pattern, in instructions: the time of a matching step is proportional to it. It suffices for a thousand
+ * repetitions of something short.
  */
 export const MAX_PROGRAM_SIZE = 2_500
-/**
- * Expressions kept: each is asked for anew for every span, and one takes up to 8 MiB while it is used. A query may have
- * as many.
- */
+/** The most compiled expressions that are cached, and the most in a query. Each is used for every span, and takes up to 8 MiB in use. */
 export const MAX_EXPRESSIONS = 8
 
-/** Matches whole texts, each in time that grows with its length and no faster. */
+/** Matches whole texts, in time linear in their length. */
 export interface RegularExpression {
   /** In instructions, at most MAX_PROGRAM_SIZE. */
   readonly size: number
   matches(text: string): boolean
 }
 
-/** Why a text is no expression that can be taken. */
+/** Why a text is not a supported expression. */
 interface NoExpression {
   readonly wrong: string
 }
 
 const kept = new Map<string, RegularExpression | NoExpression>()
 
-/** An expression as Go, and with it Tempo, reads it: RE2, where a dot is any character. */
+/** An expression in Go's syntax, which Tempo uses: RE2, where a dot matches any character. */
 export function regularExpression(pattern: string): RegularExpression | NoExpression {
   const known = kept.get(pattern)
   if (known !== undefined) return known
@@ -64,7 +61,7 @@ const TOO_LARGE = {
 const PIECE =
   /\(\?(?:P?<\w*>|[\w-]*[:)])|\\[pP]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\{(\d+)(?:(,)(\d*))?\}|[\s\S]/gy
 
-/** About how large an expression will be, told before anything of that size is made. */
+/** Estimates the size of an expression before it is compiled. */
 function sizeOf(pattern: string): number {
   const outer: { size: number; capture: number }[] = []
   let [size, last] = [0, 0]
@@ -90,25 +87,25 @@ function sizeOf(pattern: string): number {
   return outer.reduce((sum, around) => sum + around.size, size)
 }
 
-/** What one span may cost: the longest text with the largest expression, or more of what is smaller. */
+/** The most work per span: the longest text with the largest expression, or more of smaller ones. */
 const MAX_STEPS = MAX_PROGRAM_SIZE * MAX_MATCHED_LENGTH
 
-/** So many spans are looked at before others have a turn, or fewer where matching their texts costs as much as one span may. */
+/** Other work may run after this many spans, or after fewer if matching their texts costs as much as one span may. */
 const SPANS_A_TURN = 200
 
-/** Matches texts of spans against regular expressions, and bounds what that costs for each span. */
+/** Matches texts of spans against regular expressions, and limits the cost per span. */
 export class MatchingEffort {
   #steps = 0
   #stepsOfTurn = 0
   #spansOfTurn = 0
   #passedOver = 0
 
-  /** Texts that were not matched, being too long or too many in one span. They meet no comparison. */
+  /** The number of texts that were not matched because they are too long, or too many in one span. They satisfy no comparison. */
   get passedOver(): number {
     return this.#passedOver
   }
 
-  /** Begins with another span. True when those before cost so much that others should have a turn. */
+  /** Starts the next span. True if the spans before cost so much that other work should run. */
   next(): boolean {
     this.#stepsOfTurn += this.#steps
     this.#steps = 0
@@ -117,7 +114,7 @@ export class MatchingEffort {
     return true
   }
 
-  /** Undefined when the text is passed over. */
+  /** Undefined if the text was skipped. */
   matches(pattern: string, text: string): boolean | undefined {
     const expression = regularExpression(pattern)
     if ('wrong' in expression) return undefined

@@ -13,8 +13,8 @@ const INVERSE: Readonly<Record<Relation, Relation>> = {
 }
 
 /**
- * Spans on the right that stand so to one on the left; with `none` those that do not, with `both` the ones on the left to which
- * they do as well.
+ * Spans on the right that have this relation to a span on the left. With `none`, those that do not. With `both`, also the matching spans
+ * on the left.
  */
 export function related(
   { relation, of }: { relation: Relation; of: 'right' | 'none' | 'both' },
@@ -28,7 +28,7 @@ export function related(
   return [...new Set([...found, ...left.filter(standsTo(INVERSE[relation], right))])]
 }
 
-/** Whether a span stands so to one of many. Nobody looks at all of them. */
+/** Whether a span has the relation to one of many, without visiting all of them. */
 function standsTo(relation: Relation, many: readonly SpanView[]): StandsToOne {
   switch (relation) {
     case 'descendant':
@@ -51,7 +51,7 @@ function standsTo(relation: Relation, many: readonly SpanView[]): StandsToOne {
       return (span) => {
         const { place } = span
         if (place === undefined || place.parent === 0) return false
-        // It is no sibling of its own.
+        // A span is not its own sibling.
         return (counts.get(place.parent) ?? 0) > (among.has(span) ? 1 : 0)
       }
     }
@@ -64,7 +64,7 @@ const isPlaced = (place: Place | undefined): place is Place =>
 const placesByLeft = (many: readonly SpanView[]): Place[] =>
   many.flatMap(({ place }) => (isPlaced(place) ? [place] : [])).sort((a, b) => a.left - b.left)
 
-/** Spans lie within one another or apart: of those that begin before one, the one that ends last goes around it if any does. */
+/** Spans contain each other or are disjoint. Of the spans that begin before a span, the one that ends last contains it if any does. */
 function isBelowOne(many: readonly SpanView[]): StandsToOne {
   const places = placesByLeft(many)
   let last = 0
@@ -78,7 +78,7 @@ function isAboveOne(many: readonly SpanView[]): StandsToOne {
     isPlaced(place) && (places[firstFrom(places, place.left + 1)]?.left ?? Infinity) < place.right
 }
 
-/** Where the first one is that begins there or later. */
+/** The index of the first place at or after a number. */
 function firstFrom(places: readonly Place[], least: number): number {
   let [from, to] = [0, places.length]
   while (from < to) {

@@ -12,10 +12,10 @@ import {
   STATUSES,
 } from './syntax.ts'
 
-/** Names are kept for looking up as far as this, in bytes. */
+/** The longest name that is indexed, in bytes. */
 const LONGEST_NAME = 4_096
 
-/** A hint that is true of at least one span of every trace that a pipeline finds. Undefined if there is none. */
+/** A hint that is true for at least one span of every trace that a pipeline can find. Undefined if there is none. */
 export function hintOf({ stages }: Pipeline): SpanHint | undefined {
   for (const stage of stages) {
     const hint = hintOfStage(stage)
@@ -42,7 +42,7 @@ function hintOfStage(stage: Stage): SpanHint | undefined {
   }
 }
 
-/** A trace that is found has spans of both sides, or of either. Where it has both, the hint of one side is enough. */
+/** A matching trace has spans of both sides, or of one of them. If of both, the hint of one side is enough. */
 function hintOfTwo(sets: Extract<Spansets, { kind: 'logic' | 'relation' }>): SpanHint | undefined {
   const [left, right] = [hintOfStage(sets.left), hintOfStage(sets.right)]
   if (sets.kind === 'relation' && sets.of === 'none') return right
@@ -95,12 +95,15 @@ function hintOfIntrinsic({ name }: Attribute, operator: Operator, value: Static)
 
 function hasKey(attribute: Attribute): SpanHint | undefined {
   const { scope, name } = attribute
-  // Whoever sends no service has an empty one.
+  // A sender without a service name has an empty one.
   const isService = name === 'service.name' && (scope === 'resource' || scope === 'any')
   return scope === 'intrinsic' || name === '' || isService ? undefined : holds(attribute, name)
 }
 
-/** Where the stored bytes hold the text of an attribute. They do not hold what Causeway adds when it sends a span: that gives no hint. */
+/**
+ * Whether the stored bytes contain the text of an attribute. Attributes that Causeway adds when it sends a span are not in the stored
+ * bytes: no hint for those.
+ */
 function holds({ scope, name }: Attribute, text: string): SpanHint | undefined {
   const isAdded = name.startsWith('cpid.')
   switch (scope) {

@@ -33,14 +33,14 @@ const ELEMENTS: Readonly<Partial<Record<Type, StaticType>>> = {
 export const isNumeric = (type: Type): boolean => NUMERIC.includes(type)
 export const isList = (type: Type): boolean => ELEMENTS[type] !== undefined
 
-/** Whether two types may stand on the sides of an operator, whichever it is. */
+/** Whether two types may be the operands of some operator. */
 export function areMatching(left: Type, right: Type): boolean {
   if (left === 'attribute' || right === 'attribute' || left === right) return true
   if (isNumeric(left) && isNumeric(right)) return true
   return left === 'nil' || right === 'nil' || isListWithElement(left, right)
 }
 
-/** Whether one is the type of a list, and the other may be compared with its elements. */
+/** Whether one is a list type, and the other can be compared with its elements. */
 function isListWithElement(left: Type, right: Type): boolean {
   const ofLeft = ELEMENTS[left]
   if (ofLeft !== undefined) return areMatching(ofLeft, right)
@@ -73,12 +73,12 @@ const TAKEN: Readonly<Record<Exclude<Type, 'attribute'>, readonly Operator[]>> =
   strings: OF_TEXTS,
 }
 
-/** Whether an operator takes a type on either side. */
+/** Whether an operator accepts a type on either side. */
 export const takes = (operator: Operator, type: Type): boolean =>
   type === 'attribute' || TAKEN[type].includes(operator)
 
 const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' }
-/** The operator that says the same when its sides change places. */
+/** The operator with the same meaning when its operands are swapped. */
 export const flipped = (operator: Operator): Operator => FLIPPED[operator] ?? operator
 
 export const givesBoolean = (operator: Operator): boolean => !ARITHMETIC.includes(operator)
@@ -88,10 +88,10 @@ export function numberOf(of: Static): number {
   return of.type === 'int' || of.type === 'duration' ? Number(of.value) : NaN
 }
 
-/** As Tempo counts states, where one is compared with an integer. */
+/** Tempo's numbers for statuses, for comparisons with integers. */
 const STATUS_NUMBERS = { error: 0n, ok: 1n, unset: 2n }
 
-/** Nil equals nothing, itself included. */
+/** Nil equals nothing, not even itself. */
 export function areEqual(left: Static, right: Static): boolean {
   if (left.type === 'nil' || right.type === 'nil') return false
   if (isWhole(left) && isWhole(right)) return left.value === right.value
@@ -109,7 +109,7 @@ export function areEqual(left: Static, right: Static): boolean {
 const isWhole = (of: Static): of is Extract<Static, { type: 'int' | 'duration' }> =>
   of.type === 'int' || of.type === 'duration'
 
-/** Which one comes first, below zero for the left one: for the least and the greatest of several. */
+/** Compares two values, below zero if the left one comes first: for minimum and maximum. */
 export function order(left: Static, right: Static): number {
   if (left.type !== right.type) {
     return isNumeric(left.type) && isNumeric(right.type)
@@ -126,14 +126,14 @@ function compare<T>(left: T, right: T): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** By their bytes in UTF-8, which is the order of code points. */
+/** Compares the UTF-8 bytes, which is the order of code points. */
 export function compareTexts(left: string, right: string): number {
   const isPlain = !SURROGATE.test(left) && !SURROGATE.test(right)
   return isPlain ? compare(left, right) : Buffer.compare(Buffer.from(left), Buffer.from(right))
 }
 const SURROGATE = /[\ud800-\udfff]/
 
-/** Two numbers, of which both are integers or one is something else. */
+/** Computes with two numbers: both integers, or at least one of another type. */
 export function calculate(operator: Arithmetic, left: Static, right: Static): Static {
   if (left.type === 'int' && right.type === 'int') return wholeResult(operator, left.value, right.value)
   const [a, b] = [numberOf(left), numberOf(right)]
@@ -168,7 +168,7 @@ function wholeResult(operator: Arithmetic, left: bigint, right: bigint): Static 
       if (right === 0n) throw failsOnSpan('the query asks for the rest of a division by zero')
       return intOf(left % right)
     case '^': {
-      // As Tempo has it: of two integers the right one is the base.
+      // As in Tempo: of two integers the right one is the base.
       const power = Number(right) ** Number(left)
       return intOf(Math.abs(power) < 2 ** 63 ? BigInt(Math.trunc(power)) : -(2n ** 63n))
     }
@@ -187,7 +187,7 @@ export function divideByCount(of: Static, count: number): Static {
   return of.type === 'float' ? floatOf(of.value / count) : of
 }
 
-/** The elements of a list; anything else is its own only element. */
+/** The elements of a list. Any other value is its own only element. */
 export function elementsOf(of: Static): Static[] {
   if (of.type === 'ints') return of.value.map(intOf)
   if (of.type === 'floats') return of.value.map(floatOf)
@@ -195,7 +195,7 @@ export function elementsOf(of: Static): Static[] {
   return of.type === 'booleans' ? of.value.map(booleanOf) : [of]
 }
 
-/** A list of both, where they are of one type; undefined where they are not. */
+/** A list of both, if they have the same type; else undefined. */
 export function joined(left: Static, right: Static): Static | undefined {
   const type = ELEMENTS[left.type] ?? left.type
   if ((ELEMENTS[right.type] ?? right.type) !== type) return undefined
@@ -206,7 +206,7 @@ export function joined(left: Static, right: Static): Static | undefined {
   return list === undefined ? undefined : ({ type: list, value: values } as Static)
 }
 
-/** As Tempo writes it in names, labels and lists. */
+/** The text that Tempo uses in names, labels and lists. */
 export function textOf(of: Static): string {
   switch (of.type) {
     case 'nil':
@@ -232,7 +232,7 @@ export function textOf(of: Static): string {
   }
 }
 
-/** As Go writes the shortest text of a float; with an exponent where it has so many digits before the point. */
+/** Go's shortest text of a float; with an exponent from this many digits before the point. */
 function goFloat(value: number, mostDigits: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
   const [digits = '', exponent = '0'] = value.toExponential().split('e')
@@ -241,7 +241,7 @@ function goFloat(value: number, mostDigits: number): string {
   return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
 }
 
-/** As Go writes a duration, such as 1m30s or 1.5ms. */
+/** A duration as Go writes it, such as 1m30s or 1.5ms. */
 function goDuration(nanos: bigint): string {
   if (nanos === 0n) return '0s'
   const sign = nanos < 0n ? '-' : ''
@@ -266,7 +266,7 @@ function decimal(value: bigint, digits: number): string {
   return short === '' ? whole : `${whole}.${short}`
 }
 
-/** A value as OTLP's AnyValue in JSON; what OTLP does not know is a text. */
+/** A value as OTLP's AnyValue in JSON. Types that OTLP does not have become a text. */
 export function staticJson(value: Static): JsonObject {
   if (isList(value.type)) return { arrayValue: { values: elementsOf(value).map(staticJson) } }
   switch (value.type) {

@@ -1,4 +1,4 @@
-/** A value as TraceQL knows it. Integers and durations have 64 bits, and are no doubles. */
+/** A TraceQL value. Integers and durations have 64 bits, so they are not doubles. */
 export type Static =
   | { readonly type: 'nil' }
   | { readonly type: 'int'; readonly value: bigint }
@@ -15,7 +15,7 @@ export type Static =
   | { readonly type: 'booleans'; readonly value: readonly boolean[] }
 
 export type StaticType = Static['type']
-/** `attribute`: only the span tells. */
+/** `attribute`: known only from the span. */
 export type Type = StaticType | 'attribute'
 
 /** In the order of OTLP's numbers. */
@@ -26,7 +26,7 @@ export type Kind = (typeof KINDS)[number]
 
 export type Scope = 'span' | 'resource' | 'event' | 'link' | 'instrumentation'
 
-/** What every span has, under the name by which answers call it. */
+/** The fields that every span has, under their names in answers. */
 export type IntrinsicName =
   | 'duration'
   | 'name'
@@ -49,30 +49,30 @@ export type IntrinsicName =
   | 'link:spanID'
   | 'instrumentation:name'
   | 'instrumentation:version'
-  /** When the span started; nobody writes it. */
+  /** When the span started; has no query syntax. */
   | 'start'
 
 export type Attribute =
-  /** `any`: of whatever has it, the span first. */
+  /** `any`: of any scope, the span first. */
   | { readonly kind: 'attribute'; readonly scope: Scope | 'any'; readonly name: string }
   | { readonly kind: 'attribute'; readonly scope: 'intrinsic'; readonly name: IntrinsicName }
 
 export type Comparison = '=' | '!=' | '=~' | '!~' | '>' | '>=' | '<' | '<='
 export type Arithmetic = '+' | '-' | '*' | '/' | '%' | '^'
-/** With one side that is a list of values; nobody writes these, they stand for `=` with `||`, and so on. */
+/** Operators with a list of values on one side. They have no query syntax; they replace `=` with `||`, and so on. */
 export type ListOperator = 'in' | 'notIn' | 'matchesAny' | 'matchesNone'
-/** Not of TraceQL: texts with another in them, in any case of letters, and values that read so as a text. */
+/** Not in TraceQL: text contains another text, ignoring case; value equals a text when written as one. */
 type TextOperator = 'contains' | 'reads'
 export type Operator = Comparison | Arithmetic | ListOperator | TextOperator | '&&' | '||'
 
-/** What is asked of one span. */
+/** An expression about one span. */
 export type Field =
   | { readonly kind: 'static'; readonly value: Static }
   | Attribute
   | { readonly kind: 'binary'; readonly operator: Operator; readonly left: Field; readonly right: Field }
   | { readonly kind: 'unary'; readonly operator: '-' | '!' | 'exists' | 'absent'; readonly of: Field }
 
-/** How the spans of two sets are to stand to one another. */
+/** The relation between the spans of two sets. */
 export type Relation = 'descendant' | 'ancestor' | 'child' | 'parent' | 'sibling'
 
 export type Spansets =
@@ -86,7 +86,7 @@ export type Spansets =
   | {
       readonly kind: 'relation'
       readonly relation: Relation
-      /** `none`: those on the right that no span on the left stands so to. `both`: the spans of both sides. */
+      /** `none`: spans on the right without this relation to any span on the left. `both`: the spans of both sides. */
       readonly of: 'right' | 'none' | 'both'
       readonly left: Spansets
       readonly right: Spansets
@@ -121,7 +121,7 @@ export type Stage =
   | { readonly kind: 'by'; readonly field: Field }
   | { readonly kind: 'coalesce' }
   | { readonly kind: 'select'; readonly attributes: readonly Attribute[] }
-  /** Only at the end of a pipeline that is part of a scalar. */
+  /** Only at the end of a pipeline in a scalar expression. */
   | Aggregate
 
 export type MetricName =
@@ -146,17 +146,17 @@ export type Metric =
       readonly kind: 'compare'
       readonly field: Field
       readonly top: number
-      /** In nanoseconds since 1970; 0 for none. */
+      /** In nanoseconds since 1970; 0 if not given. */
       readonly from: bigint
       readonly to: bigint
     }
 
-/** What is done to the series of a metric. */
+/** A stage applied to the series of a metric. */
 export type SecondStage =
   | { readonly kind: 'topk' | 'bottomk'; readonly limit: number }
   | { readonly kind: 'keep'; readonly operator: Comparison; readonly value: number }
 
-/** A metric of what comes out of a pipeline. */
+/** A metric over the result of a pipeline. */
 export interface MetricOf {
   readonly kind: 'metricOf'
   readonly pipeline: Pipeline
@@ -175,17 +175,17 @@ export type MetricMath =
     }
 
 export interface Query {
-  /** Of several metrics that of the first. */
+  /** If there are several metrics, the pipeline of the first. */
   readonly pipeline: Pipeline
   readonly metric?: MetricMath
-  /** What is done in the end to what several metrics come to. */
+  /** Stages applied to the combined result of several metrics. */
   readonly seconds: readonly SecondStage[]
   readonly hints: readonly { readonly name: string; readonly value: Static }[]
 }
 
-/** What is wrong with a query on some spans, which shows only when it looks at them. */
+/** An error of a query that only occurs on some spans. */
 export const failsOnSpan = (reason: string): TraceQlError =>
   new TraceQlError(`${reason}: leave such spans out with a condition before it`)
 
-/** What is wrong with a query, for whoever wrote it. */
+/** An error in a query, in words for its author. */
 export class TraceQlError extends Error {}

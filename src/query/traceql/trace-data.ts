@@ -3,7 +3,7 @@ import { booleanOf, floatOf, intOf, NIL, stringOf } from './static-values.ts'
 
 type Column = 'string' | 'int' | 'float' | 'boolean'
 
-/** An attribute as it was sent. Values that TraceQL does not know are none. */
+/** An attribute as it was sent. Values of types that TraceQL does not have are left out. */
 export interface StoredAttribute {
   readonly key: string
   readonly column: Column | 'other'
@@ -23,10 +23,10 @@ export interface StoredLink {
   readonly attributes: readonly StoredAttribute[]
 }
 
-/** Everything that spans of one resource and scope have in common. */
+/** What spans of one resource and scope have in common. */
 export interface StoredScope {
   readonly resourceId: number
-  /** The `service.name`, where it is a text. */
+  /** The `service.name`, if it is a text. */
   readonly service: string
   readonly resource: readonly StoredAttribute[]
   readonly name: string
@@ -59,7 +59,7 @@ export interface StoredTrace {
   readonly spans: readonly StoredSpan[]
 }
 
-/** A value that stands alone. */
+/** A single value. */
 export function staticOf(column: Column, value: string | bigint | number | boolean): Static {
   switch (column) {
     case 'string':
@@ -86,7 +86,7 @@ export function staticOfValues(
   return { type: LISTS[column], value: values } as Static
 }
 
-/** Where a span stands in its tree: numbers that tell what is below what. All are 0 where the tree does not hold it. */
+/** The position of a span in its tree: numbers that show which span is below which. All are 0 if it is not in the tree. */
 export interface Place {
   readonly left: number
   readonly right: number
@@ -106,7 +106,9 @@ interface Node {
 const SERVER = 2
 const CLIENT = 3
 
-/** The places of the spans of a trace. Two may share an id, a client and its server; where three do, no span has a place. */
+/**
+ * The places of the spans of a trace. Two spans may share an id, such as a client and its server. If three do, none of them has a place.
+ */
 export function placesOf(spans: readonly StoredSpan[]): Map<StoredSpan, Place> {
   const nodes = spans.map((span): Node => ({ span, children: [], place: { ...NOWHERE } }))
   const byId = new Map<string, Node[]>()
@@ -133,7 +135,7 @@ function parentOf({ span }: Node, byId: ReadonlyMap<string, Node[]>): Node | und
   return found.find((one) => one.span.kind === wanted)
 }
 
-/** Goes down each tree and up again, and counts. */
+/** Numbers each tree on the way down and up. */
 function number(roots: readonly Node[]): void {
   let next = 1
   for (const root of roots) {

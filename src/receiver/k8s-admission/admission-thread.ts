@@ -7,7 +7,7 @@ import { InFlight } from '../in-flight.ts'
 import {
   type AdmissionThreadData,
   AdmissionWebhook,
-  type Answered,
+  type AnsweredReview,
   type FromAdmission,
   MainThreadAuthenticator,
   type ToAdmission,
@@ -26,7 +26,7 @@ async function run(port: MessagePort): Promise<void> {
   const authenticator = credentials && new MainThreadAuthenticator(credentials, post)
   const held = new Map<number, () => void>()
   let lastId = 0
-  const handOver = ({ release, body, ...answered }: Answered): void => {
+  const handOver = ({ release, body, ...answered }: AnsweredReview): void => {
     const id = ++lastId
     held.set(id, release)
     port.postMessage({ kind: 'answered', id, body, ...answered } satisfies FromAdmission, [body.buffer])

@@ -20,7 +20,7 @@ import type { ListenerSettings } from '../listener.ts'
 const KNOWN_WITHIN_MS = 1
 
 /** A review that was answered, and when and with which trace it came. */
-export interface Answered {
+export interface AnsweredReview {
   /** Memory of its own. */
   readonly body: Uint8Array<ArrayBuffer>
   readonly seenNs: UnixNanos
@@ -34,7 +34,7 @@ interface AdmissionWebhookSettings extends WebhookCallerRules, HttpGuards {
   /** Of this webhook alone: what others send must not keep writes from being allowed. */
   readonly inFlight: InFlight
   readonly now: () => UnixNanos
-  readonly handOver: (answered: Answered) => void
+  readonly handOver: (answered: AnsweredReview) => void
   readonly unreadable: (reason: string) => void
   /** A review was answered and is not looked at. */
   readonly lost: () => void
@@ -67,7 +67,7 @@ export class AdmissionWebhook {
     const reservation = caller?.kind === 'busy' ? undefined : inFlight.open()
     const release = (): void => reservation?.[Symbol.dispose]()
     const review = await readReview(request, { maxBytes, reservation, awaited, pace })
-    reservation?.isRead()
+    reservation?.markRead()
     if (review === undefined) {
       release()
       return
@@ -92,7 +92,7 @@ export class AdmissionWebhook {
   }
 
   /** What was answered goes on if whoever asked is known in the end. */
-  #handOver(answered: Answered, caller: CheckedCaller): void {
+  #handOver(answered: AnsweredReview, caller: CheckedCaller): void {
     if (caller.kind === 'known') {
       this.#settings.handOver(answered)
       return
@@ -171,7 +171,7 @@ function readReview(
   awaited.begin(connection, giveUp)
   reservation?.onGiveWay(drop)
   request.on('data', (chunk: Buffer) => {
-    paced.came += chunk.length
+    paced.receivedBytes += chunk.length
     if (prefix.length < PREFIX_BYTES) prefix += chunk.toString('latin1', 0, PREFIX_BYTES - prefix.length)
     if (!isKept) return
     length += chunk.length

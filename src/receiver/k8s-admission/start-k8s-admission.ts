@@ -7,7 +7,7 @@ import { ChildThread } from '../../platform/child-thread.ts'
 import type { Authenticator } from '../../platform/credentials.ts'
 import { ObservationReporter } from '../observation-reporter.ts'
 import type { ReceiverHost, RunningReceiver, SourceObserver, StartedWith } from '../receiver-type.ts'
-import type { AdmissionThreadData, Answered, FromAdmission, ToAdmission } from './admission-webhook.ts'
+import type { AdmissionThreadData, AnsweredReview, FromAdmission, ToAdmission } from './admission-webhook.ts'
 import type { K8sAdmissionSettings } from './k8s-admission-receiver.ts'
 
 /** Listens for reviews. */
@@ -17,11 +17,11 @@ export async function startReceiver(
 ): Promise<RunningReceiver> {
   const { cluster, auth, maxBytes, ...listener } = settings
   const { maxConnections, maxConnectionsPerAddress, requestTimeoutMs, shutdownGraceMs } = host
-  const teller = new ObservationReporter({
-    ...{ receiver: id, cluster, stream: id, port: host.inference },
-    ...{ memory: host.memory, observer: host.clusters, onTrouble: host.onTrouble },
+  const reporter = new ObservationReporter({
+    ...{ receiver: id, cluster, stream: id, port: host.observationPort },
+    ...{ memory: host.memory, observer: host.clusterObserver, onTrouble: host.onTrouble },
   })
-  const queue = new AdmittedQueue(id, teller, host.clusters)
+  const queue = new AdmittedQueue(id, reporter, host.clusterObserver)
   const { authenticator } = host.authenticatorOf(auth === undefined ? {} : { auth })
   const listening = await AdmissionListener.start({
     ...{ receiver: id, maxBytes, authenticator, onTrouble: host.onTrouble },
@@ -43,7 +43,7 @@ export async function startReceiver(
     },
   }
   return {
-    ways: [way],
+    listeners: [way],
     async [Symbol.asyncDispose]() {
       await listening[Symbol.asyncDispose]()
       await queue[Symbol.asyncDispose]()
@@ -57,7 +57,7 @@ function hear(
   { id: receiver, host, queue }: { id: string; host: ReceiverHost; queue: AdmittedQueue },
 ): void {
   const from = { receiver, transport: 'http' }
-  const { clusters, observer, memory } = host
+  const { clusterObserver: clusters, observer, memory } = host
   switch (message.kind) {
     case 'answered':
       if (memory.isRefusing) {
@@ -72,7 +72,7 @@ function hear(
       clusters.lost(receiver, 1)
       return
     case 'turnedAway':
-      observer.turnedAway({ ...from, reason: message.reason })
+      observer.unauthenticated({ ...from, reason: message.reason })
       return
     case 'dropped':
       observer.dropped({ ...from, reason: message.reason })
@@ -239,21 +239,21 @@ const RETRY_MS = 500
 /** Reads and tells what was answered before, one after the other, so that nobody who asks waits for it. */
 export class AdmittedQueue implements AsyncDisposable {
   readonly #receiver: string
-  readonly #teller: Pick<ObservationReporter, 'tell'>
+  readonly #reporter: Pick<ObservationReporter, 'report'>
   readonly #observer: SourceObserver
   readonly #stop = new AbortController()
-  #answered: Answered[] = []
+  #answered: AnsweredReview[] = []
   #observations: AdmittedRequest[] = []
   #skipped: Partial<Record<SkipReason, number>> = {}
   #working: Promise<void> | undefined
 
-  constructor(receiver: string, teller: Pick<ObservationReporter, 'tell'>, observer: SourceObserver) {
+  constructor(receiver: string, reporter: Pick<ObservationReporter, 'report'>, observer: SourceObserver) {
     this.#receiver = receiver
-    this.#teller = teller
+    this.#reporter = reporter
     this.#observer = observer
   }
 
-  add(answered: Answered): void {
+  add(answered: AnsweredReview): void {
     if (this.#answered.length >= MAX_WAITING) {
       answered.release()
       this.#observer.lost(this.#receiver, 1)
@@ -282,7 +282,7 @@ export class AdmittedQueue implements AsyncDisposable {
     }
   }
 
-  #read({ body, seenNs, traceparent }: Answered): void {
+  #read({ body, seenNs, traceparent }: AnsweredReview): void {
     try {
       const review = parseBounded(Buffer.from(body.buffer))
       const read = isObject(review) ? readAdmissionReview(review, { seenNs, traceparent }) : 'no_object'
@@ -297,7 +297,7 @@ export class AdmittedQueue implements AsyncDisposable {
     const [observations, skipped] = [this.#observations, this.#skipped]
     this.#observations = []
     this.#skipped = {}
-    const outcome = await this.#teller.tell({ observations, skipped })
+    const outcome = await this.#reporter.report({ observations, skipped })
     if (outcome.kind === 'stored') return
     const { signal } = this.#stop
     this.#keep(observations, signal.aborted ? 0 : MAX_WAITING)

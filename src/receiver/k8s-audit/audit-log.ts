@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
+import { constants } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { isObject, type Json, numberIn, textIn } from '../../kube/objects/object-json.ts'
 import { readAuditEvent } from '../../kube/objects/observations.ts'
 import { errorText, isOutOfMemory } from '../../model/faults.ts'
-import type { CustomReference } from '../../model/kubernetes-objects.ts'
+import type { ReadingRules } from '../../model/kubernetes-objects.ts'
 import type { AuditedRequest, SkipReason } from '../../model/kubernetes-observations.ts'
 import type { ReadObservations } from '../observation-reporter.ts'
 
@@ -16,8 +17,8 @@ export interface LogFollowerSettings {
   readonly maxLineBytes: number
   /** How much is read at a time, unless one line is longer. */
   readonly turnBytes: number
-  /** What has to be read of custom resources beside what all objects have. */
-  readonly references: readonly CustomReference[]
+  /** How objects are read. */
+  readonly reading: ReadingRules
 }
 
 /** Who is told of a log. */
@@ -157,7 +158,7 @@ export class LogFollower implements AsyncDisposable {
 
   /** Tells what is in whole lines, and how far the log is read with them. */
   async #tell(file: LogFile, lines: Buffer, size: number): Promise<boolean> {
-    const events = new AuditEvents(this.#settings.references)
+    const events = new AuditEvents(this.#settings.reading)
     if (this.#passed > 0) events.cannotRead(`it is longer than ${this.#settings.maxLineBytes} bytes`)
     else for (const line of lines.toString('utf8').split('\n')) if (line.trim() !== '') events.addLine(line)
     const offset = this.#offset + this.#passed + lines.length
@@ -319,8 +320,16 @@ class LogFile implements AsyncDisposable {
 
   /** Rejects as `open` does. */
   static async open(path: string): Promise<LogFile> {
-    const handle = await open(path, 'r')
-    const { ino } = await handle.stat({ bigint: true })
+    // A pipe would otherwise be waited for by one of the few threads that all of Node's files, names and codings share.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const state = await handle.stat({ bigint: true })
+    if (!state.isFile()) {
+      await handle.close()
+      throw new Error(
+        'it is no file but a pipe, a device or a folder; name a file in --audit-log-path of the API server and here',
+      )
+    }
+    const { ino } = state
     return new LogFile(path, String(ino), handle)
   }
 
@@ -398,11 +407,11 @@ export class AuditEvents {
   unreadable = 0
   /** Why the first one that cannot be read cannot be. */
   reason = ''
-  readonly #references: readonly CustomReference[]
+  readonly #reading: ReadingRules
 
-  /** `references`: what has to be read of custom resources beside what all objects have. */
-  constructor(references: readonly CustomReference[]) {
-    this.#references = references
+  /** `reading`: how objects are read. */
+  constructor(reading: ReadingRules) {
+    this.#reading = reading
   }
 
   /** Reads an event as it stands in a line of a log. */
@@ -425,7 +434,7 @@ export class AuditEvents {
       return
     }
     try {
-      const read = readAuditEvent(event, this.#references)
+      const read = readAuditEvent(event, this.#reading)
       if (typeof read === 'string') this.skipped[read] = (this.skipped[read] ?? 0) + 1
       else this.observations.push(read)
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { Examined } from '../../config/component-type.ts'
+import type { Examination } from '../../config/component-type.ts'
 import { isObject, type Json, type JsonObject, objectIn, textIn } from '../../kube/objects/object-json.ts'
 import { errorText } from '../../model/faults.ts'
 import { openLog } from './audit-log.ts'
@@ -22,7 +22,7 @@ const RULE = '`- { level: RequestResponse, verbs: [create, update, patch, delete
 export async function* examineAudit(
   id: string,
   { cluster, log }: K8sAuditSettings,
-): AsyncGenerator<Examined> {
+): AsyncGenerator<Examination> {
   if (log === undefined) {
     yield { state: 'ok', message: `${id} takes what the API server of ${cluster} posts` }
     return
@@ -47,7 +47,7 @@ export async function* examineAudit(
   }
 }
 
-function judge(id: string, path: string, lines: readonly string[]): Examined {
+function judge(id: string, path: string, lines: readonly string[]): Examination {
   const events = lines.flatMap((line) => eventIn(line))
   if (events.length === 0) {
     const message = lines.length === 0 ? `${id}: ${path} is empty` : `${id}: no audit event is in ${path}`

@@ -6,7 +6,7 @@ import {
 } from 'node:timers/promises'
 import { arrayIn, isObject, type Json, parseBounded, textIn } from '../../kube/objects/object-json.ts'
 import { errorText } from '../../model/faults.ts'
-import type { CustomReference } from '../../model/kubernetes-objects.ts'
+import type { ReadingRules } from '../../model/kubernetes-objects.ts'
 import type { ObservationOutcome } from '../../model/kubernetes-observations.ts'
 import { peerOf } from '../../platform/connections.ts'
 import { readBody } from '../http-body.ts'
@@ -20,7 +20,13 @@ import {
 } from '../http-server.ts'
 import { budgetHolderOf, type InFlight } from '../in-flight.ts'
 import { ObservationReporter } from '../observation-reporter.ts'
-import type { ReceiverHost, RunningReceiver, SourceObserver, StartedWith, Way } from '../receiver-type.ts'
+import type {
+  ReceiverHost,
+  RunningReceiver,
+  SourceObserver,
+  StartedWith,
+  ReceiverListener,
+} from '../receiver-type.ts'
 import { AuditEvents, LogFollower } from './audit-log.ts'
 import type { AuditLogSettings, AuditWebhookConfig, K8sAuditSettings } from './k8s-audit-receiver.ts'
 
@@ -37,13 +43,13 @@ export async function startReceiver(
   await using open = new AsyncDisposableStack()
   const tellerOf = (stream: string): ObservationReporter =>
     new ObservationReporter({
-      ...{ receiver: id, cluster, stream, port: host.inference },
-      ...{ memory: host.memory, observer: host.clusters, onTrouble: host.onTrouble },
+      ...{ receiver: id, cluster, stream, port: host.observationPort },
+      ...{ memory: host.memory, observer: host.clusterObserver, onTrouble: host.onTrouble },
     })
-  const ways: Way[] = []
+  const listeners: ReceiverListener[] = []
   if (webhook !== undefined) {
     const running = open.use(await listenForEvents(id, webhook, tellerOf(`${id} webhook`), host))
-    ways.push({
+    listeners.push({
       transport: 'http',
       get connections() {
         return running.connections
@@ -59,13 +65,13 @@ export async function startReceiver(
     host.started('Starting to follow an audit log', { path: log.path, 'otelcol.component.id': id, cluster })
   }
   const opened = open.move()
-  return { ways, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { listeners, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 function listenForEvents(
   receiver: string,
   { auth, maxBytes, ...listener }: AuditWebhookConfig,
-  teller: ObservationReporter,
+  reporter: ObservationReporter,
   host: ReceiverHost,
 ) {
   const { authenticator } = host.authenticatorOf(auth === undefined ? {} : { auth })
@@ -74,10 +80,10 @@ function listenForEvents(
   return serveHttp(settings, { what: 'audit events', setting: 'webhook::endpoint' }, (guards) => {
     const taker = new AuditWebhook({
       ...guards,
-      ...{ receiver, teller, authenticator, maxBytes, host: listener.host },
-      ...{ inFlight: host.inFlight, memory: host.memory, observer: host.clusters },
-      references: host.references,
-      turnedAway: (reason) => host.observer.turnedAway({ ...from, reason }),
+      ...{ receiver, reporter, authenticator, maxBytes, host: listener.host },
+      ...{ inFlight: host.inFlight, memory: host.memory, observer: host.clusterObserver },
+      reading: host.reading,
+      turnedAway: (reason) => host.observer.unauthenticated({ ...from, reason }),
     })
     return {
       answer: (request, response) => taker.answer(request, response),
@@ -92,17 +98,17 @@ function listenForEvents(
 function followLog(
   receiver: string,
   { pollMs, ...settings }: AuditLogSettings,
-  teller: ObservationReporter,
-  { clusters, references, onTrouble }: ReceiverHost,
+  reporter: ObservationReporter,
+  { clusterObserver: clusters, reading, onTrouble }: ReceiverHost,
 ): AsyncDisposable {
   const stop = new AbortController()
   const { signal } = stop
   const trouble = (reason: string): void => onTrouble(`${receiver}: ${reason}`)
   const follower = new LogFollower(
-    { ...settings, turnBytes: TURN_BYTES, references },
+    { ...settings, turnBytes: TURN_BYTES, reading },
     {
-      position: () => teller.position(),
-      tell: (told) => teller.tellUntilStored(told, signal),
+      position: () => reporter.position(),
+      tell: (told) => reporter.reportUntilStored(told, signal),
       unreadable: (count, reason) => clusters.unreadable(receiver, count, reason),
       behind: (bytes) => clusters.behind(receiver, bytes),
       onTrouble: trouble,
@@ -145,9 +151,9 @@ export interface AuditWebhookSettings extends WebhookCallerRules, HttpGuards {
   readonly maxBytes: number
   readonly inFlight: InFlight
   readonly memory: { readonly isRefusing: boolean }
-  readonly teller: ObservationReporter
-  /** What has to be read of custom resources beside what all objects have. */
-  readonly references: readonly CustomReference[]
+  readonly reporter: ObservationReporter
+  /** How objects are read. */
+  readonly reading: ReadingRules
   readonly observer: SourceObserver
   readonly turnedAway: (reason: string) => void
 }
@@ -182,7 +188,7 @@ export class AuditWebhook {
       return
     }
     const body = await readBody(request, { maxBytes, reservation, awaited, pace })
-    reservation.isRead()
+    reservation.markRead()
     switch (body.kind) {
       case 'hungUp':
         return
@@ -225,11 +231,11 @@ export class AuditWebhook {
   }
 
   async #tell(some: readonly Json[]): Promise<ObservationOutcome> {
-    const { receiver, teller, observer, references } = this.#settings
-    const events = new AuditEvents(references)
+    const { receiver, reporter, observer, reading } = this.#settings
+    const events = new AuditEvents(reading)
     for (const event of some) events.add(event)
     const { observations, skipped, unreadable, reason } = events
-    const outcome = await Promise.race([teller.tell({ observations, skipped }), this.#stopped.promise])
+    const outcome = await Promise.race([reporter.report({ observations, skipped }), this.#stopped.promise])
     if (outcome.kind === 'stored' && unreadable > 0)
       observer.unreadable(
         receiver,

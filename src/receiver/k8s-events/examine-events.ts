@@ -1,4 +1,4 @@
-import type { Examined } from '../../config/component-type.ts'
+import type { Examination } from '../../config/component-type.ts'
 import { discover, pathOfResource, type WatchedResource } from '../../kube/cluster/api-resources.ts'
 import { ApiError, apiFailureText } from '../../kube/cluster/api-server.ts'
 import { adviceForUnreachableCluster, missingRoleRules, openCluster } from '../watched-cluster.ts'
@@ -10,7 +10,7 @@ const FORBIDDEN = 403
 const MAX_BYTES = 16_777_216
 
 /** Whether the API server answers, and lets Events be listed and watched. */
-export async function* examineEvents(id: string, settings: K8sEventsSettings): AsyncGenerator<Examined> {
+export async function* examineEvents(id: string, settings: K8sEventsSettings): AsyncGenerator<Examination> {
   const { cluster, namespaces } = settings
   let asked: WatchedResource | undefined
   try {

@@ -37,7 +37,7 @@ export function startReceiver(
     ...{ 'otelcol.component.id': id, cluster },
   })
   return Promise.resolve({
-    ways: [],
+    listeners: [],
     async [Symbol.asyncDispose]() {
       stop.abort()
       await ended
@@ -50,7 +50,7 @@ async function watchEvents(
   receiver: string,
   { cluster, namespaces }: K8sEventsSettings,
   server: ApiServer,
-  { inference: port, clusters, memory, onTrouble }: ReceiverHost,
+  { observationPort: port, clusterObserver: clusters, memory, onTrouble }: ReceiverHost,
   signal: AbortSignal,
 ): Promise<void> {
   const reports = new WatchReports({ receiver, cluster, address: server.address }, clusters, onTrouble)
@@ -139,7 +139,7 @@ export class EventFollower implements ResourceFollower<ClusterEvent> {
     const skipped = this.#skipped
     this.#skipped = {}
     const position = version === undefined ? {} : { position: version }
-    const isStored = await this.#teller.tellUntilStored(
+    const isStored = await this.#teller.reportUntilStored(
       { observations: items, skipped, ...position },
       this.#signal,
     )

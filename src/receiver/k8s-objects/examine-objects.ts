@@ -1,4 +1,4 @@
-import type { Examined } from '../../config/component-type.ts'
+import type { Examination } from '../../config/component-type.ts'
 import {
   acceptOf,
   discover,
@@ -23,7 +23,7 @@ const MAX_BYTES = 16_777_216
 const AT_ONCE = 4
 
 /** Whether the API server answers, and which of what is to be watched it does not let be listed and watched. */
-export async function* examineObjects(id: string, settings: K8sObjectsSettings): AsyncGenerator<Examined> {
+export async function* examineObjects(id: string, settings: K8sObjectsSettings): AsyncGenerator<Examination> {
   const { cluster } = settings
   try {
     using server = openCluster(id, settings)
@@ -47,7 +47,7 @@ async function examineRights(
   id: string,
   server: ApiServer,
   watched: readonly WatchedResource[],
-): Promise<Examined> {
+): Promise<Examination> {
   const refused: WatchedResource[] = []
   const failed: string[] = []
   const waiting = [...watched]

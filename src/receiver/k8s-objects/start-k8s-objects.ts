@@ -30,7 +30,7 @@ import {
   textIn,
 } from '../../kube/objects/object-json.ts'
 import { readWatchEvent } from '../../kube/objects/observations.ts'
-import type { CustomReference } from '../../model/kubernetes-objects.ts'
+import type { ReadingRules } from '../../model/kubernetes-objects.ts'
 import {
   EVERYTHING_LISTED,
   type KnownObjectVersion,
@@ -47,7 +47,14 @@ import type { K8sObjectsSettings, WantedObjects } from './k8s-objects-receiver.t
 /** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
 export function startReceiver(
   { id, settings }: StartedWith<K8sObjectsSettings>,
-  { inference, references, clusters, memory, started, onTrouble }: ReceiverHost,
+  {
+    observationPort: inference,
+    reading,
+    clusterObserver: clusters,
+    memory,
+    started,
+    onTrouble,
+  }: ReceiverHost,
 ): Promise<RunningReceiver> {
   const server = openCluster(id, settings)
   const { cluster } = settings
@@ -61,11 +68,11 @@ export function startReceiver(
         ...{ 'otelcol.component.id': id, cluster, resources: String(seen) },
         ...(refused > 0 && { refused: String(refused) }),
       }),
-    (isBehind) => inference.behind(cluster, id, isBehind),
+    (isBehind) => inference.setBehind(cluster, id, isBehind),
   )
   const waiting = SYSTEM_BACKOFF_CLOCK
   const teller = {
-    ...{ port: inference, references, waiting, memory, onTrouble },
+    ...{ port: inference, reading, waiting, memory, onTrouble },
     ...{ cluster, receiver: id, observer: clusters },
   }
   const ended = followCluster(
@@ -74,7 +81,7 @@ export function startReceiver(
   )
   started('Starting to watch', { endpoint: server.address, 'otelcol.component.id': id, cluster })
   return Promise.resolve({
-    ways: [],
+    listeners: [],
     async [Symbol.asyncDispose]() {
       stop.abort()
       await ended
@@ -242,8 +249,8 @@ function watchedOf(
 }
 
 export interface ObjectReporter extends ObservationSender {
-  /** What has to be read of custom resources beside what all objects have. */
-  readonly references: readonly CustomReference[]
+  /** How objects are read. */
+  readonly reading: ReadingRules
   readonly cluster: string
   /** The id of the receiver. */
   readonly receiver: string
@@ -275,12 +282,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
     const now = this.#teller.waiting.now()
     // What is listed is there, also where it cannot be read.
     if (seen !== 'event') this.#listed.add(textIn(objectIn(object, 'metadata'), 'uid'))
-    const read = readWatchEvent(
-      { type: change, object },
-      now,
-      this.#watched.resource,
-      this.#teller.references,
-    )
+    const read = readWatchEvent({ type: change, object }, now, this.#watched.resource, this.#teller.reading)
     if (read === 'unversioned')
       throw new ResourceNotFollowed(
         'its resourceVersions are no integers, by which writes could be put in order',
@@ -314,7 +316,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
     // Objects that no longer match a selector are gone from the list, and not from the cluster.
     if (version === undefined || labelSelector !== '' || fieldSelector !== '') return
     for (let after = ''; ;) {
-      const held = await port.held(cluster, apiVersion, resource, after)
+      const held = await port.knownObjects(cluster, apiVersion, resource, after)
       const last = held.at(-1)
       if (last === undefined) return
       const gone = held.filter((object) => this.#isGone(object, version))
@@ -345,7 +347,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
       ...(position !== undefined && { position }),
     }
     await sendUntilStored(this.#teller, telling, signal)
-    if (observations.length > 0) observer.told(receiver, observations.length)
+    if (observations.length > 0) observer.recorded(receiver, observations.length)
     for (const [reason, count] of Object.entries(skipped)) observer.skipped(receiver, reason, count)
   }
 }

@@ -7,7 +7,7 @@ import {
   status,
   type StatusObject,
 } from '@grpc/grpc-js'
-import { ownValue } from '../../model/names-from-outside.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import type { Sender } from '../../model/otlp-requests.ts'
 import { encodeRpcStatus, type RpcStatus, truncateMessage } from '../../model/otlp/responses.ts'
 import { type Endpoints, peerOf, type RequestAdmission } from '../../platform/connections.ts'
@@ -28,29 +28,29 @@ export interface AdmissionSettings {
   maxMessageBytes: number
   /** How long a message may take to arrive; 0 is for ever. */
   requestTimeoutMs: number
-  /** Told of calls that ended before their message was whole. */
+  /** Called for calls that ended before their message was complete. */
   refused: (path: string, refusal: Refusal) => void
-  /** Told which connection a call that is let in came on. */
+  /** Called for each admitted call, with its connection. */
   onCall: (metadata: Metadata, connection: object) => void
-  /** Who makes a call that was let in; undefined where nobody is asked. */
+  /** The sender of an admitted call; undefined where no credential is required. */
   senderOf: (metadata: Metadata) => Sender | undefined
   pace: SlowBodyWatch
-  /** Told of every call that has begun on a connection. */
+  /** Called for every call that begins on a connection. */
   begin: (connection: GrpcConnection) => RequestAdmission
-  /** What whoever has one connection too many is told. */
+  /** The message for a sender with too many connections. */
   refusalText: (reason: 'limit' | 'address') => string
 }
 
-/** The connection of calls. */
+/** The HTTP/2 session on which calls arrive. */
 export interface GrpcConnection extends Endpoints {
   readonly peer: string
   readonly session: Http2Session
 }
 
 /**
- * Turns calls away before their message is read while memory, the budget or the place of their sender is spent; counts every
- * byte toward the budget as it comes, also as it is decompressed, and ends calls whose message does not come in time. Reports
- * these and the calls that grpc-js ends by itself before their message is whole. What a call holds is given back when it is over.
+ * Refuses calls before their message is read when memory is short, the budget is spent or the sender is over its limit. Counts
+ * every byte toward the budget as it arrives and again as it is decompressed, and ends calls whose message takes too long.
+ * Reports these, and the calls that grpc-js itself ends before their message is complete. A call's bytes are freed when it ends.
  */
 export function admissionInterceptor(intake: Intake, settings: AdmissionSettings): ServerInterceptor {
   const connections = new GrpcConnections()
@@ -73,7 +73,7 @@ export function admissionInterceptor(intake: Intake, settings: AdmissionSettings
   }
 }
 
-/** Where each session comes from. */
+/** The connection of each session. */
 class GrpcConnections {
   readonly #known = new WeakMap<Http2Session, GrpcConnection>()
 
@@ -90,7 +90,7 @@ class GrpcConnections {
   }
 }
 
-interface Admitting {
+interface AdmissionParts {
   intake: Intake
   settings: AdmissionSettings
   /** The method's. */
@@ -99,21 +99,21 @@ interface Admitting {
   connection: GrpcConnection | undefined
 }
 
-/** A call from its first byte to its end: its message is being read, is whole, or was refused. */
+/** A call from its first byte to its end. */
 class AdmittedCall {
   readonly #grpc: GrpcJsCall
-  readonly #admitting: Admitting
+  readonly #admitting: AdmissionParts
   readonly #peer: string
   readonly #reservation: Reservation
   #state: 'reading' | 'whole' | 'refused' = 'reading'
   #timer: NodeJS.Timeout | undefined
   #paced: PacedBody | undefined
-  /** Who sends it, until the first byte has been counted. */
+  /** Looks up the sender; undefined once the first byte has been counted. */
   #sender: (() => Sender | undefined) | undefined
-  /** Tells its connection that it is over. */
+  /** Reports its end to its connection. */
   #leave: () => void = () => undefined
 
-  constructor(call: ServerInterceptingCallInterface, admitting: Admitting) {
+  constructor(call: ServerInterceptingCallInterface, admitting: AdmissionParts) {
     this.#admitting = admitting
     this.#peer = admitting.connection?.peer ?? ''
     this.#reservation = admitting.intake.inFlight.open(this.#peer)
@@ -143,7 +143,7 @@ class AdmittedCall {
     const { intake, settings } = this.#admitting
     if (!this.#hasConnection()) return false
     const { connection } = this.#grpc
-    this.#took(REQUEST_BYTES)
+    this.#countReceived(REQUEST_BYTES)
     const refusal = intake.refusalOf(connection, this.#reservation)
     if (refusal !== undefined) {
       this.#refuse(refusal)
@@ -157,7 +157,7 @@ class AdmittedCall {
     return true
   }
 
-  /** Whether its connection may have a call under way. */
+  /** Whether its connection may have a call in flight. */
   #hasConnection(): boolean {
     const { connection, settings } = this.#admitting
     if (connection === undefined) return true
@@ -171,11 +171,11 @@ class AdmittedCall {
     return false
   }
 
-  /** The message is there; false when the call was refused, perhaps for its last bytes. */
+  /** The message is complete; false when the call was refused, perhaps for its last bytes. */
   becomeWhole(): boolean {
     if (this.#state === 'refused') return false
     this.#become('whole')
-    this.#reservation.isRead()
+    this.#reservation.markRead()
     return true
   }
 
@@ -189,17 +189,17 @@ class AdmittedCall {
     if (this.#paced !== undefined) this.#admitting.settings.pace.end(this.#paced)
   }
 
-  /** Others are read on when this connection has sent much. */
-  #took(bytes: number): void {
-    this.#reservation.came(this.#grpc.connection, bytes, this.#grpc.reading)
+  /** Pauses this connection when it has sent much. */
+  #countReceived(bytes: number): void {
+    this.#reservation.countReceived(this.#grpc.connection, bytes, this.#grpc.reading)
   }
 
   #count(chunk: Buffer): void {
-    this.#took(chunk.length)
+    this.#countReceived(chunk.length)
     if (this.#state !== 'reading') return
-    if (this.#sender !== undefined) this.#reservation.belongTo(budgetHolderOf(this.#sender(), this.#peer))
+    if (this.#sender !== undefined) this.#reservation.chargeTo(budgetHolderOf(this.#sender(), this.#peer))
     this.#sender = undefined
-    if (this.#paced !== undefined) this.#paced.came += chunk.length
+    if (this.#paced !== undefined) this.#paced.receivedBytes += chunk.length
     if (!this.#reservation.take(chunk.length)) this.#giveWay()
   }
 
@@ -209,20 +209,20 @@ class AdmittedCall {
     this.#refuse(BUDGET_EXHAUSTED)
   }
 
-  /** Answers when the pause is over after which its sender should come again. */
+  /** Answers after the delay for refusals. */
   #refuse(refusal: Refusal): void {
     this.#become('refused')
-    this.#tell(refusal)
-    void this.#admitting.intake.ready(refusal).then((ready) => this.#grpc.cutOff(grpcStatusOf(ready)))
+    this.#report(refusal)
+    void this.#admitting.intake.delayRefusal(refusal).then((ready) => this.#grpc.cutOff(grpcStatusOf(ready)))
   }
 
   #giveUp(): void {
     this.#become('refused')
-    this.#tell(TOO_SLOW)
+    this.#report(TOO_SLOW)
     this.#grpc.cutOff(tooSlowStatus())
   }
 
-  /** Somebody else ends it: with an answer once the message is whole, before that since it cannot be taken. */
+  /** grpc-js or a handler ends the call: with the answer once the message is complete, with an error before. */
   #end(ending: Ending): void {
     if (this.#state === 'whole') {
       this.#reservation[Symbol.dispose]()
@@ -231,17 +231,17 @@ class AdmittedCall {
     if (this.#state !== 'reading') return
     this.#become('refused')
     const refusal = refusalOfEnding(ending)
-    if (refusal !== undefined) this.#tell(refusal)
+    if (refusal !== undefined) this.#report(refusal)
     this.#grpc.cutOff(readableEnding(ending))
   }
 
-  #tell(refusal: Refusal): void {
+  #report(refusal: Refusal): void {
     const { settings, path } = this.#admitting
     settings.refused(path, refusal)
   }
 }
 
-/** What this was written for; a test fails with any other, until somebody has read that one's server-interceptors.ts. */
+/** The version that this was written for. A test fails with any other, until somebody has read its server-interceptors.ts. */
 export const GRPC_JS_VERSION = '1.14.7'
 
 /** A flag for compression and four bytes of length (gRPC over HTTP/2, Length-Prefixed-Message). */
@@ -249,38 +249,38 @@ const PREFIX_BYTES = 5
 
 export type Ending = Parameters<ServerInterceptingCallInterface['sendStatus']>[0]
 
-/** What grpc-js has inside a call and does not show in its types. */
-interface Inside extends ServerInterceptingCallInterface {
+/** Members of a grpc-js call that its types do not show. */
+interface GrpcJsInternals extends ServerInterceptingCallInterface {
   readonly stream: ServerHttp2Stream
   decompressMessage(framed: Buffer, encoding: string): Promise<Buffer>
 }
 
 interface CallHooks {
-  /** Each piece of the message as it comes, before grpc-js keeps it. */
+  /** Called with each chunk of the message, before grpc-js buffers it. */
   bytes(chunk: Buffer): void
-  /** Before an answer's headers go out. */
+  /** Called before the headers of an answer are sent. */
   head(metadata: Metadata): void
-  /** A message without its compression; what it rejects with becomes the call's ending. */
+  /** Decompresses a message; a rejection becomes the call's ending. */
   decompress(message: Buffer, encoding: string): Promise<Buffer>
-  /** Somebody ends the call: a handler, an interceptor or grpc-js. Nothing is sent but by `send`. */
+  /** Called when a handler, an interceptor or grpc-js ends the call. Only `send` sends anything. */
   ending(ending: Ending): void
   closed(): void
 }
 
 /**
- * The only place that reaches into grpc-js: the bytes of a call as they come, how they are decompressed, and every way it
- * ends. Without it memory could not be bounded, since grpc-js counts a message only once it is whole, and no hook of its
- * interceptors shows the calls that it ends by itself before.
+ * The only place that uses the internals of grpc-js: the bytes of a call as they arrive, decompression, and every way a call
+ * ends. Memory could not be bounded without it: grpc-js counts a message only once it is complete, and its interceptors do not
+ * see the calls that grpc-js ends before that.
  */
 export class GrpcJsCall {
-  /** The call as interceptors know it; all that goes through it is heard. */
+  /** The call as interceptors know it; the hooks see everything that goes through it. */
   readonly call: ServerInterceptingCallInterface
   readonly #stream: ServerHttp2Stream
   readonly #sendStatus: (ending: Ending) => void
 
-  /** `call`: what the first interceptor is given. Throws when grpc-js is one that this was not written for. */
+  /** `call`: the one that the first interceptor gets. Throws for another version of grpc-js. */
   constructor(call: ServerInterceptingCallInterface, hooks: CallHooks) {
-    const inside = insideOf(call)
+    const inside = internalsOf(call)
     this.call = inside
     this.#stream = inside.stream
     this.#sendStatus = inside.sendStatus.bind(inside)
@@ -295,7 +295,7 @@ export class GrpcJsCall {
     this.#stream.once('close', () => hooks.closed())
   }
 
-  /** What stands for the connection of the call; the call itself where that is gone. */
+  /** An object that identifies the connection; the stream itself when the connection is gone. */
   get connection(): object {
     return this.#stream.session ?? this.#stream
   }
@@ -307,18 +307,18 @@ export class GrpcJsCall {
     return pausableReadingOf(isOpen ? session.socket : {})
   }
 
-  /** Ends the call with what is sent. */
+  /** Ends the call with this status. */
   send(ending: Ending): void {
     this.#sendStatus(ending)
   }
 
-  /** Ends the call whose message is not read to its end: what its sender still sends is dropped. */
+  /** Ends the call before its message is complete; the rest of the message is dropped. */
   cutOff(ending: Ending): void {
     this.#sendStatus(ending)
     if (!this.#stream.destroyed) this.#stream.close(constants.NGHTTP2_NO_ERROR)
   }
 
-  /** Neither grpc-js nor `bytes` gets any more of the message. */
+  /** Stops reading the message. */
   readNoMore(): void {
     this.#stream.removeAllListeners('data')
   }
@@ -326,19 +326,19 @@ export class GrpcJsCall {
 
 /** The connection that a call came on; undefined when it is gone. Throws as GrpcJsCall does. */
 export function sessionOf(call: ServerInterceptingCallInterface): Http2Session | undefined {
-  return insideOf(call).stream.session
+  return internalsOf(call).stream.session
 }
 
-function insideOf(call: ServerInterceptingCallInterface): Inside {
-  const { stream, decompressMessage } = call as Partial<Inside>
+function internalsOf(call: ServerInterceptingCallInterface): GrpcJsInternals {
+  const { stream, decompressMessage } = call as Partial<GrpcJsInternals>
   if (typeof stream?.prependListener !== 'function' || typeof decompressMessage !== 'function')
     throw new Error(
       `this version of @grpc/grpc-js is not known; install ${GRPC_JS_VERSION}, as package.json has it`,
     )
-  return call as Inside
+  return call as GrpcJsInternals
 }
 
-/** A message that cannot be taken, with the status to answer with. */
+/** A message that is refused, with the status to answer. */
 class NotTaken extends Error implements StatusObject {
   readonly code: status
   readonly details: string
@@ -353,8 +353,8 @@ class NotTaken extends Error implements StatusObject {
 }
 
 /**
- * A gRPC message without its compression; what it grows to is counted while it grows. Rejects with NotTaken:
- * larger than `maxBytes`, no room, corrupt, or compressed in a way that is not known.
+ * Decompresses a gRPC message, and counts its bytes while it grows. Rejects with NotTaken when it is larger than `maxBytes`,
+ * finds no room, is corrupt, or has an unknown encoding.
  */
 async function decompressCounted(
   message: Buffer,
@@ -388,7 +388,7 @@ async function decompressCounted(
   return promise
 }
 
-/** As gRPC asks for it (compression.md): with what would have been taken. */
+/** As gRPC's compression.md asks for it: names the encodings that are accepted. */
 function notKnown(encoding: string): NotTaken {
   const details = `the message is compressed with ${encoding}; use one of ${GRPC_ACCEPT_ENCODING}`
   const ending = bareStatus('unknownCoding', details)

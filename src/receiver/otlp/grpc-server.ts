@@ -28,7 +28,7 @@ import {
   FIRST_BYTES_MS,
   listen,
   type ReceiverSettings,
-  type RunningReceiver,
+  type RunningListener,
 } from '../listener.ts'
 import type { ReceiverObserver } from '../receiver-type.ts'
 import {
@@ -60,7 +60,7 @@ export async function startGrpcReceiver(
   settings: GrpcReceiverSettings,
   port: IngestPort,
   observer: ReceiverObserver,
-): Promise<RunningReceiver> {
+): Promise<RunningListener> {
   const intake = new Intake(settings, 'grpc', { port, observer })
   const sessions = new WeakMap<Metadata, object>()
   const asksForCredential = settings.authenticator !== undefined || settings.tls?.clientCaFile !== undefined
@@ -87,7 +87,7 @@ export async function startGrpcReceiver(
   const connections = new Connections(
     server,
     limits,
-    (reason) => intake.dropped(reason),
+    (reason) => intake.reportDropped(reason),
     (connection) => (connection as GrpcConnection).session.close(),
   )
   server.once('close', () => pace[Symbol.dispose]())
@@ -98,7 +98,7 @@ export async function startGrpcReceiver(
   })
 }
 
-/** What is known of the calls under way. */
+/** What the interceptors share about calls in flight. */
 interface Calls extends Pick<AdmissionSettings, 'begin' | 'refusalText'> {
   /** The connection that each came on. */
   sessions: WeakMap<Metadata, object>
@@ -124,7 +124,7 @@ function serverOf(
         requestTimeoutMs,
         refused: (path, refusal) => {
           const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
-          if (signal !== undefined) intake.answered(signal, refusal, 0)
+          if (signal !== undefined) intake.reportAnswer(signal, refusal, 0)
         },
         senderOf: (metadata) => senders?.of(metadata),
         ...{ pace, begin, refusalText },
@@ -153,11 +153,11 @@ function exporting(
   originOf: (metadata: Metadata) => Origin,
 ): handleUnaryCall<Buffer, Buffer> {
   const ingest = async (request: Buffer, origin: Origin): Promise<IngestOutcome> =>
-    intake.ready(await intake.ingest(signal, 'protobuf', request, origin))
+    intake.delayRefusal(await intake.ingest(signal, 'protobuf', request, origin))
   return ({ request, metadata }, answer) => {
     const { length } = request
     void ingest(request, originOf(metadata)).then((outcome) => {
-      intake.answered(signal, outcome, length)
+      intake.reportAnswer(signal, outcome, length)
       if (outcome.kind !== 'accepted') answer(grpcStatusOf(outcome))
       else answer(null, Buffer.from(encodeExportResponse(signal, 'protobuf', outcome)))
     })
@@ -174,7 +174,7 @@ function listenerOf(settings: GrpcReceiverSettings, take: (socket: Socket) => vo
   return server
 }
 
-/** A connection on which nobody speaks HTTP/2 takes the place of one on which somebody would. */
+/** Closes a connection that does not begin to speak HTTP/2: it takes the place of another. */
 function closeSilentSocket(socket: Socket, withinMs: number): void {
   const timer = setTimeout(() => {
     if (socket.bytesRead < PREFACE_BYTES) socket.destroy()
@@ -182,17 +182,17 @@ function closeSilentSocket(socket: Socket, withinMs: number): void {
   socket.once('close', () => clearTimeout(timer))
 }
 
-type Turned = Exclude<Checked, { kind: 'known' }>
+type Unauthenticated = Exclude<Checked, { kind: 'known' }>
 
 const BY_CERTIFICATE = Symbol('the sender that the certificate of this connection names')
 
-/** A socket, or what stands for it in its HTTP/2 session, which shows what was put on the socket and is no socket itself. */
-interface Marked extends Endpoints {
+/** A socket, or the proxy of it in its HTTP/2 session, which shows the socket's properties but is no socket itself. */
+interface SocketWithSender extends Endpoints {
   [BY_CERTIFICATE]?: Sender
 }
 
-/** What is known of a connection. */
-interface Known {
+/** A connection and the sender that its certificate names. */
+interface KnownConnection {
   byCertificate: Sender | undefined
   endpoints: Endpoints
   peer: string
@@ -202,33 +202,33 @@ interface Known {
 interface GrpcSendersHooks {
   /** The connection that a call came on. */
   connectionOf: (metadata: Metadata) => object | undefined
-  /** Told of every connection on which a credential was shown that is known. */
+  /** Called for every connection that has shown a valid credential. */
   onKnown: (endpoints: Endpoints) => void
 }
 
-/** Knows who makes a gRPC call: by the certificate of its connection, and by its credential. */
+/** Identifies the sender of a gRPC call by the certificate of its connection and by its credential. */
 export class GrpcSenders {
   readonly #hooks: GrpcSendersHooks
-  readonly #byConnection = new WeakMap<object, Known>()
+  readonly #byConnection = new WeakMap<object, KnownConnection>()
   readonly #byMetadata = new WeakMap<Metadata, Sender>()
 
   constructor(hooks: GrpcSendersHooks) {
     this.#hooks = hooks
   }
 
-  /** Notes the certificate of a connection on the connection itself, where no other can be taken for it. */
+  /** Attaches the names in a certificate to its connection, so that no other connection is mistaken for it. */
   connected(socket: Socket): void {
     if (!(socket instanceof TLSSocket) || !socket.authorized) return
-    const marked: Marked = socket
+    const marked: SocketWithSender = socket
     marked[BY_CERTIFICATE] = { certificate: certificateNames(socket) ?? [] }
   }
 
-  /** Who made the call with this metadata. */
+  /** The sender of the call with this metadata. */
   of(metadata: Metadata): Sender | undefined {
     return this.#byMetadata.get(metadata)
   }
 
-  /** Turns away calls whose credential is not known, before their message is read. */
+  /** Refuses calls without a valid credential, before their message is read. */
   interceptor(intake: Intake): ServerInterceptor {
     return (_, call) =>
       new ServerInterceptingCall(call, {
@@ -238,7 +238,7 @@ export class GrpcSenders {
               const connection = this.#connectionOf(metadata)
               const settle = (checked: Checked): void => {
                 if (checked.kind !== 'known') {
-                  if (checked.kind === 'unknown') intake.turnedAway(checked)
+                  if (checked.kind === 'unknown') intake.unauthenticated(checked)
                   call.sendStatus(statusOf(checked))
                   return
                 }
@@ -258,16 +258,16 @@ export class GrpcSenders {
       })
   }
 
-  #connectionOf(metadata: Metadata): Known | undefined {
+  #connectionOf(metadata: Metadata): KnownConnection | undefined {
     const session = this.#hooks.connectionOf(metadata) as Partial<ServerHttp2Session> | undefined
     if (session === undefined) return undefined
     const before = this.#byConnection.get(session)
     if (before !== undefined) return before
-    // A session that has lost its socket has nobody to answer.
+    // A session without a socket cannot be answered.
     if (session.destroyed === true || session.socket === undefined) return undefined
-    const marked: Marked = session.socket
+    const marked: SocketWithSender = session.socket
     const { remoteAddress, remotePort, localAddress } = marked
-    const known: Known = {
+    const known: KnownConnection = {
       byCertificate: marked[BY_CERTIFICATE],
       endpoints: { remoteAddress, remotePort, localAddress },
       peer: peerOf(remoteAddress),
@@ -288,7 +288,7 @@ function check(
   return authenticator.check(value?.toString(), peer)
 }
 
-function statusOf(turned: Turned): StatusObject {
+function statusOf(turned: Unauthenticated): StatusObject {
   if (turned.kind === 'busy') return grpcStatusOf(turned)
   return bareStatus('unauthenticated', turned.reason)
 }
@@ -311,9 +311,9 @@ const EXPORT_METHODS: Readonly<Record<Signal, MethodDefinition<Buffer, Buffer>>>
   logs: method('/opentelemetry.proto.collector.logs.v1.LogsService/Export'),
 }
 
-/** When connections end, in milliseconds; for each of these but `timeoutMs` 0 means never. */
+/** When connections are closed, in milliseconds; 0 means never, except for `timeoutMs`. */
 export interface KeepaliveSettings {
-  /** After so long without a request. */
+  /** After this long without a request. */
   maxConnectionIdleMs: number
   maxConnectionAgeMs: number
   maxConnectionAgeGraceMs: number
@@ -329,10 +329,10 @@ const OPTIONS: Readonly<Record<keyof KeepaliveSettings, string>> = {
   timeMs: 'grpc.keepalive_time_ms',
   timeoutMs: 'grpc.keepalive_timeout_ms',
 }
-/** Timers go no further; just below it, since grpc-js takes this number for never. */
+/** One less than the longest timer, which grpc-js takes for never. */
 const MAX_MS = 2 ** 31 - 2
 
-/** The same in the words of grpc-js, which leaves out what never happens. */
+/** The options of grpc-js for these settings; one that is 0 is left out. */
 export function keepaliveOptions(settings: KeepaliveSettings): ServerOptions {
   const entries = Object.entries(OPTIONS).map(([key, option]) => [
     option,

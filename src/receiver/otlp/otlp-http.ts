@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { ownValue } from '../../model/names-from-outside.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import type { IngestPort, Sender, Signal } from '../../model/otlp-requests.ts'
 import { encodeExportResponse, encodeRpcStatus, type Encoding } from '../../model/otlp/responses.ts'
 import { applyCors, type CorsSettings, isDnsRebinding } from '../../platform/browser-origins.ts'
 import { peerOf } from '../../platform/connections.ts'
 import type { Authenticator, Checked } from '../../platform/credentials.ts'
 import { ANSWER_STATUSES, type RequestFault, retryAfterSeconds, rpcStatusOf } from '../answer-statuses.ts'
-import { type AwaitedBodies, readBody, type SlowBodyWatch } from '../http-body.ts'
+import { type PendingBodies, readBody, type SlowBodyWatch } from '../http-body.ts'
 import { type HttpSettings, senderOfConnection, serveHttp } from '../http-server.ts'
 import { budgetHolderOf } from '../in-flight.ts'
 import { Intake } from '../intake.ts'
-import { DEFAULT_MAX_MESSAGE_BYTES, type ReceiverSettings, type RunningReceiver } from '../listener.ts'
+import { DEFAULT_MAX_MESSAGE_BYTES, type ReceiverSettings, type RunningListener } from '../listener.ts'
 import type { ReceiverObserver } from '../receiver-type.ts'
 
 export interface HttpReceiverSettings extends ReceiverSettings, HttpSettings {
@@ -30,7 +30,7 @@ export function startHttpReceiver(
   settings: HttpReceiverSettings,
   port: IngestPort,
   observer: ReceiverObserver,
-): Promise<RunningReceiver> {
+): Promise<RunningListener> {
   const intake = new Intake(settings, 'http', { port, observer })
   const paths: Record<Signal, string> = {
     traces: settings.tracesUrlPath ?? '/v1/traces',
@@ -46,8 +46,8 @@ export function startHttpReceiver(
       answer: (request, response) => exchange.answer(request, response),
       giveUp: () => intake.stopWaiting(),
       refuse: (request, response, reason) => exchange.refuseOneTooMany(request, response, reason),
-      dropped: (reason) => intake.dropped(reason),
-      unread: () => intake.unread(),
+      dropped: (reason) => intake.reportDropped(reason),
+      unread: () => intake.reportUnread(),
     }
   })
 }
@@ -59,9 +59,9 @@ interface HttpExchangeSettings {
   /** Where it listens. */
   host: string
   cors: CorsSettings | undefined
-  awaited: AwaitedBodies
+  awaited: PendingBodies
   pace: SlowBodyWatch
-  /** Told of every connection on which a credential was shown that is known. */
+  /** Called for every connection that has shown a valid credential. */
   onKnown: (connection: Socket) => void
 }
 
@@ -123,19 +123,19 @@ class HttpExchange {
       sendStatus(response, 'wrongMethod', encoding, `${request.method ?? ''} is not supported; use POST`)
     } else if (encoding === undefined) {
       const reason = `unsupported Content-Type; use ${CONTENT_TYPES.protobuf} or ${CONTENT_TYPES.json}`
-      this.#intake.answered(signal, { kind: 'malformed', reason }, 0)
+      this.#intake.reportAnswer(signal, { kind: 'malformed', reason }, 0)
       sendStatus(response, 'wrongType', encoding, reason)
     } else {
       await this.#export({ signal, encoding, sender }, request, response)
     }
   }
 
-  /** For whom too many connections have a request under way. */
+  /** Answers a request over the connection limit. */
   refuseOneTooMany(request: IncomingMessage, response: ServerResponse, reason: string): void {
     sendStatus(response, 'tooManyConnections', encodingOf(request.headers['content-type']), reason)
   }
 
-  /** Nothing of the body is read for somebody who is not known. */
+  /** Refuses a caller without a valid credential, without reading the body. */
   #refuse(
     checked: Exclude<Checked, { kind: 'known' }>,
     { challenge }: Authenticator,
@@ -149,7 +149,7 @@ class HttpExchange {
       send(response, ANSWER_STATUSES.busy.http, CONTENT_TYPES[encoding ?? 'json'], status)
       return
     }
-    this.#intake.turnedAway(checked)
+    this.#intake.unauthenticated(checked)
     response.setHeader('WWW-Authenticate', challenge)
     sendStatus(response, 'unauthenticated', encoding, checked.reason)
   }
@@ -164,15 +164,15 @@ class HttpExchange {
     const refusal = this.#intake.refusalOf(connection, reservation)
     const { maxMessageBytes: maxBytes, awaited, pace } = this.#settings
     const body = refusal ?? (await readBody(request, { maxBytes, reservation, awaited, pace }))
-    reservation.isRead()
+    reservation.markRead()
     if (body.kind === 'hungUp') return
     const length = body.kind === 'whole' ? body.bytes.length : 0
-    const outcome = await this.#intake.ready(
+    const outcome = await this.#intake.delayRefusal(
       body.kind === 'whole'
         ? await this.#intake.ingest(signal, encoding, body.bytes, { sender, connection })
         : body,
     )
-    this.#intake.answered(signal, outcome, length)
+    this.#intake.reportAnswer(signal, outcome, length)
     const { http } = ANSWER_STATUSES[outcome.kind]
     if (outcome.kind === 'accepted') {
       send(response, http, CONTENT_TYPES[encoding], encodeExportResponse(signal, encoding, outcome))

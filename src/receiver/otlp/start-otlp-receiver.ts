@@ -1,4 +1,4 @@
-import type { ReceiverHost, RunningReceiver, StartedWith, Way } from '../receiver-type.ts'
+import type { ReceiverHost, RunningReceiver, StartedWith, ReceiverListener } from '../receiver-type.ts'
 import { startGrpcReceiver } from './grpc-server.ts'
 import { startHttpReceiver } from './otlp-http.ts'
 import type { OtlpReceiverSettings } from './otlp-receiver.ts'
@@ -6,11 +6,11 @@ import type { OtlpReceiverSettings } from './otlp-receiver.ts'
 /** Listens for each of the protocols that are configured. */
 export async function startReceiver(
   { id, settings: { grpc, http }, signals }: StartedWith<OtlpReceiverSettings>,
-  { intake, observer, authenticatorOf, started, ...guards }: ReceiverHost,
+  { ingestPort: intake, observer, authenticatorOf, started, ...guards }: ReceiverHost,
 ): Promise<RunningReceiver> {
   await using open = new AsyncDisposableStack()
   const common = { ...guards, receiver: id, signals }
-  const ways: Way[] = []
+  const listeners: ReceiverListener[] = []
   if (grpc !== undefined) {
     const settings = {
       ...common,
@@ -19,7 +19,7 @@ export async function startReceiver(
       maxMessageBytes: grpc.maxRecvMsgSizeBytes,
     }
     const running = open.use(await startGrpcReceiver(settings, intake, observer))
-    ways.push(wayInto('grpc', running))
+    listeners.push(statusOf('grpc', running))
     started('Starting GRPC server', { endpoint: `${grpc.host}:${grpc.port}`, 'otelcol.component.id': id })
   }
   if (http !== undefined) {
@@ -30,14 +30,14 @@ export async function startReceiver(
       maxMessageBytes: http.maxRequestBodyBytes,
     }
     const running = open.use(await startHttpReceiver(settings, intake, observer))
-    ways.push(wayInto('http', running))
+    listeners.push(statusOf('http', running))
     started('Starting HTTP server', { endpoint: `${http.host}:${http.port}`, 'otelcol.component.id': id })
   }
   const opened = open.move()
-  return { ways, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { listeners, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-function wayInto(transport: string, running: { readonly connections: number }): Way {
+function statusOf(transport: string, running: { readonly connections: number }): ReceiverListener {
   return {
     transport,
     get connections() {

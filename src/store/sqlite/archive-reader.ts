@@ -36,9 +36,9 @@ import { cpidsOf } from './merge-graph.ts'
 import type { Sqlite } from './open-database.ts'
 import { SqliteOutbox } from './outbox.ts'
 
-/** Of each line, so much is read at a time. */
+/** The most rows read at a time, per queue. */
 const ROWS = 10_000
-/** Several questions are asked for each change, while exporters wait. */
+/** Each change needs several queries, and exporters wait meanwhile. */
 const CHANGES = 2_000
 const BYTES = 16 * MIB
 /** A mergelog has up to a thousand edges. */
@@ -53,7 +53,7 @@ const SPAN = `s.id, c.uuid AS cpid, o.trace_id, s.span_id, s.parent_id, s.name, 
 const OF_SPAN = `CROSS JOIN origin_traces o ON o.id = s.origin LEFT JOIN cpids c ON c.id = s.cpid ${sender('s')}
   LEFT JOIN seen_writes y ON y.span = s.id`
 
-/** Reads what is to go into an archive, through a connection of its own. */
+/** Reads what goes into an archive, through a connection of its own. */
 export class SqliteArchiveReader implements ArchiveReader {
   readonly #db: Sqlite
   readonly #outbox: SqliteOutbox
@@ -90,7 +90,7 @@ export class SqliteArchiveReader implements ArchiveReader {
     return hasMoved ? { facts, upTo, hasMore, lost: mergelogs.lost } : undefined
   }
 
-  /** What was linked and waits for nothing any more: what waits may get a CPID yet. */
+  /** Arrivals that are linked and no longer wait. A waiting one may still get a CPID. */
   #arrivals(after: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
     const [row] = this.#all(
       `SELECT min(linked_arrival, coalesce((SELECT min(arrival) - 1 FROM waiting), linked_arrival)) AS up_to FROM progress`,
@@ -201,7 +201,7 @@ export class SqliteArchiveReader implements ArchiveReader {
           for (const found of this.#all(CHANGE, item, row['other'] ?? 0)) facts.changes.push(changeOf(found))
           break
         case CHANGED.spanCpid:
-          // What is not in the archive yet goes there as it is now.
+          // An item that is not in the archive yet goes there in its current state.
           if (item <= arrival) bytes += this.#attributed(item, facts)
           break
         case CHANGED.replacedMergelog:
@@ -219,7 +219,7 @@ export class SqliteArchiveReader implements ArchiveReader {
     return { upTo, hasMore: rows.length === CHANGES || bytes >= BYTES }
   }
 
-  /** Returns how large it is, in bytes. */
+  /** Returns its size in bytes. */
   #attributed(id: number, facts: ArchivedFacts): number {
     const found = this.#all(`SELECT ${SPAN} FROM spans s ${OF_SPAN} WHERE s.id = ?`, id)
     const spans = found.map(spanOf)
@@ -230,7 +230,7 @@ export class SqliteArchiveReader implements ArchiveReader {
     return found.reduce((sum, row) => sum + bytesOf(row), 0)
   }
 
-  /** The edges of a mergelog that was replaced and that its CPID has no more. False for one that was pruned: it stays in the archive. */
+  /** The edges of a replaced mergelog that its CPID no longer has. False for one that was pruned: it stays in the archive. */
   #replaced(id: number, before: Buffer, facts: ArchivedFacts): boolean {
     const [now] = this.#all(
       `SELECT c.uuid AS cpid, m.sources, m.arrived_ms, r.cluster
@@ -281,7 +281,7 @@ export class SqliteArchiveReader implements ArchiveReader {
     return facts.refusedItems.at(-1)?.number ?? after
   }
 
-  /** Reads rows until they are many or large; `last` is the id of the last one where it stopped before the end. */
+  /** Reads rows up to a limit of count or size. `last` is the id of the last row if it stopped before the end. */
   #read(sql: string, values: Value[], take: (row: Row) => number): Read {
     let bytes = 0
     let rows = 0
@@ -310,7 +310,7 @@ interface Read {
   readonly last?: number
 }
 
-/** As the views of the same names have it (migrations/schema/audit-views.ts). */
+/** As in the views of the same names (migrations/schema/audit-views.ts). */
 const CPID = `SELECT c.uuid AS cpid, c.state, c.first_seen_ms,
   c.explained = 1 AND (c.state = 1 OR c.has_mergelog = 1 AND c.unexplained_sources = 0) AS explained,
   m.time_ns, length(m.sources) = 0 AS is_root, m.object, m.reason, r.service, r.cluster
@@ -325,7 +325,12 @@ const CHANGE = `SELECT ${IN_TRACE}, b.uuid AS cpid, h.driven FROM change_spans h
 const ACTORS = `SELECT ${IN_TRACE}, y.actor, y.writes, y.gaps, y.began FROM trace_actors y CROSS JOIN traces t ON t.id = y.trace
   CROSS JOIN cpids a ON a.id = t.root WHERE y.trace = ?`
 
-const CASCADE = `SELECT ${IN_TRACE}, t.state, t.last_ns, t.controller_spans, t.services, t.merges,
+/** A trace of a cascade by its number. */
+export const CASCADE = `SELECT ${IN_TRACE}, t.failed_spans, t.doubtful_times, m.object AS reference,
+  (SELECT y.actor FROM trace_actors y WHERE y.trace = t.id AND y.began = 1) AS began_by,
+  (SELECT json_group_array(y.service) FROM trace_services y WHERE y.trace = t.id) AS service_names,
+  (SELECT json_group_array(y.actor) FROM trace_actors y WHERE y.trace = t.id) AS actors,
+  (SELECT json_group_array(y.namespace) FROM trace_namespaces y WHERE y.trace = coalesce(t.continues, t.id)) AS namespaces, t.state, t.last_ns, t.controller_spans, t.services, t.merges,
   CASE t.state WHEN 1 THEN t.missing ELSE (SELECT count(DISTINCT k.id) FROM traces u JOIN change_spans h ON h.trace = u.id
     JOIN cpids k ON k.id = h.cpid WHERE u.root = t.root AND coalesce(u.continues, u.id) = coalesce(t.continues, t.id)
     AND k.has_mergelog = 0 AND k.explained = 0) END AS missing,
@@ -342,7 +347,7 @@ const PLACED = `SELECT ${IN_TRACE}, d.parent_id AS placed_under, d.flags AS sent
   FROM outbox d CROSS JOIN traces t ON t.id = d.trace CROSS JOIN cpids a ON a.id = t.root CROSS JOIN spans s ON s.id = d.span
   ${OF_SPAN} LEFT JOIN spans w ON w.id = d.cause AND w.origin <> s.origin`
 
-/** A decision that cannot be built is passed over, as on its way to a backend. */
+/** A decision that cannot be built is skipped, as exporters do. */
 function builtOf(build: () => Buffer | undefined): Buffer | undefined {
   try {
     return build()

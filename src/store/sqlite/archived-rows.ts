@@ -16,7 +16,7 @@ import { SENT_COPY, SENT_UNDRIVEN } from '../../model/outbox.ts'
 import { cpidsOf } from './merge-graph.ts'
 
 export type Value = bigint | number | string | Buffer | null
-/** As an archive's reader selects it. */
+/** A row as the archive reader selects it. */
 export type Row = Record<string, Value>
 
 export const whole = (value: Value | undefined): number => Number(value ?? 0)
@@ -41,7 +41,7 @@ export function bytesOf(row: Row): number {
   return (row['raw'] as Buffer).length
 }
 
-/** Of the bytes and what they came in, so that it is the same wherever it is worked out. */
+/** Covers the bytes and their envelope, so that it is the same wherever it is computed. */
 function digestOf(row: Row): bigint {
   const parts = [row['resource_hash'], row['scope_hash'], row['raw']].filter((part) => part instanceof Buffer)
   return hash('sha256', Buffer.concat(parts as Buffer[]), 'buffer').readBigUInt64BE()
@@ -122,7 +122,7 @@ function namedObjectOf(row: Row) {
   }
 }
 
-/** One value of a reference, read as the views read it. */
+/** One value of a reference, parsed as the views parse it. */
 function valueIn(reference: string | null, key: string): string | null {
   const at = reference?.indexOf(key) ?? -1
   return reference === null || at < 0 ? null : (reference.slice(at + key.length).split('&', 1)[0] ?? '')
@@ -161,9 +161,21 @@ export function cascadeOf(row: Row): ArchivedCascade {
     actor: text(row['actor']),
     gaps: whole(row['gaps']),
     missedVersions: whole(row['missed']),
+    failed: whole(row['failed_spans']),
+    hasDoubtfulTimes: isSet(row['doubtful_times']),
+    reference: text(row['reference']),
+    beganBy: text(row['began_by']),
+    serviceNames: namesIn(row['service_names']),
+    actors: namesIn(row['actors']),
+    namespaces: namesIn(row['namespaces']),
     isGone: isSet(row['gone']),
     ...sentOf(row),
   }
+}
+
+/** The names in a JSON list. */
+function namesIn(value: Value | undefined): string[] {
+  return JSON.parse(String(value)) as string[]
 }
 
 export function actorOf(row: Row): ArchivedActor {

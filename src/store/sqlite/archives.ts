@@ -1,7 +1,7 @@
 import type { ArchivePosition, ArchiveStore, KeptArchive } from '../../model/archive.ts'
 import type { Sqlite } from './open-database.ts'
 
-/** What changed, as `archive_changes.kind` says it. */
+/** The kinds of change in `archive_changes.kind`. */
 export const CHANGED = { cpid: 1, trace: 2, changeSpan: 3, spanCpid: 4, replacedMergelog: 5 } as const
 
 interface Row {
@@ -14,7 +14,7 @@ interface Row {
   version: number
 }
 
-/** How far each archive has come. */
+/** The position of each archive. */
 export class ArchivePositions implements ArchiveStore {
   readonly #db: Sqlite
 
@@ -66,7 +66,7 @@ export class ArchivePositions implements ArchiveStore {
   }
 }
 
-/** What is stored already when an archive comes. */
+/** What is already stored when an archive is added. */
 const EVERYTHING = `
   INSERT OR IGNORE INTO archive_changes (kind, item, other) SELECT ${CHANGED.cpid}, id, 0 FROM cpids;
   INSERT OR IGNORE INTO archive_changes (kind, item, other) SELECT ${CHANGED.trace}, id, 0 FROM traces;

@@ -33,7 +33,7 @@ import type { Progress } from './transactions.ts'
 const PAIRS = 20_000
 const MAX_KEPT_TEXT = 4_096
 
-/** How much is remembered of what came. */
+/** How many requests are remembered. */
 interface RememberedLimits {
   refusedMergelogs: number
   requests: RequestLimits
@@ -102,7 +102,7 @@ export class SqliteArrivals implements ArrivalStore {
       `INSERT INTO rejected_mergelogs (id, arrived_ms, cpid, sources, reason, scope, sender)
          SELECT last_refused, ?, ?, ?, ?, ?, ? FROM progress`,
     )
-    // Two for one, so that many from before are gone in time.
+    // Two for one, so that rows above the limit are soon gone.
     this.#dropRejected = db.prepare(
       `DELETE FROM rejected_mergelogs WHERE id IN (
          SELECT id FROM rejected_mergelogs WHERE id <= ? ORDER BY id LIMIT 2)`,
@@ -194,7 +194,7 @@ export class SqliteArrivals implements ArrivalStore {
       log.traceKey === '' ? null : Buffer.from(log.traceKey, 'latin1'),
       log.spanId,
       log.raw,
-      // Of two records alike that give no time, both may have happened.
+      // Two equal records without a time may be two events.
       log.timeNs === 0n ? null : digestOfLog(log.raw),
     )
   }
@@ -249,7 +249,7 @@ export class SqliteArrivals implements ArrivalStore {
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedRecordOrigin): void {
     const sources = JSON.stringify(record.sources.slice(0, 100)).slice(0, MAX_KEPT_TEXT)
     const newCpid = record.newCpid.slice(0, MAX_KEPT_TEXT)
-    // What it came in may be large, and would stay with it.
+    // The envelope it came in may be large, and would be kept with it.
     const scope = this.interner.smallScope(
       from.service.slice(0, MAX_KEPT_TEXT),
       from.cluster.slice(0, MAX_KEPT_TEXT),
@@ -275,7 +275,7 @@ export class SqliteArrivals implements ArrivalStore {
     this.traces.settle()
   }
 
-  /** What was known of an original trace: some of its spans are gone. */
+  /** Drops what is cached of an original trace: some of its spans are gone. */
   dropOrigin(origin: number): void {
     this.interner.dropOrigin(origin)
     this.#pairs.delete(origin)
@@ -290,7 +290,7 @@ export class SqliteArrivals implements ArrivalStore {
   }
 }
 
-/** How many requests, and how many of those that had something refused, are remembered; one with a long answer counts as more. */
+/** How many requests are remembered, and how many of those with refused items. A request with a long answer counts as several. */
 interface RequestLimits {
   requests: number
   refused: number
@@ -298,14 +298,14 @@ interface RequestLimits {
 
 const MOST: RequestLimits = { requests: 1_000_000, refused: 10_000 }
 const LEAST: RequestLimits = { requests: 100, refused: 50 }
-/** What one that counts as one takes at most, and which part of max_bytes all of them together. */
+/** The most bytes per counted request. All together may use this part of max_bytes. */
 const BYTES: RequestLimits = { requests: 128, refused: 1_024 }
 const SHARE: RequestLimits = { requests: 20, refused: 40 }
 
-/** Requests beyond the limit go so many at a time. */
+/** How many requests above the limit are removed at a time. */
 const AT_ONCE = 1_000
 
-/** As many as crowd nothing out of `max_bytes`. */
+/** As many as do not displace other data from `max_bytes`. */
 export function requestLimits({ maxBytes }: Pick<Retention, 'maxBytes'>): RequestLimits {
   if (maxBytes === 0) return MOST
   const limit = (of: keyof RequestLimits): number =>
@@ -314,8 +314,8 @@ export function requestLimits({ maxBytes }: Pick<Retention, 'maxBytes'>): Reques
 }
 
 /**
- * By which a request that comes again is known, for an hour (pruning sees to that), and for auditors the newest of which
- * something was refused. Their numbers grow by what they count as, so that the limit is a distance between two numbers.
+ * Recognises repeated requests for an hour (pruning sees to that), and keeps the newest with refused items for auditors. Row numbers grow
+ * by what each row counts as, so the limit is a distance between two numbers.
  */
 export class RequestTable {
   readonly #limits: RequestLimits
@@ -353,7 +353,7 @@ export class RequestTable {
     const counts = countsAs(message, BYTES.requests)
     const id = Number(this.#add.run(counts, hash, wallMs, rejected, message).lastInsertRowid)
     const step = Math.min(AT_ONCE, requests)
-    // Twice as many as come, so that many from before are gone in time.
+    // Twice as many as arrive, so that rows above the limit are soon gone.
     if (id % step < counts) this.#dropOld.run(id - requests, 2 * step)
     if (rejected === 0 && message === '') return
     const countsRefused = countsAs(message, BYTES.refused)

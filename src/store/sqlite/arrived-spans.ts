@@ -9,6 +9,7 @@ import {
   SPAN_NAMES_REQUEST,
   SPAN_OBSERVED,
   SPAN_SEEN_WRITE,
+  SPAN_TOLD_WRITE,
   SPAN_WROTE,
 } from '../../model/arrivals.ts'
 import type { ArrivedSpan, Spans } from '../../model/linking-ports.ts'
@@ -52,13 +53,13 @@ const FAILED = 2n
 
 const NAMES = SPAN_HAS_LINKS | SPAN_NAMES_REQUEST | SPAN_NAMES_POD
 
-/** How many spans with the same ids are looked at for the one of a resource. */
+/** How many spans with the same ids are checked for the one of a resource. */
 const SHARING = 64
 
-/** Spans that were read singly and may be asked for again. */
+/** Spans that were read individually and may be requested again. */
 const MOST_ASKED = 2_000
 
-/** How many spans are looked at for the earliest: a change may have any number before it is sent. */
+/** How many spans are checked for the earliest: a change may have any number before it is sent. */
 const FIRST_SPANS = 200
 
 /** Stored spans, as the linker sees them. */
@@ -77,7 +78,7 @@ export class ArrivedSpanTable implements Spans {
   readonly #setCpid: Statement
   readonly #remove: Statement
   #round = new Map<number, ArrivedSpan>()
-  /** Others that were asked for in this round. */
+  /** Other spans that were read in this round. */
   readonly #asked = new Map<number, ArrivedSpan>()
 
   constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, scopes: LinkScopeTable) {
@@ -120,12 +121,12 @@ export class ArrivedSpanTable implements Spans {
     this.#remove = db.prepare('DELETE FROM spans WHERE id = ?')
   }
 
-  /** A new transaction: what was read before may be out of date. */
+  /** A new transaction: what was read before may be outdated. */
   beginRound(): void {
     this.forget()
   }
 
-  /** The next spans after an arrival; what was asked of them before may be out of date, and is read anew. */
+  /** The next spans after an arrival. What was cached of them may be outdated, and is read again. */
   next(after: number, limit: number): ArrivedSpan[] {
     return this.#next.all(after, limit).map((row) => {
       const span = this.#spanOf(row)
@@ -145,7 +146,7 @@ export class ArrivedSpanTable implements Spans {
     return span
   }
 
-  /** True when the span was read in this round, so that its `awaited` is still right. */
+  /** True if the span was read in this round, so that its `awaited` is still right. */
   isOfThisRound(row: number): boolean {
     return this.#round.has(row)
   }
@@ -171,7 +172,7 @@ export class ArrivedSpanTable implements Spans {
     return origin === undefined ? undefined : (this.#find.get(origin, spanId) ?? undefined)
   }
 
-  /** The earliest start, from one time to another, of spans that carry the CPID, among the first of its original traces. */
+  /** The earliest start between two times of spans that carry the CPID, among the first of its original traces. */
   firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined {
     return this.#firstStart.get({ cpid, from: fromNs, to: toNs }) ?? undefined
   }
@@ -218,6 +219,7 @@ export class ArrivedSpanTable implements Spans {
       writes: (flags & SPAN_WROTE) !== 0,
       failed: row[14] === FAILED,
       seen: (flags & SPAN_SEEN_WRITE) !== 0,
+      told: (flags & SPAN_TOLD_WRITE) !== 0,
       names: flags & NAMES,
       joined: (flags & SPAN_JOINED) !== 0,
       joinsOwn: (flags & SPAN_JOINS_OWN) !== 0,
@@ -228,7 +230,7 @@ export class ArrivedSpanTable implements Spans {
       awaited: row[12] === 1n,
     }
   }
-  /** Of several spans with the parent's ids the first of the child's own resource, else the first. */
+  /** If several spans have the parent's ids: the first of the child's own resource, else the first. */
   #parentOf(row: SpanRow): number | undefined {
     return this.#ofResource.get(Number(row[2]), row[4], Number(row[7])) ?? numberOf(row[10])
   }

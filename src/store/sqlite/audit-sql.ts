@@ -6,8 +6,8 @@ import { openForReading, type Sqlite } from './open-database.ts'
 import { SqliteQueries } from './queries.ts'
 
 /**
- * Opens a database for other people's SQL: it only reads, sorts in memory rather than filling a disk, and knows the
- * functions of the merge graph, which ask through a connection of their own.
+ * Opens a database for users' SQL. It is read-only, sorts in memory instead of filling a disk, and has the functions of the merge graph,
+ * which query through a connection of their own.
  */
 export function openForAudit(path: string, onAbsent: (cpid: Cpid, why: Absent) => void): Sqlite {
   const db = openForReading(path)
@@ -16,15 +16,15 @@ export function openForAudit(path: string, onAbsent: (cpid: Cpid, why: Absent) =
   return db
 }
 
-/** What can stand in FROM beside tables, each with a CPID as its argument and rows (cpid, place) as its answer. */
+/** The table functions: each takes a CPID and returns rows (cpid, place). */
 const GRAPH_TABLES = ['related', 'ancestors', 'roots'] as const
 
 const CPID_BYTES = 16
 
 /**
- * Adds the functions `related(cpid)`, `ancestors(cpid)` and `roots(cpid)` to a connection. `place` counts from 1 in
- * the order of the API, and `drives` says of a root whether it drives the CPID (`yes`, `no`). A CPID of which nothing is known has no rows and is told to `onAbsent`; what is no CPID is an
- * error, and NULL has no rows.
+ * Adds the functions `related(cpid)`, `ancestors(cpid)` and `roots(cpid)` to a connection. `place` counts from 1 in the order of the API.
+ * `drives` says whether a root drives the CPID (`yes`, `no`). An unknown CPID has no rows and is reported to `onAbsent`. A malformed CPID
+ * is an error, and NULL has no rows.
  */
 function addGraphTables(
   db: Sqlite,
@@ -86,8 +86,8 @@ const FIRST_WORD = /^[a-z]*/i
 const READING = new Set(['SELECT', 'WITH', 'VALUES', 'EXPLAIN'])
 
 /**
- * Prepares one statement that only reads, its rows as arrays with every integer a bigint. Throws an Error that says
- * what to write instead when it is anything else.
+ * Prepares a single read-only statement, with rows as arrays and integers as bigints. For anything else throws an Error that says what to
+ * write instead.
  */
 export function prepareSelect(db: Sqlite, sql: string): Statement<[], unknown[]> {
   const word = (FIRST_WORD.exec(sql.replace(LEADING_BLANKS, ''))?.[0] ?? '').toUpperCase()
@@ -98,7 +98,7 @@ export function prepareSelect(db: Sqlite, sql: string): Statement<[], unknown[]>
   return statement.raw().safeIntegers()
 }
 
-/** Each kind of parameter has an error of its own in the driver, and some only when the first row is asked for. */
+/** The driver has a different error for each kind of parameter, and raises some only when the first row is read. */
 function refuseParameters(statement: Statement<[], unknown[]>): void {
   try {
     statement.bind()
@@ -107,7 +107,7 @@ function refuseParameters(statement: Statement<[], unknown[]>): void {
   }
 }
 
-/** What an error of SQLite or of its driver comes to for whoever wrote the statement. */
+/** An error of SQLite or of its driver, in words for the author of the statement. */
 export function sqlErrorSentence(error: unknown): string {
   const message = errorText(error)
   if (message.includes('more than one statement'))

@@ -2,11 +2,12 @@ import type { Statement } from 'better-sqlite3'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import type { CascadeFacts, CascadeFilter, Pages, Position, TraceFacts } from '../../model/queries.ts'
 import type { Sqlite } from './open-database.ts'
+import { SupersededVersions } from './superseded-versions.ts'
 
 const CASCADES_A_PAGE = 50
 const MAX_ID = 2n ** 63n - 1n
 
-/** CPIDs of a cascade, of which `part` is a trace, whose own mergelog has not arrived. */
+/** CPIDs of a cascade whose own mergelog has not arrived. `part` is one of the cascade's traces. */
 const MISSING = `SELECT count(DISTINCT cpids.id) FROM traces sibling
      JOIN change_spans ON change_spans.trace = sibling.id
      JOIN cpids ON cpids.id = change_spans.cpid
@@ -68,15 +69,17 @@ interface FactsRow {
   clock_skew: bigint
 }
 
-/** Reads what cascades come to, newest first. */
+/** Reads the facts of cascades, newest first. */
 export class CascadeFactsReader {
   readonly #candidates: CascadeCandidates
   readonly #facts: Statement<[{ ids: string }], FactsRow>
   readonly #first: Statement<[number], number>
   readonly #firsts: Statement<[string], number>
+  readonly #superseded: SupersededVersions
 
   constructor(db: Sqlite) {
     this.#candidates = new CascadeCandidates(db)
+    this.#superseded = new SupersededVersions(db)
     this.#facts = db.prepare<[{ ids: string }], FactsRow>(FACTS).safeIntegers()
     this.#first = db
       .prepare<[number], number>('SELECT id FROM traces WHERE root = ? ORDER BY episode LIMIT 1')
@@ -117,11 +120,14 @@ export class CascadeFactsReader {
   }
 
   #read(ids: readonly number[]): CascadeFacts[] {
-    return ids.length === 0 ? [] : this.#facts.all({ ids: JSON.stringify(ids) }).map(factsOf)
+    if (ids.length === 0) return []
+    return this.#facts
+      .all({ ids: JSON.stringify(ids) })
+      .map((row) => ({ ...factsOf(row), supersededBy: this.#superseded.by(row.object ?? '') }))
   }
 }
 
-function factsOf(row: FactsRow): CascadeFacts {
+function factsOf(row: FactsRow): Omit<CascadeFacts, 'supersededBy'> {
   return {
     position: [row.id],
     root: cpidOfBytes(row.uuid),
@@ -151,13 +157,13 @@ function textOf(column: string | null): string | undefined {
   return column === null || column === '' ? undefined : column
 }
 
-/** How many traces are looked through at once. */
+/** How many traces are searched at once. */
 const WINDOW = 4_000
 const CANDIDATES_A_PAGE = 500
 
 /**
- * The first trace of each cascade, which stands for it. A CPID that turned out to have sources is no root, and what is
- * left of its provisional traces no cascade. `where` narrows the traces down.
+ * The first trace of each cascade, which represents it. A CPID that turned out to have sources is no root, and the rest of its
+ * provisional traces is no cascade. `where` restricts the traces.
  */
 const firstTraces = (from: string, where: string): string => `SELECT first_trace.id FROM ${from}
  LEFT JOIN mergelogs ON mergelogs.cpid = first_trace.root
@@ -196,7 +202,7 @@ interface FilterBind {
   to: bigint | null
 }
 
-/** Finds the cascades that a filter lets through, newest first, as the numbers of their first traces. */
+/** Finds the cascades that match a filter, newest first, as the numbers of their first traces. */
 class CascadeCandidates {
   readonly #window: Statement<[FilterBind & { least: bigint; before: bigint }], number>
   readonly #among: Statement<[FilterBind & { ids: string }], number>
@@ -231,7 +237,7 @@ class CascadeCandidates {
     this.#rare = new RareCascades(db)
   }
 
-  /** Page by page; an empty one means only that there is more to look through. */
+  /** Page by page. An empty page only means that there is more to search. */
   *before(id: bigint, filter: CascadeFilter): Generator<number[]> {
     const bind = bindOf(filter)
     const ids = filter.state === 'open' ? this.#open.all(id) : this.#rare.before(id, filter)
@@ -250,7 +256,7 @@ class CascadeCandidates {
     }
   }
 
-  /** Those among these traces that stand for a cascade and that a filter lets through, newest first. */
+  /** Those of these traces that represent a cascade and match a filter, newest first. */
   among(ids: readonly number[], filter: CascadeFilter = {}): number[] {
     return this.#among.all({ ...bindOf(filter), ids: JSON.stringify(ids) })
   }
@@ -270,7 +276,7 @@ function bindOf(filter: CascadeFilter): FilterBind {
   }
 }
 
-/** In so many traces somebody, or a namespace, is found by the index; in more of them, soon enough among the newest. */
+/** An actor or a namespace in at most this many traces is found by the index. If in more, it is soon found among the newest. */
 const RARE = 2_000
 
 const firstOf = (roots: string): string => `SELECT min(part.id) FROM traces part WHERE part.root IN (${roots})
@@ -281,7 +287,7 @@ interface Bind {
   before: bigint
 }
 
-/** Finds the cascades of what is in few of them, without looking through all others. */
+/** Finds cascades by a value that few of them have, without searching all others. */
 class RareCascades {
   readonly #isService: Statement<[string], number>
   readonly #actorTraces: Statement<[string], number>
@@ -307,7 +313,7 @@ class RareCascades {
           WHERE trace_actors.actor = @name`),
       )
       .pluck()
-    // What a cascade wrote stands under its first trace, which may be gone before the others.
+    // The writes of a cascade are stored under its first trace, which may be gone before the others.
     this.#inNamespace = db
       .prepare<[Bind], number>(
         firstOf(`SELECT traces.root FROM trace_namespaces JOIN traces ON traces.id = trace_namespaces.trace
@@ -318,7 +324,7 @@ class RareCascades {
       .pluck()
   }
 
-  /** The first traces of all cascades that the filter may let through, newest first; undefined where they may be many. */
+  /** The first traces of all cascades that may match the filter, newest first; undefined if there may be many. */
   before(before: bigint, { actor, namespace }: CascadeFilter): number[] | undefined {
     if (actor !== undefined && this.#isRareActor(actor)) return this.#ofActor.all({ name: actor, before })
     if (namespace !== undefined && (this.#namespaceTraces.get(namespace) ?? 0) <= RARE)
@@ -326,16 +332,16 @@ class RareCascades {
     return undefined
   }
 
-  /** A service takes part without having written anything. */
+  /** A service can be part of a cascade without having written anything. */
   #isRareActor(actor: string): boolean {
     return (this.#actorTraces.get(actor) ?? 0) <= RARE && this.#isService.get(actor) !== 1
   }
 }
 
-/** As many roots as a CPID that takes part in no cascade yet is looked up under. */
+/** The most roots under which a CPID is looked up that is not part of a cascade yet. */
 const MAX_ROOTS = 8
 
-/** Roots of a CPID, newest first: those that drive it (rule 6 of docs/linking.md), and those passed on with it. */
+/** Roots of a CPID, newest first: those that drive it (rule 6 of docs/linking.md), and those that are only passed on with it. */
 interface RootsInTwoKinds {
   readonly driving: readonly number[]
   readonly passedOn: readonly number[]

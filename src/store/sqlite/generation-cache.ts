@@ -1,12 +1,13 @@
-/** How large entries may be together, in bytes, and how large one is. */
+/** The most bytes of all entries of a generation, and the size of one entry. */
 export interface Weight<V> {
   readonly most: number
   readonly of: (value: V) => number
 }
 
 /**
- * A bounded map that forgets what has not been asked for lately: at most two generations of `size` entries each, and each of so
- * many bytes, where a weight is given; beyond that an entry stands alone. An entry found in the old generation moves to the young one.
+ * A bounded map that forgets entries which were not used lately. It has at most two generations of `size` entries each. With a weight,
+ * each generation is also limited in bytes; a larger entry has a generation of its own. An entry found in the old generation moves to the
+ * young one.
  */
 export class GenerationCache<K, V> {
   #young = new Map<K, V>()

@@ -11,9 +11,11 @@ import type {
 } from '../../model/queries.ts'
 import { cpidsOf } from './merge-graph.ts'
 import type { Sqlite } from './open-database.ts'
+import { type BytesRead, TooMuchRead } from './record-queries.ts'
+import { SupersededVersions } from './superseded-versions.ts'
 
 const CPIDS_A_PAGE = 500
-/** It sorts behind every digit and the dash. */
+/** Sorts after every digit and the dash. */
 const BEHIND_DIGITS = 'g'
 
 /** Turns CPIDs into their numbers and back. */
@@ -44,18 +46,18 @@ export class CpidLookup {
     return row.state === 0 ? row.id : 'pruned'
   }
 
-  /** The number of a CPID, a tombstone's too. */
+  /** The number of a CPID, including tombstones. */
   findEvenPruned(cpid: Cpid): number | undefined {
     return this.#find.get(cpid)?.id
   }
 
-  /** Those that begin so, tombstones too, at most `limit`: one range of the index. */
+  /** CPIDs with this prefix, including tombstones, at most `limit`: one range of the index. */
   beginning(prefix: CpidPrefix, limit: number): Cpid[] {
     return this.#beginning.all(prefix, prefix + BEHIND_DIGITS, limit)
   }
 
   cpids(ids: readonly number[]): Cpid[] {
-    // One text for all: a row each would take as long again as finding them.
+    // One JSON text for all: a row for each would take as long again as finding them.
     const digits = this.#uuids.get(JSON.stringify(ids)) ?? ''
     const cpids: Cpid[] = []
     for (let at = 0; at < digits.length; at += 32) cpids.push(cpidOfDigits(digits.slice(at, at + 32)))
@@ -68,10 +70,11 @@ export class CpidLookup {
   }
 }
 
-const RELATED = `WITH RECURSIVE related (id) AS
-  (SELECT @from UNION SELECT edges.target FROM related JOIN edges ON edges.source = related.id)`
+const RELATED_IDS =
+  'SELECT @from UNION SELECT edges.target FROM related JOIN edges ON edges.source = related.id'
+const RELATED = `WITH RECURSIVE related (id) AS (${RELATED_IDS})`
 
-/** A CPID without a mergelog stands where it was first sighted. */
+/** A CPID without a mergelog is placed at the time it was first seen. */
 const MOMENT = 'coalesce(cpids.merged_ns, cpids.first_seen_ms * 1000000)'
 
 interface RelatedBind {
@@ -88,12 +91,20 @@ interface AncestorRow {
 
 /** Walks the merge graph by the numbers of its CPIDs. */
 export class GraphWalk {
+  readonly #read: Pick<BytesRead, 'maxCpids'>
+  readonly #reached: Statement<[{ from: number; most: number }], number>
   readonly #inOrder: Statement<[RelatedBind], number>
   readonly #sighted: Statement<[{ from: number; least: number }], number>
   readonly #self: Statement<[number], AncestorRow>
   readonly #sources: Statement<[string], AncestorRow>
 
-  constructor(db: Sqlite) {
+  constructor(db: Sqlite, read: Pick<BytesRead, 'maxCpids'>) {
+    this.#read = read
+    this.#reached = db
+      .prepare<[{ from: number; most: number }], number>(
+        `WITH RECURSIVE related (id) AS (${RELATED_IDS} LIMIT @most) SELECT count(*) FROM related`,
+      )
+      .pluck()
     this.#inOrder = db
       .prepare<[RelatedBind], number>(
         `${RELATED}
@@ -114,32 +125,42 @@ export class GraphWalk {
     )
   }
 
-  /** The CPID and its descendants, itself first, then by time; `after` is rank (0 for itself), time and number. */
+  /** The CPID and its descendants, itself first, then by time. `after` is rank (0 for itself), time and number. */
   related(from: number, after: Position = []): number[] {
+    this.#holdToAllowance(from)
     const [rank = -1n, time = 0n, id = 0n] = after
     return this.#inOrder.all({ from, rank, time, id })
   }
 
-  /** The same in the order of first sighting, beginning with a number. */
+  /** The same in the order in which they were first seen, from a number on. */
   relatedBySighting(from: number, least: number): number[] {
+    this.#holdToAllowance(from)
     return this.#sighted.all({ from, least })
   }
 
-  /** The ancestors of a CPID, nearest first, ties by time. */
+  /** Sorting all related CPIDs is one statement, which cannot be interrupted. */
+  #holdToAllowance(from: number): void {
+    const { maxCpids } = this.#read
+    if (maxCpids === Infinity) return
+    const reached = this.#reached.get({ from, most: maxCpids + 1 }) ?? 0
+    if (reached > maxCpids) throw new TooMuchRead(`more than ${maxCpids} CPIDs were reached`)
+  }
+
+  /** The ancestors of a CPID, nearest first, then by time. */
   ancestors(id: number): number[] {
     return this.#climb(id)
       .filter((node) => node.id !== id)
       .map((node) => node.id)
   }
 
-  /** Those of its ancestors and itself that no edge points to. */
+  /** Those of itself and its ancestors that no edge points to. */
   roots(id: number): number[] {
     return this.#climb(id)
       .filter((node) => node.in_degree === 0)
       .map((node) => node.id)
   }
 
-  /** Level by level, since one recursive query knows the distance only of paths, of which there may be very many. */
+  /** Level by level. One recursive query would compute the distance for each path, and there may be very many paths. */
   #climb(id: number): AncestorRow[] {
     const climbed = this.#self.all(id)
     const seen = new Set([id])
@@ -181,8 +202,10 @@ export class GraphAroundReader {
   readonly #below: Statement<[string, number], number>
   readonly #nodes: Statement<[string], NodeRow>
   readonly #edges: Statement<[string, string], EdgeRow>
+  readonly #superseded: SupersededVersions
 
   constructor(db: Sqlite) {
+    this.#superseded = new SupersededVersions(db)
     const step = (from: string, to: string): Statement<[string, number], number> =>
       db
         .prepare<[string, number], number>(
@@ -210,14 +233,14 @@ export class GraphAroundReader {
     )
   }
 
-  /** A level above and a level below in turns, so that what is left out is farthest away. */
+  /** Visits levels above and below in turns, so that what is left out is farthest away. */
   around(middle: number, limit: number): GraphAround {
     const distances = new Map([[middle, 0]])
     let [above, below] = [[middle], [middle]]
     const cut = { truncated: false }
     const widen = (level: number[], statement: Statement<[string, number], number>, at: number): number[] => {
       if (level.length === 0) return level
-      // All that are known may come first.
+      // The known ones may come first.
       const found = statement.all(JSON.stringify(level), limit + 1)
       const unknown = found.filter((id) => !distances.has(id))
       const room = limit - distances.size
@@ -234,17 +257,21 @@ export class GraphAroundReader {
   }
 
   #read(distances: ReadonlyMap<number, number>): GraphNode[] {
-    return this.#nodes.all(JSON.stringify([...distances.keys()])).map((row) => ({
-      cpid: cpidOfBytes(row.uuid),
-      timeNs: row.time_ns ?? undefined,
-      service: textOfColumn(row.service),
-      object: textOfColumn(row.object),
-      reason: textOfColumn(row.reason),
-      cluster: textOfColumn(row.cluster),
-      root: row.in_degree === 0n,
-      explained: row.explained === 1n,
-      distance: distances.get(Number(row.id)) ?? 0,
-    }))
+    return this.#nodes.all(JSON.stringify([...distances.keys()])).map((row) => {
+      const isRoot = row.in_degree === 0n
+      return {
+        cpid: cpidOfBytes(row.uuid),
+        timeNs: row.time_ns ?? undefined,
+        service: textOfColumn(row.service),
+        object: textOfColumn(row.object),
+        reason: textOfColumn(row.reason),
+        cluster: textOfColumn(row.cluster),
+        root: isRoot,
+        explained: row.explained === 1n,
+        distance: distances.get(Number(row.id)) ?? 0,
+        supersededBy: isRoot ? this.#superseded.by(row.object ?? '') : undefined,
+      }
+    })
   }
 
   *#edgesAmong(
@@ -333,7 +360,7 @@ export class MergelogFactsReader {
         }
   }
 
-  /** The mergelogs of these CPIDs in their order; one of them comes first whatever its time. */
+  /** The mergelogs of these CPIDs in their order. `first` comes first whatever its time. */
   *of(ids: readonly number[], first: number): Pages<MergelogFacts> & Generator<MergelogFacts[]> {
     for (let at = 0; at < ids.length; at += MERGELOGS_A_PAGE) {
       const rows = this.#of.all(JSON.stringify(ids.slice(at, at + MERGELOGS_A_PAGE)))
@@ -372,7 +399,7 @@ function textOf(column: string | null): string | undefined {
 }
 
 /**
- * Whether the mergelogs of a row of `cpids` and its ancestors arrived. One that was pruned and is seen again is nothing to wait for,
- * so that the graph holds it explained; its own mergelog is gone all the same.
+ * Whether the mergelogs of a row of `cpids` and of its ancestors have arrived. A CPID that was pruned and is seen again is not waited
+ * for, so the graph counts it as explained, although its own mergelog is gone.
  */
 const CPID_IS_EXPLAINED = 'cpids.explained AND cpids.has_mergelog AND cpids.unexplained_sources = 0'

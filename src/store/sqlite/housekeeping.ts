@@ -8,7 +8,7 @@ const WEEK_MS = 7 * 24 * 3_600_000
 const ROWS = 1_000
 const MAX_REFUSED = 10_000
 const MIN_REFUSED = 50
-/** What a refused mergelog takes at most, and which part of max_bytes all of them together. */
+/** The most bytes of a refused mergelog. All together may use this part of max_bytes. */
 const REFUSED_BYTES = 16_384
 const SHARE_OF_REFUSED = 20
 
@@ -30,7 +30,7 @@ const SWEPT: readonly Sweepable[] = [
   },
 ]
 
-/** How many refused mergelogs are remembered: few enough to crowd nothing out of `max_bytes`. */
+/** How many refused mergelogs are kept: few enough not to displace other data from `max_bytes`. */
 export function maxRefusedMergelogs({ maxBytes }: Pick<Retention, 'maxBytes'>): number {
   if (maxBytes === 0) return MAX_REFUSED
   const share = Math.floor(maxBytes / SHARE_OF_REFUSED / REFUSED_BYTES)
@@ -38,13 +38,13 @@ export function maxRefusedMergelogs({ maxBytes }: Pick<Retention, 'maxBytes'>): 
 }
 
 interface HousekeepingHooks {
-  /** What remembers scopes by their envelopes must forget them. */
+  /** Caches of scopes by envelope must forget them. */
   scopesRemoved: () => void
-  /** Removes a step of what nobody asks for any more of observed clusters; true when there is more. */
+  /** Removes a batch of data of observed clusters that is no longer needed; true if there is more. */
   keepObserved: () => boolean
 }
 
-/** Keeps tables small that belong to no CPID. Every turn looks at some thousand rows, whatever is stored. */
+/** Bounds the tables that belong to no CPID. Every turn visits a few thousand rows, however much is stored. */
 export class TableHousekeeper implements Housekeeper {
   readonly #progress: Progress
   readonly #maxAgeMs: number
@@ -79,8 +79,8 @@ export class TableHousekeeper implements Housekeeper {
     this.#oldAside = old('set_aside', 'at_ms')
   }
 
-  /** `isAgeKnown`: the calendar may be believed. */
-  turn(isAgeKnown: boolean): HousekeepingResult {
+  /** `isAgeKnown`: the wall clock can be trusted. */
+  sweep(isAgeKnown: boolean): HousekeepingResult {
     const { wallMs, activeMs } = this.#progress
     const keptMs = this.#maxAgeMs === 0 ? WEEK_MS : this.#maxAgeMs
     let more = this.#refused.run(this.#most).changes === ROWS
@@ -95,7 +95,7 @@ export class TableHousekeeper implements Housekeeper {
   }
 }
 
-/** What goes in one turn at most; envelopes may be as large as a request. */
+/** The most that one turn removes. Envelopes may be as large as a request. */
 const SCOPES = 500
 const BYTES = 8 * MIB
 
@@ -105,14 +105,14 @@ interface Unused {
   bytes: number
 }
 
-/** Removes scopes that no row names any more, and resources whose last scope goes. */
+/** Removes scopes that no row references any more, and resources without scopes. */
 class UnusedScopes {
   readonly #find: Statement<[], Unused>
   readonly #removeScope: Statement
   readonly #removeResource: Statement
   readonly #onRemoved: () => void
 
-  /** `onRemoved`: what remembers scopes by their envelopes must forget them. */
+  /** `onRemoved`: caches of scopes by envelope must forget them. */
   constructor(db: Sqlite, onRemoved: () => void) {
     this.#find = db.prepare(
       `SELECT s.id, s.resource, length(s.envelope) + length(r.envelope) AS bytes FROM scopes s INDEXED BY scopes_unused
@@ -125,7 +125,7 @@ class UnusedScopes {
     this.#onRemoved = onRemoved
   }
 
-  /** True when there may be more. */
+  /** True if there may be more. */
   turn(): boolean {
     const unused = this.#find.all()
     if (unused.length === 0) return false
@@ -145,18 +145,18 @@ class UnusedScopes {
   }
 }
 
-/** Rows that are looked at in one turn. */
+/** Rows visited in one turn. */
 const ROWS_A_TURN = 1_000
 
 interface Sweepable {
   readonly table: string
   /** Its primary key. */
   readonly key: readonly string[]
-  /** When a row `a` is of no use any more; may name @before. */
+  /** When a row `a` is no longer needed; may use @before. */
   readonly useless: string
 }
 
-/** Goes round a table, a thousand rows a turn, and removes those that are of no use. Where it stands is not stored. */
+/** Cycles through a table, a thousand rows a turn, and removes rows that are no longer needed. The position is not stored. */
 export class TableSweep {
   readonly #first: Statement<[{ before: number }], bigint[]>
   readonly #next: Statement<[{ before: number; [key: `k${number}`]: bigint }], bigint[]>
@@ -179,7 +179,7 @@ export class TableSweep {
     )
   }
 
-  /** Looks at the next rows; true when most of them were of no use, so that it should go on soon. */
+  /** Visits the next rows. True if most of them were not needed, so that it should continue soon. */
   turn(before: number): boolean {
     const places = this.#after?.map((value, at) => [`k${at}`, value] as const)
     const rows =

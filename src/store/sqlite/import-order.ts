@@ -3,22 +3,22 @@ import type { SkipReason } from '../../model/kubernetes-observations.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import type { Sqlite } from './open-database.ts'
 
-/** By what lines are put in order: all of them together, whatever file they stand in. */
+/** The sort key of lines, across all files. */
 export interface LineKey {
   readonly atNs: UnixNanos
-  /** 0 where it tells none. */
+  /** 0 if it has none. */
   readonly version: bigint
-  /** Of its content. */
+  /** Hash of its content. */
   readonly hash: Buffer
 }
 
 export interface OrderedLine extends LineKey {
-  /** Empty for one that makes no write. */
+  /** Empty for a line that makes no write. */
   readonly told: Uint8Array
   readonly skipped: SkipReason | undefined
 }
 
-/** Some lines, whatever their order: how many, and their hashes combined. */
+/** A set of lines: their number, and their combined hash. */
 export interface SetOfLines {
   readonly lines: number
   readonly digest: bigint
@@ -39,7 +39,7 @@ export function withLine({ lines, digest }: SetOfLines, hash: Buffer): SetOfLine
 }
 
 /**
- * Puts the lines of recordings in order, each once, in a file that is gone with the process: there may be more of them than fit
+ * Sorts the lines of recordings and removes duplicates, in a temporary file that ends with the process. There may be more lines than fit
  * into memory.
  */
 export class OrderedLines implements Disposable {
@@ -50,11 +50,11 @@ export class OrderedLines implements Disposable {
   readonly #below: Statement<[bigint], bigint>
   readonly #above: Statement<[bigint], { id: bigint; at_ns: bigint }>
   readonly #raise: Statement
-  /** Versions without a time up to which they are told, which no longer change their place. */
+  /** The time up to which versions without a time of their own have been returned. Those keep their place. */
   #fixedNs: UnixNanos = -1n
 
   constructor() {
-    // An empty name is a file of SQLite's own, without a name.
+    // An empty name makes SQLite use a temporary file.
     this.#db = new Database('')
     this.#db.pragma('journal_mode = OFF')
     this.#db.pragma('synchronous = OFF')
@@ -92,8 +92,8 @@ export class OrderedLines implements Disposable {
   }
 
   /**
-   * Adds a line; false where it is there already. One that is not `isTimed` has a time that it cannot be before, and comes after all
-   * of lower versions of which the same is true.
+   * Adds a line; false if it is there already. If it is not `isTimed`, its time is only a lower bound: it comes after all such lines with
+   * lower versions.
    */
   add({ atNs, version, hash, told, skipped }: OrderedLine, isTimed: boolean): boolean {
     if (isTimed) return this.#insert.run(atNs, version, hash, 1, told, skipped).changes > 0
@@ -109,7 +109,7 @@ export class OrderedLines implements Disposable {
     return true
   }
 
-  /** The next lines after a place, and after none from the first. */
+  /** The next lines after a key, or from the first. */
   after(key: LineKey | undefined, most: number): OrderedLine[] {
     const { atNs = -1n, version = 0n, hash = Buffer.alloc(0) } = key ?? {}
     if (atNs > this.#fixedNs) this.#fixedNs = atNs
@@ -119,7 +119,7 @@ export class OrderedLines implements Disposable {
     }))
   }
 
-  /** The lines up to a place, the line there included. */
+  /** The lines up to and including a key. */
   upTo({ atNs, version, hash }: LineKey): SetOfLines {
     let set = NO_LINES
     for (const one of this.#upTo.iterate(atNs, version, hash)) set = withLine(set, one)

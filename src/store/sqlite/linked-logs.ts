@@ -43,9 +43,9 @@ export class ArrivedLogTable implements LogLinkStore {
   readonly #countForSpans: Statement<[], number>
   readonly #insert: Statement
   readonly #remove: Statement
-  /** Since when spans are missed; forgotten at a restart, when they are missed anew. */
+  /** Since when spans are missing. Lost at a restart, after which they count as missing from then on. */
   readonly #missed = new GenerationCache<string, number>(MISSED_SPANS)
-  /** How many wait for a span, so that spans need not ask while none does. */
+  /** How many wait for a span, so that spans need not query while none does. */
   #waitingForSpans: number | undefined
 
   constructor(db: Sqlite, progress: Progress) {
@@ -83,7 +83,7 @@ export class ArrivedLogTable implements LogLinkStore {
 
   /** The first `limit` of these events and of the log records after an arrival, in order. */
   addEvents(events: LinkEvent[], after: number, limit: number): LinkEvent[] {
-    // One that is not next need not be readable yet.
+    // Records beyond the last event need not be readable yet.
     const end = events.length < limit ? Infinity : (events.at(-1)?.arrival ?? Infinity)
     const logs = this.#next.all(after, limit).flatMap((row): LinkEvent[] => {
       if (Number(row[0]) > end) return []
@@ -144,12 +144,12 @@ export class ArrivedLogTable implements LogLinkStore {
     )
   }
 
-  /** Somebody else has removed some that waited. */
+  /** Other code has removed some that waited. */
   countAgain(): void {
     this.#waitingForSpans = undefined
   }
 
-  /** Since when spans are missed stays true whatever was rolled back. */
+  /** The times since when spans are missing stay true after a rollback. */
   forget(): void {
     this.#waitingForSpans = undefined
   }

@@ -10,7 +10,7 @@ import { CPID_OF_NEAREST_ANCESTOR } from './record-queries.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
 import { ScopeFacts } from './scopes.ts'
 
-/** What is shown of a row of `spans`, joined as by RECEIVED_JOINED. */
+/** The columns shown of a row of `spans`, joined as by RECEIVED_JOINED. */
 const RECEIVED_COLUMNS = `spans.span_id, spans.start_ns, spans.end_ns, spans.scope, spans.name, spans.kind,
   spans.status, cpids.uuid, CASE WHEN spans.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN spans.raw END,
   seen_writes.user_name, seen_writes.cause, seen_writes.gap, seen_writes.missed`
@@ -30,7 +30,7 @@ type ReceivedColumns = [
   ...seen: SeenColumns,
 ]
 
-/** A received span without what was decided about it. */
+/** A received span without the decisions about it. */
 function receivedSpan(
   row: number,
   [spanId, startNs, endNs, scope, name, kind, status, uuid, raw, ...told]: ReceivedColumns,
@@ -56,7 +56,7 @@ function receivedSpan(
 
 const NO_OBJECTS: readonly string[] = []
 
-/** The columns user_name, cause, gap and missed of `seen_writes`, all null where there is no row. */
+/** The columns user_name, cause, gap and missed of `seen_writes`, all null if there is no row. */
 export type SeenColumns = [
   user: string | null,
   cause: string | null,
@@ -97,7 +97,7 @@ const SENT_COLUMNS = `outbox.decision, outbox.parent_id, outbox.flags, outbox.sc
 const JOINED = `LEFT JOIN spans ON spans.id = outbox.span ${RECEIVED_JOINED}`
 const NONE: readonly string[] = []
 
-/** Reads the spans of a trace as they were sent: what was decided about each, with the span it is about. Those being placed are among them. */
+/** Reads the spans of a trace as they were sent: each decision, with its span. Includes spans that are still being placed. */
 export class LinkedSpans {
   readonly #scopes: ScopeFacts
   readonly #beingPlaced: SpansBeingPlaced
@@ -120,7 +120,7 @@ export class LinkedSpans {
   }
 
   of(trace: number): LinkedSpan[] {
-    // Read first: one that is placed meanwhile is then in both.
+    // Read first: a span that is placed in between is then in both results.
     const beingPlaced = this.#beingPlaced.of(trace)
     const sent = this.#spansOf(this.#ofTrace.iterate(trace))
     sent.sort((a, b) => a.decision - b.decision)
@@ -137,19 +137,19 @@ export class LinkedSpans {
     return decisions.flatMap((decision) => spans.get(decision) ?? [])
   }
 
-  /** The rows of those that `of` tells of as being placed. */
+  /** The rows of the spans that `of` returns as being placed. */
   beingPlacedIn(trace: number): number[] {
     return this.#beingPlaced.rowsIn(trace)
   }
 
-  /** Row by row: some come with all bytes of a span. */
+  /** Row by row: some include all bytes of a span. */
   #spansOf(rows: Iterable<SentRow>): LinkedSpan[] {
     const spans: LinkedSpan[] = []
     for (const row of rows) spans.push(...this.#spanOf(row))
     return spans
   }
 
-  /** None for a span that was pruned. */
+  /** Empty for a span that was pruned. */
   #spanOf(row: SentRow): LinkedSpan[] {
     const [decision, parentId, flags, ownScope, extra, cause, causeTrace, causeEnd, id] = row
     const sent = {
@@ -168,7 +168,7 @@ export class LinkedSpans {
     if (extra !== null) {
       const own = readOwnSpan(extra)
       const service = this.#scopes.of(Number(ownScope ?? 0n)).service
-      // What stands for a moment is sent a nanosecond long, because Jaeger warns of less; it took no time.
+      // A span without a duration is sent with one nanosecond, because Jaeger warns of zero. It is shown without a duration.
       const endNs = own.endNs === own.startNs + 1n ? own.startNs : own.endNs
       return [{ ...sent, ...own, endNs, service, status: 0, row: undefined, observed: NONE, wrote: NONE }]
     }
@@ -186,10 +186,10 @@ function elsewhere(trace: bigint, above: bigint, received: boolean, endNs: bigin
   }
 }
 
-/** As many as are shown of one trace. */
+/** The most spans shown of one trace. */
 const MOST = 10_000
 
-/** A change that waits is no span. */
+/** A waiting change is not a span. */
 const IS_SPAN = 'waiting.kind <> 1'
 
 /** No later trace of the same root has the CPID of `change`. */
@@ -197,8 +197,8 @@ const IS_LAST = `NOT EXISTS (SELECT 1 FROM traces here JOIN traces later ON late
       JOIN change_spans ON change_spans.cpid = change.cpid AND change_spans.trace = later.id WHERE here.id = @trace)`
 
 /**
- * Spans that wait and belong into a trace: those that spans sent into it hang under, those of its CPIDs, unless a later trace of
- * the same root has the CPID, and those that wait for one of these. What the linker has not been through yet waits for that.
+ * Waiting spans that belong into a trace: those above spans that were sent into it, those of its CPIDs (unless a later trace of the same
+ * root has the CPID), and those that wait for one of these. Spans that the linker has not reached yet are left out.
  */
 const FOUND = `WITH RECURSIVE found(id) AS (
   SELECT waiting.arrival FROM awaited_parents awaited
@@ -223,7 +223,7 @@ type PlacingRow = [
   ...received: ReceivedColumns,
 ]
 
-/** Below its local parent where that is in the cascade, else below the change of its CPID. */
+/** Below its local parent if that is in the cascade, else below the change of its CPID. */
 const PLACED_COLUMNS = `spans.id,
   (SELECT span_id FROM change_spans WHERE change_spans.cpid = spans.cpid AND change_spans.trace = @trace),
   CASE WHEN spans.parent_id <> 0 THEN (SELECT min(above.id) FROM spans above
@@ -269,7 +269,7 @@ class SpansBeingPlaced {
     return this.#any.get() === undefined ? [] : this.#rows.all({ trace })
   }
 
-  /** What is shown of spans by their numbers, without their places. */
+  /** The spans with these numbers, without their places. */
   ofRows(rows: readonly number[]): LinkedSpan[] {
     if (rows.length === 0) return []
     return this.#ofRows.all({ trace: 0, rows: JSON.stringify(rows) }).map((row) => this.#spanOf(row, 0))

@@ -122,7 +122,7 @@ export class SqliteMergeGraph implements MergeGraph {
     return row === undefined ? undefined : this.#cache.add(this.#nodeOf(row))
   }
 
-  sight(cpid: Cpid): CpidNode {
+  findOrAdd(cpid: Cpid): CpidNode {
     const known = this.find(cpid)
     if (known !== undefined) return known
     const { wallMs, activeMs } = this.#progress
@@ -145,7 +145,7 @@ export class SqliteMergeGraph implements MergeGraph {
     })
   }
 
-  /** Throws when the CPID was never sighted or its tombstone is gone. */
+  /** Throws if the CPID was never seen or its tombstone is gone. */
   node(id: number): CpidNode {
     const node = this.maybeNode(id)
     if (node === undefined) throw new Error(`no CPID has the number ${id}`)
@@ -202,7 +202,7 @@ export class SqliteMergeGraph implements MergeGraph {
     return this.#ranked(this.#rankedTargets.all(id, after, limit))
   }
 
-  place(id: number, rank: number): void {
+  setRank(id: number, rank: number): void {
     const cached = this.#cache.byId(id)
     if (cached !== undefined) cached.rank = rank
     this.#place.run(rank, id)
@@ -212,26 +212,26 @@ export class SqliteMergeGraph implements MergeGraph {
     return this.#countUnexplained.get(id) ?? 0
   }
 
-  explainLater(id: number, after: number): void {
+  postponeExplanation(id: number, after: number): void {
     this.#explainLater.run(id, after)
     this.#mayHaveMore = true
   }
 
-  isExplainedLater(id: number): boolean {
+  isExplanationPostponed(id: number): boolean {
     return this.#mayHaveMore && this.#isExplainedLater.get(id) === 1
   }
 
-  nextToExplain(): { id: number; after: number } | undefined {
+  nextPostponedExplanation(): { id: number; after: number } | undefined {
     const next = this.#mayHaveMore ? this.#nextToExplain.get() : undefined
     this.#mayHaveMore = next !== undefined
     return next
   }
 
-  explainedNow(id: number): void {
+  forgetPostponedExplanation(id: number): void {
     this.#explainedNow.run(id)
   }
 
-  /** Whether something may be left to be explained. */
+  /** Whether there may be CPIDs left to explain. */
   get hasMoreToExplain(): boolean {
     return this.#mayHaveMore
   }
@@ -280,7 +280,7 @@ export class SqliteMergeGraph implements MergeGraph {
     return rows.map(({ id, rank }) => ({ id, rank: this.#rankOf(id, rank) }))
   }
 
-  /** Those that are there since before there were ranks have one and the same, until something moves them. */
+  /** CPIDs from before ranks existed share one rank until something moves them. */
   #rankOf(id: number, rank: number | null): number {
     return rank ?? Math.max(id, this.#progress.unrankedCpids)
   }
@@ -308,7 +308,7 @@ const COLUMNS = `id, uuid, state, has_mergelog, explained, unexplained_sources, 
 
 const NODES = 15_000
 
-/** CPIDs used lately, by number and by UUID; both lookups give the same object. */
+/** Recently used CPIDs, by number and by UUID. Both lookups return the same object. */
 class CpidCache {
   readonly #byId = new GenerationCache<number, CpidNode>(NODES)
   readonly #byCpid = new GenerationCache<string, CpidNode>(NODES)
@@ -375,7 +375,7 @@ export class MergelogReader implements Mergelogs {
       .safeIntegers()
   }
 
-  toldBy(cpid: number): ChangeReporter | undefined {
+  reporterOf(cpid: number): ChangeReporter | undefined {
     const row = this.#toldBy.get(cpid)
     return row && { traceId: row.told_trace, spanId: row.told_span, sinceMs: Number(row.told_ms) }
   }

@@ -4,12 +4,12 @@ import { MIGRATIONS } from '../../../migrations/index.ts'
 import type { SchemaState } from '../../model/queries.ts'
 import type { Sqlite } from './open-database.ts'
 
-/** What migrating did: the names of the migrations that ran now. */
+/** The names of the migrations that were applied. */
 type Migrated = { applied: string[] }
 
 /**
- * Brings the schema up to date; a database that is up to date stays as it is. Throws an Error that says what to do
- * when a migration fails or the file was written by a newer Causeway.
+ * Brings the schema up to date. A database that is up to date is not changed. Throws an Error that says what to do when a migration fails
+ * or the file was written by a newer Causeway.
  */
 export async function migrate(sqlite: Sqlite): Promise<Migrated> {
   const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: lent(sqlite) }) })
@@ -56,14 +56,14 @@ function lent(sqlite: Sqlite): { close(): void; prepare: Sqlite['prepare'] } {
   return { close: () => undefined, prepare: sqlite.prepare.bind(sqlite) }
 }
 
-/** Looks only; an empty file is an older one. */
+/** Only reads. An empty file counts as an older schema. */
 export function schemaState(db: Sqlite): SchemaState {
   const applied = appliedMigrations(db)
   if (unknownMigrations(applied).length > 0) return 'newer'
   return Object.keys(MIGRATIONS).every((name) => applied.includes(name)) ? 'current' : 'older'
 }
 
-/** What 001-schema was before the first release: all of them together make the same tables. */
+/** The migrations from before the first release, which 001-schema replaces: all of them together make the same tables. */
 const WAS_SCHEMA = [
   '001-arrivals-and-graph',
   '002-linking',
@@ -74,23 +74,23 @@ const WAS_SCHEMA = [
 ]
 const SCHEMA = '001-schema'
 
-/** The migrations that a file has; those from before the first release as what they are now. */
+/** The migrations that a file has, with those from before the first release under their present names. */
 function appliedMigrations(db: Sqlite): string[] {
   const stored = storedNames(db)
   return isFromBefore(stored) ? [SCHEMA, ...stored.filter((name) => !WAS_SCHEMA.includes(name))] : stored
 }
 
-/** Migrations that this Causeway does not know, as a newer one has left them. */
+/** Migrations that this version does not know, from a newer one. */
 function unknownMigrations(applied: readonly string[]): string[] {
   return applied.filter((name) => !(name in MIGRATIONS) && !WAS_SCHEMA.includes(name))
 }
 
-/** Whether a development version from before the first release made it, and was older than any that can be gone on from. */
+/** Whether it was made by a development version from before the first release that is too old to migrate. */
 function isUnfinished(applied: readonly string[]): boolean {
   return applied.some((name) => WAS_SCHEMA.includes(name))
 }
 
-/** Writes down the migrations from before the first release as what they are now; inside a transaction. */
+/** Stores the migrations from before the first release under their present names. Inside a transaction. */
 function renameApplied(db: Sqlite): void {
   if (!isFromBefore(storedNames(db))) return
   const [first, ...others] = WAS_SCHEMA

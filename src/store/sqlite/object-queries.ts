@@ -12,6 +12,7 @@ import type {
 import { type SeenColumns, seenWriteOf } from './linked-span-queries.ts'
 import type { Sqlite } from './open-database.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
+import { SupersededVersions } from './superseded-versions.ts'
 
 const EVENTS_A_PAGE = 200
 const LAST_ARRIVAL = 2n ** 63n - 1n
@@ -19,7 +20,9 @@ const ACTIONS = ['observed', 'wrote', 'mergelog'] as const
 const MERGELOG = 2n
 const IN_NONE: CascadesOfCpid = { cascades: [], drivenBy: [] }
 
-/** Reads what happened to objects. The time is when a span that wrote ended, when one that observed started, when a merge happened. */
+/**
+ * Reads what happened to objects. The time is the end of a span that wrote, the start of a span that observed, or the time of a merge.
+ */
 export class ObjectFactsReader {
   readonly #numbers: ObjectNumbers
   readonly #happenings: ObjectEvents
@@ -35,7 +38,7 @@ export class ObjectFactsReader {
     return this.#numbers.named(text)
   }
 
-  /** A position is an arrival and how many things of that arrival came before. The first page has at most `first`. */
+  /** A position is an arrival and the number of earlier items of that arrival. The first page has at most `first` items. */
   *pages(
     reference: string,
     after: Position = [],
@@ -90,7 +93,7 @@ const LAST_VERSION = 2n ** 63n - 1n
 interface Written {
   span: bigint
   object: bigint
-  /** -1 where the span gave none. */
+  /** -1 if the span gave none. */
   version: bigint
 }
 
@@ -113,15 +116,33 @@ type Details = [
   uuid: Buffer | null,
   service: string,
   cluster: string | null,
+  reason: string | null,
+  isRoot: bigint | null,
   ...SeenColumns,
 ]
 
-/** Reads who wrote which version of objects, the highest version first. The cost grows with what is asked for, not with what was written. */
+/** How many spans above a write are searched for what was read for it. */
+const LEVELS_ABOVE = 8
+
+/** The spans above one, of the same service, nearest first. */
+const ABOVE = `WITH RECURSIVE above(origin, parent_id, scope, raw, height) AS (
+    SELECT origin, parent_id, scope, NULL, 0 FROM spans WHERE id = ?
+    UNION ALL
+    SELECT p.origin, p.parent_id, p.scope, p.raw, above.height + 1 FROM above CROSS JOIN spans p
+      ON p.id = (SELECT min(f.id) FROM spans f WHERE f.origin = above.origin AND f.span_id = above.parent_id)
+      JOIN scopes of_p ON of_p.id = p.scope JOIN resources resource_p ON resource_p.id = of_p.resource
+      JOIN scopes of_child ON of_child.id = above.scope JOIN resources resource_child ON resource_child.id = of_child.resource
+      WHERE above.parent_id <> 0 AND above.height < ${LEVELS_ABOVE} AND resource_p.service = resource_child.service)
+  SELECT raw FROM above WHERE height > 0 ORDER BY height`
+
+/** Reads who wrote which version of objects, highest version first. The cost grows with what is requested, not with what was written. */
 export class ObjectVersionsReader {
   readonly #numbers: ObjectNumbers
   readonly #cascadesOf: (cpid: number) => CascadesOfCpid
   readonly #newest: Statement<[VersionsBind], Written>
   readonly #details: Statement<[Written], Details>
+  readonly #above: Statement<[bigint], Buffer>
+  readonly #superseded: SupersededVersions
 
   constructor(db: Sqlite, cascadesOf: (cpid: number) => CascadesOfCpid) {
     this.#numbers = new ObjectNumbers(db)
@@ -137,16 +158,21 @@ export class ObjectVersionsReader {
     this.#details = db
       .prepare<[Written], Details>(
         `SELECT objects.object, span_objects.uid, spans.name, spans.span_id, spans.end_ns, spans.raw, cpids.id, cpids.uuid,
-           resources.service, resources.cluster, seen_writes.user_name, seen_writes.cause, seen_writes.gap, seen_writes.missed
+           resources.service, resources.cluster, mergelogs.reason, length(mergelogs.sources) = 0 AND mergelogs.object_id = objects.id AND by.service = resources.service,
+           seen_writes.user_name, seen_writes.cause, seen_writes.gap, seen_writes.missed
          FROM spans JOIN objects ON objects.id = @object
          JOIN span_objects ON span_objects.span = spans.id AND span_objects.role = 1
            AND span_objects.object = @object AND span_objects.version = @version
          JOIN scopes ON scopes.id = spans.scope JOIN resources ON resources.id = scopes.resource
          LEFT JOIN cpids ON cpids.id = spans.cpid LEFT JOIN seen_writes ON seen_writes.span = spans.id
+         LEFT JOIN mergelogs ON mergelogs.cpid = spans.cpid
+         LEFT JOIN scopes by_scope ON by_scope.id = mergelogs.scope LEFT JOIN resources by ON by.id = by_scope.resource
          WHERE spans.id = @span`,
       )
       .raw()
       .safeIntegers()
+    this.#above = db.prepare<[bigint], Buffer>(ABOVE).pluck()
+    this.#superseded = new SupersededVersions(db)
   }
 
   /** A position is a version, the span that wrote it, and its object. */
@@ -181,15 +207,19 @@ export class ObjectVersionsReader {
       .slice(0, most)
   }
 
-  /** None for what was pruned since. */
+  /** Empty for what was pruned meanwhile. */
   #factsOf(written: Written): ObjectVersionFacts[] {
     const row = this.#details.get(written)
     if (row === undefined) return []
-    const [object, uid, name, spanId, timeNs, raw, cpid, uuid, service, cluster, ...seen] = row
+    const [object, uid, name, spanId, timeNs, raw, cpid, uuid, service, cluster, reason, isRoot, ...told] =
+      row
+    const { observed, changed = [] } = namedObjects(raw)
+    const seen = seenWriteOf(...told)
+    const reference = referenceOf({ object, uid, version: written.version })
     return [
       {
         position: [written.version, written.span, written.object],
-        object: referenceOf({ object, uid, version: written.version }),
+        object: reference,
         timeNs,
         name,
         spanId,
@@ -197,10 +227,23 @@ export class ObjectVersionsReader {
         cluster: cluster === null || cluster === '' ? undefined : cluster,
         cpid: uuid === null ? undefined : cpidOfBytes(uuid),
         ...(cpid === null ? IN_NONE : this.#cascadesOf(Number(cpid))),
-        observed: namedObjects(raw).observed,
-        seen: seenWriteOf(...seen),
+        observed: observed.length > 0 || seen !== undefined ? observed : this.#observedAbove(written.span),
+        changed,
+        seen,
+        reason: textOf(reason),
+        begins: isRoot === 1n,
+        supersededBy: this.#superseded.by(reference),
       },
     ]
+  }
+
+  /** What a span above the write read, such as a reconcile: controllers that report themselves name it there. */
+  #observedAbove(span: bigint): readonly string[] {
+    for (const raw of this.#above.iterate(span)) {
+      const { observed } = namedObjects(raw)
+      if (observed.length > 0) return observed
+    }
+    return []
   }
 }
 
@@ -210,10 +253,10 @@ function highestFirst(a: Written, b: Written): number {
   return Number(b.object - a.object)
 }
 
-/** So much of what spans named is looked through for what happened lately, whatever it happened to. */
+/** How many of the newest references of spans are searched for recent events, whatever their object. */
 const LATELY = 2_000
 
-/** What happened to an object once. Several things of one arrival are told apart by their place. */
+/** One event of an object. Several events of one arrival are told apart by their place. */
 interface ObjectEventRow {
   arrival: bigint
   place: bigint
@@ -230,18 +273,18 @@ interface ObjectEventRow {
 
 interface EventsBind {
   ids: string
-  /** Later arrivals than this, */
+  /** Only arrivals above this, */
   least: bigint
-  /** and none later than this. */
+  /** and up to this. */
   arrival: bigint
   most: number
 }
 
-/** The span that named it was not sent before. */
+/** The span with the reference is not a repetition. */
 const NAMING_SPAN_IS_NO_REPEAT = `(named.span <= (SELECT linked_arrival FROM progress WHERE only = 1)
      OR NOT EXISTS (SELECT 1 FROM spans s WHERE s.id = named.span AND ${SPAN_IS_REPEAT}))`
 
-/** The newest `@most` things are chosen by what indexes hold; only for them is the rest looked up. */
+/** The newest `@most` events are chosen from indexes alone. The rest is looked up only for them. */
 const happenings = (spans: string): string => `WITH happened AS (
    SELECT named.span AS arrival, named.object, named.role AS action, named.version,
      (named.object * 2 + named.role) * 4 AS place
@@ -267,19 +310,21 @@ const happenings = (spans: string): string => `WITH happened AS (
  LEFT JOIN resources ON resources.id = scopes.resource
  ORDER BY happened.arrival DESC, happened.place DESC, happened.version DESC`
 
-/** Back through what spans named, newest first, until there is enough: the plus keeps SQLite from the object's index. */
+/**
+ * Goes back through the references of spans, newest first, until there are enough. The plus keeps SQLite from using the object's index.
+ */
 export const RECENT_EVENTS = happenings(
   'span_objects named WHERE +named.object IN (SELECT value FROM json_each(@ids))',
 )
 
-/** No index has an object's spans by arrival: all that named it are looked through, in an index alone. */
+/** No index has an object's spans by arrival, so all its references are read, from an index alone. */
 export const ALL_EVENTS = happenings(
   'json_each(@ids) wanted JOIN span_objects named ON named.object = wanted.value WHERE true',
 )
 
 /**
- * Reads what happened to some objects in the order of arrival, newest first. What happened lately costs the same however
- * often the objects changed; where that is not enough, the cost grows with their changes.
+ * Reads the events of objects in the order of arrival, newest first. Recent events cost the same however often the objects changed. If
+ * those are not enough, the cost grows with the changes of the objects.
  */
 export class ObjectEvents {
   readonly #lately: Statement<[EventsBind], ObjectEventRow>
@@ -299,7 +344,7 @@ export class ObjectEvents {
     this.#namedLately = namedLately
   }
 
-  /** The newest `most` things of an arrival and those before; fewer only when there are no more. */
+  /** The newest `most` events up to an arrival. Fewer only if there are no more. */
   upTo(arrival: bigint, ids: string, most: number): ObjectEventRow[] {
     const least = this.#lateness.get({ arrival, lately: this.#namedLately }) ?? 0n
     const found = this.#lately.all({ ids, least, arrival, most })
@@ -307,9 +352,9 @@ export class ObjectEvents {
   }
 }
 
-/** How many objects are looked through at once. */
+/** How many objects are searched at once. */
 const WINDOW = 20_000
-/** How many objects a reference may stand for; the newest ones are taken. */
+/** The most objects that a reference may match; the newest ones are taken. */
 const MOST = 1_000
 
 interface ObjectRow {
@@ -342,7 +387,7 @@ class ObjectNumbers {
     this.#newest = db.prepare<[number], number | null>('SELECT max(id) FROM objects WHERE id < ?').pluck()
   }
 
-  /** The objects that a reference without query, the beginning of one or a part of one stands for, newest first. */
+  /** The objects that match a reference without query, the beginning of one, or a part of one, newest first. */
   *of(reference: string): Pages<number> & Generator<number[]> {
     const part = reference.replace(/^\/+|\/+$/g, '')
     if (part === '') return
@@ -359,7 +404,7 @@ class ObjectNumbers {
     }
   }
 
-  /** References that contain the text, in any case of ASCII letters, newest first. */
+  /** References that contain the text, ignoring the case of ASCII letters, newest first. */
   *named(text: string): Pages<string> & Generator<string[]> {
     const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
     const seen = new Set<string>()
@@ -381,7 +426,7 @@ class ObjectNumbers {
   }
 }
 
-/** `v1/pods…` or `apps/v1/deployments…`: an index leads to what begins so. */
+/** `v1/pods…` or `apps/v1/deployments…`: found by a prefix search in an index. */
 function beginsWithKind(reference: string): boolean {
   const parts = reference.split('/')
   return parts.length > 1 && (CORE_API_VERSION.test(parts[0] ?? '') || CORE_API_VERSION.test(parts[1] ?? ''))
@@ -389,7 +434,7 @@ function beginsWithKind(reference: string): boolean {
 
 const INTEGER = /^\d{1,18}$/
 
-/** Of what happened to an object, what a reference asks for: with a uid or a version in it, only what has the same. */
+/** Filters the events of an object by a reference. If that has a uid or a version, only events with the same match. */
 function matchesReference(reference: string): (facts: { object: string }) => boolean {
   const wanted = [...new URLSearchParams(reference.split('?', 2)[1] ?? '')]
   return ({ object }) => {
@@ -398,13 +443,13 @@ function matchesReference(reference: string): (facts: { object: string }) => boo
   }
 }
 
-/** The version that a reference asks for. */
+/** The version in a reference. */
 function versionIn(reference: string): bigint | undefined {
   const version = new URLSearchParams(reference.split('?', 2)[1] ?? '').get('rv') ?? ''
   return INTEGER.test(version) ? BigInt(version) : undefined
 }
 
-/** A reference as spans write it; -1n stands for no version. */
+/** A reference as spans write it; -1n means no version. */
 function referenceOf({
   object,
   uid,

@@ -11,13 +11,13 @@ import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
 const OBJECTS = 20_000
-/** What one span may name; the rest is stored with the span but not linked by. */
+/** The most references per span. Further ones are stored with the span but not used for linking. */
 const MAX_A_SPAN = 500
 
 const MAX_LENGTH = 1_024
-/** Which services have observed which versions: enough for what resyncs look at again. */
+/** The size of the cache of which services have observed which versions: enough for what resyncs observe again. */
 const OBSERVATIONS = 20_000
-/** What one names may be 500 versions. */
+/** Each may reference up to 500 versions. */
 const SPANS = 500
 
 const ROLES = { observed: 0, wrote: 1 } as const
@@ -49,11 +49,11 @@ export class ObjectTable implements LinkedObjects {
   readonly #progress: Progress
   readonly #objects = new GenerationCache<string, number>(OBJECTS)
   readonly #kinds = new GenerationCache<number, string>(OBJECTS)
-  /** Of objects; empty for none. */
+  /** By object; empty for none. */
   readonly #namespaces = new GenerationCache<number, string>(OBJECTS)
   readonly #inCascades = new GenerationCache<string, true>(OBJECTS)
   readonly #observed = new GenerationCache<string, true>(OBSERVATIONS)
-  /** What spans observed and wrote that are about to be linked: it is asked for several times. */
+  /** What spans that are about to be linked observed and wrote. It is read several times. */
   readonly #ofSpans = new GenerationCache<number, readonly ObjectVersion[]>(SPANS)
   readonly #find: Statement<[string, string], number>
   readonly #addObject: Statement
@@ -146,7 +146,9 @@ export class ObjectTable implements LinkedObjects {
     this.#dropAwaited = db.prepare('DELETE FROM awaited_versions WHERE object = ? AND version = ?')
   }
 
-  /** Stores what a span named; a reference without a resourceVersion cannot be compared and is left to its bytes. */
+  /**
+   * Stores the references of a span. A reference without a resourceVersion cannot be compared, so it is only kept in the span's bytes.
+   */
   add(span: number, role: keyof typeof ROLES, references: readonly string[], cluster: string): void {
     for (const text of references.slice(0, MAX_A_SPAN)) {
       const reference = parseObjectReference(text)
@@ -156,7 +158,7 @@ export class ObjectTable implements LinkedObjects {
     }
   }
 
-  /** The number of the object that a mergelog names; null for a text too long to be a reference. */
+  /** The number of the object in a mergelog; null if the text is too long for a reference. */
   numberOf(reference: string, cluster: string): number | null {
     const object = reference.split('?', 1)[0] ?? ''
     return object === '' || object.length > MAX_LENGTH ? null : this.#idOf(object, cluster)
@@ -257,7 +259,7 @@ export class ObjectTable implements LinkedObjects {
     this.#namespaces.delete(id)
   }
 
-  /** Takes back what a span named, of which nothing was heard yet. */
+  /** Removes the references of a span that was not processed yet. */
   remove(span: number): void {
     for (const role of Object.values(ROLES)) this.#ofSpans.delete(2 * span + role)
     let removed = 0
@@ -265,7 +267,7 @@ export class ObjectTable implements LinkedObjects {
     if (removed > 0) this.forget()
   }
 
-  /** Removes an object that nothing names any more. */
+  /** Removes an object that is no longer referenced. */
   removeUnnamed(object: number): void {
     if (this.#removeUnnamed.run({ object }).changes > 0) this.forget()
   }

@@ -22,7 +22,7 @@ import {
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
-/** What inference keeps of clusters, in SQLite. */
+/** The state that inference keeps of clusters, in SQLite. */
 export class InferenceTables implements InferenceStore, Cached {
   readonly #progress: Progress
   readonly #rows: InferenceRows
@@ -39,7 +39,7 @@ export class InferenceTables implements InferenceStore, Cached {
   readonly #move: Statement
   readonly #position: Statement<[string, string], string>
 
-  /** `sought`: references by which objects are asked for. */
+  /** `sought`: references by which objects are looked up. */
   constructor(db: Sqlite, progress: Progress, sought: ReadonlySet<string>) {
     this.#progress = progress
     this.#sought = sought
@@ -108,7 +108,7 @@ export class InferenceTables implements InferenceStore, Cached {
     for (const objects of this.#objects.values()) objects.forget()
   }
 
-  /** Removes a step of what nobody can ask for any more; true when there is more. */
+  /** Removes a batch of data that is no longer needed; true if there is more. */
   keep(): boolean {
     return this.#removal.turn(this.#progress.activeMs, (cluster, uid) => {
       this.#objects.get(cluster)?.drop(uid)
@@ -116,7 +116,7 @@ export class InferenceTables implements InferenceStore, Cached {
     })
   }
 
-  /** The number of a cluster that is told of now. */
+  /** The number of a cluster for which reports arrive. */
   #toldOf(cluster: string): number {
     const id = this.#idOf(cluster)
     this.#toldNow.run(this.#progress.activeMs, id)
@@ -134,7 +134,7 @@ export class InferenceTables implements InferenceStore, Cached {
   }
 }
 
-/** Objects that are kept in memory, twice at most: what a cascade writes, it writes again within seconds. */
+/** Objects kept in memory (at most twice as many): what a cascade writes, it writes again within seconds. */
 const CACHED = 2_000
 
 interface InferenceRows {
@@ -153,12 +153,12 @@ class SqliteClusterObjects implements ClusterObjects {
   readonly #primaries = new GenerationCache<string, readonly string[]>(CACHED)
   readonly #kinds = new GenerationCache<string, readonly string[]>(CACHED)
   readonly #lookingAfter = new GenerationCache<string, readonly string[]>(CACHED)
-  /** Names of objects that are gone, and of some that were: of nearly all that is made no other had the name. */
+  /** Names of objects that are gone, and of some that were. Nearly all new objects have a name that no other had before. */
   #goneNames: Set<string> | undefined
-  /** The last that was asked for and is not there: of what a write makes it is asked several times. */
+  /** The last object that was looked up and not found: a write looks up a new object several times. */
   #missing: string | undefined
 
-  /** `sought`: references by which objects are asked for. */
+  /** `sought`: references by which objects are looked up. */
   constructor(
     cluster: number,
     rows: InferenceRows,
@@ -194,7 +194,7 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): StoredObject[] {
-    // Those that changed after `before` too may have a version between: few, where writes come in order.
+    // Objects that also changed after `before` may have a version in between. They are few if writes come in order.
     const ids = this.#rows.relations.owned(this.#cluster, uid, resource, after, 2 * most)
     return newestFirst(this.#all(ids), { after, before, most })
   }
@@ -292,7 +292,7 @@ class SqliteClusterObjects implements ClusterObjects {
 
   #noteGone({ resource, namespace, name }: ObjectIdentity): void {
     this.#goneNames?.add(nameKey(resource, namespace, name))
-    // Names stay that are removed; with the next question they are read anew.
+    // Names of removed objects stay in the set. It is read again at the next lookup.
     if ((this.#goneNames?.size ?? 0) > 2 * MOST_GONE) this.#goneNames = undefined
   }
 
@@ -304,7 +304,7 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 }
 
-/** Those that changed between two versions, the newest change first. */
+/** The objects that changed between two versions, newest change first. */
 function cachedOr(
   cache: GenerationCache<string, readonly string[]>,
   key: string,
@@ -330,15 +330,15 @@ function newestFirst(
 }
 
 const HOUR_MS = 3_600_000
-/** What is collected as garbage after its owner goes within minutes: of longer ones nothing follows. */
+/** Garbage collection follows within minutes after the owner is gone. An object that has been gone for longer has no further effects. */
 const GONE_KEPT_MS = HOUR_MS
-/** In a cluster that makes and removes more than that in an hour, fewer are kept. */
+/** If a cluster makes and deletes more than this within an hour, fewer are kept. */
 const MOST_GONE = 50_000
-/** Where no watch tells what went, such as in an audit log of requests that delete many, objects stay that are not there. */
+/** If no watch reports deletions, as with an audit log of bulk deletions, objects are kept that no longer exist. */
 const MOST_OBJECTS = 1_000_000
-/** A cluster of which nobody tells that long, while Causeway runs, is not configured any more. */
+/** A cluster without reports for this long, while Causeway runs, counts as no longer configured. */
 const CLUSTER_KEPT_MS = 7 * 24 * HOUR_MS
-/** By then no source tells of a request again. */
+/** After this time no source reports a request again. */
 const TOLD_KEPT_MS = 24 * HOUR_MS
 const STEP = 200
 const STEP_OF_ROWS = 1_000
@@ -348,7 +348,7 @@ interface Removable {
   cluster: number
 }
 
-/** Removes objects that went, and clusters that nobody watches any more, a step at a time. */
+/** Removes objects that are gone, and clusters that are no longer watched, one batch at a time. */
 class ObservedRemoval {
   readonly #rows: InferenceRows
   readonly #gone: Statement<[number], Removable>
@@ -401,7 +401,7 @@ class ObservedRemoval {
     })
   }
 
-  /** Removes some, and says which; true when there are more. `nowMs` is up time. */
+  /** Removes some objects, and reports which; true if there are more. `nowMs` is up time. */
   turn(nowMs: number, onRemoved: (cluster: number, uid: string) => void): boolean {
     const isSwept =
       this.#acted.turn(nowMs) || this.#oldTold.run(nowMs - TOLD_KEPT_MS).changes === STEP_OF_ROWS
@@ -425,7 +425,7 @@ class ObservedRemoval {
     onRemoved(cluster, uid)
   }
 
-  /** A step at a time; true when nothing of it is left. */
+  /** One batch at a time; true if nothing of the cluster is left. */
   #removeCluster(cluster: number): boolean {
     return this.#dropCluster.every((statement) => statement.run(cluster).changes < STEP_OF_ROWS)
   }

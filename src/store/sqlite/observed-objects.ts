@@ -6,11 +6,11 @@ import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernet
 import { type Cpid, cpidBytes, cpidOfBytes } from '../../model/merge-graph.ts'
 import type { Sqlite } from './open-database.ts'
 
-/** How many versions of an object are kept: what a write read is one of the last ones. */
+/** How many versions of an object are kept. A write has read one of the last ones. */
 export const KEPT_VERSIONS = 8
 const MOST_HELD = 1_000
 const LAST_VERSION = 2n ** 63n - 1n
-/** Objects of one name that nobody saw go; the last that came are looked at. */
+/** How many objects with the same name, none of which was seen to go, are checked: the newest ones. */
 const MOST_NAMESAKES = 64
 
 interface ObjectRow {
@@ -42,7 +42,7 @@ export interface StoredObject extends KnownObject {
 
 const COLUMNS = 'id, uid, api_version, resource, namespace, name, version, forgotten'
 
-/** Objects of clusters and their last versions, as rows. */
+/** The rows of the objects of clusters and of their last versions. */
 export class ObjectRows {
   readonly #byUid: Statement<[number, string], ObjectRow>
   readonly #byId: Statement<[number], ObjectRow>
@@ -117,22 +117,22 @@ export class ObjectRows {
     return this.#uidOf.get(id)
   }
 
-  /** The uid of the newest that has that name. */
+  /** The uid of the newest object with that name. */
   named(cluster: number, resource: string, namespace: string, name: string): string | undefined {
     return this.#named.get({ cluster, resource, namespace, name })
   }
 
-  /** The uid of the last that had that name and is gone. */
+  /** The uid of the last object with that name that is gone. */
   lastGone(cluster: number, resource: string, namespace: string, name: string): string | undefined {
     return this.#lastGone.get({ cluster, resource, namespace, name })
   }
 
-  /** The numbers of those of a resource in a namespace that changed since a version, the newest change first. */
+  /** The numbers of objects of a resource in a namespace that changed since a version, newest change first. */
   changedIn(cluster: number, resource: string, namespace: string, after: bigint, most: number): number[] {
     return this.#changedIn.all(cluster, resource, namespace, after, most)
   }
 
-  /** The names of all that are gone, as `nameKey` makes them. */
+  /** The names of all objects that are gone, as `nameKey` makes them. */
   goneNames(cluster: number): Set<string> {
     return new Set(this.#goneNames.all(cluster))
   }
@@ -142,7 +142,7 @@ export class ObjectRows {
     return rows.map((row) => ({ identity: identityOf(row), version: row.version }))
   }
 
-  /** Keeps a version of an object, and no more than the last ones; returns what is kept now. `nowMs` is up time. */
+  /** Stores a version of an object and drops the oldest beyond the limit. Returns what is kept. `nowMs` is up time. */
   add(
     cluster: number,
     identity: ObjectIdentity,
@@ -160,7 +160,7 @@ export class ObjectRows {
     const id = known?.id ?? this.#add(cluster, identity, newest.version, goneMs)
     if (known !== undefined) {
       this.#update.run(newest.version, forgotten, id)
-      // Indexes go by it: most objects were there and are.
+      // Written only if it changes, since it is indexed: most objects exist before and after.
       if (newest.gone || known.versions[0]?.gone === true) this.#updateGone.run(goneMs, id)
     }
     const { cpid, gone, facts, includes, readable_ns, content_version, begun } = versionRowOf(version)
@@ -189,7 +189,7 @@ export class ObjectRows {
     return Number(this.#insert.run(...named, version, goneMs).lastInsertRowid)
   }
 
-  /** Removes an object; what it was, unless it is not there. */
+  /** Removes an object. Returns what was stored of it, if it existed. */
   remove(id: number): StoredObject | undefined {
     const object = this.#whole(this.#byId.get(id))
     this.#dropVersions.run(id, LAST_VERSION)
@@ -222,7 +222,7 @@ interface VersionRow {
   begun: bigint
 }
 
-/** A version as a row holds it; what it says is read once somebody asks. */
+/** A stored version. Its content is parsed when it is first used. */
 class StoredVersion implements KnownVersion {
   readonly version: bigint
   readonly cpid: Cpid | undefined
@@ -261,7 +261,7 @@ class StoredVersion implements KnownVersion {
   }
 }
 
-/** What of a version goes into its row. */
+/** The row of a version. */
 function versionRowOf({
   version,
   cpid,
@@ -284,13 +284,13 @@ function versionRowOf({
   }
 }
 
-/** What of an object's newest version others are found by. */
+/** What other objects are looked up by, in an object's newest version. */
 interface Indexed {
   readonly version: bigint
   readonly facts: ObjectFacts
 }
 
-/** Who owns whom, and whose content names whom: that of the newest version of each object, as rows. */
+/** The rows of who owns whom, and whose content references whom, in the newest version of each object. */
 export class RelationRows {
   readonly #addOwner: Statement
   readonly #dropOwner: Statement
@@ -335,7 +335,7 @@ export class RelationRows {
       .pluck()
   }
 
-  /** Finds an object by its newest version instead of the one before. Only references that are sought are kept. */
+  /** Indexes an object by its newest version instead of the one before. Only references that are sought are kept. */
   replace(
     cluster: number,
     { id, resource }: { id: number; resource: string },
@@ -360,13 +360,13 @@ export class RelationRows {
       this.#addReference.run(cluster, one.resource, one.namespace, one.name, one.field, resource, id)
   }
 
-  /** What somebody owns, by its newest version, those above a version; newest first. */
+  /** Objects of an owner, by their newest version, that are above a version; newest first. */
   owned(cluster: number, owner: string, resource: string, above: bigint, most: number): number[] {
     if (resource === ANY_RESOURCE) return this.#ownedOfAny.all(cluster, owner, above, most)
     return this.#owned.all(cluster, owner, resource, above, most)
   }
 
-  /** Objects of the resource `by` whose content names an object as a field. */
+  /** Objects of the resource `by` whose content references an object in a field. */
   naming(
     cluster: number,
     field: string,
@@ -387,19 +387,19 @@ function areSame(some: readonly ContentReference[], others: readonly ContentRefe
   return some.length === others.length && some.every((one, at) => isSame(one, others[at]))
 }
 
-/** Requests whose version nobody told are remembered as long as sources repeat: the newest of all clusters. */
+/** Requests without a version are remembered for as long as sources repeat them: the newest of all clusters. */
 const MOST_TOLD = 100_000
 
-/** What a controller looks after are few kinds, and few controllers look after any; names come from outside. */
+/** A controller reconciles few kinds, and a kind has few controllers. The limit is needed because names come from outside. */
 export const MOST_PRIMARIES = 8
-/** Kinds of one API group. */
+/** Kinds per API group. */
 export const MOST_KINDS = 32
-/** What stands before an API group where it has the place of a controller: no service has a space in its name. */
+/** The prefix of an API group that is stored in place of a controller. A service name has no spaces. */
 const GROUP = 'kinds of '
-/** Of controllers and what they look after, and as many of API groups and their kinds: neither takes the other's room. */
+/** The most controllers with the kinds they reconcile, and the most API groups with their kinds. Each has a limit of its own. */
 const MOST_LOOKING = 1_000
 
-/** Who acted last for which object, what each looks after, and which requests were told of, as rows. */
+/** The rows of who last acted for which object, of what each controller reconciles, and of which requests were reported. */
 export class ActorRows {
   readonly #last: Statement<[number, string, string], bigint>
   readonly #note: Statement
@@ -459,7 +459,7 @@ export class ActorRows {
     return this.#groups.all(cluster, resource).map((actor) => actor.slice(GROUP.length))
   }
 
-  /** False where it was known, or there is no room. */
+  /** False if it was known, or there is no room. */
   noteKind(cluster: number, group: string, resource: string): boolean {
     return this.notePrimary(cluster, GROUP + group, resource)
   }
@@ -480,7 +480,7 @@ export class ActorRows {
     return this.#primaries.all(cluster, by)
   }
 
-  /** False where it was known, or there is no room. */
+  /** False if it was known, or there is no room. */
   notePrimary(cluster: number, by: string, resource: string): boolean {
     return this.#notePrimary.run({ cluster, by, resource }).changes > 0
   }

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import {
   errorText,
@@ -16,7 +16,7 @@ export type Sqlite = Database.Database
 const PAGE_CACHE_KIB = 16 * 1024
 const CHECKPOINT_PAGES = 8_000
 export const BUSY_TIMEOUT_MS = 5_000
-/** Twice what lies in the write-ahead log when nobody holds it up; one that has grown is cut back to this. */
+/** Twice the usual length of the write-ahead log. A longer log is truncated to this length. */
 export const WAL_KEPT_BYTES = 64 * MIB
 
 /*
@@ -26,8 +26,8 @@ export const WAL_KEPT_BYTES = 64 * MIB
  */
 
 /**
- * Opens the database for writing, making the file and its folder where there is none. WAL with FULL synchronisation:
- * a commit is on the disk before it returns. Throws an Error that says what to do.
+ * Opens the database for writing. Creates the file and its folder if they do not exist. WAL with FULL synchronisation: a commit is on
+ * disk before it returns. Throws an Error that says what to do.
  */
 export function openForWriting(path: string): Sqlite {
   try {
@@ -48,21 +48,21 @@ export function openForWriting(path: string): Sqlite {
   }
 }
 
-/** Gives memory back that is of use only while there is work. */
+/** Frees memory that is only needed while there is work. */
 export function shrinkMemory(db: Sqlite): void {
   db.pragma('shrink_memory')
 }
 
-/** Throws when the database cannot be written; changes nothing. */
+/** Throws if the database cannot be written; changes nothing. */
 export function checkWritable(db: Sqlite): void {
   db.exec('BEGIN IMMEDIATE')
   db.exec('ROLLBACK')
 }
 
-/** Questions that are being answered end within this; a program that replicates the log never lets go of it. */
+/** Running queries end within this time. A program that replicates the log never releases it. */
 const CLOSE_WAIT_MS = 500
 
-/** Closes the writing connection. What lies in the write-ahead log stays there when it cannot be moved now; nothing of it is lost. */
+/** Closes the writing connection. What cannot be checkpointed now stays in the write-ahead log; nothing is lost. */
 export function closeWriting(db: Sqlite): void {
   db.pragma(`busy_timeout = ${CLOSE_WAIT_MS}`)
   try {
@@ -73,12 +73,12 @@ export function closeWriting(db: Sqlite): void {
   db.close()
 }
 
-/** Which state of the database the connection reads: changes when another one commits. */
+/** Identifies the state of the database that the connection reads. Changes when another connection commits. */
 export function dataVersion(db: Sqlite): string {
   return String(db.pragma('data_version', { simple: true }))
 }
 
-/** Opens an existing database for questions only: nothing done through it can change the file. `cacheKib` is memory for pages. */
+/** Opens an existing database for queries only: nothing done through it can change the file. `cacheKib` is memory for pages. */
 export function openForReading(path: string, cacheKib?: number): Sqlite {
   try {
     const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
@@ -110,9 +110,9 @@ export function openFailureSentence(path: string, error: unknown): string {
 const WAIT_MS = 2_000
 
 /**
- * Holds a database for one running Causeway, through a lock on a file beside it that ends with the process, however it
- * ends. A second one would link the same arrivals again and forget the first one's exporters. Throws an Error that says
- * what to do; commands that only read, prune or migrate need no hold.
+ * Locks a database for one running Causeway, through a lock on a file beside it that ends with the process, however it ends. A second
+ * process would link the same arrivals again and forget the first one's exporters. Throws an Error that says what to do. Commands that
+ * only read, prune or migrate need no lock.
  */
 export function holdDatabase(path: string): Disposable {
   if (path === ':memory:') return { [Symbol.dispose]: () => undefined }
@@ -132,7 +132,7 @@ export function holdDatabase(path: string): Disposable {
   return { [Symbol.dispose]: () => lock.close() }
 }
 
-/** Whether a Causeway runs on a database now; the lock of one that was killed is gone with it. */
+/** Whether a Causeway process uses a database now. The lock of a killed process is gone with it. */
 export function isDatabaseLocked(path: string): boolean {
   if (!existsSync(lockOf(path))) return false
   const lock = new Database(lockOf(path), { fileMustExist: true, timeout: 0 })
@@ -149,10 +149,19 @@ export function isDatabaseLocked(path: string): boolean {
 
 /** The same file for every path that leads to the database, as with SQLite's own files beside it. */
 function lockOf(path: string): string {
-  return `${existsSync(path) ? realpathSync(path) : path}-lock`
+  return `${targetOf(path)}-lock`
 }
 
-/** SQLite's result codes, by how they begin. */
+const MOST_LINKS = 40
+
+/** Where a path leads, also where a link on the way leads to a file that is yet to be made. */
+function targetOf(path: string, links = MOST_LINKS): string {
+  if (existsSync(path)) return realpathSync(path)
+  const isLink = links > 0 && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  return isLink ? targetOf(resolve(realpathSync(dirname(path)), readlinkSync(path)), links - 1) : path
+}
+
+/** SQLite's result codes, by prefix. */
 const KINDS: readonly (readonly [string, StorageFaultKind])[] = [
   ['SQLITE_FULL', 'full'],
   ['SQLITE_READONLY', 'readOnly'],
@@ -162,7 +171,7 @@ const KINDS: readonly (readonly [string, StorageFaultKind])[] = [
   ['SQLITE_CANTOPEN', 'io'],
 ]
 
-/** How result codes begin that a single row can bring about. All others are about the database, or about the moment. */
+/** Prefixes of result codes that a single row can cause. All others are about the database or the moment. */
 const OF_ONE_ROW = ['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']
 
 const SENTENCES: Record<StorageFaultKind, (said: string) => string> = {
@@ -179,7 +188,7 @@ const SENTENCES: Record<StorageFaultKind, (said: string) => string> = {
     `the disk of the database fails (${said}); look for it in the system's log, and for a limit on the size of files`,
 }
 
-/** What an error of SQLite means for the database; undefined when it is about something else. */
+/** What an error of SQLite means for the database; undefined if it is about something else. */
 export function storageFault(error: unknown): StorageFault | undefined {
   const code = codeOf(error)
   const kind = KINDS.find(([start]) => code.startsWith(start))?.[1]
@@ -201,5 +210,5 @@ function codeOf(error: unknown): string {
 /** What the errors of SQLite mean. */
 export const sqliteFaults: StorageFaults = { of: storageFault, isAboutOneItem }
 
-/** Asks for what is wrong with the pages of a database; the one row `ok` where nothing is. */
+/** Checks the pages of a database. Returns the one row `ok` if nothing is wrong. */
 export const QUICK_CHECK = 'SELECT * FROM pragma_quick_check'

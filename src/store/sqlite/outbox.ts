@@ -27,8 +27,8 @@ import type { Progress } from './transactions.ts'
 
 const SPANS = 30_000
 
-/** Of a decision that sends a span into a trace whose root does not drive it. */
-const NO_ACTIVITY = SENT_UNDRIVEN | SENT_FOR_CHILD
+/** Flags of a decision that sends a span into a trace whose root does not drive it. */
+export const NO_ACTIVITY = SENT_UNDRIVEN | SENT_FOR_CHILD
 
 interface PlacedRow {
   parent_id: bigint
@@ -36,7 +36,7 @@ interface PlacedRow {
   cause_trace: bigint | null
 }
 
-/** Writes decisions, and remembers which spans went into which traces. */
+/** Writes decisions, and caches which spans went into which traces. */
 export class DecisionTable implements Decisions {
   readonly #progress: Progress
   readonly #insert: Statement
@@ -44,9 +44,9 @@ export class DecisionTable implements Decisions {
   readonly #sent: Statement<[number, number], number>
   readonly #traces: Statement<[{ span: number }], number>
   readonly #driven: Statement<[number], number>
-  /** For spans first linked by this process: every trace they were sent into, below zero where they are no activity of it. */
+  /** For spans first linked by this process: every trace they were sent into, negative if they are no activity of it. */
   readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
-  /** How deep such spans stand in the trace into which they were sent last. */
+  /** The depth of such spans in the trace into which they were sent last. */
   readonly #depths = new GenerationCache<number, { trace: number; depth: number }>(SPANS)
 
   constructor(db: Sqlite, progress: Progress) {
@@ -79,7 +79,7 @@ export class DecisionTable implements Decisions {
       .pluck()
   }
 
-  /** A span that is linked for the first time has been sent nowhere. */
+  /** A span that is linked for the first time has not been sent. */
   firstLinked(row: number): void {
     this.#sentTo.set(row, [])
   }
@@ -160,10 +160,10 @@ export class DecisionTable implements Decisions {
 
 const SCOPES = 5_000
 const SCOPE_BYTES = 16 * MIB
-/** So much is read at a time, and one item more: items and envelopes may be as long as a request. */
+/** At most this much and one more item is read at a time: items and envelopes may be as long as a request. */
 const AT_ONCE_BYTES = 16 * MIB
 const TRACES = 20_000
-/** A page of what was sent into a trace has so many items, or fewer of so many bytes, or one that is larger. */
+/** A page of what was sent into a trace has this many items, or fewer of this many bytes, or one larger item. */
 const ITEMS_A_PAGE = 500
 const PAGE_BYTES = MIB
 const LEAST = -(2n ** 63n)
@@ -237,7 +237,7 @@ export class SqliteOutbox implements OutboxReader {
       )
       .raw()
       .safeIntegers()
-    // CROSS JOIN: left to itself, SQLite begins with everything that was ever forwarded.
+    // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
     this.#ofOrigin = db
       .prepare<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>(
         `SELECT ${COLUMNS}, spans.span_id, spans.id
@@ -255,14 +255,14 @@ export class SqliteOutbox implements OutboxReader {
     this.#count = db.prepare<[number], number>('SELECT count(*) FROM outbox WHERE decision > ?').pluck()
   }
 
-  /** Reads what belongs to the decisions at the same moment: retention may remove it at the next. */
+  /** Reads the rows that belong to the decisions in the same transaction: retention may remove them right after. */
   after(position: number, limit: number): OutboxItem[] {
     return this.inOneMoment(() =>
       this.upToBytes(this.#after.iterate(position, limit), (row) => this.#itemOf(row)),
     )
   }
 
-  /** Items of rows, and the envelopes they need, until they are more bytes than are to be held at a time. */
+  /** Items of rows, with the envelopes they need, up to the most bytes that may be held at a time. */
   upToBytes<Row, Item extends { raw: Buffer | undefined; scope: number }>(
     rows: Iterable<Row>,
     itemOf: (row: Row) => Item,
@@ -307,7 +307,7 @@ export class SqliteOutbox implements OutboxReader {
     return this.#decisions.all(trace)
   }
 
-  /** Those that sent received spans with this id, and those that sent spans of Causeway's own making. */
+  /** The decisions that sent received spans with this id, and those that sent Causeway's own spans. */
   decisionsOfSpan(trace: number, spanId: bigint): { received: number[]; own: number[] } {
     return { received: this.#decisionsOfSpan.all(trace, spanId), own: this.#ownDecisions.all(trace) }
   }
@@ -319,7 +319,7 @@ export class SqliteOutbox implements OutboxReader {
     yield* this.#pages(rows, read, ([decision]) => (after = decision))
   }
 
-  /** What was passed on in the original trace with this number. */
+  /** What was forwarded in the original trace with this number. */
   *itemsOfOrigin(origin: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
     let after: [spanId: bigint, id: bigint] = [LEAST, 0n]
     const rows = (): Iterable<[...ItemRow, spanId: bigint, id: bigint]> =>
@@ -327,7 +327,7 @@ export class SqliteOutbox implements OutboxReader {
     yield* this.#pages(rows, read, (row) => (after = [row[9], row[10]]))
   }
 
-  /** A page in the order in which it was sent; the rows come in whichever is quick. */
+  /** A page in the order of sending. The rows come in whatever order is fast. */
   *#pages<Row extends readonly [...ItemRow, ...unknown[]]>(
     rowsLeft: () => Iterable<Row>,
     read: { add(bytes: number): void },
@@ -351,7 +351,7 @@ export class SqliteOutbox implements OutboxReader {
     }
   }
 
-  /** What this decision sent; undefined when it was pruned. */
+  /** What this decision sent; undefined if it was pruned. */
   item(decision: number): OutboxItem | undefined {
     const row = this.#ofDecision.get(decision)
     return row && this.#itemOf(row)
@@ -400,7 +400,7 @@ interface LogItemRow {
   uuid: Buffer | null
 }
 
-/** Reads what was decided about log records, through the connection of the outbox reader. */
+/** Reads the decisions about log records, through the connection of the outbox reader. */
 export class SqliteLogOutbox implements LogOutboxReader {
   readonly #outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>
   readonly #after: Statement<[number, number], LogItemRow>
@@ -439,7 +439,7 @@ function logItemOf({ decision, trace_id, flags, raw, scope, uuid }: LogItemRow):
 
 const TABLES: Record<Signal, string> = { traces: 'exporters', logs: 'log_exporters' }
 
-/** How far each exporter of a signal has come in its outbox. */
+/** The position of each exporter of a signal in its outbox. */
 export class ExporterPositions implements PositionStore {
   readonly #db: Sqlite
   readonly #signal: Signal
@@ -451,7 +451,7 @@ export class ExporterPositions implements PositionStore {
     this.#table = TABLES[signal]
   }
 
-  /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns where each stands. */
+  /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns their positions. */
   keep(names: readonly string[], end: number): Map<string, number> {
     const known = this.#db.prepare<[], { name: string }>(`SELECT name FROM ${this.#table}`).all()
     for (const { name } of known) {
@@ -477,7 +477,7 @@ export class ExporterPositions implements PositionStore {
     this.#removeSentLogs()
   }
 
-  /** Where spans were sent is kept on record; of log records only what some exporter has still to send. */
+  /** Decisions about spans are kept. Of log records only what some exporter still has to send is kept. */
   #removeSentLogs(): void {
     if (this.#signal !== 'logs') return
     const sent = this.#db.prepare<[], number | null>('SELECT min(position) FROM log_exporters').pluck().get()

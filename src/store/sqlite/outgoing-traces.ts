@@ -13,12 +13,12 @@ import type { Progress } from './transactions.ts'
 
 const TRACES = 10_000
 const SERVICES = 20_000
-/** Cached for a root that has none; rows begin at 1. */
+/** Cached for a root that has no trace; rows begin at 1. */
 const NO_TRACE = 0
 
 type TraceRow = { [column: string]: bigint | null } & { trace_id: Buffer }
 
-/** Outgoing traces. Touched ones are written by `flush`; only between transactions does the cache let go of them. */
+/** Outgoing traces. Changed ones are written by `flush`. The cache evicts only between transactions. */
 export class TraceTable implements Traces {
   readonly #progress: Progress
   readonly #byId = new GenerationCache<number, Trace>(TRACES)
@@ -87,7 +87,7 @@ export class TraceTable implements Traces {
     return this.#ofRoot.all(root).flatMap((row) => this.#cached(row) ?? [])
   }
 
-  /** The traces of a cascade, by the number of its first, as far as they are there. */
+  /** The traces of a cascade, by the number of its first, as far as they still exist. */
   partsOf(cascade: number): Trace[] {
     return this.#parts.all(cascade, cascade).flatMap((row) => this.#cached(row) ?? [])
   }
@@ -148,7 +148,7 @@ export class TraceTable implements Traces {
     return this.#missing.get(trace.root, trace.cascade) ?? 0
   }
 
-  /** Writes what was touched since the last call. */
+  /** Writes what changed since the last call. */
   flush(): void {
     for (const trace of this.#touched.values()) {
       this.#update.run(
@@ -202,7 +202,7 @@ export class TraceTable implements Traces {
   }
 }
 
-/** A copy to be kept. Node cuts small buffers out of large ones, and one that is kept would keep all of the large one. */
+/** A copy to be kept. Node cuts small buffers out of large ones; keeping the small one would keep all of the large one. */
 function withMemoryOfItsOwn(bytes: Buffer): Buffer {
   const own = Buffer.alloc(bytes.length)
   own.set(bytes)
@@ -255,7 +255,7 @@ interface ChangeRow {
   driven: bigint
 }
 
-/** Which change span a CPID has in which trace. */
+/** The change span of each CPID in each trace. */
 export class ChangeSpanTable implements ChangeSpans {
   readonly #cache = new GenerationCache<string, ChangeSpan>(CHANGES)
   readonly #one: Statement<[number, number], ChangeRow>
@@ -323,11 +323,11 @@ interface Added {
   trace: number
   span: number
   service: string
-  /** 1 where the span is of the change that the cascade begins with. */
+  /** 1 if the span is of the change that the cascade begins with. */
   ofRoot: number
 }
 
-/** Who wrote how often in which trace: one row for each, so that cascades are found by their actors. */
+/** How often each actor wrote in each trace, one row each, so that cascades are found by their actors. */
 export class TraceActorTable implements TraceActors {
   readonly #add: Statement<[Added]>
 

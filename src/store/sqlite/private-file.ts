@@ -3,16 +3,16 @@ import { closeSync, openSync, statSync } from 'node:fs'
 const PRIVATE = 0o600
 const OF_OTHERS = 0o077
 
-/** Makes an empty file that only its user may read, unless there is one: SQLite gives those beside it the same mode. */
+/** Creates an empty file that only its user may read, unless it exists. SQLite gives the files beside it the same mode. */
 export function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'wx', PRIVATE))
   } catch {
-    // It is there, or whoever opens it says why it cannot be.
+    // The file exists, or opening it will report the error.
   }
 }
 
-/** What to do where others than its user may read a database, or write it; undefined where they may not. */
+/** What to do if others than its user may read or write a database; undefined if they may not. */
 export function whyNotPrivate(path: string): string | undefined {
   if (path === ':memory:' || process.platform === 'win32') return undefined
   const wide = [path, `${path}-wal`, `${path}-shm`, `${path}-lock`, `${path}-mark`].filter((file) => {

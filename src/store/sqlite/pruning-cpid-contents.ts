@@ -21,7 +21,7 @@ interface Parts {
   readonly rows: PrunedRows
 }
 
-/** How the removal of one CPID's belongings goes. */
+/** The progress of removing the contents of one CPID. */
 interface Step {
   readonly cpid: number
   readonly forced: boolean
@@ -95,7 +95,7 @@ export class CpidContentsRemoval {
 
 /** Of a CPID in one original trace. */
 const ITS = 'FROM spans AS s WHERE s.origin = +? AND s.cpid = +?'
-/** The decision that sent a span on in its original trace. */
+/** The decision that forwarded a span in its original trace. */
 const IN_PLACE =
   '(SELECT decision FROM outbox WHERE trace = 0 AND span = s.id ORDER BY decision DESC LIMIT 1)'
 
@@ -115,7 +115,7 @@ interface OneSpan {
 
 interface RemovedSpans {
   spans: number
-  /** All rows that went. */
+  /** All rows that were removed. */
   rows: number
   hold?: PruneHold
 }
@@ -137,7 +137,7 @@ export class SpanRemoval {
     this.#brought = brought
   }
 
-  /** At most `most` spans; unforced none from the first on that must stay. */
+  /** At most `most` spans. Unless forced, stops at the first span that must stay. */
   remove(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
     const [whole] = this.#sql.rows<Whole>(
       `SELECT count(*) AS spans, max(id) AS newest, max(decision) AS decision, total(flags & ?) > 0 AS objects,
@@ -192,7 +192,7 @@ interface TraceRow {
   id: number
   root: number
   episode: number
-  /** The first trace of the cascade, when it is another one. */
+  /** The first trace of the cascade, if it is another one. */
   continues: number | null
 }
 
@@ -211,10 +211,10 @@ interface TraceRemovalParts {
   readonly brought: SpansSentForChildren
 }
 
-/** Its change spans go last: by them what is left of a trace is found again in the next turn. */
+/** Change spans are removed last: the next turn uses them to find the rest of a trace. */
 const TABLES = ['awaited_parents', 'trace_services', 'trace_actors', 'change_spans']
 
-/** Removes traces and what stands in them, some rows at a time. */
+/** Removes traces and their contents, some rows at a time. */
 export class TraceRemoval {
   readonly #sql: PreparedStatements
   readonly #graph: SqliteMergeGraph
@@ -230,7 +230,7 @@ export class TraceRemoval {
     this.#brought = brought
   }
 
-  /** The traces of a root; returns how many rows went, `most` when there may be more. */
+  /** Removes the traces of a root. Returns how many rows were removed; `most` if there may be more. */
   removeOfRoot(root: number, most: number, counts: PruneCounts): number {
     let removed = 0
     while (removed < most) {
@@ -245,8 +245,8 @@ export class TraceRemoval {
   }
 
   /**
-   * What a CPID has in the traces of others. Where its root was pruned before, nobody else stands in a trace but CPIDs that
-   * are still there: it goes with the last of them.
+   * Removes what a CPID has in the traces of other roots. If the root was pruned before, only CPIDs that still exist are left in the
+   * trace, and the last of them removes it.
    */
   removeOthers(cpid: number, most: number, counts: PruneCounts): number {
     let removed = 0
@@ -286,7 +286,7 @@ export class TraceRemoval {
     return removed + 1
   }
 
-  /** With what was sent into it go the spans without a CPID that children brought into no other. */
+  /** Also removes the spans without a CPID that were sent into no other trace for their children. */
   #removeDecisions(trace: number, most: number, counts: PruneCounts): number {
     const gone = this.#sql.rows<{ span: number | null; flags: number }>(
       'DELETE FROM outbox WHERE trace = +? RETURNING span, flags LIMIT +?',
@@ -299,7 +299,7 @@ export class TraceRemoval {
     return gone.length + this.#brought.release(brought, this.#holds.sentDecision, counts)
   }
 
-  /** What was written in a cascade stands under its first trace, and goes with the last. */
+  /** What was written in a cascade is stored under its first trace, and is removed with the last. */
   #removeWrites({ id, continues }: TraceRow, most: number): number {
     const cascade = continues ?? id
     const others = `SELECT 1 FROM traces WHERE id = +? AND id <> +?
@@ -313,7 +313,7 @@ export class TraceRemoval {
     return removed
   }
 
-  /** The next episode of its root must not be given the id of one that was sent. */
+  /** The next episode of its root must not reuse the id of one that was sent. */
   #rememberEpisode({ root, episode }: TraceRow): void {
     const node = this.#graph.maybeNode(root)
     if (node === undefined || node.nextEpisode > episode) return

@@ -6,23 +6,23 @@ import type { TraceIndex } from './trace-id-index.ts'
 import { CHANGED } from './archives.ts'
 import type { Progress } from './transactions.ts'
 
-/** What is not known to come free at a certain point is looked at again in the next round. */
+/** For what has no known end, to be checked again in the next round. */
 const NEXT_ROUND: PruneHold = { until: 'activeMs', at: 0 }
 
 /**
- * Spans of the original traces that a CPID's work is in, from the newest trace on, so many at most: one with more is
- * checked again span by span when it goes.
+ * Spans of the original traces that contain work of a CPID, newest trace first, up to a limit. A CPID with more is checked again span by
+ * span when it is removed.
  */
 const ITS_SPANS = `SELECT s.id AS id, s.cpid AS cpid
   FROM (SELECT origin FROM cpid_origins WHERE cpid = +? ORDER BY origin DESC LIMIT 200) c
   CROSS JOIN spans s ON s.origin = c.origin LIMIT 2000`
-/** How far all exporters have come: what lies between the position of the slowest and its next decision was taken by force. */
+/** The position of the slowest exporter, extended up to its next decision: what lies between was removed by force. */
 const sentUpTo = (positions: string, outbox: string): string =>
   `SELECT min(decision) - 1 FROM ${outbox} WHERE decision > (SELECT min(position) FROM (${positions}))`
 const OF_SPANS = 'SELECT position FROM exporters UNION ALL SELECT decision FROM archives'
 const OF_LOGS = 'SELECT position FROM log_exporters'
 
-/** Why CPIDs may not go yet, and when they last had something to do. */
+/** Why CPIDs may not be removed yet, and when they last had activity. */
 export class PruneHolds {
   readonly #sql: PreparedStatements
   readonly #progress: Progress
@@ -35,7 +35,7 @@ export class PruneHolds {
     this.#brought = brought
   }
 
-  /** A new transaction: what was reached is asked anew. */
+  /** A new transaction: cached positions are read again. */
   begin(): void {
     this.#reached = undefined
   }
@@ -68,7 +68,7 @@ export class PruneHolds {
     )
   }
 
-  /** What stands in traces, whether the CPID is their root or not: its root may have been pruned before it. */
+  /** Traces that contain the CPID, as root or not: its root may have been pruned before it. */
   #byTrace(cpid: number): PruneHold | undefined {
     const isHeld = '(state = 0 OR last_decision > +?) LIMIT 1'
     const found =
@@ -100,7 +100,7 @@ export class PruneHolds {
     return log === undefined ? undefined : { until: 'logDecision', at: log }
   }
 
-  /** What changed and is not in every archive yet. */
+  /** Changes that are not in every archive yet. */
   #byArchive(cpid: number): PruneHold | undefined {
     const changed = this.#sql.number(
       `SELECT 1 FROM archive_changes WHERE kind = ${CHANGED.cpid} AND item = +?
@@ -115,7 +115,7 @@ export class PruneHolds {
     return changed === undefined ? undefined : NEXT_ROUND
   }
 
-  /** What has arrived but is not linked, or not in every archive. */
+  /** Arrivals that are not linked, or not in every archive. */
   #byArrival(cpid: number): PruneHold | undefined {
     const { lastArrival } = this.#progress
     const { arrival } = this.reached
@@ -128,7 +128,7 @@ export class PruneHolds {
     return newest > arrival ? { until: 'arrival', at: newest } : undefined
   }
 
-  /** Spans that were sent on in their original traces, and so stand in no trace of ours. */
+  /** Spans that were forwarded in their original traces, and so are in no trace of Causeway's. */
   #inPlace(cpid: number): PruneHold | undefined {
     if (this.sentDecision >= this.#progress.lastDecision) return undefined
     const decision = this.#sql.number(
@@ -140,7 +140,7 @@ export class PruneHolds {
       : undefined
   }
 
-  /** Spans that children of theirs brought into traces of other CPIDs. */
+  /** Spans that were sent for their children into traces of other CPIDs. */
   #asBrought(cpid: number): PruneHold | undefined {
     return this.#brought.holdOf(
       `SELECT id FROM (${ITS_SPANS}) WHERE cpid = +?`,
@@ -162,7 +162,7 @@ export class PruneHolds {
     return Math.max(inTraces ?? 0, this.#lastInPlaceMs(cpid))
   }
 
-  /** When the newest span arrived, if it was sent on in its original trace: at most an interval of pruning later. */
+  /** When the newest span arrived, if it was forwarded in its original trace; at most one pruning interval too late. */
   #lastInPlaceMs(cpid: number): number {
     const newest = this.#sql.number(`SELECT max(id) FROM (${ITS_SPANS}) WHERE cpid = +?`, cpid, cpid)
     if (newest === undefined) return 0
@@ -176,7 +176,7 @@ export class PruneHolds {
     )
   }
 
-  /** The newest span that may be of its work; 0 when there is none. */
+  /** The newest span that may be part of its work; 0 if there is none. */
   #newestSpan(cpid: number): number {
     return this.#sql.number(`SELECT max(id) FROM (${ITS_SPANS})`, cpid) ?? 0
   }
@@ -189,27 +189,27 @@ interface Parts {
   readonly rows: PrunedRows
 }
 
-/** A trace that a span was brought into, as far as it holds the span. */
+/** A trace that a span was sent into for a child, as far as it holds the span. */
 interface Into {
   state: number
   due_ms: number
   decision: number
 }
 
-/** True of a span `s` that a child of it brought into a trace. */
+/** True of a span `s` that was sent into a trace for one of its children. */
 export const IS_SENT_FOR_CHILD = `EXISTS (SELECT 1 FROM outbox b WHERE b.span = s.id AND b.flags & ${SENT_FOR_CHILD})`
 
 /**
- * What holds a span in traces that a child of it brought it into: a decision that not every exporter has sent, or a
- * trace that is open. Such a span stands in traces of CPIDs that are not its own.
+ * What holds a span that was sent into traces for a child: a decision that not every exporter has sent, or an open trace. Such a span is
+ * in traces of CPIDs that are not its own.
  */
 const HOLDING = `SELECT t.state, t.due_ms, b.decision FROM outbox b CROSS JOIN traces t ON t.id = b.trace
   WHERE b.flags & ${SENT_FOR_CHILD} AND (t.state = 0 OR b.decision > +?)`
 
-/** Spans that children of theirs brought into their own traces. */
+/** Spans that were sent into traces for their children. */
 export class SpansSentForChildren {
   readonly #parts: Parts
-  /** Tells of a span without a CPID that stands in no trace any more and cannot go yet. */
+  /** Called for a span without a CPID that is in no trace any more and cannot be removed yet. */
   #left: (span: number) => void = () => undefined
 
   constructor(parts: Parts) {
@@ -220,7 +220,7 @@ export class SpansSentForChildren {
     this.#left = left
   }
 
-  /** What holds one of the spans that `spans`, a query of their ids, finds. */
+  /** What holds one of the spans that `spans`, a query for ids, finds. */
   holdOf(spans: string, values: readonly unknown[], sentDecision: number): PruneHold | undefined {
     const { sql } = this.#parts
     if (sql.number(`SELECT 1 FROM outbox WHERE flags & ${SENT_FOR_CHILD} LIMIT 1`) === undefined)
@@ -232,14 +232,14 @@ export class SpansSentForChildren {
       : { until: 'decision', at: into.decision }
   }
 
-  /** A trace that these spans were brought into is gone; with the last one goes what has no CPID. */
+  /** A trace is gone that these spans were sent into for children. Those without a CPID are removed with their last trace. */
   release(spans: Iterable<number>, sentDecision: number, counts: PruneCounts): number {
     let removed = 0
     for (const span of spans) removed += this.#release(span, sentDecision, counts)
     return removed
   }
 
-  /** Removes a span without a CPID and what belongs to it; returns how many rows went. */
+  /** Removes a span without a CPID and what belongs to it. Returns how many rows were removed. */
   remove(span: number, origin: number): number {
     const { sql, objects, index, rows } = this.#parts
     const removed =
@@ -268,7 +268,7 @@ export class SpansSentForChildren {
   }
 }
 
-/** Removes what spans read and wrote, and the objects that nothing names any more. */
+/** Removes what spans read and wrote, and objects that are no longer referenced. */
 export class ObjectRemoval {
   readonly #sql: PreparedStatements
   readonly #rows: PrunedRows
@@ -278,7 +278,7 @@ export class ObjectRemoval {
     this.#rows = rows
   }
 
-  /** Returns how many rows went. */
+  /** Returns how many rows were removed. */
   removeOfSpan(span: number): number {
     const named = this.#sql.rows<{ object: number }>(
       'SELECT DISTINCT object FROM span_objects WHERE span = +?',
@@ -290,7 +290,7 @@ export class ObjectRemoval {
     return removed + named.length
   }
 
-  /** Removes an object that no span names, and no mergelog. */
+  /** Removes an object that no span and no mergelog references. */
   removeUnnamed(object: number): void {
     if (this.#sql.number('SELECT 1 FROM span_objects WHERE object = +? LIMIT 1', object) !== undefined) return
     this.#sql.run('DELETE FROM awaited_versions WHERE object = +?', object)
@@ -304,7 +304,7 @@ export class ObjectRemoval {
   }
 }
 
-/** What caches rows hears of those that pruning removes. */
+/** What row caches must learn about removed rows. */
 export interface PrunedRows {
   origin(origin: number): void
   object(id: number, object: string, cluster: string): void
@@ -313,8 +313,8 @@ export interface PrunedRows {
 }
 
 /**
- * Statements of one connection, each prepared when it is first used. A plus before a parameter keeps SQLite from planning
- * the statement anew for each value.
+ * Statements of one connection, each prepared on first use. A plus before a parameter keeps SQLite from planning the statement again for
+ * each value.
  */
 export class PreparedStatements {
   readonly #db: Sqlite
@@ -329,7 +329,7 @@ export class PreparedStatements {
     return this.#statement(sql).run(...values).changes
   }
 
-  /** The first column of the first row; undefined when that is null or there is none. */
+  /** The first column of the first row; undefined if that is null or there is none. */
   number(sql: string, ...values: unknown[]): number | undefined {
     const found = this.#statement(sql)
       .raw()
@@ -337,7 +337,7 @@ export class PreparedStatements {
     return found?.[0] ?? undefined
   }
 
-  /** Each as an object of its columns. */
+  /** Each row as an object of its columns. */
   rows<Row>(sql: string, ...values: unknown[]): Row[] {
     return this.#statement(sql).all(...values) as Row[]
   }

@@ -18,13 +18,13 @@ interface Parts {
 }
 
 /**
- * Removes spans and log records without a CPID, oldest first. A span that children brought into their traces goes with the
- * last of these.
+ * Removes spans and log records without a CPID, oldest first. A span that was sent into traces for its children is removed with the last
+ * of these.
  */
 export class UnattributedRemoval {
   readonly #parts: Parts
   readonly #unsent: UnsentSpans
-  /** Spans without a CPID up to here are all in traces that children brought them into. */
+  /** Up to here, all spans without a CPID are in traces that they were sent into for children. */
   #passed = 0
 
   constructor(parts: Parts) {
@@ -40,7 +40,7 @@ export class UnattributedRemoval {
     this.#passed = 0
   }
 
-  /** Reads on through what is not sent; true once it is known which spans may go. */
+  /** Continues to read unsent decisions; true once it is known which spans may be removed. */
   readUnsent(): boolean {
     const { sql, holds, progress } = this.#parts
     if (holds.sentDecision >= progress.lastDecision) return true
@@ -48,7 +48,7 @@ export class UnattributedRemoval {
     return this.#unsent.lowestAfter(holds.sentDecision, progress.lastDecision) !== undefined
   }
 
-  /** Returns how many it looked at, `limit` of each kind at most. */
+  /** Returns how many it checked, at most `limit` of each kind. */
   remove(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
     return (
       this.#removeSpans(beforeMs, limit, forced, counts) + this.#removeLogs(beforeMs, limit, forced, counts)
@@ -109,7 +109,7 @@ export class UnattributedRemoval {
     return logs.length
   }
 
-  /** Spans up to here arrived before the time, were linked, wait for nothing, and were sent by every exporter. */
+  /** Spans up to here arrived before the time, were linked, no longer wait, and were sent by every exporter. */
   #spansUpTo(beforeMs: number): number {
     const { sql, holds, progress } = this.#parts
     const waiting = sql.number('SELECT min(arrival) FROM waiting') ?? Infinity
@@ -145,8 +145,8 @@ const BLOCK = 4_096
 const BLOCKS_AT_ONCE = 3
 
 /**
- * The lowest span that decisions after a position are about. It is remembered block by block, so that only new decisions
- * are read, however many a dead backend leaves.
+ * The lowest span of the decisions after a position. It is cached by block, so that only new decisions are read, however many an
+ * unreachable backend accumulates.
  */
 class UnsentSpans {
   readonly #sql: PreparedStatements
@@ -157,7 +157,7 @@ class UnsentSpans {
     this.#sql = sql
   }
 
-  /** Infinity when there are none; undefined while not all decisions up to the last have been read. */
+  /** Infinity if there are none; undefined while not all decisions up to the last have been read. */
   lowestAfter(position: number, last: number): number | undefined {
     for (const block of this.#lowest.keys()) {
       if ((block + 1) * BLOCK > position) break
@@ -173,13 +173,13 @@ class UnsentSpans {
     return lowest
   }
 
-  /** Decisions may have been given anew. */
+  /** Decision numbers may have been reused. */
   forget(): void {
     this.#lowest.clear()
     this.#upTo = 0
   }
 
-  /** The rest of the block after the last decision that was read. */
+  /** Reads the rest of the block after the last decision that was read. */
   #readOn(last: number): void {
     const block = Math.floor(this.#upTo / BLOCK)
     const end = Math.min(last, (block + 1) * BLOCK)

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Cpid } from '../../model/merge-graph.ts'
+import { type Cpid, firstEpisode } from '../../model/merge-graph.ts'
 import type {
   ArrivalMarks,
   CpidToPrune,
@@ -25,7 +25,7 @@ import { UnattributedRemoval } from './pruning-unattributed.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 import type { Progress } from './transactions.ts'
 
-/** Where retention reads and removes. */
+/** The tables that retention reads and removes from. */
 export class SqlitePruneStore implements PruneStore, ArrivalMarks {
   readonly #db: Sqlite
   readonly #progress: Progress
@@ -61,7 +61,7 @@ export class SqlitePruneStore implements PruneStore, ArrivalMarks {
     this.#holds.begin()
   }
 
-  get reached(): ProcessedUpTo {
+  get processedUpTo(): ProcessedUpTo {
     return this.#holds.reached
   }
 
@@ -102,15 +102,15 @@ export class SqlitePruneStore implements PruneStore, ArrivalMarks {
     return this.#holds.hold(cpid)
   }
 
-  condemn(cpid: number, forced: boolean): void {
+  markForRemoval(cpid: number, forced: boolean): void {
     this.#candidates.condemn(cpid, forced)
   }
 
-  condemned(limit: number): CpidToPrune[] {
+  markedForRemoval(limit: number): CpidToPrune[] {
     return this.#candidates.condemned(limit)
   }
 
-  spare(cpid: number): PruneCandidate {
+  unmark(cpid: number): PruneCandidate {
     return this.#candidates.spare(cpid)
   }
 
@@ -122,7 +122,7 @@ export class SqlitePruneStore implements PruneStore, ArrivalMarks {
     this.#sql.run('DELETE FROM edges WHERE source = +? AND target = +?', source, target)
   }
 
-  bury(cpid: number): void {
+  leaveTombstone(cpid: number): void {
     this.#tombstones.bury(cpid)
   }
 
@@ -155,13 +155,13 @@ export class SqlitePruneStore implements PruneStore, ArrivalMarks {
     this.#sql.run('INSERT OR REPLACE INTO arrival_marks VALUES (?, ?)', wallMs, lastArrival)
   }
 
-  /** What is remembered of decisions may not be true any more. */
+  /** What is cached of decisions may be outdated. */
   forget(): void {
     this.#unattributed.forget()
   }
 }
 
-/** In place of the time in `cpids.prune_ns`: no edge points to these any more, and they go before all others. */
+/** Stored in place of the time in `cpids.prune_ns`: no edge points to these CPIDs any more, and they are removed before all others. */
 const CONDEMNED = -1
 const CONDEMNED_BY_FORCE = -2
 
@@ -173,7 +173,7 @@ interface PlaceRow {
   prune_ns: bigint
 }
 
-/** CPIDs that no edge points to, in the order in which they go. */
+/** CPIDs that no edge points to, in the order of removal. */
 class PruneCandidates {
   readonly #sql: PreparedStatements
   readonly #between: Statement<[bigint, number, bigint, number, number], PlaceRow>
@@ -242,13 +242,13 @@ function placeOf({ id, prune_ns }: PlaceRow): PruneCandidate {
   return { id: Number(id), timeNs: prune_ns }
 }
 
-/** What is left of pruned CPIDs. */
+/** The tombstones of pruned CPIDs. */
 class Tombstones {
   readonly #sql: PreparedStatements
   readonly #progress: Progress
   readonly #graph: SqliteMergeGraph
   readonly #objects: ObjectRemoval
-  /** The last that was looked at. */
+  /** The last tombstone that was checked. */
   #looked = 0
 
   constructor(sql: PreparedStatements, progress: Progress, graph: SqliteMergeGraph, objects: ObjectRemoval) {
@@ -258,11 +258,14 @@ class Tombstones {
     this.#objects = objects
   }
 
-  /** Makes one of a CPID whose belongings are gone. */
+  /** Turns a CPID whose contents are removed into a tombstone. */
   bury(cpid: number): void {
+    const node = this.#graph.node(cpid)
+    // It may have had traces before an older tombstone of it was forgotten.
+    const mergelogMs = this.#sql.number('SELECT time_ns / 1000000 FROM mergelogs WHERE cpid = +?', cpid)
+    node.nextEpisode = firstEpisode(node, mergelogMs, this.#progress.forgotten)
     this.#noteTime(cpid)
     this.#removeMergelog(cpid)
-    const node = this.#graph.node(cpid)
     node.pruned = true
     this.#progress.liveCpids--
     this.#progress.tombstones++
@@ -271,15 +274,15 @@ class Tombstones {
     node.unexplainedSources = 0
     node.inDegree = 0
     node.roots = [cpid]
-    // Its main trace may be in a backend, even if it was never opened here.
+    // A backend may have its main trace, even if this process never opened it.
     node.nextEpisode = Math.max(node.nextEpisode, 1)
     this.#graph.save(node)
   }
 
   /**
-   * Forgets the oldest beyond `keep`, but none whose traces are still there: they go with the last CPID in them, of which
-   * each keeps `max_fanout` roots, so that there are never many. Nor those that log records to be sent took from their
-   * spans. Looks at `limit` at most.
+   * Removes the oldest tombstones beyond `keep`, except those whose traces still exist: these are removed with the last CPID in them, and
+   * since each CPID keeps at most `max_fanout` roots there are never many. Also keeps tombstones of CPIDs that unsent log records took
+   * from their spans. Checks at most `limit`.
    */
   removeOld(keep: number, limit: number): number {
     let excess = this.#progress.tombstones - keep
@@ -307,7 +310,7 @@ class Tombstones {
     return page.length
   }
 
-  /** Taken while the mergelog is still there. A time to come is no later than now. */
+  /** Called while the mergelog still exists. A time in the future counts as now. */
   #noteTime(cpid: number): void {
     const timeMs =
       this.#sql.number(
@@ -333,7 +336,7 @@ class Tombstones {
   }
 }
 
-/** Forgets requests that arrived before a time, some at a time; returns how many. */
+/** Removes requests that arrived before a time, in batches; returns how many. */
 function removeOldRequests(sql: PreparedStatements, beforeMs: number, wallMs: number, limit: number): number {
   const page = sql.rows<{ id: number; arrived_ms: number }>(
     'SELECT id, arrived_ms FROM requests ORDER BY id LIMIT +?',
@@ -345,7 +348,7 @@ function removeOldRequests(sql: PreparedStatements, beforeMs: number, wallMs: nu
     if (arrived_ms < beforeMs) upTo = id
     else if (arrived_ms > wallMs) ahead = id
     else {
-      // One from a time when the clock was ahead is as old as those around it.
+      // A request from a time when the clock was ahead is as old as its neighbours.
       upTo = Math.max(upTo, ahead)
       break
     }

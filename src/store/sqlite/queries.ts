@@ -19,6 +19,7 @@ import {
   type ObjectVersionFacts,
   type Pages,
   type Position,
+  type ReadAllowance,
   type SentTrace,
   type SentTraceRange,
   type SpanHint,
@@ -36,112 +37,118 @@ import { BytesRead, EnvelopeReader, LogPages, SpanPages } from './record-queries
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { SentTraceSearch } from './sent-trace-search.ts'
 
-/** How many cascades are named beside what happened to an object. */
+/** How many cascades are named with an event of an object. */
 const CASCADES_NAMED = 8
 
-/** Answers questions through a connection that only reads, which it is given and does not close. */
+/** Made when it is first needed: few of the readers answer one question, and each prepares its statements. */
+function later<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => (made ??= make())
+}
+
+/** Answers queries through a read-only connection, which the caller owns and closes. */
 export class SqliteQueries implements CausewayQueries {
   readonly #read = new BytesRead()
-  readonly #cpids: CpidLookup
-  readonly #walk: GraphWalk
-  readonly #mergelogs: MergelogFactsReader
-  readonly #spans: SpanPages
-  readonly #logs: LogPages
-  readonly #envelopes: EnvelopeReader
-  readonly #cascades: CascadeFactsReader
-  readonly #traces: CascadeTraces
-  readonly #linked: LinkedSpans
-  readonly #sent: SentItems
-  readonly #sentTraces: SentTraces
-  readonly #search: SentTraceSearch
-  readonly #around: GraphAroundReader
-  readonly #objects: ObjectFactsReader
-  readonly #versions: ObjectVersionsReader
-  readonly #facets: FacetsReader
+  readonly #cpids: () => CpidLookup
+  readonly #walk: () => GraphWalk
+  readonly #mergelogs: () => MergelogFactsReader
+  readonly #spans: () => SpanPages
+  readonly #logs: () => LogPages
+  readonly #envelopes: () => EnvelopeReader
+  readonly #cascades: () => CascadeFactsReader
+  readonly #traces: () => CascadeTraces
+  readonly #linked: () => LinkedSpans
+  readonly #sent: () => SentItems
+  readonly #sentTraces: () => SentTraces
+  readonly #search: () => SentTraceSearch
+  readonly #around: () => GraphAroundReader
+  readonly #objects: () => ObjectFactsReader
+  readonly #versions: () => ObjectVersionsReader
+  readonly #facets: () => FacetsReader
 
   constructor(db: Sqlite) {
     addContentSqlFunctions(db)
-    this.#cpids = new CpidLookup(db)
-    this.#walk = new GraphWalk(db)
-    this.#mergelogs = new MergelogFactsReader(db)
-    this.#spans = new SpanPages(db, this.#read)
-    this.#logs = new LogPages(db, this.#read)
-    this.#envelopes = new EnvelopeReader(db, this.#read)
-    this.#cascades = new CascadeFactsReader(db)
-    this.#traces = new CascadeTraces(db)
-    this.#linked = new LinkedSpans(db)
-    this.#sent = new SentItems(db, this.#read)
-    this.#sentTraces = new SentTraces(db, this.#sent)
-    this.#search = new SentTraceSearch(db, new SqliteOutbox(db), this.#read)
-    this.#around = new GraphAroundReader(db)
+    this.#cpids = later(() => new CpidLookup(db))
+    this.#walk = later(() => new GraphWalk(db, this.#read))
+    this.#mergelogs = later(() => new MergelogFactsReader(db))
+    this.#spans = later(() => new SpanPages(db, this.#read))
+    this.#logs = later(() => new LogPages(db, this.#read))
+    this.#envelopes = later(() => new EnvelopeReader(db, this.#read))
+    this.#cascades = later(() => new CascadeFactsReader(db))
+    this.#traces = later(() => new CascadeTraces(db))
+    this.#linked = later(() => new LinkedSpans(db))
+    this.#sent = later(() => new SentItems(db, this.#read))
+    this.#sentTraces = later(() => new SentTraces(db, this.#sent()))
+    this.#search = later(() => new SentTraceSearch(db, new SqliteOutbox(db), this.#read))
+    this.#around = later(() => new GraphAroundReader(db))
     const cascadesOf = (cpid: number): CascadesOfCpid => this.#cascadesOf(cpid, CASCADES_NAMED)
-    this.#objects = new ObjectFactsReader(db, cascadesOf)
-    this.#versions = new ObjectVersionsReader(db, cascadesOf)
-    this.#facets = new FacetsReader(db)
+    this.#objects = later(() => new ObjectFactsReader(db, cascadesOf))
+    this.#versions = later(() => new ObjectVersionsReader(db, cascadesOf))
+    this.#facets = later(() => new FacetsReader(db))
   }
 
   get bytesRead(): number {
     return this.#read.count
   }
 
-  allowBytes(bytes: number): void {
-    this.#read.allow(bytes)
+  allow(allowance: ReadAllowance): void {
+    this.#read.allow(allowance)
   }
 
   cpid(cpid: Cpid): CpidFacts | Absent {
-    return this.#of(cpid, (id) => this.#mergelogs.cpid(id) ?? 'unknown')
+    return this.#of(cpid, (id) => this.#mergelogs().cpid(id) ?? 'unknown')
   }
 
   cpidsBeginning(prefix: CpidPrefix, limit: number): readonly Cpid[] {
-    return this.#cpids.beginning(prefix, limit)
+    return this.#cpids().beginning(prefix, limit)
   }
 
   related(cpid: Cpid): Pages<Cpid> | Absent {
-    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.related(id)))
+    return this.#of(cpid, (id) => this.#cpids().pages(this.#walk().related(id)))
   }
 
   ancestors(cpid: Cpid): Pages<Cpid> | Absent {
-    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.ancestors(id)))
+    return this.#of(cpid, (id) => this.#cpids().pages(this.#walk().ancestors(id)))
   }
 
   roots(cpid: Cpid): Pages<Cpid> | Absent {
-    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.roots(id)))
+    return this.#of(cpid, (id) => this.#cpids().pages(this.#walk().roots(id)))
   }
 
   mergelogsOf(cpid: Cpid, after: Position | undefined): Pages<MergelogFacts> | Absent {
-    return this.#of(cpid, (id) => this.#mergelogs.of(this.#walk.related(id, after), id))
+    return this.#of(cpid, (id) => this.#mergelogs().of(this.#walk().related(id, after), id))
   }
 
   mergelogs(after: Position | undefined): Pages<MergelogFacts> {
-    return this.#mergelogs.all(after)
+    return this.#mergelogs().all(after)
   }
 
   spansOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent {
-    return this.#of(cpid, (id) => this.#spans.ofCpids(this.#relatedFrom(id, after), after))
+    return this.#of(cpid, (id) => this.#spans().ofCpids(this.#relatedFrom(id, after), after))
   }
 
   logsOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent {
-    return this.#of(cpid, (id) => this.#logs.ofCpids(this.#relatedFrom(id, after), after))
+    return this.#of(cpid, (id) => this.#logs().ofCpids(this.#relatedFrom(id, after), after))
   }
 
   spans(after: Position | undefined): Pages<StoredRecord> {
-    return this.#spans.all(after)
+    return this.#spans().all(after)
   }
 
   logs(after: Position | undefined): Pages<StoredRecord> {
-    return this.#logs.all(after)
+    return this.#logs().all(after)
   }
 
   envelopes(scope: number): ScopeEnvelopes | undefined {
-    return this.#envelopes.of(scope)
+    return this.#envelopes().of(scope)
   }
 
   allEnvelopes(): Pages<ScopeEnvelopes> {
-    return this.#envelopes.all()
+    return this.#envelopes().all()
   }
 
   cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts> {
-    return this.#cascades.pages(filter, after)
+    return this.#cascades().pages(filter, after)
   }
 
   cascadesAmong(
@@ -149,8 +156,8 @@ export class SqliteQueries implements CausewayQueries {
     after: Position | undefined,
     filter: CascadeFilter = {},
   ): Pages<CascadeFacts> {
-    return this.#cascades.ofRoots(
-      roots.flatMap((root) => this.#cpids.findEvenPruned(root) ?? []),
+    return this.#cascades().ofRoots(
+      roots.flatMap((root) => this.#cpids().findEvenPruned(root) ?? []),
       after,
       filter,
     )
@@ -161,105 +168,105 @@ export class SqliteQueries implements CausewayQueries {
   }
 
   cascade(root: Cpid): CascadeFacts | Absent {
-    const id = this.#cpids.findEvenPruned(root)
-    const facts = id === undefined ? undefined : this.#cascades.of(id)
+    const id = this.#cpids().findEvenPruned(root)
+    const facts = id === undefined ? undefined : this.#cascades().of(id)
     if (facts !== undefined) return facts
-    return this.#cpids.find(root) === 'pruned' ? 'pruned' : 'unknown'
+    return this.#cpids().find(root) === 'pruned' ? 'pruned' : 'unknown'
   }
 
   tracesOf(root: Cpid): readonly TraceFacts[] {
-    const id = this.#cpids.findEvenPruned(root)
-    return id === undefined ? [] : this.#traces.ofRoot(id)
+    const id = this.#cpids().findEvenPruned(root)
+    return id === undefined ? [] : this.#traces().ofRoot(id)
   }
 
   missingIn(root: Cpid, limit: number): readonly Cpid[] {
-    const id = this.#cpids.findEvenPruned(root)
-    return id === undefined ? [] : this.#cpids.cpids(this.#traces.missingIn(id, limit))
+    const id = this.#cpids().findEvenPruned(root)
+    return id === undefined ? [] : this.#cpids().cpids(this.#traces().missingIn(id, limit))
   }
 
   mergelogsIn(root: Cpid, limit: number): readonly MergelogFacts[] {
-    const id = this.#cpids.findEvenPruned(root)
+    const id = this.#cpids().findEvenPruned(root)
     if (id === undefined) return []
-    return [...this.#mergelogs.of(this.#traces.mergedIn(id, limit), id)].flat()
+    return [...this.#mergelogs().of(this.#traces().mergedIn(id, limit), id)].flat()
   }
 
   linkedSpans(trace: number): readonly LinkedSpan[] {
-    return this.#linked.of(trace)
+    return this.#linked().of(trace)
   }
 
   linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[] {
-    return this.#linked.ofDecisions(decisions)
+    return this.#linked().ofDecisions(decisions)
   }
 
   beingPlacedIn(trace: number): readonly number[] {
-    return this.#linked.beingPlacedIn(trace)
+    return this.#linked().beingPlacedIn(trace)
   }
 
   sentSpans(trace: number, spanId: bigint): readonly OutboxItem[] {
-    return this.#sent.withId(trace, spanId)
+    return this.#sent().withId(trace, spanId)
   }
 
   sentInto(trace: number): Pages<OutboxItem> {
-    return this.#sent.into(trace)
+    return this.#sent().into(trace)
   }
 
   traceSent(traceId: Buffer): Pages<OutboxItem> | undefined {
-    return this.#sentTraces.withId(traceId)
+    return this.#sentTraces().withId(traceId)
   }
 
   tracesOfCascades(range: SentTraceRange, hint?: SpanHint): Pages<SentTrace> {
-    return this.#search.ofCascades(range, hint)
+    return this.#search().ofCascades(range, hint)
   }
 
   tracesForwarded(range: SentTraceRange, hint?: SpanHint): Pages<SentTrace> {
-    return this.#search.forwarded(range, hint)
+    return this.#search().forwarded(range, hint)
   }
 
   graph(cpid: Cpid, limit: number): GraphAround | Absent {
-    return this.#of(cpid, (id) => this.#around.around(id, limit))
+    return this.#of(cpid, (id) => this.#around().around(id, limit))
   }
 
   objects(ref: string, after: Position | undefined, first?: number): Pages<ObjectActivity> {
-    return this.#objects.pages(ref, after, first)
+    return this.#objects().pages(ref, after, first)
   }
 
   objectVersions(ref: string, after: Position | undefined, first?: number): Pages<ObjectVersionFacts> {
-    return this.#versions.pages(ref, after, first)
+    return this.#versions().pages(ref, after, first)
   }
 
   objectsNamed(text: string): Pages<string> {
-    return this.#objects.named(text)
+    return this.#objects().named(text)
   }
 
   rootOfTrace(traceId: Buffer): Cpid | undefined {
-    const root = this.#traces.rootOf(traceId)
-    return root === undefined ? undefined : this.#cpids.cpids([root])[0]
+    const root = this.#traces().rootOf(traceId)
+    return root === undefined ? undefined : this.#cpids().cpids([root])[0]
   }
 
   facets(): Facets {
-    return this.#facets.read()
+    return this.#facets().read()
   }
 
   #cascadesOf(cpid: number, most?: number): CascadesOfCpid {
-    const { driving, passedOn } = this.#traces.rootsOf(cpid, () => this.#walk.roots(cpid))
-    const cascades = this.#cpids.cpids([...driving, ...passedOn].slice(0, most))
+    const { driving, passedOn } = this.#traces().rootsOf(cpid, () => this.#walk().roots(cpid))
+    const cascades = this.#cpids().cpids([...driving, ...passedOn].slice(0, most))
     return { cascades, drivenBy: cascades.slice(0, driving.length) }
   }
 
   #relatedFrom(id: number, after: Position | undefined): number[] {
-    return this.#walk.relatedBySighting(id, Number(after?.[0] ?? 0n))
+    return this.#walk().relatedBySighting(id, Number(after?.[0] ?? 0n))
   }
 
   #of<T>(cpid: Cpid, answer: (id: number) => T): T | Absent {
-    const id = this.#cpids.find(cpid)
+    const id = this.#cpids().find(cpid)
     return typeof id === 'number' ? answer(id) : id
   }
 }
 
-/** How many of the newest resources and objects are looked at. */
+/** How many of the newest resources and objects are checked. */
 const LATELY = 5_000
 
-/** Reads which services, clusters, actors, namespaces and kinds of objects came up lately. */
+/** Reads which services, clusters, actors, namespaces and kinds of objects appeared recently. */
 class FacetsReader {
   readonly #services: Statement<[], string>
   readonly #clusters: Statement<[], string>
@@ -305,7 +312,7 @@ class FacetsReader {
   }
 }
 
-/** Finds outgoing traces as backends know them. */
+/** Finds outgoing traces by the ids that backends know. */
 class SentTraces {
   readonly #items: SentItems
   readonly #byId: Statement<[Buffer], number>
@@ -314,7 +321,7 @@ class SentTraces {
   constructor(db: Sqlite, items: SentItems) {
     this.#items = items
     this.#byId = db.prepare<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?').pluck()
-    // CROSS JOIN: left to itself, SQLite begins with everything that was ever forwarded.
+    // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
     this.#forwarded = db
       .prepare<[{ id: Buffer }], number>(
         `SELECT outbox.decision FROM (SELECT origin FROM origin_trace_index WHERE trace_id = @id
@@ -326,7 +333,7 @@ class SentTraces {
       .pluck()
   }
 
-  /** What a backend has under this trace id: an outgoing trace, or spans forwarded in their own. */
+  /** What a backend has under this trace id: an outgoing trace, or forwarded spans. */
   withId(traceId: Buffer): Pages<OutboxItem> | undefined {
     const trace = this.#byId.get(traceId)
     const forwarded = this.#forwarded.all({ id: traceId })
@@ -339,7 +346,7 @@ class SentTraces {
   }
 }
 
-/** A page has so many items, or fewer of so many bytes, or one that is larger. */
+/** A page has this many items, or fewer of this many bytes, or one larger item. */
 const ITEMS_A_PAGE = 500
 const PAGE_BYTES = MIB
 
@@ -353,7 +360,7 @@ class SentItems {
     this.#read = read
   }
 
-  /** Everything, in the order in which it was sent. */
+  /** Everything, in the order of sending. */
   *into(trace: number): Pages<OutboxItem> & Generator<OutboxItem[]> {
     yield* this.of(Float64Array.from(this.#outbox.decisionsOf(trace)))
   }

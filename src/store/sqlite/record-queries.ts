@@ -1,13 +1,13 @@
 import type { Statement } from 'better-sqlite3'
 import { SPAN_JOINS_OWN, SPAN_MALFORMED_CPID, SPAN_NAMES_REQUEST } from '../../model/arrivals.ts'
 import { envelopeBytes, type ScopeEnvelopes } from '../../model/outbox.ts'
-import type { Pages, Position, StoredRecord } from '../../model/queries.ts'
+import type { Pages, Position, ReadAllowance, StoredRecord } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
 import { LOG_IS_NO_REPEAT, SPAN_IS_NO_REPEAT } from './repeated-records.ts'
 
-/** How many original traces may be searched in vain before the reader gets an empty page. */
+/** How many original traces may be searched without a result before the reader gets an empty page. */
 const SEARCHES_AT_ONCE = 500
 const LEAST = -(2n ** 63n)
 
@@ -19,8 +19,8 @@ interface SpanRow {
 }
 
 /**
- * Reads stored spans page by page. Those of a CPID come by original trace and span id, the order of the index, so that
- * any page can be found without reading the ones before it.
+ * Reads stored spans page by page. Those of a CPID come by original trace and span id, the order of the index, so that any page can be
+ * found without reading the ones before it.
  */
 export class SpanPages {
   readonly #origins: Statement<[number, bigint], bigint>
@@ -50,7 +50,7 @@ export class SpanPages {
       .safeIntegers()
   }
 
-  /** The spans of these CPIDs, whose numbers grow; a position is CPID, original trace, span id and number. */
+  /** The spans of these CPIDs, in ascending order of their numbers. A position is CPID, original trace, span id and number. */
   *ofCpids(cpids: readonly number[], after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
     const [firstCpid = 0n, firstOrigin = 0n, firstSpanId = LEAST, firstId = 0n] = after
     const page = new RecordPage(this.#read)
@@ -94,7 +94,7 @@ export class SpanPages {
   }
 }
 
-/** How many CPIDs may be searched in vain before the reader gets an empty page. */
+/** How many CPIDs may be searched without a result before the reader gets an empty page. */
 const CPIDS_AT_ONCE = 500
 
 interface LogRow {
@@ -123,7 +123,7 @@ export class LogPages {
       .safeIntegers()
   }
 
-  /** The logs of these CPIDs, whose numbers grow; a position is the CPID's number and the record's. */
+  /** The logs of these CPIDs, in ascending order of their numbers. A position is the CPID's number and the record's. */
   *ofCpids(cpids: readonly number[], after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
     const [firstCpid = 0n, firstId = 0n] = after
     const page = new RecordPage(this.#read)
@@ -155,7 +155,7 @@ export class LogPages {
 const MAX_RECORDS = 150
 const MAX_BYTES = MIB
 
-/** Gathers a page of stored records until it holds enough of them. */
+/** Collects a page of stored records until it is full. */
 class RecordPage {
   #records: StoredRecord[] = []
   #bytes = 0
@@ -165,7 +165,7 @@ class RecordPage {
     this.#read = read
   }
 
-  /** Adds records until the page is full; true when it took all there are. */
+  /** Adds records until the page is full. True if it took all there are. */
   fill<Row extends { scope: number | bigint; raw: Buffer }>(
     rows: Iterable<Row>,
     positionOf: (row: Row) => Position,
@@ -183,7 +183,7 @@ class RecordPage {
     return this.#records.length >= MAX_RECORDS || this.#bytes >= MAX_BYTES
   }
 
-  /** Hands the records over and begins anew. */
+  /** Returns the records and starts a new page. */
   take(): StoredRecord[] {
     const records = this.#records
     this.#records = []
@@ -195,7 +195,7 @@ class RecordPage {
 const SCOPES = 1_000
 const SCOPE_BYTES = 8 * MIB
 
-/** The envelopes in which records came. */
+/** The envelopes in which records arrived. */
 export class EnvelopeReader {
   readonly #cache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
     most: SCOPE_BYTES,
@@ -240,23 +240,22 @@ export class EnvelopeReader {
     const found = this.#find.get(scope)
     if (found === undefined) return undefined
     this.#cache.set(scope, found)
-    this.#read.add(envelopeBytes(found))
+    this.#read.spend(envelopeBytes(found))
     return found
   }
 }
 
-/** How many ancestors are looked at: a sender may make a chain of any length, and each span in it is asked about. */
+/** How many ancestors are visited: a sender may send a chain of any length, and the query runs for each span in it. */
 const MOST_ABOVE = 32
-/** The linker alone knows whether such a span takes the CPID of its parent. */
+/** Only the linker knows whether such a span takes the CPID of its parent. */
 const UNSURE = SPAN_JOINS_OWN | SPAN_NAMES_REQUEST
 
-/** Whether there are spans that the linker has not been through yet, or that wait. */
+/** Whether there are spans that the linker has not reached yet, or that wait. */
 const IS_ANY_UNPLACED =
   '(SELECT last_arrival > linked_arrival FROM progress) OR EXISTS (SELECT 1 FROM waiting)'
 
 /**
- * The CPID that a span `s` without one is about to take: that of its nearest ancestor that has one. Where nothing waits it has
- * taken it already.
+ * The CPID that a span `s` without one is about to take: that of its nearest ancestor that has one. If nothing waits, it already has it.
  */
 export const CPID_OF_NEAREST_ANCESTOR = `CASE WHEN s.flags & ${UNSURE | SPAN_MALFORMED_CPID} = 0 AND (${IS_ANY_UNPLACED}) THEN (
   WITH RECURSIVE above(cpid, parent_id, height) AS (
@@ -268,26 +267,39 @@ export const CPID_OF_NEAREST_ANCESTOR = `CASE WHEN s.flags & ${UNSURE | SPAN_MAL
         AND (p.cpid IS NOT NULL OR p.flags & ${UNSURE} = 0))
   SELECT above.cpid FROM above WHERE above.cpid IS NOT NULL) END`
 
-/** More bytes were read for an answer than it may take. */
+/** An answer needed more reads than allowed. */
 export class TooMuchRead extends Error {}
 
-/** How many bytes of stored spans, log records and envelopes were read through a connection. */
+/** Counts the bytes of stored spans and log records, and of lists of envelopes, that were read through a connection. */
 export class BytesRead {
   #count = 0
   #most = Infinity
+  #maxCpids = Infinity
 
   get count(): number {
     return this.#count
   }
 
-  /** From here on, throws TooMuchRead where more is read than so many bytes. */
-  allow(bytes: number): void {
-    this.#most = this.#count + bytes
+  /** How many CPIDs one walk may reach before it throws TooMuchRead. */
+  get maxCpids(): number {
+    return this.#maxCpids
   }
 
-  /** So many bytes were read. */
+  /** From now on, throws TooMuchRead if more is read than this allowance. */
+  allow({ bytes, cpids }: ReadAllowance): void {
+    this.#most = this.#count + bytes
+    this.#maxCpids = cpids
+  }
+
+  /** Records that this many bytes were read. */
   add(bytes: number): void {
     this.#count += bytes
-    if (this.#count > this.#most) throw new TooMuchRead(`more than ${this.#most} bytes were read`)
+    this.spend(0)
+  }
+
+  /** Takes bytes from the allowance without counting them: what is cached is not read for every answer. */
+  spend(bytes: number): void {
+    this.#most -= bytes
+    if (this.#count > this.#most) throw new TooMuchRead('more bytes were read than one answer may take')
   }
 }

@@ -7,27 +7,27 @@ import type { Sqlite } from './open-database.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 
 const ENVELOPES = 5_000
-/** A longer envelope is remembered by its digest: attributes may be as long as a request. */
+/** A longer envelope is cached by its digest: attributes may be as long as a request. */
 const LONGEST_KEY_BYTES = 1_024
 const NO_SCOPE = Buffer.alloc(0)
 
-/** A resource as it arrived: its bytes, and the two attributes questions are asked about. */
+/** A resource as it arrived: its bytes, and the two attributes that queries filter by. */
 export interface ResourceEnvelope {
   envelope: Buffer
   service: string
   cluster: string | undefined
 }
 
-/** Gives resources, scopes and original traces small numbers, the same for the same bytes. */
+/** Assigns small numbers to resources, scopes and original traces: the same number for the same bytes. */
 export class ScopeNumbers {
   readonly #resources = new GenerationCache<string, number>(ENVELOPES)
   readonly #scopes = new GenerationCache<string, number>(ENVELOPES)
   readonly #traces: TraceIndex
   readonly #highest: Statement<[], { resource: number | null; scope: number | null }>
-  /** No number is given twice, even when what had the highest is gone: readers remember envelopes by it. */
+  /** A number is never reused, even if the highest was removed: readers cache envelopes by number. */
   #lastResource = 0
   #lastScope = 0
-  /** Spans of a trace often come one after another. */
+  /** Spans of a trace often arrive one after another. */
   #lastTrace = ''
   #lastOrigin = 0
   readonly #findResource: Statement<[Buffer], number>
@@ -55,7 +55,7 @@ export class ScopeNumbers {
     return this.scopeOf(this.#resource(resource), envelope)
   }
 
-  /** The number of a scope under a resource already known. */
+  /** The number of a scope of a known resource. */
   scopeOf(resourceId: number, envelope: Buffer): number {
     const key = `${resourceId} ${keyOf(envelope)}`
     const cached = this.#scopes.get(key)
@@ -70,7 +70,7 @@ export class ScopeNumbers {
     return id
   }
 
-  /** The number of a scope that says nothing but a service and a cluster. */
+  /** The number of a scope with only a service and a cluster. */
   smallScope(service: string, cluster: string): number {
     const envelope = serviceEnvelope(service, cluster)
     return this.scope({ envelope, service, cluster: cluster === '' ? undefined : cluster }, NO_SCOPE)
@@ -84,7 +84,7 @@ export class ScopeNumbers {
     return this.#lastOrigin
   }
 
-  /** An original trace is gone, or some of its spans. */
+  /** An original trace or some of its spans were removed. */
   dropOrigin(origin: number): void {
     if (this.#lastOrigin === origin) this.#lastTrace = ''
   }
@@ -138,13 +138,13 @@ const UNKNOWN = { service: '', cluster: '', envelopeBytes: 0 }
 interface ScopeFact {
   /** The service.name of its resource. */
   readonly service: string
-  /** Its k8s.cluster.name; empty where there is none. */
+  /** Its k8s.cluster.name; empty if there is none. */
   readonly cluster: string
-  /** What it and its resource weigh. */
+  /** The size of the scope and its resource. */
   readonly envelopeBytes: number
 }
 
-/** What stands behind a scope. */
+/** Reads the facts of scopes. */
 export class ScopeFacts {
   readonly #cache = new GenerationCache<number, ScopeFact>(SCOPES)
   readonly #find: Statement<[number], ScopeFact>
@@ -172,7 +172,7 @@ export class ScopeFacts {
 const OWN_SERVICE = { envelope: serviceEnvelope('causeway'), service: 'causeway', cluster: undefined }
 const OWN_SCOPE = scopeEnvelope('causeway')
 
-/** What stands behind scopes, and the scopes of spans of Causeway's own making. */
+/** Reads the facts of scopes, and creates the scopes of Causeway's own spans. */
 export class LinkScopeTable extends ScopeFacts implements LinkScopes {
   readonly #interner: ScopeNumbers
   readonly #resourceOf: Statement<[number], number>

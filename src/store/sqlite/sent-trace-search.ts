@@ -7,23 +7,23 @@ import type { Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
 
-/** How many outgoing traces, and how many received spans, are looked through at once; fewer where their spans are large. */
+/** How many outgoing traces, and how many received spans, are searched at once; fewer if their spans are large. */
 const TRACES_AT_ONCE = 500
 const SPANS_AT_ONCE = 4_096
-/** So few traces of a window are read one by one; more of them with everything that lies between. */
+/** Up to this many traces of a window are read one by one. If there are more, the whole range is read. */
 const FEW = 200
-/** How long the spans of a trace come in: so much around the time asked for is looked through. */
+/** How long the spans of a trace may keep arriving: this much is searched around the requested time. */
 const SLACK_NS = 900_000_000_000n
-/** Blocks of spans whose times are remembered. */
+/** The most blocks of spans whose time ranges are cached. */
 const MOST_BLOCKS = 100_000
 
-/** SQL functions of the bytes of a span of Causeway's own making. */
+/** SQL functions on the bytes of Causeway's own spans. */
 const OWN_KIND = 'own_span_kind'
 const OWN_DURATION = 'own_span_duration'
 
 type Bound = string | number | bigint | Buffer
 
-/** A condition in SQL, and the values that it names with `?`. */
+/** A condition in SQL, and the values of its `?` parameters. */
 interface SqlHint {
   readonly sql: string
   readonly values: readonly Bound[]
@@ -31,7 +31,7 @@ interface SqlHint {
 
 const NO_HINT: SqlHint = { sql: '1', values: [] }
 
-/** About a received span `s`. */
+/** The condition for a received span `s`. */
 function ofReceived(hint: SpanHint): SqlHint {
   switch (hint.kind) {
     case 'and':
@@ -54,7 +54,7 @@ function ofReceived(hint: SpanHint): SqlHint {
   }
 }
 
-/** About a span of Causeway's own making, `o`, whose bytes are in the outbox. */
+/** The condition for a span of Causeway's own, `o`, whose bytes are in the outbox. */
 function ofOwn(hint: SpanHint): SqlHint {
   switch (hint.kind) {
     case 'and':
@@ -67,7 +67,7 @@ function ofOwn(hint: SpanHint): SqlHint {
     case 'kind':
       return { sql: `${OWN_KIND}(o.extra) = ?`, values: [hint.value] }
     case 'status':
-      // They have none.
+      // Causeway's own spans have none.
       return { sql: '0', values: [] }
     case 'duration':
       return { sql: `${OWN_DURATION}(o.extra) ${hint.operator} ?`, values: [hint.value] }
@@ -92,7 +92,7 @@ function scopesWith(
   }
 }
 
-/** Whether it looks through the bytes of spans, and not only at their columns. */
+/** Whether it searches the bytes of spans, not only their columns. */
 function readsBytes(hint: SpanHint): boolean {
   return hint.kind === 'holds' || ('of' in hint && hint.of.some(readsBytes))
 }
@@ -106,8 +106,8 @@ function joined(kind: 'and' | 'or', parts: readonly SqlHint[]): SqlHint {
 }
 
 /**
- * Finds sent traces, newest first: those that Causeway made of cascades, and those whose spans it passed on as they were. A hint
- * lets traces be passed over without reading their spans.
+ * Finds sent traces, newest first: those of cascades, and those of forwarded spans. A hint allows skipping traces without reading their
+ * spans.
  */
 export class SentTraceSearch {
   readonly #db: Sqlite
@@ -145,7 +145,7 @@ export class SentTraceSearch {
     this.#bytesIn = db
       .prepare<[number, number], number | null>('SELECT sum(length(raw)) FROM spans WHERE id > ? AND id <= ?')
       .pluck()
-    // Bytes are joined as texts, which SQLite takes as they are.
+    // Bytes are joined as text, which SQLite accepts unchanged.
     this.#bytesOf = db
       .prepare<[number, number], [heads: string | null, bytes: Buffer | null]>(
         `SELECT group_concat(head, ';'), CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB) FROM (
@@ -156,7 +156,7 @@ export class SentTraceSearch {
       .raw()
   }
 
-  /** Traces made of cascades. */
+  /** The traces of cascades. */
   *ofCascades(
     { fromNs, toNs }: SentTraceRange,
     hint: SpanHint | undefined,
@@ -183,7 +183,7 @@ export class SentTraceSearch {
     }
   }
 
-  /** The oldest of those before a trace that are looked through at once. */
+  /** The oldest of the traces before this one that are searched at once. */
   #oldestOfWindow(before: number): number | undefined {
     let [oldest, bytes]: [number | undefined, number] = [undefined, 0]
     for (const trace of this.#sizesBefore.iterate(before)) {
@@ -194,7 +194,7 @@ export class SentTraceSearch {
     return oldest
   }
 
-  /** Traces of spans that were passed on in the trace in which they came. */
+  /** The original traces of forwarded spans. */
   *forwarded(range: SentTraceRange, hint: SpanHint | undefined): Pages<SentTrace> & Generator<SentTrace[]> {
     const origins = hint === undefined ? undefined : this.#originsWith(ofReceived(hint))
     const seen = new NumberSet()
@@ -219,7 +219,7 @@ export class SentTraceSearch {
     }
   }
 
-  /** The original traces of which some span between two meets a hint. */
+  /** The original traces with at least one span in a range that matches a hint. */
   #originsWith({ sql, values }: SqlHint): (after: number, upTo: number) => number[] {
     const statement = this.#db
       .prepare<Bound[], number>(
@@ -230,7 +230,7 @@ export class SentTraceSearch {
     return (after, upTo) => statement.all(after, upTo, ...values)
   }
 
-  /** Many traces, or all. Most come in together, and are read where they lie. */
+  /** Many traces, or all. The spans of most arrive together, and are read as a range. */
   #tracesIn(
     after: number,
     upTo: number,
@@ -252,14 +252,14 @@ export class SentTraceSearch {
     return found.reverse()
   }
 
-  /** Where the newest spans begin that are not too much to be looked through at once: all, or half of them, and so on. */
+  /** Where the newest range of spans begins that can be searched at once: all of them, or half of them, and so on. */
   #startOfWindow(after: number, upTo: number): number {
     let next = after
     while (upTo - next > 1 && (this.#bytesIn.get(next, upTo) ?? 0) > WINDOW_BYTES) next += (upTo - next) >> 1
     return next
   }
 
-  /** The spans of a window, by their original traces. All their bytes are read at once, which is much quicker. */
+  /** The spans of a window, by original trace. Reading all their bytes at once is much faster. */
   #windowOf(after: number, upTo: number): Window {
     const window: Window = { items: new Map(), changed: new Set() }
     const [heads, bytes] = this.#bytesOf.get(after, upTo) ?? [null, null]
@@ -287,15 +287,15 @@ export class SentTraceSearch {
 
 interface Window {
   readonly items: Map<number, OutboxItem[]>
-  /** The traces of spans that were not passed on as they came. */
+  /** The traces with spans that were not forwarded unchanged. */
   readonly changed: Set<number>
 }
 
-/** So much is read at a time. */
+/** The most bytes read at a time. */
 const WINDOW_BYTES = 8 * MIB
-/** What looking at a span costs besides its bytes, counted in bytes. */
+/** The cost of visiting a span besides its bytes, in bytes. */
 const BYTES_BESIDE = 256
-/** Of a decision that changes the bytes of a span. */
+/** The flags of a decision that changes the bytes of a span. */
 const CHANGED = SENT_PATCHED | SENT_INHERITED_CPID
 
 function asItCame(id: number, scope: number, raw: Buffer): OutboxItem {
@@ -315,7 +315,7 @@ function asItCame(id: number, scope: number, raw: Buffer): OutboxItem {
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
 
-/** Between which times the spans of a block lie. Once a block is full its rows never change, but go with retention. */
+/** The time range of the spans in each block. The rows of a full block never change; they are only removed by retention. */
 class BlockTimes {
   readonly #known = new Map<number, readonly [first: bigint, last: bigint]>()
   readonly #read: Statement<[number, number], { first: bigint | null; last: bigint | null }>
@@ -352,11 +352,11 @@ class BlockTimes {
 
 const BITS_A_PART = 65_536
 
-/** Numbers that were seen: a bit for each, in parts that are made when they are needed. */
+/** A set of numbers: one bit each, in parts that are allocated on demand. */
 class NumberSet {
   readonly #parts = new Map<number, Uint8Array>()
 
-  /** True when it was not there. */
+  /** True if it was not in the set. */
   add(number: number): boolean {
     const key = Math.floor(number / BITS_A_PART)
     let part = this.#parts.get(key)

@@ -12,7 +12,7 @@ const NEWEST_SPANS = 20_000
 const NEWEST_MERGELOGS = 5_000
 const MS_PER_NS = 1e6
 
-/** Reads what tells whether senders are set up well. */
+/** Reads facts that show whether senders are set up well. */
 export class SqliteSenderFacts implements SenderFactsReader {
   readonly #db: Sqlite
 
@@ -127,7 +127,7 @@ export class SqliteSenderFacts implements SenderFactsReader {
   }
 }
 
-/** Reads what could not be worked on; undefined when nothing was set aside. */
+/** Reads what was set aside; undefined if nothing was. */
 export function readSetAside(db: Sqlite): SetAsideFacts | undefined {
   return db
     .prepare<[], SetAsideFacts>(

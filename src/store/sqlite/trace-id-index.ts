@@ -5,17 +5,17 @@ import type { Progress } from './transactions.ts'
 const PLACES = 2 ** 20
 
 /**
- * The numbers of original traces by their ids. New ones are kept in memory until there are `batch` of them, which then go into
- * the index in the order of their ids, some with each request, so that neighbours share the page that is written. Only
- * what is put off is read when Causeway starts.
+ * The numbers of original traces by their ids. New ids are kept in memory until there are `batch` of them. These then go into the index
+ * sorted by id, some with each request, so that neighbours share the written page. Only ids that are not in the index are read at
+ * startup.
  */
 export class TraceIndex {
   readonly #db: Sqlite
   readonly #progress: Progress
   readonly #batch: number
-  /** Those that are not in the index, by their ids' 16 bytes as latin1. */
+  /** Ids that are not in the index yet: their 16 bytes as latin1. */
   readonly #recent = new Map<string, number>()
-  /** Those that are going into the index, in the order of their ids. */
+  /** Ids that are being written to the index, sorted. */
   #going: string[] = []
   #gone = 0
   #added = 0
@@ -39,7 +39,7 @@ export class TraceIndex {
       .pluck()
   }
 
-  /** The number of the trace with this id, given now if it has none; `traceKey` is the id's 16 bytes as latin1. */
+  /** The number of the trace with this id, assigned now if it has none. `traceKey` is the id's 16 bytes as latin1. */
   numberOf(traceKey: string): number {
     return this.find(traceKey) ?? this.#new(traceKey)
   }
@@ -49,7 +49,7 @@ export class TraceIndex {
     return this.#recent.get(traceKey) ?? this.#indexed.find(traceKey)
   }
 
-  /** Removes a trace if no span of it is left. */
+  /** Removes a trace if none of its spans are left. */
   removeIfEmpty(origin: number): void {
     this.#read()
     const id = this.#remove.get(origin, origin)
@@ -58,7 +58,7 @@ export class TraceIndex {
     this.#indexed.remove(id)
   }
 
-  /** Puts as many into the index as were added since, so that what is left out stays as large as it is. */
+  /** Writes as many ids to the index as were added since, so that the number of unwritten ones does not grow. */
   settle(): void {
     this.#indexed.readOn()
     if (this.#added === 0) return
@@ -75,7 +75,7 @@ export class TraceIndex {
     this.#progress.indexingPrefix = prefixOf(this.#going[this.#gone] ?? '')
   }
 
-  /** After a rollback, or when someone else wrote: the next transaction reads again. */
+  /** After a rollback, or a write by another process: the next transaction reads again. */
   forget(): void {
     this.#recent.clear()
     this.#going = []
@@ -124,13 +124,13 @@ export class TraceIndex {
   }
 }
 
-/** The first four bytes of an id that is latin1. */
+/** The first four bytes of an id in latin1. */
 function prefixOf(traceKey: string): number {
   const byte = (at: number): number => traceKey.charCodeAt(at) || 0
   return byte(0) * 2 ** 24 + byte(1) * 2 ** 16 + byte(2) * 2 ** 8 + byte(3)
 }
 
-/** Ids as latin1 in the order of their first four bytes, which is where neighbours part: numbers sort faster than text. */
+/** Sorts latin1 ids by their first four bytes, which is where ids differ: numbers sort faster than text. */
 export function sortedByPrefix(traceKeys: readonly string[]): string[] {
   const order = Float64Array.from(traceKeys, (key, at) => prefixOf(key) * PLACES + at).sort()
   return Array.from(order, (place) => traceKeys[place % PLACES] ?? '')
@@ -139,12 +139,12 @@ export function sortedByPrefix(traceKeys: readonly string[]): string[] {
 const ID_BYTES = 16
 
 export interface TraceIndexSizes {
-  /** How many new ids are put into the index at a time. */
+  /** How many new ids are written to the index at a time. */
   batch: number
-  /** How many ids of the index are read when it is opened, and how many with each request until all are. */
+  /** How many ids of the index are read at startup, and how many with each request until all are read. */
   readAtStart: number
   readAtOnce: number
-  /** How many ids there is room for before the filter is made anew; twice as many as are stored, if that is more. */
+  /** The capacity of the filter before it is rebuilt; twice the number of stored ids, if that is more. */
   leastIds: number
 }
 
@@ -157,11 +157,11 @@ export const TRACE_INDEX_SIZES: TraceIndexSizes = {
 }
 
 /**
- * The index of trace ids. Most ids that are asked for are new, and each would cost reading a page of its own: a filter in memory
- * knows most of them, once it has read the ids that are stored.
+ * The index of trace ids. Most ids that are looked up are new, and each lookup would read a page of its own. A filter in memory
+ * recognises most new ids, once it has read the stored ones.
  */
 class TraceIdIndexTable {
-  /** Knows all that are stored, when there is one; the next one is being read, up to `#readUpTo`. */
+  /** The filter over all stored ids, if there is one. The next one is being filled, up to `#readUpTo`. */
   #filter: TraceIdBloomFilter | undefined
   #next: TraceIdBloomFilter | undefined
   #readUpTo: Buffer = Buffer.alloc(0)
@@ -206,7 +206,7 @@ class TraceIdIndexTable {
     this.#remove.run(traceId)
   }
 
-  /** Reads some of the ids that the filter does not know yet. */
+  /** Reads some of the ids that the filter does not have yet. */
   readOn(): void {
     if (this.#isComplete) return
     if (this.#next === undefined) {
@@ -222,13 +222,13 @@ class TraceIdIndexTable {
     this.#next = undefined
   }
 
-  /** After a rollback, or when someone else wrote. */
+  /** After a rollback, or a write by another process. */
   forget(): void {
     this.#filter = undefined
     this.#next = undefined
   }
 
-  /** False when there is no filter, or so much was added to it that another is wanted. */
+  /** False if there is no filter, or if it has grown beyond its capacity. */
   get #isComplete(): boolean {
     return this.#filter !== undefined && this.#filter.count <= this.#remakeAt
   }
@@ -245,9 +245,8 @@ const MAX_BLOCKS = 2 ** 19
 const TRACE_ID_BYTES = 16
 
 /**
- * Says of an id of 16 bytes that it was surely never added, or that it may have been: a Bloom filter in which the bits of an id
- * lie in one block. Once it holds `capacity` ids, two or three others in a hundred are wrongly said to be there; more beyond. Takes a
- * byte an id, 32 MiB at most.
+ * Says of a 16-byte id that it was never added, or that it may have been: a Bloom filter in which the bits of an id are in one block.
+ * With `capacity` ids, two or three percent of other ids are false positives; beyond that more. Takes one byte per id, 32 MiB at most.
  */
 export class TraceIdBloomFilter {
   readonly capacity: number

@@ -5,18 +5,20 @@ import type { Clock } from '../../model/time-and-size.ts'
 import type { Sqlite } from './open-database.ts'
 
 /**
- * Runs each piece of the writer's work in a transaction of its own. After a rollback, or when another process wrote
- * to the file, everything cached is forgotten first.
+ * Runs each piece of the writer's work in a transaction of its own. After a rollback, or a write by another process, everything cached is
+ * dropped first.
  */
 export class WriterTransaction {
   readonly #db: Sqlite
   readonly #progress: Progress
   readonly #caches: Cached[]
   readonly #changes: Statement<[], number>
-  #dataVersion: unknown
-  /** What was to be forgotten could not be read anew; it is before the next transaction. */
+  /** Changes when another connection commits, not when this one does. */
+  readonly #readVersion: Statement<[], number>
+  #dataVersion: number | undefined
+  /** Reloading the caches failed; it is repeated before the next transaction. */
   #isStale = false
-  /** Transactions are parts of one that is open, and one of them runs. */
+  /** Transactions run as parts of an open one, and one of them is running. */
   #isTogether = false
   #isInPart = false
 
@@ -25,12 +27,13 @@ export class WriterTransaction {
     this.#progress = progress
     this.#caches = [...caches]
     this.#changes = db.prepare<[], number>('SELECT total_changes()').pluck()
-    this.#dataVersion = this.#version()
+    this.#readVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+    this.#dataVersion = this.#readVersion.get()
   }
 
   /**
-   * Runs `work` and commits; on a throw rolls back and throws on. With `mayOnlyRead` nothing is committed, and the disk not
-   * waited for, when it turns out that nothing was written.
+   * Runs `work` and commits. If it throws, rolls back and rethrows. With `mayOnlyRead`, work that wrote nothing is not committed and does
+   * not wait for the disk.
    */
   run<T>(work: () => T, { mayOnlyRead = false }: RunOptions = {}): T {
     if (this.#isTogether) return this.#runAsPart(work)
@@ -44,8 +47,8 @@ export class WriterTransaction {
   }
 
   /**
-   * Commits all that `run` does meanwhile at once, or nothing of it. What throws in one `run` is undone by itself, as ever; what
-   * `work` throws undoes all. Up time goes on to the end of it.
+   * Commits all that `run` does meanwhile together, or nothing of it. An error in one `run` undoes only that one; an error in `work`
+   * undoes all. Up time advances to the end of it.
    */
   together<T>(work: () => T): T {
     if (this.#isTogether) throw new Error('transactions are together already')
@@ -77,7 +80,7 @@ export class WriterTransaction {
   #inTransaction<T>(work: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
-      const version = this.#version()
+      const version = this.#readVersion.get()
       if (this.#isStale || version !== this.#dataVersion) {
         this.#forget()
         this.#dataVersion = version
@@ -95,8 +98,8 @@ export class WriterTransaction {
   }
 
   /**
-   * Inside `run`: does a part of its work that may fail by itself. On a throw what the part wrote is undone, and `caches`, all
-   * that it may have changed, forget it; then it throws on, and the rest of the work may go on.
+   * Inside `run`: runs a part that may fail separately. If it throws, its writes are undone, `caches` (all that it may have changed) are
+   * dropped, and the error is rethrown. The rest of the work may go on.
    */
   attempt<T>(part: () => T, caches: readonly Cached[]): T {
     this.#progress.save()
@@ -106,7 +109,7 @@ export class WriterTransaction {
       this.#db.exec('RELEASE part')
       return result
     } catch (error) {
-      // Where the disk is full SQLite has rolled all of it back.
+      // If the disk is full, SQLite has rolled back the whole transaction.
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK TO part; RELEASE part')
       for (const cache of caches) cache.forget()
       this.#progress.load()
@@ -125,14 +128,9 @@ export class WriterTransaction {
     this.#progress.load()
     this.#isStale = false
   }
-
-  /** Changes when another connection commits, not when this one does. */
-  #version(): unknown {
-    return this.#db.pragma('data_version', { simple: true })
-  }
 }
 
-/** Runs work in the writer's transactions, and hands it `inside`. */
+/** Runs work in the writer's transactions, and passes `inside` to it. */
 export class SqliteTransactor<Inside> implements Transactor<Inside> {
   readonly #transaction: WriterTransaction
   readonly #inside: Inside
@@ -175,8 +173,8 @@ interface ProgressRow {
 }
 
 /**
- * The counters that outlive rows, how many CPIDs there are, and up time: `activeMs` counts only while Causeway runs, whatever the calendar
- * does, so that its down time settles no trace. Held in memory during a transaction and written at its end.
+ * The counters that outlive rows, the number of CPIDs, and up time. `activeMs` counts only while Causeway runs, whatever the wall clock
+ * does, so that down time settles no trace. Kept in memory during a transaction and written at its end.
  */
 export class Progress {
   wallMs = 0
@@ -185,20 +183,21 @@ export class Progress {
   linkedArrival = 0
   lastDecision = 0
   lastLogDecision = 0
-  /** The last original trace up to which all are in the index of their ids. */
+  /** All original traces up to this one are in the index of their ids. */
   indexedOrigins = 0
-  /** The last one of the batch that is going there, and the first four bytes of the ids that are next. */
+  /** The last one of the batch that is being indexed, and the first four bytes of the ids that are next. */
   indexingOrigins = 0
   indexingPrefix = 0
-  /** CPIDs that are not pruned, and those that are but not forgotten. */
+  /** CPIDs that are not pruned, and tombstones. */
   liveCpids = 0
   tombstones = 0
-  /** CPIDs up to this number came before the graph was kept in order (ADR-020). */
+  /** CPIDs up to this number are older than the ordering of the graph (ADR-020). */
   unrankedCpids = 0
   forgotten: ForgottenTombstones = { untilMs: 0, nextEpisode: 0 }
-  /** Rows that came to name scopes. */
+  /** New rows that reference scopes. */
   readonly scopeUses: ScopeUses
   readonly #db: Sqlite
+  readonly #save: Statement
   readonly #clock: Clock
   #base = 0
   #startedMs: number
@@ -207,11 +206,16 @@ export class Progress {
     this.#db = db
     this.#clock = clock
     this.scopeUses = new ScopeUses(db)
+    this.#save = db.prepare(
+      `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,
+         indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?,
+         forgotten_ms = ?, forgotten_episode = ?`,
+    )
     this.#startedMs = clock.monotonicMs()
     this.load()
   }
 
-  /** Reads what is stored; at the start, after a rollback, and when someone else wrote. */
+  /** Reads the stored values: at startup, after a rollback, and after a write by another process. */
   load(): void {
     const row = this.#db
       .prepare<[], ProgressRow>(
@@ -238,7 +242,7 @@ export class Progress {
     this.turn()
   }
 
-  /** Takes the time for the transaction that begins. */
+  /** Reads the time for the transaction that begins. */
   turn(): void {
     this.wallMs = Math.trunc(this.#clock.wallMs())
     this.activeMs = this.#base + Math.trunc(this.#clock.monotonicMs() - this.#startedMs)
@@ -258,40 +262,34 @@ export class Progress {
 
   save(): void {
     this.scopeUses.save()
-    this.#db
-      .prepare(
-        `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,
-           indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?,
-           forgotten_ms = ?, forgotten_episode = ?`,
-      )
-      .run(
-        this.lastArrival,
-        this.linkedArrival,
-        this.lastDecision,
-        this.lastLogDecision,
-        this.indexedOrigins,
-        this.indexingOrigins,
-        this.indexingPrefix,
-        this.activeMs,
-        this.liveCpids,
-        this.tombstones,
-        this.forgotten.untilMs,
-        this.forgotten.nextEpisode,
-      )
+    this.#save.run(
+      this.lastArrival,
+      this.linkedArrival,
+      this.lastDecision,
+      this.lastLogDecision,
+      this.indexedOrigins,
+      this.indexingOrigins,
+      this.indexingPrefix,
+      this.activeMs,
+      this.liveCpids,
+      this.tombstones,
+      this.forgotten.untilMs,
+      this.forgotten.nextEpisode,
+    )
   }
 }
 
-/** What names a scope in a column of this name. Each has a trigger that counts down when a row goes. */
+/** The tables that reference a scope in a column of this name. Each has a trigger that decrements the count when a row is removed. */
 const NAMING_SCOPES = ['spans', 'logs', 'mergelogs', 'rejected_mergelogs', 'outbox'] as const
 
 /**
- * Counts the rows that came to name scopes (`scopes.uses`): in memory, since most name the same few, until the transaction
- * writes it down. Whoever adds such a row says so here; a scope must never count as unused while a row names it.
+ * Counts new rows that reference scopes (`scopes.uses`): in memory until the end of the transaction, since most reference the same few.
+ * All code that adds such a row must count it here: a scope must never count as unused while a row references it.
  */
 class ScopeUses {
   readonly #raise: Statement
   readonly #added = new Map<number, number>()
-  /** Records of a scope come one after another. */
+  /** Records of a scope arrive one after another. */
   #last = 0
   #ofLast = 0
 
@@ -304,7 +302,7 @@ class ScopeUses {
     this.#ofLast++
   }
 
-  /** Writes down what was added since the last time. */
+  /** Writes what was added since the last call. */
   save(): void {
     this.#turnTo(0)
     if (this.#added.size === 0) return
@@ -312,7 +310,7 @@ class ScopeUses {
     this.#added.clear()
   }
 
-  /** What was added since the last time has been rolled back. */
+  /** What was added since the last call was rolled back. */
   forget(): void {
     this.#added.clear()
     this.#last = 0
@@ -326,7 +324,7 @@ class ScopeUses {
   }
 }
 
-/** Statements that count anew, in a database that something else has filled. */
+/** Statements that recount, for a database that was filled by other code. */
 export const RECOUNT_SCOPE_USES: readonly string[] = [
   'UPDATE scopes SET uses = 0',
   ...NAMING_SCOPES.map(

@@ -23,7 +23,7 @@ import type { Progress } from './transactions.ts'
 
 const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause', 'parent', 'join']
 const CHANGE = KINDS.indexOf('change')
-/** In place of an original trace, of a change that waits for the span that told of it. */
+/** Stored in place of an original trace, for a change that waits for the span that reported it. */
 const TOLD = -1
 
 interface WaitingRow {
@@ -51,7 +51,7 @@ export class WaitingTable implements WaitingItems {
   readonly #due: Statement<[number, number], WaitingRow>
   readonly #delete: Statement<[number], number>
   readonly #countTold: Statement<[], number>
-  /** How many changes wait for who told of them, or more, so that spans need not ask while none does. */
+  /** At least the number of changes that wait for their reporting span, so that spans need not query while none does. */
   #told: number | undefined
 
   constructor(db: Sqlite, progress: Progress) {
@@ -121,7 +121,7 @@ export class WaitingTable implements WaitingItems {
     return this.#forParent.all(origin, parentId).map(waitingOf)
   }
 
-  changesToldBy(spanId: bigint): Waiting[] {
+  changesReportedBy(spanId: bigint): Waiting[] {
     this.#told ??= this.#countTold.get() ?? 0
     return this.#told === 0 ? [] : this.forParent(TOLD, spanId)
   }
@@ -130,7 +130,7 @@ export class WaitingTable implements WaitingItems {
     return this.#due.all(this.#progress.activeMs, limit).map(waitingOf)
   }
 
-  /** After a rollback, or when someone else wrote. */
+  /** After a rollback, or a write by another process. */
   forget(): void {
     this.#told = undefined
   }
@@ -161,8 +161,8 @@ interface Pending {
 }
 
 /**
- * Parents that had not arrived when their child was linked. Most arrive in the same round, child first as span
- * processors export them, so that what is awaited is written only when the round ends.
+ * Parents that had not arrived when their child was linked. Most arrive in the same round, since span processors export children first.
+ * So this is written only at the end of the round.
  */
 export class AwaitedParentTable implements AwaitedParents {
   readonly #progress: Progress
@@ -243,11 +243,11 @@ export class AwaitedParentTable implements AwaitedParents {
   }
 }
 
-/** Writes that share a number, or a trace, of which one is chosen. */
+/** How many writes with the same number or trace are compared, of which one is chosen. */
 const MAX_WRITES = 16
-/** Writes of a Pod at and above which none is looked for that a kubelet may have read. */
+/** How many of the newest writes of a Pod are searched for the one that a kubelet may have read. */
 const MAX_OF_POD = 1_000
-/** Keys in memory before it is looked which of them are still awaited: pruning by force drops spans that wait. */
+/** How many keys are kept before stale ones are removed: forced pruning removes waiting spans. */
 const LEAST_KEYS = 10_000
 
 const NONE: readonly number[] = []
@@ -260,7 +260,7 @@ interface OfPod {
   upTo: number
 }
 
-/** Which spans have joined what, and which wait to. */
+/** Which spans have joined what, and which wait to join. */
 export class AwaitedJoinTable implements Joins {
   readonly #progress: Progress
   readonly #traces: Pick<TraceIndex, 'find'>
@@ -276,9 +276,9 @@ export class AwaitedJoinTable implements Joins {
   readonly #all: Statement<[], string>
   readonly #keys: Statement<[number], { audit_id: string | null; admitted_trace: Buffer | null }>
   readonly #pods: Statement<[number], string>
-  /** The keys that something waits for, or more, so that spans need not ask while nothing does. */
+  /** At least the keys that are waited for, so that spans need not query while there are none. */
   #awaited: Set<string> | undefined
-  /** The ids of spans among them that links name. */
+  /** Those of them that are span ids named by links. */
   #links = new Set<bigint>()
   #mostKeys = LEAST_KEYS
 
@@ -381,7 +381,7 @@ export class AwaitedJoinTable implements Joins {
     return keys.flatMap((key) => (awaited.has(key) ? this.#waiting.all(key) : []))
   }
 
-  /** After a rollback, or when someone else wrote. */
+  /** After a rollback, or a write by another process. */
   forget(): void {
     this.#awaited = undefined
     this.#links.clear()
@@ -395,7 +395,7 @@ export class AwaitedJoinTable implements Joins {
     return this.#awaited
   }
 
-  /** By what others may wait for a write that a span tells of. */
+  /** The keys by which others may wait for a write that a span reports. */
   #keysOf(row: number): string[] {
     const said = this.#keys.get(row)
     const keys = this.#pods.all(row).map(keyOfPod)

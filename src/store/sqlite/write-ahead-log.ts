@@ -21,8 +21,8 @@ import type {
 import { BUSY_TIMEOUT_MS, type Sqlite, WAL_KEPT_BYTES } from './open-database.ts'
 
 /**
- * Keeps the write-ahead log short. SQLite moves it into the database by itself, except what someone still reads an older
- * state than; while that lasts the log grows, and it keeps its length until someone shortens it.
+ * Keeps the write-ahead log short. SQLite checkpoints it by itself, except for what a reader still holds. While a reader does, the log
+ * grows, and it keeps its length until it is truncated.
  */
 export class WalLength implements WalSize {
   readonly #db: Sqlite
@@ -56,7 +56,7 @@ export class WalLength implements WalSize {
   }
 }
 
-/** Opens an existing database for moving its write-ahead log, and nothing else. */
+/** Opens an existing database only to checkpoint its write-ahead log. */
 export function openForCheckpoints(path: string): Sqlite {
   const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
   db.pragma('synchronous = FULL')
@@ -65,7 +65,7 @@ export function openForCheckpoints(path: string): Sqlite {
   return db
 }
 
-/** Moves the write-ahead log of a database on one connection to it. */
+/** Checkpoints the write-ahead log of a database on one connection. */
 export class SqliteWalCheckpointer implements WalCheckpointer {
   readonly #db: Sqlite
   readonly #ask: Statement<[], WalPages>
@@ -89,20 +89,19 @@ export class SqliteWalCheckpointer implements WalCheckpointer {
 }
 
 const PRIVATE = 0o600
-/** So long that a shorter text leaves nothing of a longer one. */
+/** So long that a shorter text fully overwrites a longer one. */
 const LENGTH = 120
 
-/** What is known to be committed, and which file it is committed to. */
+/** What is known to be committed, and to which file. */
 interface Mark {
   readonly arrivals: number
   readonly file: string
 }
 
 /**
- * Says in a file beside the database how many arrivals it holds, so that the next start knows when some are missing, as they are
- * when the write-ahead log was removed after a kill. A mark is of the database as it is on the disk: of one that another
- * was put in the place of, as a backup is, it says nothing. It is written after commits, so it never promises too much, and is
- * not forced to the disk: an older one only tells of less.
+ * Stores the number of committed arrivals in a file beside the database, so that the next start notices missing ones, for example if the
+ * write-ahead log was removed after a kill. A mark is bound to the database file: if the file was replaced, for example by a backup, the
+ * mark says nothing. It is written after commits, so it never claims too much. It is not synced: an older mark only claims less.
  */
 export class CommittedArrivalsMark implements CommittedMark {
   readonly #path: string
@@ -110,19 +109,19 @@ export class CommittedArrivalsMark implements CommittedMark {
   #last: Mark | undefined
   #fd: number | undefined
 
-  /** Reads the mark; to be made before the database is opened, since that may move the log into it. */
+  /** Reads the mark. To be created before the database is opened, since opening may checkpoint the log. */
   constructor(path: string) {
     this.#path = existsSync(path) ? realpathSync(path) : path
     const mark = readMark(markOf(this.#path))
     this.#marked = mark !== undefined && mark.file === fileOf(this.#path) ? mark.arrivals : 0
   }
 
-  /** How many arrivals were committed and are gone. */
+  /** How many committed arrivals are missing. */
   missing(arrivals: number): number {
     return Math.max(0, this.#marked - arrivals)
   }
 
-  /** So many arrivals are committed. */
+  /** Records that this many arrivals are committed. */
   write(arrivals: number): void {
     try {
       const mark: Mark = { arrivals, file: fileOf(this.#path) }
@@ -131,7 +130,7 @@ export class CommittedArrivalsMark implements CommittedMark {
       writeSync(this.#fd, JSON.stringify(mark).padEnd(LENGTH), 0)
       this.#last = mark
     } catch {
-      // Without a mark nothing is warned of; what keeps it from being written shows in the database as well.
+      // Without a mark there is no warning. Whatever keeps it from being written also shows in the database.
     }
   }
 
@@ -155,7 +154,7 @@ function readMark(path: string): Mark | undefined {
   }
 }
 
-/** Changes when the log is moved into the database, and when another file takes its place. */
+/** Changes when the log is checkpointed, and when another file takes its place. */
 function fileOf(path: string): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`

@@ -8,12 +8,13 @@ import type {
   SetAsideStore,
   Stores,
   WriterReader,
-  WriterStores,
+  WriterDatabase,
 } from '../../model/store-ports.ts'
 import type { Clock } from '../../model/time-and-size.ts'
 import { ArchivePositions } from './archives.ts'
 import { requestLimits, SqliteArrivals } from './arrivals.ts'
 import { ArrivedSpanTable } from './arrived-spans.ts'
+import { HeldItemTable } from './held-items.ts'
 import { maxRefusedMergelogs, TableHousekeeper } from './housekeeping.ts'
 import { ArrivedLogTable } from './linked-logs.ts'
 import { MergelogReader, SqliteMergeGraph } from './merge-graph.ts'
@@ -25,24 +26,25 @@ import { ChangeSpanTable, TraceActorTable, TraceTable } from './outgoing-traces.
 import { SqlitePruneStore } from './pruning.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { LinkScopeTable } from './scopes.ts'
+import { ToldWriteTable } from './told-writes.ts'
 import { TRACE_INDEX_SIZES, TraceIndex, type TraceIndexSizes } from './trace-id-index.ts'
 import { Progress, SqliteTransactor, WriterTransaction } from './transactions.ts'
 import { AwaitedJoinTable, AwaitedParentTable, WaitingTable } from './waiting.ts'
 
 export interface SqliteStoresSettings {
   retention: Retention
-  /** How the index of trace ids grows; as fits millions unless given. */
+  /** How the index of trace ids grows; sized for millions unless given. */
   traceIndex?: Partial<TraceIndexSizes>
-  /** By which references of observed objects others are found; a relation names them. */
+  /** The references by which relations look up observed objects. */
   sought?: ReadonlySet<string>
 }
 
-/** Everything that is written, on the one writing connection of a database that is up to date. */
+/** All stores, on the single writing connection of a migrated database. */
 export function sqliteStores(
   db: Sqlite,
   { retention, traceIndex, sought = new Set() }: SqliteStoresSettings,
   clock: Clock,
-): WriterStores {
+): WriterDatabase {
   const progress = new Progress(db, clock)
   const graph = new SqliteMergeGraph(db, progress)
   const traces = new TraceIndex(db, progress, { ...TRACE_INDEX_SIZES, ...traceIndex })
@@ -71,6 +73,7 @@ export function sqliteStores(
     keepObserved: () => inference.keep(),
   })
   const setAside = new SetAsideTable(db, progress)
+  const held = new HeldItemTable(db, progress)
   const caches: Record<PartOf, readonly Cached[]> = {
     pruning: [graph, arrivals, links, traces, pruning, inference],
     positions: [],
@@ -85,6 +88,8 @@ export function sqliteStores(
     marks: pruning,
     setAside,
     inference,
+    told: new ToldWriteTable(db),
+    held,
     positions,
     archives: new ArchivePositions(db),
     linkRound: (work) => links.inRound(work),
@@ -93,12 +98,16 @@ export function sqliteStores(
   const isDue = dueBy(db)
   const reader: WriterReader = {
     progress,
-    get hasMoreToExplain() {
+    get hasPostponedExplanation() {
       return graph.hasMoreToExplain
     },
     isAnythingDue: () => {
       progress.turn()
       return isDue(progress.activeMs)
+    },
+    areHeldItemsDue: () => {
+      progress.turn()
+      return held.areDue
     },
     positions: (signal) => positions[signal].all(),
     gauges: () => ({
@@ -111,11 +120,11 @@ export function sqliteStores(
   }
   return {
     ...{ transactor: new SqliteTransactor(transaction, stores), reader, faults: sqliteFaults },
-    together: (work) => transaction.together(work),
+    inOneCommit: (work) => transaction.together(work),
   }
 }
 
-/** Asks whether anything has waited until an up time, or may settle; to be asked outside of transactions too. */
+/** Whether anything has waited until an up time, or may settle. Needs no transaction. */
 function dueBy(db: Sqlite): (activeMs: number) => boolean {
   const ask = db
     .prepare<[{ now: number }], number>(
@@ -127,7 +136,7 @@ function dueBy(db: Sqlite): (activeMs: number) => boolean {
   return (activeMs) => ask.get({ now: activeMs }) === 1
 }
 
-/** The tables that the linker works on; `inRound` frames what it does in a transaction. */
+/** The tables of the linker. `inRound` wraps its work in a transaction. */
 class LinkTables implements LinkPorts {
   readonly clock: Progress
   readonly events: LinkEventQueue
@@ -167,7 +176,7 @@ class LinkTables implements LinkPorts {
     )
   }
 
-  /** Does a round of work on what is here, and writes what it left in memory. */
+  /** Runs a round of work on these tables, and writes what is still in memory. */
   inRound<T>(work: () => T): T {
     this.spans.beginRound()
     const done = work()
@@ -199,7 +208,7 @@ interface Parts {
   readonly outbox: DecisionTable
 }
 
-/** The line of arrivals: spans, log records and news of the merge graph, by the numbers they have in common. */
+/** The queue of arrivals: spans, log records and merge graph events, by their common numbers. */
 class LinkEventQueue implements LinkEvents {
   readonly #progress: Progress
   readonly #parts: Parts
@@ -242,11 +251,11 @@ class LinkEventQueue implements LinkEvents {
     return all
   }
 
-  passed(arrival: number): void {
+  moveTo(arrival: number): void {
     this.#progress.linkedArrival = arrival
   }
 
-  passedAll(): void {
+  moveToEnd(): void {
     this.#progress.linkedArrival = this.#progress.lastArrival
   }
 
@@ -254,18 +263,18 @@ class LinkEventQueue implements LinkEvents {
     return arrival <= this.#progress.linkedArrival
   }
 
-  /** Removes the news that the linker has passed. */
+  /** Removes merge graph events that the linker has passed. */
   dropPassed(): void {
     this.#drop.run(this.#progress.linkedArrival)
   }
 }
 
-/** What threw is told apart by far fewer; the oldest rows go. */
+/** Far fewer are needed to tell errors apart; the oldest rows are removed. */
 const MAX_ROWS = 1_000
 
 type Found = { item: number; kind: string; cpid: number | null }
 
-/** What was set aside, and how to get past it, in SQLite. */
+/** What was set aside, in SQLite, and how linking and pruning skip it. */
 class SetAsideTable implements SetAsideStore {
   readonly #progress: Progress
   readonly #next: Statement<[{ after: number }], Found>
@@ -309,19 +318,19 @@ class SetAsideTable implements SetAsideStore {
     this.#count = db.prepare<[], number>('SELECT count(*) FROM set_aside').pluck()
   }
 
-  passArrival(reason: string): SetAside | undefined {
+  skipArrival(reason: string): SetAside | undefined {
     const after = this.#progress.linkedArrival
     const found = this.#next.get({ after })
     if (found !== undefined) this.#progress.linkedArrival = found.item
     return this.#passed('linking', found, reason)
   }
 
-  passWaiting(of: 'waiting' | 'waitingLogs', reason: string): SetAside | undefined {
+  skipWaiting(of: 'waiting' | 'waitingLogs', reason: string): SetAside | undefined {
     const statement = of === 'waiting' ? this.#waiting : this.#waitingLog
     return this.#passed('waiting', statement.get(this.#progress.activeMs), reason)
   }
 
-  passTrace(reason: string): SetAside | undefined {
+  skipTrace(reason: string): SetAside | undefined {
     return this.#passed('settling', this.#settling.get(this.#progress.activeMs), reason)
   }
 

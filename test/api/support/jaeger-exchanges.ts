@@ -115,6 +115,7 @@ type Shape = Record<string, unknown>
  */
 function stable(value: unknown): unknown {
   if (Array.isArray(value)) return sorted(value.map(stable).filter((item) => !isWarning(item)))
+  if (typeof value === 'string') return value.replaceAll(/\\u00(26|3c|3e)/g, unescaped)
   if (typeof value !== 'object' || value === null) return value
   const shape = value as Shape
   const known = 'processes' in shape ? withProcesses(shape) : shape
@@ -129,6 +130,9 @@ function stable(value: unknown): unknown {
       }),
   )
 }
+
+/** Jaeger escaped these in lists until the Collector's pdata, with which it writes them, no longer did. */
+const unescaped = (_: string, code: string): string => String.fromCharCode(parseInt(code, 16))
 
 const isWarning = (item: unknown): boolean =>
   typeof item === 'object' && item !== null && 'key' in item && item.key === '@jaeger@warnings'

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openGrpcHandler } from '../../../src/query/grpc/grpc-handler.ts'
 import { startQueryServer } from '../../../src/query/http/query-server.ts'
 import { QueryThreads } from '../../../src/query/threads/query-threads.ts'
 import type { TestWriter } from '../../support/test-writer.ts'
@@ -52,6 +53,7 @@ export class QueryApi implements AsyncDisposable {
         port: 0,
         queries,
         about: ABOUT,
+        openGrpcHandler: (settings) => Promise.resolve(openGrpcHandler(settings)),
         // All of them come from one address.
         connections: { max: 2_000 },
         ...(clock && { clock }),

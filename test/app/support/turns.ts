@@ -3,7 +3,7 @@ import { hashOfRequest } from '../../../src/model/otlp/decode-requests.ts'
 import { WalLength } from '../../../src/store/sqlite/write-ahead-log.ts'
 import { StorageHealth } from '../../../src/store/storage-health.ts'
 import type { FromStore } from '../../../src/store/store-messages.ts'
-import { StoreTurns } from '../../../src/store/store-turns.ts'
+import { StoreScheduler } from '../../../src/store/store-scheduler.ts'
 import { cpid, spansRequest } from '../../support/otlp-requests.ts'
 import { TestTimers } from '../../support/test-timers.ts'
 import { type TestSettings, TestWriter } from '../../support/test-writer.ts'
@@ -16,7 +16,7 @@ export class Turns implements Disposable {
   readonly store: TestWriter
   readonly timers: TestTimers
   readonly health: StorageHealth
-  readonly turns: StoreTurns
+  readonly turns: StoreScheduler
   readonly #said: FromStore[] = []
 
   private constructor(store: TestWriter, rest?: () => void) {
@@ -27,7 +27,7 @@ export class Turns implements Disposable {
       () => undefined,
       () => store.clock.monotonicMs(),
     )
-    this.turns = new StoreTurns(store.writer, {
+    this.turns = new StoreScheduler(store.writer, {
       pruneIntervalMs: PRUNE_EVERY_MS,
       post: (message) => this.#said.push(message),
       health: this.health,
@@ -61,7 +61,7 @@ export class Turns implements Disposable {
   }
 
   moved(exporter: string, position: number): void {
-    this.turns.exporterMoved({ kind: 'moved', signal: 'traces', exporter, position, refused: 0 })
+    this.turns.exporterMoved({ kind: 'exporterMoved', signal: 'traces', exporter, position, refused: 0 })
   }
 
   /** All that was said of a kind and was not asked for yet. */

@@ -1,5 +1,6 @@
 import { test } from '@jest/globals'
-import { callFrame, RawHttp2, resetFrame } from '../../../lab/harness/clients/raw-http2.ts'
+import { rapidResets } from '../../../lab/harness/clients/http2-floods.ts'
+import { RawHttp2 } from '../../../lab/harness/clients/raw-http2.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 
 const ATTACKERS = 20
@@ -8,23 +9,21 @@ const FOR_MS = 3_000
 
 leaveNothingBehind()
 
-function* rapidResets(): Generator<Buffer> {
-  for (let at = 0; at < RESETS_IN_A_ROW; at++)
-    yield Buffer.concat([callFrame(2 * at + 1), resetFrame(2 * at + 1)])
-}
-
-test('streams that are reset as soon as they are opened, on connection after connection', async () => {
-  await using causeway = await AttackedCauseway.start()
-  await causeway.withstands(
-    async ({ ports }, signal) => {
-      const attackers = Array.from({ length: ATTACKERS }, async () => {
-        while (!signal.aborted) {
-          using raw = await RawHttp2.to(ports.grpc)
-          await raw.flood(rapidResets())
-        }
-      })
-      await Promise.all(attackers)
-    },
-    { what: 'rapid resets', longestMs: FOR_MS },
-  )
-})
+test.each(['grpc', 'query'] as const)(
+  'streams to the %s port that are reset as soon as they are opened, on connection after connection',
+  async (port) => {
+    await using causeway = await AttackedCauseway.start()
+    await causeway.withstands(
+      async ({ ports }, signal) => {
+        const attackers = Array.from({ length: ATTACKERS }, async () => {
+          while (!signal.aborted) {
+            using raw = await RawHttp2.to(ports[port])
+            await raw.flood(rapidResets(port, RESETS_IN_A_ROW))
+          }
+        })
+        await Promise.all(attackers)
+      },
+      { what: `rapid resets at ${port}`, longestMs: FOR_MS },
+    )
+  },
+)

@@ -6,7 +6,7 @@ import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 /** Far more than the process may have open. */
 const HELD = 1_000
 const FOR_MS = 3_000
-const DOORS: readonly (keyof CausewayPorts)[] = ['grpc', 'http', 'query', 'metrics', 'health']
+const LISTENERS: readonly (keyof CausewayPorts)[] = ['grpc', 'http', 'query', 'metrics', 'health']
 
 leaveNothingBehind()
 
@@ -25,13 +25,13 @@ async function holdAll(port: number, signal: AbortSignal, localAddress: string):
   for (const socket of held) socket.destroy()
 }
 
-test.each(DOORS)(
+test.each(LISTENERS)(
   'connections to the %s port without an end, with 160 files that may be open',
-  async (door) => {
+  async (listener) => {
     await using causeway = await AttackedCauseway.start({ openFiles: 160, mostDescriptors: 160 })
     expect(causeway.errors).toContain('Too few files may be open')
-    await causeway.withstands(({ ports }, signal) => holdAll(ports[door], signal, '127.0.0.1'), {
-      what: `connections to ${door}`,
+    await causeway.withstands(({ ports }, signal) => holdAll(ports[listener], signal, '127.0.0.1'), {
+      what: `connections to ${listener}`,
       longestMs: FOR_MS,
     })
   },
@@ -41,7 +41,7 @@ test('connections to every port at once', async () => {
   await using causeway = await AttackedCauseway.start({ openFiles: 160, mostDescriptors: 160 })
   await causeway.withstands(
     async ({ ports }, signal) => {
-      await Promise.all(DOORS.map((door) => holdAll(ports[door], signal, '127.0.0.1')))
+      await Promise.all(LISTENERS.map((listener) => holdAll(ports[listener], signal, '127.0.0.1')))
     },
     { what: 'connections to every port', longestMs: FOR_MS },
   )

@@ -27,7 +27,7 @@ leaveNothingBehind()
 
 const authority = new Authority()
 
-interface Door {
+interface Listener {
   port: keyof CausewayPorts
   silent: number
   hasTls: boolean
@@ -35,7 +35,7 @@ interface Door {
   ask: (port: number) => Promise<boolean>
 }
 
-const doors: Door[] = [
+const listeners: Listener[] = [
   { port: 'query', silent: 64, hasTls: true, ask: (port) => answered(port, '/api/v1/cascades', 'tls') },
   { port: 'http', silent: 256, hasTls: false, ask: (port) => answered(port, '/v1/traces', 'export') },
   { port: 'metrics', silent: 32, hasTls: false, ask: (port) => answered(port, '/metrics') },
@@ -43,7 +43,7 @@ const doors: Door[] = [
   { port: 'grpc', silent: 256, hasTls: false, ask: exported },
 ]
 
-test.each(doors)(
+test.each(listeners)(
   '$silent silent connections to the $port port keep out nobody of the same address',
   async ({ port, silent, hasTls, ask }) => {
     await using causeway = await AttackedCauseway.start(secured())

@@ -45,9 +45,9 @@ test('senders that write a byte at a time, to every port', async () => {
   await using causeway = await AttackedCauseway.start()
   await causeway.withstands(
     async ({ ports }, signal) => {
-      const attackers = Object.entries(BEGINNINGS).flatMap(([door, text]) =>
+      const attackers = Object.entries(BEGINNINGS).flatMap(([listener, text]) =>
         Array.from({ length: WRITERS_OF_EACH }, (_, at) =>
-          again(ports[door as keyof CausewayPorts], `127.0.3.${(at % 8) + 1}`, signal, async (socket) => {
+          again(ports[listener as keyof CausewayPorts], `127.0.3.${(at % 8) + 1}`, signal, async (socket) => {
             for (let sent = 0; !socket.destroyed && !signal.aborted; sent++) {
               socket.write(text.charAt(sent) || 'x')
               await pause(BETWEEN_BYTES_MS)
@@ -73,9 +73,9 @@ test.each([
   await using causeway = await AttackedCauseway.start()
   await causeway.withstands(
     async ({ ports }, signal) => {
-      const attackers = Object.entries(texts).flatMap(([door, text]) =>
+      const attackers = Object.entries(texts).flatMap(([listener, text]) =>
         Array.from({ length: ASKERS_OF_EACH }, (_, at) =>
-          again(ports[door as keyof CausewayPorts], `127.0.3.${(at % 8) + 1}`, signal, async (socket) => {
+          again(ports[listener as keyof CausewayPorts], `127.0.3.${(at % 8) + 1}`, signal, async (socket) => {
             socket.pause()
             while (!socket.destroyed && !signal.aborted) {
               if (!socket.writableNeedDrain) socket.write(text.repeat(100))
@@ -90,24 +90,29 @@ test.each([
   )
 })
 
-test('callers over gRPC that read no answer', async () => {
-  await using causeway = await AttackedCauseway.start()
-  await causeway.withstands(
-    async ({ ports }, signal) => {
-      const attackers = Array.from({ length: ASKERS_OF_EACH }, async () => {
-        while (!signal.aborted) {
-          using raw = await RawHttp2.to(ports.grpc)
-          raw.socket.pause()
-          signal.addEventListener('abort', () => raw.socket.destroy(), { once: true })
-          for (let stream = 1; !raw.socket.destroyed; stream += 2) {
-            if (!raw.socket.writableNeedDrain)
-              raw.socket.write(Buffer.concat([callFrame(stream), dataFrame(stream, Buffer.alloc(5), true)]))
-            await pause(1)
+test.each(['grpc', 'query'] as const)(
+  'callers over gRPC at the %s port that read no answer',
+  async (port) => {
+    await using causeway = await AttackedCauseway.start()
+    await causeway.withstands(
+      async ({ ports }, signal) => {
+        const attackers = Array.from({ length: ASKERS_OF_EACH }, async () => {
+          while (!signal.aborted) {
+            using raw = await RawHttp2.to(ports[port])
+            raw.socket.pause()
+            signal.addEventListener('abort', () => raw.socket.destroy(), { once: true })
+            for (let stream = 1; !raw.socket.destroyed; stream += 2) {
+              if (!raw.socket.writableNeedDrain)
+                raw.socket.write(
+                  Buffer.concat([callFrame(stream, true, port), dataFrame(stream, Buffer.alloc(5), true)]),
+                )
+              await pause(1)
+            }
           }
-        }
-      })
-      await Promise.all(attackers)
-    },
-    { what: 'callers that read nothing', longestMs: FOR_MS },
-  )
-})
+        })
+        await Promise.all(attackers)
+      },
+      { what: `callers at ${port} that read nothing`, longestMs: FOR_MS },
+    )
+  },
+)

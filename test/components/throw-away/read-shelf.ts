@@ -5,11 +5,11 @@ import type { ShelfReceiverSettings } from './shelf-receiver.ts'
 
 export async function startReceiver(
   { id, settings: { file } }: StartedWith<ShelfReceiverSettings>,
-  { intake, observer }: ReceiverHost,
+  { ingestPort: intake, observer }: ReceiverHost,
 ): Promise<RunningReceiver> {
   for (const line of readFileSync(file, 'utf8').trimEnd().split('\n')) {
     const outcome = await intake.ingest('traces', protobufOfJson('traces', Buffer.from(line)))
     observer.answered({ receiver: id, transport: 'file', signal: 'traces', outcome, bytes: line.length })
   }
-  return { ways: [], [Symbol.asyncDispose]: () => Promise.resolve() }
+  return { listeners: [], [Symbol.asyncDispose]: () => Promise.resolve() }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { ClickHouseServer } from '../../../lab/harness/clickhouse-server.ts'
-import { documentedQueries, readAuditDocs } from '../../audit/documented-queries.ts'
+import { documentedQueries } from '../../audit/documented-queries.ts'
 import { exampleDatabase } from '../../audit/example-database.ts'
 import { play, steps } from '../../support/drawn-history.ts'
 import { cpid } from '../../support/otlp-requests.ts'
@@ -47,9 +47,22 @@ function playOthers(writer: TestWriter, drawn: number): void {
     { time: 6, body: 'with', cpid: cpid((drawn % 6) + 1) },
   ])
   writer.mergelogs('other', [{ new: cpid((drawn % 6) + 1), sources: [cpid(7), cpid(8)] }])
+  // The change of one was overwritten by that of another, before anybody acted on it.
+  const overwritten = {
+    'cpid.superseded_by': cpid(((drawn + 1) % 6) + 1),
+    'cpid.wrote': [`v1/pods/default/web?rv=${drawn}`],
+  }
+  writer.spans('api-server', [
+    { trace: 9, id: 900 + drawn, cpid: cpid((drawn % 6) + 1), attributes: overwritten },
+  ])
 }
 
-const QUESTIONS = documentedQueries(readAuditDocs())
+const EXPORTERS = ['clickhouse', 'clickhouse/second'] as const
+
+/** Cut before the work or after it, so that all of it comes again. */
+const CUTS = ['cut before', 'cut after'] as const
+
+const QUESTIONS = documentedQueries()
 
 /** Every question of docs/audit.md, asked of the Pod that all drawn work is about; in what order is not drawn. */
 async function expectSameAnswers(writer: TestWriter, database: string): Promise<void> {
@@ -77,18 +90,25 @@ test('over drawn histories, archived at drawn moments, the views of the archive 
       using writer = await TestWriter.open()
       const settings = archiveSettings(server, database)
       const next = (): number => numbers.next().value as number
-      if (next() > 4) await archiveAll(writer, settings)
+      // Two exporters of one Causeway into one archive bring everything twice, each from where it stands.
+      const [first, second] = EXPORTERS
+      const archive = async (name: string, saves: boolean): Promise<void> => {
+        const cut = CUTS[next()]
+        if (cut !== undefined) await server.fails({ kind: cut, of: 'INSERT INTO', times: 1 + next() })
+        await archiveAll(writer, settings, { name, others: EXPORTERS.filter((one) => one !== name), saves })
+        await server.fails()
+      }
+      if (next() > 4) await archive(first, true)
       for (const step of drawn) {
         play(() => writer, [step])
         const number = next()
         if (number === 1) playOthers(writer, next())
         if (number > 1) continue
         writer.link()
-        await archiveAll(writer, settings)
+        await archive(next() > 4 ? first : second, next() > 4)
       }
       writer.pass(301_000)
-      const { retries } = await archiveAll(writer, settings)
-      expect(retries).toEqual([])
+      for (const name of [first, second]) await archive(name, true)
       const views = await viewsOf(writer, server, database)
       expect(views.archive).toEqual(views.database)
       await expectSameAnswers(writer, database)

@@ -99,6 +99,10 @@ sceneTest('admission tells of a real rollout who wrote what, as the audit log do
   const watched = (resource: string): number =>
     host.store.told.filter((one) => one.source === 'watch' && one.object.resource === resource).length
   await scene.eventually(() => expect(watched('nodes')).toBeGreaterThan(2))
+  // An API server that has just started may not name every resource at the first discovery.
+  await cluster.kubectl('admin', 'create', 'deployment', 'watched', '--image=nginx:1', '--replicas=0')
+  for (const resource of ['deployments', 'replicasets'])
+    await scene.eventually(() => expect(watched(resource)).toBeGreaterThan(0))
 
   await cluster.kubectl('alice', 'create', 'namespace', 'shop')
   await cluster.kubectl(

@@ -42,12 +42,12 @@ class Watcher {
         settings: { ...settings, discoveryIntervalMs: 1_000 },
       },
       {
-        intake: { ingest: () => Promise.reject(new Error('nothing is sent here')) },
-        inference: this.port,
-        references: [],
-        observer: { answered: none, turnedAway: none, dropped: none, unread: none },
-        clusters: {
-          ...{ told: none, skipped: none, unreadable: none, lost: none, behind: none },
+        ingestPort: { ingest: () => Promise.reject(new Error('nothing is sent here')) },
+        observationPort: this.port,
+        reading: { references: [], fieldValues: 'plain' },
+        observer: { answered: none, unauthenticated: none, dropped: none, unread: none },
+        clusterObserver: {
+          ...{ recorded: none, skipped: none, unreadable: none, lost: none, behind: none },
           ...{ unreadable: none, relisted: none, watched: none, refused: none },
         },
         inFlight: new InFlight(1),

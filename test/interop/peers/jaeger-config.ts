@@ -10,27 +10,33 @@ export type JaegerPorts = {
   readonly metrics: number
 }
 
+const IN_MEMORY = 'memory: { max_traces: 100000 }'
+
+/** A backend that Jaeger asks over gRPC, such as 127.0.0.1:4319. */
+export const remoteStorage = (endpoint: string): string =>
+  `grpc: { endpoint: "${endpoint}", tls: { insecure: true } }`
+
 /**
- * Writes the configuration of a Jaeger that keeps everything in memory.
+ * Writes the configuration of a Jaeger that keeps everything in memory, unless another storage is given.
  *
  * There is no batch processor, so what Jaeger has acknowledged is there for the next query. The gRPC query API, which
  * cannot be turned off, gets whatever port is free. Jaeger's spans about itself are off: they would go to whatever
  * listens on 4317.
  */
-export function jaegerConfig(ports: JaegerPorts): string {
+export function jaegerConfig(ports: JaegerPorts, storage = IN_MEMORY): string {
   return `receivers:
   otlp:
     protocols:
       grpc: { endpoint: "127.0.0.1:${ports.otlpGrpc}" }
       http: { endpoint: "127.0.0.1:${ports.otlpHttp}" }
 exporters:
-  jaeger_storage_exporter: { trace_storage: memory }
+  jaeger_storage_exporter: { trace_storage: kept }
 extensions:
   jaeger_storage:
     backends:
-      memory: { memory: { max_traces: 100000 } }
+      kept: { ${storage} }
   jaeger_query:
-    storage: { traces: memory }
+    storage: { traces: kept }
     http: { endpoint: "127.0.0.1:${ports.query}" }
     grpc: { endpoint: "127.0.0.1:0" }
     enable_tracing: false

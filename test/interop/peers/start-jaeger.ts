@@ -12,11 +12,11 @@ export async function freeJaegerPorts(): Promise<JaegerPorts> {
   return { otlpGrpc, otlpHttp, query, health, metrics }
 }
 
-/** Starts a Jaeger that keeps everything in memory; resolves once it takes spans. */
-export async function startJaeger(scene: Scene, ports: JaegerPorts): Promise<JaegerQuery> {
+/** Starts a Jaeger that keeps everything in memory, or in the storage that is given; resolves once it takes spans. */
+export async function startJaeger(scene: Scene, ports: JaegerPorts, storage?: string): Promise<JaegerQuery> {
   const { jaeger } = await installPeers(['jaeger'])
   const config = join(scene.directory, `jaeger-${ports.query}.yaml`)
-  await writeFile(config, jaegerConfig(ports))
+  await writeFile(config, jaegerConfig(ports, storage))
   scene.start({ name: 'jaeger', command: jaeger, args: ['--config', config] })
   await scene.eventually(async () => {
     const { status } = await fetch(`http://127.0.0.1:${ports.health}/status`)

@@ -35,7 +35,7 @@ export class MemoryGraph implements MergeGraph, Cached {
     this.#watchers.push(watcher)
   }
 
-  sight(cpid: Cpid): CpidNode {
+  findOrAdd(cpid: Cpid): CpidNode {
     const known = this.find(cpid)
     if (known !== undefined) return known
     const { wallMs, activeMs } = this.#tables
@@ -115,7 +115,7 @@ export class MemoryGraph implements MergeGraph, Cached {
     return this.#ranked(this.targetsOf(id), after, limit)
   }
 
-  place(id: number, rank: number): void {
+  setRank(id: number, rank: number): void {
     const row = this.#tables.cpids.get(id)
     if (row === undefined) return
     this.#change(id, { node: { ...row.node, rank } })
@@ -127,20 +127,20 @@ export class MemoryGraph implements MergeGraph, Cached {
       .length
   }
 
-  explainLater(id: number, after: number): void {
+  postponeExplanation(id: number, after: number): void {
     this.#tables.explainLater.set(id, after)
   }
 
-  isExplainedLater(id: number): boolean {
+  isExplanationPostponed(id: number): boolean {
     return this.#tables.explainLater.has(id)
   }
 
-  nextToExplain(): { id: number; after: number } | undefined {
+  nextPostponedExplanation(): { id: number; after: number } | undefined {
     const [next] = [...this.#tables.explainLater].sort(([a], [b]) => a - b)
     return next && { id: next[0], after: next[1] }
   }
 
-  explainedNow(id: number): void {
+  forgetPostponedExplanation(id: number): void {
     this.#tables.explainLater.delete(id)
   }
 

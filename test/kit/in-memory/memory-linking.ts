@@ -54,7 +54,7 @@ export class MemoryMergelogs implements Mergelogs {
     return this.#tables.mergelogs.get(cpid)
   }
 
-  toldBy(cpid: number): ChangeReporter | undefined {
+  reporterOf(cpid: number): ChangeReporter | undefined {
     return this.#tables.tellers.get(cpid)
   }
 }
@@ -105,7 +105,7 @@ export class MemoryWaiting implements WaitingItems {
     return this.#inOrder().filter((waiting) => waiting.origin === origin && waiting.parentId === parentId)
   }
 
-  changesToldBy(spanId: bigint): Waiting[] {
+  changesReportedBy(spanId: bigint): Waiting[] {
     return this.#inOrder().filter(({ kind, parentId }) => kind === 'change' && parentId === spanId)
   }
 

@@ -42,18 +42,18 @@ export class MemoryPruning implements GraphPruning {
       .map(([id, mergelog]) => ({ arrival: mergelog.arrival, place: this.#placeOf(id) }))
   }
 
-  condemn(cpid: number, forced: boolean): void {
+  markForRemoval(cpid: number, forced: boolean): void {
     this.#put(cpid, forced ? CONDEMNED_BY_FORCE : CONDEMNED)
   }
 
-  condemned(limit: number): CpidToPrune[] {
+  markedForRemoval(limit: number): CpidToPrune[] {
     return this.#places()
       .filter(({ timeNs }) => timeNs < 0n)
       .slice(0, limit)
       .map(({ id, timeNs }) => ({ id, forced: timeNs === CONDEMNED_BY_FORCE }))
   }
 
-  spare(cpid: number): PruneCandidate {
+  unmark(cpid: number): PruneCandidate {
     const mergelog = this.#tables.mergelogs.get(cpid)
     const seenNs = nanosOfMs(this.#tables.cpids.get(cpid)?.firstSeenMs ?? 0)
     const arrivedNs = nanosOfMs(mergelog?.arrivedMs ?? 0)
@@ -66,7 +66,7 @@ export class MemoryPruning implements GraphPruning {
     this.#tables.edges.delete(`${source} ${target}`)
   }
 
-  bury(cpid: number): void {
+  leaveTombstone(cpid: number): void {
     const { wallMs, forgotten } = this.#tables
     const firstSeenMs = this.#tables.cpids.get(cpid)?.firstSeenMs ?? 0
     const madeMs = Number((this.#tables.mergelogs.get(cpid)?.timeNs ?? 0n) / 1_000_000n) + 1

@@ -85,7 +85,7 @@ export function openInMemory(tables = new MemoryTables(new TestClock())): Opened
     transactor: new MemoryTransactor(tables, caches, inside),
     reader: {
       progress: tables,
-      get hasMoreToExplain() {
+      get hasPostponedExplanation() {
         return tables.explainLater.size > 0
       },
       positions: (signal) => positions[signal].all(),

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterEach, jest } from '@jest/globals'
-import { takeStarted } from '../../../lab/harness/causeway/causeway-process.ts'
+import { takeStartedProcesses } from '../../../lab/harness/causeway/causeway-process.ts'
 import { processesWith } from '../../../lab/harness/processes/process-table.ts'
 
 /** Whatever a test waits for gives up before this, so that the test itself says what was missing. */
@@ -13,7 +13,7 @@ export function leaveNothingBehind(): void {
 }
 
 async function leaveNothing(): Promise<void> {
-  const started = takeStarted()
+  const started = takeStartedProcesses()
   const left = started.filter(({ hasEnded }) => !hasEnded)
   const folders = new Set(started.map(({ settings }) => settings.home))
   for (const causeway of left) await causeway.end('SIGKILL')

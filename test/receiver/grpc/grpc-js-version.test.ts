@@ -14,7 +14,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type Ending, GRPC_JS_VERSION, GrpcJsCall } from '../../../src/receiver/otlp/grpc-call.ts'
 
 /** What the hooks of a call were told, in their order. */
-type Heard = ['bytes', number] | ['decompress', string, Buffer] | ['ending', status] | ['head'] | ['closed']
+type ReceivedFrames =
+  ['bytes', number] | ['decompress', string, Buffer] | ['ending', status] | ['head'] | ['closed']
 
 const path = '/test.Service/Echo'
 const identity = (bytes: Buffer): Buffer => bytes
@@ -27,7 +28,7 @@ const method = {
   responseSerialize: identity,
   responseDeserialize: identity,
 }
-let heard: Heard[] = []
+let heard: ReceivedFrames[] = []
 let isOver = Promise.withResolvers<undefined>()
 let decompress = async (message: Buffer): Promise<Buffer> => message
 let client: Client

@@ -160,7 +160,7 @@ test('who shows no token that is known is turned away', async () => {
 
 test('what is being stored when Causeway stops is told to come again', async () => {
   const webhook = await startWebhook()
-  webhook.host.store.tell = () => new Promise(() => undefined)
+  webhook.host.store.record = () => new Promise(() => undefined)
   const answer = webhook.post(listOf('a'))
   await new Promise((resolve) => setImmediate(resolve))
   const [answered] = await Promise.all([

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { gzipSync } from 'node:zlib'
 import { AuditLog, auditLine, Followed } from './support/audit-log.ts'
@@ -167,10 +167,13 @@ test('of a log of many gigabytes only what is new is read', async () => {
   expect(followed.ids).toEqual(['a', 'b'])
 })
 
-test('what is no file is refused, and may become one', async () => {
+test('a folder is refused, and may become a file', async () => {
   mkdirSync(log.path)
-  await expect(followed.look()).rejects.toThrow('EISDIR')
-  expect(existsSync(log.path)).toBe(true)
+  await expect(followed.look()).rejects.toThrow('is no file but')
+  rmSync(log.path, { recursive: true })
+  log.append(auditLine('first'))
+  await followed.readAll()
+  expect(followed.ids).toEqual(['first'])
 })
 
 test('what was written before a log was copied and truncated is read from the copy, also while it is followed', async () => {

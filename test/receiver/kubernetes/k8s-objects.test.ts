@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { eventually } from '../../../lab/harness/eventually.ts'
 import { freePort } from '../../../lab/harness/free-ports.ts'
-import type { Examined } from '../../../src/config/component-type.ts'
+import type { Examination } from '../../../src/config/component-type.ts'
 import { Flows } from '../../../src/receiver/flows.ts'
 import { InFlight } from '../../../src/receiver/in-flight.ts'
 import {
@@ -53,12 +53,18 @@ class Host {
   given(): ReceiverHost {
     const none = (): void => undefined
     return {
-      intake: { ingest: () => Promise.reject(new Error('nothing is sent here')) },
-      inference: this.port,
-      references: [],
-      observer: { answered: none, turnedAway: none, dropped: none, unread: none },
-      clusters: {
-        ...{ told: none, skipped: none, unreadable: none, relisted: () => this.relisted++, watched: none },
+      ingestPort: { ingest: () => Promise.reject(new Error('nothing is sent here')) },
+      observationPort: this.port,
+      reading: { references: [], fieldValues: 'plain' },
+      observer: { answered: none, unauthenticated: none, dropped: none, unread: none },
+      clusterObserver: {
+        ...{
+          recorded: none,
+          skipped: none,
+          unreadable: none,
+          relisted: () => this.relisted++,
+          watched: none,
+        },
         ...{ unreadable: none, lost: none, behind: none },
         refused: (_, resources) => (this.refused = resources),
       },
@@ -81,8 +87,8 @@ async function start(settings: K8sObjectsSettings, host: Host): Promise<RunningR
   )
 }
 
-async function examined(settings: K8sObjectsSettings): Promise<Examined[]> {
-  const findings: Examined[] = []
+async function examined(settings: K8sObjectsSettings): Promise<Examination[]> {
+  const findings: Examination[] = []
   for await (const finding of k8sObjectsReceiver.examine?.('k8s_objects', settings) ?? [])
     findings.push(finding)
   return findings
@@ -100,7 +106,7 @@ test('what takes part in cascades is watched, also what comes to be later; of Se
   })
   const host = new Host()
   await using running = await start(settingsFor(api.url), host)
-  expect(running.ways).toEqual([])
+  expect(running.listeners).toEqual([])
   const first = ['apps/v1/deployments', 'v1/pods', 'v1/secrets'].map((name) => `test k8s_objects ${name}`)
   await eventually(() => expect(streams(host)).toEqual(first))
   await eventually(() =>
@@ -125,7 +131,7 @@ test('what may not be seen is said once, and keeps nobody from the rest', async 
   const host = new Host()
   const settings = settingsFor(api.url)
   await using running = await start(settings, host)
-  expect(running.ways).toEqual([])
+  expect(running.listeners).toEqual([])
   await eventually(() => expect(streams(host)).toHaveLength(2))
   await eventually(() => expect(host.refused).toBe(1))
   const told = [expect.stringMatching(/^k8s_objects: v1\/pods of the cluster test is not seen/)]
@@ -152,7 +158,7 @@ test('several that may not be seen are told of in one sentence, once it is known
   })
   const host = new Host()
   await using running = await start(settingsFor(api.url), host)
-  expect(running.ways).toEqual([])
+  expect(running.listeners).toEqual([])
   await eventually(() => expect(host.started.at(-1)).toMatchObject({ resources: '1', refused: '2' }))
   await eventually(() =>
     expect(host.troubles).toEqual([
@@ -175,7 +181,7 @@ test('one that may not be seen and goes keeps nobody from hearing of the others'
   })
   const host = new Host()
   await using running = await start(settingsFor(api.url), host)
-  expect(running.ways).toEqual([])
+  expect(running.listeners).toEqual([])
   await eventually(() => expect(host.refused).toBe(1))
   expect(host.troubles).toEqual([])
   api.served = RESOURCES.filter(({ resource }) => resource !== 'pods')
@@ -191,7 +197,7 @@ test('of many that are listed anew at once the first is told of', async () => {
   api.served = names.map((resource) => ({ group: 'x.io', version: 'v1', resource, kind: 'K' }))
   const host = new Host()
   await using running = await start(settingsFor(api.url), host)
-  expect(running.ways).toEqual([])
+  expect(running.listeners).toEqual([])
   await eventually(() => expect(streams(host)).toHaveLength(names.length))
   await eventually(() => expect(api.watchers).toBe(names.length))
   api.instead.push(({ url = '' }, response) => {
@@ -216,7 +222,7 @@ test('only what is named is watched, in its namespaces; what is not there is tol
   const objects = ['pods', 'events', 'bindings', 'rockets'].map((name) => ({ name, ...named }))
   const host = new Host()
   await using running = await start(settingsFor(api.url, { objects }), host)
-  expect(running.ways).toEqual([])
+  expect(running.listeners).toEqual([])
   await eventually(() =>
     expect(streams(host)).toEqual(['test k8s_objects v1/pods one', 'test k8s_objects v1/pods two']),
   )
@@ -234,7 +240,7 @@ test('a cluster that is not there keeps nothing from starting, and is watched on
   const host = new Host()
   const settings = settingsFor(`http://127.0.0.1:${port}`)
   await using running = await start(settings, host)
-  expect(running.ways).toEqual([])
+  expect(running.listeners).toEqual([])
   await eventually(() => expect(host.troubles).toEqual([expect.stringContaining('ECONNREFUSED')]))
   expect(await examined(settings)).toMatchObject([
     { state: 'fail', advice: expect.stringContaining('start the API server') },

@@ -19,17 +19,17 @@ export class SourceHost {
 
   of(host: Partial<ReceiverHost> = {}, authenticator?: Authenticator): ReceiverHost {
     return {
-      intake: new RecordingPort(),
-      inference: this.store,
-      references: [],
+      ingestPort: new RecordingPort(),
+      observationPort: this.store,
+      reading: { references: [], fieldValues: 'plain' },
       observer: {
         answered: () => undefined,
-        turnedAway: ({ reason }) => void this.turnedAway.push(reason),
+        unauthenticated: ({ reason }) => void this.turnedAway.push(reason),
         dropped: () => undefined,
         unread: () => undefined,
       },
-      clusters: {
-        told: (_, count) => void (this.told += count),
+      clusterObserver: {
+        recorded: (_, count) => void (this.told += count),
         skipped: (_, reason, count) => void (this.skipped[reason] = (this.skipped[reason] ?? 0) + count),
         unreadable: (_, count) => void (this.unreadable += count),
         lost: (_, count) => void (this.lost += count),

@@ -1,18 +1,18 @@
 import type { IngestPort } from '../../../src/model/otlp-requests.ts'
 import { InFlight } from '../../../src/receiver/in-flight.ts'
-import type { RunningReceiver } from '../../../src/receiver/listener.ts'
+import type { RunningListener } from '../../../src/receiver/listener.ts'
 import { type GrpcReceiverSettings, startGrpcReceiver } from '../../../src/receiver/otlp/grpc-server.ts'
 import { type HttpReceiverSettings, startHttpReceiver } from '../../../src/receiver/otlp/otlp-http.ts'
 import type {
   AnsweredRequest,
   ReceiverObserver,
-  TurnedAwayRequest,
+  UnauthenticatedRequest,
 } from '../../../src/receiver/receiver-type.ts'
 
 /** A receiver on a free port, with what its observer was told. */
-export interface TestReceiver extends RunningReceiver {
+export interface TestReceiver extends RunningListener {
   answered: AnsweredRequest[]
-  turnedAway: TurnedAwayRequest[]
+  turnedAway: UnauthenticatedRequest[]
   /** The transport of each connection too many. */
   dropped: string[]
 }
@@ -44,11 +44,11 @@ export async function startHttp(
 
 function recordingObserver() {
   const answered: AnsweredRequest[] = []
-  const turnedAway: TurnedAwayRequest[] = []
+  const turnedAway: UnauthenticatedRequest[] = []
   const dropped: string[] = []
   const observer: ReceiverObserver = {
     answered: (request) => void answered.push(request),
-    turnedAway: (request) => void turnedAway.push(request),
+    unauthenticated: (request) => void turnedAway.push(request),
     dropped: ({ transport }) => void dropped.push(transport),
     unread: () => undefined,
   }

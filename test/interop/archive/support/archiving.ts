@@ -14,14 +14,14 @@ export interface Archived {
 
 /**
  * Brings all that is stored into an archive, from where that stands, and notes how far it has come; with `stopsAtTrouble` no further than
- * until something is told that keeps it from that.
+ * until something is told that keeps it from that. `others`: exporters that go into archives too.
  */
 export async function archiveAll(
   writer: TestWriter,
   settings: ClickHouseSettings,
-  { stopsAtTrouble = false, saves = true, name = 'clickhouse' } = {},
+  { stopsAtTrouble = false, saves = true, name = 'clickhouse', others = [] as string[] } = {},
 ): Promise<Archived> {
-  const kept = writer.writer.keepArchives([name]).get(name)
+  const kept = writer.writer.keepArchives([name, ...others]).get(name)
   if (kept === undefined) throw new Error('it is not kept')
   const archived: Archived = { rows: 0, refused: 0, retries: [] }
   const stop = new AbortController()
@@ -31,7 +31,7 @@ export async function archiveAll(
   }
   await using archive = openArchive(settings, {
     ...{ clock: systemClock, userAgent: 'Causeway/test', instance: kept.instance },
-    show: () => undefined,
+    writeLine: () => undefined,
     onTrouble,
   })
   const drain = new ArchiveDrain(kept.position, {

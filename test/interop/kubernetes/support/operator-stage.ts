@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { dirname, delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -11,6 +12,7 @@ import { operatorFolder } from '../../../../lab/harness/kubernetes/operator-fold
 import type { Scene } from '../../support/scene.ts'
 
 export const WEB_APPS = '/apis/example.com/v1/namespaces/default/webapps'
+export const TENANTS = '/apis/example.com/v1/namespaces/default/tenants'
 export const DEPLOYMENT = '/apis/apps/v1/namespaces/default/deployments/web'
 const LONGEST_MS = 90_000
 const GO = fileURLToPath(new URL('../../../../go/', import.meta.url))
@@ -52,9 +54,10 @@ export class OperatorStage {
   ): Promise<OperatorStage> {
     const cluster = scene.use(await Cluster.start(join(scene.directory, 'cluster'), options))
     const folder = await operatorFolder(scene.directory, 'operator', client)
-    await cluster.kubectl('admin', 'apply', '--filename', join(folder, 'web-app.yaml'))
+    for (const kind of ['web-app', 'tenant'])
+      await cluster.kubectl('admin', 'apply', '--filename', join(folder, `${kind}.yaml`))
     const stage = new OperatorStage(scene, cluster, folder, endpoint)
-    await scene.eventually(() => stage.api.get(WEB_APPS))
+    for (const path of [WEB_APPS, TENANTS]) await scene.eventually(() => stage.api.get(path))
     return stage
   }
 
@@ -77,12 +80,16 @@ export class OperatorStage {
     return this.#run(operator, {}, 'node', join(this.folder, `compiled/${operator}-instrumented.js`))
   }
 
-  /** Builds and runs the operator in Go, which makes a Deployment and a Service of each WebApp too. */
-  async startGo(): Promise<RunningProgram> {
-    const program = join(this.#scene.directory, 'web-app-in-go')
-    const env = { ...process.env, GOWORK: 'off' }
-    await promisify(execFile)('go', ['build', '-o', program, './examples/webapp/cmd'], { cwd: GO, env })
-    return this.#run('web-app-in-go', {}, program)
+  /** Builds and runs an operator in Go, which does the same: that of WebApps unless given. */
+  async startGo(
+    operator: 'webapp' | 'tenant' = 'webapp',
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<RunningProgram> {
+    const name = `${operator}-in-go`
+    const program = join(this.#scene.directory, name)
+    const built = { cwd: GO, env: { ...process.env, GOWORK: 'off' } }
+    await promisify(execFile)('go', ['build', '-o', program, `./examples/${operator}/cmd`], built)
+    return this.#run(name, env, program)
   }
 
   #run(operator: string, env: NodeJS.ProcessEnv, command: string, file?: string): RunningProgram {
@@ -114,6 +121,13 @@ export class OperatorStage {
       expect([observedGeneration, readyReplicas]).toEqual([app.metadata.generation, replicas])
       return app
     }, LONGEST_MS)
+  }
+
+  /** `kubectl apply` of an object, as a user. */
+  async apply(user: string, object: object): Promise<void> {
+    const path = join(this.#scene.directory, 'applied.json')
+    await writeFile(path, JSON.stringify(object))
+    await this.cluster.kubectl(user, 'apply', '--filename', path)
   }
 
   /** `causeway kubectl` as `admin`, with the reason by which its change is found. */

@@ -100,7 +100,7 @@ export class Followed {
       startAt: 'beginning',
       maxLineBytes: 4_096,
       turnBytes: 2_048,
-      references: [],
+      reading: { references: [], fieldValues: 'plain' },
       ...settings,
     }
   }

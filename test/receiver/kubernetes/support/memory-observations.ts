@@ -19,7 +19,7 @@ export class MemoryObservations implements ObservationPort {
   /** What becomes of the tellings to come, the first of it first; they are stored when there is none. */
   readonly outcomes: ObservationOutcome[] = []
 
-  async tell(telling: ObservationBatch): Promise<ObservationOutcome> {
+  async record(telling: ObservationBatch): Promise<ObservationOutcome> {
     const outcome = this.outcomes.shift()
     if (outcome !== undefined && outcome.kind !== 'stored') return outcome
     this.tellings.push(telling)
@@ -29,7 +29,7 @@ export class MemoryObservations implements ObservationPort {
     return { kind: 'stored' }
   }
 
-  behind(cluster: string, receiver: string, isBehind: boolean): void {
+  setBehind(cluster: string, receiver: string, isBehind: boolean): void {
     this.streams.push(`${cluster} ${receiver} ${isBehind ? 'behind' : 'level'}`)
   }
 
@@ -37,7 +37,7 @@ export class MemoryObservations implements ObservationPort {
     return this.positions.get(`${cluster} ${stream}`)
   }
 
-  async held(
+  async knownObjects(
     _: string,
     apiVersion: string,
     resource: string,

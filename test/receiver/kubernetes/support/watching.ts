@@ -23,7 +23,7 @@ export class Watching implements AsyncDisposable {
     const waiting = noWaiting()
     const { signal } = this.#stop
     const observer = {
-      told: none,
+      recorded: none,
       skipped: none,
       unreadable: none,
       relisted: none,
@@ -33,7 +33,7 @@ export class Watching implements AsyncDisposable {
     const follower = new ObjectFollower(WIDGETS, {
       ...{ port, waiting, signal, observer, cluster: 'test', receiver: 'k8s_objects' },
       memory: { isRefusing: false },
-      references: [],
+      reading: { references: [], fieldValues: 'plain' },
       onTrouble: none,
     })
     const listEnds = follower.listEnds.bind(follower)

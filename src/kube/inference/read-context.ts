@@ -1,0 +1,128 @@
+import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import { fingerprintOf, type ObjectFacts, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
+import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+import type { WritePart } from './write-part.ts'
+
+/** What is known of a write when its reads are looked up. */
+export interface ReadContext {
+  readonly write: ClusterWrite
+  readonly part: WritePart
+  readonly by: string
+  /** The writer is a controller that is not part of Kubernetes itself. */
+  readonly isCustomController: boolean
+  /** The version before, with what the writer knew of the object. */
+  readonly before: KnownVersion | undefined
+  readonly objects: ClusterObjects
+  /** Only versions below this one count. */
+  readonly below: bigint
+  /** Collects versions below `below` that came too late to be read. They are news for the writer's next write. */
+  readonly tooLate: Set<bigint>
+}
+
+/** The most objects that are searched per relation. */
+export const MAX_OBJECTS = 64
+
+/** The name under which it is recorded that a controller acted on an object owned by another. */
+export function actorForOwner(by: string): string {
+  return `${by} for its owner`
+}
+
+export interface RelatedObject {
+  readonly object: KnownObject
+  /** Whether a version matches what the written object says of it, where that identifies the version. */
+  readonly fits?: (version: KnownVersion) => boolean
+  /** The reference by which it was found: `spec.issuerRef.name`, `labels app.kubernetes.io/instance`, `owner`. */
+  readonly foundBy?: string
+}
+
+/** The version since which the newest readable version has the same content; the nearest one if that is no longer kept. */
+export function newestContent(object: KnownObject, reading: ReadContext): KnownVersion | undefined {
+  const newest = newestRead(object, reading)
+  const since = newest?.contentVersion
+  if (newest === undefined || since === undefined) return newest
+  return object.versions.find(({ version }) => version === since) ?? object.versions.at(-1)
+}
+
+export function higher(one: bigint, other: bigint): bigint {
+  return one > other ? one : other
+}
+
+export function isGoing(version: KnownVersion | undefined): boolean {
+  return version !== undefined && (version.gone || version.facts.deleting)
+}
+
+/** The newest version of another object that the writer can have read. */
+export function newestRead({ versions }: KnownObject, reading: ReadContext): KnownVersion | undefined {
+  return versions.find((known) => mayHaveRead(known, reading))
+}
+
+/**
+ * The version existed when the request began, as far as is known. If that is unknown, it only has to come before the write. If a version
+ * below this write was requested only after the request had ended, the two API servers' clocks differ; that proves nothing else.
+ */
+export function mayHaveRead({ version, readableNs = 0n }: KnownVersion, reading: ReadContext): boolean {
+  const { request } = reading.write
+  if (version >= reading.below) return false
+  if (request === undefined || readableNs <= request.startNs || readableNs > request.endNs) return true
+  reading.tooLate.add(version)
+  return false
+}
+
+export function newestBelow({ versions }: KnownObject, below: bigint): KnownVersion | undefined {
+  return versions.find(({ version }) => version < below)
+}
+
+export function tellsRevision({ versions: [newest] }: KnownObject): boolean {
+  return newest !== undefined && fingerprintOf(newest.facts, 'revision') !== undefined
+}
+
+/** When a controller last acted on an object or its owners. */
+export function lastActedFor(
+  { write: { object }, by, objects }: ReadContext,
+  facts: ObjectFacts | undefined,
+): bigint {
+  const owners = (facts?.owners ?? []).map(({ uid }) => uid)
+  const acted = [object.uid, ...owners].flatMap((uid) => [
+    objects.lastActed(uid, by),
+    objects.lastActed(uid, actorForOwner(by)),
+  ])
+  return acted.reduce(higher, 0n)
+}
+
+/** The owner of an object, if known: the controller owner, else the first. */
+export function ownerOf(facts: ObjectFacts | undefined, objects: ClusterObjects): ObjectIdentity | undefined {
+  const owner = facts?.owners.find(({ controller }) => controller) ?? facts?.owners[0]
+  return owner && objects.get(owner.uid)?.identity
+}
+
+export function candidate(object: KnownObject | undefined, foundBy?: string): RelatedObject[] {
+  return object === undefined ? [] : [{ object, ...(foundBy !== undefined && { foundBy }) }]
+}
+
+/** What has changed for a writer since it last looked. */
+export type News = ReturnType<typeof newsFor>
+
+/** `isContent`: only changes of content count. `readOf` names the version of an object that is already known to have been read. */
+export function newsFor(
+  reading: ReadContext,
+  isContent: boolean,
+  readOf: (uid: string) => KnownVersion | undefined,
+) {
+  const { write, before, objects, by, below } = reading
+  const newest = (object: KnownObject): KnownVersion | undefined =>
+    isContent ? newestContent(object, reading) : newestRead(object, reading)
+  const changedAfter = (object: KnownObject, after: bigint): boolean =>
+    (newest(object)?.version ?? 0n) > after
+  const { uid } = write.object
+  const facts = write.facts ?? before?.facts
+  const since = (of: string, as = by): bigint => objects.lastActed(of, as)
+  const ownedAfter = (owner: string, of: string, after: bigint): KnownObject[] =>
+    objects
+      .ownedBy(owner, of, after, below, MAX_OBJECTS)
+      .filter((object) => object.identity.uid !== uid && changedAfter(object, after))
+  const changedIn = (of: string, within: string, after = since(uid)): KnownObject[] =>
+    objects
+      .changedIn(of, within, after, below, MAX_OBJECTS)
+      .filter((object) => object.identity.uid !== uid && changedAfter(object, after))
+  return { readOf, newest, changedAfter, facts, since, ownedAfter, changedIn }
+}

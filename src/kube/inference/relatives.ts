@@ -1,0 +1,168 @@
+import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import { FINGERPRINT, fingerprintOf } from '../../model/kubernetes-objects.ts'
+import {
+  actorForOwner,
+  candidate,
+  isGoing,
+  type News,
+  newestBelow,
+  type ReadContext,
+  type RelatedObject,
+} from './read-context.ts'
+import type { Reads } from './relations.ts'
+
+const OF_OWNER = [
+  'owner',
+  'dependents',
+  'leaving',
+  'replaced',
+  'edited',
+  'fellows',
+  'departed',
+  'adopted',
+  'former owner',
+  'predecessor',
+  'quota',
+] as const
+
+type OfOwner = Extract<Reads, { kind: (typeof OF_OWNER)[number] }>
+
+/** Whether a relation names owners, what an object owns, or what else its owners own. */
+export function isOfOwner(reads: Reads): reads is OfOwner {
+  return OF_OWNER.some((kind) => kind === reads.kind)
+}
+
+/** Owners, what an object owns, and what else its owners own. */
+export function relatives(
+  reads: OfOwner,
+  { write, part, before, objects, by, below }: ReadContext,
+  { readOf, newest, facts, since, ownedAfter, changedIn }: News,
+): RelatedObject[] {
+  const { uid, namespace, resource, name } = write.object
+  /** The version at which the writer last acted for an owner, or the owner's version that it read, if that is lower. */
+  const sinceOwner = (owner: string): bigint => lower(since(owner, actorForOwner(by)), readOf(owner)?.version)
+  const othersOfOwners = (after: (owner: string) => bigint): KnownObject[] =>
+    (facts?.owners ?? []).flatMap((owner) => ownedAfter(owner.uid, resource, after(owner.uid)))
+  switch (reads.kind) {
+    case 'owner':
+      return (facts?.owners ?? []).flatMap((owner) => candidate(objects.get(owner.uid)))
+    case 'dependents': {
+      const changed = ownedAfter(uid, reads.resource, since(uid))
+      // The writer may only now have read what changed during its last write.
+      const latest = changed.length > 0 ? changed : objects.ownedBy(uid, reads.resource, 0n, below, 1)
+      return latest.map((object) => ({ object }))
+    }
+    case 'leaving':
+      // Several that go at once are replaced at once, before their owner counts them again.
+      return othersOfOwners(sinceOwner)
+        .filter((object) => isGoing(newest(object)) || hasFinished(newest(object)))
+        .map((object) => ({ object }))
+    case 'replaced':
+      return (facts?.owners ?? []).flatMap(({ uid: owner }) =>
+        ownedAfter(owner, resource, sinceOwner(owner)).flatMap((object) => {
+          const end = newest(object)
+          const isLike = end !== undefined && facts?.prints.template === end.facts.prints.template
+          return isLike && isMissed(end, objects.get(owner), readOf(owner)) ? [{ object }] : []
+        }),
+      )
+    case 'edited':
+      return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
+        // A controller creates objects at once. Scaling follows the owner until somebody changes the owner.
+        const after = part === 'creation' ? sinceOwner(owner) : (readOf(owner)?.contentVersion ?? below)
+        const own = part === 'creation' ? undefined : objects.get(uid)
+        return [...(own === undefined ? [] : [own]), ...ownedAfter(owner, resource, after)].flatMap(
+          (object) => {
+            const edit = lastEdit(object, part === 'creation' ? FINGERPRINT.authored : 'template', below)
+            return edit !== undefined && edit > after
+              ? [{ object, fits: ({ version }: KnownVersion) => version === edit }]
+              : []
+          },
+        )
+      })
+    case 'fellows':
+      return othersOfOwners(() => since(uid))
+        .filter((object) => isInUse(newest(object)))
+        .map((object) => ({ object }))
+    case 'departed': {
+      // A ReplicaSet's status counts its own Pods.
+      const owners = write.object.resource === 'pods' ? (facts?.owners ?? []).map((one) => one.uid) : [uid]
+      return owners.flatMap((owner) => {
+        const after = owner === uid ? since(uid) : sinceOwner(owner)
+        return ownedAfter(owner, 'pods departed', after)
+          .filter((object) => (newest(object)?.contentVersion ?? 0n) > after)
+          .map((object) => ({ object }))
+      })
+    }
+    case 'adopted':
+      return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
+        const last = since(owner, actorForOwner(by))
+        if (last === 0n || (readOf(owner)?.contentVersion ?? 0n) > last) return []
+        return ownedAfter(owner, resource, last - 1n)
+          .filter((object) => newest(object)?.version === last && isNewlyOwned(object, owner, below))
+          .map((object) => ({ object }))
+      })
+    case 'former owner':
+      return (before?.facts.owners ?? [])
+        .filter((owner) => write.facts?.owners.every((one) => one.uid !== owner.uid) ?? false)
+        .flatMap((owner) => candidate(objects.get(owner.uid)))
+    case 'predecessor':
+      return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
+        const [last] = object.versions
+        const isOf = (owner: string): boolean => last?.facts.owners.some((one) => one.uid === owner) ?? false
+        return facts?.owners.some(
+          ({ uid: owner }) => isOf(owner) && isMissed(newest(object), objects.get(owner), readOf(owner)),
+        )
+      })
+    case 'quota':
+      return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
+        const read = readOf(owner)
+        if (read === undefined || fingerprintOf(read.facts, 'refused') === '') return []
+        return changedIn('resourcequotas', namespace, sinceOwner(owner)).map((object) => ({ object }))
+      })
+  }
+}
+
+/** The last version below another one in which an author changed what a fingerprint covers. */
+function lastEdit({ versions }: KnownObject, print: string, below: bigint): bigint | undefined {
+  const printOf = (version: KnownVersion | undefined): string | undefined =>
+    version && fingerprintOf(version.facts, print)
+  return versions.find((known, at) => {
+    const then = versions[at + 1]
+    const isEdited = known.begun === true && known.version < below && !isGoing(known)
+    return isEdited && then !== undefined && printOf(known) !== printOf(then)
+  })?.version
+}
+
+/** It has an owner that it did not have before its last change. */
+function isNewlyOwned({ versions }: KnownObject, owner: string, below: bigint): boolean {
+  const [now, then] = versions.filter(({ version }) => version < below)
+  const isOwned = (version: KnownVersion | undefined): boolean =>
+    version?.facts.owners.some(({ uid }) => uid === owner) === true
+  return now?.gone === false && isOwned(now) && then !== undefined && !isOwned(then)
+}
+
+/** An object went since its owner's author last wrote: the author still wanted it, whatever the owner's status was meanwhile. */
+function isMissed(
+  end: KnownVersion | undefined,
+  owner: KnownObject | undefined,
+  read: KnownVersion | undefined,
+): boolean {
+  if (end?.gone !== true) return false
+  const then = owner && newestBelow(owner, end.version)
+  return end.version > (read?.version ?? 0n) || then?.facts.generation === read?.facts.generation
+}
+
+/** Some of it exists or is wanted. */
+function isInUse(version: KnownVersion | undefined): boolean {
+  if (version === undefined || version.gone) return false
+  return ['size', 'replicas'].some((print) => (fingerprintOf(version.facts, print) ?? '0') !== '0')
+}
+
+/** A Pod that exists but no longer counts. */
+function hasFinished(version: KnownVersion | undefined): boolean {
+  return version !== undefined && fingerprintOf(version.facts, 'replicas') === '0'
+}
+
+function lower(one: bigint, other = one): bigint {
+  return one < other ? one : other
+}

@@ -1,0 +1,66 @@
+import type { ContentReference, LabelSelector } from '../../model/kubernetes-objects.ts'
+import { arrayIn, isObject, type Json, type JsonObject, objectIn, textIn } from './object-json.ts'
+
+/** What one kind of object says of others, and the fingerprints that identify copies of its content. */
+export interface Content {
+  readonly references: readonly ContentReference[]
+  readonly prints: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>>
+  readonly selects?: readonly LabelSelector[]
+}
+
+export const NOTHING: Content = { references: [], prints: {} }
+
+export function references(...all: readonly ContentReference[]): Content {
+  return { references: all.filter(({ name }) => name !== ''), prints: {} }
+}
+
+/** The most names that are kept per place. */
+export const MAX_NAMES = 64
+
+/** Further labels are not kept. */
+export const MAX_LABELS = 64
+
+/** A prefix of 253 characters, a slash, a name of 63 and a value of 63. */
+const MAX_LABEL_LENGTH = 380
+
+export function labelsOf(object: JsonObject): Record<string, string> {
+  return textsOf(objectIn(objectIn(object, 'metadata'), 'labels'))
+}
+
+export function annotationsOf(object: JsonObject): JsonObject {
+  return objectIn(objectIn(object, 'metadata'), 'annotations')
+}
+
+export function textsOf(object: JsonObject): Record<string, string> {
+  const texts = Object.entries(object).flatMap(([key, value]): [string, string][] =>
+    typeof value === 'string' && key.length + value.length <= MAX_LABEL_LENGTH ? [[key, value]] : [],
+  )
+  return Object.fromEntries(texts.slice(0, MAX_LABELS))
+}
+
+export function selectorOf(selector: Json): LabelSelector {
+  return {
+    labels: textsOf(objectIn(selector, 'matchLabels')),
+    rules: arrayIn(selector, 'matchExpressions')
+      .slice(0, MAX_LABELS)
+      .map((rule) => ({
+        ...{ key: textIn(rule, 'key'), operator: textIn(rule, 'operator') },
+        values: arrayIn(rule, 'values')
+          .filter((one) => typeof one === 'string' && one.length <= MAX_LABEL_LENGTH)
+          .slice(0, MAX_LABELS) as string[],
+      })),
+  }
+}
+
+export function hasCondition(object: JsonObject, type: string): boolean {
+  return conditionOf(object, type) !== undefined
+}
+
+/** A condition with status True. */
+export function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
+  const conditions = arrayIn(objectIn(object, 'status'), 'conditions').filter(isObject)
+  return conditions.find(
+    (condition) => textIn(condition, 'type') === type && textIn(condition, 'status') === 'True',
+  )
+}

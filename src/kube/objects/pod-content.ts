@@ -1,0 +1,96 @@
+import type { ContentReference } from '../../model/kubernetes-objects.ts'
+import { conditionOf, type Content, hasCondition, labelsOf } from './content.ts'
+import { endpointSays } from './endpoints-content.ts'
+import {
+  arrayIn,
+  type Json,
+  type JsonObject,
+  namespaceOf,
+  numberIn,
+  objectIn,
+  textIn,
+} from './object-json.ts'
+
+const FINISHED = new Set(['Succeeded', 'Failed'])
+
+/** How a Pod appears in an endpoints list, in the terms of EndpointSlice and of Endpoints. */
+export function podContent(object: JsonObject): Content {
+  const [spec, status, metadata] = ['spec', 'status', 'metadata'].map((key) => objectIn(object, key))
+  const ip = textIn(status, 'podIP')
+  const terminating = textIn(metadata, 'deletionTimestamp') !== ''
+  const isListed = ip !== '' && !FINISHED.has(textIn(status, 'phase'))
+  const isCounted = !terminating && !FINISHED.has(textIn(status, 'phase'))
+  const isReady = hasCondition(object, 'Ready')
+  const node = textIn(spec, 'nodeName')
+  const nodeReference = (field: string, name: string): ContentReference[] =>
+    name === '' ? [] : [{ field, resource: 'nodes', namespace: '', name }]
+  return {
+    labels: labelsOf(object),
+    references: [
+      ...nodeReference('node', node === '' ? nodeAskedFor(spec) : node),
+      ...nodeReference('nominated', textIn(status, 'nominatedNodeName')),
+      ...arrayIn(spec, 'volumes').flatMap((volume) => claimOf(volume, namespaceOf(object))),
+      ...arrayIn(spec, 'resourceClaims').flatMap((one) => deviceClaim(one, namespaceOf(object))),
+      ...arrayIn(status, 'resourceClaimStatuses').flatMap((one) => deviceClaim(one, namespaceOf(object))),
+    ],
+    prints: {
+      node,
+      slice: isListed ? endpointSays(ip, isReady, terminating) : '',
+      endpoints: isListed && !terminating ? endpointSays(ip, isReady, false) : '',
+      atOnce: terminating && numberIn(metadata, 'deletionGracePeriodSeconds') === 0 ? 'true' : '',
+      evicted: textIn(conditionOf(object, 'DisruptionTarget'), 'reason'),
+      replicas: isCounted ? '1' : '0',
+      ready: isCounted && isReady ? '1' : '0',
+      pending: waitsFor(status),
+      ...(arrayIn(metadata, 'finalizers').includes(UNCOUNTED) && { uncounted: 'true' }),
+    },
+  }
+}
+
+/** The one node on which a Pod of a DaemonSet may run, as set by the DaemonSet controller. */
+function nodeAskedFor(spec: Json | undefined): string {
+  const affinity = objectIn(objectIn(spec, 'affinity'), 'nodeAffinity')
+  const required = objectIn(affinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+  for (const term of arrayIn(required, 'nodeSelectorTerms'))
+    for (const field of arrayIn(term, 'matchFields')) {
+      const [name] = textIn(field, 'key') === 'metadata.name' ? arrayIn(field, 'values') : []
+      if (typeof name === 'string') return name
+    }
+  return ''
+}
+
+/** A Job's controller takes it away once it has counted that the Pod ended. */
+const UNCOUNTED = 'batch.kubernetes.io/job-tracking'
+
+const LACKS_CLAIM = /persistentvolumeclaim/i
+const LACKS_ROOM = /Insufficient|Too many pods|free ports|anti-affinity|topology spread|volume count/
+
+/** What an unscheduled Pod waits for, as the scheduler reports it: its `claims`, `room` on a node, or a `node` that it may run on. */
+function waitsFor(status: Json | undefined): '' | 'claims' | 'room' | 'node' {
+  const unscheduled = arrayIn(status, 'conditions').find(
+    (one) => textIn(one, 'type') === 'PodScheduled' && textIn(one, 'reason') === 'Unschedulable',
+  )
+  if (unscheduled === undefined) return ''
+  const message = textIn(unscheduled, 'message')
+  if (message === '' || LACKS_ROOM.test(message)) return 'room'
+  return LACKS_CLAIM.test(message) ? 'claims' : 'node'
+}
+
+function claimOf(volume: Json, namespace: string): ContentReference[] {
+  const name = textIn(objectIn(volume, 'persistentVolumeClaim'), 'claimName')
+  return name === '' ? [] : [{ field: 'claims', resource: 'persistentvolumeclaims', namespace, name }]
+}
+
+function deviceClaim(one: Json, namespace: string): ContentReference[] {
+  const name = textIn(one, 'resourceClaimName')
+  return name === '' ? [] : [{ field: 'devices', resource: 'resourceclaims', namespace, name }]
+}
+
+/** Taints that describe the state of a node. The node controller adds and removes them. */
+const OWN_TAINTS = 'node.kubernetes.io/'
+
+export function nodeContent(object: JsonObject): Content {
+  const taints = arrayIn(objectIn(object, 'spec'), 'taints').map((taint) => textIn(taint, 'key'))
+  const own = taints.filter((key) => key.startsWith(OWN_TAINTS)).sort()
+  return { references: [], prints: { taints: own.join(' ') }, labels: labelsOf(object) }
+}

@@ -1,0 +1,179 @@
+import type { ContentReference, LabelSelector } from '../../model/kubernetes-objects.ts'
+import { parseRfc3339 } from '../../model/time-and-size.ts'
+import { annotationsOf, type Content, hasCondition, selectorOf, textsOf } from './content.ts'
+import { fingerprintOf } from './content-prints.ts'
+import { arrayIn, type JsonObject, namespaceOf, numberIn, objectIn, textIn } from './object-json.ts'
+
+/** What the objects that make Pods say: the template of those, how many are wanted, and how many are there. */
+export const WORKLOADS: Readonly<Record<string, (object: JsonObject) => Content>> = {
+  Deployment: deploymentContent,
+  ReplicaSet: replicaSetContent,
+  StatefulSet: statefulSetContent,
+  DaemonSet: daemonSetContent,
+  Job: jobContent,
+  CronJob: cronJobContent,
+  ControllerRevision: (object) => withTemplate(objectIn(object, 'data'), ''),
+}
+
+const HASH_LABELS = new Set(['pod-template-hash', 'controller-revision-hash', 'pod-template-generation'])
+
+/** The template of a workload without the labels that distinguish its children, and the wanted number. */
+function withTemplate(object: JsonObject, wanted: number | string): Content {
+  const template = objectIn(objectIn(object, 'spec'), 'template')
+  const metadata = objectIn(template, 'metadata')
+  const labels = Object.entries(objectIn(metadata, 'labels')).filter(([key]) => !HASH_LABELS.has(key))
+  const print = fingerprintOf({
+    labels: Object.fromEntries(labels),
+    annotations: objectIn(metadata, 'annotations'),
+    spec: objectIn(template, 'spec'),
+  })
+  return { references: [], prints: { template: print, ...(wanted !== '' && { wanted: String(wanted) }) } }
+}
+
+/** Adds the counts in its status. */
+function withCounts(object: JsonObject, { references: named, prints }: Content): Content {
+  const status = objectIn(object, 'status')
+  const [replicas, ready] = ['replicas', 'readyReplicas'].map((key) => String(numberIn(status, key)))
+  return { references: named, prints: { ...prints, replicas: replicas ?? '', ready: ready ?? '' } }
+}
+
+const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas'
+
+/** How many ReplicaSets without Pods a Deployment keeps by default (apps/v1). */
+const KEPT_SETS = 10
+
+function deploymentContent(object: JsonObject): Content {
+  const { replicas, revisionHistoryLimit: keeps } = objectIn(object, 'spec')
+  const { references: none, prints } = withTemplate(object, typeof replicas === 'number' ? replicas : 0)
+  const kept = { keeps: String(typeof keeps === 'number' ? keeps : KEPT_SETS) }
+  return withCounts(object, { references: none, prints: { ...prints, ...kept } })
+}
+
+function replicaSetContent(object: JsonObject): Content {
+  const { references: none, prints } = withTemplate(object, textIn(annotationsOf(object), DESIRED_REPLICAS))
+  const size = String(numberIn(objectIn(object, 'spec'), 'replicas'))
+  const refused = hasCondition(object, 'ReplicaFailure') ? 'true' : ''
+  const own = { references: none, prints: { ...prints, size, refused } }
+  return withCounts(object, withSurplus(own, hasMore(object)))
+}
+
+function statefulSetContent(object: JsonObject): Content {
+  const { prints } = withSurplus(withTemplate(object, ''), hasMore(object) || renewsStateful(object))
+  return {
+    references: claimsOf(object),
+    prints: { ...prints, ...(!hasMore(object) && renewsInTurn(object) && { renews: 'true' }) },
+  }
+}
+
+/** The names of its Pods' volume claims, without the number of the Pod. */
+function claimsOf(object: JsonObject): ContentReference[] {
+  const name = textIn(objectIn(object, 'metadata'), 'name')
+  return arrayIn(objectIn(object, 'spec'), 'volumeClaimTemplates').map((template) => ({
+    ...{ field: 'claims', resource: 'persistentvolumeclaims', namespace: namespaceOf(object) },
+    name: `${textIn(objectIn(template, 'metadata'), 'name')}-${name}`,
+  }))
+}
+
+function daemonSetContent(object: JsonObject): Content {
+  const { prints } = withSurplus(withTemplate(object, ''), renewsDaemons(object))
+  const status = objectIn(object, 'status')
+  const nodes = ['desiredNumberScheduled', 'numberMisscheduled'].map((key) => numberIn(status, key))
+  return { references: [], prints: { ...prints, nodes: nodes.join(' ') }, selects: nodesFor(object) }
+}
+
+/** The node labels that its Pods require: nodeSelector and required affinity. Empty if it compares numbers. */
+function nodesFor(daemonSet: JsonObject): LabelSelector[] {
+  const spec = objectIn(objectIn(objectIn(daemonSet, 'spec'), 'template'), 'spec')
+  const labels = textsOf(objectIn(spec, 'nodeSelector'))
+  const affinity = objectIn(objectIn(spec, 'affinity'), 'nodeAffinity')
+  const terms = arrayIn(
+    objectIn(affinity, 'requiredDuringSchedulingIgnoredDuringExecution'),
+    'nodeSelectorTerms',
+  )
+  if (terms.length === 0) return [{ labels, rules: [] }]
+  const selectors = terms.map((term) => ({ ...selectorOf(term), labels }))
+  const isKnown = selectors.every(({ rules }) => rules.every(({ operator }) => !/^[GL]t$/.test(operator)))
+  return isKnown ? selectors : []
+}
+
+function jobContent(object: JsonObject): Content {
+  const { references: none, prints } = withTemplate(object, '')
+  const finished = ['Complete', 'Failed'].find((type) => hasCondition(object, type)) ?? ''
+  const expires = typeof objectIn(object, 'spec').ttlSecondsAfterFinished === 'number' ? 'true' : ''
+  return {
+    references: none,
+    prints: { ...prints, finished, expires, size: String(runsAtOnce(object)), deadline: deadlineOf(object) },
+  }
+}
+
+/** When a Job ends whatever its Pods do, in nanoseconds since 1970; empty if there is no such time. */
+function deadlineOf(job: JsonObject): string {
+  const startNs = parseRfc3339(textIn(objectIn(job, 'status'), 'startTime'))
+  const seconds = objectIn(job, 'spec').activeDeadlineSeconds
+  if (startNs === undefined || typeof seconds !== 'number' || !Number.isSafeInteger(seconds)) return ''
+  return String(startNs + BigInt(seconds) * 1_000_000_000n)
+}
+
+/** Conditions of a Job that will not run any further Pod. */
+const ENDS = ['Complete', 'Failed', 'SuccessCriteriaMet', 'FailureTarget']
+
+/** How many Pods a Job runs at the same time. */
+function runsAtOnce(job: JsonObject): number {
+  const { parallelism, suspend } = objectIn(job, 'spec')
+  const isOver = suspend === true || ENDS.some((type) => hasCondition(job, type))
+  return isOver ? 0 : typeof parallelism === 'number' ? parallelism : 1
+}
+
+/** How many finished Jobs are kept by default (batch/v1). */
+const KEPT_JOBS = { successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 }
+
+function cronJobContent(object: JsonObject): Content {
+  const spec = objectIn(object, 'spec')
+  const { references: none, prints } = withTemplate(objectIn(spec, 'jobTemplate'), '')
+  const kept = (key: keyof typeof KEPT_JOBS): string =>
+    String(typeof spec[key] === 'number' ? spec[key] : KEPT_JOBS[key])
+  const keeps = {
+    'keeps Complete': kept('successfulJobsHistoryLimit'),
+    'keeps Failed': kept('failedJobsHistoryLimit'),
+  }
+  return { references: none, prints: { ...prints, ...keeps } }
+}
+
+/** Whether its controller is about to delete some of its Pods: there are too many, or some are to be replaced. */
+function withSurplus({ references: named, prints }: Content, isSurplus: boolean): Content {
+  return { references: named, prints: { ...prints, surplus: isSurplus ? 'true' : '' } }
+}
+
+function hasMore(object: JsonObject): boolean {
+  const [asked, there] = ['spec', 'status'].map((part) => numberIn(objectIn(object, part), 'replicas'))
+  return (there ?? 0) > (asked ?? 0)
+}
+
+function renewsStateful(object: JsonObject): boolean {
+  const status = objectIn(object, 'status')
+  const isBehind = textIn(status, 'currentRevision') !== textIn(status, 'updateRevision')
+  return renewsItself(object) && (isBehind || isUnseen(object))
+}
+
+/** Pods are replaced one by one, and none while another is not ready. */
+function renewsInTurn(object: JsonObject): boolean {
+  const { maxUnavailable } = objectIn(objectIn(objectIn(object, 'spec'), 'updateStrategy'), 'rollingUpdate')
+  return renewsStateful(object) && (maxUnavailable === undefined || maxUnavailable === 1)
+}
+
+function renewsDaemons(object: JsonObject): boolean {
+  const status = objectIn(object, 'status')
+  const isBehind = numberIn(status, 'updatedNumberScheduled') < numberIn(status, 'currentNumberScheduled')
+  return renewsItself(object) && (isBehind || isUnseen(object))
+}
+
+/** Otherwise another controller or a person deletes the Pods that are to be replaced. */
+function renewsItself(object: JsonObject): boolean {
+  return textIn(objectIn(objectIn(object, 'spec'), 'updateStrategy'), 'type') !== 'OnDelete'
+}
+
+/** Its controller has not yet observed the latest generation. */
+function isUnseen(object: JsonObject): boolean {
+  const seen = numberIn(objectIn(object, 'status'), 'observedGeneration')
+  return seen < numberIn(objectIn(object, 'metadata'), 'generation')
+}

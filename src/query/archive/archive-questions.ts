@@ -1,0 +1,358 @@
+import { CORE_API_VERSION, kindOfObject } from '../../model/kubernetes-objects.ts'
+import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
+import {
+  type CascadeFilter,
+  type CascadesOfCpid,
+  type Facets,
+  MOST_FACETS,
+  type ObjectActivity,
+} from '../../model/queries.ts'
+import type { Found } from '../answer-schemas.ts'
+import type { PageRequest, Question } from '../question.ts'
+import { quote } from './archive-client.ts'
+import { type AskingParts, BadCursor, type FleetAnswer, orWithout, partialOf } from './asking-parts.ts'
+import { askCascades, type CascadePlace, type FleetCascade, inOrder, placeOf } from './cascade-questions.ts'
+import { CpidQuestions } from './cpid-questions.ts'
+import { findInBoth } from './find-questions.ts'
+import { HeldQuestions } from './held-questions.ts'
+import { askObjects, askRoots, type FleetObject, newestFirst, type Roots } from './object-questions.ts'
+import { VersionQuestions } from './version-questions.ts'
+
+/** The most traces and events of this Causeway in one answer; with more, the answer is partial. */
+const MOST_OWN = 10_000
+/** How often the name of this Causeway in the archive is looked up again. */
+const NAMED_MS = 30_000
+const CASCADES_NAMED = 8
+/** The tables with references to objects, and with service names. */
+const NAMING = ['object_events', 'mergelogs']
+const SENT = ['spans', 'logs', 'mergelogs', 'refused_mergelogs']
+
+export interface FleetCascades extends FleetAnswer {
+  readonly cascades: readonly FleetCascade[]
+  readonly next: string | undefined
+}
+export interface FleetObjects extends FleetAnswer {
+  readonly objects: readonly FleetObject[]
+  readonly next: string | undefined
+}
+export interface FleetCascadesOf extends FleetCascades {
+  /** Those of them that drive the CPID. */
+  readonly driving: ReadonlySet<Cpid>
+}
+
+/** This Causeway in the archive: its name, and its position by its database. */
+export interface Own {
+  readonly causeway: string
+  readonly change: number
+  readonly arrival: number
+}
+
+/**
+ * Queries an archive, and this database for what the archive lacks, and combines both (docs/adr/042). Data that the database has not sent
+ * yet, or has changed since, is read before the archive is queried, and replaces the archive's version of it.
+ */
+export class ArchiveQuestions {
+  readonly cpids: CpidQuestions
+  readonly versions: VersionQuestions
+  readonly held: HeldQuestions
+  readonly #parts: AskingParts
+  #named: { causeway: string | undefined; untilMs: number } | undefined
+
+  constructor(parts: AskingParts) {
+    this.#parts = parts
+    this.cpids = new CpidQuestions(parts)
+    this.versions = new VersionQuestions(parts, this)
+    this.held = new HeldQuestions(parts, this)
+  }
+
+  /** Of some roots, if they are given. Throws BadCursor. */
+  async cascades(filter: CascadeFilter, part: PageRequest, roots?: readonly Cpid[]): Promise<FleetCascades> {
+    const after = part.after === undefined ? undefined : placeIn(part.after)
+    const most = (part.limit ?? Infinity) + 1
+    const { archive, unarchived } = this.#parts
+    const { value, partial } = await orWithout(
+      this.#parts,
+      async (deadline) => {
+        const own = await this.own(deadline)
+        const { traces: tail, isCut } = unarchived?.cascades(own?.change, MOST_OWN) ?? {
+          traces: [],
+          isCut: false,
+        }
+        const asked = {
+          filter,
+          after,
+          most: Math.min(most, MOST_OWN + 1),
+          tail,
+          causeway: own?.causeway ?? '',
+          roots,
+        }
+        const cascades = await askCascades(archive, asked, deadline)
+        return isCut ? { value: cascades, partial: this.#behind(own) } : { value: cascades }
+      },
+      () => this.#ownCascades(filter, after, roots),
+    )
+    const shown = value.slice(0, most - 1)
+    const last = shown.at(-1)
+    const next = value.length > shown.length && last !== undefined ? textOfPlace(placeOf(last)) : undefined
+    return { cascades: shown, next, ...(partial !== undefined && { partial }) }
+  }
+
+  /** The cascades of which this Causeway has newer data, in the order of the archive. */
+  #ownCascades(
+    filter: CascadeFilter,
+    after: CascadePlace | undefined,
+    roots: readonly Cpid[] | undefined,
+  ): { value: FleetCascade[]; partial?: string } {
+    const { queries } = this.#parts
+    const found: FleetCascade[] = []
+    const causeway = this.#named?.causeway
+    const pages =
+      roots === undefined
+        ? queries?.cascades(filter, undefined)
+        : queries?.cascadesAmong(roots, undefined, filter)
+    for (const page of pages ?? []) {
+      found.push(...page.map((facts) => ({ ...facts, causeway })))
+      if (found.length > MOST_OWN) break
+    }
+    const value = found
+      .slice(0, MOST_OWN)
+      .filter((one) => after === undefined || inOrder(placeOf(one), after) > 0)
+      .toSorted((a, b) => inOrder(placeOf(a), placeOf(b)))
+    return found.length > MOST_OWN ? { value, partial: `of this Causeway the newest ${MOST_OWN}` } : { value }
+  }
+
+  /** The cascades in which a CPID takes part. Throws BadCursor. */
+  async cascadesOf(cpid: Cpid, part: PageRequest): Promise<FleetCascadesOf | 'unknown' | 'pruned'> {
+    const known = await this.cpids.facts(cpid)
+    if (typeof known === 'string') return known
+    const { value, partial } = await orWithout(
+      this.#parts,
+      async (deadline) => ({ value: await askRoots(this.#parts.archive, [cpid], deadline) }),
+      () => ({ value: new Map<Cpid, Roots>() }),
+    )
+    const { cascades, drivenBy } = this.rootsOf(cpid, value.get(cpid))
+    const { partial: other, ...found } = await this.cascades({}, part, cascades)
+    return { ...found, driving: new Set(drivenBy), ...partialOf(known.partial ?? partial ?? other) }
+  }
+
+  /** Throws BadCursor. */
+  async objects(ref: string, part: PageRequest): Promise<FleetObjects> {
+    const after = part.after === undefined ? undefined : momentIn(part.after)
+    const limit = Math.min(part.limit ?? MOST_OWN, MOST_OWN)
+    const most = limit + 1 + (after?.skip ?? 0)
+    const { archive, unarchived } = this.#parts
+    const { value, partial } = await orWithout(
+      this.#parts,
+      async (deadline) => {
+        const own = await this.own(deadline)
+        const ours = this.#ownObjects(ref, own?.arrival ?? -1, own?.causeway)
+        const attributed =
+          own === undefined ? new Map<number, Cpid>() : (unarchived?.attributed(own.change) ?? new Map())
+        const asked = { ref, untilNs: after?.timeNs, most, own, attributed }
+        const theirs = await askObjects(archive, asked, deadline)
+        const here = new Set(ours.objects.map(sameness))
+        const all = [
+          ...ours.objects,
+          ...theirs.filter((one) => !here.has(sameness(one)) || isDistinct(one, own)),
+        ]
+        const page = pageOf(all, after, limit)
+        const roots = await askRoots(archive, cpidsOf(page.objects), deadline)
+        const value = { ...page, objects: page.objects.map((one) => this.#withCascades(one, roots)) }
+        return ours.isCut ? { value, partial: this.#behind(own) } : { value }
+      },
+      () => {
+        const ours = this.#ownObjects(ref, -1, this.#named?.causeway)
+        const page = pageOf(ours.objects, after, limit)
+        const value = { ...page, objects: page.objects.map((one) => this.#withCascades(one, new Map())) }
+        return ours.isCut ? { value, partial: `of this Causeway the newest ${MOST_OWN}` } : { value }
+      },
+    )
+    return { ...value, ...(partial !== undefined && { partial }) }
+  }
+
+  #ownObjects(
+    ref: string,
+    afterArrival: number,
+    causeway: string | undefined,
+  ): { objects: FleetObject[]; isCut: boolean } {
+    const objects: FleetObject[] = []
+    for (const page of this.#parts.queries?.objects(ref, undefined) ?? []) {
+      const fresh = page.filter(({ position: [arrival = 0n] }) => arrival > BigInt(afterArrival))
+      objects.push(...fresh.map((facts) => ({ ...facts, causeway })))
+      if (objects.length > MOST_OWN) return { objects: objects.slice(0, MOST_OWN), isCut: true }
+      if (fresh.length < page.length) break
+    }
+    return { objects, isCut: false }
+  }
+
+  #withCascades(one: FleetObject, roots: ReadonlyMap<Cpid, Roots>): FleetObject {
+    if (one.cpid === undefined) return one
+    const { cascades, drivenBy } = this.rootsOf(one.cpid, roots.get(one.cpid))
+    return {
+      ...one,
+      cascades: cascades.slice(0, CASCADES_NAMED),
+      drivenBy: drivenBy.slice(0, CASCADES_NAMED),
+    }
+  }
+
+  /** This Causeway's data on its cascades comes first: it is the newest. */
+  rootsOf(cpid: Cpid, { driving = [], passedOn = [] }: Partial<Roots> = {}): CascadesOfCpid {
+    const found = this.#parts.queries?.cascadesOf(cpid)
+    const here = found === undefined || typeof found === 'string' ? { cascades: [], drivenBy: [] } : found
+    const known = new Set<Cpid>(here.cascades)
+    const others = (of: readonly Cpid[]): Cpid[] =>
+      of.filter((root) => !known.has(root) && !this.#isNoRoot(root))
+    const drivenBy = [...here.drivenBy, ...others(driving)]
+    const cascades = [...drivenBy, ...here.cascades.slice(here.drivenBy.length), ...others(passedOn)]
+    return { cascades, drivenBy }
+  }
+
+  /** The CPID turned out to have sources, which the archive may not have yet. */
+  #isNoRoot(root: Cpid): boolean {
+    const { queries, unarchived } = this.#parts
+    return (unarchived?.sourcesOf(root)?.length ?? 0) > 0 && typeof queries?.cascade(root) === 'string'
+  }
+
+  async find(question: Question & { readonly kind: 'find' }): Promise<Found & FleetAnswer> {
+    return await findInBoth(this.#parts, this, question)
+  }
+
+  async facets(): Promise<Facets & FleetAnswer> {
+    const here = this.#parts.queries?.facets()
+    const { value, partial } = await orWithout(
+      this.#parts,
+      async (deadline) => ({ value: await this.#archivedFacets(deadline) }),
+      () => ({ value: undefined }),
+    )
+    const both = (of: keyof Facets): string[] =>
+      [...new Set([...(here?.[of] ?? []), ...(value?.[of] ?? [])])].sort().slice(0, MOST_FACETS)
+    return {
+      ...{ services: both('services'), clusters: both('clusters'), actors: both('actors') },
+      ...{ namespaces: both('namespaces'), kinds: both('kinds') },
+      ...(partial !== undefined && { partial }),
+    }
+  }
+
+  /** Covers the newest month of the archive's cascades, and the newest week of everything else. */
+  async #archivedFacets(deadline: AbortSignal): Promise<Facets> {
+    const { archive } = this.#parts
+    const lately = (table: string, days: number): string =>
+      `day >= (SELECT max(day) - ${days} FROM ${archive.name(table)})`
+    const most = `${MOST_FACETS}`
+    const texts = (column: string): string => `CAST(${column} AS Nullable(String))`
+    const [row] = await archive.rows<Facets>(
+      `WITH c AS (SELECT groupUniqArrayArray(${most})(service_names) AS services, groupUniqArray(${most})(${texts('service')}) AS senders,
+         groupUniqArray(${most})(${texts('cluster')}) AS clusters, groupUniqArrayArray(${most})(actors) AS names,
+         groupUniqArrayArray(${most})(namespaces) AS places FROM ${archive.name('cascades')} WHERE ${lately('cascades', 30)}),
+       s AS (SELECT groupUniqArray(${most})(sender) AS senders, groupUniqArray(${most})(cluster) AS clusters FROM (${SENT.map(
+         (table) =>
+           `SELECT DISTINCT ${texts('service')} AS sender, ${texts('cluster')} AS cluster FROM ${archive.name(table)} WHERE ${lately(table, 7)}`,
+       ).join(' UNION ALL ')})),
+       o AS (SELECT groupUniqArray(${most})(kind) AS kinds FROM (${NAMING.map(
+         (table) =>
+           `SELECT DISTINCT arrayStringConcat(arraySlice(splitByChar('/', ifNull(object, '')) AS parts, 1,
+              if(match(parts[1], ${quote(CORE_API_VERSION.source)}), 2, 3)), '/') AS kind
+            FROM ${archive.name(table)} WHERE ${lately(table, 7)}`,
+       ).join(' UNION ALL ')}))
+       SELECT arrayConcat(c.services, c.senders, s.senders) AS services, arrayConcat(c.clusters, s.clusters) AS clusters,
+         c.names AS actors, c.places AS namespaces, o.kinds AS kinds FROM c, s, o`,
+      deadline,
+    )
+    const given = (of: keyof Facets): string[] => (row?.[of] ?? []).filter((text) => text !== '')
+    const kinds = given('kinds').flatMap((begun) => kindOfObject(`${begun}/-`) ?? [])
+    return {
+      ...{ services: given('services'), clusters: given('clusters'), actors: given('actors') },
+      ...{ namespaces: given('namespaces'), kinds },
+    }
+  }
+
+  #behind(own: Own | undefined): string {
+    return own === undefined
+      ? `of this Causeway, which does not archive there, the newest ${MOST_OWN} are in this answer`
+      : `the archive lacks much of ${own.causeway}: of that, the newest ${MOST_OWN} are in this answer`
+  }
+
+  /** Undefined where it does not archive there. Read before the archive is queried. What is written meanwhile is in this database's own part. */
+  async own(deadline: AbortSignal): Promise<Own | undefined> {
+    const { archive, unarchived, nowMs } = this.#parts
+    const position = unarchived?.position()
+    if (position === undefined) return undefined
+    if (this.#named === undefined || this.#named.untilMs < nowMs()) {
+      const [row] = await archive.rows<{ causeway: string }>(
+        `SELECT causeway FROM ${archive.name('causeways')} FINAL WHERE instance = ${quote(position.instance)} ORDER BY seen DESC LIMIT 1`,
+        deadline,
+      )
+      this.#named = { causeway: row?.causeway, untilMs: nowMs() + NAMED_MS }
+    }
+    const { causeway } = this.#named
+    const { arrival, change } = position
+    return causeway === undefined ? undefined : { causeway, arrival, change }
+  }
+}
+
+/** The archive is not queried for what this Causeway answers itself, except for mergelogs. */
+function isDistinct({ causeway, action }: FleetObject, own: Own | undefined): boolean {
+  return own !== undefined && causeway === own.causeway && action !== 'mergelog'
+}
+
+/** A mergelog is identified by its CPID. References of spans by one service at the same time count as one. */
+function sameness({
+  action,
+  cpid,
+  object,
+  timeNs,
+  service,
+  cluster,
+}: Omit<ObjectActivity, 'position'>): string {
+  return action === 'mergelog'
+    ? `mergelog ${cpid}`
+    : JSON.stringify([action, object, timeNs.toString(), service, cluster])
+}
+
+function cpidsOf(objects: readonly FleetObject[]): Cpid[] {
+  return [...new Set(objects.flatMap(({ cpid }) => cpid ?? []))]
+}
+
+interface Moment {
+  readonly timeNs: bigint
+  /** How many items of this time came before. */
+  readonly skip: number
+}
+
+function pageOf(
+  all: readonly FleetObject[],
+  after: Moment | undefined,
+  limit: number,
+): { objects: FleetObject[]; next: string | undefined } {
+  const sorted = all.filter((one) => after === undefined || one.timeNs <= after.timeNs).toSorted(newestFirst)
+  const skip = after !== undefined && sorted[0]?.timeNs === after.timeNs ? after.skip : 0
+  const objects = sorted.slice(skip, skip + limit)
+  const last = objects.at(-1)
+  if (last === undefined || sorted.length <= skip + limit) return { objects, next: undefined }
+  const ofLast = sorted.slice(0, skip + limit).filter(({ timeNs }) => timeNs === last.timeNs).length
+  return { objects, next: `${last.timeNs}.${ofLast}` }
+}
+
+/** Throws BadCursor. */
+function momentIn(cursor: string): Moment {
+  const [, time = '', skip = ''] = /^(-?\d{1,19})\.(\d{1,6})$/.exec(cursor) ?? []
+  if (time === '') throw new BadCursor()
+  return { timeNs: BigInt(time), skip: Number(skip) }
+}
+
+function textOfPlace({ startNs, root, causeway }: CascadePlace): string {
+  return `${startNs}.${root}.${encodeURIComponent(causeway)}`
+}
+
+/** Throws BadCursor. */
+function placeIn(cursor: string): CascadePlace {
+  const [, start = '', id = '', causeway = ''] =
+    /^(-?\d{1,19})\.([0-9a-f-]{36})\.([\w.:/%-]{0,600})$/.exec(cursor) ?? []
+  const root = parseCpid(id)
+  if (root === undefined) throw new BadCursor()
+  try {
+    return { startNs: BigInt(start), root, causeway: decodeURIComponent(causeway) }
+  } catch {
+    throw new BadCursor()
+  }
+}

@@ -1,0 +1,392 @@
+import { CPID_ID, CPID_SYNTHETIC, CPID_TIME } from '../../model/attributes.ts'
+import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
+import type { CascadeFacts, LinkedSpan, MergelogFacts, TraceFacts } from '../../model/queries.ts'
+import { WRITE_CAUSES } from '../../model/seen-write.ts'
+import type { CascadeRead } from '../cascade-json.ts'
+import { type ArchiveClient, ArchiveSilent, quote } from './archive-client.ts'
+import { KnownCpids } from './known-cpids.ts'
+import { NOTHING_HERE } from './asking-parts.ts'
+import { textOf } from './object-questions.ts'
+
+/** The most spans of a cascade, since its answer is made in memory. */
+const MOST_SPANS = 20_000
+const NONE = '00000000-0000-0000-0000-000000000000'
+const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer']
+const STATUSES = ['unset', 'ok', 'error']
+/** ClickHouse has no such table: spans as backends have them are not archived. */
+const NO_TABLE = 'UNKNOWN_TABLE'
+
+type Numeric = number | string
+
+/** One trace of a cascade, as one Causeway archived it. */
+export interface ToldTrace {
+  readonly causeway: string
+  readonly episode: number
+  readonly trace: string
+}
+
+interface TraceRow extends ToldTrace {
+  continues: string
+  open: Numeric
+  first: string
+  last: string
+  spans: Numeric
+  failed: Numeric
+  merges: Numeric
+  missing: Numeric
+  truncated: Numeric
+  skew: Numeric
+  doubtful: Numeric
+  reference: string
+  service: string
+  cluster: string
+  reason: string
+  began: string
+  gaps: Numeric
+  missed: Numeric
+  services: string[]
+}
+
+interface SpanRow {
+  trace: string
+  cpid: Cpid
+  span: string
+  parent: string
+  name: string
+  service: string
+  cluster: string
+  start: string
+  end: string
+  kind: string
+  status: string
+  digest: string
+  waited: number | null
+  copy: string
+  activity: string
+  actor: string
+  cause: string
+  gap: string
+}
+
+interface OwnSpanRow {
+  trace: string
+  span: string
+  parent: string
+  name: string
+  kind: string
+  service: string
+  start: string
+  duration: string
+  cpid: string
+  time: string
+}
+
+interface ReferenceRow {
+  span: string
+  digest: string
+  wrote: Numeric
+  ref: string
+}
+
+const ns = (column: string): string => `toString(toUnixTimestamp64Nano(${column}))`
+const hexOf = (column: string): string => `replaceAll(toString(${column}), '-', '')`
+const text = (column: string): string => `ifNull(CAST(${column} AS Nullable(String)), '')`
+
+/** Which traces of a cascade the archive has, and whose they are. Throws ArchiveSilent. */
+export async function toldTraces(
+  archive: ArchiveClient,
+  root: Cpid,
+  deadline: AbortSignal,
+): Promise<ToldTrace[]> {
+  return await archive.rows<ToldTrace>(
+    `SELECT CAST(s.causeway AS String) AS causeway, s.episode AS episode, ${hexOf('s.trace_id')} AS trace
+     FROM ${archive.name('cascades')} AS s FINAL WHERE s.root = ${quote(root)} ORDER BY causeway, episode`,
+    deadline,
+  )
+}
+
+/** A cascade as the archive has it, of all Causeways that archived something of it; undefined where it has none. Throws ArchiveSilent. */
+export async function readCascade(
+  archive: ArchiveClient,
+  root: Cpid,
+  deadline: AbortSignal,
+): Promise<ArchivedCascade | undefined> {
+  const traces = await archive.rows<TraceRow>(
+    `SELECT CAST(s.causeway AS String) AS causeway, s.episode AS episode, ${hexOf('s.trace_id')} AS trace,
+       ifNull(${hexOf('s.continues')}, '') AS continues, s.state = 'open' AS open, ${ns('s.start')} AS first, ${ns('s.last_activity')} AS last,
+       s.spans AS spans, s.failed AS failed, s.merges AS merges, s.missing AS missing, s.truncated = 'yes' AS truncated,
+       s.clock_skew = 'yes' AS skew, s.doubtful_times = 'yes' AS doubtful, ifNull(coalesce(s.reference, s.object), '') AS reference,
+       ${text('s.service')} AS service, ${text('s.cluster')} AS cluster, ifNull(s.reason, '') AS reason, ${text('s.began_by')} AS began,
+       s.gaps AS gaps, s.missed_versions AS missed, CAST(s.service_names AS Array(String)) AS services
+     FROM ${archive.name('cascades')} AS s FINAL WHERE s.root = ${quote(root)} ORDER BY episode, causeway`,
+    deadline,
+  )
+  if (traces.length === 0) return undefined
+  const ofRoot = `FROM ${archive.name('cascade_spans')} AS s FINAL WHERE s.root = ${quote(root)}`
+  const spans = await archive.rows<SpanRow>(
+    `SELECT ${hexOf('s.trace_id')} AS trace, toString(s.cpid) AS cpid, toString(s.span_id) AS span, toString(s.parent_span_id) AS parent,
+       CAST(s.name AS String) AS name, ${text('s.service')} AS service, ${text('s.cluster')} AS cluster, ${ns('s.start')} AS start,
+       ${ns('s.end')} AS end, CAST(s.kind AS String) AS kind, CAST(s.status AS String) AS status, toString(s.digest) AS digest,
+       s.waited_ms AS waited, CAST(s.copy AS String) AS copy, CAST(s.activity AS String) AS activity, ${text('s.actor')} AS actor,
+       ${text('s.cause')} AS cause, ${text('s.gap')} AS gap ${ofRoot}
+     ORDER BY s.start, s.arrival LIMIT 1 BY trace, s.span_id, s.digest LIMIT ${MOST_SPANS + 1}`,
+    deadline,
+  )
+  const within = `SELECT s.span_id, s.digest ${ofRoot}`
+  const [first, last] = boundsOf(spans)
+  const references = await archive.rows<ReferenceRow>(
+    `SELECT toString(s.span_id) AS span, toString(s.digest) AS digest, s.action = 'wrote' AS wrote,
+       concat(s.object, if(length(given) = 0, '', concat('?', arrayStringConcat(given, '&')))) AS ref,
+       arrayFilter(value -> value != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)),
+         if(s.object_version < 0, '', concat('rv=', toString(s.object_version)))]) AS given
+     FROM ${archive.name('object_events')} AS s FINAL
+     WHERE s.time >= fromUnixTimestamp64Nano(toInt64(${first})) AND s.time <= fromUnixTimestamp64Nano(toInt64(${last}))
+       AND (s.span_id, s.digest) GLOBAL IN (${within}) ORDER BY ref`,
+    deadline,
+  )
+  const cpids = (
+    await archive.rows<{ cpid: Cpid }>(
+      `SELECT DISTINCT toString(s.cpid) AS cpid FROM ${archive.name('cascade_changes')} AS s FINAL WHERE s.root = ${quote(root)}`,
+      deadline,
+    )
+  ).map(({ cpid }) => cpid)
+  const known = new KnownCpids(NOTHING_HERE, undefined)
+  await known.ask(archive, cpids, deadline)
+  await known.askSources(archive, cpids, deadline)
+  const own = await ownSpans(archive, traces, deadline)
+  return new ArchivedCascade(root, { traces, spans, references, cpids, known, own })
+}
+
+/** The spans that Causeway added; undefined where spans are not archived as backends have them. */
+async function ownSpans(
+  archive: ArchiveClient,
+  traces: readonly TraceRow[],
+  deadline: AbortSignal,
+): Promise<OwnSpanRow[] | undefined> {
+  const ids = amongTexts(traces.map(({ trace }) => trace))
+  try {
+    return await archive.rows<OwnSpanRow>(
+      `SELECT s.TraceId AS trace, s.SpanId AS span, s.ParentSpanId AS parent, CAST(s.SpanName AS String) AS name,
+         CAST(s.SpanKind AS String) AS kind, CAST(s.ServiceName AS String) AS service, ${ns('s.Timestamp')} AS start,
+         toString(s.Duration) AS duration, s.SpanAttributes[${quote(CPID_ID)}] AS cpid, s.SpanAttributes[${quote(CPID_TIME)}] AS time
+       FROM ${archive.name('otel_traces')} AS s FINAL
+       WHERE s.TraceId IN (${ids}) AND mapContains(s.SpanAttributes, ${quote(CPID_SYNTHETIC)})
+       ORDER BY s.Timestamp, s.Duration DESC LIMIT 1 BY trace, span LIMIT ${MOST_SPANS}`,
+      deadline,
+    )
+  } catch (error) {
+    if (error instanceof ArchiveSilent && error.message.includes(NO_TABLE)) return undefined
+    throw error
+  }
+}
+
+function amongTexts(values: readonly string[]): string {
+  return values.map(quote).join(', ')
+}
+
+function boundsOf(spans: readonly SpanRow[]): [first: bigint, last: bigint] {
+  const ends = spans.map(({ end }) => BigInt(end))
+  return [least(ends), -least(ends.map((end) => -end))]
+}
+
+interface Rows {
+  readonly traces: readonly TraceRow[]
+  readonly spans: readonly SpanRow[]
+  readonly references: readonly ReferenceRow[]
+  /** The CPIDs that stand in it. */
+  readonly cpids: readonly Cpid[]
+  readonly known: KnownCpids
+  readonly own: readonly OwnSpanRow[] | undefined
+}
+
+/** A cascade that was read from the archive, to be asked as one of the database is. */
+export class ArchivedCascade implements CascadeRead {
+  readonly facts: CascadeFacts
+  /** What is not in it. */
+  readonly partial: string
+  readonly #traces: readonly TraceFacts[]
+  readonly #spans: ReadonlyMap<number, readonly LinkedSpan[]>
+  readonly #byDecision: ReadonlyMap<number, LinkedSpan>
+  readonly #mergelogs: readonly MergelogFacts[]
+  readonly #missing: readonly Cpid[]
+
+  constructor(root: Cpid, { traces, spans, references, cpids, known, own }: Rows) {
+    this.#traces = tracesOf(traces)
+    const linked = linkedSpansOf(spans.slice(0, MOST_SPANS), own ?? [], references)
+    this.#spans = new Map(
+      this.#traces.map(({ id, traceId }) => [id, linked.get(traceId.toString('hex')) ?? []]),
+    )
+    this.#byDecision = new Map([...linked.values()].flat().map((span) => [span.decision, span]))
+    this.#mergelogs = mergelogsAmong(cpids, known)
+    this.#missing = cpids.filter((cpid) => known.sourcesOf(cpid) === undefined)
+    const causeways = new Set(traces.map(({ causeway }) => causeway))
+    // What several Causeways count may be the same.
+    const counted = {
+      missing: this.#missing.length,
+      merges: this.#mergelogs.filter(({ sources }) => sources.length > 0).length,
+    }
+    this.facts = { ...factsOf(root, traces, this.#traces), ...(causeways.size > 1 && counted) }
+    const lacking = [
+      ...(own === undefined ? ['the spans that Causeway adds'] : []),
+      'which fields writes changed and what owns the objects',
+      ...(spans.length > MOST_SPANS ? [`all spans but the first ${MOST_SPANS}`] : []),
+    ]
+    this.partial = `this is what ${[...causeways].join(' and ')} archived; not in this answer: ${lacking.join(', ')}`
+  }
+
+  tracesOf(): readonly TraceFacts[] {
+    return this.#traces
+  }
+
+  linkedSpans(trace: number): readonly LinkedSpan[] {
+    return this.#spans.get(trace) ?? []
+  }
+
+  linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[] {
+    return decisions.flatMap((decision) => this.#byDecision.get(decision) ?? [])
+  }
+
+  missingIn(_root: Cpid, limit: number): readonly Cpid[] {
+    return this.#missing.slice(0, limit)
+  }
+
+  mergelogsIn(_root: Cpid, limit: number): readonly MergelogFacts[] {
+    return this.#mergelogs.slice(0, limit)
+  }
+}
+
+/** What several Causeways sent into a trace of one id is one trace. */
+function tracesOf(rows: readonly TraceRow[]): TraceFacts[] {
+  const numbers = new Map<string, number>()
+  for (const { trace } of rows) if (!numbers.has(trace)) numbers.set(trace, numbers.size + 1)
+  return [...numbers].map(([trace, id]) => {
+    const told = rows.filter((row) => row.trace === trace)
+    const [first] = told as [TraceRow]
+    return {
+      ...{ id, traceId: Buffer.from(trace, 'hex'), episode: first.episode, lastDecision: 0 },
+      cascade: numbers.get(first.continues) ?? id,
+      spans: sum(told, 'spans'),
+      open: told.some(({ open }) => Number(open) === 1),
+      startNs: least(told.map(({ first }) => BigInt(first))),
+      lastNs: -least(told.map(({ last }) => -BigInt(last))),
+    }
+  })
+}
+
+function factsOf(root: Cpid, rows: readonly TraceRow[], traces: readonly TraceFacts[]): CascadeFacts {
+  const believed = rows.filter(({ doubtful }) => Number(doubtful) === 0)
+  const timed = believed.length > 0 ? believed : rows
+  const newest = rows.toReversed()
+  const told = (of: 'reference' | 'service' | 'cluster' | 'reason'): string | undefined =>
+    textOf(newest.find((row) => row[of] !== '')?.[of] ?? '')
+  return {
+    ...{ root, position: [], traceId: traces[0]?.traceId ?? Buffer.alloc(16) },
+    open: traces.some(({ open }) => open),
+    startNs: least(timed.map(({ first }) => BigInt(first))),
+    lastNs: -least(timed.map(({ last }) => -BigInt(last))),
+    traces: traces.length,
+    spans: sum(rows, 'spans'),
+    failed: sum(rows, 'failed'),
+    services: new Set(rows.flatMap(({ services }) => services)).size,
+    merges: sum(rows, 'merges'),
+    missing: sum(rows, 'missing'),
+    truncated: rows.some(({ truncated }) => Number(truncated) === 1),
+    clockSkew: rows.some(({ skew }) => Number(skew) === 1),
+    object: told('reference'),
+    service: told('service'),
+    actor: textOf(rows.find(({ began }) => began !== '')?.began ?? ''),
+    gaps: sum(rows, 'gaps'),
+    missedVersions: sum(rows, 'missed'),
+    cluster: told('cluster'),
+    reason: told('reason'),
+    supersededBy: undefined,
+  }
+}
+
+function sum(
+  rows: readonly TraceRow[],
+  of: 'spans' | 'failed' | 'merges' | 'missing' | 'gaps' | 'missed',
+): number {
+  return rows.reduce((total, row) => total + Number(row[of]), 0)
+}
+
+function least(values: readonly bigint[]): bigint {
+  return values.reduce((one, other) => (other < one ? other : one), values[0] ?? 0n)
+}
+
+/** By trace, as they would stand in the database: numbers tell spans apart, and make copies one. */
+function linkedSpansOf(
+  spans: readonly SpanRow[],
+  own: readonly OwnSpanRow[],
+  references: readonly ReferenceRow[],
+): Map<string, LinkedSpan[]> {
+  const named = Map.groupBy(references, ({ span, digest }) => `${span} ${digest}`)
+  const rows = new Map<string, number>()
+  const byTrace = new Map<string, LinkedSpan[]>()
+  let decision = 0
+  const add = (trace: string, span: LinkedSpan): void => {
+    const known = byTrace.get(trace)
+    if (known === undefined) byTrace.set(trace, [span])
+    else known.push(span)
+  }
+  for (const one of own) add(one.trace, ownSpan(one, ++decision))
+  for (const span of spans) {
+    const key = `${span.span} ${span.digest}`
+    const row = rows.get(key) ?? rows.size + 1
+    rows.set(key, row)
+    add(span.trace, receivedSpan(span, ++decision, row, named.get(key) ?? []))
+  }
+  return byTrace
+}
+
+function receivedSpan(
+  span: SpanRow,
+  decision: number,
+  row: number,
+  named: readonly ReferenceRow[],
+): LinkedSpan {
+  const startNs = BigInt(span.start)
+  const { actor, gap, waited } = span
+  const cause = WRITE_CAUSES.find((one) => one === span.cause)
+  const waitedNs = BigInt(Math.round((waited ?? 0) * 1e6))
+  return {
+    ...{ decision, row, startNs, name: span.name, service: span.service },
+    ...{ spanId: BigInt(span.span), parentId: BigInt(span.parent), endNs: BigInt(span.end) },
+    ...(span.cluster !== '' && { cluster: span.cluster }),
+    cpid: span.cpid === NONE ? undefined : span.cpid,
+    kind: Math.max(0, KINDS.indexOf(span.kind)),
+    status: Math.max(0, STATUSES.indexOf(span.status)),
+    copy: span.copy === 'yes',
+    activity: span.activity === 'yes',
+    byCause: waited !== null,
+    ...(waited !== null && { above: { trace: 0, endNs: startNs - waitedNs } }),
+    observed: named.filter(({ wrote }) => Number(wrote) === 0).map(({ ref }) => ref),
+    wrote: named.filter(({ wrote }) => Number(wrote) === 1).map(({ ref }) => ref),
+    ...(cause !== undefined && { seen: { user: textOf(actor), cause, gap: gap === 'yes' } }),
+  }
+}
+
+function ownSpan(span: OwnSpanRow, decision: number): LinkedSpan {
+  const startNs = BigInt(span.start)
+  // A span without a duration is sent with one nanosecond.
+  const lasted = BigInt(span.duration)
+  return {
+    ...{ decision, startNs, name: span.name, service: span.service, status: 0, row: undefined },
+    endNs: lasted === 1n ? startNs : startNs + lasted,
+    spanId: BigInt(`0x${span.span}`),
+    parentId: span.parent === '' ? 0n : BigInt(`0x${span.parent}`),
+    kind: Math.max(0, KINDS.indexOf(span.kind.toLowerCase())),
+    cpid: parseCpid(span.cpid),
+    ...{ copy: false, activity: true, byCause: false, observed: [], wrote: [] },
+    ...(span.time !== '' && { time: span.time }),
+  }
+}
+
+function mergelogsAmong(cpids: readonly Cpid[], known: KnownCpids): MergelogFacts[] {
+  const found = cpids.flatMap((cpid): MergelogFacts[] => {
+    const [facts, sources] = [known.of(cpid), known.sourcesOf(cpid)]
+    if (facts.timeNs === undefined || sources === undefined) return []
+    return [{ ...facts, timeNs: facts.timeNs, sources, position: [] }]
+  })
+  return found.sort((a, b) => known.inOrder(a.cpid, b.cpid))
+}

@@ -1,0 +1,54 @@
+import type { Unarchived } from '../../model/archive.ts'
+import type { CausewayQueries } from '../../model/queries.ts'
+import { type ArchiveClient, ArchiveSilent } from './archive-client.ts'
+
+export interface AskingParts {
+  readonly archive: ArchiveClient
+  /** The database of this Causeway; absent if only the archive is asked. */
+  readonly queries: CausewayQueries | undefined
+  readonly unarchived: Unarchived | undefined
+  readonly nowMs: () => number
+}
+
+/** An answer; `partial` says what is missing and why. */
+export interface FleetAnswer {
+  readonly partial?: string
+}
+
+interface Answered<T> extends FleetAnswer {
+  readonly value: T
+}
+
+export class BadCursor extends Error {}
+
+export const NOTHING_HERE: Unarchived = {
+  position: () => undefined,
+  cascades: () => ({ traces: [], isCut: false }),
+  attributed: () => new Map(),
+  edges: () => [],
+  sourcesOf: () => undefined,
+  momentOf: () => undefined,
+}
+
+/** Queries the archive too. If it does not answer, returns the answer without it, and why. */
+export async function orWithout<T>(
+  { archive, queries }: AskingParts,
+  withIt: (deadline: AbortSignal) => Promise<Answered<T>>,
+  without: () => Answered<T> | Promise<Answered<T>>,
+): Promise<Answered<T>> {
+  try {
+    return await withIt(archive.deadline())
+  } catch (error) {
+    if (!(error instanceof ArchiveSilent)) throw error
+    const { value, partial } = await without()
+    const here = queries === undefined ? 'nothing is' : 'only what this Causeway holds is'
+    const said = `${here} in this answer: the archive at ${error.message}`
+    return { value, partial: partial === undefined ? said : `${said}; ${partial}` }
+  }
+}
+
+/** Several reasons why an answer is partial as one text. */
+export function partialOf(...reasons: (string | undefined)[]): FleetAnswer {
+  const given = reasons.filter((reason) => reason !== undefined)
+  return given.length === 0 ? {} : { partial: given.join('; ') }
+}

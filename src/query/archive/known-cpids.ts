@@ -1,0 +1,127 @@
+import type { Unarchived } from '../../model/archive.ts'
+import type { Cpid } from '../../model/merge-graph.ts'
+import type { CausewayQueries, GraphNode } from '../../model/queries.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
+import { amongCpids, type ArchiveClient } from './archive-client.ts'
+import { textOf } from './object-questions.ts'
+
+/** What is known of a CPID, in the archive or here. */
+export interface KnownCpid extends Pick<
+  GraphNode,
+  'cpid' | 'timeNs' | 'service' | 'object' | 'reason' | 'cluster' | 'explained'
+> {
+  readonly firstSeenMs: number
+}
+
+interface CpidRow {
+  cpid: Cpid
+  merged: string | null
+  seen: string
+  explained: number | string
+  told: [service: string, cluster: string, object: string, reason: string]
+}
+
+/** The reference of an object, as a mergelog wrote it. */
+const REFERENCE = `concat(ifNull(s.object, ''), if(s.object_uid IS NULL AND s.object_version IS NULL, '', concat('?', arrayStringConcat(
+  arrayFilter(given -> given != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)),
+    if(s.object_version IS NULL, '', concat('rv=', s.object_version))]), '&'))))`
+
+/** What the archive and this database know of CPIDs. This database's own is the newer one. */
+export class KnownCpids {
+  readonly #local: Unarchived
+  readonly #queries: CausewayQueries | undefined
+  readonly #archived = new Map<Cpid, KnownCpid>()
+  readonly #sources = new Map<Cpid, readonly Cpid[]>()
+  readonly #moments = new Map<Cpid, bigint>()
+
+  constructor(local: Unarchived, queries: CausewayQueries | undefined) {
+    this.#local = local
+    this.#queries = queries
+  }
+
+  /** Throws ArchiveSilent. */
+  async ask(archive: ArchiveClient, cpids: readonly Cpid[], deadline: AbortSignal): Promise<void> {
+    if (cpids.length === 0) return
+    const rows = await archive.rows<CpidRow>(
+      `SELECT toString(s.cpid) AS cpid, toString(toUnixTimestamp64Nano(max(s.merged_at))) AS merged,
+         toString(toUnixTimestamp64Milli(min(s.first_seen))) AS seen, maxIf(s.explained = 'yes', s.state = 'live') AS explained,
+         argMax(tuple(ifNull(CAST(s.service AS Nullable(String)), ''), ifNull(CAST(s.cluster AS Nullable(String)), ''), ${REFERENCE},
+           ifNull(s.reason, '')), tuple(s.kind != 'unknown', s.version)) AS told
+       FROM ${archive.name('cpids')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)}) GROUP BY s.cpid`,
+      deadline,
+    )
+    for (const { cpid, merged, seen, explained, told } of rows) {
+      const [service, cluster, object, reason] = told.map(textOf)
+      this.#archived.set(cpid, {
+        ...{ cpid, service, cluster, object, reason, explained: Number(explained) === 1 },
+        timeNs: merged === null || merged === '' ? undefined : BigInt(merged),
+        firstSeenMs: Number(seen),
+      })
+    }
+  }
+
+  /** Throws ArchiveSilent. */
+  async askSources(archive: ArchiveClient, cpids: readonly Cpid[], deadline: AbortSignal): Promise<void> {
+    if (cpids.length === 0) return
+    const rows = await archive.rows<{ cpid: Cpid; sources: Cpid[] }>(
+      `SELECT toString(s.cpid) AS cpid, arrayMap(source -> toString(source), s.sources) AS sources
+       FROM ${archive.name('mergelogs')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
+      deadline,
+    )
+    for (const { cpid, sources } of rows) this.#sources.set(cpid, sources)
+  }
+
+  archived(cpid: Cpid): KnownCpid | undefined {
+    return this.#archived.get(cpid)
+  }
+
+  of(cpid: Cpid): KnownCpid {
+    const there = this.#archived.get(cpid)
+    const around = this.#queries?.graph(cpid, 1)
+    const [here] = around === undefined || typeof around === 'string' ? [] : around.nodes
+    const explained = here?.explained === true || there?.explained === true
+    const told = here?.timeNs === undefined ? (there ?? here) : here
+    const nothing = {
+      timeNs: undefined,
+      service: undefined,
+      object: undefined,
+      reason: undefined,
+      cluster: undefined,
+    }
+    return { ...nothing, ...told, cpid, explained, firstSeenMs: there?.firstSeenMs ?? 0 }
+  }
+
+  /** Of its mergelog; undefined without one. */
+  sourcesOf(cpid: Cpid): readonly Cpid[] | undefined {
+    return this.#local.sourcesOf(cpid) ?? this.#sources.get(cpid)
+  }
+
+  stateOf(cpid: Cpid): 'known' | 'unknown' | 'pruned' {
+    if (this.#archived.has(cpid)) return 'known'
+    const here = this.#local.momentOf(cpid)
+    if (here === undefined) return 'unknown'
+    return here.isPruned ? 'pruned' : 'known'
+  }
+
+  /** By mergelog time, else by when they were first seen. */
+  readonly inOrder = (a: Cpid, b: Cpid): number => {
+    const [one, other] = [this.#momentOf(a), this.#momentOf(b)]
+    if (one !== other) return one < other ? -1 : 1
+    return a < b ? -1 : Number(a > b)
+  }
+
+  #momentOf(cpid: Cpid): UnixNanos {
+    let moment = this.#moments.get(cpid)
+    if (moment === undefined) this.#moments.set(cpid, (moment = this.#readMoment(cpid)))
+    return moment
+  }
+
+  #readMoment(cpid: Cpid): UnixNanos {
+    const here = this.#local.momentOf(cpid)
+    const there = this.#archived.get(cpid)
+    const timeNs = here?.timeNs ?? there?.timeNs
+    if (timeNs !== undefined) return timeNs
+    const seen = [here?.firstSeenMs, there?.firstSeenMs].filter((ms) => ms !== undefined)
+    return BigInt(seen.length === 0 ? 0 : Math.min(...seen)) * 1_000_000n
+  }
+}

@@ -1,0 +1,317 @@
+import { objectOfReference } from '../../model/kubernetes-objects.ts'
+import type { Cpid } from '../../model/merge-graph.ts'
+import type {
+  CascadeFacts,
+  CausewayQueries,
+  ObjectActivity,
+  ObjectVersionFacts,
+  Pages,
+} from '../../model/queries.ts'
+import { WRITE_CAUSES } from '../../model/seen-write.ts'
+import type { PageRequest } from '../question.ts'
+import { whyJson } from '../why-json.ts'
+import { amongCpids, type ArchiveClient, ArchiveSilent } from './archive-client.ts'
+import type { ArchiveQuestions } from './archive-questions.ts'
+import { type AskingParts, BadCursor, type FleetAnswer, orWithout, partialOf } from './asking-parts.ts'
+import { askRoots, matchingObjects, type Roots, textOf } from './object-questions.ts'
+
+/** The most versions of this Causeway that are looked through for one answer. */
+const MOST_OWN = 10_000
+const NONE = '00000000-0000-0000-0000-000000000000'
+
+export interface FleetVersion extends Omit<ObjectVersionFacts, 'position'> {
+  readonly causeway: string | undefined
+  readonly version: bigint
+  readonly arrival: bigint
+}
+
+export interface FleetVersions extends FleetAnswer {
+  readonly versions: readonly FleetVersion[]
+  readonly next: string | undefined
+}
+
+interface VersionRow {
+  ref: string
+  version: string
+  arrival: string
+  at: string
+  name: string
+  span: string
+  digest: string
+  cpid: Cpid
+  service: string
+  cluster: string
+  actor: string
+  cause: string
+  gap: string
+  causeway: string
+}
+
+/** Of the mergelog of a version's CPID. */
+interface ToldRow {
+  cpid: Cpid
+  service: string
+  object: string
+  reason: string
+  begins: number
+}
+
+/** Where a list of versions goes on: how many of this version came before. */
+interface VersionPlace {
+  readonly version: bigint
+  readonly skip: number
+}
+
+/** Questions of the versions of objects, to an archive and this database. */
+export class VersionQuestions {
+  readonly #parts: AskingParts
+  readonly #questions: ArchiveQuestions
+
+  constructor(parts: AskingParts, questions: ArchiveQuestions) {
+    this.#parts = parts
+    this.#questions = questions
+  }
+
+  /** The highest first. Throws BadCursor. */
+  async versions(ref: string, part: PageRequest): Promise<FleetVersions> {
+    const after = part.after === undefined ? undefined : placeIn(part.after)
+    const limit = Math.min(part.limit ?? MOST_OWN, MOST_OWN)
+    const most = limit + 1 + (after?.skip ?? 0)
+    const { archive } = this.#parts
+    const { value, partial } = await orWithout(
+      this.#parts,
+      async (deadline) => {
+        const own = await this.#questions.own(deadline)
+        const ours = this.#ownVersions(ref, after, most, own?.causeway)
+        const theirs = await askVersions(archive, { ref, after, most }, deadline)
+        const here = new Set(ours.map(keyOf))
+        const others = theirs.filter((one) => one.causeway !== own?.causeway || !here.has(keyOf(one)))
+        const page = pageOf([...ours, ...others], after, limit)
+        const cpids = [...new Set(page.versions.flatMap(({ cpid }) => cpid ?? []))]
+        const roots = await askRoots(archive, cpids, deadline)
+        return { value: { ...page, versions: page.versions.map((one) => this.#withCascades(one, roots)) } }
+      },
+      () => ({ value: pageOf(this.#ownVersions(ref, after, most, undefined), after, limit) }),
+    )
+    return { ...value, ...(partial !== undefined && { partial }) }
+  }
+
+  #ownVersions(
+    ref: string,
+    after: VersionPlace | undefined,
+    most: number,
+    causeway: string | undefined,
+  ): FleetVersion[] {
+    const found: FleetVersion[] = []
+    let last: bigint | undefined
+    for (const page of this.#parts.queries?.objectVersions(ref, undefined) ?? [])
+      for (const facts of page) {
+        const [version = -1n, arrival = 0n] = facts.position
+        if (after !== undefined && version > after.version) continue
+        // All of one version are sorted together.
+        if (found.length >= most && version !== last) return found
+        if (found.length >= MOST_OWN) return found
+        found.push({ ...facts, version, arrival, causeway })
+        last = version
+      }
+    return found
+  }
+
+  #withCascades(one: FleetVersion, roots: ReadonlyMap<Cpid, Roots>): FleetVersion {
+    return one.cpid === undefined
+      ? one
+      : { ...one, ...this.#questions.rootsOf(one.cpid, roots.get(one.cpid)) }
+  }
+
+  /** Why an object is as it is, in JSON. */
+  async why(ref: string): Promise<{ text: string } & FleetAnswer> {
+    const { queries } = this.#parts
+    const { value, partial } = await orWithout(
+      this.#parts,
+      async (deadline) => await this.#followed(ref, deadline),
+      () => ({ value: [...whyJson(queries ?? NOTHING, ref)].join('') }),
+    )
+    return { text: value, ...(partial !== undefined && { partial }) }
+  }
+
+  /** What is asked for and not known yet is asked of both; then it is followed from the beginning. */
+  async #followed(ref: string, deadline: AbortSignal): Promise<{ value: string } & FleetAnswer> {
+    const known = new KnownObjects(this.#questions, this)
+    for (;;) {
+      try {
+        return { value: [...whyJson(known, ref)].join(''), ...partialOf(known.partial) }
+      } catch (error) {
+        if (!(error instanceof NotAskedYet)) throw error
+        if (deadline.aborted)
+          throw new ArchiveSilent('too much led to it to be followed in time; raise timeout')
+        await error.ask()
+      }
+    }
+  }
+}
+
+const NOTHING: Pick<CausewayQueries, 'objectVersions' | 'objects' | 'cascade'> = {
+  objectVersions: () => [],
+  objects: () => [],
+  cascade: () => 'unknown',
+}
+
+class NotAskedYet extends Error {
+  readonly ask: () => Promise<void>
+
+  constructor(ask: () => Promise<void>) {
+    super('not asked yet')
+    this.ask = ask
+  }
+}
+
+/** Answers at once of what was asked; throws NotAskedYet of all else. */
+class KnownObjects implements Pick<CausewayQueries, 'objectVersions' | 'objects' | 'cascade'> {
+  readonly #questions: ArchiveQuestions
+  readonly #versions: VersionQuestions
+  readonly #answers = new Map<string, unknown>()
+  /** What one of the answers lacks. */
+  partial: string | undefined
+
+  constructor(questions: ArchiveQuestions, versions: VersionQuestions) {
+    this.#questions = questions
+    this.#versions = versions
+  }
+
+  objectVersions(ref: string, _after: undefined, first = MOST_OWN): Pages<ObjectVersionFacts> {
+    return this.#known(`versions ${first} ${ref}`, async () => {
+      const { versions, partial } = await this.#versions.versions(ref, { limit: first })
+      this.partial ??= partial
+      return [versions.map((facts) => ({ ...facts, position: [] }))]
+    })
+  }
+
+  objects(ref: string, _after: undefined, first = 1): Pages<ObjectActivity> {
+    return this.#known(`objects ${ref}`, async () => {
+      const { objects, partial } = await this.#questions.objects(ref, { limit: first })
+      this.partial ??= partial
+      return [objects.map((facts) => ({ ...facts, position: [] }))]
+    })
+  }
+
+  cascade(root: Cpid): CascadeFacts | 'unknown' {
+    return this.#known(`cascade ${root}`, async () => {
+      const { cascades, partial } = await this.#questions.cascades({}, {}, [root])
+      this.partial ??= partial
+      const facts = cascades.find(({ service }) => service !== undefined) ?? cascades[0]
+      return facts === undefined ? 'unknown' : { ...facts, position: [] }
+    })
+  }
+
+  #known<T>(key: string, ask: () => Promise<T>): T {
+    if (!this.#answers.has(key))
+      throw new NotAskedYet(async () => {
+        this.#answers.set(key, await ask())
+      })
+    return this.#answers.get(key) as T
+  }
+}
+
+interface AskedVersions {
+  readonly ref: string
+  readonly after: VersionPlace | undefined
+  readonly most: number
+}
+
+async function askVersions(
+  archive: ArchiveClient,
+  { ref, after, most }: AskedVersions,
+  deadline: AbortSignal,
+): Promise<FleetVersion[]> {
+  const matching = matchingObjects(ref)
+  if (matching === undefined) return []
+  const events = archive.name('object_events')
+  const text = (column: string): string => `ifNull(CAST(${column} AS Nullable(String)), '')`
+  const reference = `concat(s.object, if(length(given) = 0, '', concat('?', arrayStringConcat(given, '&')))) AS ref,
+       arrayFilter(value -> value != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)),
+         if(s.object_version < 0, '', concat('rv=', toString(s.object_version)))]) AS given`
+  const conditions = [
+    `s.action = 'wrote' AND ${matching}`,
+    ...(after === undefined ? [] : [`s.object_version <= ${after.version}`]),
+  ]
+  const rows = await archive.rows<VersionRow>(
+    `SELECT ${reference}, toString(s.object_version) AS version, toString(s.arrival) AS arrival,
+       toString(toUnixTimestamp64Nano(s.time)) AS at, CAST(s.span AS String) AS name, toString(s.span_id) AS span, toString(s.digest) AS digest,
+       toString(s.cpid) AS cpid, ${text('s.service')} AS service, ${text('s.cluster')} AS cluster, ${text('s.actor')} AS actor,
+       ${text('s.cause')} AS cause, ${text('s.gap')} AS gap, CAST(s.causeway AS String) AS causeway
+     FROM ${events} AS s FINAL WHERE ${conditions.join(' AND ')}
+     ORDER BY s.object_version DESC, s.time DESC, s.arrival DESC, ref LIMIT ${most}`,
+    deadline,
+  )
+  if (rows.length === 0) return []
+  const spans = [...new Set(rows.map(({ span, digest }) => `(${span}, ${digest})`))].join(', ')
+  const observed = await archive.rows<{ span: string; digest: string; refs: string[] }>(
+    `SELECT span, digest, groupArray(ref) AS refs FROM (SELECT toString(s.span_id) AS span, toString(s.digest) AS digest, ${reference}
+       FROM ${events} AS s FINAL WHERE s.action = 'observed' AND (s.span_id, s.digest) IN (${spans}) ORDER BY ref) GROUP BY span, digest`,
+    deadline,
+  )
+  const read = new Map(observed.map(({ span, digest, refs }) => [`${span} ${digest}`, refs]))
+  const cpids = [...new Set(rows.map(({ cpid }) => cpid))]
+  const told = await archive.rows<ToldRow>(
+    `SELECT toString(s.cpid) AS cpid, ${text('s.service')} AS service, ifNull(s.object, '') AS object, ifNull(s.reason, '') AS reason,
+       empty(s.sources) AS begins
+     FROM ${archive.name('mergelogs')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
+    deadline,
+  )
+  const mergelogs = new Map(told.map((one) => [one.cpid, one]))
+  return rows.map((row) => factsOf(row, read.get(`${row.span} ${row.digest}`) ?? [], mergelogs.get(row.cpid)))
+}
+
+function factsOf(row: VersionRow, observed: readonly string[], told: ToldRow | undefined): FleetVersion {
+  const cause = WRITE_CAUSES.find((one) => one === row.cause)
+  return {
+    ...{
+      object: row.ref,
+      timeNs: BigInt(row.at),
+      name: row.name,
+      spanId: BigInt(row.span),
+      service: row.service,
+    },
+    ...{ version: BigInt(row.version), arrival: BigInt(row.arrival), causeway: textOf(row.causeway) },
+    ...{ cluster: textOf(row.cluster), cpid: row.cpid === NONE ? undefined : row.cpid },
+    ...{ cascades: [], drivenBy: [], observed, changed: [], supersededBy: undefined },
+    reason: textOf(told?.reason ?? ''),
+    begins:
+      Number(told?.begins) === 1 &&
+      told?.service === row.service &&
+      told.object === objectOfReference(row.ref),
+    seen: cause === undefined ? undefined : { user: textOf(row.actor), cause, gap: row.gap === 'yes' },
+  }
+}
+
+function keyOf({ arrival, object }: FleetVersion): string {
+  return `${arrival} ${object}`
+}
+
+function highestFirst(a: FleetVersion, b: FleetVersion): number {
+  if (a.version !== b.version) return a.version > b.version ? -1 : 1
+  if (a.timeNs !== b.timeNs) return a.timeNs > b.timeNs ? -1 : 1
+  if (a.arrival !== b.arrival) return a.arrival > b.arrival ? -1 : 1
+  return a.object < b.object ? -1 : Number(a.object > b.object)
+}
+
+function pageOf(
+  all: readonly FleetVersion[],
+  after: VersionPlace | undefined,
+  limit: number,
+): { versions: FleetVersion[]; next: string | undefined } {
+  const sorted = all.toSorted(highestFirst)
+  const skip = after !== undefined && sorted[0]?.version === after.version ? after.skip : 0
+  const versions = sorted.slice(skip, skip + limit)
+  const last = versions.at(-1)
+  if (last === undefined || sorted.length <= skip + limit) return { versions, next: undefined }
+  const ofLast = sorted.slice(0, skip + limit).filter(({ version }) => version === last.version).length
+  return { versions, next: `${last.version}.${ofLast}` }
+}
+
+/** Throws BadCursor. */
+function placeIn(cursor: string): VersionPlace {
+  const [, version = '', skip = ''] = /^(-1|\d{1,19})\.(\d{1,6})$/.exec(cursor) ?? []
+  if (version === '') throw new BadCursor()
+  return { version: BigInt(version), skip: Number(skip) }
+}

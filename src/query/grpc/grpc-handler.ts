@@ -1,0 +1,324 @@
+import type { Socket } from 'node:net'
+import {
+  type handleServerStreamingCall,
+  Metadata,
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  type ServerOptions,
+  type ServerWritableStream,
+  status,
+} from '@grpc/grpc-js'
+import { errorText } from '../../model/faults.ts'
+import { END_FRAME, FRAME_HEADER_BYTES, type GrpcEnd } from '../grpc-answers.ts'
+import type { GrpcHandler, GrpcHandlerSettings } from '../http/grpc-connections.ts'
+import { BadParameter } from '../http/trace-parameters.ts'
+import { type AnswerText, type Asker, BadQuestion, UnreadAnswer } from '../question.ts'
+import { answered, type GrpcMethod, grpcMethod } from './grpc-method.ts'
+import { JAEGER_STORAGE } from './jaeger-storage.ts'
+import { TEMPO_STREAMING } from './tempo-streaming.ts'
+
+/** The longest request. */
+const MOST_REQUEST_BYTES = 32 * 1024
+const WRITE_TIMEOUT_MS = 30_000
+/** How long a request may take to arrive. */
+const REQUEST_MS = 10_000
+const OPTIONS = {
+  'grpc.max_receive_message_length': MOST_REQUEST_BYTES,
+  'grpc.max_concurrent_streams': 32,
+  'grpc.max_connection_idle_ms': 300_000,
+  // Headers that never end begin no call: without pings their connection would never count as idle.
+  'grpc.keepalive_time_ms': 60_000,
+  'grpc.keepalive_timeout_ms': 20_000,
+  'grpc.enable_channelz': 0,
+}
+
+/**
+ * Opens what answers Jaeger's remote storage API, Tempo's streaming API, and gRPC's own question after its health. `options` of grpc-js
+ * stand in for the usual ones.
+ */
+export function openGrpcHandler(settings: GrpcHandlerSettings, options: ServerOptions = {}): GrpcHandler {
+  const sockets = new Map<string, Socket>()
+  const calls = new Calls(settings, (peer) => sockets.get(peer))
+  const server = new Server({ ...OPTIONS, ...options, interceptors: [calls.admission] })
+  for (const method of METHODS)
+    server.addService({ call: wireOf(method.path) }, { call: calls.handlerOf(method) })
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  return {
+    take: (socket) => {
+      const peer = `${socket.remoteAddress ?? ''}:${socket.remotePort ?? 0}`
+      sockets.set(peer, socket)
+      socket.once('close', () => {
+        if (sockets.get(peer) === socket) sockets.delete(peer)
+      })
+      // Servers of HTTP/1.1 leave their half open; whoever ends a connection of HTTP/2 reads no more.
+      socket.once('end', () => socket.destroy())
+      injector.injectConnection(socket)
+    },
+    [Symbol.dispose]: () => {
+      server.forceShutdown()
+      for (const socket of sockets.values()) socket.destroy()
+    },
+  }
+}
+
+/** As grpc.health.v1 numbers them. */
+const SERVING = 1
+
+const HEALTH = grpcMethod('/grpc.health.v1.Health/Check', 'HealthCheckRequest', ({ service }) => {
+  const name = typeof service === 'string' ? service : ''
+  if (name !== '' && !METHODS.some(({ path }) => path.startsWith(`/${name}/`)))
+    throw new NoSuchService(`there is no service ${JSON.stringify(name)}`)
+  return answered('HealthCheckResponse', { status: SERVING })
+})
+
+class NoSuchService extends Error {}
+
+const EXPORT = '/opentelemetry.proto.collector.trace.v1.TraceService/Export'
+const NOT_WRITTEN =
+  'spans are not taken here, where questions are answered: send them to the otlp receiver of Causeway, which listens on port 4317 ' +
+  'unless it is told otherwise'
+
+/** Listed, so that its refusal says what to do instead. */
+const WRITING: GrpcMethod = {
+  path: EXPORT,
+  read: () => {
+    throw new CallEnd(status.UNIMPLEMENTED, NOT_WRITTEN)
+  },
+}
+
+const METHODS: readonly GrpcMethod[] = [...JAEGER_STORAGE, ...TEMPO_STREAMING, HEALTH, WRITING]
+
+const same = (bytes: Buffer): Buffer => bytes
+
+/** A single message and a stream of one are the same on the wire. */
+const wireOf = (path: string): MethodDefinition<Buffer, Buffer> => ({
+  path,
+  requestStream: false,
+  responseStream: true,
+  requestSerialize: same,
+  requestDeserialize: same,
+  responseSerialize: same,
+  responseDeserialize: same,
+})
+
+type Call = ServerWritableStream<Buffer, Buffer>
+
+/** A call that ends without an answer. */
+class CallEnd extends Error {
+  readonly code: status
+
+  constructor(code: status, details: string) {
+    super(details)
+    this.code = code
+  }
+}
+
+/** The calls in progress. */
+class Calls {
+  readonly #settings: GrpcHandlerSettings
+  readonly #socketOf: (peer: string) => Socket | undefined
+
+  constructor(settings: GrpcHandlerSettings, socketOf: (peer: string) => Socket | undefined) {
+    this.#settings = settings
+    this.#socketOf = socketOf
+  }
+
+  /** Refuses calls that are not allowed before reading their message; counts the others while they last. */
+  readonly admission: ServerInterceptor = ({ path }, call) => {
+    let leave = (): void => undefined
+    let timer: NodeJS.Timeout | undefined
+    const over = (): void => {
+      clearTimeout(timer)
+      leave()
+      leave = () => undefined
+    }
+    const end = (error: CallEnd): void => {
+      over()
+      call.sendStatus({ code: error.code, details: error.message, metadata: new Metadata() })
+    }
+    return new ServerInterceptingCall(call, {
+      start: (next) =>
+        next({
+          onReceiveMetadata: (metadata, pass) => {
+            timer = setTimeout(() => end(TOO_SLOW), REQUEST_MS)
+            this.#admit(path, call, metadata).then(
+              (admitted) => {
+                leave = admitted
+                pass(metadata)
+              },
+              (error: unknown) =>
+                end(error instanceof CallEnd ? error : new CallEnd(status.INTERNAL, errorText(error))),
+            )
+          },
+          onReceiveMessage: (message, pass) => {
+            clearTimeout(timer)
+            pass(message)
+          },
+          onCancel: over,
+        }),
+      sendStatus: (ending, next) => {
+        over()
+        next(ending)
+      },
+    })
+  }
+
+  handlerOf(method: GrpcMethod): handleServerStreamingCall<Buffer, Buffer> {
+    return (call) => {
+      void this.#serve(method, call)
+    }
+  }
+
+  /** Resolves to a function to call when the call is over; rejects with a CallEnd. */
+  async #admit(path: string, call: ServerInterceptingCallInterface, metadata: Metadata): Promise<() => void> {
+    if (path === EXPORT) throw new CallEnd(status.UNIMPLEMENTED, NOT_WRITTEN)
+    const { begin, refusalText } = this.#settings
+    const socket = this.#socketOf(call.getPeer())
+    if (socket === undefined) throw new CallEnd(status.UNAVAILABLE, 'the connection is gone')
+    const peer = this.#askerOf(socket, metadata).address
+    const begun = begin(socket, peer)
+    if (begun.kind === 'refused') throw new CallEnd(status.UNAVAILABLE, refusalText(begun.reason))
+    try {
+      await this.#checkCredential(socket, peer, metadata)
+    } catch (error) {
+      begun.end()
+      throw error
+    }
+    return begun.end
+  }
+
+  async #checkCredential(socket: Socket, peer: string, metadata: Metadata): Promise<void> {
+    const { authenticator, onKnown, onTurnedAway } = this.#settings
+    if (authenticator === undefined) return
+    const [shown] = metadata.get(authenticator.header)
+    const checked = await authenticator.check(shown?.toString(), peer)
+    if (checked.kind === 'known') onKnown(socket)
+    else if (checked.kind === 'busy')
+      throw new CallEnd(status.UNAVAILABLE, 'too many passwords are being checked; ask again in a second')
+    else {
+      onTurnedAway(checked.reason)
+      throw new CallEnd(
+        status.UNAUTHENTICATED,
+        `show a credential that extensions::cpid_query::auth knows, in the metadata ${authenticator.header}`,
+      )
+    }
+  }
+
+  #askerOf(socket: Socket, metadata: Metadata): Asker {
+    return this.#settings.askerOf(socket, metadata.get('x-forwarded-for')[0]?.toString())
+  }
+
+  async #serve(method: GrpcMethod, call: Call): Promise<void> {
+    const gone = new AbortController()
+    call.on('cancelled', () => gone.abort())
+    try {
+      const asked = method.read(call.request, this.#settings.clock.wallMs())
+      const end = new Metadata()
+      if ('answer' in asked) await this.#write(call, asked.answer, gone.signal)
+      else
+        for (const question of asked.questions) {
+          const socket = this.#socketOf(call.getPeer())
+          if (socket === undefined) return
+          const asker = this.#askerOf(socket, call.metadata)
+          const reply = await this.#settings.queries.ask(question, [], gone.signal, asker)
+          if (reply.kind !== 'found') continue
+          const { lacks, isRefused } = await this.#send(call, reply.text, gone.signal)
+          if (isRefused === true && lacks !== undefined) throw new CallEnd(status.RESOURCE_EXHAUSTED, lacks)
+          if (lacks !== undefined) end.set('causeway-partial', encodeURIComponent(lacks))
+        }
+      call.end(end)
+    } catch (error) {
+      if (gone.signal.aborted) return
+      call.emit('error', this.#endOf(error))
+      // What nobody reads would be held for as long as the connection is open.
+      if (error instanceof UnreadAnswer) this.#socketOf(call.getPeer())?.destroy()
+    }
+  }
+
+  #endOf(error: unknown): { code: status; details: string } {
+    if (error instanceof CallEnd) return { code: error.code, details: error.message }
+    if (error instanceof BadParameter || error instanceof BadQuestion)
+      return { code: status.INVALID_ARGUMENT, details: error.message }
+    if (error instanceof NoSuchService) return { code: status.NOT_FOUND, details: error.message }
+    if (error instanceof UnreadAnswer) return { code: status.UNAVAILABLE, details: error.message }
+    this.#settings.onTrouble(errorText(error))
+    return {
+      code: status.INTERNAL,
+      details: 'the question could not be answered; see the log of Causeway, or ask again',
+    }
+  }
+
+  /** Sends the messages of an answer as they are made, no faster than the client reads. Resolves to how it ended. */
+  async #send(call: Call, text: AnswerText, gone: AbortSignal): Promise<GrpcEnd> {
+    let end: GrpcEnd = {}
+    const reader = new FrameReader()
+    try {
+      for await (const chunk of text)
+        for (const { first, bytes } of reader.read(Buffer.from(chunk, 'latin1'))) {
+          if (first === END_FRAME) end = JSON.parse(bytes.toString()) as GrpcEnd
+          else await this.#write(call, bytes, gone)
+        }
+      return end
+    } finally {
+      text.cancel()
+    }
+  }
+
+  /** Resolves once the connection has taken the message. */
+  async #write(call: Call, message: Buffer, gone: AbortSignal): Promise<void> {
+    const { writeTimeoutMs = WRITE_TIMEOUT_MS } = this.#settings
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+    const giveUp = (): void => reject(new UnreadAnswer())
+    const timer = writeTimeoutMs > 0 ? setTimeout(giveUp, writeTimeoutMs) : undefined
+    gone.addEventListener('abort', giveUp)
+    try {
+      call.write(message, () => resolve(undefined))
+      await promise
+    } finally {
+      clearTimeout(timer)
+      gone.removeEventListener('abort', giveUp)
+    }
+  }
+}
+
+const TOO_SLOW = new CallEnd(
+  status.DEADLINE_EXCEEDED,
+  'the request did not come whole in time; send it again',
+)
+
+interface Frame {
+  readonly first: number
+  readonly bytes: Buffer
+}
+
+/** Reassembles frames from chunks. */
+class FrameReader {
+  #chunks: Buffer[] = []
+  #length = 0
+
+  /** The frames completed by this chunk. */
+  read(chunk: Buffer): Frame[] {
+    this.#chunks.push(chunk)
+    this.#length += chunk.length
+    const frames: Frame[] = []
+    for (let length = this.#nextLength(); length <= this.#length; length = this.#nextLength()) {
+      const all = Buffer.concat(this.#chunks)
+      frames.push({ first: all.readUInt8(0), bytes: all.subarray(FRAME_HEADER_BYTES, length) })
+      this.#chunks = [all.subarray(length)]
+      this.#length -= length
+    }
+    return frames
+  }
+
+  /** The length of the next frame with its header; Infinity while that is not known. */
+  #nextLength(): number {
+    const [head] = this.#chunks
+    if (head === undefined || this.#length < FRAME_HEADER_BYTES) return Infinity
+    if (head.length < FRAME_HEADER_BYTES) this.#chunks = [Buffer.concat(this.#chunks)]
+    return FRAME_HEADER_BYTES + (this.#chunks[0] ?? head).readUInt32BE(1)
+  }
+}

@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto'
+import { serialize } from 'node:v8'
+import type { CausewayQueries } from '../../model/queries.ts'
+import { type Clock, MIB, type Timers } from '../../model/time-and-size.ts'
+import { FairQueue, type Queued } from '../../platform/fair-queue.ts'
+import { TooMuchRead } from '../../store/sqlite/record-queries.ts'
+import { answer, type Answer } from '../answer.ts'
+import { type Asker, BadQuestion, type Question } from '../question.ts'
+import { CHUNK_LENGTH, etagOf } from './answer-stream.ts'
+import type { Ask, FromQuery } from './query-threads.ts'
+
+export interface QueryServing {
+  queries: CausewayQueries
+  salt: string
+  /** Changes with every write. */
+  dataVersion: () => string
+  /** Says why a question failed. */
+  reasonOf: (error: unknown) => string
+  clock: Pick<Clock, 'monotonicMs'>
+  /** The CPU time of this thread. */
+  cpuMs: () => number
+  timers: Pick<Timers, 'soon' | 'after'>
+  /** Called with the length of every row's text, so that garbage is collected once there is much. */
+  onMade: (bytes: number) => void
+}
+
+/** Handles the messages of a port. */
+export interface Answering {
+  ask(ask: Ask): void
+  /** A chunk of the answer was read. */
+  read(id: number): void
+  /** The client is gone. */
+  cancel(id: number): void
+  stop(): void
+}
+
+/** An answer is long if it takes more CPU time than this, or more time in all, waiting for disk or CPU included. */
+const SHORT_CPU_MS = 10
+const SHORT_MS = 1_000
+/** An answer that reads more is long too: JSON of one large row, or sorting many CPIDs, takes longer. */
+const SHORT_READS = { bytes: MIB, cpids: 2_000 }
+/** The assumed time of a new question, in milliseconds. */
+const USUAL_MS = 2
+/** How long questions are answered before new messages are read. */
+const SHORT_SLICE_MS = 5
+/** Addresses, and the connections of each. */
+const SHORT_LEVELS = 2
+
+export function failed(id: number, error: unknown, reasonOf: (error: unknown) => string): FromQuery {
+  return error instanceof BadQuestion
+    ? { kind: 'failed', id, reason: error.message, isBad: true }
+    : { kind: 'failed', id, reason: reasonOf(error) }
+}
+
+const NOBODY: Asker = { address: '', connection: 0 }
+
+interface Waiting extends Queued {
+  readonly ask: Ask
+  /** The same for the same question. */
+  readonly key: string
+  isGone: boolean
+}
+
+/**
+ * Gives short answers, one question after the other, in turn by address and connection. For a question that takes longer, or whose
+ * answer exceeds a chunk, it only replies that the answer is long; so it does at once for questions that recently took long, and
+ * for unknown ones of a client whose questions did.
+ */
+export class ShortAnswers implements Answering {
+  readonly #post: (message: FromQuery) => void
+  readonly #serving: QueryServing
+  readonly #waiting = new FairQueue<Waiting>(SHORT_LEVELS)
+  readonly #byId = new Map<number, Waiting>()
+  readonly #costly: CostlyAskers
+  #isTurnPlanned = false
+
+  constructor(post: (message: FromQuery) => void, serving: QueryServing) {
+    this.#post = post
+    this.#serving = serving
+    this.#costly = new CostlyAskers(() => serving.clock.monotonicMs())
+  }
+
+  ask(ask: Ask): void {
+    const { address, connection } = ask.asker ?? NOBODY
+    const key = keyOf(ask.question)
+    const waiting = { path: [address, connection], costMs: USUAL_MS, ask, key, isGone: false }
+    this.#byId.set(ask.id, waiting)
+    this.#waiting.add(waiting)
+    this.#turnSoon()
+  }
+
+  read(): void {
+    // A short answer is sent whole.
+  }
+
+  cancel(id: number): void {
+    const waiting = this.#byId.get(id)
+    if (waiting !== undefined) waiting.isGone = true
+    this.#byId.delete(id)
+  }
+
+  stop(): void {
+    for (const waiting of this.#byId.values()) waiting.isGone = true
+    this.#byId.clear()
+  }
+
+  #turnSoon(): void {
+    if (this.#isTurnPlanned || this.#waiting.size === 0) return
+    this.#isTurnPlanned = true
+    this.#serving.timers.soon(() => {
+      this.#isTurnPlanned = false
+      this.#turn()
+      this.#turnSoon()
+    })
+  }
+
+  #turn(): void {
+    const { clock } = this.#serving
+    const startedMs = clock.monotonicMs()
+    let nowMs = startedMs
+    while (this.#waiting.size > 0 && nowMs - startedMs < SHORT_SLICE_MS) {
+      const [waiting] = this.#waiting.take(USUAL_MS)
+      if (waiting === undefined || waiting.isGone) continue
+      // Known only now: the same question, or others of its address, may have been answered while it waited.
+      const waitMs = this.#costly.waitMs(waiting.ask.asker ?? NOBODY, waiting.key)
+      if (waitMs > 0 && waitMs < Infinity) {
+        this.#waiting.correct(waiting, -USUAL_MS)
+        this.#addLater(waiting, waitMs)
+        continue
+      }
+      this.#byId.delete(waiting.ask.id)
+      if (waitMs === Infinity) this.#post({ kind: 'long', id: waiting.ask.id })
+      else this.#answer(waiting)
+      const tookMs = clock.monotonicMs() - nowMs
+      this.#waiting.correct(waiting, tookMs - USUAL_MS)
+      nowMs += tookMs
+    }
+  }
+
+  #addLater(waiting: Waiting, waitMs: number): void {
+    this.#serving.timers.after(waitMs, () => {
+      if (waiting.isGone) return
+      this.#waiting.add(waiting)
+      this.#turnSoon()
+    })
+  }
+
+  #answer({ ask: { id, question, known, asker = NOBODY }, key }: Waiting): void {
+    const { queries, salt, reasonOf, clock } = this.#serving
+    const startedMs = clock.monotonicMs()
+    const asked = (what: 'short' | 'long'): void =>
+      this.#costly.asked(asker, key, what, clock.monotonicMs() - startedMs)
+    try {
+      const isCostly = this.#costs()
+      queries.allow(SHORT_READS)
+      const answered = answer(endingWhen(isCostly, queries), question, () => clock.monotonicMs())
+      if (answered.kind !== 'found') {
+        this.#post({ kind: 'refused', id, refusal: answered.kind })
+        return
+      }
+      const ofVersion = answered.version === undefined ? undefined : etagOf(`${salt} ${answered.version}`)
+      const isKnown = ofVersion !== undefined && known.includes(ofVersion)
+      const text = isKnown ? '' : this.#textOf(answered, isCostly)
+      asked(isCostly() ? 'long' : 'short')
+      if (text === undefined) {
+        this.#post({ kind: 'long', id })
+        return
+      }
+      const etag = ofVersion ?? etagOf(text)
+      if (known.includes(etag)) this.#post({ kind: 'notModified', id, etag })
+      else this.#post({ kind: 'whole', id, etag, text })
+    } catch (error) {
+      if (error instanceof TooMuchRead) {
+        asked('long')
+        this.#post({ kind: 'long', id })
+        return
+      }
+      this.#post(failed(id, error, reasonOf))
+    }
+  }
+
+  /** Measures whether the work from now on takes too long. */
+  #costs(): () => boolean {
+    const { clock, cpuMs } = this.#serving
+    const untilMs = clock.monotonicMs() + SHORT_MS
+    const untilCpuMs = cpuMs() + SHORT_CPU_MS
+    return () => cpuMs() > untilCpuMs || clock.monotonicMs() > untilMs
+  }
+
+  /** Undefined if it is too long, or takes too long. */
+  #textOf({ pieces }: Extract<Answer, { kind: 'found' }>, takesTooLong: () => boolean): string | undefined {
+    let text = ''
+    for (const piece of pieces) {
+      this.#serving.onMade(piece.length)
+      text += piece
+      if (text.length > CHUNK_LENGTH || takesTooLong()) return undefined
+    }
+    return text
+  }
+}
+
+/** The same queries, which throw TooMuchRead once they have taken too long. */
+function endingWhen(takesTooLong: () => boolean, queries: CausewayQueries): CausewayQueries {
+  return new Proxy(queries, {
+    get(target, name) {
+      if (takesTooLong()) throw new TooMuchRead('it takes too long')
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+}
+
+/** How long costly questions and clients are remembered. */
+const REMEMBERED_MS = 60_000
+/** New connections of an address with costly questions get one part in so many of the time. */
+const PART_OF_NEW = 4
+/** The most remembered questions and connections; the oldest are forgotten first. */
+const MOST_REMEMBERED = 4_096
+/** The key of a question. */
+export function keyOf(question: Question): string {
+  return createHash('sha1').update(serialize(question)).digest('base64url')
+}
+
+/**
+ * Remembers which questions recently took long, and which clients asked them. A known question counts as before, whoever asks, since
+ * dashboards repeat questions. The first unknown question of a connection is tried, since several people may share an address; but
+ * if the address has asked costly ones, such questions wait for one another, so that reconnecting gains little.
+ */
+export class CostlyAskers {
+  readonly #nowMs: () => number
+  /** Whether each question was short or long, and until when that is remembered. */
+  readonly #questions = new Map<string, { readonly what: 'short' | 'long'; readonly untilMs: number }>()
+  /** Until when each connection counts as costly; -Infinity for one that has only asked what was answered soon. */
+  readonly #connections = new Map<number, number>()
+  readonly #addresses = new Map<string, number>()
+  /** When the next new connection of a costly address is tried. */
+  readonly #nextNew = new Map<string, number>()
+
+  /** `nowMs`: a monotonic clock. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  /** In how many milliseconds a question may be tried: 0 for now, Infinity if it counts as long untried. */
+  waitMs({ address, connection }: Asker, key: string): number {
+    const nowMs = this.#nowMs()
+    const question = this.#questions.get(key)
+    if (question !== undefined && question.untilMs > nowMs) return question.what === 'long' ? Infinity : 0
+    const costlyUntilMs = this.#connections.get(connection)
+    if (costlyUntilMs !== undefined) return costlyUntilMs > nowMs ? Infinity : 0
+    if ((this.#addresses.get(address) ?? -Infinity) <= nowMs) return 0
+    return Math.max(0, (this.#nextNew.get(address) ?? nowMs) - nowMs)
+  }
+
+  /** It asked what was answered soon, or what takes long; to find that out took so many milliseconds. */
+  asked({ address, connection }: Asker, key: string, what: 'short' | 'long', tookMs: number): void {
+    const nowMs = this.#nowMs()
+    const isKnown = (this.#questions.get(key)?.untilMs ?? -Infinity) > nowMs
+    remember(this.#questions, key, { what, untilMs: nowMs + REMEMBERED_MS })
+    // It says nothing about the client.
+    if (isKnown && what === 'short') return
+    if (!this.#connections.has(connection)) remember(this.#nextNew, address, nowMs + tookMs * PART_OF_NEW)
+    if (what === 'short') {
+      remember(this.#connections, connection, -Infinity)
+      return
+    }
+    remember(this.#connections, connection, nowMs + REMEMBERED_MS)
+    remember(this.#addresses, address, nowMs + REMEMBERED_MS)
+  }
+}
+
+/** Inserts last, and removes the oldest beyond the limit. */
+function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  map.delete(key)
+  map.set(key, value)
+  const [first] = map.keys()
+  if (map.size > MOST_REMEMBERED && first !== undefined) map.delete(first)
+}

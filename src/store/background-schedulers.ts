@@ -1,0 +1,294 @@
+import type { Cancel, Timers } from '../model/time-and-size.ts'
+import type { InferenceTransactions } from './inference-transactions.ts'
+import type { StorageGuard, StorageHealth } from './storage-health.ts'
+import type { FromStore, ToStore } from './store-messages.ts'
+import type { StoreWriter } from './store-writer.ts'
+
+/** Arrivals linked, and items expired, in one step. */
+const LINK_STEP = 500
+const EXPIRE_STEP = 500
+/** The same while costly and cheap flows are active, so that the cheap ones do not wait for a long step. */
+const MIXED_LINK_STEP = 150
+const MIN_LINK_STEP = 50
+const MIXED_STEP_MS = 4
+const MIXED_EXPIRE_STEP = 100
+
+interface LinkSchedulerParts {
+  writer: StoreWriter
+  guard: StorageGuard
+  post: (message: FromStore) => void
+  /** A clock that never goes back. */
+  nowMs: () => number
+  /** Whether a costly flow and cheap ones are active at the same time. */
+  isMixed: () => boolean
+}
+
+/** Links and settles in steps, and reports the results. */
+export class LinkScheduler {
+  readonly #parts: LinkSchedulerParts
+  readonly #share = new LinkShare()
+  #mixedStep = MIXED_LINK_STEP
+  /** Linking failed, and is not retried before `tryAgain`. */
+  #hasFailed = false
+
+  constructor(parts: LinkSchedulerParts) {
+    this.#parts = parts
+  }
+
+  get isDue(): boolean {
+    return this.#parts.writer.isLinkDue && !this.#hasFailed
+  }
+
+  tryAgain(): void {
+    this.#hasFailed = false
+  }
+
+  /** Links at least one step, and more until the time is up. */
+  link(untilMs: number): void {
+    const { guard, writer, nowMs } = this.#parts
+    this.#hasFailed = !guard.run('linking', () => {
+      for (let beforeMs = nowMs(); ;) {
+        const linked = writer.link(this.#step)
+        const endedMs = nowMs()
+        this.#stepTook(endedMs - beforeMs)
+        if (linked === 0 || endedMs >= untilMs) return
+        beforeMs = endedMs
+      }
+    })
+    this.#tell()
+  }
+
+  /** Links while requests wait, for a share of the time that storing the last ones took. */
+  linkBetween(storedMs: number): void {
+    const { writer, nowMs } = this.#parts
+    const mayTakeMs = this.#share.after(storedMs, writer.linkLag)
+    if (mayTakeMs <= 0 || this.#hasFailed) return
+    const startedMs = nowMs()
+    this.link(startedMs + mayTakeMs)
+    this.#share.used(nowMs() - startedMs)
+  }
+
+  /** Expires a step of what has waited long enough, and settles traces. */
+  settle(): void {
+    const { guard, writer, isMixed } = this.#parts
+    guard.run('settling', () => {
+      if (writer.isAnythingDue()) writer.expire(isMixed() ? MIXED_EXPIRE_STEP : EXPIRE_STEP)
+    })
+    this.#tell()
+  }
+
+  /** Reports what linking and pruning have set aside since the last call. */
+  tellSetAside(): void {
+    const items = this.#parts.writer.takeSetAside()
+    if (items.length > 0) this.#parts.post({ kind: 'setAside', items })
+  }
+
+  #tell(): void {
+    this.tellSetAside()
+    const { writer, post } = this.#parts
+    const counts = writer.takeLinkCounts()
+    if (Object.values(counts).every((count) => count === 0)) return
+    post({ kind: 'linked', counts, figures: writer.takeFigures(), lastDecisions: writer.lastDecisions })
+  }
+
+  get #step(): number {
+    return this.#parts.isMixed() ? this.#mixedStep : LINK_STEP
+  }
+
+  /** Makes the next steps smaller when one took long. */
+  #stepTook(ms: number): void {
+    if (!this.#parts.isMixed()) return
+    const fitting = Math.trunc((this.#mixedStep * MIXED_STEP_MS) / Math.max(1, ms))
+    this.#mixedStep = Math.min(MIXED_LINK_STEP, Math.max(MIN_LINK_STEP, fitting))
+  }
+}
+
+/**
+ * While requests wait, linking gets a share of the time that storing them took: little at first, since their senders wait and a
+ * burst is soon over; more as the lag grows; as much as storing in the end.
+ */
+const MIN_SHARE = 0.05
+const LAG_OF_LEAST_SHARE = 500_000
+const LAG_OF_EQUAL_SHARES = 2_000_000
+
+/** The time that linking may use while requests wait. A step is not cut short; time it overdraws is taken from later ones. */
+class LinkShare {
+  #creditMs = 0
+
+  /** The time that linking may use after storing took this long, in milliseconds; none if it is 0 or less. */
+  after(storedMs: number, lag: number): number {
+    if (lag === 0) this.#creditMs = 0
+    else this.#creditMs += storedMs * shareAt(lag)
+    return this.#creditMs
+  }
+
+  used(ms: number): void {
+    this.#creditMs -= ms
+  }
+}
+
+function shareAt(lag: number): number {
+  const beyond = (lag - LAG_OF_LEAST_SHARE) / (LAG_OF_EQUAL_SHARES - LAG_OF_LEAST_SHARE)
+  return Math.min(1, Math.max(MIN_SHARE, beyond))
+}
+
+type ObservationMessage = Extract<ToStore, { kind: 'observe' }>
+type ClusterQuestion = Extract<ToStore, { kind: 'askKnownObjects' | 'askStreamPosition' }>
+
+/** Writes decided in one step, which is a transaction; fewer while requests wait. */
+const STEP = 1_000
+const STEP_BESIDE_REQUESTS = 100
+/** Batches of observations in one transaction. */
+const OBSERVATIONS_AT_ONCE = 100
+
+interface InferenceSchedulerParts {
+  transactions: InferenceTransactions
+  guard: StorageGuard
+  health: StorageHealth
+  post: (message: FromStore) => void
+  /** Whether requests wait to be stored. */
+  areRequestsWaiting: () => boolean
+}
+
+/** Stores observations of clusters, infers causes of writes in steps, and reports the results. */
+export class InferenceScheduler {
+  readonly #parts: InferenceSchedulerParts
+  readonly #observations: ObservationMessage[] = []
+  /** There may be more to decide than one step did. */
+  #hasMore = false
+
+  constructor(parts: InferenceSchedulerParts) {
+    this.#parts = parts
+  }
+
+  get isDue(): boolean {
+    return this.#observations.length > 0 || this.#hasMore
+  }
+
+  /** Writes and Events that are stored and not decided yet. */
+  get waiting(): number {
+    return this.#parts.transactions.waiting
+  }
+
+  add(message: ObservationMessage): void {
+    this.#observations.push(message)
+  }
+
+  turn(): void {
+    if (this.#observations.length > 0) this.#store()
+    if (this.#hasMore) this.decide()
+  }
+
+  /** Stores all queued observations. */
+  storeAll(): void {
+    while (this.#observations.length > 0) this.#store()
+  }
+
+  /** Decides a step of the writes that have waited long enough. */
+  decide(): void {
+    const { transactions: rounds, guard, areRequestsWaiting } = this.#parts
+    this.#hasMore = false
+    guard.run('deciding about writes of clusters', () => {
+      this.#hasMore = rounds.infer(areRequestsWaiting() ? STEP_BESIDE_REQUESTS : STEP)
+    })
+    this.#report()
+  }
+
+  answer(question: ClusterQuestion): void {
+    const { transactions: rounds, post, health } = this.#parts
+    const { id } = question
+    try {
+      if (question.kind === 'askKnownObjects')
+        post({ kind: 'clusterAnswer', id, held: rounds.knownObjects(question.asked) })
+      else {
+        const position = rounds.position(question.cluster, question.stream)
+        post({ kind: 'clusterAnswer', id, ...(position !== undefined && { position }) })
+      }
+    } catch (error) {
+      post({ kind: 'clusterAnswer', id, failed: health.noteFailure(error) })
+    }
+  }
+
+  #store(): void {
+    const { transactions: rounds, post, health } = this.#parts
+    const messages = this.#observations.splice(0, OBSERVATIONS_AT_ONCE)
+    try {
+      if (health.isDamaged) throw new Error(health.fault?.reason)
+      const outcomes = rounds.record(messages)
+      post({
+        kind: 'observed',
+        outcomes: messages.map(({ id }, at) => ({ id, outcome: outcomes[at] ?? BUSY })),
+      })
+      health.noteSuccess()
+    } catch (error) {
+      const outcome = { kind: 'failed', reason: `nothing was stored: ${health.noteFailure(error)}` } as const
+      post({ kind: 'observed', outcomes: messages.map(({ id }) => ({ id, outcome })) })
+    }
+  }
+
+  #report(): void {
+    const { transactions: rounds, post } = this.#parts
+    const items = rounds.takeSetAside()
+    if (items.length > 0) post({ kind: 'setAside', items })
+    const { decided, recorded } = rounds.takeCounts()
+    if (decided.length === 0) return
+    post({ kind: 'inferred', decided, waiting: rounds.waiting })
+    post({ kind: 'ingested', outcomes: [], counts: recorded, commitMs: undefined })
+  }
+}
+
+const BUSY = { kind: 'busy', retryAfterMs: 500, reason: 'it was not stored' } as const
+
+/** CPIDs removed in one turn, and the time that it takes: senders wait meanwhile. */
+const CPIDS = 200
+const TURN_MS = 5
+/** The pause after each millisecond of a turn that removed something, and of one that did not. */
+const REST = { removing: 1, looking: 50 }
+
+interface PruneSchedulerParts {
+  writer: StoreWriter
+  post: (message: FromStore) => void
+  /** A clock that never goes back. */
+  nowMs: () => number
+  timers: Timers
+}
+
+/** Prunes in short turns, with pauses between them for the requests of senders. */
+export class PruneScheduler {
+  readonly #parts: PruneSchedulerParts
+  readonly #again: () => void
+  #next: Cancel | undefined
+
+  /** `again` is called when the next turn is due. */
+  constructor(parts: PruneSchedulerParts, again: () => void) {
+    this.#parts = parts
+    this.#again = again
+  }
+
+  /** Does one turn; throws when the database cannot be written. */
+  turn(): void {
+    this.stop()
+    const { writer, post, nowMs, timers } = this.#parts
+    const startedMs = nowMs()
+    const mayGoOn = (): boolean => nowMs() - startedMs < TURN_MS
+    const result = writer.prune(CPIDS, { mayGoOn })
+    if (result.cpids + result.spans + result.logs > 0) post({ kind: 'pruned', result })
+    if (result.leapMs !== undefined) post({ kind: 'clockLeapt', reason: leapText(result.leapMs) })
+    if (!result.more) return
+    const restMs = REST[result.removed > 0 ? 'removing' : 'looking'] * (nowMs() - startedMs)
+    this.#next = timers.after(restMs, this.#again)
+  }
+
+  stop(): void {
+    this.#next?.()
+  }
+}
+
+function leapText(leapMs: number): string {
+  const hours = Math.round(Math.abs(leapMs) / 3_600_000)
+  const way = leapMs > 0 ? 'forward' : 'backward'
+  return (
+    `the clock of this machine went ${way} by about ${hours} h; nothing is pruned for its age for an hour of up time: ` +
+    'if the clock is wrong, set it right before'
+  )
+}

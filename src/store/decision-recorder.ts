@@ -1,0 +1,160 @@
+import { newestChanges } from '../graph/ancestry.ts'
+import { noCounts, type RequestRecorder } from '../graph/record-request.ts'
+import { claimStrength } from '../graph/sender-permissions.ts'
+import { type Decision, derivedCpid } from '../kube/inference/decide.ts'
+import { encodeDecisions, seenWriteOf } from '../kube/inference/inferred-telemetry.ts'
+import type { Asked, Participants } from '../kube/inference/participants.ts'
+import type { ArrivalStore, IngestCounts } from '../model/arrivals.ts'
+import type { Changes, ClusterObjects } from '../model/inference-store.ts'
+import type { ClusterWrite } from '../model/kubernetes-observations.ts'
+import type { Cpid, MergeGraph } from '../model/merge-graph.ts'
+import type { Signal } from '../model/otlp-requests.ts'
+import { readRequest } from '../model/otlp/decode-requests.ts'
+import type { HeldItem, HeldItems, ToldWrite, ToldWrites } from '../model/told-writes.ts'
+import type { HeldItemRecorder } from './witnessed-writes.ts'
+
+/** How many edges of the merge graph are visited for one write. Beyond that, changes count as unrelated. */
+const MAX_EDGES = 2_000
+
+/**
+ * Records decisions as the OTLP that an instrumented controller would have sent, inside the caller's transaction. They are recorded
+ * together, unless the merge graph is queried for a merge that it does not have yet.
+ */
+export class DecisionRecorder implements Changes {
+  readonly #parts: RecorderParts
+  readonly #merges = new Set<Cpid>()
+  #counts = noCounts()
+  #decisions: Decision[] = []
+  /** What programs reported of the earlier writes. */
+  #held: Told[] = []
+  #cluster: RecordedCluster | undefined
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts
+  }
+
+  /** Begins a transaction about one cluster. What it records is added to `counts`. */
+  begin(counts: IngestCounts, cluster: RecordedCluster): void {
+    this.#cluster = cluster
+    this.#counts = counts
+    this.#decisions = []
+    this.#held = []
+    this.#merges.clear()
+  }
+
+  newest(cpids: readonly Cpid[]): Cpid[] {
+    if (cpids.some((cpid) => this.#merges.has(cpid))) this.flush()
+    return newestChanges(this.#parts.graph, cpids, MAX_EDGES)
+  }
+
+  mayJoin(cpid: Cpid): boolean {
+    const { graph, ownerOf } = this.#parts
+    const cluster = this.#cluster?.name ?? ''
+    if (ownerOf === undefined) return true
+    const node = graph.find(cpid)
+    if (node === undefined) return true
+    const owner = ownerOf(node.id)
+    if (owner !== undefined) return owner.cluster === cluster
+    return node.claim === undefined || claimStrength(node.claim, { service: '', cluster }) > 0
+  }
+
+  tellerOf(write: ClusterWrite, ends: 'deletion' | 'removal' | undefined): ToldWrite | undefined {
+    if (this.#cluster === undefined) return undefined
+    const { name, objects, participants } = this.#cluster
+    if (!participants.mayTell(write)) return undefined
+    return tellerOf(participants, this.#parts.told, { ...askedOf(write, objects), cluster: name }, ends)
+  }
+
+  add(decided: Decision): void {
+    const decision = this.#witnessed(decided)
+    this.#takeHeld(decision)
+    const { toldBy, key, write, version } = decision
+    if (toldBy !== undefined)
+      this.#parts.told.noteSeen(toldBy, key.cluster, write.object, version, seenWriteOf(decision))
+    this.#decisions.push(decision)
+    if (decision.sources !== undefined && decision.sources.length > 0) this.#merges.add(decision.cpid)
+    if (decision.completes !== undefined) this.#merges.add(decision.completes.cpid)
+  }
+
+  /** A program may have reported the write as somebody else's before inference observed it. */
+  #witnessed(decision: Decision): Decision {
+    const { cpid, sources, key, write, version } = decision
+    if (sources?.length !== 0 || version === undefined || this.#parts.graph.find(cpid) === undefined)
+      return decision
+    const toldBy = this.#parts.told.of(key.cluster, write.object, version).find((one) => one.cpid === cpid)
+    return toldBy === undefined ? decision : { ...decision, toldBy }
+  }
+
+  /** Programs may have reported the write without knowing who made it. */
+  #takeHeld({ key, cpid }: Decision): void {
+    const { held } = this.#parts
+    if (!held.areThere) return
+    const begun = derivedCpid('root', key)
+    const items = held.take(begun)
+    if (items.length === 0) return
+    this.#held.push({ items, begun, cpid })
+    this.#merges.add(begun)
+  }
+
+  /** Records what was added. */
+  flush(): void {
+    if (this.#decisions.length === 0) return
+    const bytes = encodeDecisions(this.#decisions)
+    this.#decisions = []
+    this.#merges.clear()
+    this.record('traces', bytes)
+    for (const { items, ...decided } of this.#held.splice(0))
+      this.#parts.heldItems.recordDecided(items, decided, this.#counts)
+  }
+
+  /** Records a request of Causeway's own, as a whole. */
+  record(signal: Signal, bytes: Buffer): void {
+    this.#parts.recorder.begin(readRequest(signal, bytes)).resume(this.#counts, () => true)
+  }
+}
+
+interface RecorderParts {
+  readonly recorder: RequestRecorder
+  readonly graph: MergeGraph
+  readonly told: ToldWrites
+  readonly held: HeldItems
+  readonly heldItems: HeldItemRecorder
+  /** Only if objects may join changes of their own cluster alone. */
+  readonly ownerOf: ArrivalStore['ownerOf'] | undefined
+}
+
+/** What programs reported of a write without knowing the writer, and the change that the write belongs to. */
+interface Told {
+  readonly items: readonly HeldItem[]
+  readonly begun: Cpid
+  readonly cpid: Cpid
+}
+
+/** The cluster that a transaction is about. */
+interface RecordedCluster {
+  readonly name: string
+  readonly objects: ClusterObjects
+  readonly participants: Participants
+}
+
+export function askedOf(write: ClusterWrite, objects: ClusterObjects): Asked {
+  return {
+    write,
+    object: objects.get(write.object.uid),
+    isCopied: (cpid) =>
+      write.facts?.owners.some(({ uid }) =>
+        objects.get(uid)?.versions.some(({ facts }) => facts.cpid === cpid),
+      ) ?? false,
+  }
+}
+
+export function tellerOf(
+  participants: Participants,
+  told: ToldWrites,
+  { cluster, ...asked }: Asked & { readonly cluster: string },
+  ends: 'deletion' | 'removal' | undefined,
+): ToldWrite | undefined {
+  const { object, version } = asked.write
+  const versioned = version === undefined ? [] : told.of(cluster, object, version)
+  return participants.tellerOf(asked, versioned, () => told.of(cluster, object, undefined), ends)
+}

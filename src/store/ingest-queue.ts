@@ -1,0 +1,315 @@
+import { noCounts } from '../graph/record-request.ts'
+import type { IngestOutcome, RequestFlow } from '../model/otlp-requests.ts'
+import { FairQueue, type Queued } from '../platform/fair-queue.ts'
+import type { PendingRequest } from './ingest-transactions.ts'
+import type { StorageHealth } from './storage-health.ts'
+import type { FromStore, ToStore } from './store-messages.ts'
+import type { StoreWriter } from './store-writer.ts'
+
+export type Ingest = Extract<ToStore, { kind: 'ingest' }>
+
+/** A request that waits to be stored. */
+interface WaitingIngest extends WaitingRequest {
+  readonly id: number
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly pending: PendingRequest
+}
+
+interface IngestQueueParts {
+  writer: StoreWriter
+  post: (message: FromStore) => void
+  health: StorageHealth
+  /** A clock that never goes back. */
+  nowMs: () => number
+}
+
+/** Stores waiting requests, one commit per turn, and answers them. */
+export class IngestQueue {
+  readonly #parts: IngestQueueParts
+  readonly #waiting: WaitingRequests<WaitingIngest>
+
+  constructor(parts: IngestQueueParts) {
+    this.#parts = parts
+    this.#waiting = new WaitingRequests<WaitingIngest>(new FlowShares(parts.nowMs))
+  }
+
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  /** Whether a costly flow and cheap ones are active at the same time. */
+  get isMixed(): boolean {
+    return this.#waiting.isMixed
+  }
+
+  add({ id, signal, bytes, hash, sender, client, peer, flow }: Ingest): void {
+    const pending = { signal, bytes: bufferOf(bytes), hash: bufferOf(hash), ...(sender && { sender }) }
+    this.#waiting.add({ id, bytes, client, peer, flow, pending })
+  }
+
+  turn(): void {
+    const { writer, post, health, nowMs } = this.#parts
+    const { requests, mayTakeMs } = this.#waiting.take()
+    const startedMs = nowMs()
+    if (health.isDamaged) {
+      const outcome = failure(health.fault?.reason ?? '')
+      this.#waiting.took([], requests.length)
+      post({
+        kind: 'ingested',
+        outcomes: requests.map(({ id }) => ({ id, outcome })),
+        counts: noCounts(),
+        commitMs: 0,
+      })
+      return
+    }
+    const { outcomes, costsMs, counts, error } = writer.ingest(
+      requests.map(({ pending }) => pending),
+      () => nowMs() - startedMs < mayTakeMs,
+    )
+    if (error === undefined) health.noteSuccess()
+    else outcomes.fill(failure(health.noteFailure(error)))
+    this.#waiting.took(costsMs, outcomes.length)
+    const stored = requests.slice(0, outcomes.length)
+    const failed: IngestOutcome = { kind: 'failed', reason: 'no outcome' }
+    post({
+      kind: 'ingested',
+      outcomes: stored.map(({ id }, at) => ({ id, outcome: outcomes[at] ?? failed })),
+      counts,
+      commitMs: nowMs() - startedMs,
+    })
+    for (const { bytes } of stored) release(bytes)
+  }
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+/** Frees the memory at once: to the garbage collector the object looks small, so many of them would pile up. */
+function release(bytes: Uint8Array<ArrayBuffer>): void {
+  bytes.buffer.transfer(0)
+}
+
+function failure(reason: string): IngestOutcome {
+  return { kind: 'failed', reason: `nothing was stored: ${reason}` }
+}
+
+/** The most work that goes into one commit, which about doubles it. The next request waits that long. */
+const COMMIT_MS = 20
+/** The same while costly and cheap flows are active, so that the cheap ones do not wait long. */
+const MIXED_COMMIT_MS = 4
+/** Levels of fair queueing: clients, peers, flows. */
+const LEVELS = 3
+
+interface WaitingRequest extends RequestFlow {
+  readonly bytes: { readonly length: number }
+}
+
+/** The requests of the next commit. What takes longer than `mayTakeMs` is put back and continued later. */
+interface Batch<T> {
+  readonly requests: readonly T[]
+  readonly mayTakeMs: number
+}
+
+interface QueuedRequest<T> extends Queued {
+  readonly request: T
+  /** The time it has taken so far. */
+  spentMs: number
+}
+
+/**
+ * Requests that wait to be stored, and which of them go into the next commit. While a costly flow is active, cheap flows have
+ * commits of their own, so that they do not wait for the costly one. Both kinds take turns, and costly commits are short.
+ */
+export class WaitingRequests<T extends WaitingRequest> {
+  readonly #light = new FairQueue<QueuedRequest<T>>(LEVELS)
+  readonly #heavy = new FairQueue<QueuedRequest<T>>(LEVELS)
+  readonly #shares: FlowShares
+  #wasLight = false
+  #taken: readonly QueuedRequest<T>[] = []
+  #takenFrom = this.#heavy
+  /** The request of which a part is stored. No other is begun before it is complete. */
+  #begun: QueuedRequest<T> | undefined
+
+  constructor(shares: FlowShares) {
+    this.#shares = shares
+  }
+
+  get size(): number {
+    return this.#light.size + this.#heavy.size + (this.#begun === undefined ? 0 : 1)
+  }
+
+  /** Whether a costly flow and cheap ones are active at the same time. */
+  get isMixed(): boolean {
+    return this.#shares.isMixed
+  }
+
+  add(request: T): void {
+    const costMs = this.#shares.estimate(request, request.bytes.length)
+    const isLight = this.#shares.add(request, costMs)
+    const waiting = { path: [request.client, request.peer, request.flow], costMs, request, spentMs: 0 }
+    if (isLight) this.#light.add(waiting)
+    else this.#heavy.add(waiting)
+  }
+
+  take(): Batch<T> {
+    const hasHeavy = this.#heavy.size > 0 || this.#begun !== undefined
+    const isLightsTurn = this.#light.size > 0 && (!hasHeavy || !this.#wasLight)
+    this.#wasLight = isLightsTurn
+    const mayTakeMs = !isLightsTurn && this.#shares.isMixed ? MIXED_COMMIT_MS : COMMIT_MS
+    this.#takenFrom = isLightsTurn ? this.#light : this.#heavy
+    if (isLightsTurn) this.#taken = this.#light.take(mayTakeMs)
+    else if (this.#begun === undefined) this.#taken = this.#heavy.take(mayTakeMs)
+    else {
+      this.#taken = [this.#begun]
+      this.#begun = undefined
+    }
+    // Cheap requests are few and small: they are not divided.
+    return {
+      requests: this.#taken.map(({ request }) => request),
+      mayTakeMs: isLightsTurn ? Infinity : mayTakeMs,
+    }
+  }
+
+  /** Reports on the requests of the last `take`: how long each took, and that the first `stored` of them are stored. */
+  took(costsMs: readonly number[], stored: number): void {
+    this.#taken.forEach((waiting, at) => {
+      const { request, costMs, spentMs } = waiting
+      const isStored = at < stored
+      waiting.spentMs += costsMs[at] ?? 0
+      // Until a request is complete it counts as its estimate, or as the time it took if that is more.
+      const paidMs = Math.max(costMs, spentMs)
+      const moreMs = (isStored ? waiting.spentMs : Math.max(costMs, waiting.spentMs)) - paidMs
+      this.#shares.correct(request, moreMs)
+      this.#takenFrom.correct(waiting, moreMs)
+      if (isStored) this.#shares.measured(request, request.bytes.length, waiting.spentMs)
+    })
+    this.#begun = this.#taken[stored] ?? this.#begun
+    this.#heavy.putBack(this.#taken.slice(stored + 1))
+    this.#taken = []
+  }
+}
+
+const WINDOW_MS = 1_000
+/** A flow is cheap ("light") if it costs less than this part of the costliest. */
+const LIGHT_PART = 0.25
+/** The estimate for flows without a measurement: a span of 300 bytes takes 5 µs. */
+const USUAL_MS_PER_BYTE = 15e-6
+/** The weight of the last measurement in the average. */
+const NEW_PART = 0.3
+
+/**
+ * What each flow has recently cost the store thread, and which flows are therefore light or heavy. The flows of a peer are added up
+ * too, so that a sender does not become light by making up names.
+ */
+export class FlowShares {
+  readonly #nowMs: () => number
+  #flows = new Costs()
+  #peers = new Costs()
+  #endsMs = -Infinity
+  #isMixedNow = false
+  #wasMixed = false
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  /** Whether some flow was light in this second or the one before. */
+  get isMixed(): boolean {
+    this.#roll()
+    return this.#isMixedNow || this.#wasMixed
+  }
+
+  /** Estimates from earlier requests how long these bytes will take, in milliseconds. */
+  estimate({ flow, peer }: RequestFlow, bytes: number): number {
+    return bytes * (this.#flows.msPerByte(flow) ?? this.#peers.msPerByte(peer) ?? USUAL_MS_PER_BYTE)
+  }
+
+  /** Adds an estimated cost to a flow; true when the flow is light. */
+  add({ flow, peer }: RequestFlow, ms: number): boolean {
+    this.#roll()
+    const cost = Math.max(this.#flows.add(flow, ms), this.#peers.add(peer, ms))
+    const isLight = cost < LIGHT_PART * Math.max(this.#flows.largest, this.#peers.largest)
+    if (isLight) this.#isMixedNow = true
+    return isLight
+  }
+
+  /** Corrects the cost of a flow by `moreMs`, which may be negative. */
+  correct({ flow, peer }: RequestFlow, moreMs: number): void {
+    this.#flows.add(flow, moreMs)
+    this.#peers.add(peer, moreMs)
+  }
+
+  /** Records a measurement. */
+  measured({ flow, peer }: RequestFlow, bytes: number, ms: number): void {
+    const msPerByte = ms / Math.max(1, bytes)
+    this.#flows.measured(flow, msPerByte)
+    this.#peers.measured(peer, msPerByte)
+  }
+
+  #roll(): void {
+    const nowMs = this.#nowMs()
+    if (nowMs < this.#endsMs) return
+    const isNext = nowMs < this.#endsMs + WINDOW_MS
+    this.#wasMixed = isNext && this.#isMixedNow
+    this.#isMixedNow = false
+    this.#flows = isNext ? this.#flows.next() : new Costs()
+    this.#peers = isNext ? this.#peers.next() : new Costs()
+    this.#endsMs = nowMs + WINDOW_MS
+  }
+}
+
+interface Cost {
+  ms: number
+  msPerByte: number | undefined
+}
+
+const blend = (before: number | undefined, now: number): number =>
+  before === undefined ? now : before + (now - before) * NEW_PART
+
+/** Costs by flow or peer, in this second and the one before. */
+class Costs {
+  readonly #before: ReadonlyMap<number, Cost>
+  readonly #largestBefore: number
+  readonly #now = new Map<number, Cost>()
+  #largestNow = 0
+
+  constructor(before: ReadonlyMap<number, Cost> = new Map(), largestBefore = 0) {
+    this.#before = before
+    this.#largestBefore = largestBefore
+  }
+
+  get largest(): number {
+    return Math.max(this.#largestNow, this.#largestBefore)
+  }
+
+  next(): Costs {
+    return new Costs(this.#now, this.#largestNow)
+  }
+
+  /** Returns the larger of what it cost in either second. */
+  add(who: number, ms: number): number {
+    const cost = this.#of(who)
+    cost.ms += ms
+    this.#largestNow = Math.max(this.#largestNow, cost.ms)
+    return Math.max(cost.ms, this.#before.get(who)?.ms ?? 0)
+  }
+
+  measured(who: number, msPerByte: number): void {
+    const cost = this.#of(who)
+    cost.msPerByte = blend(cost.msPerByte, msPerByte)
+  }
+
+  msPerByte(who: number): number | undefined {
+    return (this.#now.get(who) ?? this.#before.get(who))?.msPerByte
+  }
+
+  #of(who: number): Cost {
+    let cost = this.#now.get(who)
+    if (cost === undefined) {
+      cost = { ms: 0, msPerByte: this.#before.get(who)?.msPerByte }
+      this.#now.set(who, cost)
+    }
+    return cost
+  }
+}

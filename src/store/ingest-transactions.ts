@@ -1,0 +1,174 @@
+import {
+  addCounts,
+  noCounts,
+  type Recording,
+  type RecordSettings,
+  RequestRecorder,
+} from '../graph/record-request.ts'
+import type { ArrivalStore, IngestCounts } from '../model/arrivals.ts'
+import { errorText, type StorageFaults } from '../model/faults.ts'
+import type { IngestOutcome, Sender, Signal } from '../model/otlp-requests.ts'
+import { readRequest, type ReadRequest } from '../model/otlp/decode-requests.ts'
+import { MalformedOtlp } from '../model/otlp/protobuf-wire.ts'
+import type { Transactor, WriterDatabase } from '../model/store-ports.ts'
+import { skipPoisonedItems } from './skip-poisoned-items.ts'
+import type { WitnessedWrites } from './witnessed-writes.ts'
+
+export interface PendingRequest {
+  signal: Signal
+  bytes: Buffer
+  /** Recognises its repetition; computed when it is not given. */
+  hash?: Buffer
+  sender?: Sender
+}
+
+export interface Ingested {
+  /** Of the completed requests: as many of the first ones as there was time for. */
+  outcomes: IngestOutcome[]
+  /** How long each request took in milliseconds, without the commit; also of the last one, if it is not complete. */
+  costsMs: number[]
+  counts: IngestCounts
+  /** Why nothing was stored. */
+  error?: unknown
+}
+
+interface IngestSettings extends Omit<RecordSettings, 'witnessed'> {
+  readonly witnessed: WitnessedWrites
+}
+
+interface Recorders {
+  readonly recorder: RequestRecorder
+  readonly arrivals: ArrivalStore
+}
+
+const ALWAYS = (): boolean => true
+
+/** A request that may be stored in part. */
+interface Begun {
+  recording: Recording
+  stored: number
+}
+
+/** Stores requests. A transaction holds many, or a part of one. */
+export class IngestTransactions {
+  readonly #transactor: Transactor<Recorders>
+  readonly #faults: StorageFaults
+  readonly #nowMs: () => number
+  readonly #begun = new WeakMap<PendingRequest, Begun>()
+
+  constructor(
+    { transactor, faults }: WriterDatabase,
+    { maxSources, maxFanout, maxCycleEdges, keepsFilters, senders, witnessed }: IngestSettings,
+    nowMs: () => number,
+  ) {
+    const settings = {
+      maxSources,
+      maxFanout,
+      ...(maxCycleEdges !== undefined && { maxCycleEdges }),
+      ...(keepsFilters !== undefined && { keepsFilters }),
+      ...(senders && { senders }),
+    }
+    this.#transactor = transactor.with(({ arrivals, graph, inference, held }) => {
+      const recorder = new RequestRecorder(arrivals, graph, {
+        ...settings,
+        witnessed: {
+          explain: (begun) => witnessed.explain(inference, begun),
+          hold: (cpid, item) => held.hold(cpid, item),
+        },
+      })
+      return { inside: { recorder, arrivals }, outside: undefined }
+    }).transactor
+    this.#faults = faults
+    this.#nowMs = nowMs
+  }
+
+  /**
+   * Stores requests in one transaction until `mayGoOn` returns false. When this returns, accepted items are on disk. A request that
+   * there was no time to complete continues where it stopped when the same object is given again. If storing fails, smaller
+   * transactions are tried, so that a request that cannot be stored does not stop the others.
+   */
+  ingest(requests: readonly PendingRequest[], mayGoOn: () => boolean = ALWAYS): Ingested {
+    const ingested: Ingested = { outcomes: [], costsMs: [], counts: noCounts() }
+    const { outcomes } = ingested
+    const errors: unknown[] = []
+    const fail = (error: unknown): void => {
+      errors.push(error)
+      outcomes.push({ kind: 'failed', reason: `nothing was stored: ${errorText(error)}` })
+    }
+    try {
+      skipPoisonedItems(requests.length, {
+        work: (done, most) =>
+          this.#store(requests.slice(done, done + most), ingested, errors.length === 0 ? mayGoOn : ALWAYS),
+        skip: (_, error) => {
+          fail(error)
+          ingested.costsMs.push(0)
+        },
+        isAboutOneItem: (error) => this.#faults.of(error) === undefined,
+      })
+    } catch (error) {
+      while (outcomes.length < requests.length) fail(error)
+    }
+    const failed = errors.length > 0 && !outcomes.some(({ kind }) => kind === 'accepted')
+    return { ...ingested, ...(failed && { error: errors[0] }) }
+  }
+
+  #store(requests: readonly PendingRequest[], ingested: Ingested, mayGoOn: () => boolean): number {
+    const counted = noCounts()
+    const tookMs: number[] = []
+    try {
+      const outcomes = this.#transactor.run(({ recorder, arrivals }) => {
+        const done: IngestOutcome[] = []
+        let beforeMs = this.#nowMs()
+        for (const request of requests) {
+          const outcome = this.#record(recorder, request, counted, mayGoOn)
+          const nowMs = this.#nowMs()
+          tookMs.push(nowMs - beforeMs)
+          beforeMs = nowMs
+          if (outcome === undefined) break
+          done.push(outcome)
+          if (!mayGoOn()) break
+        }
+        arrivals.endRequests()
+        return done
+      })
+      addCounts(ingested.counts, counted)
+      ingested.outcomes.push(...outcomes)
+      ingested.costsMs.push(...tookMs)
+      return outcomes.length
+    } catch (error) {
+      for (const request of requests) this.#begun.delete(request)
+      throw error
+    }
+  }
+
+  /** Decodes each request just before it is stored, so that the decoded objects die young. */
+  #record(
+    recorder: RequestRecorder,
+    request: PendingRequest,
+    counts: IngestCounts,
+    mayGoOn: () => boolean,
+  ): IngestOutcome | undefined {
+    let begun = this.#begun.get(request)
+    if (begun === undefined) {
+      const read = tryRead(request)
+      if ('malformed' in read) return { kind: 'malformed', reason: read.malformed }
+      begun = { recording: recorder.begin(read, request.sender), stored: 0 }
+    }
+    const before = counts.spans + counts.logs
+    const answer = begun.recording.resume(counts, mayGoOn)
+    begun.stored += counts.spans + counts.logs - before
+    if (answer !== undefined) return { kind: 'accepted', stored: begun.stored, ...answer }
+    // Only incomplete recordings are kept: the others die young.
+    this.#begun.set(request, begun)
+    return undefined
+  }
+}
+
+function tryRead({ signal, bytes, hash }: PendingRequest): ReadRequest | { malformed: string } {
+  try {
+    return readRequest(signal, bytes, hash)
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return { malformed: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,149 @@
+import { EXPIRY_STAGES, type ExpiryStage, Linker } from '../linker/linker.ts'
+import { reasonOf, type SetAside } from '../model/faults.ts'
+import type {
+  CascadeFigures,
+  CascadeObservation,
+  Exemplar,
+  LinkCounts,
+  LinkerSettings,
+} from '../model/linker-settings-and-metrics.ts'
+import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
+import type { SetAsideStore, Stores, Transactor, WriterDatabase } from '../model/store-ports.ts'
+import { METRICS } from '../platform/metric-catalogue.ts'
+import { ExemplarHistogram } from '../platform/openmetrics.ts'
+import { skipPoisonedItems } from './skip-poisoned-items.ts'
+
+/** Each skipped item costs a commit; further ones are left to the next turn. */
+const MOST_PASSED = 150
+
+/** The stores and the linker, inside a transaction. */
+interface Linking extends Stores {
+  readonly linker: Linker
+}
+
+/** Counts and measurements of the linker, which are in memory only. */
+type LinkTally = Pick<Linker, 'checkpoint' | 'takeCounts' | 'takeObservations'>
+
+/** Links and expires, one round per transaction. An item that throws is set aside. */
+export class LinkTransactions {
+  readonly #transactor: Transactor<Linking>
+  readonly #tally: LinkTally
+  readonly #stores: Pick<WriterDatabase, 'reader' | 'faults'>
+  readonly #figures: CascadeMeter
+  readonly #aside: SetAside[] = []
+
+  /** `maxSeries`: most label values per metric. */
+  constructor(stores: WriterDatabase, settings: LinkerSettings, maxSeries: number) {
+    const { transactor, outside } = stores.transactor.with<Linking, LinkTally>((inside) => {
+      const linker = new Linker(inside.links, inside.graph, settings)
+      return { inside: { linker, ...inside }, outside: linker }
+    })
+    this.#transactor = transactor
+    this.#tally = outside
+    this.#stores = stores
+    this.#figures = new CascadeMeter(maxSeries)
+  }
+
+  /** Links at most `limit` arrivals; returns how many were linked or skipped. */
+  link(limit: number): number {
+    return this.#skippingPoisoned(
+      limit,
+      (linker, most) => linker.link(most),
+      (setAside, reason) => setAside.skipArrival(reason),
+    )
+  }
+
+  /** Expires at most `limit` of each kind; true when more may be due. */
+  expire(limit: number): boolean {
+    try {
+      return this.#round((linker) => linker.expire(limit))
+    } catch (error) {
+      if (!this.#stores.faults.isAboutOneItem(error)) throw error
+      return EXPIRY_STAGES.map((stage) => this.#expireOnly(stage, limit)).includes(true)
+    }
+  }
+
+  #expireOnly(stage: ExpiryStage, limit: number): boolean {
+    const done = this.#skippingPoisoned(
+      limit,
+      (linker, most) => (linker.expireOnly(stage, most) ? most : 0),
+      (setAside, reason) =>
+        stage === 'settling' ? setAside.skipTrace(reason) : setAside.skipWaiting(stage, reason),
+    )
+    return done === limit
+  }
+
+  /** What has been done since the last call. */
+  takeCounts(): LinkCounts {
+    return this.#tally.takeCounts()
+  }
+
+  /** What was set aside since the last call. */
+  takeSetAside(): SetAside[] {
+    return this.#aside.splice(0)
+  }
+
+  /** What was measured since the last call. */
+  takeFigures(): CascadeFigures {
+    return this.#figures.take()
+  }
+
+  #skippingPoisoned(
+    limit: number,
+    work: (linker: Linker, most: number) => number,
+    passIn: (setAside: SetAsideStore, reason: string) => SetAside | undefined,
+  ): number {
+    let passes = 0
+    return skipPoisonedItems(limit, {
+      work: (_, most) => (passes < MOST_PASSED ? this.#round((linker) => work(linker, most)) : 0),
+      skip: (_, error) => {
+        passes++
+        const passed = this.#transactor.run(({ setAside }) => passIn(setAside, reasonOf(error)))
+        if (passed === undefined) throw error
+        this.#aside.push(passed)
+      },
+      isAboutOneItem: (error) => this.#stores.faults.isAboutOneItem(error),
+    })
+  }
+
+  #round<T>(work: (linker: Linker) => T): T {
+    const undo = this.#tally.checkpoint()
+    try {
+      return this.#transactor.run(({ linker, linkRound }) => linkRound(() => work(linker)))
+    } catch (error) {
+      // The round is repeated, and measures again.
+      undo()
+      throw error
+    } finally {
+      this.#figures.add(this.#tally.takeObservations(), this.#stores.reader.progress.wallMs)
+    }
+  }
+}
+
+/** Collects the linker's measurements until they are sent to the main thread. */
+class CascadeMeter {
+  readonly #durations = new ExemplarHistogram(METRICS.cpid_cascade_duration.buckets)
+  readonly #hops: ExemplarHistogram
+
+  /** `maxSeries`: most label values per metric. */
+  constructor(maxSeries: number) {
+    this.#hops = new ExemplarHistogram(METRICS.cpid_hop_latency.buckets, maxSeries)
+  }
+
+  add(observations: readonly CascadeObservation[], wallMs: number): void {
+    for (const observation of observations) {
+      const exemplar: Exemplar = {
+        value: observation.seconds,
+        timeMs: wallMs,
+        traceId: observation.traceId.toString('hex'),
+        spanId: spanIdHex(observation.spanId),
+      }
+      if (observation.kind === 'cascade') this.#durations.observe([], exemplar)
+      else this.#hops.observe([observation.service, observation.objectKind], exemplar)
+    }
+  }
+
+  take(): CascadeFigures {
+    return { durations: this.#durations.take(), hops: this.#hops.take() }
+  }
+}

@@ -1,0 +1,31 @@
+interface WorkOnItems {
+  /** Works on `most` items after the first `done` in one transaction, and returns how many it did. Fewer than `most` end the work. */
+  readonly work: (done: number, most: number) => number
+  /** Skips one item that cannot be processed. */
+  readonly skip: (done: number, error: unknown) => void
+  /** Whether an error can be about one item. Other errors would occur for every item, and are thrown on. */
+  readonly isAboutOneItem: (error: unknown) => boolean
+}
+
+/**
+ * Works on all items in one transaction. When one throws, half as many are tried, and so on, until the poisoned item is alone and
+ * is skipped, so that it does not stop the others. Needs at most about two transactions per item. Returns how many items are done.
+ */
+export function skipPoisonedItems(count: number, { work, skip: pass, isAboutOneItem }: WorkOnItems): number {
+  let most = count
+  let done = 0
+  do {
+    most = Math.min(most, count - done)
+    try {
+      const worked = work(done, most)
+      done += worked
+      if (worked < most) break
+      most *= 2
+    } catch (error) {
+      if (most === 0 || !isAboutOneItem(error)) throw error
+      if (most > 1) most >>= 1
+      else pass(done++, error)
+    }
+  } while (done < count)
+  return done
+}

@@ -1,0 +1,78 @@
+import type { Statement } from 'better-sqlite3'
+import { type Cpid, cpidBytes } from '../../model/merge-graph.ts'
+import type { HeldItem, HeldItems } from '../../model/told-writes.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './transactions.ts'
+
+const MOST_ITEMS = 10_000
+const MOST_BYTES = 8 * 1024
+/** A watch reports a version within a second, and linking waits ten for a mergelog. */
+const WAIT_MS = 5_000
+
+interface HeldRow {
+  readonly signal: number
+  readonly request: Buffer
+  readonly sender: string | null
+}
+
+/** Items that wait for a decision of inference, in SQLite. */
+export class HeldItemTable implements HeldItems {
+  readonly #progress: Progress
+  readonly #isAny: Statement<[], number>
+  readonly #isDue: Statement<[number], number>
+  readonly #hold: Statement<[Buffer, number, Buffer, string | null, number]>
+  readonly #take: Statement<[Buffer], HeldRow>
+  readonly #drop: Statement<[Buffer]>
+  readonly #due: Statement<[number, number], HeldRow & { id: number }>
+  readonly #dropOne: Statement<[number]>
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    this.#isAny = db.prepare<[], number>('SELECT 1 FROM held_items LIMIT 1').pluck()
+    this.#isDue = db.prepare<[number], number>('SELECT 1 FROM held_items WHERE due_ms <= +? LIMIT 1').pluck()
+    // Ids are contiguous from the oldest on, so there are at most as many as the difference.
+    this.#hold = db.prepare(
+      `INSERT INTO held_items (cpid, signal, request, sender, due_ms) SELECT ?, ?, ?, ?, ?
+       WHERE coalesce((SELECT max(id) FROM held_items) - (SELECT min(id) FROM held_items) + 1, 0) < ${MOST_ITEMS}`,
+    )
+    this.#take = db.prepare('SELECT signal, request, sender FROM held_items WHERE cpid = +? ORDER BY id')
+    this.#drop = db.prepare('DELETE FROM held_items WHERE cpid = +?')
+    this.#due = db.prepare(
+      'SELECT id, signal, request, sender FROM held_items WHERE due_ms <= +? ORDER BY due_ms, id LIMIT +?',
+    )
+    this.#dropOne = db.prepare('DELETE FROM held_items WHERE id = ?')
+  }
+
+  get areThere(): boolean {
+    return this.#isAny.get() === 1
+  }
+
+  /** Needs no transaction. */
+  get areDue(): boolean {
+    return this.#isDue.get(this.#progress.activeMs) === 1
+  }
+
+  hold(cpid: Cpid, { signal, request, sender }: HeldItem): boolean {
+    if (request.length > MOST_BYTES) return false
+    const dueMs = Math.ceil(this.#progress.activeMs) + WAIT_MS
+    return (
+      this.#hold.run(cpidBytes(cpid), signal === 'logs' ? 1 : 0, request, sender ?? null, dueMs).changes > 0
+    )
+  }
+
+  take(cpid: Cpid): HeldItem[] {
+    const held = this.#take.all(cpidBytes(cpid)).map(itemOf)
+    if (held.length > 0) this.#drop.run(cpidBytes(cpid))
+    return held
+  }
+
+  takeDue(most: number): HeldItem[] {
+    const due = this.#due.all(this.#progress.activeMs, most)
+    for (const { id } of due) this.#dropOne.run(id)
+    return due.map(itemOf)
+  }
+}
+
+function itemOf({ signal, request, sender }: HeldRow): HeldItem {
+  return { signal: signal === 1 ? 'logs' : 'traces', request, sender: sender ?? undefined }
+}

@@ -1,0 +1,330 @@
+import type { SetAside } from '../model/faults.ts'
+import type { CommittedMark, WalSize } from '../model/store-ports.ts'
+import { type Cancel, type Clock, MIB, type Timers } from '../model/time-and-size.ts'
+import { InferenceScheduler, LinkScheduler, PruneScheduler } from './background-schedulers.ts'
+import { type Ingest, IngestQueue } from './ingest-queue.ts'
+import { StorageGuard, type StorageHealth } from './storage-health.ts'
+import type { FromStore, ToStore } from './store-messages.ts'
+import type { MovedArchive, StoreWriter } from './store-writer.ts'
+
+const SETTLE_EVERY_MS = 50
+/** Observations are stored at most this often, since each transaction has a cost and writes are decided half a second later anyway. */
+const STORE_OBSERVATIONS_EVERY_MS = 10
+const SAVE_EVERY_MS = 250
+const REPORT_EVERY_MS = 2_000
+const MARK_EVERY_MS = 500
+/** After this long without work, memory is freed. */
+const REST_AFTER_MS = 4_000
+
+interface TurnSettings {
+  /** 0: nothing is pruned. */
+  pruneIntervalMs: number
+  post: (message: FromStore) => void
+  health: StorageHealth
+  wal: WalSize
+  /** Without it commits checkpoint by themselves. */
+  checkpoints?: { look(): void }
+  /** Without it the removal of a write-ahead log after a crash is not noticed. */
+  mark?: CommittedMark
+  /** Called after some seconds without work, to free memory. */
+  rest?: () => void
+  clock: Pick<Clock, 'monotonicMs'>
+  timers: Timers
+}
+
+/**
+ * Schedules the work of the store thread: requests first, since their senders wait; linking in between, so that it never
+ * starves; settling, pruning and exporter positions on intervals. Failed work is retried on the next interval, also when no requests
+ * arrive.
+ */
+export class StoreScheduler {
+  readonly #writer: StoreWriter
+  readonly #settings: TurnSettings
+  readonly #guard: StorageGuard
+  readonly #requests: IngestQueue
+  readonly #linking: LinkScheduler
+  readonly #inference: InferenceScheduler
+  readonly #pruning: PruneScheduler
+  readonly #exporterReports: ExporterReports
+  readonly #walUpkeep: WalUpkeep
+  readonly #intervals: Cancel[] = []
+  #nextTurn: Cancel | undefined
+  #observationTimer: Cancel | undefined
+  #observationsStoredMs = -Infinity
+  #workedMs: number
+  #isResting = false
+  #isStopped = false
+
+  constructor(writer: StoreWriter, settings: TurnSettings) {
+    const { post, health, wal, checkpoints, mark, clock, timers } = settings
+    const nowMs = (): number => clock.monotonicMs()
+    const guard = new StorageGuard(health, post)
+    this.#writer = writer
+    this.#settings = settings
+    this.#guard = guard
+    this.#workedMs = nowMs()
+    this.#requests = new IngestQueue({ writer, post, health, nowMs })
+    this.#linking = new LinkScheduler({ writer, guard, post, nowMs, isMixed: () => this.#requests.isMixed })
+    this.#inference = new InferenceScheduler({
+      ...{ transactions: writer.inference, guard, health, post },
+      areRequestsWaiting: () => this.#requests.size > 0,
+    })
+    this.#pruning = new PruneScheduler({ writer, post, nowMs, timers }, () => this.#prune())
+    this.#exporterReports = new ExporterReports({ writer, guard, post })
+    this.#walUpkeep = new WalUpkeep({ wal, checkpoints, mark, guard, post })
+  }
+
+  start(): void {
+    const { pruneIntervalMs } = this.#settings
+    this.#every(SETTLE_EVERY_MS, () => this.#settle())
+    this.#every(SAVE_EVERY_MS, () => this.#exporterReports.save())
+    this.#every(REPORT_EVERY_MS, () => this.#report())
+    this.#every(MARK_EVERY_MS, () => this.#walUpkeep.note(this.#writer.progress.lastArrival))
+    this.#every(REPORT_EVERY_MS, () =>
+      this.#walUpkeep.shorten(this.#requests.size > 0 || this.#writer.linkLag > 0),
+    )
+    this.#every(REPORT_EVERY_MS, () => this.#restWhenQuiet())
+    if (pruneIntervalMs > 0) this.#every(pruneIntervalMs, () => this.#prune())
+    this.#report()
+    this.#turnSoon()
+  }
+
+  add(request: Ingest): void {
+    this.#requests.add(request)
+    this.#turnSoon()
+  }
+
+  /** Queues observations of a cluster. */
+  observe(message: Extract<ToStore, { kind: 'observe' }>): void {
+    this.#inference.add(message)
+    const { clock, timers } = this.#settings
+    const sinceMs = clock.monotonicMs() - this.#observationsStoredMs
+    if (sinceMs >= STORE_OBSERVATIONS_EVERY_MS) this.#turnSoon()
+    else {
+      this.#observationTimer ??= timers.after(STORE_OBSERVATIONS_EVERY_MS - sinceMs, () => {
+        this.#observationTimer = undefined
+        this.#turnSoon()
+      })
+    }
+  }
+
+  /** Answers a receiver's question about a cluster. */
+  answer(question: Extract<ToStore, { kind: 'askKnownObjects' | 'askStreamPosition' }>): void {
+    this.#inference.answer(question)
+  }
+
+  exporterMoved(message: Extract<ToStore, { kind: 'exporterMoved' }>): void {
+    this.#exporterReports.moved(message)
+  }
+
+  archiveMoved(message: MovedArchive): void {
+    this.#exporterReports.archived(message)
+  }
+
+  /** Stores which items an exporter could not send. */
+  setAside(items: readonly SetAside[]): void {
+    this.#exporterReports.setAside(items)
+    this.#exporterReports.save()
+  }
+
+  /** Stores everything that is queued, and links within the grace period. */
+  catchUp(graceMs: number): void {
+    this.#storeAll()
+    this.#linking.link(this.#settings.clock.monotonicMs() + graceMs)
+    this.#settings.post({ kind: 'caughtUp', lastDecisions: this.#writer.lastDecisions })
+  }
+
+  /** Stores everything that is queued; nothing uses the database afterwards. */
+  stop(): void {
+    this.#isStopped = true
+    this.#nextTurn?.()
+    this.#observationTimer?.()
+    for (const cancel of this.#intervals) cancel()
+    this.#pruning.stop()
+    this.#storeAll()
+    this.#exporterReports.save()
+  }
+
+  #storeAll(): void {
+    while (this.#requests.size > 0) this.#requests.turn()
+    this.#inference.storeAll()
+  }
+
+  #turnSoon(): void {
+    if (this.#isStopped || this.#nextTurn !== undefined) return
+    this.#nextTurn = this.#settings.timers.soon(() => {
+      this.#nextTurn = undefined
+      this.#turn()
+    })
+  }
+
+  #turn(): void {
+    const { clock } = this.#settings
+    this.#workedMs = clock.monotonicMs()
+    this.#isResting = false
+    if (this.#requests.size > 0) {
+      this.#requests.turn()
+      if (this.#requests.size > 0) this.#linking.linkBetween(clock.monotonicMs() - this.#workedMs)
+    } else if (this.#linking.isDue) this.#linking.link(0)
+    if (this.#inference.isDue) {
+      this.#inference.turn()
+      this.#observationsStoredMs = clock.monotonicMs()
+    }
+    this.#walUpkeep.move()
+    if (this.#requests.size > 0 || this.#linking.isDue || this.#inference.isDue) this.#turnSoon()
+  }
+
+  /** Also retries linking that failed, and links when no requests arrive. */
+  #settle(): void {
+    this.#inference.decide()
+    this.#linking.settle()
+    this.#linking.tryAgain()
+    if (this.#linking.isDue || this.#inference.isDue) this.#turnSoon()
+  }
+
+  #prune(): void {
+    this.#guard.run('pruning', () => this.#pruning.turn())
+    this.#linking.tellSetAside()
+    this.#walUpkeep.move()
+  }
+
+  #report(): void {
+    const { post, wal, health } = this.#settings
+    this.#guard.run('reading the gauges', () => {
+      const sizes = { walBytes: wal.bytes(), freeBytes: wal.freeBytes() }
+      post({ kind: 'gauges', gauges: { lag: this.#writer.linkLag, ...this.#writer.gauges(), ...sizes } })
+    })
+    // Without requests nothing else would show that the database works again.
+    if (health.fault === undefined) return
+    this.#guard.run('writing', () => {
+      this.#writer.tryWriting()
+      health.noteSuccess()
+    })
+  }
+
+  #restWhenQuiet(): void {
+    const { clock, rest } = this.#settings
+    if (this.#isResting || clock.monotonicMs() - this.#workedMs < REST_AFTER_MS) return
+    this.#isResting = true
+    if (rest !== undefined) this.#guard.run('resting', rest)
+  }
+
+  #every(ms: number, work: () => void): void {
+    this.#intervals.push(this.#settings.timers.every(ms, work))
+  }
+}
+
+type ExporterMoved = Extract<ToStore, { kind: 'exporterMoved' }>
+
+/** As many as the table keeps. The oldest are dropped first there too. */
+const MAX_SET_ASIDE = 1_000
+
+interface ExporterReportParts {
+  writer: StoreWriter
+  guard: StorageGuard
+  post: (message: FromStore) => void
+}
+
+/** Reports of exporters until they are saved: positions, and items that could not be sent. */
+class ExporterReports {
+  readonly #parts: ExporterReportParts
+  readonly #moved = new Map<string, ExporterMoved>()
+  readonly #archived = new Map<string, MovedArchive>()
+  #setAside: SetAside[] = []
+
+  constructor(parts: ExporterReportParts) {
+    this.#parts = parts
+  }
+
+  moved(message: ExporterMoved): void {
+    const key = `${message.signal} ${message.exporter}`
+    const refused = (this.#moved.get(key)?.refused ?? 0) + message.refused
+    this.#moved.set(key, { ...message, refused })
+  }
+
+  archived({ exporter, position, refused }: MovedArchive): void {
+    const before = this.#archived.get(exporter)?.refused ?? 0
+    this.#archived.set(exporter, { exporter, position, refused: before + refused })
+  }
+
+  setAside(items: readonly SetAside[]): void {
+    this.#setAside = [...this.#setAside, ...items].slice(-MAX_SET_ASIDE)
+  }
+
+  /** Saves items set aside before positions: an exporter that restarts from a saved position does not meet these items again. */
+  save(): void {
+    if (this.#setAside.length > 0 && !this.#saveSetAside()) return
+    if (this.#moved.size > 0) this.#savePositions()
+    if (this.#archived.size > 0) this.#saveArchives()
+  }
+
+  #saveSetAside(): boolean {
+    return this.#parts.guard.run('noting what cannot be sent', () => {
+      this.#parts.writer.setAside(this.#setAside)
+      this.#setAside = []
+    })
+  }
+
+  #saveArchives(): void {
+    this.#parts.guard.run('saving how far archives have come', () => {
+      this.#parts.writer.saveArchives(this.#archived.values())
+      this.#archived.clear()
+    })
+  }
+
+  #savePositions(): void {
+    const { writer, guard, post } = this.#parts
+    guard.run('saving exporter positions', () => {
+      const items = writer.savePositions(this.#moved.values())
+      this.#moved.clear()
+      if (items.length > 0) post({ kind: 'setAside', items })
+    })
+  }
+}
+
+/** From this length on, the operator is told what makes the write-ahead log grow. */
+const WARN_BYTES = 256 * MIB
+
+const HELD =
+  `the write-ahead log of the database has grown past ${WARN_BYTES / MIB} MiB, since a program reads the database ` +
+  'without an end; end that program (fuser -v on the database names it), and the log gets short again by itself'
+
+interface WalUpkeepParts {
+  wal: WalSize
+  /** Without it commits checkpoint by themselves. */
+  checkpoints?: { look(): void } | undefined
+  /** Without it a log that was removed after a crash is not noticed. */
+  mark?: CommittedMark | undefined
+  guard: StorageGuard
+  post: (message: FromStore) => void
+}
+
+/** Decides when the write-ahead log is checkpointed, and when it is truncated. */
+class WalUpkeep {
+  readonly #parts: WalUpkeepParts
+
+  constructor(parts: WalUpkeepParts) {
+    this.#parts = parts
+  }
+
+  /** Checkpoints if it is time; to be called after commits. */
+  move(): void {
+    const { checkpoints, guard } = this.#parts
+    if (checkpoints !== undefined)
+      guard.run('moving the write-ahead log into the database', () => checkpoints.look())
+  }
+
+  /** Writes the number of arrivals beside the database; to be called outside of transactions. */
+  note(arrivals: number): void {
+    this.#parts.mark?.write(arrivals)
+  }
+
+  /** Truncates the log while no request waits, or when it has grown very long. */
+  shorten(isBusy: boolean): void {
+    const { wal, guard, post } = this.#parts
+    guard.run('shortening the write-ahead log', () => {
+      if (isBusy && wal.bytes() < WARN_BYTES) return
+      if (wal.shorten() === 'held' && wal.bytes() >= WARN_BYTES) post({ kind: 'notice', reason: HELD })
+    })
+  }
+}

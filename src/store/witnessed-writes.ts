@@ -1,0 +1,134 @@
+import {
+  addCounts,
+  type BegunForAnother,
+  noCounts,
+  type RecordSettings,
+  RequestRecorder,
+} from '../graph/record-request.ts'
+import { derivedCpid } from '../kube/inference/decide.ts'
+import type { InferenceRules } from '../kube/inference/inference-settings.ts'
+import type { IngestCounts } from '../model/arrivals.ts'
+import { reasonOf, type SetAside, type StorageFaults } from '../model/faults.ts'
+import type { InferenceStore } from '../model/inference-store.ts'
+import { parseObjectReference } from '../model/kubernetes-objects.ts'
+import type { Cpid } from '../model/merge-graph.ts'
+import type { Sender } from '../model/otlp-requests.ts'
+import { readRequest } from '../model/otlp/decode-requests.ts'
+import type { Stores } from '../model/store-ports.ts'
+import type { Explanation, HeldItem } from '../model/told-writes.ts'
+
+/**
+ * Changes that programs began for somebody else's write. In a watched cluster Causeway observed that write too, and inference finds out
+ * who made it and what it followed from.
+ */
+export class WitnessedWrites {
+  readonly #watched: ReadonlySet<string>
+  readonly #isAwaited: (cluster: string, uid: string, version: bigint) => boolean
+
+  /** `isAwaited`: whether a version waits for its decision, or may still be reported by streams that are behind. */
+  constructor(
+    clusters: InferenceRules['clusters'],
+    isAwaited: (cluster: string, uid: string, version: bigint) => boolean,
+  ) {
+    this.#isAwaited = isAwaited
+    this.#watched = new Set(
+      Object.entries(clusters).flatMap(([name, { versions }]) => (versions ? [name] : [])),
+    )
+  }
+
+  /** The observed change behind a CPID that a program derived from a version of an object. `isLate`: the wait for it is over. */
+  explain(
+    inference: InferenceStore,
+    { cpid, object, cluster }: BegunForAnother & { cluster: string },
+    isLate = false,
+  ): Explanation {
+    if (!this.#watched.has(cluster)) return 'none'
+    const { uid, version } = parseObjectReference(object) ?? {}
+    if (uid === undefined || version === undefined) return 'none'
+    if (derivedCpid('root', { cluster, uid, version: String(version) }) !== cpid) return 'none'
+    const known = inference.objectsOf(cluster).get(uid)
+    const newest = known?.versions[0]?.version ?? -1n
+    if (version <= newest) return known?.versions.find((one) => one.version === version)?.cpid ?? 'none'
+    if (this.#isAwaited(cluster, uid, version)) return 'later'
+    // A watch may report an existing version a moment later.
+    return known === undefined || isLate ? 'none' : 'later'
+  }
+}
+
+interface HeldItemSettings extends Omit<RecordSettings, 'witnessed'> {
+  readonly witnessed: WitnessedWrites
+  readonly faults: StorageFaults
+}
+
+/** Records what programs reported of writes that inference had not decided yet, in the caller's transactions. */
+export class HeldItemRecorder {
+  readonly #stores: Pick<Stores, 'held' | 'attempt' | 'setAside'>
+  readonly #recorder: RequestRecorder
+  readonly #faults: StorageFaults
+  /** The change that a program began for a write, and the change that the write belongs to. */
+  #decided: { readonly begun: Cpid; readonly cpid: Cpid } | undefined
+  readonly #aside: SetAside[] = []
+
+  constructor(stores: Stores, { witnessed, faults, ...settings }: HeldItemSettings) {
+    const { arrivals, graph, inference, held } = stores
+    this.#stores = stores
+    this.#faults = faults
+    this.#recorder = new RequestRecorder(arrivals, graph, {
+      ...settings,
+      witnessed: {
+        explain: (begun) =>
+          begun.cpid === this.#decided?.begun
+            ? this.#decided.cpid
+            : witnessed.explain(inference, begun, true),
+        hold: (cpid, item) => held.hold(cpid, item),
+      },
+    })
+  }
+
+  /** Records items whose write is now known to belong to a change. */
+  recordDecided(
+    items: readonly HeldItem[],
+    decided: { begun: Cpid; cpid: Cpid },
+    counts: IngestCounts,
+  ): void {
+    this.#decided = decided
+    for (const item of items) this.#record(item, counts)
+    this.#decided = undefined
+  }
+
+  /** Records items that have waited long enough, as they were reported, unless their write may still be reported. Returns how many. */
+  recordDue(most: number, counts: IngestCounts): number {
+    const due = this.#stores.held.takeDue(most)
+    for (const item of due) this.#record(item, counts)
+    return due.length
+  }
+
+  /** What was set aside since the last call. */
+  takeSetAside(): SetAside[] {
+    return this.#aside.splice(0)
+  }
+
+  #record({ signal, request, sender }: HeldItem, counts: IngestCounts): void {
+    const { attempt, setAside } = this.#stores
+    const recorded = noCounts()
+    try {
+      attempt('pruning', () => {
+        const read = { ...readRequest(signal, request), hash: undefined }
+        const provenBy = sender === undefined ? undefined : (JSON.parse(sender) as Sender)
+        this.#recorder.begin(read, provenBy).resume(recorded, () => true)
+      })
+    } catch (error) {
+      if (!this.#faults.isAboutOneItem(error)) throw error
+      const kind = signal === 'traces' ? 'held span' : 'held log record'
+      const item: SetAside = {
+        ...{ stage: 'inference', kind, item: 0 },
+        ...{ cpid: undefined, exporter: undefined, reason: reasonOf(error) },
+      }
+      setAside.add(item)
+      this.#aside.push(item)
+      return
+    }
+    // They were counted when they arrived.
+    addCounts(counts, { ...recorded, spans: 0, logs: 0 })
+  }
+}

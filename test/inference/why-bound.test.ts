@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals'
+import { decided, type Sketch } from '../../lab/harness/inference/told-by-watch.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+
+const pending = (message: string): JsonObject => ({
+  conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
+})
+const BY_SCHEDULER: JsonObject = {
+  managedFields: [{ manager: 'kube-scheduler', operation: 'Update', subresource: 'status' }],
+}
+const NO_VOLUME = 'pod has unbound immediate PersistentVolumeClaims. preemption: 0/1 nodes are available'
+const NO_ROOM = '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available'
+const NODE: Sketch = { kind: 'Node', name: 'n1' }
+const OTHER: Sketch = { kind: 'Pod', name: 'other', spec: { nodeName: 'n1' } }
+const CLAIM: Sketch = { kind: 'PersistentVolumeClaim', name: 'data' }
+const VOLUMES = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
+
+/** What a Pod is bound for that waited, while another left its node and its claim was bound. */
+function boundFor(message: string): string[] {
+  const pod = { kind: 'Pod', name: 'db-0', spec: { volumes: VOLUMES } }
+  const decisions = decided(
+    ...[NODE, OTHER, CLAIM, pod, { ...pod, status: pending(message), meta: BY_SCHEDULER }],
+    { ...OTHER, gone: true },
+    { ...CLAIM, spec: { volumeName: 'v1' } },
+    { ...pod, spec: { ...pod.spec, nodeName: 'n1' } },
+  )
+  return decisions.at(-1)?.reads.map(({ identity }) => identity.name) ?? []
+}
+
+test('a Pod that waited for its volume is bound for that, and one that waited for room for what left', () => {
+  expect(boundFor(NO_VOLUME)).toEqual(['db-0', 'data'])
+  expect(boundFor(NO_ROOM)).toEqual(['db-0', 'other'])
+})

@@ -1,0 +1,185 @@
+import Database, { type Statement } from 'better-sqlite3'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { LateStatement } from './late-statements.ts'
+
+/** Databases in memory that were given back, for the next one who wants such a one. */
+const MOST_KEPT = 8
+/** What changes more of a database than its rows, and pragmas that change nothing. */
+const CHANGES_MORE = /\b(CREATE|DROP|ALTER|ATTACH|DETACH|VACUUM|REINDEX|ANALYZE|PRAGMA)\b/i
+const ASKS = /^\s*PRAGMA\s+(data_version|page_count|freelist_count|page_size|busy_timeout)\s*$/i
+const SHAPE = ['page_count', 'freelist_count', 'schema_version'] as const
+/** Emptied first: triggers on the others keep its changes while there is an archive. */
+const FIRST = 'archives'
+
+/** The texts that SQLite has taken in this process: each is prepared at once where it stands first. */
+const taken = new Set<string>()
+
+type SqlFunction = (...values: unknown[]) => unknown
+
+/**
+ * Lends databases in memory that hold what these bytes do. One that is closed is emptied and lent again, its schema read and its
+ * statements prepared, which take longer than most tests take for what they do. One that has grown, or of which more than rows
+ * was changed, is closed in earnest.
+ */
+export class ReusedDatabases {
+  readonly #bytes: Buffer
+  readonly #kept: Reused[] = []
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  lend(): Sqlite {
+    const reused = this.#kept.pop() ?? new Reused(this.#bytes)
+    return reused.lend(() => {
+      if (this.#kept.length < MOST_KEPT && reused.isAsBefore()) this.#kept.push(reused)
+      else reused.db.close()
+    })
+  }
+}
+
+class Reused {
+  readonly db: Sqlite
+  readonly #idle = new Map<string, Statement[]>()
+  readonly #functions = new Map<string, SqlFunction>()
+  readonly #shape: () => string
+  readonly #before: string
+  readonly #emptied: readonly Statement[]
+  readonly #filled: readonly (() => unknown)[]
+  #isMoreChanged = false
+
+  constructor(bytes: Buffer) {
+    const db = new Database(bytes)
+    this.db = db
+    db.pragma('temp_store = MEMORY')
+    const shape = SHAPE.map((name) => db.prepare<[], number>(`PRAGMA ${name}`).pluck())
+    this.#shape = () => shape.map((statement) => statement.get()).join()
+    this.#before = this.#shape()
+    const tables = db
+      .prepare<[string], string>(
+        `SELECT name FROM sqlite_schema WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence')
+         ORDER BY name <> ?`,
+      )
+      .pluck()
+      .all(FIRST)
+    this.#emptied = tables.map((table) => db.prepare(`DELETE FROM ${table}`))
+    this.#filled = tables.flatMap((table) => filling(db, table))
+  }
+
+  /** Whoever has it closes it, which `closed` is told. */
+  lend(closed: () => void): Sqlite {
+    const { db } = this
+    const lent: { text: string; late: LateStatement }[] = []
+    let isOpen = true
+    const opened = (): Sqlite => {
+      if (!isOpen) throw new TypeError('The database connection is not open')
+      return db
+    }
+    const changed = (): Sqlite => {
+      this.#isMoreChanged = true
+      return opened()
+    }
+    const own = {
+      prepare: (text: string) => {
+        const open = opened()
+        if (!taken.has(text)) {
+          this.#look(text)
+          this.#idleIn(text, '[]').push(open.prepare(text))
+          if (!CHANGES_MORE.test(text)) taken.add(text)
+        }
+        const late = new LateStatement((ways, prepared) => {
+          return this.#idleIn(text, ways).pop() ?? prepared(open.prepare(text))
+        })
+        lent.push({ text, late })
+        return late
+      },
+      exec: (text: string) => {
+        this.#look(text)
+        opened().exec(text)
+        return facade
+      },
+      pragma: (text: string, options?: Database.PragmaOptions) => {
+        this.#look(`PRAGMA ${text}`)
+        return opened().pragma(text, options)
+      },
+      function: (name: string, ...rest: [Database.RegistrationOptions, SqlFunction] | [SqlFunction]) => {
+        if (rest.length === 1) this.#define(opened(), name, {}, rest[0])
+        else this.#define(opened(), name, ...rest)
+        return facade
+      },
+      aggregate: (...of: Parameters<Sqlite['aggregate']>) => changed().aggregate(...of),
+      table: (...of: Parameters<Sqlite['table']>) => changed().table(...of),
+      loadExtension: (path: string) => changed().loadExtension(path),
+      defaultSafeIntegers: (on?: boolean) => changed().defaultSafeIntegers(on),
+      unsafeMode: (on?: boolean) => changed().unsafeMode(on),
+      transaction: (...of: Parameters<Sqlite['transaction']>) => opened().transaction(...of),
+      serialize: () => opened().serialize(),
+      close: () => {
+        if (!isOpen) return facade
+        isOpen = false
+        this.#take(lent)
+        closed()
+        return facade
+      },
+    }
+    const facade = Object.create(db, {
+      ...Object.getOwnPropertyDescriptors(own),
+      open: { get: () => isOpen },
+    }) as Sqlite
+    return facade
+  }
+
+  /** Empties it again. False if it is not what it was. */
+  isAsBefore(): boolean {
+    const { db } = this
+    if (this.#isMoreChanged || db.inTransaction || this.#shape() !== this.#before) return false
+    db.exec('BEGIN')
+    for (const statement of this.#emptied) statement.run()
+    for (const fill of this.#filled) fill()
+    db.exec('COMMIT')
+    return this.#shape() === this.#before
+  }
+
+  #look(text: string): void {
+    if (CHANGES_MORE.test(text) && !ASKS.test(text)) this.#isMoreChanged = true
+  }
+
+  /** A function that is defined anew would have every statement prepared anew: the one that is called is exchanged instead. */
+  #define(db: Sqlite, name: string, options: Database.RegistrationOptions, own: SqlFunction): void {
+    const key = JSON.stringify([name, own.length, options])
+    if (!this.#functions.has(key)) {
+      const call: SqlFunction = (...values) => this.#functions.get(key)?.(...values)
+      db.function(name, options, Object.defineProperty(call, 'length', { value: own.length }))
+    }
+    this.#functions.set(key, own)
+  }
+
+  #idleIn(text: string, ways: string): Statement[] {
+    const key = `${ways} ${text}`
+    const idle = this.#idle.get(key) ?? []
+    this.#idle.set(key, idle)
+    return idle
+  }
+
+  #take(lent: readonly { text: string; late: LateStatement }[]): void {
+    for (const { text, late } of lent) {
+      const ended = late.end()
+      if (ended !== undefined) this.#idleIn(text, ended.ways).push(ended.statement)
+    }
+  }
+}
+
+/** What fills a table with the rows that it has now. */
+function filling(db: Sqlite, table: string): (() => unknown)[] {
+  const columns = db
+    .prepare<[string], string>('SELECT name FROM pragma_table_info(?)')
+    .pluck()
+    .all(table)
+    .map((name) => `"${name}"`)
+    .join()
+  const rows = db.prepare<[], unknown[]>(`SELECT ${columns} FROM ${table}`).raw().safeIntegers().all()
+  const [first] = rows
+  if (first === undefined) return []
+  const insert = db.prepare(`INSERT INTO ${table} (${columns}) VALUES (${first.map(() => '?').join()})`)
+  return rows.map((row) => () => insert.run(row))
+}
