@@ -12,13 +12,13 @@ export type Fetched<T> =
 
 export interface FetchOptions {
   signal: AbortSignal
-  /** The etag of what is at hand. */
+  /** The etag of the answer that is already loaded. */
   etag?: string | null
-  /** Told how many bytes have come so far. */
+  /** Called with the number of bytes received so far. */
   onBytes?: (bytes: number) => void
 }
 
-/** Asks the API. Rejects only when it was aborted. */
+/** Requests the API. Rejects only when it was aborted. */
 export async function fetchAnswer<T>(
   path: string,
   { signal, etag, onBytes }: FetchOptions,

@@ -1,19 +1,21 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { fetchAnswer, type Trouble } from './fetch-answer.ts'
 
-/** What is known of an answer: the newest data, and why there is none or none newer. */
+/** The state of an answer: the newest data, and why there is none or none newer. */
 export interface Answer<T> {
   data: T | undefined
   trouble: Trouble | undefined
-  /** The data, if any, answers an earlier question. */
+  /** The data, if any, answers an earlier request. */
   isLoading: boolean
-  /** Bytes that have come of an answer that is under way. */
+  /** Bytes received of a pending answer. */
   bytes: number
   askAgain: () => void
 }
 
 const RETRY_MS = 5_000
-/** Asking again takes at most about this part of the time. */
+/** Errors that may pass: Causeway restarts, or the target of a link has not arrived yet. */
+const PASSING: ReadonlySet<string> = new Set(['unreachable', 'unknown_cpid'])
+/** At most about one part in this many of the time is spent on repeated requests. */
 const SHARE = 10
 
 interface Known<T> {
@@ -23,8 +25,8 @@ interface Known<T> {
 }
 
 /**
- * Asks the API, and again after as many milliseconds as `againAfter` says, while the page is in sight. A path that is
- * undefined asks nothing.
+ * Requests the API, and repeats the request after `againAfter` milliseconds while the page is visible. An undefined path requests
+ * nothing.
  */
 export function useAnswer<T>(
   path: string | undefined,
@@ -64,7 +66,7 @@ export function useAnswer<T>(
       const tookMs = performance.now() - beganMs
       if (fetched.kind === 'trouble') {
         setTrouble(fetched.trouble)
-        if (fetched.trouble.code === 'unreachable') later(RETRY_MS)
+        if (PASSING.has(fetched.trouble.code)) later(RETRY_MS)
         return
       }
       setTrouble(undefined)
@@ -99,5 +101,5 @@ export function useAnswer<T>(
 }
 
 function ignoreAbort(): void {
-  // The reader has gone on to something else.
+  // The reader has moved on.
 }

@@ -2,15 +2,15 @@ import { useEffect, useState } from 'preact/hooks'
 import type { CascadeOfCpid, CascadesOfCpid } from '../../../src/query/answer-schemas.ts'
 import { fetchAnswer } from './fetch-answer.ts'
 
-/** So many CPIDs are looked up for one view, and so many at once. */
+/** The most CPIDs looked up for one view, and the most at once. */
 const MOST = 60
 const AT_ONCE = 4
 const CASCADES_ASKED = 8
 
-/** By CPID, the changes that drive it; none where nothing is known. */
+/** The changes that drive each CPID; empty if nothing is known. */
 export type Changes = ReadonlyMap<string, readonly CascadeOfCpid[]>
 
-/** Looks up which changes drive the first of these CPIDs. What was found stays while others are looked up. */
+/** Looks up which changes drive the first of these CPIDs. Earlier results stay while others are looked up. */
 export function useChanges(cpids: readonly string[]): Changes {
   const [found, setFound] = useState<Changes>(new Map())
   const wanted = cpids.slice(0, MOST).join()
@@ -32,7 +32,7 @@ export function useChanges(cpids: readonly string[]): Changes {
   return found
 }
 
-/** The change that began with the CPID, if any; else those that drive it; else those that it was passed on with. */
+/** The change that began with the CPID, if any; else those that drive it; else those that it was only passed on with. */
 function driving(cpid: string, cascades: readonly CascadeOfCpid[]): readonly CascadeOfCpid[] {
   const own = cascades.filter(({ root }) => root === cpid)
   if (own.length > 0) return own

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Where the reader is. Every view can be found again by it. */
+/** The current location. It identifies every view. */
 export interface Address {
   path: string
   search: URLSearchParams
@@ -8,7 +8,7 @@ export interface Address {
 
 const listeners = new Set<() => void>()
 
-/** The address of the page, following it as it changes. */
+/** The address of the page, updated when it changes. */
 export function useAddress(): Address {
   const [address, setAddress] = useState(readAddress)
   useEffect(() => {
@@ -24,7 +24,7 @@ function readAddress(): Address {
   return { path: location.pathname, search: new URLSearchParams(location.search) }
 }
 
-/** Goes to another address of the dashboard; with `replace` the one before cannot be gone back to. */
+/** Navigates to another address of the dashboard. With `replace` the present one is not kept in the history. */
 export function go(href: string, { replace = false } = {}): void {
   if (href === location.pathname + location.search) return
   if (replace) history.replaceState(null, '', href)
@@ -32,7 +32,7 @@ export function go(href: string, { replace = false } = {}): void {
   for (const listener of [...listeners]) listener()
 }
 
-/** The present path with some parameters changed; an empty value takes one away. */
+/** The present path with some parameters changed. An empty value removes a parameter. */
 export function hrefWith(changes: Readonly<Record<string, string | null>>): string {
   const search = new URLSearchParams(location.search)
   for (const [name, value] of Object.entries(changes)) {
@@ -48,7 +48,7 @@ export function hrefTo(path: string, search: URLSearchParams | Readonly<Record<s
   return text === '' ? path : `${path}?${text}`
 }
 
-/** Has ordinary links change the view without loading the page anew. */
+/** Lets ordinary links change the view without reloading the page. */
 export function followLinks(): void {
   window.addEventListener('popstate', () => {
     for (const listener of [...listeners]) listener()

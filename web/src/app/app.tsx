@@ -14,7 +14,7 @@ const ChooseComparison = lazyView(
 const FindPage = lazyView(async () => (await import('../find/find-page.tsx')).FindPage)
 const ObjectPage = lazyView(async () => (await import('../find/object-page.tsx')).ObjectPage)
 
-/** How a CPID begins, where a whole one would be asked for. */
+/** A prefix of a CPID, accepted where a CPID is expected. */
 const BEGINNING = /^(?=(-?[0-9a-f]){8,31}-?$)[0-9a-f]{8}/i
 
 export function App() {
@@ -71,7 +71,7 @@ function viewAt({ path, search }: Address) {
   }
 }
 
-/** Goes on to what a text leads to. */
+/** Navigates to the result for a text. */
 function FindInstead({ text }: { text: string }) {
   useEffect(() => go(hrefTo('/find', { q: text }), { replace: true }), [text])
   return null

@@ -4,13 +4,13 @@ import { SearchBox } from '../parts/search-box.tsx'
 import { ThemeChoice } from '../parts/theme-choice.tsx'
 
 interface ShellProps {
-  /** What the tab of the browser says. */
+  /** The title of the browser tab. */
   title: string
   path: string
   children: ComponentChildren
 }
 
-/** What stands around every view. */
+/** The frame around every view. */
 export function Shell({ title, path, children }: ShellProps) {
   useEffect(() => {
     document.title = `${title} · Causeway`

@@ -1,4 +1,4 @@
-/** `system` follows what the reader's system prefers. */
+/** `system` follows the system setting. */
 export type Theme = 'system' | 'light' | 'dark'
 
 const KEY = 'causeway-theme'
@@ -20,7 +20,7 @@ export function applyStoredTheme(): void {
   else document.documentElement.dataset['theme'] = theme
 }
 
-/** Calls back whenever colours may have changed; returns how to stop. */
+/** Calls back when colours may have changed. Returns a function that stops this. */
 export function onColoursChanged(callback: () => void): () => void {
   const observer = new MutationObserver(callback)
   observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })

@@ -1,4 +1,6 @@
+import { useMemo } from 'preact/hooks'
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
+import { BegunMark } from '../parts/begun-mark.tsx'
 import { ActorMark } from '../parts/actor-mark.tsx'
 import { go, hrefWith } from '../app/address.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -6,8 +8,10 @@ import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
+import { changeSentence } from '../text/change-sentence.ts'
 import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
+import { objectName } from '../text/object-name.ts'
 import { traceLink } from '../text/trace-link.ts'
 import { type Drawn, drawnOf } from './other-changes.ts'
 import { spansPath } from './sent-texts.ts'
@@ -19,7 +23,7 @@ interface CascadeHeadProps {
   traceUrl: string | null
 }
 
-/** What a cascade is about, in a few lines. */
+/** The main facts of a cascade, in a few lines. */
 export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
   const { root, object, service, actor, cluster, reason, start, state, durationMs } = cascade
   const nowMs = useNow()
@@ -27,7 +31,10 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
   return (
     <header class="cascade-head">
       <div class="page-head">
-        <h1>{object === null ? <span class="mono">{root}</span> : <ObjectMark reference={object} />}</h1>
+        <h1>
+          {object === null ? <span class="mono">{root}</span> : <ObjectMark reference={object} />}{' '}
+          <BegunMark {...cascade} />
+        </h1>
         <div class="actions">
           <a class="button" href={`/cpids/${root}`}>
             Merge graph
@@ -46,6 +53,7 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
           )}
         </div>
       </div>
+      <HeadSentence cascade={cascade} rows={rows} />
       <dl class="facts">
         <Fact name="State">
           <StateMark state={state} />
@@ -84,12 +92,48 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
   )
 }
 
-/** The address has the view, the search and the span that is chosen. */
+/** Who did what, what it touched, whether something failed, and whether it is over. */
+function HeadSentence({ cascade, rows }: { cascade: Cascade; rows: SpanRows }) {
+  const written = useMemo(() => writtenBy(rows), [rows])
+  const { failed, state, durationMs, object, actor } = cascade
+  const count = written === 1 ? '1 object' : `${written.toLocaleString('en')} objects`
+  return (
+    <p class="head-sentence">
+      {(object !== null || actor !== null) && (
+        <>
+          <strong>{changeSentence(cascade)}</strong>:{' '}
+        </>
+      )}
+      {written === 0 ? (
+        'no object written so far as is known'
+      ) : (
+        <a href={hrefWith({ view: 'tree', span: null })}>{count} written</a>
+      )}
+      ,{' '}
+      {failed === 0 ? (
+        'nothing failed'
+      ) : (
+        <strong class="warning">{failed.toLocaleString('en')} failed</strong>
+      )}
+      , {state === 'open' ? 'not over yet' : `over after ${duration(durationMs)}`}.
+    </p>
+  )
+}
+
+/** How many objects the spans of this change wrote. */
+function writtenBy({ spans }: SpanRows): number {
+  const objects = new Set<string>()
+  for (const { wrote = [], activity } of spans)
+    if (activity !== false) for (const reference of wrote) objects.add(objectName(reference).reference)
+  return objects.size
+}
+
+/** The address contains the view, the search and the chosen span. */
 function CopyLink() {
   return <CopyButton text={location.href} what="link to this view" says="Copy link" />
 }
 
-/** What the picture shows: more than the cascade counts, where other changes drive a part of it. */
+/** The number of spans in the picture. It differs from the cascade's own count if other changes drive some of them. */
 function DrawnFact({ drawn: { spans, synthetic, others, durationMs } }: { drawn: Drawn }) {
   const parts = [
     others > 0 && `${others.toLocaleString('en')} driven by other changes`,
@@ -103,7 +147,7 @@ function DrawnFact({ drawn: { spans, synthetic, others, durationMs } }: { drawn:
   )
 }
 
-/** How many spans failed, and the way to the one that did first. */
+/** The number of failed spans, and a link to the first. */
 function Failed({ count, rows }: { count: number; rows: SpanRows }) {
   const [first] = failuresOf(rows)
   const span = rows.spans[first ?? -1]

@@ -1,10 +1,10 @@
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
 import { duration } from '../text/duration.ts'
 
-/** With a watch alone nobody knows how long a write took, and a step has no length. */
+/** With a watch alone the duration of a write is not known, so its steps have no length. */
 const LEAST_TOLD_MS = 0.001
 
-/** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
+/** What the reader should know before the pictures: where the time went, what is missing, and what may still arrive. */
 export function CascadeNotices({ cascade }: { cascade: Cascade }) {
   const beingPlaced = spansBeingPlaced(cascade)
   const { state, missing, missingCpids, truncated, clockSkew, durationMs, gaps, missedVersions } = cascade
@@ -73,8 +73,8 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
       )}
       {truncated && (
         <p class="note bad">
-          More changes met here than one trace is copied for: some spans stand in the newer cascades only. See{' '}
-          <code>linking.max_fanout</code>.
+          Not all of its spans are here. Where many changes meet, a span is copied into the newest of them
+          only; <code>connectors::cpid::linking::max_fanout</code> says into how many.
         </p>
       )}
       {clockSkew && (

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import type { Cascade, DashboardSettings } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefWith } from '../app/address.ts'
-import { Pending, TroubleNotice } from '../parts/notice.tsx'
+import { PartialNotice, Pending, TroubleNotice } from '../parts/notice.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { CascadeHead } from './cascade-head.tsx'
 import { CascadeNotices } from './cascade-notices.tsx'
@@ -11,6 +11,7 @@ import { FlamePanel } from './flame-panel.tsx'
 import { MergesPanel } from './merges-panel.tsx'
 import { OtherChanges } from './other-changes-note.tsx'
 import { ObjectsPanel } from './objects-panel.tsx'
+import { ObjectTreePanel } from './object-tree-panel.tsx'
 import { SpanDetails } from './span-details.tsx'
 import { spanRows } from './span-rows.ts'
 import { TimesPanel } from './times-panel.tsx'
@@ -20,6 +21,7 @@ const ASK_AGAIN_MS = 2_000
 const PANELS = {
   flame: 'Flame graph',
   critical: 'Critical path',
+  tree: 'Object tree',
   objects: 'Objects',
   times: 'Time',
   merges: 'Merges',
@@ -58,6 +60,7 @@ function LoadedCascade({ cascade, search, traceUrl }: LoadedCascadeProps) {
   return (
     <>
       <CascadeHead cascade={cascade} rows={rows} traceUrl={traceUrl} />
+      <PartialNotice of={cascade} />
       <CascadeNotices cascade={cascade} />
       <OtherChanges rows={rows} root={cascade.root} start={cascade.start} />
       <Tabs names={PANELS} current={panel} />
@@ -65,6 +68,7 @@ function LoadedCascade({ cascade, search, traceUrl }: LoadedCascadeProps) {
         <section id="panel" class="panel" role="tabpanel" aria-label={PANELS[panel]}>
           {panel === 'flame' && <FlamePanel {...common} />}
           {panel === 'critical' && <CriticalPanel {...common} />}
+          {panel === 'tree' && <ObjectTreePanel cascade={cascade} search={search} />}
           {panel === 'objects' && <ObjectsPanel {...common} />}
           {panel === 'times' && <TimesPanel cascade={cascade} />}
           {panel === 'merges' && <MergesPanel cascade={cascade} />}

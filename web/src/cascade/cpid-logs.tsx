@@ -1,15 +1,23 @@
 import type { Span } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
-import { Pending } from '../parts/notice.tsx'
+import { PartialNotice, Pending } from '../parts/notice.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { timeOfDay } from '../text/moment.ts'
-import { attribute, type LogLine, logLines, type LogsAnswer, nanosOf, valueText } from './otlp-record.ts'
+import {
+  attribute,
+  type LogLine,
+  logLines,
+  type LogsAnswer,
+  nanosOf,
+  severityOf,
+  valueText,
+} from './otlp-record.ts'
 
-/** Enough for one change; it comes with those of everything that descends from it. */
+/** Enough for one change. The answer also contains the logs of all its descendants. */
 const ASKED = 1_000
 const SHOWN = 200
 
-/** Log records of a CPID; those of the span's own service, while it ran, stand out. */
+/** Log records of a CPID. Those of the span's own service during the span are highlighted. */
 export function CpidLogs({ cpid, span }: { cpid: string; span: Span }) {
   const answer = useAnswer<LogsAnswer>(`/api/v1/cpids/${cpid}/logs?limit=${ASKED}`)
   if (answer.data === undefined || answer.isLoading) return <Pending answer={answer} what="its logs" />
@@ -25,12 +33,13 @@ export function CpidLogs({ cpid, span }: { cpid: string; span: Span }) {
   return (
     <section>
       <h3>Logs with the same CPID ({lines.length})</h3>
+      <PartialNotice of={answer.data} />
       {lines.length === 0 && <p class="muted">No log record carries it.</p>}
       <ul class="records logs">
         {lines.slice(0, SHOWN).map((line, index) => (
           <li key={index} class={isDuring(line) ? 'during' : ''}>
             <span class="number muted">{timeText(line)}</span>{' '}
-            <span class="severity">{severityOf(line)}</span> <ServiceMark service={line.service} />
+            <span class="severity">{severityOf(line.record)}</span> <ServiceMark service={line.service} />
             <p class="text">{bodyOf(line)}</p>
           </li>
         ))}
@@ -38,13 +47,6 @@ export function CpidLogs({ cpid, span }: { cpid: string; span: Span }) {
       {lines.length > SHOWN && <p class="muted">And {lines.length - SHOWN} more.</p>}
     </section>
   )
-}
-
-const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
-
-/** What the sender called it, else OTLP's name for its number. */
-function severityOf({ record: { severityText = '', severityNumber = 0 } }: LogLine): string {
-  return severityText === '' ? (SEVERITIES[Math.floor((severityNumber - 1) / 4)] ?? '') : severityText
 }
 
 function bodyOf({ record }: LogLine): string {

@@ -1,4 +1,5 @@
 import type { CriticalStep } from '../../../src/query/answer-schemas.ts'
+import { useFirstRows } from '../parts/first-rows.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { TableScroll } from '../parts/table-scroll.tsx'
@@ -8,6 +9,7 @@ import type { PanelProps } from './panel-props.ts'
 /** The chain of steps that decided how long the cascade took. */
 export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
   const { criticalPath } = cascade
+  const { shown, more } = useFirstRows(criticalPath.steps)
   if (criticalPath.steps.length === 0) {
     return <Notice title="There is no critical path yet">It is worked out once spans have arrived.</Notice>
   }
@@ -35,7 +37,7 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
             </tr>
           </thead>
           <tbody>
-            {steps.map((step, index) => {
+            {shown.map((step, index) => {
               const at = rows.byId.get(step.spanId) ?? -1
               return (
                 <tr key={`${step.traceId}${step.spanId}`} class={at !== -1 && at === chosen ? 'chosen' : ''}>
@@ -79,6 +81,7 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
             })}
           </tbody>
         </table>
+        {more}
       </TableScroll>
       <p class="muted hint">
         Held up: until the next step began, what runs inside counted. Hollow bars: the wait before a step. All

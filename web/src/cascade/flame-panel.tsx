@@ -1,9 +1,11 @@
 import { useMemo } from 'preact/hooks'
 import { go, hrefWith } from '../app/address.ts'
 import { flameModel } from '../timeline/flame-lanes.ts'
+import { EventDetails } from '../timeline/event-strip.tsx'
 import { Timeline } from '../timeline/timeline.tsx'
 import type { PanelProps } from './panel-props.ts'
 import { ServiceLegend } from './service-legend.tsx'
+import { useEvents } from './events.ts'
 import { foundSpans, litSpans } from './lit-spans.ts'
 import { MOST_SEARCHED, useSentTexts } from './sent-texts.ts'
 import { failuresOf, slowestOf } from './span-rows.ts'
@@ -14,11 +16,12 @@ import { neighbourInTree } from './tree-neighbour.ts'
 /** The spans by cause, drawn or as a table. */
 export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelProps) {
   const model = useMemo(() => flameModel(rows), [rows])
+  const events = useEvents(cascade, rows)
   const text = search.get('q') ?? ''
   const isCriticalOnly = search.get('critical') === '1'
   const isTable = search.get('as') === 'table'
   const isSmall = rows.spans.length <= MOST_SEARCHED
-  const sent = useSentTexts(cascade.root, isSmall && text.trim() !== '')
+  const sent = useSentTexts(cascade, isSmall && text.trim() !== '')
   const found = useMemo(() => foundSpans(rows, text, sent), [rows, text, sent])
   const lit = useMemo(() => litSpans(rows, found, isCriticalOnly), [rows, found, isCriticalOnly])
   const failures = useMemo(() => failuresOf(rows), [rows])
@@ -75,11 +78,15 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
         <ServiceLegend services={cascade.timePerService.map(({ service }) => service)} spans={rows.spans} />
       </div>
       {isTable ? (
-        <SpanTable rows={rows} lit={lit} chosen={chosen} onChoose={onChoose} />
+        <>
+          <SpanTable rows={rows} lit={lit} chosen={chosen} onChoose={onChoose} />
+          <EventDetails {...events} />
+        </>
       ) : (
         <Timeline
           model={model}
           spans={rows.spans}
+          events={events}
           label={
             `Flame graph by cause, ${rows.spans.length.toLocaleString('en')} spans. Down goes to what a span caused, up to its cause, ` +
             'left and right to its neighbours. Plus and minus zoom, 0 shows all. The Table button has the same as a table.'

@@ -1,7 +1,7 @@
 import { matches, type SpanRows } from './span-rows.ts'
 import type { SentTexts } from './sent-texts.ts'
 
-/** The positions of the spans in which a text stands; undefined when none is sought. */
+/** The positions of the spans that contain a text; undefined if there is no search. */
 export function foundSpans(
   { spans }: SpanRows,
   text: string,
@@ -14,7 +14,7 @@ export function foundSpans(
   )
 }
 
-/** Which spans stand out: those found, and of these those on the critical path if only they are asked for. */
+/** The highlighted spans: those found, restricted to the critical path if requested. */
 export function litSpans(
   { spans }: SpanRows,
   found: readonly number[] | undefined,

@@ -10,11 +10,12 @@ import { TableScroll } from '../parts/table-scroll.tsx'
 import { timeOfDay } from '../text/moment.ts'
 import { otherSources } from './other-changes.ts'
 
-/** The changes of a cascade: where they merged, with what, and who said so. */
+/** The changes of a cascade: where they merged, with what, and who reported it. */
 export function MergesPanel({ cascade }: { cascade: Cascade }) {
   const { mergelogs, root, start } = cascade
   const others = useMemo(() => otherSources(cascade), [cascade])
   const changes = useChanges([...others])
+  const objects = useMemo(() => new Map(mergelogs.map(({ cpid, object }) => [cpid, object])), [mergelogs])
   if (mergelogs.length === 0) {
     return (
       <Notice title="No mergelog of this cascade is known">
@@ -45,7 +46,7 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
           </thead>
           <tbody>
             {mergelogs.map((mergelog) => (
-              <MergeRow key={mergelog.cpid} {...{ mergelog, others, changes, start }} />
+              <MergeRow key={mergelog.cpid} {...{ mergelog, objects, others, changes, start }} />
             ))}
           </tbody>
         </table>
@@ -59,13 +60,15 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
 
 interface MergeRowProps {
   mergelog: Mergelog
-  /** Sources that are no part of the cascade. */
+  /** The object of each mergelog of the cascade, by its CPID. */
+  objects: ReadonlyMap<string, string | null>
+  /** Sources that are not part of the cascade. */
   others: ReadonlySet<string>
   changes: Changes
   start: string
 }
 
-function MergeRow({ mergelog, others, changes, start }: MergeRowProps) {
+function MergeRow({ mergelog, objects, others, changes, start }: MergeRowProps) {
   const { cpid, sources, timestamp, service, object, reason, cluster } = mergelog
   return (
     <tr>
@@ -84,8 +87,10 @@ function MergeRow({ mergelog, others, changes, start }: MergeRowProps) {
           {sources.map((source) => (
             <li key={source}>
               <CpidMark cpid={source} href={`/cpids/${source}`} />{' '}
-              {others.has(source) && (
+              {others.has(source) ? (
                 <ChangeLinks cpid={source} changes={changes.get(source)} start={start} />
+              ) : (
+                <ObjectOf reference={objects.get(source)} />
               )}
             </li>
           ))}
@@ -98,4 +103,8 @@ function MergeRow({ mergelog, others, changes, start }: MergeRowProps) {
       <td>{reason}</td>
     </tr>
   )
+}
+
+function ObjectOf({ reference }: { reference: string | null | undefined }) {
+  return typeof reference === 'string' ? <ObjectMark reference={reference} /> : null
 }

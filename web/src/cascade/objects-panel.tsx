@@ -1,10 +1,12 @@
 import { useMemo } from 'preact/hooks'
 import { go, hrefTo, hrefWith } from '../app/address.ts'
+import { useFirstRows } from '../parts/first-rows.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { duration } from '../text/duration.ts'
 import { objectModel, objectWork, type ObjectWork } from '../timeline/object-lanes.ts'
 import { Timeline } from '../timeline/timeline.tsx'
+import { useEvents } from './events.ts'
 import type { PanelProps } from './panel-props.ts'
 import { ServiceLegend } from './service-legend.tsx'
 import { TableScroll } from '../parts/table-scroll.tsx'
@@ -13,6 +15,7 @@ import { TableScroll } from '../parts/table-scroll.tsx'
 export function ObjectsPanel({ cascade, rows, search, chosen, onChoose }: PanelProps) {
   const work = useMemo(() => objectWork(rows), [rows])
   const model = useMemo(() => objectModel(rows, work), [rows, work])
+  const events = useEvents(cascade, rows)
   const isTable = search.get('as') === 'table'
   if (work.length === 0) {
     return (
@@ -50,8 +53,9 @@ export function ObjectsPanel({ cascade, rows, search, chosen, onChoose }: PanelP
         <Timeline
           model={model}
           spans={rows.spans}
+          events={events}
           label={
-            `Gantt chart of ${work.length} objects. The arrow keys go from span to span. Plus and minus zoom, ` +
+            `Gantt chart of ${work.length.toLocaleString('en')} objects. The arrow keys go from span to span. Plus and minus zoom, ` +
             '0 shows all. The Table button has the same as a table.'
           }
           chosen={chosen}
@@ -65,6 +69,7 @@ export function ObjectsPanel({ cascade, rows, search, chosen, onChoose }: PanelP
 }
 
 function ObjectTable({ work }: { work: readonly ObjectWork[] }) {
+  const { shown, more } = useFirstRows(work)
   return (
     <TableScroll label="Objects">
       <table>
@@ -79,7 +84,7 @@ function ObjectTable({ work }: { work: readonly ObjectWork[] }) {
           </tr>
         </thead>
         <tbody>
-          {work.map(({ object, firstMs, lastMs, wrote, observed }) => (
+          {shown.map(({ object, firstMs, lastMs, wrote, observed }) => (
             <tr key={object}>
               <th scope="row">
                 <a href={hrefTo('/objects', { ref: object })}>
@@ -94,6 +99,7 @@ function ObjectTable({ work }: { work: readonly ObjectWork[] }) {
           ))}
         </tbody>
       </table>
+      {more}
     </TableScroll>
   )
 }

@@ -1,12 +1,12 @@
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
 import type { SpanRows } from './span-rows.ts'
 
-/** What a picture of a cascade shows, and how much of it other changes drive. */
+/** The spans in a picture of a cascade, and how many of them other changes drive. */
 export interface Drawn {
   spans: number
-  /** Of those, the ones that Causeway made. */
+  /** The number of Causeway's own spans among them. */
   synthetic: number
-  /** Of those, the ones that another change drives. */
+  /** The number of spans among them that another change drives. */
   others: number
   durationMs: number
 }
@@ -25,14 +25,14 @@ export function drawnOf({ spans }: Pick<SpanRows, 'spans'>): Drawn {
   return { spans: spans.length, synthetic, others, durationMs: Math.max(0, toMs - fromMs) }
 }
 
-/** CPIDs of spans that another change drives, and sources of its merges that are no part of it, each once. */
+/** The CPIDs of spans that another change drives, and of merge sources outside of the cascade, each once. */
 export function cpidsOfOthers({ spans }: Pick<SpanRows, 'spans'>): string[] {
   return [
     ...new Set(spans.flatMap(({ activity, cpid }) => (activity === false && cpid !== null ? [cpid] : []))),
   ]
 }
 
-/** Sources of mergelogs that are no part of the cascade. */
+/** Sources of mergelogs that are not part of the cascade. */
 export function otherSources({ mergelogs, root }: Pick<Cascade, 'mergelogs' | 'root'>): Set<string> {
   const own = new Set([root, ...mergelogs.map(({ cpid }) => cpid)])
   return new Set(mergelogs.flatMap(({ sources }) => sources).filter((source) => !own.has(source)))

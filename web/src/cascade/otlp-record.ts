@@ -1,4 +1,4 @@
-/** OTLP/JSON as the API answers it; whatever a sender left out is missing. */
+/** OTLP/JSON as the API returns it. Fields that a sender left out are missing. */
 export interface AnyValue {
   stringValue?: string
   boolValue?: boolean
@@ -46,6 +46,7 @@ export interface SpansAnswer {
 }
 
 export interface LogsAnswer {
+  partial?: string
   resourceLogs?: { resource?: Resource; scopeLogs?: { logRecords?: OtlpLog[] }[] }[]
   next?: string | null
 }
@@ -54,9 +55,11 @@ export interface LogsAnswer {
 export interface LogLine {
   record: OtlpLog
   service: string
+  /** The object of an Event, as `Pod web-x`. */
+  about?: string
 }
 
-/** The one span that was asked for, with its resource. */
+/** The requested span, with its resource. */
 export function spanOf(
   answer: SpansAnswer,
 ): { span: OtlpSpan; scope: string; resource: KeyValue[] } | undefined {
@@ -73,8 +76,11 @@ export function logLines(answer: LogsAnswer): LogLine[] {
   const lines: LogLine[] = []
   for (const { resource, scopeLogs = [] } of answer.resourceLogs ?? []) {
     const service = attribute(resource?.attributes, 'service.name') ?? 'unknown_service'
+    const kind = attribute(resource?.attributes, 'k8s.object.kind')
+    const name = attribute(resource?.attributes, 'k8s.object.name')
+    const about = kind === undefined || name === undefined ? {} : { about: `${kind} ${name}` }
     for (const { logRecords = [] } of scopeLogs) {
-      for (const record of logRecords) lines.push({ record, service })
+      for (const record of logRecords) lines.push({ record, service, ...about })
     }
   }
   return lines.sort((a, b) => Number(nanosOf(a.record) - nanosOf(b.record)))
@@ -83,6 +89,13 @@ export function logLines(answer: LogsAnswer): LogLine[] {
 export function nanosOf({ timeUnixNano, observedTimeUnixNano }: OtlpLog): bigint {
   const own = BigInt(timeUnixNano ?? 0)
   return own === 0n ? BigInt(observedTimeUnixNano ?? 0) : own
+}
+
+const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
+
+/** The sender's name for it, else OTLP's name for its number. */
+export function severityOf({ severityText = '', severityNumber = 0 }: OtlpLog): string {
+  return severityText === '' ? (SEVERITIES[Math.floor((severityNumber - 1) / 4)] ?? '') : severityText
 }
 
 export function attribute(attributes: readonly KeyValue[] | undefined, key: string): string | undefined {

@@ -1,7 +1,7 @@
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
 import type { SpanRows } from './span-rows.ts'
 
-/** What every panel of a cascade is given. Spans are named by their position in `rows`. */
+/** The props of every panel of a cascade. Spans are given by their position in `rows`. */
 export interface PanelProps {
   cascade: Cascade
   rows: SpanRows

@@ -1,16 +1,24 @@
 import { useMemo } from 'preact/hooks'
+import type { Cascade } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { type KeyValue, type OtlpSpan, type SpansAnswer, valueText } from './otlp-record.ts'
 
-/** A cascade of more spans is searched by what the page has of them alone: their attributes would be too much for it. */
+/** A larger cascade is searched only by what the page already has. The attributes of all its spans would be too much data. */
 export const MOST_SEARCHED = 5_000
 
-/** By span id, what senders said of it in lower case: attributes, events and the message of its status. */
+/** By span id, the text that senders gave it, in lower case: attributes, events and the status message. */
 export type SentTexts = ReadonlyMap<string, string>
 
-/** Reads what was sent of the spans of a cascade, once somebody searches it. */
-export function useSentTexts(root: string, isWanted: boolean): SentTexts | undefined {
-  const answer = useAnswer<SpansAnswer>(isWanted ? spansPath(root) : undefined)
+const ASK_AGAIN_MS = 4_000
+
+/** Loads the sent spans of a cascade when a search begins, and again while it is open. */
+export function useSentTexts(
+  { root, state }: Pick<Cascade, 'root' | 'state'>,
+  isWanted: boolean,
+): SentTexts | undefined {
+  const answer = useAnswer<SpansAnswer>(isWanted ? spansPath(root) : undefined, () =>
+    state === 'open' ? ASK_AGAIN_MS : undefined,
+  )
   return useMemo(() => answer.data && sentTexts(answer.data), [answer.data])
 }
 

@@ -5,7 +5,7 @@ import { CAUSES, GAP } from '../text/seen-write.ts'
 
 const SHOWN = 12
 
-/** What is told of writes that were seen from outside. */
+/** The explanations for writes that inference observed. */
 const SEEN = {
   operator: 'by an operator',
   self: 'begun by itself',
@@ -13,7 +13,7 @@ const SEEN = {
   inferred: 'cause inferred',
 } as const
 
-/** Which colour is which service, and how the critical path is marked. */
+/** Which colour stands for which service, and how the critical path is marked. */
 export function ServiceLegend({ services, spans }: { services: readonly string[]; spans: readonly Span[] }) {
   const causes = new Set(spans.map(({ cause }) => cause))
   const hasBeingPlaced = spans.some(({ beingPlaced }) => beingPlaced)

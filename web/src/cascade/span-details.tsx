@@ -7,7 +7,7 @@ import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { CauseMark } from '../parts/cause-mark.tsx'
-import { duration } from '../text/duration.ts'
+import { duration, took } from '../text/duration.ts'
 import { timeOfDay } from '../text/moment.ts'
 import { CAUSES, GAP } from '../text/seen-write.ts'
 import { traceLink } from '../text/trace-link.ts'
@@ -17,7 +17,7 @@ import { SentSpan } from './sent-span.tsx'
 import type { SpanRows } from './span-rows.ts'
 import { marksOf } from './span-table.tsx'
 
-/** From this width on the details stand beside the picture; below it they lie over the lower half. */
+/** From this width on the details are beside the picture; below it they cover the lower half. */
 const BESIDE = 1_000
 
 interface SpanDetailsProps {
@@ -81,8 +81,8 @@ export function SpanDetails({ rows, at, root, start, traceUrl, onChoose }: SpanD
         </dd>
         <dt>Took</dt>
         <dd>
-          <strong>{duration(span.durationMs)}</strong>
-          {`, ${duration(span.selfMs)} itself`}
+          <strong>{took(span.durationMs)}</strong>
+          {`, ${took(span.selfMs)} itself`}
         </dd>
         {span.waitMs !== undefined && span.waitMs > 0 && (
           <>

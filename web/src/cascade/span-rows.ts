@@ -5,7 +5,7 @@ export interface SpanRows {
   spans: readonly Span[]
   /** The position of the span above; -1 at the top of a trace. */
   parents: Int32Array
-  /** How many spans a subtree has, its top counted. */
+  /** The number of spans in each subtree, including its top. */
   sizes: Int32Array
   traces: readonly Trace[]
   /** The position in `traces` of each span's trace. */
@@ -13,7 +13,7 @@ export interface SpanRows {
   byId: ReadonlyMap<string, number>
 }
 
-/** The span that Causeway sends when a cascade is over says of the whole what the page says anyway. */
+/** Causeway's span for the end of a cascade summarizes it. The page shows that already. */
 const isSummary = (span: Span): boolean => span.synthetic && span.name === 'cascade'
 
 export function spanRows({ traces }: Pick<Cascade, 'traces'>): SpanRows {
@@ -43,7 +43,7 @@ export function spanRows({ traces }: Pick<Cascade, 'traces'>): SpanRows {
   return { spans, parents, sizes, traces, traceOf: Int32Array.from(trace), byId }
 }
 
-/** The spans of this change that failed, in the order in which they began. */
+/** The failed spans of this change, in order of their start. */
 export function failuresOf({ spans }: Pick<SpanRows, 'spans'>): number[] {
   const failures = spans.flatMap((span, at) =>
     span.status === FAILED && span.activity !== false ? [at] : [],
@@ -51,7 +51,7 @@ export function failuresOf({ spans }: Pick<SpanRows, 'spans'>): number[] {
   return failures.sort((a, b) => (spans[a]?.offsetMs ?? 0) - (spans[b]?.offsetMs ?? 0))
 }
 
-/** The span of this change that took longest by itself. */
+/** The span of this change with the longest own time. */
 export function slowestOf({ spans }: Pick<SpanRows, 'spans'>): number | undefined {
   let slowest: number | undefined
   spans.forEach((span, at) => {
@@ -63,7 +63,7 @@ export function slowestOf({ spans }: Pick<SpanRows, 'spans'>): number | undefine
 /** OTLP's status of an error. */
 export const FAILED = 2
 
-/** Whether the text stands in what is shown of a span. The text is in lower case. */
+/** Whether the text occurs in what is shown of a span. The text is in lower case. */
 export function matches(span: Span, text: string): boolean {
   return (
     span.name.toLowerCase().includes(text) ||

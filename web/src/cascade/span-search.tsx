@@ -2,13 +2,13 @@ import { go, hrefWith } from '../app/address.ts'
 
 interface SpanSearchProps {
   text: string
-  /** The spans in which it stands, by position. */
+  /** The spans that match, by position. */
   found: readonly number[]
   chosen: number
   onChoose: (span: number) => void
 }
 
-/** Looks for spans by all that is said of them; Enter goes from one to the next. */
+/** Searches spans by all their texts. Enter goes to the next match. */
 export function SpanSearch({ text, found, chosen, onChoose }: SpanSearchProps) {
   const step = (isBack: boolean) => {
     const next = nextOf(found, chosen, isBack)
@@ -47,7 +47,7 @@ export function SpanSearch({ text, found, chosen, onChoose }: SpanSearchProps) {
   )
 }
 
-/** The one after what is chosen, by position, and after the last the first again. */
+/** The match after the chosen span, by position; after the last one the first. */
 export function nextOf(spans: readonly number[], chosen: number, isBack = false): number | undefined {
   return isBack
     ? (spans.findLast((at) => at < chosen) ?? spans.at(-1))

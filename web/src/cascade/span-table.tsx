@@ -8,17 +8,16 @@ import { FAILED, type SpanRows } from './span-rows.ts'
 
 interface SpanTableProps {
   rows: SpanRows
-  /** Only these are shown, when given. */
+  /** If given, only these are shown. */
   lit: Uint8Array | undefined
   chosen: number
   onChoose: (span: number) => void
 }
 
 const ROW_HEIGHT = 26
-const INDENT = 12
 const DEEPEST_INDENT = 20
 
-/** The spans as a table in tree order; only rows in sight are in the page. */
+/** The spans as a table in tree order. Only visible rows are in the page. */
 export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
   const scroll = useRef<HTMLDivElement>(null)
   const shown = useMemo(() => {
@@ -100,7 +99,7 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
   const { name, service, cluster, depth, offsetMs, durationMs, selfMs, waitMs } = span
   return (
     <>
-      <span role="cell" style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * INDENT}px` }}>
+      <span role="cell" class="indented" style={{ '--depth': Math.min(depth, DEEPEST_INDENT) }}>
         <button type="button" class="quiet" title={`${name}, ${depth} deep`} onClick={onChoose}>
           {name}
         </button>
@@ -143,7 +142,7 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
   )
 }
 
-/** What is special about a span, in words. */
+/** The special properties of a span, in words. */
 export function marksOf(span: Span): string[] {
   const { critical, status, copy, activity, synthetic, parentMissing, beingPlaced, cause, gap } = span
   const marks: string[] = []

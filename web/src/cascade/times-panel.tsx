@@ -6,9 +6,9 @@ import type {
 import { colourOf } from '../parts/service-colour.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { TableScroll } from '../parts/table-scroll.tsx'
-import { duration } from '../text/duration.ts'
+import { duration, took } from '../text/duration.ts'
 
-/** Where the time went, by service, by cluster where there are several, and by kind of object. */
+/** Where the time went: by service, by cluster if there are several, and by kind of object. */
 export function TimesPanel({ cascade }: { cascade: Cascade }) {
   const { timePerService, timePerCluster, timePerKind } = cascade
   return (
@@ -71,7 +71,7 @@ interface TimesProps {
   title: string
   what: string
   times: readonly Time[]
-  /** Bars show the time itself, else the time in spans. */
+  /** Bars show the own time, else the time in spans. */
   hasOwnTime?: boolean
 }
 
@@ -111,8 +111,8 @@ function Times({ title, what, times, hasOwnTime = false }: TimesProps) {
                     />
                   </span>
                 </td>
-                <td class="number">{selfMs === undefined ? '' : duration(selfMs)}</td>
-                <td class="number">{duration(totalMs)}</td>
+                <td class="number">{selfMs === undefined ? '' : took(selfMs)}</td>
+                <td class="number">{took(totalMs)}</td>
                 <td class="number">{waitMs === undefined ? '' : duration(waitMs)}</td>
                 <td class="number">{spans.toLocaleString('en')}</td>
                 <td class="number">{hasObjects ? objects : (errors ?? '')}</td>

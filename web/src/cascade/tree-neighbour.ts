@@ -1,6 +1,6 @@
 import type { SpanRows } from './span-rows.ts'
 
-/** The span that an arrow key leads to: up to the cause, down to the first thing caused, sideways to siblings. */
+/** The span that an arrow key leads to: up to the cause, down to the first effect, sideways to siblings. */
 export function neighbourInTree({ parents, sizes }: SpanRows, at: number, key: string): number | undefined {
   const count = parents.length
   if (count === 0) return undefined

@@ -1,9 +1,9 @@
-/** What a list of cascades is narrowed down by; the names are those of the API and of the address. */
+/** The filters of a list of cascades, by their names in the API and in the address. */
 export const FILTERS = ['state', 'object', 'namespace', 'actor', 'service', 'cluster', 'from', 'to'] as const
 
 export type FilterName = (typeof FILTERS)[number]
 
-/** Spans of time that reach back from now, by what the address says. */
+/** Recent time ranges, by their value in the address. */
 export const RECENT: Readonly<Record<string, { label: string; ms: number }>> = {
   '15m': { label: 'Last 15 minutes', ms: 900_000 },
   '1h': { label: 'Last hour', ms: 3_600_000 },
@@ -13,7 +13,7 @@ export const RECENT: Readonly<Record<string, { label: string; ms: number }>> = {
 }
 const RECENT_BY_NAME = new Map(Object.entries(RECENT))
 
-/** The question to the API that an address asks. A recent span of time is rounded, so that the question stays the same. */
+/** The API path for an address. A recent time range is rounded, so that the path stays the same. */
 export function cascadesPath(search: URLSearchParams, nowMs: number, limit: number, after?: string): string {
   const asked = new URLSearchParams()
   for (const name of FILTERS) {

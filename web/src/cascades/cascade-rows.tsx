@@ -1,4 +1,5 @@
-import type { CascadeOutline } from '../../../src/query/answer-schemas.ts'
+import type { ListedCascade } from '../../../src/query/answer-schemas.ts'
+import { BegunMark } from '../parts/begun-mark.tsx'
 import { ActorMark } from '../parts/actor-mark.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
@@ -8,14 +9,15 @@ import { ago, moment } from '../text/moment.ts'
 
 interface CascadeRowsProps {
   caption: string
-  cascades: readonly CascadeOutline[]
+  cascades: readonly ListedCascade[]
   nowMs: number
-  /** With it each cascade can be marked for a comparison. */
+  /** If given, each cascade can be marked for a comparison. */
   marked?: { roots: readonly string[]; toggle: (root: string) => void }
 }
 
 /** Cascades as a table; on a narrow screen each row becomes a card. */
 export function CascadeRows({ caption, cascades, nowMs, marked }: CascadeRowsProps) {
+  const isFleet = cascades.some(({ causeway }) => causeway !== undefined)
   const longest = Math.max(...cascades.map(({ durationMs }) => durationMs), 0)
   return (
     <table class="cascade-rows">
@@ -30,6 +32,7 @@ export function CascadeRows({ caption, cascades, nowMs, marked }: CascadeRowsPro
           <th>State</th>
           <th>Object</th>
           <th>Started by</th>
+          {isFleet && <th>Cluster</th>}
           <th>Started</th>
           <th>Duration</th>
           <th class="number">Spans</th>
@@ -43,8 +46,9 @@ export function CascadeRows({ caption, cascades, nowMs, marked }: CascadeRowsPro
       <tbody>
         {cascades.map((cascade) => (
           <CascadeRow
-            key={cascade.root}
+            key={`${cascade.causeway ?? ''} ${cascade.root}`}
             cascade={cascade}
+            isFleet={isFleet}
             longest={longest}
             nowMs={nowMs}
             {...(marked && { marked })}
@@ -55,15 +59,17 @@ export function CascadeRows({ caption, cascades, nowMs, marked }: CascadeRowsPro
   )
 }
 
-/** How what Causeway works out says why a change began: `scale by alice`. */
+/** The form of an inferred reason for a change: `scale by alice`. */
 const WHAT_BY_WHOM = /^(\S{1,20}) by \S/
 
 interface CascadeRowProps extends Pick<CascadeRowsProps, 'nowMs' | 'marked'> {
-  cascade: CascadeOutline
+  cascade: ListedCascade
+  /** From several Causeways: an archive is queried too. */
+  isFleet: boolean
   longest: number
 }
 
-function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
+function CascadeRow({ cascade, isFleet, longest, nowMs, marked }: CascadeRowProps) {
   const { root, object, service, actor, cluster, start, durationMs, gaps, reason } = cascade
   const [, what] = WHAT_BY_WHOM.exec(reason ?? '') ?? []
   return (
@@ -85,12 +91,18 @@ function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
         <a href={`/cascades/${root}`}>
           {object === null ? <span class="mono">{root}</span> : <ObjectMark reference={object} />}
         </a>
-        {what !== undefined && <span class="muted"> {what}</span>}
+        {what !== undefined && <span class="muted"> {what}</span>} <BegunMark {...cascade} />
       </th>
       <td class="service">
         <ActorMark actor={actor} service={service} />
-        {cluster && <span class="muted"> in {cluster}</span>}
+        {cluster && !isFleet && <span class="muted"> in {cluster}</span>}
       </td>
+      {isFleet && (
+        <td class="cluster">
+          {cluster}
+          {cascade.causeway && <span class="muted"> told by {cascade.causeway}</span>}
+        </td>
+      )}
       <td class="when">
         <time dateTime={start} title={start}>
           {moment(start, nowMs)} <span class="muted">{ago(start, nowMs)}</span>
@@ -104,7 +116,9 @@ function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
       </td>
       <td class="number" data-label="spans">
         {cascade.spans.toLocaleString('en')}
-        {cascade.truncated && <span title="Some spans went into newer cascades only"> +</span>}
+        {cascade.truncated && (
+          <span title="There are more: some of its spans are in newer cascades only"> +</span>
+        )}
       </td>
       <td class={`number ${cascade.failed > 0 ? 'warning' : ''}`} data-label="failed">
         {cascade.failed.toLocaleString('en')}

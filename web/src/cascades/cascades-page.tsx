@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import type { CascadeList, CascadeOutline } from '../../../src/query/answer-schemas.ts'
+import type { CascadeList, ListedCascade } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { useOlder } from '../api/use-older.ts'
-import { Notice, Pending, TroubleNotice } from '../parts/notice.tsx'
+import { Notice, PartialNotice, Pending, TroubleNotice } from '../parts/notice.tsx'
 import { OlderButton } from '../parts/older-button.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { cascadesPath, FILTERS } from './cascade-filter.ts'
@@ -40,6 +40,7 @@ export function CascadesPage({ search }: { search: URLSearchParams }) {
       {answer.data !== undefined && answer.trouble !== undefined && (
         <TroubleNotice trouble={answer.trouble} onRetry={answer.askAgain} />
       )}
+      <PartialNotice of={answer.data} />
       {answer.data !== undefined && (
         <div class={answer.isLoading ? 'stale' : ''}>
           {cascades.length === 0 ? (
@@ -93,7 +94,8 @@ function Empty({ isFiltered }: { isFiltered: boolean }) {
   )
 }
 
-function withoutTwice(cascades: readonly CascadeOutline[]): CascadeOutline[] {
+function withoutTwice(cascades: readonly ListedCascade[]): ListedCascade[] {
   const seen = new Set<string>()
-  return cascades.filter(({ root }) => !seen.has(root) && seen.add(root))
+  const keyOf = ({ root, causeway = '' }: ListedCascade) => `${causeway} ${root}`
+  return cascades.filter((cascade) => !seen.has(keyOf(cascade)) && seen.add(keyOf(cascade)))
 }

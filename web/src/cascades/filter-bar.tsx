@@ -4,7 +4,7 @@ import { go, hrefWith } from '../app/address.ts'
 import { TypedFilter } from '../parts/typed-filter.tsx'
 import { type FilterName, FILTERS, RECENT } from './cascade-filter.ts'
 
-/** Narrows the list down; what is chosen stands in the address. */
+/** Filters the list. The chosen filters are in the address. */
 export function FilterBar({ search }: { search: URLSearchParams }) {
   const facets = useAnswer<Facets>('/api/v1/facets')
   const choose = (name: FilterName, value: string) =>
@@ -64,7 +64,7 @@ export function FilterBar({ search }: { search: URLSearchParams }) {
 
 const NOTHING = Object.fromEntries(FILTERS.map((name) => [name, null]))
 
-/** A time that the address names and the choices do not. */
+/** A time range in the address that is not one of the choices. */
 function Custom({ from }: { from: string | null }) {
   if (from === null || from === '' || from in RECENT) return null
   return <option value={from}>since {from}</option>

@@ -6,7 +6,7 @@ import { useNow } from '../parts/use-now.ts'
 import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
 
-/** Chooses what to compare with: cascades of the same object first, for they compare best. */
+/** Chooses what to compare with. Cascades of the same object come first, since they compare best. */
 export function ChooseComparison({ a }: { a: string | null }) {
   const answer = useAnswer<CascadeList>('/api/v1/cascades?limit=200')
   const nowMs = useNow()

@@ -6,13 +6,13 @@ import type {
 } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
-import { Pending } from '../parts/notice.tsx'
+import { PartialNotice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
 import { TableScroll } from '../parts/table-scroll.tsx'
 import { useNow } from '../parts/use-now.ts'
-import { difference, duration } from '../text/duration.ts'
+import { difference, duration, took } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
 
 const ASK_AGAIN_MS = 3_000
@@ -32,6 +32,7 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
           Swap
         </a>
       </div>
+      <PartialNotice of={data} />
       <div class="compared">
         <Side name="A" outline={data.a} />
         <Side name="B" outline={data.b} />
@@ -120,8 +121,8 @@ function Differences({ title, what, rows }: { title: string; what: string; rows:
             {rows.map(({ key, name, a, b, differenceMs }) => (
               <tr key={key}>
                 <th scope="row">{name}</th>
-                <td class="number">{a === null ? 'absent' : duration(a.totalMs)}</td>
-                <td class="number">{b === null ? 'absent' : duration(b.totalMs)}</td>
+                <td class="number">{a === null ? 'absent' : took(a.totalMs)}</td>
+                <td class="number">{b === null ? 'absent' : took(b.totalMs)}</td>
                 <td class={`number ${pace(differenceMs)}`}>{difference(differenceMs)}</td>
                 <td aria-hidden="true">
                   <span class={`bar ${pace(differenceMs)}`}>

@@ -5,7 +5,7 @@ import { TypedFilter } from '../parts/typed-filter.tsx'
 
 const NAMES = ['namespace', 'actor'] as const
 
-/** What narrows down what is found, as the API has it. */
+/** The filters of a search, by their API names. */
 export function filtersOf(search: URLSearchParams): Record<string, string> {
   return Object.fromEntries(
     NAMES.flatMap((name) => {
@@ -15,7 +15,7 @@ export function filtersOf(search: URLSearchParams): Record<string, string> {
   )
 }
 
-/** Narrows down what is found; what is chosen stands in the address. */
+/** Filters the results. The chosen filters are in the address. */
 export function FindFilters({ search }: { search: URLSearchParams }) {
   const facets = useAnswer<Facets>('/api/v1/facets')
   const typed = (name: (typeof NAMES)[number]) => ({

@@ -3,14 +3,14 @@ import type { Found } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefTo } from '../app/address.ts'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
-import { Notice, Pending } from '../parts/notice.tsx'
+import { Notice, PartialNotice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { filtersOf, FindFilters } from './find-filters.tsx'
 
 const ASK_AGAIN_MS = 3_000
 
-/** What a CPID or a part of an object's name leads to. The CPID of exactly one cascade opens it. */
+/** The results for a CPID or a part of an object's name. A CPID of exactly one cascade opens that cascade. */
 export function FindPage({ search }: { search: URLSearchParams }) {
   const text = (search.get('q') ?? '').trim()
   const filters = filtersOf(search)
@@ -44,6 +44,7 @@ export function FindPage({ search }: { search: URLSearchParams }) {
         </h1>
       </div>
       <FindFilters search={search} />
+      <PartialNotice of={found} />
       {found === undefined ? (
         <Pending answer={answer} what="what matches" />
       ) : (

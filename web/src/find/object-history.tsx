@@ -1,8 +1,9 @@
-import type { ObjectEvent, ObjectHistory } from '../../../src/query/answer-schemas.ts'
+import type { ObjectEvent, ObjectHistory } from '../../../src/query/object-answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
+import { type Changes, useChanges } from '../api/use-changes.ts'
 import { useOlder } from '../api/use-older.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
-import { Notice, Pending } from '../parts/notice.tsx'
+import { Notice, PartialNotice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { OlderButton } from '../parts/older-button.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
@@ -10,13 +11,13 @@ import { TableScroll } from '../parts/table-scroll.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { ago, moment } from '../text/moment.ts'
 import { objectName } from '../text/object-name.ts'
-import { CascadeLinks } from './cascade-links.tsx'
+import { CascadeLinks, rootsNamed } from './cascade-links.tsx'
 
 const ASK_AGAIN_MS = 3_000
 const PAGE = 200
 const DEEDS = { wrote: 'wrote it', observed: 'observed it', mergelog: 'sent a mergelog for it' } as const
 
-/** What happened to an object, newest first: which change, by whom, in which cascades. */
+/** The events of an object, newest first: by which change, by whom, in which cascades. */
 export function ObjectHistoryPanel({ reference }: { reference: string }) {
   const path = `/api/v1/objects?ref=${encodeURIComponent(reference)}&limit=${PAGE}`
   const answer = useAnswer<ObjectHistory>(path, () => ASK_AGAIN_MS)
@@ -26,21 +27,26 @@ export function ObjectHistoryPanel({ reference }: { reference: string }) {
     (page: ObjectHistory) => page.objects,
   )
   const data = answer.isLoading ? undefined : answer.data
+  const events = [...(data?.objects ?? []), ...older.items]
+  const changes = useChanges(rootsNamed(events))
   if (data === undefined) return <Pending answer={answer} what="its history" />
   if (data.objects.length === 0) {
-    return (
+    return data.partial === undefined ? (
       <Notice title="Nothing is known of this object">
         <p>
           No span names it in <code>cpid.wrote</code> or <code>cpid.observed</code>, and no mergelog in{' '}
           <code>cpid.object</code>; or retention has removed them.
         </p>
       </Notice>
+    ) : (
+      <PartialNotice of={data} />
     )
   }
   return (
     <>
+      <PartialNotice of={data} />
       <TableScroll label="History">
-        <EventTable events={[...data.objects, ...older.items]} />
+        <EventTable {...{ events, changes }} />
       </TableScroll>
       <OlderButton next={older.next === undefined ? data.next : older.next} older={older}>
         What happened before
@@ -49,7 +55,7 @@ export function ObjectHistoryPanel({ reference }: { reference: string }) {
   )
 }
 
-function EventTable({ events }: { events: readonly ObjectEvent[] }) {
+function EventTable({ events, changes }: { events: readonly ObjectEvent[]; changes: Changes }) {
   const nowMs = useNow()
   return (
     <table>
@@ -61,13 +67,13 @@ function EventTable({ events }: { events: readonly ObjectEvent[] }) {
           <th>Object</th>
           <th class="number">Version</th>
           <th>CPID</th>
-          <th>Cascades</th>
+          <th>Changes</th>
         </tr>
       </thead>
       <tbody>
         {events.map((entry, index) => (
           <tr key={index}>
-            <td>
+            <td class="when">
               <time dateTime={entry.timestamp} title={entry.timestamp}>
                 {moment(entry.timestamp, nowMs)} <span class="muted">{ago(entry.timestamp, nowMs)}</span>
               </time>
@@ -82,7 +88,12 @@ function EventTable({ events }: { events: readonly ObjectEvent[] }) {
             <td class="number">{objectName(entry.object).version}</td>
             <td>{entry.cpid !== null && <CpidMark cpid={entry.cpid} href={`/cpids/${entry.cpid}`} />}</td>
             <td>
-              <CascadeLinks roots={entry.cascades} drivenBy={entry.drivenBy} />
+              <CascadeLinks
+                roots={entry.cascades}
+                drivenBy={entry.drivenBy}
+                timestamp={entry.timestamp}
+                changes={changes}
+              />
             </td>
           </tr>
         ))}

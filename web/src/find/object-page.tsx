@@ -3,14 +3,16 @@ import { ObjectMark } from '../parts/object-mark.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { ObjectHistoryPanel } from './object-history.tsx'
 import { ObjectVersionsPanel } from './object-versions.tsx'
+import { WhyPanel } from './why-panel.tsx'
 
-const PANELS = { versions: 'Versions', history: 'All that happened' } as const
+const PANELS = { versions: 'Versions', why: 'Why it is so', history: 'All that happened' } as const
 
-/** An object: who wrote which version of it and why, and everything that happened to it. */
+/** An object: who wrote which version and why, what led to it, and all its events. */
 export function ObjectPage({ search }: { search: URLSearchParams }) {
   const reference = search.get('ref') ?? ''
   if (reference === '') return <Notice title="No object is named in this address" isPage />
-  const panel = search.get('view') === 'history' ? 'history' : 'versions'
+  const asked = search.get('view') ?? ''
+  const panel = asked === 'history' || asked === 'why' ? asked : 'versions'
   return (
     <>
       <div class="page-head">
@@ -20,11 +22,9 @@ export function ObjectPage({ search }: { search: URLSearchParams }) {
       </div>
       <Tabs names={PANELS} current={panel} />
       <section id="panel" class="panel" role="tabpanel" aria-label={PANELS[panel]}>
-        {panel === 'versions' ? (
-          <ObjectVersionsPanel reference={reference} />
-        ) : (
-          <ObjectHistoryPanel reference={reference} />
-        )}
+        {panel === 'versions' && <ObjectVersionsPanel reference={reference} />}
+        {panel === 'why' && <WhyPanel reference={reference} />}
+        {panel === 'history' && <ObjectHistoryPanel reference={reference} />}
       </section>
     </>
   )

@@ -1,24 +1,26 @@
-import type { ObjectVersion, ObjectVersions } from '../../../src/query/answer-schemas.ts'
+import type { ObjectVersion, ObjectVersions } from '../../../src/query/object-answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
+import { type Changes, useChanges } from '../api/use-changes.ts'
 import { useOlder } from '../api/use-older.ts'
 import { hrefTo, hrefWith } from '../app/address.ts'
 import { ActorMark } from '../parts/actor-mark.tsx'
-import { CauseMark } from '../parts/cause-mark.tsx'
-import { Notice, Pending } from '../parts/notice.tsx'
+import { ChangedFields } from '../parts/changed-fields.tsx'
+import { Notice, PartialNotice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { OlderButton } from '../parts/older-button.tsx'
 import { TableScroll } from '../parts/table-scroll.tsx'
 import { useNow } from '../parts/use-now.ts'
+import { CauseWords, WriteCause } from '../parts/write-cause.tsx'
 import { ago, moment } from '../text/moment.ts'
 import { objectName } from '../text/object-name.ts'
-import { CascadeLinks } from './cascade-links.tsx'
+import { CascadeLinks, rootsNamed } from './cascade-links.tsx'
 
 const ASK_AGAIN_MS = 3_000
 const PAGE = 100
-/** So many of the versions that were read are named at once. */
+/** How many of the versions that were read are shown at first. */
 const READ_SHOWN = 4
 
-/** The versions of an object, the highest first: who wrote each, why, from which versions, in which cascades. */
+/** The versions of an object, highest first: who wrote each, why, from which versions, in which cascades. */
 export function ObjectVersionsPanel({ reference }: { reference: string }) {
   const path = `/api/v1/objects/versions?ref=${encodeURIComponent(reference)}&limit=${PAGE}`
   const answer = useAnswer<ObjectVersions>(path, () => ASK_AGAIN_MS)
@@ -28,21 +30,25 @@ export function ObjectVersionsPanel({ reference }: { reference: string }) {
     (page: ObjectVersions) => page.versions,
   )
   const data = answer.isLoading ? undefined : answer.data
+  const changes = useChanges(rootsNamed([...(data?.versions ?? []), ...older.items]))
   if (data === undefined) return <Pending answer={answer} what="its versions" />
   if (data.versions.length === 0) {
-    return (
+    return data.partial === undefined ? (
       <Notice title="No version of it is known">
         <p>
           No span says in <code>cpid.wrote</code> that it wrote this object, or retention has removed it.{' '}
           <a href={hrefWith({ view: 'history' })}>All that happened</a> has who observed it.
         </p>
       </Notice>
+    ) : (
+      <PartialNotice of={data} />
     )
   }
   const versions = [...data.versions, ...older.items]
   const isOne = new Set(versions.map(({ object }) => objectName(object).reference)).size === 1
   return (
     <>
+      <PartialNotice of={data} />
       <TableScroll label="Versions">
         <table>
           <caption class="visually-hidden">Versions of the object, the highest first</caption>
@@ -55,16 +61,17 @@ export function ObjectVersionsPanel({ reference }: { reference: string }) {
               <th>By</th>
               <th>Why</th>
               <th>Had read</th>
-              <th>Cascades</th>
+              <th>Changes</th>
             </tr>
           </thead>
           <tbody>
             {versions.map((version) => (
-              <VersionRow key={`${version.spanId} ${version.object}`} version={version} isOne={isOne} />
+              <VersionRow key={`${version.spanId} ${version.object}`} {...{ version, isOne, changes }} />
             ))}
           </tbody>
         </table>
       </TableScroll>
+      <CauseWords versions={versions} />
       <OlderButton next={older.next === undefined ? data.next : older.next} older={older}>
         Lower versions
       </OlderButton>
@@ -72,9 +79,15 @@ export function ObjectVersionsPanel({ reference }: { reference: string }) {
   )
 }
 
-function VersionRow({ version, isOne }: { version: ObjectVersion; isOne: boolean }) {
+interface VersionRowProps {
+  version: ObjectVersion
+  isOne: boolean
+  changes: Changes
+}
+
+function VersionRow({ version, isOne, changes }: VersionRowProps) {
   const nowMs = useNow()
-  const { object, timestamp, name, user, service, cause, gap, cluster, spanId, observed } = version
+  const { object, timestamp, name, user, service, cluster, spanId } = version
   return (
     <tr>
       <th scope="row" class="number">
@@ -90,27 +103,45 @@ function VersionRow({ version, isOne }: { version: ObjectVersion; isOne: boolean
           {moment(timestamp, nowMs)} <span class="muted">{ago(timestamp, nowMs)}</span>
         </time>
       </td>
-      <td>{name}</td>
+      <td class="write">
+        {name}
+        {version.supersededBy !== undefined && (
+          <>
+            {' '}
+            <span class="cause superseded">superseded</span>
+          </>
+        )}
+        <ChangedFields changed={version.changed} />
+      </td>
       <td>
         <ActorMark actor={user} service={service} />
         {cluster !== null && <div class="muted">in {cluster}</div>}
       </td>
       <td>
-        <CauseMark cause={cause} gap={gap} />
+        <WriteCause {...version} />
       </td>
       <td>
-        <Read references={observed} />
+        <Read {...version} />
       </td>
       <td>
-        <CascadeLinks roots={version.cascades} drivenBy={version.drivenBy} span={spanId} />
+        <CascadeLinks
+          roots={version.cascades}
+          drivenBy={version.drivenBy}
+          span={spanId}
+          {...{ changes, timestamp }}
+        />
       </td>
     </tr>
   )
 }
 
-/** The versions that whoever wrote it had read. */
-function Read({ references }: { references: readonly string[] }) {
+/** The versions that the writer had read. */
+function Read({ observed: references, cause, begins }: Pick<ObjectVersion, 'observed' | 'cause' | 'begins'>) {
   const shown = references.slice(0, READ_SHOWN)
+  if (shown.length === 0) {
+    const isFirst = begins === true || cause === 'operator' || cause === 'self'
+    return <span class="muted">{isFirst ? 'nothing: it began here' : 'not told'}</span>
+  }
   return (
     <ul class="read">
       {shown.map((reference) => {

@@ -1,5 +1,4 @@
 import { Graph as LayoutGraph, layout } from '@dagrejs/dagre'
-import type { DrawnGraph } from './other-sources.ts'
 
 export const NODE_WIDTH = 230
 export const NODE_HEIGHT = 54
@@ -12,13 +11,19 @@ export interface Point {
 export interface Drawing {
   width: number
   height: number
-  /** The middle of each CPID's node. */
+  /** The centre of each CPID's node. */
   nodes: ReadonlyMap<string, Point>
   edges: readonly { source: string; target: string; points: readonly Point[] }[]
 }
 
-/** Places the merge graph in layers, causes on the left. */
-export function drawingOf({ nodes, edges }: DrawnGraph): Drawing {
+/** The graph to lay out. Nodes are identified by `cpid`, whatever they stand for. */
+interface Placed {
+  nodes: readonly { cpid: string }[]
+  edges: readonly { source: string; target: string }[]
+}
+
+/** Lays out a graph in layers, causes on the left. */
+export function drawingOf({ nodes, edges }: Placed): Drawing {
   const graph = new LayoutGraph()
   graph.setGraph({ rankdir: 'LR', nodesep: 14, ranksep: 46, marginx: 8, marginy: 8 })
   graph.setDefaultEdgeLabel(() => ({}))

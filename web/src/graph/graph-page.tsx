@@ -4,8 +4,10 @@ import { useAnswer } from '../api/use-answer.ts'
 import { useChanges } from '../api/use-changes.ts'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
-import { Notice, Pending, TroubleNotice } from '../parts/notice.tsx'
+import { Notice, PartialNotice, Pending, TroubleNotice } from '../parts/notice.tsx'
+import { BegunMark } from '../parts/begun-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
+import { changeSentence } from '../text/change-sentence.ts'
 import { Tabs } from '../parts/tabs.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { GraphPanel } from './graph-panel.tsx'
@@ -17,7 +19,7 @@ const NODES = 200
 
 const PANELS = { graph: 'Graph', table: 'Table', cascades: 'Cascades' } as const
 
-/** What a change came from and what came of it. */
+/** What a change came from, and what followed from it. */
 export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchParams }) {
   const answer = useAnswer<Graph>(`/api/v1/cpids/${cpid}/graph?limit=${NODES}`, () => ASK_AGAIN_MS)
   const cascades = useAnswer<CascadesOfCpid>(`/api/v1/cpids/${cpid}/cascades`, () => ASK_AGAIN_MS)
@@ -33,7 +35,10 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
   const asked = search.get('view') ?? 'graph'
   const panel = asked in PANELS ? (asked as keyof typeof PANELS) : 'graph'
   const own = graph.nodes.find((node) => node.cpid === graph.cpid)
-  const list = cascades.data?.cascades ?? []
+  // Several Causeways may tell of the same one.
+  const list = (cascades.data?.cascades ?? []).filter(
+    (cascade, at, all) => all.findIndex(({ root }) => root === cascade.root) === at,
+  )
   const start = own?.timestamp ?? list[0]?.start ?? ''
   return (
     <>
@@ -60,6 +65,7 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
           cascades={list.filter(({ drives }) => !drives)}
         />
       </dl>
+      <PartialNotice of={answer.data} />
       <Unexplained graph={graph} />
       <Tabs names={PANELS} current={panel} />
       <section id="panel" role="tabpanel" aria-label={PANELS[panel]}>
@@ -80,7 +86,7 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
 
 const CASCADES_NAMED = 5
 
-/** Some of the cascades in which it takes part. */
+/** Some of the cascades that it is part of. */
 function CascadesFact({ name, cascades }: { name: string; cascades: readonly CascadeOfCpid[] }) {
   if (cascades.length === 0) return null
   return (
@@ -88,12 +94,12 @@ function CascadesFact({ name, cascades }: { name: string; cascades: readonly Cas
       <dt>{name}</dt>
       <dd>
         <ul class="cpid-list">
-          {cascades.slice(0, CASCADES_NAMED).map(({ root, object }) => (
-            <li key={root}>
-              <a href={`/cascades/${root}`}>
-                {object === null ? 'cascade' : <ObjectMark reference={object} />}{' '}
-                <span class="mono">{root.slice(0, 8)}</span>
-              </a>
+          {cascades.slice(0, CASCADES_NAMED).map((change) => (
+            <li key={change.root}>
+              <a href={`/cascades/${change.root}`}>
+                {changeSentence(change)} <span class="mono">{change.root.slice(0, 8)}</span>
+              </a>{' '}
+              <BegunMark {...change} />
             </li>
           ))}
           {cascades.length > CASCADES_NAMED && (

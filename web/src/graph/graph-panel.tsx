@@ -2,14 +2,15 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { CascadeOutline } from '../../../src/query/answer-schemas.ts'
 import { go } from '../app/address.ts'
 import { colourOf } from '../parts/service-colour.ts'
-import { changeSentence, relativeTo } from '../text/change-sentence.ts'
+import { begunBecause, changeSentence, relativeTo } from '../text/change-sentence.ts'
 import { objectName } from '../text/object-name.ts'
 import { timeOfDay } from '../text/moment.ts'
 import { fitted } from '../timeline/fitted-text.ts'
-import { drawingOf, NODE_HEIGHT, NODE_WIDTH, type Drawing, type Point } from './graph-layout.ts'
+import { Edges } from './graph-edges.tsx'
+import { drawingOf, NODE_HEIGHT, NODE_WIDTH, type Point } from './graph-layout.ts'
 import type { DrawnGraph, DrawnNode, ShownGraph } from './other-sources.ts'
 
-/** Bold letters take more room. */
+/** Bold letters are wider. */
 const BOLD = 0.85
 const ZOOMS = [0.4, 0.6, 0.8, 1, 1.3]
 
@@ -74,11 +75,21 @@ export function GraphPanel({ graph, changes, start }: ShownGraph) {
   )
 }
 
-/** What kinds of boxes and lines there are, those that this graph has. */
+/** The kinds of boxes and lines in this graph. */
 function GraphLegend({ graph }: { graph: DrawnGraph }) {
   const kinds: [name: string, text: string, isThere: boolean][] = [
     ['own', 'the CPID asked about', true],
     ['root', 'a root, where a change began: opens its cascade', graph.nodes.some(({ root }) => root)],
+    [
+      'self',
+      'begun by itself: by schedule, health, a measurement, expiry or renewal',
+      graph.nodes.some(({ reason }) => begunBecause(reason) !== undefined),
+    ],
+    [
+      'superseded',
+      'superseded: nothing is left of it',
+      graph.nodes.some(({ supersededBy }) => supersededBy !== undefined),
+    ],
     ['plain', 'a change on its way: opens its own graph', true],
     [
       'other',
@@ -112,28 +123,13 @@ function GraphLegend({ graph }: { graph: DrawnGraph }) {
   )
 }
 
-function Edges({ drawing }: { drawing: Drawing }) {
-  return (
-    <g class="edges" aria-hidden="true">
-      <defs>
-        <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-          <path d="M0 0L8 4L0 8z" />
-        </marker>
-      </defs>
-      {drawing.edges.map(({ source, target, points }) => (
-        <path key={`${source} ${target}`} class="edge" d={curve(points)} marker-end="url(#arrow)" />
-      ))}
-    </g>
-  )
-}
-
 interface NodeProps {
   node: DrawnNode
   at: Point
   isOwn: boolean
-  /** Of another change that was merged here: what it is, once that is known. */
+  /** For another change that was merged here: its description, once known. */
   change: CascadeOutline | undefined
-  /** When the CPID that was asked about began. */
+  /** When the requested CPID began. */
   start: string
 }
 
@@ -152,6 +148,8 @@ function Node({ node, at, isOwn, change, start }: NodeProps) {
   const classes = [
     'node',
     isOwn && 'own',
+    begunBecause(node.reason ?? change?.reason ?? null) !== undefined && 'self',
+    (node.supersededBy ?? change?.supersededBy) !== undefined && 'superseded',
     root && 'root',
     node.other ? 'other' : timestamp === null && 'unexplained',
   ]
@@ -168,6 +166,7 @@ function Node({ node, at, isOwn, change, start }: NodeProps) {
     >
       <g transform={`translate(${at.x - NODE_WIDTH / 2} ${at.y - NODE_HEIGHT / 2})`}>
         <rect class="box" width={NODE_WIDTH} height={NODE_HEIGHT} rx="4" />
+        {classes.includes('self') && <line class="edge-mark" x1="2.5" y1="3" x2="2.5" y2={NODE_HEIGHT - 3} />}
         {root && <rect class="inner" x="3" y="3" width={NODE_WIDTH - 6} height={NODE_HEIGHT - 6} rx="2" />}
         {service !== null && <rect x="9" y="25" width="8" height="8" rx="2" fill={colourOf(service)} />}
         <text class="title" x="9" y="17">
@@ -212,23 +211,10 @@ function nodeText(node: DrawnNode, isOwn: boolean, change: CascadeOutline | unde
     service === null ? 'sender unknown' : `sent by ${service}`,
     timestamp === null ? 'its mergelog has not arrived' : `at ${timestamp}`,
     root ? 'a root: opens its cascade' : '',
+    node.supersededBy === undefined ? '' : 'superseded: nothing is left of it',
     reason ?? '',
     place,
   ]
     .filter((part) => part !== '')
     .join(', ')
-}
-
-/** A smooth line through the points. */
-function curve(points: readonly Point[]): string {
-  const [first, ...rest] = points
-  const last = rest.pop()
-  if (first === undefined || last === undefined) return ''
-  let path = `M${first.x} ${first.y}`
-  let before = first
-  for (const point of rest) {
-    path += ` Q${before === first ? (first.x + point.x) / 2 : before.x} ${before.y} ${(before.x + point.x) / 2} ${(before.y + point.y) / 2}`
-    before = point
-  }
-  return `${path} Q${before.x} ${before.y} ${last.x} ${last.y}`
 }

@@ -2,7 +2,7 @@ import type { Changes } from '../api/use-changes.ts'
 import type { Graph, GraphNode, Mergelog } from '../../../src/query/answer-schemas.ts'
 
 export interface DrawnNode extends GraphNode {
-  /** Neither ancestor nor descendant: it was merged into one of those. */
+  /** Neither an ancestor nor a descendant: it was merged into one of those. */
   other: boolean
 }
 
@@ -17,13 +17,13 @@ export interface DrawnGraph {
 export interface ShownGraph {
   graph: DrawnGraph
   changes: Changes
-  /** When the CPID that was asked about began. */
+  /** When the requested CPID began. */
   start: string
 }
 
 const MAX_OTHERS = 60
 
-/** The graph around a CPID together with the other changes that its descendants merged. */
+/** The graph around a CPID, with the other changes that its descendants merged. */
 export function withOtherSources(graph: Graph, mergelogs: readonly Mergelog[]): DrawnGraph {
   const distances = new Map(graph.nodes.map(({ cpid, distance }) => [cpid, distance]))
   const nodes: DrawnNode[] = graph.nodes.map((node) => ({ ...node, other: false }))
@@ -31,7 +31,7 @@ export function withOtherSources(graph: Graph, mergelogs: readonly Mergelog[]): 
   const others = new Set<string>()
   for (const { cpid, sources } of mergelogs) {
     const distance = distances.get(cpid)
-    // Sources on the way to an ancestor are ancestors themselves, shown unless there are too many.
+    // Sources of an ancestor are ancestors themselves. They are shown unless there are too many.
     if (distance === undefined || distance <= 0) continue
     for (const source of sources) {
       if (distances.has(source) || others.size >= MAX_OTHERS) continue

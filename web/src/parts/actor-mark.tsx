@@ -1,6 +1,6 @@
 import { ServiceMark } from './service-mark.tsx'
 
-/** Who wrote: the user where one is known, and the service by which. */
+/** Who wrote: the user, if known, and the service that was used. */
 export function ActorMark({ actor, service }: { actor: string | null | undefined; service: string | null }) {
   if (actor === null || actor === undefined || actor === service)
     return service === null ? null : <ServiceMark service={service} />
@@ -14,7 +14,7 @@ export function ActorMark({ actor, service }: { actor: string | null | undefined
   )
 }
 
-/** Parts of Kubernetes, service accounts among them, have such names. */
+/** Users that are parts of Kubernetes, including service accounts, have such names. */
 function isPerson(user: string): boolean {
   return !user.startsWith('system:')
 }

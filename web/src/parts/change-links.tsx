@@ -1,4 +1,5 @@
 import type { CascadeOfCpid } from '../../../src/query/answer-schemas.ts'
+import { BegunMark } from './begun-mark.tsx'
 import { changeSentence, relativeTo } from '../text/change-sentence.ts'
 
 interface ChangeLinksProps {
@@ -11,7 +12,7 @@ interface ChangeLinksProps {
 
 const NAMED = 3
 
-/** Other changes by what they are, each a link to its cascade: `alice scaled deployment web, 2 min before`. */
+/** Other changes by description, each with a link to its cascade: `alice scaled deployment web, 2 min before`. */
 export function ChangeLinks({ cpid, changes, start }: ChangeLinksProps) {
   if (changes === undefined || changes.length === 0) {
     return (
@@ -27,7 +28,8 @@ export function ChangeLinks({ cpid, changes, start }: ChangeLinksProps) {
           {at > 0 && ' and '}
           <a href={`/cascades/${change.root}`} class="other">
             {changeSentence(change)}, {relativeTo(change.start, start)}
-          </a>
+          </a>{' '}
+          <BegunMark {...change} />
         </span>
       ))}
       {changes.length > NAMED && ` and ${changes.length - NAMED} more`}

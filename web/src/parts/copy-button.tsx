@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 
-/** Copies a text and says so. */
+/** Copies a text and confirms it. */
 export function CopyButton({ text, what, says = 'Copy' }: { text: string; what: string; says?: string }) {
   const [said, setSaid] = useState('')
   const copy = async () => {

@@ -3,11 +3,11 @@ import { CopyButton } from './copy-button.tsx'
 interface CpidMarkProps {
   cpid: string
   href?: string
-  /** The whole of it, with a button that copies it. */
+  /** Shows all digits, with a copy button. */
   isWhole?: boolean
 }
 
-/** A CPID, its first digits unless all are wanted. */
+/** A CPID. Shows its first digits unless all are requested. */
 export function CpidMark({ cpid, href, isWhole = false }: CpidMarkProps) {
   const text = <span class="mono">{isWhole ? cpid : cpid.slice(0, 8)}</span>
   return (

@@ -4,12 +4,12 @@ import type { Trouble } from '../api/fetch-answer.ts'
 
 interface NoticeProps {
   title: string
-  /** It is all there is on the page. */
+  /** It is the only content of the page. */
   isPage?: boolean
   children?: ComponentChildren
 }
 
-/** Something that is not there, and what to do. */
+/** A notice that something is missing, and what to do. */
 export function Notice({ title, isPage = false, children }: NoticeProps) {
   return (
     <div class="notice">
@@ -19,12 +19,25 @@ export function Notice({ title, isPage = false, children }: NoticeProps) {
   )
 }
 
+/** What an answer lacks, and why. */
+export function PartialNotice({ of }: { of: { readonly partial?: string | undefined } | undefined }) {
+  if (of?.partial === undefined) return null
+  return (
+    <Notice title="Only a part is here">
+      <p>{sentence(of.partial)}</p>
+    </Notice>
+  )
+}
+
 const TITLES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     unknown_cpid: 'Nothing is known of this CPID',
     pruned_cpid: 'This CPID has been pruned',
+    archived: 'Only the archive knows of it',
+    archive_silent: 'The archive does not answer',
     malformed_cpid: 'This is no CPID',
     unreachable: 'Causeway does not answer',
+    unauthenticated: 'Causeway does not know who you are',
   }),
 )
 
@@ -34,7 +47,7 @@ interface TroubleNoticeProps {
   isPage?: boolean
 }
 
-/** Why an answer is missing or old. */
+/** Why an answer is missing or outdated. */
 export function TroubleNotice({ trouble, onRetry, isPage = false }: TroubleNoticeProps) {
   return (
     <div class="notice trouble" role="alert">
@@ -55,7 +68,7 @@ interface PendingProps {
   isPage?: boolean
 }
 
-/** What stands where an answer will be: loading, or why it does not come. Null once it is there. */
+/** The placeholder for an answer: loading, or why it does not arrive. Null once the answer is there. */
 export function Pending({ answer, what, isPage = false }: PendingProps) {
   if (answer.trouble !== undefined) {
     return <TroubleNotice trouble={answer.trouble} onRetry={answer.askAgain} isPage={isPage} />

@@ -1,6 +1,6 @@
 import { objectName } from '../text/object-name.ts'
 
-/** An object as people call it: its resource, then its name, the namespace quieter. */
+/** An object in readable form: its resource, then its name, with the namespace less prominent. */
 export function ObjectMark({ reference }: { reference: string }) {
   const { resource, namespace, name } = objectName(reference)
   return (

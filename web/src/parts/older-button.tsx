@@ -1,11 +1,11 @@
 interface OlderButtonProps {
-  /** What asks for the rest; nothing when there is none. */
+  /** The cursor of the next page; nothing if there is none. */
   next: string | null | undefined
   older: { readonly isLoading: boolean; readonly load: (after: string) => Promise<void> }
   children: preact.ComponentChildren
 }
 
-/** Asks for what came before. */
+/** Loads older items. */
 export function OlderButton({ next, older, children }: OlderButtonProps) {
   if (!next) return null
   return (

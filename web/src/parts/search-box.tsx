@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { go, hrefTo, useAddress } from '../app/address.ts'
 
-/** Finds a CPID or an object, from every page; `/` goes to it. */
+/** Finds a CPID or an object, from every page. The key `/` focuses it. */
 export function SearchBox() {
   const { path, search } = useAddress()
   const asked = path === '/find' ? (search.get('q') ?? '') : ''

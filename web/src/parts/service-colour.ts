@@ -1,6 +1,6 @@
 /**
- * Hues of much the same lightness: 3:1 on both grounds, 4.5:1 under the ink that labels stand in. The first ones differ
- * most, also for eyes that miss red or green.
+ * Hues of similar lightness: contrast 3:1 on both backgrounds, and 4.5:1 below label text. The first ones differ most, also for readers
+ * with red-green colour blindness.
  */
 export const COLOURS = [
   '#3a93e6',
@@ -17,22 +17,31 @@ export const COLOURS = [
   '#6f8bed',
 ] as const
 
-/** What labels on any of the colours are written in, in either scheme. */
+/** The text colour of labels on any of the colours, in either theme. */
 export const INK = '#10151a'
 
 const KEY = 'causeway-colours'
-/** So many services keep their colour from one visit to the next. */
+/** Services of most clusters. They have the same colour for every reader. */
+const USUAL = [
+  ...['kubectl', 'deployment-controller', 'replicaset-controller', 'kubelet', 'kube-scheduler'],
+  ...['endpointslice-controller', 'statefulset-controller', 'job-controller', 'daemon-set-controller'],
+]
+/** The most services whose colour is kept between visits. */
 const KEPT = 200
 
-const indexes = new Map<string, number>(kept())
+const indexes = new Map<string, number>(USUAL.map((service, at) => [service, at]))
 
 /**
- * The number of a service's colour. It follows from the name, moved on to a free one where two services of a page would
- * share it while others are left.
+ * The number of a service's colour, the same in all views and tabs. It is derived from the name. If another service has that colour, the
+ * next free one is used while there are any.
  */
 export function colourIndex(service: string): number {
   const known = indexes.get(service)
   if (known !== undefined) return known
+  // Another tab may have assigned it.
+  for (const [name, index] of kept()) if (!indexes.has(name)) indexes.set(name, index)
+  const met = indexes.get(service)
+  if (met !== undefined) return met
   const taken = new Set(indexes.values())
   let index = hash(service) % COLOURS.length
   for (let step = 0; step < COLOURS.length && taken.has(index); step++) index = (index + 1) % COLOURS.length

@@ -2,11 +2,11 @@ import { colourOf } from './service-colour.ts'
 
 interface ServiceMarkProps {
   service: string
-  /** Where it is, where that is not said elsewhere. */
+  /** Its cluster, if that is not shown elsewhere. */
   cluster?: string | null | undefined
 }
 
-/** A service's name beside its colour. */
+/** A service's name with its colour. */
 export function ServiceMark({ service, cluster }: ServiceMarkProps) {
   return (
     <span class="service-mark">

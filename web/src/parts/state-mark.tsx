@@ -1,4 +1,4 @@
-/** Whether a cascade or trace is open or settled: by word and by shape, not by colour alone. */
+/** Whether a cascade or trace is open or settled. Shown by word and shape, not by colour alone. */
 export function StateMark({ state }: { state: 'open' | 'settled' }) {
   const meaning =
     state === 'open' ? 'Activity may still arrive' : 'Nothing more has arrived for a while; it is over'

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** A table that may be wider than the page: the keys can scroll it. On a narrow screen each row becomes a card. */
+/** A table that may be wider than the page and can be scrolled with the keyboard. On a narrow screen each row becomes a card. */
 export function TableScroll({ label, children }: { label: string; children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -14,7 +14,7 @@ export function TableScroll({ label, children }: { label: string; children: Comp
   )
 }
 
-/** Cells of a card say what they are, since it has no heads of columns. */
+/** Labels the cells of a card, since cards have no column headings. */
 function labelCells(box: HTMLElement): void {
   const heads = [...box.querySelectorAll('thead th')].map((head) => head.textContent)
   for (const row of box.querySelectorAll<HTMLTableRowElement>('tbody tr')) {

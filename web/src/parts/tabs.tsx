@@ -2,12 +2,12 @@ import { useEffect, useRef } from 'preact/hooks'
 import { go, hrefWith } from '../app/address.ts'
 
 interface TabsProps {
-  /** What each is called, by what stands in the address as `view`. */
+  /** The name of each tab, by the value of `view` in the address. */
   names: Readonly<Record<string, string>>
   current: string
 }
 
-/** Views of one thing; the arrow keys go from one to the next. */
+/** Views of the same thing. The arrow keys move between them. */
 export function Tabs({ names, current }: TabsProps) {
   const keys = Object.keys(names)
   const list = useRef<HTMLDivElement>(null)

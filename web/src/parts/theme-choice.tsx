@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { chooseTheme, storedTheme, type Theme } from '../app/theme.ts'
 
-/** Light, dark, or as the system has it. */
+/** Light, dark, or the system setting. */
 export function ThemeChoice() {
   const [theme, setTheme] = useState(storedTheme)
   return (

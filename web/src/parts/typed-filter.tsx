@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 interface TypedFilterProps {
-  /** Other than that of any on the page. */
+  /** Must be unique on the page. */
   name: string
   label: string
   chosen: string

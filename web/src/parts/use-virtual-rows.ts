@@ -10,12 +10,12 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 
 interface VirtualRows {
   items: readonly VirtualItem[]
-  /** Pixels that all rows take. */
+  /** The height of all rows in pixels. */
   height: number
   scrollTo: (row: number) => void
 }
 
-/** The rows of a long list that are in sight, each as high as said. */
+/** The visible rows of a long list, all of the given height. */
 export function useVirtualRows(
   scroll: RefObject<HTMLElement | null>,
   count: number,

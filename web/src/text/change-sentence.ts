@@ -2,7 +2,7 @@ import type { CascadeOutline } from '../../../src/query/answer-schemas.ts'
 import { duration } from './duration.ts'
 import { objectName } from './object-name.ts'
 
-/** How reasons that Causeway works out begin, and what they say that was done. */
+/** The first word of an inferred reason, and the verb for it. */
 const DONE = new Map(
   Object.entries({
     creation: 'created',
@@ -14,7 +14,22 @@ const DONE = new Map(
   }),
 )
 
-/** Why a change began without anybody: `schedule: creation by cronjob-controller`. */
+/** The reason of a program that writes the command that was used: `kubectl create`. */
+const COMMAND = /^\S+ (create|apply|delete|scale|annotate|label|rollout|expose)\b/
+const COMMANDS = new Map(
+  Object.entries({
+    create: 'created',
+    apply: 'applied',
+    delete: 'deleted',
+    scale: 'scaled',
+    annotate: 'annotated',
+    label: 'labelled',
+    rollout: 'rolled out',
+    expose: 'exposed',
+  }),
+)
+
+/** The form of a reason for a change that began by itself: `schedule: creation by cronjob-controller`. */
 const BY_ITSELF = /^(schedule|expiry|renewal|metric|health|unknown): (\S+) by /
 const BY_SOMEBODY = /^(\S+) by (.+)$/
 
@@ -29,13 +44,18 @@ const WHY = new Map(
   }),
 )
 
-/** Why a change began that nobody asked for, in words; undefined where somebody did, or nothing says so. */
-export function selfBegun(reason: string | null): string | undefined {
-  const [, why] = BY_ITSELF.exec(reason ?? '') ?? []
-  return why === undefined ? undefined : WHY.get(why)
+/** `schedule`, `metric` and the like, of a change that a controller began by itself. */
+export function begunBecause(reason: string | null): string | undefined {
+  return BY_ITSELF.exec(reason ?? '')?.[1]
 }
 
-/** What a change was, as people tell it: `alice scaled deployment web`. */
+/** Why a change began by itself, in words; undefined if somebody requested it, or if nothing says so. */
+export function selfBegun(reason: string | null): string | undefined {
+  const because = begunBecause(reason)
+  return because === undefined ? undefined : WHY.get(because)
+}
+
+/** What a change was, in a sentence: `alice scaled deployment web`. */
 export function changeSentence({
   actor,
   reason,
@@ -43,7 +63,8 @@ export function changeSentence({
 }: Pick<CascadeOutline, 'actor' | 'reason' | 'object'>): string {
   const [, , what] = BY_ITSELF.exec(reason ?? '') ?? []
   const [, part, by] = BY_SOMEBODY.exec(reason ?? '') ?? []
-  const verb = DONE.get(what ?? part ?? '') ?? 'changed'
+  const [, command] = COMMAND.exec(reason ?? '') ?? []
+  const verb = DONE.get(what ?? part ?? '') ?? COMMANDS.get(command ?? '') ?? 'changed'
   const who = (part !== undefined && DONE.has(part) ? by : undefined) ?? actor ?? 'somebody'
   const why = selfBegun(reason)
   const sentence = `${who} ${verb} ${object === null ? 'something' : thing(object)}`
@@ -62,7 +83,7 @@ function thing(object: string): string {
   return resource === '' ? name : `${singular(resource)} ${name}`
 }
 
-/** The resource of one object: `deployment` for `deployments`. */
+/** The singular of a resource: `deployment` for `deployments`. */
 export function singular(resource: string): string {
   if (resource === 'endpoints') return resource
   if (resource.endsWith('ies')) return `${resource.slice(0, -3)}y`

@@ -1,4 +1,4 @@
-/** A duration for people, three digits of it: `950 µs`, `12.3 ms`, `2 min 5 s`. */
+/** A readable duration with three digits: `950 µs`, `12.3 ms`, `2 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < 0) return `−${duration(-ms)}`
   if (ms === 0) return '0 ms'
@@ -12,6 +12,11 @@ export function duration(ms: number): string {
   if (minutes < 1440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
   const hours = Math.round(minutes / 60)
   return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}
+
+/** How long work took. With a watch alone that is not known, and its spans have next to no length. */
+export function took(ms: number): string {
+  return ms > 0 && ms < 0.001 ? '< 1 µs' : duration(ms)
 }
 
 /** A difference between durations, always with its sign. */

@@ -1,7 +1,7 @@
 const DATE = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short' })
 const TIME = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'medium' })
 
-/** A moment in the reader's time zone: `2026-01-31 14:05:09`, the date left out when it is today's. */
+/** A moment in the reader's time zone: `2026-01-31 14:05:09`. Today's date is left out. */
 export function moment(rfc3339: string, nowMs: number): string {
   const at = new Date(rfc3339)
   const isToday = DATE.format(at) === DATE.format(nowMs)

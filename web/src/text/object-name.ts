@@ -1,8 +1,8 @@
-/** An object reference taken apart for showing. */
+/** The parts of an object reference, for display. */
 export interface ObjectName {
   /** Without uid and resourceVersion. */
   reference: string
-  /** `apps/v1/deployments`; empty when the text is no reference. */
+  /** `apps/v1/deployments`; empty if the text is not a reference. */
   kind: string
   resource: string
   namespace: string | undefined
@@ -12,7 +12,7 @@ export interface ObjectName {
 
 const CORE = /^v\d+(?:(?:alpha|beta)\d+)?$/
 
-/** Takes any text: what is no object reference is its own name. */
+/** Accepts any text: a text that is not an object reference becomes the name. */
 export function objectName(text: string): ObjectName {
   const mark = text.indexOf('?')
   const reference = mark === -1 ? text : text.slice(0, mark)

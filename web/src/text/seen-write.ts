@@ -10,6 +10,9 @@ export const CAUSES = {
   inferred: 'It follows from the newest versions that there were when it was made.',
 } as const
 
+export const BEGAN = 'A change began with this write.'
+export const TOLD = 'The controller reports itself which change this belongs to, and what it had read.'
+
 export const GAP = 'Versions of the object before this one were not seen.'
 
 const BEGUN: Readonly<Partial<Record<NonNullable<Write['cause']>, string>>> = {
@@ -17,7 +20,7 @@ const BEGUN: Readonly<Partial<Record<NonNullable<Write['cause']>, string>>> = {
   self: 'begun by itself',
 }
 
-/** Who wrote, and what of it is not certain; nothing for a span that says nothing of a write. */
+/** Who wrote, and what is uncertain about it. Empty for a span that does not describe a write. */
 export function seenWords({ user, cause, gap }: Write): string[] {
   if (cause === undefined) return []
   const words: string[] = [BEGUN[cause] ?? cause]
@@ -26,7 +29,7 @@ export function seenWords({ user, cause, gap }: Write): string[] {
   return words
 }
 
-/** The name of a write, before it the person who made it, and after it the cluster where that is another one. */
+/** The name of a write, preceded by the person who made it, and followed by the cluster if that is another one. */
 export function writeLabel(span: Write & Pick<Span, 'name' | 'cluster'>): string {
   const { user, cause, name, cluster } = span
   const what = cluster === undefined ? name : `${name} in ${cluster}`

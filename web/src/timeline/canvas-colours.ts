@@ -1,9 +1,9 @@
 const NAMES = ['ground', 'panel', 'line', 'edge', 'ink', 'muted', 'link', 'bad'] as const
 
-/** The colours of the page, as a canvas takes them. */
+/** The colours of the page, in a form that a canvas accepts. */
 export type CanvasColours = Record<(typeof NAMES)[number], string> & { font: string }
 
-/** Reads the colours that hold where the element stands. */
+/** Reads the colours that apply to the element. */
 export function canvasColours(within: HTMLElement): CanvasColours {
   const probe = document.createElement('span')
   within.append(probe)

@@ -14,8 +14,8 @@ interface Box {
 }
 
 /**
- * Marks a write that was seen from outside: dots along the top where its cause is inferred, a stripe at its beginning where an
- * operator made it, a notch where versions before it were not seen.
+ * Marks a write that was observed from outside: dots along the top if its cause is inferred, a stripe at its beginning if an operator
+ * made it, a notch if versions before it were not seen.
  */
 export function drawSeen(
   context: CanvasRenderingContext2D,

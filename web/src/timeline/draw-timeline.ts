@@ -12,11 +12,11 @@ const MARKER_WIDTH = 7
 const NARROWEST_LABEL = 26
 const DASH = 3
 const DIMMED = 0.22
-/** How strong the stripes of what other changes drive are, and how far apart. */
+/** The opacity of the stripes on spans that other changes drive, and their distance. */
 const PALE = 0.35
 const STRIPES = 8
 
-/** Draws what is in sight. What is narrower than a pixel is drawn once for all that shares the pixel. */
+/** Draws the visible boxes. Boxes narrower than a pixel are drawn once per pixel. */
 export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): void {
   const { model, colours, width, height, scrollTop, gutter } = scene
   context.fillStyle = colours.ground
@@ -53,7 +53,9 @@ function drawTicks(context: CanvasRenderingContext2D, scene: Scene): void {
   context.fillStyle = colours.muted
   for (const ms of moments) {
     const x = timeToX(scene, ms)
-    if (x >= gutter - 1) context.fillText(ms === 0 ? '0' : duration(ms), x + 4, AXIS_HEIGHT / 2)
+    const text = ms === 0 ? '0' : duration(ms)
+    if (x >= gutter - 1 && x + 4 + context.measureText(text).width <= width)
+      context.fillText(text, x + 4, AXIS_HEIGHT / 2)
   }
 }
 
@@ -62,7 +64,7 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, lane: number)
   const { order, laneFrom, start, end } = model
   const last = laneFrom[lane + 1] ?? 0
   const y = AXIS_HEIGHT + lane * LANE_HEIGHT - scrollTop + 1
-  // Lines and markers reach beyond their box to the right, so one box more on the left is looked at.
+  // Lines and markers extend beyond their box to the right, so one more box on the left is checked.
   let at = Math.max(laneFrom[lane] ?? 0, firstEndingAfter(model, lane, view.fromMs) - 1)
   while (at < last) {
     const box = order[at] ?? 0
@@ -75,7 +77,7 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, lane: number)
   }
 }
 
-/** The first box of a lane that reaches past a pixel. */
+/** The first box of a lane that extends beyond a pixel. */
 function startingAtPixel(scene: Scene, lane: number, x: number): number {
   return firstEndingAfter(scene.model, lane, xToTime(scene, x))
 }
@@ -139,7 +141,7 @@ function drawBox(context: CanvasRenderingContext2D, scene: Scene, { box, from, t
   }
 }
 
-/** Pale with slanting stripes and a thin frame: no work of this change. */
+/** Pale with slanting stripes and a thin frame: not work of this change. */
 function drawOfOther(
   context: CanvasRenderingContext2D,
   {
@@ -173,7 +175,7 @@ function drawOfOther(
   context.strokeRect(left + 0.5, y + 0.5, Math.max(1, width - 1), BOX_HEIGHT - 1)
 }
 
-/** A frame all round, thicker at its beginning, so that it shows in the narrowest box. */
+/** A frame, thicker at its beginning, so that it is visible even in the narrowest box. */
 function drawFailed(
   context: CanvasRenderingContext2D,
   { left, right, y, colour }: { left: number; right: number; y: number; colour: string },

@@ -14,14 +14,14 @@ import {
   type TimelineModel,
 } from './timeline-model.ts'
 
-/** So many lanes below one span are told apart; what runs beside so much else overlaps. */
+/** The most lanes below one span. Beyond that, spans overlap. */
 const MAX_LANES = 1_000
-/** A marker takes this part of the whole time, so that two at the same moment stand in two lanes. */
+/** A marker occupies this part of the whole time, so that two at the same moment are in two lanes. */
 const MARKER_SHARE = 1 / 120
 
 /**
- * The flame graph by cause: every span stands below the span that caused it. What a span caused may begin after its end
- * and may run beside other things, so that a subtree takes as many lanes as it needs and none that is taken at the time.
+ * The flame graph by cause: every span is below the span that caused it. An effect may begin after the end of its cause and may overlap
+ * with other spans. So a subtree takes as many free lanes as it needs.
  */
 export function flameModel({ spans, parents, sizes }: SpanRows): TimelineModel {
   const count = spans.length
@@ -97,13 +97,13 @@ interface Subtrees {
   first: Float64Array
   last: Float64Array
   height: Int32Array
-  /** Where each is put: lanes below the first one. */
+  /** The offset of each below the first lane. */
   offset: Int32Array
 }
 
 /**
- * Puts subtrees below one another where they would overlap; returns how many lanes they take. Those that end while the
- * span above still runs, such as its own calls, come first and stand right below it.
+ * Places subtrees below one another where they would overlap. Returns how many lanes they take. Subtrees that end while the span above
+ * still runs, such as its own calls, come first, right below it.
  */
 function stack(
   children: readonly number[],
@@ -126,7 +126,7 @@ function stack(
   return lanes.length
 }
 
-/** When a lane is taken: by what was put there first, in time, and then until `lastEnd`. */
+/** When a lane is occupied: during what was placed there first, and then until `lastEnd`. */
 class TakenLane {
   readonly starts: number[] = []
   readonly ends: number[] = []

@@ -1,10 +1,10 @@
 import { AXIS_HEIGHT, LANE_HEIGHT, timeToX, xToTime, type Scene } from './scene.ts'
 import type { TimelineModel } from './timeline-model.ts'
 
-/** Markers and slivers can be hit from this far. */
+/** Markers and narrow boxes can be hit from this distance in pixels. */
 const NEAR = 7
 
-/** The place in `order` of the first box of a lane that ends after a moment. */
+/** The index in `order` of the first box of a lane that ends after a moment. */
 export function firstEndingAfter({ order, laneFrom, end }: TimelineModel, lane: number, ms: number): number {
   let low = laneFrom[lane] ?? 0
   let high = laneFrom[lane + 1] ?? low
@@ -16,7 +16,7 @@ export function firstEndingAfter({ order, laneFrom, end }: TimelineModel, lane: 
   return low
 }
 
-/** The box at a point of the canvas, or the nearest within a few pixels; -1 when there is none. */
+/** The box at a point of the canvas, or the nearest within a few pixels; -1 if there is none. */
 export function boxAt(scene: Scene, x: number, y: number): number {
   const { model, scrollTop, gutter } = scene
   if (y < AXIS_HEIGHT || x < gutter) return -1

@@ -17,7 +17,7 @@ export interface ObjectWork {
   lastMs: number
 }
 
-/** The objects that spans say they wrote or observed, by their first activity. */
+/** The objects that spans wrote or observed, in order of their first activity. */
 export function objectWork({ spans }: SpanRows): ObjectWork[] {
   const byObject = new Map<string, ObjectWork>()
   const workOn = (reference: string, offsetMs: number, durationMs: number): ObjectWork => {
@@ -45,7 +45,7 @@ function addOnce(list: number[], at: number): void {
   if (list.at(-1) !== at) list.push(at)
 }
 
-/** The Gantt chart: for each object the spans that wrote it, full, and those that observed it, hollow. */
+/** The Gantt chart: for each object the spans that wrote it, filled, and those that observed it, as outlines. */
 export function objectModel(rows: SpanRows, work: readonly ObjectWork[]): TimelineModel {
   const span: number[] = []
   const lane: number[] = []
@@ -84,7 +84,7 @@ export function objectModel(rows: SpanRows, work: readonly ObjectWork[]): Timeli
   })
 }
 
-/** A lane for each of the spans, so that few overlap. */
+/** Assigns the spans to lanes, so that few overlap. */
 function inLanes({ spans }: SpanRows, positions: readonly number[]): number[] {
   const put = new Array<number>(positions.length).fill(0)
   const freeFrom: number[] = []

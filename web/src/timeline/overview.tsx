@@ -7,17 +7,17 @@ import { around, wholeView, type Viewport } from './viewport.ts'
 interface OverviewProps {
   model: TimelineModel
   view: Viewport
-  /** Spans that were found, by position. */
+  /** Search results, by position. */
   lit: Uint8Array | undefined
   onLook: (view: Viewport) => void
 }
 
 const HEIGHT = 36
 const MIN_DRAG = 4
-/** Marks of failures stand along the bottom. */
+/** The height of the failure marks along the bottom. */
 const FAILURE_HEIGHT = 8
 
-/** The whole time in small, with what is in sight; dragging over it chooses another part. */
+/** A small picture of the whole time with the visible part marked. Dragging selects another part. */
 export function Overview({ model, view, lit, onLook }: OverviewProps) {
   const box = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
@@ -66,7 +66,7 @@ export function Overview({ model, view, lit, onLook }: OverviewProps) {
   )
 }
 
-/** All boxes in small, drawn once: with very many of them that takes longer than a frame. */
+/** A small picture of all boxes, drawn once: with very many boxes that takes longer than a frame. */
 interface Backdrop {
   key: readonly unknown[]
   image: OffscreenCanvas
@@ -114,7 +114,7 @@ function drawBoxes(
   }
 }
 
-/** Along the top, where spans were found: a line for each pixel that has one. */
+/** Marks search results along the top: one line per pixel with a result. */
 function drawMatches({ context, colours, width }: CanvasPaint, model: TimelineModel, lit: Uint8Array): void {
   const whole = wholeView(model)
   const drawn = new Uint8Array(Math.ceil(width) + 1)
@@ -128,7 +128,7 @@ function drawMatches({ context, colours, width }: CanvasPaint, model: TimelineMo
   }
 }
 
-/** Over all else: a failure is seen however many boxes share its pixel. */
+/** Drawn last, so that a failure is visible however many boxes share its pixel. */
 function drawFailures(
   context: OffscreenCanvasRenderingContext2D,
   model: TimelineModel,

@@ -5,7 +5,7 @@ import { seenWords } from '../text/seen-write.ts'
 
 const WIDTH = 320
 
-/** What the pointer is on, beside the pointer. */
+/** A tooltip for the span below the pointer. */
 export function Pointed({ span, x, y }: { span: Span | undefined; x: number; y: number }) {
   if (span === undefined) return null
   const isRight = x > innerWidth - WIDTH

@@ -5,7 +5,7 @@ import type { Viewport } from './viewport.ts'
 export const LANE_HEIGHT = 20
 export const AXIS_HEIGHT = 22
 
-/** What is drawn, and how much of it is in sight. */
+/** What is drawn, and which part of it is visible. */
 export interface Scene {
   model: TimelineModel
   view: Viewport
@@ -14,11 +14,11 @@ export interface Scene {
   width: number
   height: number
   scrollTop: number
-  /** Kept free on the left for the names of lanes. */
+  /** The width on the left that is reserved for lane names. */
   gutter: number
-  /** The position of the span that is chosen, or -1. */
+  /** The position of the chosen span, or -1. */
   chosen: number
-  /** Spans that stand out, by position; undefined when all do. */
+  /** Highlighted spans, by position; undefined if all are. */
   lit: Uint8Array | undefined
   label: (span: number) => string
 }

@@ -1,12 +1,12 @@
 import type { Viewport } from './viewport.ts'
 
 const STEPS = [1, 2, 5, 10]
-/** Above a minute, round numbers are those of the clock. */
+/** Above a minute, ticks are at round clock times. */
 const CLOCK_STEPS_MS = [
   60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 86_400_000,
 ]
 
-/** Round moments in sight, at most about as many as said. */
+/** Round moments in the visible part, at most about `most`. */
 export function ticks({ fromMs, toMs }: Viewport, most: number): number[] {
   const least = (toMs - fromMs) / Math.max(1, most)
   const step = stepAbove(least)

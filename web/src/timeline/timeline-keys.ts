@@ -2,7 +2,7 @@ import type { View } from './use-view.ts'
 
 const PAN_PART = 1 / 8
 
-/** What keys do besides looking: the chosen span, how to choose another, and which is next to it. */
+/** The choice of a span by keyboard: the chosen span, how to choose another, and its neighbours. */
 export interface Choosing {
   chosen: number
   onChoose: (span: number) => void
@@ -10,7 +10,7 @@ export interface Choosing {
   zoomTo: (span: number) => void
 }
 
-/** Does what a key is for; false when it is for nothing here. */
+/** Handles a key. False if the key has no function here. */
 export function pressed(event: KeyboardEvent, at: View, choosing: Choosing): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false
   const { chosen, onChoose, neighbour, zoomTo } = choosing

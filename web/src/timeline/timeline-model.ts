@@ -1,4 +1,4 @@
-/** Boxes in lanes over time, ready to be drawn. All lists have one entry for each box. */
+/** Boxes in lanes over time, ready to be drawn. All arrays have one entry per box. */
 export interface TimelineModel {
   count: number
   /** Milliseconds after the beginning. */
@@ -8,11 +8,11 @@ export interface TimelineModel {
   laneCount: number
   colour: Uint8Array
   flags: Uint16Array
-  /** Until when a line goes on behind the box, to what it caused; 0 for none. */
+  /** The end of a line behind the box to its effects; 0 for none. */
   reach: Float64Array
-  /** The position of the box's span among the spans. */
+  /** The position of the box's span in the list of spans. */
   span: Int32Array
-  /** Boxes by lane, then by start; those of lane n stand from laneFrom[n] to laneFrom[n + 1]. */
+  /** Boxes by lane, then by start. Lane n has the entries from laneFrom[n] to laneFrom[n + 1]. */
   order: Int32Array
   laneFrom: Int32Array
   /** Names of groups of lanes, shown beside them. */
@@ -30,13 +30,13 @@ export interface LaneGroup {
 export const CRITICAL = 1
 export const MARKER = 2
 export const ERROR = 4
-/** Only looked at, not changed: drawn as an outline. */
+/** Only observed, not changed: drawn as an outline. */
 export const HOLLOW = 8
-/** A write whose cause is inferred, one of an operator, and one before which versions were not seen. */
+/** A write whose cause is inferred, a write of an operator, and a write before which versions were not seen. */
 export const INFERRED = 16
 export const OPERATOR = 32
 export const GAP = 64
-/** Its place is not decided yet: drawn as a broken outline. */
+/** Its place is not decided yet: drawn as a dashed outline. */
 export const BEING_PLACED = 128
 
 /** Another change drives it: drawn pale, with stripes. */
@@ -44,7 +44,7 @@ export const OF_OTHER = 256
 
 export type Boxes = Omit<TimelineModel, 'order' | 'laneFrom' | 'fromMs' | 'toMs'>
 
-/** Puts the boxes in order, lane by lane. */
+/** Sorts the boxes, lane by lane. */
 export function timelineModel(boxes: Boxes): TimelineModel {
   const { count, lane, laneCount, start, end } = boxes
   const laneFrom = new Int32Array(laneCount + 1)

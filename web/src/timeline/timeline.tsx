@@ -1,7 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Span } from '../../../src/query/answer-schemas.ts'
+import type { CascadeEvents } from '../cascade/events.ts'
 import { writeLabel } from '../text/seen-write.ts'
 import { drawTimeline } from './draw-timeline.ts'
+import { EventStrip } from './event-strip.tsx'
 import { boxAt } from './lane-search.ts'
 import { Overview } from './overview.tsx'
 import { Pointed, spoken } from './pointed.tsx'
@@ -17,12 +19,13 @@ import { useWheel } from './use-wheel.ts'
 interface TimelineProps {
   model: TimelineModel
   spans: readonly Span[]
-  /** What a screen reader calls the picture, and how else its content can be had. */
+  /** The picture's label for screen readers, and where else its content is available. */
   label: string
+  events: CascadeEvents
   chosen: number
   lit: Uint8Array | undefined
   onChoose: (span: number) => void
-  /** The span to go to with an arrow key, if any. */
+  /** The span that an arrow key leads to, if any. */
   neighbour: (span: number, key: string) => number | undefined
 }
 
@@ -30,18 +33,20 @@ const MAX_HEIGHT = 'calc(100dvh - 250px)'
 const GUTTER = 190
 const NARROW_GUTTER = 96
 const NARROW = 600
-/** How fast Ctrl and the wheel zoom, and the furthest that one turn of it goes. */
+/** How fast Ctrl and the wheel zoom, and the largest zoom per wheel event. */
 const WHEEL_ZOOM = 0.008
 const MAX_WHEEL = 60
 
-/** Spans over time, to be zoomed with Ctrl and the wheel, with + and -, or with the overview, and dragged. */
-export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour }: TimelineProps) {
+/** Spans over time. Zoom with Ctrl and the wheel, with + and -, or with the overview; drag to pan. */
+export function Timeline({ model, spans, events, label, chosen, lit, onChoose, neighbour }: TimelineProps) {
   const at = useView(model)
   const { view } = at
   const [pointed, setPointed] = useState<{ span: number; x: number; y: number }>()
   const scroll = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const scene = useRef<Scene | undefined>(undefined)
+  /** The id of the chosen span, once it was scrolled into view. */
+  const shown = useRef<string | undefined>(undefined)
   const tall = AXIS_HEIGHT + model.laneCount * LANE_HEIGHT + 4
   const boxOf = useMemo(() => boxesBySpan(model, spans.length), [model, spans])
 
@@ -58,7 +63,12 @@ export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour
   useEffect(repaint, [model, view, chosen, lit, repaint])
   useEffect(() => {
     const box = boxOf[chosen] ?? -1
-    if (box < 0 || scroll.current === null) return
+    const id = spans[chosen]?.spanId
+    // When the cascade grows, the reader may have moved on to another part.
+    if (id === shown.current) return
+    if (id !== undefined && (box < 0 || scroll.current === null)) return
+    shown.current = id
+    if (scroll.current === null || box < 0) return
     at.show(box)
     scrollToLane(scroll.current, model.lane[box] ?? 0)
   }, [chosen, boxOf, model])
@@ -107,6 +117,7 @@ export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour
     <figure class="timeline">
       <TimelineTools onZoom={at.step} onFit={at.fit} view={view} isWhole={at.isWhole} />
       <Overview model={model} view={view} lit={lit} onLook={(next) => at.look(() => next)} />
+      <EventStrip {...events} view={view} hasGutter={model.groups.length > 0} />
       <div
         class="timeline-scroll"
         ref={scroll}
@@ -145,7 +156,7 @@ function gutterOf(model: TimelineModel, width: number): number {
   return width < NARROW ? NARROW_GUTTER : GUTTER
 }
 
-/** No further than it takes for the lane to be in view. */
+/** Scrolls only as far as needed to show the lane. */
 function scrollToLane(at: HTMLDivElement, lane: number): void {
   const top = lane * LANE_HEIGHT
   if (top < at.scrollTop) at.scrollTop = top

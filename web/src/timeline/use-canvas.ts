@@ -12,8 +12,8 @@ export interface CanvasPaint {
 }
 
 /**
- * Keeps a canvas as large as the element around it and sharp, and paints it anew, once a frame at most, when `repaint`
- * is called, when the size changes and when the colours do.
+ * Keeps a canvas sharp and as large as the element around it. Repaints it, at most once per frame, when `repaint` is called and when the
+ * size or the colours change.
  */
 export function useCanvas(
   box: RefObject<HTMLElement | null>,

@@ -2,13 +2,13 @@ import { useRef } from 'preact/hooks'
 
 interface DragActions {
   onMove: (deltaX: number, deltaY: number) => void
-  /** The pointer went up where it came down. */
+  /** The pointer was released where it was pressed. */
   onClick: (event: PointerEvent) => void
 }
 
 const SLACK = 4
 
-/** Tells a drag from a click. */
+/** Distinguishes a drag from a click. */
 export function useDrag({ onMove, onClick }: DragActions) {
   const from = useRef<{ x: number; y: number; isDrag: boolean } | undefined>(undefined)
   return {

@@ -4,24 +4,24 @@ import type { TimelineModel } from './timeline-model.ts'
 import { around, panned, showing, wholeView, within, zoomed, type Viewport } from './viewport.ts'
 
 const ZOOM_STEP = 0.7
-/** The address follows what is looked at once that stays the same for so long. */
+/** The address is updated once the view has not changed for this long. */
 const ADDRESS_AFTER_MS = 250
 
-/** Which time is looked at, and every way to look at another. */
+/** The visible time, and the ways to change it. */
 export interface View {
   readonly view: Viewport
-  /** All of the trace is in view, and stays so when it grows. */
+  /** All of the trace is visible, and stays so when it grows. */
   readonly isWhole: boolean
   look: (next: (now: Viewport) => Viewport) => void
   fit: () => void
-  /** In or out by a step, around the middle. */
+  /** Zooms by a step, around the middle. */
   step: (isIn: boolean) => void
   zoom: (factor: number, aroundMs: number) => void
-  /** By a part of what is in view; to the right where it is above zero. */
+  /** Moves by a part of the visible time; to the right if positive. */
   pan: (part: number) => void
-  /** To one box of the model, as large as the picture. */
+  /** Zooms to one box of the model. */
   goTo: (box: number) => void
-  /** No further than it takes for a box to be in view. */
+  /** Moves only as far as needed to show a box. */
   show: (box: number) => void
 }
 
@@ -58,7 +58,7 @@ export function useView(model: TimelineModel): View {
   }
 }
 
-/** The time that the address names, in milliseconds from the start; undefined where it names none. */
+/** The time range in the address, in milliseconds from the start; undefined if there is none. */
 function viewInAddress(model: TimelineModel): Viewport | undefined {
   const text = new URLSearchParams(location.search).get('zoom') ?? ''
   const [fromMs = NaN, toMs = NaN] = text.split('to').map(Number)

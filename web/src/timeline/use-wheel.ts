@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 
-/** Hears the wheel on an element. Preact would listen passively, and the page would zoom along. */
+/** Listens to the wheel on an element. Preact would listen passively, and the page would zoom too. */
 export function useWheel(
   of: { readonly current: HTMLElement | null },
   onWheel: (event: WheelEvent) => void,

@@ -1,4 +1,4 @@
-/** The part of the time that is in sight. */
+/** The visible part of the time. */
 export interface Viewport {
   fromMs: number
   toMs: number
@@ -9,9 +9,9 @@ interface Whole {
   toMs: number
 }
 
-/** The closest that can be zoomed in: a nanosecond or so over the whole width. */
+/** The closest zoom: about a nanosecond over the whole width. */
 const NARROWEST_MS = 0.000_5
-/** Room left on both sides of the whole. */
+/** The margin on both sides of the whole. */
 const MARGIN = 0.01
 
 export function wholeView({ fromMs, toMs }: Whole): Viewport {
@@ -31,21 +31,21 @@ export function panned({ fromMs, toMs }: Viewport, byMs: number, whole: Whole): 
   return within({ fromMs: fromMs + byMs, toMs: toMs + byMs }, whole)
 }
 
-/** The span of time with some room on both sides. */
+/** The time range with a margin on both sides. */
 export function around(startMs: number, endMs: number, whole: Whole): Viewport {
   const least = (whole.toMs - whole.fromMs) / 1_000
   const room = Math.max(endMs - startMs, least) * 0.3
   return within({ fromMs: startMs - room, toMs: endMs + room }, whole)
 }
 
-/** As it is when the moments are in sight, else moved as little as needed. */
+/** Unchanged if the moments are visible, else moved as little as needed. */
 export function showing(view: Viewport, startMs: number, endMs: number, whole: Whole): Viewport {
   if (endMs >= view.fromMs && startMs <= view.toMs) return view
   const middle = (startMs + endMs) / 2
   return panned(view, middle - (view.fromMs + view.toMs) / 2, whole)
 }
 
-/** As wide as asked, but no further out than the whole. */
+/** As wide as requested, but not wider than the whole. */
 export function within(view: Viewport, whole: Whole): Viewport {
   const most = wholeView(whole)
   const wide = Math.min(view.toMs - view.fromMs, most.toMs - most.fromMs)
