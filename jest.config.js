@@ -27,7 +27,11 @@ export default {
   testTimeout: 120_000,
   // On a busy machine a worker that nothing keeps takes a second to end; jest's half a second is for an idle one.
   workerGracefulExitTimeout: 10_000,
-  ...(CAUSEWAY_TEST_RESULTS && {
-    reporters: ['default', ['<rootDir>/test/support/results-file.js', { path: CAUSEWAY_TEST_RESULTS }]],
-  }),
+  reporters: [
+    'default',
+    '<rootDir>/test/support/jest/end-anyway.js',
+    ...(CAUSEWAY_TEST_RESULTS
+      ? [['<rootDir>/test/support/results-file.js', { path: CAUSEWAY_TEST_RESULTS }]]
+      : []),
+  ],
 }
