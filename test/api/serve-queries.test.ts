@@ -2,10 +2,13 @@ import { once } from 'node:events'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { afterEach, expect, test } from '@jest/globals'
 import type { CausewayQueries, MergelogFacts } from '../../src/model/queries.ts'
+import type { Clock, Timers } from '../../src/model/time-and-size.ts'
 import { systemClock, systemTimers } from '../../src/platform/system-clock.ts'
 import type { FromQuery, ToQuery } from '../../src/query/threads/query-threads.ts'
 import { serveQueries } from '../../src/query/threads/serve-questions.ts'
 import { id as cpidOf } from '../query/asking.ts'
+import { TestClock } from '../support/test-clock.ts'
+import { TestTimers } from '../support/test-timers.ts'
 
 const ports: MessagePort[] = []
 
@@ -62,7 +65,7 @@ class Served {
   #asked = 1_000
   #said = Promise.withResolvers<undefined>()
 
-  constructor() {
+  constructor(clock: Clock = systemClock, timers: Pick<Timers, 'soon' | 'after'> = systemTimers) {
     const { port1, port2 } = new MessageChannel()
     ports.push(port1)
     this.#port = port1
@@ -75,10 +78,10 @@ class Served {
       salt: '',
       dataVersion: () => '1',
       onStop: () => undefined,
-      clock: systemClock,
-      timers: systemTimers,
+      clock,
+      timers,
       onMade: () => undefined,
-      cpuMs: () => systemClock.monotonicMs(),
+      cpuMs: () => clock.monotonicMs(),
     })
   }
 
@@ -175,7 +178,12 @@ test('a question that fails is answered so, and others go on', async () => {
 })
 
 test('answers of large rows that nobody reads hold little together, and keep nobody waiting who holds nothing', async () => {
-  const served = new Served()
+  const clock = new TestClock()
+  const timers = new TestTimers(clock)
+  const served = new Served(clock, {
+    soon: (work) => systemTimers.soon(work),
+    after: (ms, work) => timers.after(ms, work),
+  })
   served.queries.reason = 'x'.repeat(9 * 1024 * 1024)
   const asked = { question: { kind: 'mergelogs', part: {} }, known: [] } as const
   for (let id = 1; id <= 32; id++)
@@ -185,6 +193,7 @@ test('answers of large rows that nobody reads hold little together, and keep nob
   // The beginnings of two, one for each asker.
   expect([served.chunks, served.queries.pages]).toEqual([2, 2])
   // One of them ends once it has stood still, and the next one begins.
+  timers.pass(2_000)
   await served.until(() => served.heard.some(({ kind }) => kind === 'unread'))
   await served.until(() => served.chunks === 3)
   for (const message of served.heard)

@@ -1,10 +1,21 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { serializedEmpty } from './serialized-empty.ts'
 
-const FOLDER = fileURLToPath(new URL('../../node_modules/.cache/causeway-tests/', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const FOLDER = join(ROOT, 'node_modules', '.cache', 'causeway-tests')
 
 /** The large suites may need programs that not every machine has; npm test runs with git and Node alone. */
 const IS_FOR_ANY_MACHINE = ['FAULTS', 'ATTACK', 'BROWSER', 'INTEROP', 'SQLITE_SHELL'].every(
@@ -29,7 +40,7 @@ function build() {
 
 /** Migrates a database for all files of tests to copy (migrated-memory.ts). */
 async function keepMigrated() {
-  const path = `${FOLDER}migrated.db`
+  const path = join(FOLDER, 'migrated.db')
   const made = `${path}-${process.pid}`
   mkdirSync(FOLDER, { recursive: true })
   writeFileSync(made, await serializedEmpty())
@@ -37,23 +48,22 @@ async function keepMigrated() {
   return path
 }
 
-/** A PATH with the commands of .ci/bare-commands, npm and what npm adds alone. */
+/**
+ * A PATH with the commands of .ci/bare-commands and npm. What npm and bin/node.js put in front stays there; the machine's part is
+ * outside of the checkout, as on any machine.
+ */
 function barePath(path) {
-  const folder = join(FOLDER, 'path')
-  mkdirSync(folder, { recursive: true })
-  const listed = readFileSync(new URL('../../.ci/bare-commands', import.meta.url), 'utf8')
+  const folder = mkdtempSync(join(tmpdir(), 'causeway-bare-path-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const folders = path.split(delimiter)
+  const added = folders.filter((each) => each.startsWith(ROOT))
+  const ofMachine = folders.filter((each) => !each.startsWith(ROOT))
+  const listed = readFileSync(join(ROOT, '.ci', 'bare-commands'), 'utf8')
     .trim()
     .split('\n')
-  const folders = path.split(delimiter)
   for (const command of [...listed, 'npm', 'npx']) {
-    const found = folders
-      .map((each) => join(each, command))
-      .find((each) => each !== join(folder, command) && existsSync(each))
-    if (found === undefined) continue
-    const made = join(folder, `${command}-${process.pid}`)
-    symlinkSync(found, made)
-    renameSync(made, join(folder, command))
+    const found = ofMachine.map((each) => join(each, command)).find((each) => existsSync(each))
+    if (found !== undefined) symlinkSync(found, join(folder, command))
   }
-  const added = folders.filter((each) => each.endsWith(join('node_modules', '.bin')))
   return [...added, folder].join(delimiter)
 }
