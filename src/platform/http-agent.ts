@@ -28,29 +28,61 @@ export function agentFor(
   return { agent, secured }
 }
 
-/** Ends the connection of an answer with more bytes than this, headers included: what reads it may keep it whole. */
-export function limitAnswers(agent: http.Agent, maxBytes: number): void {
-  const taken = new WeakMap<Duplex, number>()
+/** Of an answer: bytes, its head included, and milliseconds, from when its connection is taken for the request. */
+export interface AnswerLimits {
+  readonly maxBytes: number
+  readonly maxMs: number
+}
+
+interface Answering {
+  bytes: number
+  late: NodeJS.Timeout
+}
+
+/** Ends the connection of an answer with more bytes or time than this: what reads it may keep it whole, and waits for it. */
+export function limitAnswers(agent: http.Agent, { maxBytes, maxMs }: AnswerLimits): void {
+  const answering = new WeakMap<Duplex, Answering>()
   const connect = agent.createConnection.bind(agent)
+  const reuse = agent.reuseSocket.bind(agent)
   // Its type says that it returns nothing. Node closes a connection for which it does not return true.
   const rest = agent.keepSocketAlive.bind(agent) as (connection: Duplex) => boolean
+  const begin = (connection: Duplex): void => {
+    const end = (): unknown => connection.destroy(new Error(`it took longer than ${maxMs / 1_000} s`))
+    answering.set(connection, { bytes: 0, late: setTimeout(end, maxMs) })
+  }
+  const over = (connection: Duplex): void => {
+    clearTimeout(answering.get(connection)?.late)
+    answering.delete(connection)
+  }
   agent.createConnection = (options, callback) => {
     const connection = connect(options, callback)
-    connection?.on('data', (chunk: Buffer) => {
-      const bytes = (taken.get(connection) ?? 0) + chunk.length
-      taken.set(connection, bytes)
-      if (bytes > maxBytes) connection.destroy(new Error(`its answer has more than ${maxBytes} bytes`))
-    })
+    if (connection === undefined || connection === null) return connection
+    begin(connection)
+    connection
+      .on('close', () => over(connection))
+      .on('data', (chunk: Buffer) => {
+        const answer = answering.get(connection)
+        if (answer === undefined) return
+        answer.bytes += chunk.length
+        if (answer.bytes > maxBytes)
+          connection.destroy(new Error(`its answer has more than ${maxBytes} bytes`))
+      })
     return connection
   }
+  agent.reuseSocket = (connection, request) => {
+    begin(connection)
+    reuse(connection, request)
+  }
   agent.keepSocketAlive = (connection) => {
-    taken.delete(connection)
+    over(connection)
     return rest(connection)
   }
 }
 
 /** Why an agent whose answers are limited got none. */
-export function failureText(error: unknown, maxBytes: number): string {
+export function failureText(error: unknown, { maxBytes, maxMs }: AnswerLimits): string {
   const text = errorText(error)
-  return text === 'aborted' ? `its answer broke off, or has more than ${maxBytes} bytes` : text
+  return text === 'aborted'
+    ? `its answer broke off, took longer than ${maxMs / 1_000} s, or has more than ${maxBytes} bytes`
+    : text
 }

@@ -11,7 +11,7 @@ import type { SentSignal } from '../../model/otlp-requests.ts'
 import type { Transport } from '../../model/outbox.ts'
 import type { Archive, ArchiveBatch, ArchiveOutcome } from '../archive.ts'
 import type { ArchiveHost, SendingHost } from '../exporter-type.ts'
-import { agentFor, failureText, limitAnswers } from '../../platform/http-agent.ts'
+import { agentFor, type AnswerLimits, failureText, limitAnswers } from '../../platform/http-agent.ts'
 import type { ClickHouseSettings } from './clickhouse-exporter.ts'
 import { OTEL_COLUMNS, otelRows } from './otel-traces.ts'
 import {
@@ -83,7 +83,7 @@ export function setupStatements(
 }
 
 export async function makeTables(settings: ClickHouseSettings, host: SendingHost): Promise<string[]> {
-  const { client, close } = openClient(settings, host)
+  const { client, reasonOf, close } = openClient(settings, host)
   try {
     return await migrate(client, layoutOf(settings), new AbortController().signal)
   } catch (error) {
@@ -99,7 +99,7 @@ export function openTransport(
   _signal: SentSignal,
   host: SendingHost,
 ): Transport {
-  const { client, close } = openClient(settings, host, host.longestMs)
+  const { client, reasonOf, close } = openClient(settings, host, host.longestMs)
   return {
     send: async (_request, signal) => {
       try {
@@ -115,6 +115,8 @@ export function openTransport(
 
 interface OpenClient {
   readonly client: ClickHouseClient
+  /** The error in one line, for the operator. */
+  readonly reasonOf: (error: unknown) => string
   readonly close: () => Promise<void>
 }
 
@@ -125,8 +127,9 @@ function openClient(
 ): OpenClient {
   const { endpoint, username, password, compresses, tls, cluster } = settings
   const url = new URL(endpoint)
+  const limits = { maxBytes: MAX_ANSWER_BYTES, maxMs: timeoutMs }
   const { agent, secured } = agentFor(url, tls, onTrouble)
-  limitAnswers(agent, MAX_ANSWER_BYTES)
+  limitAnswers(agent, limits)
   const client = createClient({
     url: endpoint,
     username,
@@ -146,6 +149,7 @@ function openClient(
   })
   return {
     client,
+    reasonOf: (error) => reasonOf(error, limits),
     close: async () => {
       secured?.[Symbol.dispose]()
       await client.close()
@@ -181,7 +185,7 @@ class ClickHouseArchive implements Archive {
       // Tables may be gone now, and another Causeway may write under this name.
       this.#isReady = false
       this.#claimedMs = -Infinity
-      return { kind: 'retry', reason: reasonOf(error) }
+      return { kind: 'retry', reason: this.#open.reasonOf(error) }
     }
   }
 
@@ -389,9 +393,8 @@ async function hasTraces(
   return (await answer.json()).length > 0
 }
 
-/** The error in one line, for the operator. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof ClickHouseError)) return failureText(error, MAX_ANSWER_BYTES)
+function reasonOf(error: unknown, limits: AnswerLimits): string {
+  if (!(error instanceof ClickHouseError)) return failureText(error, limits)
   const advice = WHAT_TO_DO.get(error.code)
   return `${shortOf(error)}${advice === undefined ? '' : `; ${advice}`}`
 }

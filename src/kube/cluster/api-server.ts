@@ -14,6 +14,8 @@ export interface ApiRequestOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** How long no data may arrive, in milliseconds. */
   readonly silenceMs?: number
+  /** How long its head and JSON may take, in milliseconds, however they arrive. */
+  readonly answerMs?: number
 }
 
 /** A request received from another client. */
@@ -28,6 +30,8 @@ export interface ForwardedRequest {
 
 const JSON_TYPE = 'application/json'
 const USUAL_SILENCE_MS = 60_000
+/** API servers themselves end what takes longer than a minute; the rest is for the way. */
+const USUAL_ANSWER_MS = 180_000
 /** At most this much of an error is read. */
 const MAX_STATUS_BYTES = 65_536
 const TCP_KEEP_ALIVE_MS = 30_000
@@ -72,6 +76,10 @@ export class ApiServer implements Disposable {
    * none. A refused credential is renewed once.
    */
   async open(path: string, asked: ApiRequestOptions = {}): Promise<IncomingMessage> {
+    return await within(asked, (timed) => this.#open(path, timed))
+  }
+
+  async #open(path: string, asked: ApiRequestOptions): Promise<IncomingMessage> {
     const first = await this.#send(path, asked)
     if (first.statusCode !== UNAUTHORIZED) return await successOf(first)
     first.destroy()
@@ -81,8 +89,7 @@ export class ApiServer implements Disposable {
 
   /** The JSON of an answer of at most `maxBytes`. Throws as `open` does, an AnswerTooLong, or a NotAnApiServer. */
   async json(path: string, maxBytes: number, asked: ApiRequestOptions = {}): Promise<Json> {
-    const answer = await this.open(path, asked)
-    const bytes = await bytesOf(answer, maxBytes)
+    const bytes = await within(asked, async (timed) => await bytesOf(await this.#open(path, timed), maxBytes))
     try {
       return parseBounded(bytes)
     } catch (cause) {
@@ -170,6 +177,24 @@ export class ApiServer implements Disposable {
   }
 }
 
+/** Throws an ApiServerTimeout if reading takes longer than `answerMs`. What is read later is not timed. */
+async function within<Read>(
+  asked: ApiRequestOptions,
+  read: (timed: ApiRequestOptions) => Promise<Read>,
+): Promise<Read> {
+  const { signal, answerMs = USUAL_ANSWER_MS } = asked
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), answerMs)
+  try {
+    return await read({ ...asked, signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal })
+  } catch (error) {
+    if (late.signal.aborted) throw new ApiServerTimeout(`its answer took longer than ${answerMs / 1_000} s`)
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** For a request that asks for no upgrade: Node would drop the connection and tell nobody. */
 export function refuseUpgrade(reject: (error: Error) => void) {
   return (_: IncomingMessage, connection: Duplex): void => {
@@ -178,7 +203,7 @@ export function refuseUpgrade(reject: (error: Error) => void) {
   }
 }
 
-/** No data arrived for the allowed time. */
+/** No data arrived for the allowed time, or the answer took too long. */
 export class ApiServerTimeout extends Error {}
 
 /** The answer does not look like that of an API server. */

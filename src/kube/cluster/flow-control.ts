@@ -18,6 +18,8 @@ export const SYSTEM_BACKOFF_CLOCK: BackoffClock = {
 
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
+/** What a server may ask for at most. */
+const LONGEST_ASKED_MS = 300_000
 
 /** Exponential backoff with jitter, so that many clients of a failed server do not return at once. */
 export class Backoff {
@@ -28,11 +30,11 @@ export class Backoff {
     this.#waiting = waiting
   }
 
-  /** Waits at least the given time, and up to twice the current backoff. */
+  /** Waits at least the given time, up to five minutes, and up to twice the current backoff. */
   async pause(signal: AbortSignal, atLeastMs = 0): Promise<void> {
     const due = this.#next * (1 + this.#waiting.random())
     this.#next = Math.min(this.#next * 2, LONGEST_PAUSE_MS)
-    await this.#waiting.sleep(Math.max(due, atLeastMs), signal)
+    await this.#waiting.sleep(Math.max(due, Math.min(atLeastMs, LONGEST_ASKED_MS)), signal)
   }
 
   /** The request succeeded. */

@@ -5,24 +5,31 @@ import { refuseUpgrade } from './api-server.ts'
 const MAX_BYTES = 1_048_576
 const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** A `fetch` that trusts only this certificate authority (PEM). Node's own cannot be given one. */
-export function fetchTrusting(ca: string): CustomFetch {
+/**
+ * A `fetch` that trusts only this certificate authority (PEM), or those of the machine. Node's own can be given none, and holds answers
+ * of any length.
+ */
+export function fetchTrusting(ca: string | undefined): CustomFetch {
   return (url, { method, headers, body, signal }) => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>()
-    const asked = request(url, { method, headers, ca, ...(signal && { signal }) }, (answer) => {
-      let text = ''
-      answer.setEncoding('utf8').on('data', (part: string) => {
-        text += part
-        if (text.length > MAX_BYTES) answer.destroy(new Error('the answer is too long'))
-      })
-      answer.on('error', reject).on('end', () => {
-        const { statusCode: status = 0, headers } = answer
-        const type = headers['content-type']
-        // A Response may have no other status with a body, and throws: here, where nobody would catch it.
-        if (status < 200 || status >= 600 || NO_BODY.has(status)) reject(new Error(`it answered ${status}`))
-        else resolve(new Response(text, { status, ...(type && { headers: { 'content-type': type } }) }))
-      })
-    })
+    const asked = request(
+      url,
+      { method, headers, ...(ca !== undefined && { ca }), ...(signal && { signal }) },
+      (answer) => {
+        let text = ''
+        answer.setEncoding('utf8').on('data', (part: string) => {
+          text += part
+          if (text.length > MAX_BYTES) answer.destroy(new Error('the answer is too long'))
+        })
+        answer.on('error', reject).on('end', () => {
+          const { statusCode: status = 0, headers } = answer
+          const type = headers['content-type']
+          // A Response may have no other status with a body, and throws: here, where nobody would catch it.
+          if (status < 200 || status >= 600 || NO_BODY.has(status)) reject(new Error(`it answered ${status}`))
+          else resolve(new Response(text, { status, ...(type && { headers: { 'content-type': type } }) }))
+        })
+      },
+    )
     asked.on('upgrade', refuseUpgrade(reject))
     asked.on('error', reject).end(body === undefined || body === null ? undefined : asText(body))
     return promise

@@ -187,6 +187,9 @@ export class ResourceStream<Item> {
     const answer = await server.open(path, { signal, silenceMs, accept: acceptOf(this.#watched, 'watch') })
     this.#isAllowed()
     if (this.#version !== undefined) this.#context.observer.level(this.name)
+    // The server ends a watch in time, unless it means to keep the place in the list slots.
+    const overdue = new ApiServerTimeout('it goes on with a watch for longer than it was asked to')
+    const timer = setTimeout(() => answer.destroy(overdue), timeoutSeconds * 1_000 + silenceMs)
     try {
       for await (const lines of linesOf(answer, limits.maxObjectBytes)) {
         for (const line of lines)
@@ -196,7 +199,10 @@ export class ResourceStream<Item> {
           }
         await this.#handover.room()
       }
+    } catch (error) {
+      if (error !== overdue || this.#version === undefined) throw error
     } finally {
+      clearTimeout(timer)
       answer.destroy()
       this.#context.observer.behind(this.name)
     }

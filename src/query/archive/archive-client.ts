@@ -1,6 +1,6 @@
 import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Cpid } from '../../model/merge-graph.ts'
-import { agentFor, failureText, limitAnswers } from '../../platform/http-agent.ts'
+import { agentFor, type AnswerLimits, failureText, limitAnswers } from '../../platform/http-agent.ts'
 import type { ClientTlsSettings } from '../../platform/tls.ts'
 
 /** The address of an archive. Plain data, since it is posted to threads. */
@@ -44,6 +44,7 @@ const BYTES_OF_ROW = 64
 export class ArchiveClient implements AsyncDisposable {
   readonly #address: ArchiveAddress
   readonly #client: ClickHouseClient
+  readonly #limits: AnswerLimits
   readonly #close: () => void
   readonly #deadlines = new WeakMap<AbortSignal, number>()
 
@@ -51,7 +52,8 @@ export class ArchiveClient implements AsyncDisposable {
     this.#address = address
     const { endpoint, username, password = '', timeoutMs, tls } = address
     const { agent, secured } = agentFor(new URL(endpoint), tls)
-    limitAnswers(agent, MAX_ANSWER_BYTES)
+    this.#limits = { maxBytes: MAX_ANSWER_BYTES, maxMs: timeoutMs }
+    limitAnswers(agent, this.#limits)
     this.#client = createClient({
       ...{ url: endpoint, username, password, application, request_timeout: timeoutMs },
       compression: { request: false, response: true },
@@ -112,7 +114,7 @@ export class ArchiveClient implements AsyncDisposable {
     if (deadline.aborted)
       return `${where} did not answer within ${ms / 1_000} s; narrow the question down, or raise timeout`
     if (!(error instanceof ClickHouseError))
-      return `${where} does not answer: ${failureText(error, MAX_ANSWER_BYTES)}`
+      return `${where} does not answer: ${failureText(error, this.#limits)}`
     const { code, type, message } = error
     const line = (message.split('\n', 1)[0] ?? '').slice(0, MAX_TEXT)
     const advice = ADVICE.get(code)
