@@ -8,7 +8,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   platform: ['model'],
   config: ['model'],
   'kube/objects': ['model'],
-  'kube/cluster': ['model', 'kube/objects'],
+  'kube/cluster': ['model', 'platform', 'kube/objects'],
   'kube/inference': ['model', 'model/otlp'],
   receiver: ['model', 'model/otlp', 'platform', 'config', 'kube/objects', 'kube/cluster'],
   graph: ['model', 'model/otlp'],

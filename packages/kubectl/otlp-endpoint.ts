@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readNamedFile } from '../../src/platform/named-file.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -18,7 +18,7 @@ export class OtlpEndpoint {
     this.#url = url.replace(/\/+$/, '')
     this.#headers = headersOf(env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '')
     const file = env['OTEL_EXPORTER_OTLP_CERTIFICATE']
-    this.#ca = file ? readFileSync(file, 'utf8') : undefined
+    this.#ca = file ? readNamedFile(file).toString('utf8') : undefined
   }
 
   get address(): string {

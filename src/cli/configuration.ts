@@ -2,7 +2,7 @@ import { stringify } from 'yaml'
 import { COMPONENTS } from '../app/components.ts'
 import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import { printConfig as printed } from '../config/print-config.ts'
-import { readNamedFile } from '../platform/followed-files.ts'
+import { readNamedFile, readNamedFileOrPipe } from '../platform/named-file.ts'
 import type { CliIo, CommandLine, Run } from './command-line.ts'
 import { readManifest } from './run-command.ts'
 
@@ -12,14 +12,14 @@ const STABILITY = 'Alpha'
 export function loadCommandConfig(
   { sources, sets }: CommandLine,
   { env, components = COMPONENTS }: CliIo,
+  read = readNamedFileOrPipe,
 ): LoadedConfig {
-  const readFile = (path: string): string => readNamedFile(path).toString('utf8')
+  const readFile = (path: string): string => read(path).toString('utf8')
   return loadConfig({ sources, sets, env, readFile }, components)
 }
 
 export const server: Run = (line, io) => {
-  const read = () => loadCommandConfig(line, io)
-  return io.run(read(), read)
+  return io.run(loadCommandConfig(line, io), () => loadCommandConfig(line, io, readNamedFile))
 }
 
 /** Prints nothing when the configuration is right. */

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { errorText } from '../../model/faults.ts'
+import { readNamedFile } from '../../platform/named-file.ts'
 import { type Json, type JsonObject, objectIn, textIn } from '../objects/object-json.ts'
 
 /** How to reach the API server of a cluster, which certificates to trust, and which credential to present. */
@@ -53,7 +52,7 @@ export function serviceAccountAccess(
 
 function fileOfAccount(directory: string, name: string): string {
   try {
-    return readFileSync(join(directory, name), 'utf8')
+    return readNamedFile(join(directory, name)).toString('utf8')
   } catch (cause) {
     const path = join(directory, name)
     throw new Error(
@@ -105,11 +104,14 @@ export function combinedCredential(one: Credential, other: Credential): Credenti
 /** A token that another process keeps fresh, as a kubelet does for Pods. It is read for every request. */
 export function tokenFileCredential(path: string): Credential {
   return {
-    async present() {
-      const token = await readFile(path, 'utf8').catch((error: unknown) => {
-        throw new Error(`the token in ${path} cannot be read: ${errorText(error)}`)
-      })
-      return { headers: bearer(token.trim()) }
+    // It is short, and a read that the system keeps waiting would take one of the few threads that all files share.
+    present() {
+      try {
+        return Promise.resolve({ headers: bearer(readNamedFile(path).toString('utf8').trim()) })
+      } catch (cause) {
+        const reason = `the token in ${path} cannot be read: ${errorText(cause)}`
+        return Promise.reject(new Error(reason, { cause }))
+      }
     },
     refused: () => undefined,
   }
@@ -275,8 +277,8 @@ async function askIssuer(
 ): Promise<{ idToken: string; refreshToken: string }> {
   const client = await import('openid-client')
   const { fetchTrusting } = await import('./oidc-fetch.ts')
-  const ca = user.caFile === '' ? user.caPem : await readFile(user.caFile, 'utf8')
-  const options = ca === '' ? {} : { [client.customFetch]: fetchTrusting(ca) }
+  const ca = user.caFile === '' ? user.caPem : readNamedFile(user.caFile).toString('utf8')
+  const options = { [client.customFetch]: fetchTrusting(ca === '' ? undefined : ca) }
   const issuer = new URL(user.issuer)
   const secret = user.clientSecret === '' ? undefined : user.clientSecret
   const configuration = await client.discovery(issuer, user.clientId, secret, undefined, options)

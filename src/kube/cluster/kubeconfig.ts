@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join, resolve, sep } from 'node:path'
 import { parse } from 'yaml'
 import { errorText } from '../../model/faults.ts'
+import { readNamedFile } from '../../platform/named-file.ts'
 import {
   arrayIn,
   booleanIn,
@@ -286,7 +287,7 @@ function fileOrData({ content, directory }: NamedPart, key: string): string {
   const file = textIn(content, key)
   if (file === '') return ''
   try {
-    return readFileSync(resolve(directory, file), 'utf8')
+    return readNamedFile(resolve(directory, file)).toString('utf8')
   } catch (cause) {
     throw new Error(`the kubeconfig's ${key} cannot be read: ${errorText(cause)}`, { cause })
   }
@@ -295,7 +296,7 @@ function fileOrData({ content, directory }: NamedPart, key: string): string {
 function readFile(path: string): JsonObject {
   let content: Json
   try {
-    content = parse(readFileSync(path, 'utf8')) as Json
+    content = parse(readNamedFile(path).toString('utf8')) as Json
   } catch (cause) {
     throw new Error(`the kubeconfig ${path} cannot be read: ${errorText(cause)}`, { cause })
   }
