@@ -111,11 +111,13 @@ export interface RetryTools {
   onRetry: (notice: RetryNotice) => void
 }
 
+/** What a backend may ask for at most, unless `max_interval` is longer. A Collector waits no longer either before it gives up. */
+const LONGEST_ASKED_MS = 300_000
 /** The longest delay of a timer; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Retries with growing delays, never shorter than the backend asked for (OTLP specification, "Failures" and "Throttling"). It
+ * Retries with growing delays, not shorter than the backend asked for, up to five minutes (OTLP specification, "Failures" and "Throttling"). It
  * answers retry only when the signal aborts, which ends the wait at once; after the last retry it answers refused. It closes
  * the transport it wraps.
  */
@@ -150,7 +152,8 @@ export function retryDelayMs(
   random: () => number,
 ): number {
   const spread = 1 + retry.randomizationFactor * (2 * random() - 1)
-  return Math.min(Math.max(Math.round(intervalMs * spread), afterMs ?? 0), MAX_TIMER_MS)
+  const askedMs = Math.min(afterMs ?? 0, Math.max(LONGEST_ASKED_MS, retry.maxIntervalMs))
+  return Math.min(Math.max(Math.round(intervalMs * spread), askedMs), MAX_TIMER_MS)
 }
 
 function givenUp(reason: string): SendOutcome {

@@ -49,7 +49,11 @@ const retry = section(
       'Each pause is longer or shorter by up to this share.',
     ),
     multiplier: field(decimalNumber(1), '1.5', 'Each pause is this many times the last.'),
-    max_interval: field(DURATION, '30s', 'The longest pause.'),
+    max_interval: field(
+      DURATION,
+      '30s',
+      'The longest pause. A backend may ask for more (`Retry-After`, RetryInfo), up to 5 minutes.',
+    ),
     max_elapsed_time: field(
       DURATION,
       '0s',

@@ -66,12 +66,19 @@ test.each([
   expect(tools.waits).toEqual(waits)
 })
 
-test('waits at least as long as the backend asked for, as far as a timer goes', async () => {
+test('waits at least as long as the backend asked for, and five minutes or the longest interval at most', async () => {
+  const asked = [100, 60_000, 1e15, Infinity]
+  const inner = scripted((_, before) => (before < 4 ? retry(asked[before]) : DELIVERED))
   const tools = bench()
-  const asked = [100, 60_000, 1e15]
-  const inner = scripted((_, before) => (before < 3 ? retry(asked[before]) : DELIVERED))
   await retrying(inner, settings, tools).send(REQUEST, going())
-  expect(tools.waits).toEqual([5000, 60_000, 2 ** 31 - 1])
+  expect(tools.waits).toEqual([5000, 60_000, 300_000, 300_000])
+})
+
+test('a longest interval beyond five minutes is what a backend may ask for', async () => {
+  const inner = scripted((_, before) => (before < 1 ? retry(1e15) : DELIVERED))
+  const tools = bench()
+  await retrying(inner, { ...settings, maxIntervalMs: 900_000 }, tools).send(REQUEST, going())
+  expect(tools.waits).toEqual([900_000])
 })
 
 test('refuses once another wait would pass the time allowed', async () => {

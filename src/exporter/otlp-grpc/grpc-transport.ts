@@ -192,7 +192,9 @@ const SPLITTABLE: ReadonlySet<status> = new Set([status.RESOURCE_EXHAUSTED, stat
 
 /** What a failed export call means (OTLP specification, "OTLP/gRPC Response" and "OTLP/gRPC Throttling"). */
 export function outcomeOfGrpcError(error: ServiceError): SendOutcome {
-  const reason = shorten(`${status[error.code]}: ${error.details}`)
+  const reason = isWithoutMessage(error)
+    ? 'it answers OK without a message, as no OTLP backend does; correct the endpoint, or a proxy before it'
+    : shorten(`${status[error.code]}: ${error.details}`)
   const afterMs = retryInfoMs(error)
   const throttled = error.code === status.RESOURCE_EXHAUSTED && afterMs !== undefined
   if (RETRYABLE.has(error.code) || throttled || isUnsaid(error)) {
@@ -202,8 +204,14 @@ export function outcomeOfGrpcError(error: ServiceError): SendOutcome {
 }
 
 /** The stream ended without a status, so that grpc-js made one: the backend has not refused anything. */
-function isUnsaid({ code, details }: ServiceError): boolean {
-  return code === status.INTERNAL && details.startsWith('Received RST_STREAM')
+function isUnsaid(error: ServiceError): boolean {
+  const { code, details } = error
+  return (code === status.INTERNAL && details.startsWith('Received RST_STREAM')) || isWithoutMessage(error)
+}
+
+/** grpc-js says so. Whoever answers like that may not be the backend: nothing says that it has the data, or refuses it. */
+function isWithoutMessage({ code, details }: ServiceError): boolean {
+  return code === status.UNIMPLEMENTED && details === 'No message received'
 }
 
 function retryInfoMs(error: ServiceError): number | undefined {
