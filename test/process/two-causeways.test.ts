@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs'
+import { linkSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { cascadeLoad } from './support/cascade-load.ts'
@@ -30,6 +30,13 @@ test('a second Causeway on one database, by whatever path, says so and ends; the
       expect.stringMatching(/another Causeway is running on the database .*storage::path/),
     ])
   }
+  const hard = join(settings.home, 'a-hard-link.db')
+  linkSync(settings.database, hard)
+  const other = await freshSettings()
+  await using third = new CausewayProcess({ ...other, database: hard })
+  expect((await third.ending()).code).toBe(1)
+  expect(third.complaints).toEqual([expect.stringMatching(/has 2 names \(hard links\)/)])
+  unlinkSync(hard)
   await sending
   await expectDelivered(settings, backend, load.spans)
   expect(await first.end('SIGTERM')).toEqual({ code: 0, signal: null })

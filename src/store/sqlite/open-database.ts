@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import {
@@ -34,6 +34,7 @@ export function openForWriting(path: string): Sqlite {
     if (path !== ':memory:') {
       mkdirSync(dirname(path), { recursive: true })
       makePrivate(path)
+      refuseOtherNames(path)
     }
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS })
     db.pragma('journal_mode = WAL')
@@ -44,8 +45,21 @@ export function openForWriting(path: string): Sqlite {
     db.pragma('temp_store = MEMORY')
     return db
   } catch (error) {
+    if (error instanceof OtherNames) throw error
     throw new Error(openFailureSentence(path, error), { cause: error })
   }
+}
+
+class OtherNames extends Error {}
+
+/** SQLite finds a write-ahead log by the name of its database: under another name, what was committed last is not there, or lost. */
+function refuseOtherNames(path: string): void {
+  const names = statSync(path).nlink
+  if (names <= 1) return
+  throw new OtherNames(
+    `the database ${path} (connectors::cpid::storage::path) has ${names} names (hard links), and may be open under another one; ` +
+      'remove the others, which find -samefile shows, or name a copy',
+  )
 }
 
 /** Frees memory that is only needed while there is work. */
