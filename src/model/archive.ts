@@ -150,7 +150,7 @@ export interface ArchivedCascade extends Sent {
   readonly isGone: boolean
 }
 
-interface InTrace {
+export interface InTrace {
   readonly root: Cpid
   readonly episode: number
   /** Of the cascade. */

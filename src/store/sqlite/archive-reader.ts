@@ -25,12 +25,12 @@ import {
   objectEventOf,
   placementOf,
   sentOf,
-  spanOf,
   text,
   whole,
   type Row,
   type Value,
 } from './archived-rows.ts'
+import { ArchivedSpans } from './archived-spans.ts'
 import { CHANGED } from './archives.ts'
 import { cpidsOf } from './merge-graph.ts'
 import type { Sqlite } from './open-database.ts'
@@ -48,20 +48,17 @@ const CPID_BYTES = 16
 const SENDER = 'LEFT JOIN scopes p ON p.id = %.scope LEFT JOIN resources r ON r.id = p.resource'
 const sender = (of: string): string => SENDER.replace('%', of)
 
-const SPAN = `s.id, c.uuid AS cpid, o.trace_id, s.span_id, s.parent_id, s.name, r.service, r.cluster, s.start_ns, s.end_ns,
-  s.kind, s.status, s.flags, y.user_name, y.cause, y.gap, s.raw, p.hash AS scope_hash, r.hash AS resource_hash`
-const OF_SPAN = `CROSS JOIN origin_traces o ON o.id = s.origin LEFT JOIN cpids c ON c.id = s.cpid ${sender('s')}
-  LEFT JOIN seen_writes y ON y.span = s.id`
-
 /** Reads what goes into an archive, through a connection of its own. */
 export class SqliteArchiveReader implements ArchiveReader {
   readonly #db: Sqlite
   readonly #outbox: SqliteOutbox
+  readonly #spans: ArchivedSpans
   readonly #prepared = new Map<string, Statement<Value[], Row>>()
 
   constructor(db: Sqlite) {
     this.#db = db
     this.#outbox = new SqliteOutbox(db)
+    this.#spans = new ArchivedSpans(db)
   }
 
   after(position: ArchivePosition): ArchiveReading | undefined {
@@ -69,9 +66,11 @@ export class SqliteArchiveReader implements ArchiveReader {
   }
 
   #after(position: ArchivePosition): ArchiveReading | undefined {
+    this.#spans.begin()
     const facts = noFacts()
-    const arrivals = this.#arrivals(position.arrival, facts)
     const decisions = this.#decisions(position.decision, facts)
+    const arrivals = this.#arrivals(position.arrival, decisions.upToSpan, facts)
+    for (const row of decisions.placed) this.#addPlacement(row, facts)
     const changes = this.#changes(position, facts)
     const mergelogs = this.#refusedMergelogs(position.refusedMergelog, facts)
     const items = this.#refusedItems(position.refusedItem, facts)
@@ -90,28 +89,30 @@ export class SqliteArchiveReader implements ArchiveReader {
     return hasMoved ? { facts, upTo, hasMore, lost: mergelogs.lost } : undefined
   }
 
-  /** Arrivals that are linked and no longer wait. A waiting one may still get a CPID. */
-  #arrivals(after: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
+  /**
+   * Arrivals that are linked and no longer wait: a waiting one may still get a CPID. Where decisions are left for the next reading, no more
+   * than these have come to (`inStepWith`), so that a span is read once.
+   */
+  #arrivals(after: number, inStepWith: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
     const [row] = this.#all(
       `SELECT min(linked_arrival, coalesce((SELECT min(arrival) - 1 FROM waiting), linked_arrival)) AS up_to FROM progress`,
     )
     const end = Math.max(after, whole(row?.['up_to']))
-    let upTo = end
+    let upTo = inStepWith > after ? Math.min(end, inStepWith) : end
     if (upTo <= after) return { upTo, hasMore: false }
     const within = (read: Read): void => {
       upTo = Math.min(upTo, read.last ?? upTo)
     }
     const spans: ArchivedSpan[] = []
-    within(
-      this.#read(
-        `SELECT ${SPAN} FROM spans s ${OF_SPAN} WHERE s.id > ? AND s.id <= ? ORDER BY s.id`,
-        [after, upTo],
-        (found) => {
-          spans.push(spanOf(found))
-          return bytesOf(found)
-        },
-      ),
-    )
+    let bytes = 0
+    for (const span of this.#spans.after(after, upTo)) {
+      spans.push(span)
+      bytes += span.raw.length
+      if (spans.length >= ROWS || bytes >= BYTES) {
+        upTo = span.arrival
+        break
+      }
+    }
     const logs: ArchivedLog[] = []
     within(
       this.#read(
@@ -158,23 +159,37 @@ export class SqliteArchiveReader implements ArchiveReader {
         facts.objectEvents.push(objectEventOf(row, span))
   }
 
-  #decisions(after: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
+  /** `upToSpan`: how far they have come in arrivals, if they have not come to the end. */
+  #decisions(
+    after: number,
+    facts: ArchivedFacts,
+  ): { placed: Row[]; upTo: number; hasMore: boolean; upToSpan: number } {
     const items = this.#outbox.after(after, ROWS)
     const last = items.at(-1)?.decision
     const [row] = this.#all('SELECT last_decision AS n FROM progress')
     const lastOfAll = whole(row?.['n'])
-    if (last === undefined) return { upTo: Math.max(after, lastOfAll), hasMore: false }
+    if (last === undefined)
+      return { placed: [], upTo: Math.max(after, lastOfAll), hasMore: false, upToSpan: Infinity }
     for (const item of items) {
       const bytes = builtOf(() => outgoingSpan(item))
       if (bytes !== undefined) facts.sentSpans.push({ bytes, envelopes: this.#outbox.envelopes(item.scope) })
     }
-    for (const placed of this.#all(
-      `${PLACED} WHERE d.decision > ? AND d.decision <= ? ORDER BY d.decision`,
+    const placed = this.#all(
+      `${PLACED} WHERE d.decision > ? AND d.decision <= ? AND d.span IS NOT NULL ORDER BY d.decision`,
       after,
       last,
-    ))
-      facts.placements.push(placementOf(placed))
-    return { upTo: last, hasMore: last < lastOfAll }
+    )
+    const hasMore = last < lastOfAll
+    const upToSpan = placed.reduce((most, row) => Math.max(most, whole(row['span'])), 0)
+    return { placed, upTo: last, hasMore, upToSpan: hasMore ? upToSpan : Infinity }
+  }
+
+  /** Nothing of a span that stayed in its own trace. */
+  #addPlacement(row: Row, facts: ArchivedFacts): void {
+    const trace = this.#spans.trace(whole(row['trace']))
+    if (trace === undefined) return
+    const span = this.#spans.span(whole(row['span']))
+    if (span !== undefined) facts.placements.push(placementOf(row, trace, span))
   }
 
   #changes({ arrival, change }: ArchivePosition, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
@@ -191,14 +206,8 @@ export class SqliteArchiveReader implements ArchiveReader {
       upTo = whole(row['change'])
       const item = whole(row['item'])
       switch (whole(row['kind'])) {
-        case CHANGED.cpid:
-          for (const found of this.#all(CPID, item)) facts.cpids.push(cpidOf(found))
-          break
         case CHANGED.trace:
           traces.add(item)
-          break
-        case CHANGED.changeSpan:
-          for (const found of this.#all(CHANGE, item, row['other'] ?? 0)) facts.changes.push(changeOf(found))
           break
         case CHANGED.spanCpid:
           // An item that is not in the archive yet goes there in its current state.
@@ -212,6 +221,11 @@ export class SqliteArchiveReader implements ArchiveReader {
             traces.add(whole(found['id']))
       }
     }
+    for (const found of this.#all(CHANGED_CPIDS, change, upTo)) facts.cpids.push(cpidOf(found))
+    for (const found of this.#all(CHANGES_IN_TRACES, change, upTo)) {
+      const trace = this.#spans.trace(whole(found['trace']))
+      if (trace !== undefined) facts.changes.push(changeOf(found, trace))
+    }
     for (const trace of traces) {
       for (const found of this.#all(CASCADE, trace)) facts.cascades.push(cascadeOf(found))
       for (const found of this.#all(ACTORS, trace)) facts.actors.push(actorOf(found))
@@ -221,13 +235,13 @@ export class SqliteArchiveReader implements ArchiveReader {
 
   /** Returns its size in bytes. */
   #attributed(id: number, facts: ArchivedFacts): number {
-    const found = this.#all(`SELECT ${SPAN} FROM spans s ${OF_SPAN} WHERE s.id = ?`, id)
-    const spans = found.map(spanOf)
-    facts.attributed.push(...spans)
-    this.#addObjectEvents(spans, facts)
-    const brought = `${PLACED} WHERE d.span = ? AND d.flags & ${SENT_FOR_CHILD}`
-    for (const placed of this.#all(brought, id)) facts.placements.push(placementOf(placed))
-    return found.reduce((sum, row) => sum + bytesOf(row), 0)
+    const span = this.#spans.span(id)
+    if (span === undefined) return 0
+    facts.attributed.push(span)
+    this.#addObjectEvents([span], facts)
+    for (const placed of this.#all(`${PLACED} WHERE d.span = ? AND d.flags & ${SENT_FOR_CHILD}`, id))
+      this.#addPlacement(placed, facts)
+    return span.raw.length
   }
 
   /** The edges of a replaced mergelog that its CPID no longer has. False for one that was pruned: it stays in the archive. */
@@ -311,16 +325,22 @@ interface Read {
 }
 
 /** As in the views of the same names (migrations/schema/audit-views.ts). */
-const CPID = `SELECT c.uuid AS cpid, c.state, c.first_seen_ms,
+const CPID_COLUMNS = `SELECT c.uuid AS cpid, c.state, c.first_seen_ms,
   c.explained = 1 AND (c.state = 1 OR c.has_mergelog = 1 AND c.unexplained_sources = 0) AS explained,
-  m.time_ns, length(m.sources) = 0 AS is_root, m.object, m.reason, r.service, r.cluster
-  FROM cpids c LEFT JOIN mergelogs m ON m.cpid = c.id ${sender('m')} WHERE c.id = ?`
+  m.time_ns, length(m.sources) = 0 AS is_root, m.object, m.reason, r.service, r.cluster`
+const OF_CPID = `LEFT JOIN mergelogs m ON m.cpid = c.id ${sender('m')}`
+const CPID = `${CPID_COLUMNS} FROM cpids c ${OF_CPID} WHERE c.id = ?`
+
+const changed = (kind: number): string =>
+  `x.kind = ${kind} AND x.change > ? AND x.change <= ? ORDER BY x.change`
+const CHANGED_CPIDS = `${CPID_COLUMNS} FROM archive_changes x NOT INDEXED CROSS JOIN cpids c ON c.id = x.item ${OF_CPID}
+  WHERE ${changed(CHANGED.cpid)}`
+const CHANGES_IN_TRACES = `SELECT h.trace, b.uuid AS cpid, h.driven FROM archive_changes x NOT INDEXED
+  CROSS JOIN change_spans h ON h.trace = x.item AND h.cpid = x.other CROSS JOIN cpids b ON b.id = h.cpid
+  WHERE ${changed(CHANGED.changeSpan)}`
 
 const IN_TRACE = `a.uuid AS root, t.episode, t.trace_id AS in_trace, t.first_ns,
   (SELECT r.cluster FROM mergelogs m ${sender('m')} WHERE m.cpid = a.id) AS root_cluster`
-
-const CHANGE = `SELECT ${IN_TRACE}, b.uuid AS cpid, h.driven FROM change_spans h CROSS JOIN traces t ON t.id = h.trace
-  CROSS JOIN cpids a ON a.id = t.root CROSS JOIN cpids b ON b.id = h.cpid WHERE h.trace = ? AND h.cpid = ?`
 
 const ACTORS = `SELECT ${IN_TRACE}, y.actor, y.writes, y.gaps, y.began FROM trace_actors y CROSS JOIN traces t ON t.id = y.trace
   CROSS JOIN cpids a ON a.id = t.root WHERE y.trace = ?`
@@ -343,9 +363,8 @@ export const CASCADE = `SELECT ${IN_TRACE}, t.failed_spans, t.doubtful_times, m.
   FROM traces t JOIN cpids a ON a.id = t.root LEFT JOIN mergelogs m ON m.cpid = a.id ${sender('m')}
   LEFT JOIN traces f ON f.id = t.continues WHERE t.id = ?`
 
-const PLACED = `SELECT ${IN_TRACE}, d.parent_id AS placed_under, d.flags AS sent_as, w.end_ns AS cause_end_ns, ${SPAN}
-  FROM outbox d CROSS JOIN traces t ON t.id = d.trace CROSS JOIN cpids a ON a.id = t.root CROSS JOIN spans s ON s.id = d.span
-  ${OF_SPAN} LEFT JOIN spans w ON w.id = d.cause AND w.origin <> s.origin`
+const PLACED = `SELECT d.trace, d.span, d.parent_id, d.flags, (SELECT w.end_ns FROM spans w WHERE w.id = d.cause
+  AND w.origin <> (SELECT s.origin FROM spans s WHERE s.id = d.span)) AS cause_end_ns FROM outbox d`
 
 /** A decision that cannot be built is skipped, as exporters do. */
 function builtOf(build: () => Buffer | undefined): Buffer | undefined {

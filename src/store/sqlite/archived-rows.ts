@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type {
   ArchivedActor,
   ArchivedCascade,
@@ -9,10 +8,11 @@ import type {
   ArchivedObjectEvent,
   ArchivedPlacement,
   ArchivedSpan,
+  InTrace,
 } from '../../model/archive.ts'
-import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
 import { type Cpid, cpidOfBytes } from '../../model/merge-graph.ts'
 import { SENT_COPY, SENT_UNDRIVEN } from '../../model/outbox.ts'
+import { digestOf } from './archived-spans.ts'
 import { cpidsOf } from './merge-graph.ts'
 
 export type Value = bigint | number | string | Buffer | null
@@ -41,37 +41,8 @@ export function bytesOf(row: Row): number {
   return (row['raw'] as Buffer).length
 }
 
-/** Covers the bytes and their envelope, so that it is the same wherever it is computed. */
-function digestOf(row: Row): bigint {
-  const parts = [row['resource_hash'], row['scope_hash'], row['raw']].filter((part) => part instanceof Buffer)
-  return hash('sha256', Buffer.concat(parts as Buffer[]), 'buffer').readBigUInt64BE()
-}
-
 /** Ids are stored as signed numbers. */
 const idOf = (value: Value | undefined): bigint => BigInt.asUintN(64, big(value))
-
-export function spanOf(row: Row): ArchivedSpan {
-  const gap = row['gap']
-  return {
-    arrival: whole(row['id']),
-    cpid: cpidOrNone(row['cpid']),
-    traceId: hex(row['trace_id']),
-    spanId: idOf(row['span_id']),
-    parentId: idOf(row['parent_id']),
-    name: String(row['name']),
-    startNs: big(row['start_ns']),
-    endNs: big(row['end_ns']),
-    kind: whole(row['kind']),
-    status: whole(row['status']),
-    actor: text(row['user_name']) ?? text(row['service']),
-    cause: text(row['cause']),
-    gap: gap === null || gap === undefined ? null : isSet(gap),
-    namesObjects: (whole(row['flags']) & (SPAN_OBSERVED | SPAN_WROTE)) !== 0,
-    digest: digestOf(row),
-    raw: row['raw'] as Buffer,
-    ...sentOf(row),
-  }
-}
 
 export function objectEventOf(row: Row, span: ArchivedSpan): ArchivedObjectEvent {
   const version = big(row['version'])
@@ -85,6 +56,12 @@ export function objectEventOf(row: Row, span: ArchivedSpan): ArchivedObjectEvent
   }
 }
 
+function hashesOf(row: Row): Buffer {
+  return Buffer.concat(
+    [row['resource_hash'], row['scope_hash']].flatMap((part) => (part instanceof Buffer ? [part] : [])),
+  )
+}
+
 export function logOf(row: Row): ArchivedLog {
   const traceId = row['trace_id']
   return {
@@ -95,7 +72,7 @@ export function logOf(row: Row): ArchivedLog {
     severity: whole(row['severity']),
     traceId: traceId instanceof Buffer ? hex(traceId) : null,
     spanId: idOf(row['span_id']),
-    digest: digestOf(row),
+    digest: digestOf(hashesOf(row), row['raw'] as Buffer),
     raw: row['raw'] as Buffer,
     ...sentOf(row),
   }
@@ -188,17 +165,27 @@ export function actorOf(row: Row): ArchivedActor {
   }
 }
 
-export function changeOf(row: Row): ArchivedChange {
-  return { ...inTraceOf(row), cpid: cpid(row['cpid']), drives: isSet(row['driven']) }
+export function changeOf(
+  row: Row,
+  { root, episode, inTrace, firstNs, rootCluster }: InTrace,
+): ArchivedChange {
+  return {
+    ...{ root, episode, inTrace, firstNs, rootCluster },
+    ...{ cpid: cpid(row['cpid']), drives: isSet(row['driven']) },
+  }
 }
 
-export function placementOf(row: Row): ArchivedPlacement {
-  const flags = whole(row['sent_as'])
+export function placementOf(
+  row: Row,
+  { root, episode, inTrace, firstNs, rootCluster }: InTrace,
+  span: ArchivedSpan,
+): ArchivedPlacement {
+  const flags = whole(row['flags'])
   const causeEnd = row['cause_end_ns']
   return {
-    ...inTraceOf(row),
-    span: spanOf(row),
-    parentId: idOf(row['placed_under']),
+    ...{ root, episode, inTrace, firstNs, rootCluster },
+    span,
+    parentId: idOf(row['parent_id']),
     causeEndNs: causeEnd === null || causeEnd === undefined ? null : big(causeEnd),
     isCopy: (flags & SENT_COPY) !== 0,
     isActivity: (flags & SENT_UNDRIVEN) === 0,
