@@ -1,7 +1,7 @@
 import type { JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import type { CausewayQueries } from '../model/queries.ts'
 import { findTraces, type FoundTrace, SearchEffort, type TraceSearch } from './trace-search.ts'
-import type { Read } from './traceql/fetch-attributes.ts'
+import type { Read } from './traceql/conditions.ts'
 import type { SpanView } from './traceql/fetch-plan.ts'
 import type { Spanset } from './traceql/pipeline.ts'
 import { staticJson } from './traceql/static-values.ts'

@@ -9,7 +9,7 @@ import { readScope } from './traceql/read-span.ts'
 import { elementsOf, stringOf, textOf } from './traceql/static-values.ts'
 import { type Attribute, KINDS, type Scope, type Static, STATUSES, TraceQlError } from './traceql/syntax.ts'
 import { staticOfValues, type StoredScope, type StoredSpan } from './traceql/trace-data.ts'
-import { ABSENT_VALUE } from './traceql/fetch-attributes.ts'
+import { ABSENT_VALUE } from './traceql/conditions.ts'
 import { attributeOf, intrinsicOf } from './traceql/read-tokens.ts'
 
 const MOST = 1_000

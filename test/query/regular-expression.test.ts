@@ -6,7 +6,7 @@ import {
   MAX_PROGRAM_SIZE,
   regularExpression,
   type RegularExpression,
-} from '../../src/query/traceql/regular-expression.ts'
+} from '../../src/query/traceql/evaluate-field.ts'
 
 const HEX = '0123456789abcdef'.repeat(2)
 

@@ -6,7 +6,7 @@ import { conditionsOf, withLists } from '../../src/query/traceql/conditions.ts'
 import { FetchPlan } from '../../src/query/traceql/fetch-plan.ts'
 import { compilePipeline } from '../../src/query/traceql/pipeline.ts'
 import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
-import { MatchingEffort } from '../../src/query/traceql/regular-expression.ts'
+import { MatchingEffort } from '../../src/query/traceql/evaluate-field.ts'
 import { TraceQlError } from '../../src/query/traceql/syntax.ts'
 import type { StoredAttribute, StoredTrace } from '../../src/query/traceql/trace-data.ts'
 

@@ -1,5 +1,4 @@
-import { compileField } from './evaluate-field.ts'
-import { MAX_EXPRESSIONS, regularExpression } from './regular-expression.ts'
+import { compileField, MAX_EXPRESSIONS, regularExpression } from './evaluate-field.ts'
 import { areMatching, givesBoolean, isNumeric, NIL, takes } from './static-values.ts'
 import {
   type Aggregate,

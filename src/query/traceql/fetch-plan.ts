@@ -1,8 +1,12 @@
-import type { Condition, Conditions } from './conditions.ts'
-import { isSame } from './conditions.ts'
-import type { AttributeSource } from './evaluate-field.ts'
-import { AttributeFetch, ColumnFetch, type Read } from './fetch-attributes.ts'
-import type { MatchingEffort } from './regular-expression.ts'
+import {
+  AttributeFetch,
+  ColumnFetch,
+  type Condition,
+  type Conditions,
+  isSame,
+  type Read,
+} from './conditions.ts'
+import type { AttributeSource, MatchingEffort } from './evaluate-field.ts'
 import { durationOf, intOf, kindOf, NIL, statusOf, stringOf } from './static-values.ts'
 import { type Attribute, type IntrinsicName, type Scope, type Static } from './syntax.ts'
 import {

@@ -1,6 +1,6 @@
 import { nameOfAttribute } from './check-types.ts'
-import { compileField, type Evaluate } from './evaluate-field.ts'
-import { ABSENT_VALUE, type Read } from './fetch-attributes.ts'
+import { compileField, type Evaluate, type MatchingEffort } from './evaluate-field.ts'
+import { ABSENT_VALUE, type Read } from './conditions.ts'
 import {
   DEDICATED,
   inColumn,
@@ -12,7 +12,6 @@ import {
 } from './fetch-plan.ts'
 import { staticOfValues, type StoredAttribute, type StoredSpan } from './trace-data.ts'
 import { type Exemplar, Intervals, labelValue, type MetricsRange, type Series } from './metric-series.ts'
-import type { MatchingEffort } from './regular-expression.ts'
 import { isList, NIL, stringOf, textOf } from './static-values.ts'
 import type { Attribute, Field, IntrinsicName, Metric, Static } from './syntax.ts'
 

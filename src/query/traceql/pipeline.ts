@@ -1,7 +1,6 @@
 import { nameOfAttribute } from './check-types.ts'
-import { compileField, type Evaluate } from './evaluate-field.ts'
+import { compileField, type Evaluate, type MatchingEffort } from './evaluate-field.ts'
 import type { SpanView } from './fetch-plan.ts'
-import type { MatchingEffort } from './regular-expression.ts'
 import { related } from './relations.ts'
 import { divideByCount, intOf, NIL, order, sum, textOf } from './static-values.ts'
 import {
