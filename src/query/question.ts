@@ -75,6 +75,19 @@ export type TraceQuestion =
   | ({ readonly kind: 'tags'; readonly scope?: string } & NamesAsked)
   | ({ readonly kind: 'tagValues'; readonly tag: string } & NamesAsked)
 
+/** The questions of Jaeger's and Tempo's clients are about what this Causeway sent. */
+export type ArchivedQuestion = Exclude<Question, TraceQuestion | { readonly kind: 'grpc' }>
+
+const ONLY_SENT: Readonly<Record<Exclude<Question, ArchivedQuestion>['kind'], true>> = {
+  ...{ sentTrace: true, searchTraces: true, services: true, operations: true, metrics: true },
+  ...{ jaegerMetrics: true, dependencies: true, tags: true, tagValues: true, grpc: true },
+}
+
+/** Whether a question also goes to the archive, if there is one. */
+export function isArchived(question: Question): question is ArchivedQuestion {
+  return !Object.hasOwn(ONLY_SENT, question.kind)
+}
+
 /** Their pieces have one character a byte. */
 export function isBinary(shape: TraceShape): boolean {
   return shape === 'tempoProtobuf' || shape === 'tempoProtobufV2'

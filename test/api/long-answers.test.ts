@@ -10,7 +10,7 @@ import { systemTimers } from '../../src/platform/system-clock.ts'
 import type { Asker, Question, Reply } from '../../src/query/question.ts'
 import { CostlyAskers } from '../../src/query/threads/short-answers.ts'
 import { type FromQuery, QueryThreads, type ToQuery } from '../../src/query/threads/query-threads.ts'
-import { serveQueries } from '../../src/query/threads/serve-questions.ts'
+import { serveQueries } from '../../src/query/threads/query-thread.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 

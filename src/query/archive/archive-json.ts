@@ -1,18 +1,10 @@
 import { cascadeOutline } from '../cascade-json.ts'
 import { cpidJson, graphJson, mergelogJson, objectJson, objectVersionJson } from '../object-json.ts'
-import type { NoAnswer, Question, TraceQuestion } from '../question.ts'
+import type { ArchivedQuestion, NoAnswer } from '../question.ts'
 import { ArchiveSilent } from './archive-client.ts'
 import type { ArchiveQuestions } from './archive-questions.ts'
 import { BadCursor, partialOf } from './asking-parts.ts'
 import { noted } from './held-questions.ts'
-
-/** The questions of Jaeger's and Tempo's clients are about what this Causeway sent. */
-type ArchivedQuestion = Exclude<Question, TraceQuestion | { readonly kind: 'grpc' }>
-
-const ONLY_SENT: Readonly<Record<Exclude<Question, ArchivedQuestion>['kind'], true>> = {
-  ...{ sentTrace: true, searchTraces: true, services: true, operations: true, metrics: true },
-  ...{ jaegerMetrics: true, dependencies: true, tags: true, tagValues: true, grpc: true },
-}
 
 const ONLY_HERE =
   'only what this Causeway holds is in this answer; the archive has more, and answers in SQL (docs/archive.md)'
@@ -22,11 +14,6 @@ type ArchiveAnswer =
   | { readonly kind: 'found'; readonly text: string }
   | { readonly kind: NoAnswer }
   | { readonly kind: 'here'; readonly partial?: string }
-
-/** Whether a question also goes to the archive, if there is one. */
-export function isArchived(question: Question): question is ArchivedQuestion {
-  return !Object.hasOwn(ONLY_SENT, question.kind)
-}
 
 /** The answer of the archive and of this database, as the API writes it. */
 export async function archiveAnswer(

@@ -7,14 +7,11 @@ import { errorText } from '../../model/faults.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { collectGarbage } from '../../platform/collect-garbage.ts'
 import { systemClock, systemTimers } from '../../platform/system-clock.ts'
-import { dataVersion, openForReading, type Sqlite, storageFault } from '../../store/sqlite/open-database.ts'
+import { dataVersion, openForReading, storageFault } from '../../store/sqlite/open-database.ts'
 import { SqliteQueries } from '../../store/sqlite/queries.ts'
-import { SqliteUnarchived } from '../../store/sqlite/unarchived.ts'
-import { type ArchiveAddress, ArchiveClient } from '../archive/archive-client.ts'
-import { ArchiveQuestions } from '../archive/archive-questions.ts'
-import type { FromQuery, QueryThreadData } from './query-threads.ts'
-import { serveArchiveQuestions } from './serve-archive.ts'
-import { serveQueries } from './serve-questions.ts'
+import { LongAnswers } from './long-answers.ts'
+import type { AnswerLength, FromQuery, QueryThreadData, ToQuery } from './query-threads.ts'
+import { type Answering, type QueryServing, ShortAnswers } from './short-answers.ts'
 
 /** Long answers have what time others leave; the scheduler of Linux knows threads one by one. */
 const NICENESS_OF_LONG = 5
@@ -27,13 +24,15 @@ const LARGE_BYTES = 256 * 1024
 const COLLECT_AFTER_BYTES = 8 * MIB
 
 /** The thread that answers questions through a connection of its own that only reads. */
-function run(port: MessagePort): void {
+async function run(port: MessagePort): Promise<void> {
   const { path, salt, answers, archive } = workerData as QueryThreadData
   try {
     if (answers !== 'short') giveWay()
     const db = openForReading(path, PAGE_CACHE_KIB)
     if (archive !== undefined) {
-      serveArchive(port, db, archive)
+      const { serveArchive } = await import('./serve-archive.ts')
+      serveArchive(port, { db, archive, reasonOf: reasonOf(port) })
+      port.postMessage({ kind: 'ready' } satisfies FromQuery)
       return
     }
     // Versions of the data are numbers of a connection.
@@ -60,23 +59,6 @@ function run(port: MessagePort): void {
   }
 }
 
-function serveArchive(port: MessagePort, db: Sqlite, address: ArchiveAddress): void {
-  const archive = new ArchiveClient(address, 'Causeway')
-  const questions = new ArchiveQuestions({
-    ...{ archive, queries: new SqliteQueries(db), unarchived: new SqliteUnarchived(db) },
-    nowMs: () => systemClock.monotonicMs(),
-  })
-  serveArchiveQuestions(port, {
-    questions,
-    reasonOf: reasonOf(port),
-    onStop: () => {
-      void archive[Symbol.asyncDispose]()
-      db.close()
-    },
-  })
-  port.postMessage({ kind: 'ready' } satisfies FromQuery)
-}
-
 /** Says why a question failed; of a damaged database more than the asker is told. */
 function reasonOf(port: MessagePort): (error: unknown) => string {
   return (error) => {
@@ -84,6 +66,43 @@ function reasonOf(port: MessagePort): (error: unknown) => string {
     if (fault?.kind === 'damaged') port.postMessage({ kind: 'storage', fault } satisfies FromQuery)
     return fault?.reason ?? errorText(error)
   }
+}
+
+interface ServingSettings extends Omit<QueryServing, 'reasonOf'>, Partial<Pick<QueryServing, 'reasonOf'>> {
+  /** Answers of any length by default. */
+  answers?: AnswerLength
+  onStop: () => void
+}
+
+/**
+ * Answers the questions of a port in turns: a long answer does not block a short one, and one with a slow reader waits without
+ * holding the database.
+ */
+export function serveQueries(
+  port: MessagePort,
+  { answers = 'any', onStop, reasonOf = errorText, ...settings }: ServingSettings,
+): void {
+  const post = (message: FromQuery): void => port.postMessage(message)
+  const serving = { ...settings, reasonOf }
+  const answering: Answering =
+    answers === 'short' ? new ShortAnswers(post, serving) : new LongAnswers(post, serving)
+  port.on('message', (message: ToQuery) => {
+    switch (message.kind) {
+      case 'ask':
+        answering.ask(message)
+        return
+      case 'read':
+        answering.read(message.id)
+        return
+      case 'cancel':
+        answering.cancel(message.id)
+        return
+      case 'stop':
+        answering.stop()
+        port.close()
+        onStop()
+    }
+  })
 }
 
 /**
@@ -111,4 +130,4 @@ function giveWay(): void {
   }
 }
 
-if (parentPort !== null) run(parentPort)
+if (parentPort !== null) void run(parentPort)

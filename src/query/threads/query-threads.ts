@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { StorageFault } from '../../model/faults.ts'
 import { ChildThread } from '../../platform/child-thread.ts'
-import { isArchived } from '../archive/archive-json.ts'
 import type { ArchiveAddress } from '../archive/archive-client.ts'
 import {
   type AnswerText,
   type Asker,
   BadQuestion,
+  isArchived,
   type NoAnswer,
   type QueryService,
   type Question,

@@ -6,7 +6,6 @@ import { FairQueue, type Queued } from '../../platform/fair-queue.ts'
 import { TooMuchRead } from '../../store/sqlite/record-queries.ts'
 import { answer, type Answer } from '../answer.ts'
 import { type Asker, BadQuestion, type Question } from '../question.ts'
-import { CHUNK_LENGTH, etagOf } from './answer-stream.ts'
 import type { Ask, FromQuery } from './query-threads.ts'
 
 export interface QueryServing {
@@ -34,6 +33,8 @@ export interface Answering {
   stop(): void
 }
 
+/** The length of a chunk; an answer of one chunk is short. */
+export const CHUNK_LENGTH = 64 * 1024
 /** An answer is long if it takes more CPU time than this, or more time in all, waiting for disk or CPU included. */
 const SHORT_CPU_MS = 10
 const SHORT_MS = 1_000
@@ -50,6 +51,10 @@ export function failed(id: number, error: unknown, reasonOf: (error: unknown) =>
   return error instanceof BadQuestion
     ? { kind: 'failed', id, reason: error.message, isBad: true }
     : { kind: 'failed', id, reason: reasonOf(error) }
+}
+
+export function etagOf(version: string): string {
+  return `W/"${createHash('sha1').update(version).digest('base64url')}"`
 }
 
 const NOBODY: Asker = { address: '', connection: 0 }

@@ -1,0 +1,420 @@
+import { MIB } from '../../model/time-and-size.ts'
+import { FairQueue, type Queued } from '../../platform/fair-queue.ts'
+import { answer } from '../answer.ts'
+import type { Ask, FromQuery } from './query-threads.ts'
+import { type Answering, CHUNK_LENGTH, etagOf, failed, type QueryServing } from './short-answers.ts'
+
+/** The time slice of one answer. */
+const SLICE_MS = 10
+/**
+ * The most long answers of one address at a time, since each holds its rows until they are read. Further ones of this address wait.
+ */
+const MAX_BEGUN = 16
+/**
+ * How much answers of large rows may hold before another one begins: for an address that already has one, and for one without, so
+ * that a client that does not read delays no other.
+ */
+const MAX_HELD = 16 * MIB
+const MAX_HELD_BY_ALL = 48 * MIB
+/** An answer not read for so long is ended when others wait to begin. */
+const STILL_MS = 1_000
+/** Addresses, and the connections of each. */
+const LEVELS = 2
+
+/** An answer in progress: its question is examined first, then it is made in slices. */
+interface Begun {
+  readonly id: number
+  readonly ask: Ask
+  stream?: AnswerStream | undefined
+  /** It waits for its turn. */
+  isQueued: boolean
+  /** When something of it was read last. */
+  readMs: number
+}
+
+interface Turn extends Queued {
+  readonly begun: Begun
+}
+
+/** Makes answers of any length in slices, in turn by address and connection; one with a slow reader skips its turn. */
+export class LongAnswers implements Answering {
+  readonly #post: (message: FromQuery) => void
+  readonly #serving: QueryServing
+  readonly #begun = new Map<number, Begun>()
+  readonly #turns = new FairQueue<Turn>(LEVELS)
+  /** How many of them each address has, and each connection. */
+  readonly #ofAddress = new Map<string, number>()
+  readonly #ofConnection = new Map<number, number>()
+  /** Not begun yet. */
+  readonly #waiting = new Map<number, Ask>()
+  /** Begun, but waiting for memory that others hold. */
+  readonly #withoutMemory = new Set<Begun>()
+  #isTurnPlanned = false
+  #isLookPlanned = false
+
+  constructor(post: (message: FromQuery) => void, serving: QueryServing) {
+    this.#post = post
+    this.#serving = serving
+  }
+
+  ask(ask: Ask): void {
+    this.#waiting.set(ask.id, ask)
+    this.#beginSome()
+  }
+
+  read(id: number): void {
+    const begun = this.#begun.get(id)
+    if (begun === undefined) return
+    begun.stream?.read()
+    begun.readMs = this.#serving.clock.monotonicMs()
+    this.#queue(begun)
+  }
+
+  cancel(id: number): void {
+    this.#begun.get(id)?.stream?.end()
+    this.#over(id)
+    this.#waiting.delete(id)
+    this.#beginSome()
+  }
+
+  stop(): void {
+    this.#begun.clear()
+    this.#waiting.clear()
+    this.#withoutMemory.clear()
+  }
+
+  #beginSome(): void {
+    for (let ask = this.#nextWaiting(); ask !== undefined; ask = this.#nextWaiting()) {
+      const { address, connection } = whoAsks(ask)
+      this.#waiting.delete(ask.id)
+      count(this.#ofAddress, address, 1)
+      count(this.#ofConnection, connection, 1)
+      const begun = { id: ask.id, ask, isQueued: false, readMs: this.#serving.clock.monotonicMs() }
+      this.#begun.set(ask.id, begun)
+      this.#queue(begun)
+    }
+  }
+
+  /** Of those for which their address has room, the first one of a connection that has fewest. */
+  #nextWaiting(): Ask | undefined {
+    let found: Ask | undefined
+    let fewest = Infinity
+    for (const ask of this.#waiting.values()) {
+      const { address, connection } = whoAsks(ask)
+      if ((this.#ofAddress.get(address) ?? 0) >= MAX_BEGUN) continue
+      const has = this.#ofConnection.get(connection) ?? 0
+      if (has >= fewest) continue
+      found = ask
+      fewest = has
+    }
+    return found
+  }
+
+  #queue(begun: Begun): void {
+    if (begun.isQueued || begun.stream?.isHeldUp === true || this.#withoutMemory.has(begun)) return
+    begun.isQueued = true
+    const { address, connection } = whoAsks(begun.ask)
+    this.#turns.add({ path: [address, connection], costMs: SLICE_MS, begun })
+    this.#turnSoon()
+  }
+
+  #turnSoon(): void {
+    if (this.#isTurnPlanned || this.#turns.size === 0) return
+    this.#isTurnPlanned = true
+    this.#serving.timers.soon(() => {
+      this.#isTurnPlanned = false
+      this.#turn()
+      this.#turnSoon()
+    })
+  }
+
+  /** Works for one time slice, on at least one answer. */
+  #turn(): void {
+    const { clock } = this.#serving
+    const startedMs = clock.monotonicMs()
+    for (let nowMs = startedMs; nowMs - startedMs < SLICE_MS && this.#turns.size > 0;) {
+      const [turn] = this.#turns.take(SLICE_MS)
+      if (turn === undefined) return
+      const { begun } = turn
+      begun.isQueued = false
+      // It may have been given up since.
+      const isWanted = this.#begun.get(begun.id) === begun
+      if (isWanted) this.#goOnWith(begun)
+      const tookMs = clock.monotonicMs() - nowMs
+      this.#turns.correct(turn, tookMs - turn.costMs)
+      nowMs += tookMs
+      if (isWanted && this.#begun.has(begun.id)) this.#queue(begun)
+    }
+  }
+
+  #goOnWith(begun: Begun): void {
+    const { id } = begun
+    if (!this.#hasMemoryFor(begun)) {
+      this.#withoutMemory.add(begun)
+      this.#makeRoomFor(begun)
+      return
+    }
+    try {
+      begun.stream ??= this.#begin(begun.ask)
+      begun.stream?.advance(this.#forASlice())
+      if (begun.stream?.isOver !== false) this.#over(id)
+    } catch (error) {
+      this.#over(id)
+      this.#post(failed(id, error, this.#serving.reasonOf))
+    }
+    this.#beginSome()
+  }
+
+  /** Undefined if there is no answer to stream. */
+  #begin({ id, question, known }: Ask): AnswerStream | undefined {
+    const { queries, salt, dataVersion, onMade, clock } = this.#serving
+    // Asked for first: what is written meanwhile may be in the answer, and the next one differs then.
+    const version = `${salt} ${dataVersion()}`
+    const answered = answer(queries, question, () => clock.monotonicMs())
+    if (answered.kind !== 'found') {
+      this.#post({ kind: 'refused', id, refusal: answered.kind })
+      return undefined
+    }
+    const { pieces } = answered
+    const bytesRead = (): number => queries.bytesRead
+    const stream = new AnswerStream({ id, pieces, version, known, post: this.#post, bytesRead, onMade })
+    if (answered.version !== undefined) stream.announce(`${salt} ${answered.version}`)
+    return stream.isOver ? undefined : stream
+  }
+
+  /** What the answers to each address hold, and all together. */
+  #held(): { all: number; to: ReadonlyMap<string, number> } {
+    const to = new Map<string, number>()
+    let all = 0
+    for (const { ask, stream } of this.#begun.values()) {
+      if (stream === undefined) continue
+      all += stream.held
+      count(to, whoAsks(ask).address, stream.held)
+    }
+    return { all, to }
+  }
+
+  /** An answer that already holds memory goes on. */
+  #hasMemoryFor({ ask, stream }: Begun): boolean {
+    if (stream !== undefined && stream.held > 0) return true
+    const { all, to } = this.#held()
+    return all < MAX_HELD || (all < MAX_HELD_BY_ALL && !to.has(whoAsks(ask).address))
+  }
+
+  /** Ends the answer that has not been read for longest, or else one to an address that holds more. */
+  #makeRoomFor({ ask }: Begun): void {
+    const { clock } = this.#serving
+    const unread = [...this.#begun.values()].filter(
+      ({ stream }) => stream?.isHeldUp === true && stream.held > 0,
+    )
+    const stillSinceMs = clock.monotonicMs() - STILL_MS
+    const [still] = unread
+      .filter(({ readMs }) => readMs <= stillSinceMs)
+      .toSorted((a, b) => a.readMs - b.readMs)
+    const { to } = this.#held()
+    const own = (to.get(whoAsks(ask).address) ?? 0) + MAX_HELD
+    const goes = still ?? unread.find((one) => (to.get(whoAsks(one.ask).address) ?? 0) > own)
+    if (goes === undefined) {
+      this.#lookLater()
+      return
+    }
+    goes.stream?.end()
+    this.#over(goes.id)
+    this.#post({ kind: 'unread', id: goes.id })
+    this.#beginSome()
+  }
+
+  #lookLater(): void {
+    if (this.#isLookPlanned) return
+    this.#isLookPlanned = true
+    this.#serving.timers.after(STILL_MS, () => {
+      this.#isLookPlanned = false
+      this.#lookForMemory()
+    })
+  }
+
+  /** Retries answers that wait for memory. */
+  #lookForMemory(): void {
+    const waiting = [...this.#withoutMemory]
+    this.#withoutMemory.clear()
+    for (const begun of waiting) this.#queue(begun)
+  }
+
+  #over(id: number): void {
+    const begun = this.#begun.get(id)
+    if (begun === undefined) return
+    this.#begun.delete(id)
+    this.#withoutMemory.delete(begun)
+    this.#lookForMemory()
+    const { address, connection } = whoAsks(begun.ask)
+    count(this.#ofAddress, address, -1)
+    count(this.#ofConnection, connection, -1)
+  }
+
+  #forASlice(): () => boolean {
+    const { clock } = this.#serving
+    const untilMs = clock.monotonicMs() + SLICE_MS
+    return () => clock.monotonicMs() < untilMs
+  }
+}
+
+function whoAsks({ asker }: Ask): { address: string; connection: number } {
+  return asker ?? { address: '', connection: 0 }
+}
+
+function count<Key>(counts: Map<Key, number>, key: Key, more: number): void {
+  const left = (counts.get(key) ?? 0) + more
+  if (left > 0) counts.set(key, left)
+  else counts.delete(key)
+}
+
+/** The most unread chunks of an answer that is being read. */
+const MAX_UNREAD = 4
+/** The most before reading begins, since many clients may wait. */
+const MAX_UNBEGUN = 1
+/** An answer of larger rows counts for no more: it could not be given otherwise. */
+const MOST_COUNTED = 16 * MIB
+
+interface AnswerParts {
+  id: number
+  pieces: Iterable<string>
+  /** What its etag is made of if it is longer than one chunk; the text itself, if not. */
+  version: string
+  /** Etags of answers that the caller has. */
+  known: readonly string[]
+  post: (message: FromQuery) => void
+  /** How many bytes of rows were read until now, for whatever answer. */
+  bytesRead: () => number
+  /** Called with the length of every piece. */
+  onMade: (bytes: number) => void
+}
+
+/** One answer: made piece by piece, sent chunk by chunk, as fast as it is read. */
+class AnswerStream {
+  readonly #parts: AnswerParts
+  readonly #pieces: Iterator<string>
+  /** The beginning of the next chunk. */
+  #text = ''
+  #isMade = false
+  /** The length of the longest piece. */
+  #longest = 0
+  /** The bytes of the rows that the next pieces are made of. */
+  #page = 0
+  #isAnnounced = false
+  #unread = 0
+  #maxUnread = MAX_UNBEGUN
+  #isOver = false
+
+  constructor(parts: AnswerParts) {
+    this.#parts = parts
+    this.#pieces = parts.pieces[Symbol.iterator]()
+  }
+
+  /** Whether the answer has ended. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Its reader has fallen behind. */
+  get isHeldUp(): boolean {
+    return this.#unread >= this.#maxUnread
+  }
+
+  /** The bytes that making it holds until it is read, where its rows are large. */
+  get held(): number {
+    const ofRows = Math.max(this.#longest, this.#page)
+    return ofRows <= CHUNK_LENGTH || this.#isOver ? 0 : Math.min(MOST_COUNTED, this.#text.length + ofRows)
+  }
+
+  /** A chunk was read. */
+  read(): void {
+    this.#unread--
+    this.#maxUnread = MAX_UNREAD
+  }
+
+  /** Stops making the answer and frees its memory. */
+  end(): void {
+    if (!this.#isOver) this.#pieces.return?.()
+    this.#isOver = true
+  }
+
+  /** Says that there is an answer of that version, or that the caller has it already, which ends this. */
+  announce(version: string): void {
+    const etag = etagOf(version)
+    if (this.#parts.known.includes(etag)) this.#notModified(etag)
+    else {
+      this.#isAnnounced = true
+      this.#parts.post({ kind: 'found', id: this.#parts.id, etag })
+    }
+  }
+
+  /** Goes on until there is a chunk, or `mayGoOn` says no. */
+  advance(mayGoOn: () => boolean): void {
+    this.#make(mayGoOn)
+    if (!this.#isAnnounced) {
+      if (this.#isMade && this.#text.length <= CHUNK_LENGTH) {
+        this.#sendWhole()
+        return
+      }
+      if (this.#text.length < CHUNK_LENGTH) return
+      this.announce(this.#parts.version)
+      if (this.#isOver) return
+    }
+    this.#sendChunk()
+    if (!this.#isMade || this.#text !== '') return
+    this.#isOver = true
+    this.#parts.post({ kind: 'end', id: this.#parts.id })
+  }
+
+  /** Makes the next chunk, unless it is there already. */
+  #make(mayGoOn: () => boolean): void {
+    if (this.#isMade || this.#text.length >= CHUNK_LENGTH) return
+    do {
+      const piece = this.#nextPiece()
+      if (piece.done === true) {
+        this.#isMade = true
+        return
+      }
+      this.#text += piece.value
+      this.#longest = Math.max(this.#longest, piece.value.length)
+      this.#parts.onMade(piece.value.length)
+    } while (this.#text.length < CHUNK_LENGTH && mayGoOn())
+  }
+
+  #nextPiece(): IteratorResult<string> {
+    const { bytesRead } = this.#parts
+    const before = bytesRead()
+    const piece = this.#pieces.next()
+    const read = bytesRead() - before
+    if (read > 0) this.#page = read
+    return piece
+  }
+
+  #sendWhole(): void {
+    const { id, known, post } = this.#parts
+    const etag = etagOf(this.#text)
+    if (known.includes(etag)) this.#notModified(etag)
+    else post({ kind: 'whole', id, etag, text: this.#text })
+    this.end()
+  }
+
+  #notModified(etag: string): void {
+    this.end()
+    this.#parts.post({ kind: 'notModified', id: this.#parts.id, etag })
+  }
+
+  #sendChunk(): void {
+    if (this.#text === '') return
+    const cut = endOfChunk(this.#text)
+    const text = this.#text.slice(0, cut)
+    this.#text = this.#text.slice(cut)
+    this.#unread++
+    this.#parts.post({ kind: 'chunk', id: this.#parts.id, text })
+  }
+}
+
+/** Each chunk is written by itself, so that no character may be divided between two. */
+function endOfChunk(text: string): number {
+  const isHighSurrogate = /[\uD800-\uDBFF]/.test(text.charAt(CHUNK_LENGTH - 1))
+  return isHighSurrogate ? CHUNK_LENGTH - 1 : CHUNK_LENGTH
+}
