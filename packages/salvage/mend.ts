@@ -1,6 +1,6 @@
 import { cpidOfBytes } from '../../src/model/merge-graph.ts'
 import { MalformedOtlp } from '../../src/model/otlp/protobuf-wire.ts'
-import { readReceived } from '../../src/model/otlp/read-stored-span.ts'
+import { readReceived } from '../../src/model/otlp/outgoing-records.ts'
 import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { RECOUNT_SCOPE_USES } from '../../src/store/sqlite/transactions.ts'
 

@@ -102,8 +102,6 @@ export interface ScopeEnvelopes {
   readonly scope: Buffer
 }
 
-export const envelopeBytes = ({ resource, scope }: ScopeEnvelopes): number => resource.length + scope.length
-
 /** Reads the outbox; it never writes. */
 export interface OutboxReader {
   /** Decisions after `position` in order, at most `limit`. */

@@ -29,11 +29,10 @@ const MOST_SERIES = 1_000
 const MOST_CHANGES = 1_000_000
 const SERVICE: Attribute = { kind: 'attribute', scope: 'resource', name: 'service.name' }
 /** What marks spans that are no calls, or those of another trace again. */
-const NO_CALLS: readonly Attribute[] = [CPID_COPY, CPID_SYNTHETIC].map((name) => ({
-  kind: 'attribute',
-  scope: 'span',
-  name,
-}))
+const NO_CALLS: readonly Attribute[] = [
+  { kind: 'attribute', scope: 'span', name: CPID_COPY },
+  { kind: 'attribute', scope: 'span', name: CPID_SYNTHETIC },
+]
 const ERROR = 2
 
 const isTrue = (value: Static | undefined): boolean => value?.type === 'boolean' && value.value

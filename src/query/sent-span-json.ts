@@ -1,8 +1,8 @@
 import { CPID_UNDECODABLE } from '../model/attributes.ts'
-import { sentSpan } from '../model/otlp/outgoing-records.ts'
+import { envelopeBytes, sentSpan } from '../model/otlp/outgoing-records.ts'
 import { type Json, type JsonObject, jsonOfProtobuf } from '../model/otlp/protobuf-to-json.ts'
 import { MalformedOtlp, WireCursor } from '../model/otlp/protobuf-wire.ts'
-import { envelopeBytes, type OutboxItem } from '../model/outbox.ts'
+import type { OutboxItem } from '../model/outbox.ts'
 import type { CausewayQueries, Pages, StoredRecord } from '../model/queries.ts'
 
 /** A sent span with the resource and scope that it was sent under, in OTLP/JSON. */

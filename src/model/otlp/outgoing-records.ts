@@ -16,7 +16,6 @@ import {
   spanIdBytes,
 } from './encode-telemetry.ts'
 import { MalformedOtlp, mayBeCpidAttribute, readAttribute, WireCursor } from './protobuf-wire.ts'
-import { readReceived } from './read-stored-span.ts'
 
 /** A span or log record ready to leave, with the scope it came in. */
 export interface ReadyItem {
@@ -130,6 +129,31 @@ function patched(item: OutboxItem): Buffer | undefined {
     attributes,
     ...links(extra),
   })
+}
+
+const ZERO_TRACE_ID: Buffer = Buffer.alloc(16)
+const NONE: ReadonlySet<string> = new Set()
+
+/** The trace id of a span as it was received, and the names of Causeway's own attributes that it came with. */
+interface Received {
+  /** The last one where there are several, as everywhere in protobuf. */
+  traceId: Buffer
+  own: ReadonlySet<string>
+}
+
+/** Throws MalformedOtlp when the bytes are no message. */
+export function readReceived(span: Buffer): Received {
+  const cursor = new WireCursor(span)
+  let traceId = ZERO_TRACE_ID
+  let own: Set<string> | undefined
+  while (cursor.next()) {
+    if (cursor.field === TRACE_ID) traceId = span.subarray(cursor.start, cursor.end)
+    else if (cursor.field === ATTRIBUTES && mayBeCpidAttribute(span, cursor.start, cursor.end)) {
+      const { key } = readAttribute(span, cursor.start, cursor.end)
+      if (key.startsWith('cpid.')) (own ??= new Set()).add(key)
+    }
+  }
+  return { traceId, own: own ?? NONE }
 }
 
 function links(extra: ExtraPatch | undefined): Pick<SpanPatch, 'linkTraceIds' | 'addLinks'> {
@@ -389,6 +413,8 @@ export const CAUSE_BYTES =
   FIELD_BYTES +
   encodeLink({ traceId: Buffer.alloc(16), spanId: 0n }).length +
   6
+
+export const envelopeBytes = ({ resource, scope }: ScopeEnvelopes): number => resource.length + scope.length
 
 /**
  * The most that a span counts for in a backend that adds up all it is sent for a trace: it may come in a request of its

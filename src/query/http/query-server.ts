@@ -10,8 +10,9 @@ import type { Clock } from '../../model/time-and-size.ts'
 import { applyCors, type CorsSettings, isAllowedOrigin, isOwnName } from '../../platform/browser-origins.ts'
 import type { ConnectionLimits, Endpoints } from '../../platform/connections.ts'
 import type { Authenticator } from '../../platform/credentials.ts'
-import { ALPN_OF_BOTH, divertHttp2 } from '../../platform/divert-http2.ts'
 import {
+  ALPN_OF_BOTH,
+  divertHttp2,
   endUnread,
   HTTP_SERVER_TIMEOUTS,
   listen,

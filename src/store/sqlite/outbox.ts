@@ -2,9 +2,9 @@ import type { Statement } from 'better-sqlite3'
 import type { LogOutboxItem, LogOutboxReader } from '../../model/linking-ports.ts'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
+import { envelopeBytes } from '../../model/otlp/outgoing-records.ts'
 import {
   type Decisions,
-  envelopeBytes,
   type OutboxItem,
   type OutboxReader,
   type PlacementInTrace,

@@ -1,6 +1,7 @@
 import type { Statement } from 'better-sqlite3'
 import { SPAN_JOINS_OWN, SPAN_MALFORMED_CPID, SPAN_NAMES_REQUEST } from '../../model/arrivals.ts'
-import { envelopeBytes, type ScopeEnvelopes } from '../../model/outbox.ts'
+import { envelopeBytes } from '../../model/otlp/outgoing-records.ts'
+import type { ScopeEnvelopes } from '../../model/outbox.ts'
 import type { Pages, Position, ReadAllowance, StoredRecord } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
