@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { TestApiServer } from '../../test/cluster/support/test-api-server.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../../test/support/otlp-requests.ts'
 import { CausewayProcess } from '../harness/causeway/causeway-process.ts'
@@ -27,9 +28,11 @@ type Action = (to: {
 
 const SOURCES = new URL('../../src/', import.meta.url).href
 const ANSWER_MS = 60_000
+const IDLE_MS = 2_500
 const PODS = { group: '', version: 'v1', resource: 'pods', kind: 'Pod' }
 
-const nothing: Action = () => Promise.resolve()
+/** Stands idle until what is done every second was done, whatever comes in. */
+const nothing: Action = () => setTimeout(IDLE_MS)
 
 const span: Action = async ({ client, sent }) => {
   await client.spans(spansRequest('web', [{ trace: 2, id: 2, name: 'walked', cpid: cpid(1) }]))
