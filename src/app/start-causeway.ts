@@ -10,12 +10,14 @@ import { loginGuard } from '../platform/basic-auth.ts'
 import { collectGarbage } from '../platform/collect-garbage.ts'
 import type { Authenticator } from '../platform/credentials.ts'
 import type { Logger } from '../platform/logger.ts'
-import { createMetrics, type Metrics, startMetricsServer } from '../platform/metrics.ts'
+import { createMetrics, startMetricsServer } from '../platform/metrics.ts'
 import { openFilesLimit } from '../platform/open-files.ts'
 import { QueryThreads } from '../query/threads/query-threads.ts'
-import { type Flow, Flows } from '../receiver/flows.ts'
+import { Flows } from '../receiver/flows.ts'
 import { InFlight } from '../receiver/in-flight.ts'
-import type { ClusterObserver, ReceiverHost, SourceObserver } from '../receiver/receiver-type.ts'
+import { anyMemory } from '../receiver/intake.ts'
+import { clusterReports, reportFlows } from '../receiver/receiver-telemetry.ts'
+import type { ReceiverHost } from '../receiver/receiver-type.ts'
 import type { StoreClient } from '../store/store-client.ts'
 import type { Components } from './components.ts'
 import { listenerLimits } from './listener-limits.ts'
@@ -70,11 +72,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     ...intake,
     store,
     authenticatorOf,
-    memory: {
-      get isRefusing() {
-        return memories.some(({ isRefusing }) => isRefusing)
-      },
-    },
+    memory: anyMemory(memories),
   })
   open.defer(() => log.info('Starting shutdown...'))
 
@@ -190,7 +188,8 @@ function hostOf(
     onTrouble: (reason) => telemetry.notice(reason),
     onFailedQuestion: (reason) => telemetry.questionFailed(reason),
     onStorageFault: (part, fault) => telemetry.storage(part, fault),
-    onUnauthenticated: (reason) => telemetry.unauthenticated({ receiver: id, transport: 'http', reason }),
+    onUnauthenticated: (reason) =>
+      telemetry.receivers.unauthenticated({ receiver: id, transport: 'http', reason }),
   }
 }
 
@@ -273,7 +272,7 @@ async function startReceivers(
       references: parseRelations(cpid.inference.relations).references,
       fieldValues: cpid.inference.fieldValues,
     },
-    observer: telemetry,
+    observer: telemetry.receivers,
     clusterObserver: clusterReports(metrics, (reason) => telemetry.notice(reason)),
     inFlight,
     flows,
@@ -301,52 +300,4 @@ async function startReceivers(
   metrics.set('cpid_in_flight_limit_bytes', inFlight.maxBytes)
   metrics.beforeScrape(() => metrics.set('cpid_in_flight_bytes', inFlight.bytes))
   return started
-}
-
-/** Counts what receivers see of clusters, and warns of what cannot be read. */
-function clusterReports(
-  metrics: Metrics,
-  notice: (reason: string) => void,
-): ClusterObserver & SourceObserver {
-  return {
-    recorded: (receiver, observations) => metrics.add('cpid_observations', observations, { receiver }),
-    skipped: (receiver, reason, count) =>
-      metrics.add('cpid_observations_skipped', count, { receiver, reason }),
-    unreadable: (receiver, count, reason) => {
-      metrics.add('cpid_observations_unreadable', count, { receiver })
-      notice(`${receiver}: ${reason}`)
-    },
-    lost: (receiver, count) => metrics.add('cpid_observations_lost', count, { receiver }),
-    behind: (receiver, bytes) => metrics.set('cpid_audit_log_lag_bytes', bytes, { receiver }),
-    relisted: (receiver) => metrics.add('cpid_relists', 1, { receiver }),
-    watched: (receiver) => metrics.add('cpid_watches', 1, { receiver }),
-    refused: (receiver, resources) => metrics.set('cpid_refused_resources', resources, { receiver }),
-  }
-}
-
-const MAX_NAMES = 100
-const OTHERS = 'other'
-
-/** Shows at every scrape what each flow has waiting and was refused; flows after the hundredth share one name. */
-function reportFlows(flows: Flows, metrics: Metrics): void {
-  metrics.set('cpid_flow_limit_requests', flows.maxRequests)
-  metrics.set('cpid_flow_limit_bytes', flows.maxBytes)
-  const names = new Set<string>()
-  const labelled = ({ name }: Flow): string => {
-    if (names.size < MAX_NAMES) names.add(name)
-    return names.has(name) ? name : OTHERS
-  }
-  metrics.beforeScrape(() => {
-    const waiting = new Map([...names, OTHERS].map((flow) => [flow, { requests: 0, bytes: 0 }]))
-    for (const flow of flows.all()) {
-      const name = labelled(flow)
-      const sum = waiting.get(name) ?? { requests: 0, bytes: 0 }
-      waiting.set(name, { requests: sum.requests + flow.requests, bytes: sum.bytes + flow.bytes })
-      metrics.add('cpid_flow_refused_requests', flow.takeRefused(), { flow: name })
-    }
-    for (const [flow, { requests, bytes }] of waiting) {
-      metrics.set('cpid_flow_waiting_requests', requests, { flow })
-      metrics.set('cpid_flow_waiting_bytes', bytes, { flow })
-    }
-  })
 }

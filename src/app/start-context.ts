@@ -37,8 +37,8 @@ export function listenerOptionsOf(
   return {
     connections: quota,
     onOpen: (connections) => reportConnections(metrics, listener, quota.max, connections),
-    onDrop: (reason: DropReason) => telemetry.dropped({ ...listener, reason }),
-    unread: { writeTimeoutMs, onEnded: () => telemetry.unread(listener) },
+    onDrop: (reason: DropReason) => telemetry.receivers.dropped({ ...listener, reason }),
+    unread: { writeTimeoutMs, onEnded: () => telemetry.receivers.unread(listener) },
   }
 }
 

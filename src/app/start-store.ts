@@ -24,7 +24,7 @@ export async function startStore({
   const started = await StoreClient.start(threadData(config, components))
   const { store, ready } = started
   open.defer(() => store.stop())
-  telemetry.begin(ready)
+  telemetry.exporters.begin(ready)
   const wide = whyNotPrivate(config.cpid.storage.path)
   if (wide !== undefined) telemetry.notice(wide)
   store.onMessage((message) => {

@@ -185,6 +185,17 @@ function jitterRetry<Outcome extends IngestOutcome>(outcome: Outcome, chance: nu
   return { ...outcome, retryAfterMs: Math.round(outcome.retryAfterMs * (1 + chance)) }
 }
 
+/** Memory is short where any of several limits says so. */
+export function anyMemory(memories: readonly { readonly isRefusing: boolean }[]): {
+  readonly isRefusing: boolean
+} {
+  return {
+    get isRefusing() {
+      return memories.some(({ isRefusing }) => isRefusing)
+    },
+  }
+}
+
 /** The answer to a request that comes while memory is short. */
 const MEMORY_SHORT: Refusal = {
   kind: 'busy',

@@ -30,7 +30,7 @@ function feedAt(position: number, lastDecision: number) {
   const warnings: (string | undefined)[] = []
   const onWarning = (_: string, warning: string | undefined): void => void warnings.push(warning)
   const feed = new OwnTelemetry({ metrics, log, onFault: () => undefined, onWarning, nowMs: () => ms })
-  feed.begin({
+  feed.exporters.begin({
     positions: { traces: new Map([[EXPORTER, position]]), logs: new Map() },
     archives: new Map(),
     lastDecisions: { traces: lastDecision, logs: 0 },

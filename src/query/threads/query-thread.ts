@@ -7,7 +7,7 @@ import { errorText } from '../../model/faults.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { collectGarbage } from '../../platform/collect-garbage.ts'
 import { systemClock, systemTimers } from '../../platform/system-clock.ts'
-import { dataVersion, openForReading, storageFault } from '../../store/sqlite/open-database.ts'
+import { openForReading, storageFault } from '../../store/sqlite/open-database.ts'
 import { SqliteQueries } from '../../store/sqlite/queries.ts'
 import { LongAnswers } from './long-answers.ts'
 import type { AnswerLength, FromQuery, QueryThreadData, ToQuery } from './query-threads.ts'
@@ -37,11 +37,12 @@ async function run(port: MessagePort): Promise<void> {
     }
     // Versions of the data are numbers of a connection.
     const connection = randomUUID()
+    const queries = new SqliteQueries(db)
     serveQueries(port, {
-      queries: new SqliteQueries(db),
+      queries,
       salt,
       answers,
-      dataVersion: () => `${connection} ${dataVersion(db)}`,
+      dataVersion: () => `${connection} ${queries.dataVersion}`,
       cpuMs: () => {
         const { user, system } = process.threadCpuUsage()
         return (user + system) / 1000

@@ -66,7 +66,10 @@ export class SqliteQueries implements CausewayQueries {
   readonly #versions: () => ObjectVersionsReader
   readonly #facets: () => FacetsReader
 
+  readonly #db: Sqlite
+
   constructor(db: Sqlite) {
+    this.#db = db
     addContentSqlFunctions(db)
     this.#cpids = later(() => new CpidLookup(db))
     this.#walk = later(() => new GraphWalk(db, this.#read))
@@ -85,6 +88,11 @@ export class SqliteQueries implements CausewayQueries {
     this.#objects = later(() => new ObjectFactsReader(db, cascadesOf))
     this.#versions = later(() => new ObjectVersionsReader(db, cascadesOf))
     this.#facets = later(() => new FacetsReader(db))
+  }
+
+  /** Identifies the state of the database that is read. Changes when another connection commits. */
+  get dataVersion(): string {
+    return String(this.#db.pragma('data_version', { simple: true }))
   }
 
   get bytesRead(): number {
