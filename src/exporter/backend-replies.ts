@@ -14,6 +14,8 @@ export const MAX_REPLY_BYTES = 4 * MIB
  * specification, "Partial Success"). The backend has said yes, so an unreadable reply is still delivered.
  */
 export function outcomeOfReply(reply: Uint8Array): SendOutcome {
+  // Nearly every reply is empty.
+  if (reply.length === 0) return { kind: 'delivered', refused: 0, message: '' }
   try {
     const partial = lastBytes(reply, PARTIAL_SUCCESS)
     return delivered(Number(lastInt(partial, REJECTED)), lastText(partial, ERROR_MESSAGE))

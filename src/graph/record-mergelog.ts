@@ -367,7 +367,7 @@ class ExplanationPropagation {
       }
       while (this.#current !== undefined) {
         // At least one page, so that every turn makes progress.
-        this.#tellTargets(this.#current)
+        this.#updateTargets(this.#current)
         if (this.isOver) break
       }
       if (!this.isOver) continue
@@ -398,19 +398,19 @@ class ExplanationPropagation {
     this.run()
   }
 
-  #tellTargets(telling: Propagation): void {
+  #updateTargets(propagation: Propagation): void {
     const limit = Math.max(1, Math.min(TARGETS_A_PAGE, this.#work - this.done))
-    const targets = this.#graph.targetsAfter(telling.id, telling.after, limit)
+    const targets = this.#graph.targetsAfter(propagation.id, propagation.after, limit)
     for (const target of targets) {
       const descendant = this.#graph.node(target)
-      if (telling.isLate) descendant.unexplainedSources = this.#graph.countUnexplained(target)
+      if (propagation.isLate) descendant.unexplainedSources = this.#graph.countUnexplained(target)
       else descendant.unexplainedSources--
       this.#graph.save(descendant)
       if (descendant.unexplainedSources === 0 && descendant.hasMergelog && !descendant.explained)
         this.#ready.push(target)
     }
     this.done += targets.length
-    telling.after = targets.at(-1) ?? telling.after
+    propagation.after = targets.at(-1) ?? propagation.after
     if (targets.length < limit) this.#current = undefined
   }
 }

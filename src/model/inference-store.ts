@@ -15,12 +15,12 @@ export interface StoredObservationBatch {
 /** What inference keeps of clusters, inside a transaction. */
 export interface InferenceStore {
   objectsOf(cluster: string): ClusterObjects
-  /** Keeps what was told until it is decided; returns its number, which grows. */
-  addTelling(cluster: string, body: Uint8Array): number
-  /** What was told up to a number is decided. */
-  removeTellings(cluster: string, upTo: number): void
-  /** What is not decided, in the order in which it was told. */
-  tellings(after: number, most: number): StoredObservationBatch[]
+  /** Stores a batch of observations until it is decided. Returns its number; later batches have higher ones. */
+  addBatch(cluster: string, body: Uint8Array): number
+  /** Removes the batches up to a number, which are decided. */
+  removeBatches(cluster: string, upTo: number): void
+  /** The batches that are not decided, in the order in which they arrived. */
+  batches(after: number, most: number): StoredObservationBatch[]
   moveTo(cluster: string, stream: string, position: string): void
   position(cluster: string, stream: string): string | undefined
   held(asked: KnownObjectsQuery): KnownObjectVersion[]

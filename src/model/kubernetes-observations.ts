@@ -3,10 +3,10 @@ import type { ObjectFacts, ObjectIdentity } from './kubernetes-objects.ts'
 import type { UnixNanos } from './time-and-size.ts'
 
 /**
- * What became of a telling.
+ * What became of a batch of observations.
  * - stored: it is durable. What was known already changes nothing.
- * - busy: nothing was stored, since too much waits to be decided; tell it again after `retryAfterMs`.
- * - failed: nothing was stored because of a fault here (disk full, shutting down); tell it again.
+ * - busy: nothing was stored, since too much waits to be decided; send it again after `retryAfterMs`.
+ * - failed: nothing was stored because of a fault here (disk full, shutting down); send it again.
  */
 export type ObservationOutcome =
   | { kind: 'stored' }
@@ -30,10 +30,10 @@ export interface KnownObjectsQuery {
 
 /** Takes what receivers see of clusters. Never rejects, unless it says so. */
 export interface ObservationPort {
-  /** Resolves once it is durable. Tellings of one stream are stored in the order in which they are handed over. */
-  record(telling: ObservationBatch): Promise<ObservationOutcome>
+  /** Resolves once it is durable. Batches of one stream are stored in the order in which they are handed over. */
+  record(batch: ObservationBatch): Promise<ObservationOutcome>
   /**
-   * A receiver that watches a cluster has, or no longer has, streams that may be behind the others: what is told meanwhile may follow
+   * A receiver that watches a cluster has, or no longer has, streams that may be behind the others: what is observed meanwhile may follow
    * from what is still to come, and is decided later, though not for long.
    */
   setBehind(cluster: string, receiver: string, isBehind: boolean): void

@@ -7,6 +7,11 @@ import type { UnixNanos } from './time-and-size.ts'
 /** Why there is no answer about a CPID: it was never sighted, or retention removed it. */
 export type Absent = 'unknown' | 'pruned'
 
+/** Rows may have an empty text where there is none. */
+export function textOrNone(column: string | null): string | undefined {
+  return column === null || column === '' ? undefined : column
+}
+
 /** Where an item stands in its list; what comes after it can be asked for. */
 export type Position = readonly bigint[]
 

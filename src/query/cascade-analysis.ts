@@ -206,16 +206,13 @@ const MAX_SPANS = 100_000
  * tree. An episode that began after its root had settled is a cascade of its own. A cascade of more spans than can be
  * looked at together comes in several lists.
  */
-export function joinDividedTraces(
-  traces: readonly TraceFacts[],
-  mostSpans = MAX_SPANS,
-): (readonly [TraceFacts, ...TraceFacts[]])[] {
+export function joinDividedTraces(traces: readonly TraceFacts[]): (readonly [TraceFacts, ...TraceFacts[]])[] {
   const wholes: [TraceFacts, ...TraceFacts[]][] = []
   let spans = 0
   for (const trace of traces) {
     const whole = wholes.at(-1)
     spans += trace.spans
-    if (whole?.[0].cascade === trace.cascade && spans <= mostSpans) whole.push(trace)
+    if (whole?.[0].cascade === trace.cascade && spans <= MAX_SPANS) whole.push(trace)
     else {
       wholes.push([trace])
       spans = trace.spans

@@ -165,11 +165,6 @@ export class InferenceScheduler {
     return this.#observations.length > 0 || this.#hasMore
   }
 
-  /** Writes and Events that are stored and not decided yet. */
-  get waiting(): number {
-    return this.#parts.transactions.waiting
-  }
-
   add(message: ObservationMessage): void {
     this.#observations.push(message)
   }

@@ -142,22 +142,22 @@ export class InferenceTransactions {
   }
 
   /** Stores reports in one transaction. Throws if that fails; nothing is stored then. */
-  record(tellings: readonly PendingObservationBatch[]): ObservationOutcome[] {
+  record(batches: readonly PendingObservationBatch[]): ObservationOutcome[] {
     if (this.#isFull) {
       const reason = 'what was told before waits to be decided'
-      return tellings.map(() => ({ kind: 'busy', retryAfterMs: RETRY_MS, reason }))
+      return batches.map(() => ({ kind: 'busy', retryAfterMs: RETRY_MS, reason }))
     }
     const rows = this.#transactor.run(({ inference }) =>
-      tellings.map(({ cluster, stream, position, body }) => {
+      batches.map(({ cluster, stream, position, body }) => {
         if (position !== undefined) inference.moveTo(cluster, stream, position)
-        return body.length === 0 ? undefined : inference.addTelling(cluster, body)
+        return body.length === 0 ? undefined : inference.addBatch(cluster, body)
       }),
     )
-    for (const [at, { cluster, body }] of tellings.entries()) {
+    for (const [at, { cluster, body }] of batches.entries()) {
       const row = rows[at]
       if (row !== undefined) this.#add(cluster, row, body)
     }
-    return tellings.map(() => ({ kind: 'stored' }))
+    return batches.map(() => ({ kind: 'stored' }))
   }
 
   /**
@@ -260,7 +260,7 @@ export class InferenceTransactions {
   }
 
   #readSome(after: number): boolean {
-    const stored = this.#transactor.run(({ inference }) => inference.tellings(after, PAGE), {
+    const stored = this.#transactor.run(({ inference }) => inference.batches(after, PAGE), {
       mayOnlyRead: true,
     })
     for (const { id, cluster, body } of stored) this.#add(cluster, id, body)
@@ -369,7 +369,7 @@ export class InferenceTransactions {
       records.begin(recorded, { name, objects, participants: this.#participantsOf(name) })
       decideItems(items, { objects, records, settings, counts })
       arrivals.endRequests()
-      if (workedRow !== undefined) inference.removeTellings(name, workedRow)
+      if (workedRow !== undefined) inference.removeBatches(name, workedRow)
     })
     this.#decided.push(counts)
     addCounts(this.#recorded, recorded)
@@ -392,7 +392,7 @@ export class InferenceTransactions {
     const aside: SetAside = { ...setAsideItemOf(item), cpid: undefined, exporter: undefined, reason }
     this.#transactor.run(({ inference, setAside }) => {
       setAside.add(aside)
-      if (workedRow !== undefined) inference.removeTellings(name, workedRow)
+      if (workedRow !== undefined) inference.removeBatches(name, workedRow)
     })
     this.#aside.push(aside)
   }

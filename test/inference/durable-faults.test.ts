@@ -135,7 +135,7 @@ test('what cannot be read, or not be compared with what others tell of it, is se
 test('a row of the inbox that cannot be read is set aside at the next start, and the others are decided', async () => {
   const writer = await opened()
   writer.writer.inference.record([telling(OBSERVED)])
-  writer.stores.transactor.run(({ inference }) => inference.addTelling('test', Buffer.from('no telling')))
+  writer.stores.transactor.run(({ inference }) => inference.addBatch('test', Buffer.from('no telling')))
   const again = writer.reopened()
   decideAll(again)
   decideAll(again)

@@ -246,7 +246,7 @@ const LEEWAY_MS = 10_000
  * The id token of the kubeconfig, refreshed at its issuer when it expires. A new refresh token is kept in memory only: the file is not
  * written.
  */
-export function oidcCredential(user: OidcUser, nowMs: () => number = () => Date.now()): Credential {
+export function oidcCredential(user: OidcUser): Credential {
   let { idToken, refreshToken } = user
   let running: Promise<string> | undefined
   const refresh = async (): Promise<string> => {
@@ -263,7 +263,7 @@ export function oidcCredential(user: OidcUser, nowMs: () => number = () => Date.
   }
   return {
     async present() {
-      if (expiryMs(idToken) > nowMs() + LEEWAY_MS) return { headers: bearer(idToken) }
+      if (expiryMs(idToken) > Date.now() + LEEWAY_MS) return { headers: bearer(idToken) }
       running ??= refresh().finally(() => (running = undefined))
       return { headers: bearer(await running) }
     },

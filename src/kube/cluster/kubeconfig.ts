@@ -249,12 +249,9 @@ interface Kubeconfig {
 }
 
 /** Where kubectl looks: what `KUBECONFIG` names, else `~/.kube/config`. */
-export function kubeconfigFiles(
-  env: Readonly<Record<string, string | undefined>> = process.env,
-  home = homedir(),
-): string[] {
+export function kubeconfigFiles(env: Readonly<Record<string, string | undefined>> = process.env): string[] {
   const named = (env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')
-  return named.length > 0 ? named : [join(home, '.kube', 'config')]
+  return named.length > 0 ? named : [join(homedir(), '.kube', 'config')]
 }
 
 /**

@@ -16,10 +16,6 @@ export class SortedQueue<T> {
     return this.#items.slice(this.#head)
   }
 
-  get size(): number {
-    return this.#items.length - this.#head
-  }
-
   get first(): T | undefined {
     return this.#items[this.#head]
   }

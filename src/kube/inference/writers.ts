@@ -122,8 +122,8 @@ export function programOf(service: string): string {
   return more.length === 0 || isOfKubernetes(service) ? service : `${first}-${second}`
 }
 
-export function unknown(service = 'unknown'): Writer {
-  return { service, user: undefined, role: 'unknown' }
+export function unknown(): Writer {
+  return { service: 'unknown', user: undefined, role: 'unknown' }
 }
 
 export function controller(service: string): Writer {

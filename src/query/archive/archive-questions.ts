@@ -10,7 +10,14 @@ import {
 import type { Found } from '../answer-schemas.ts'
 import type { PageRequest, Question } from '../question.ts'
 import { quote } from './archive-client.ts'
-import { type AskingParts, BadCursor, type FleetAnswer, orWithout, partialOf } from './asking-parts.ts'
+import {
+  type AskingParts,
+  BadCursor,
+  type FleetAnswer,
+  orWithout,
+  pageFrom,
+  partialOf,
+} from './asking-parts.ts'
 import { askCascades, type CascadePlace, type FleetCascade, inOrder, placeOf } from './cascade-questions.ts'
 import { CpidQuestions } from './cpid-questions.ts'
 import { findInBoth } from './find-questions.ts'
@@ -325,12 +332,8 @@ function pageOf(
   limit: number,
 ): { objects: FleetObject[]; next: string | undefined } {
   const sorted = all.filter((one) => after === undefined || one.timeNs <= after.timeNs).toSorted(newestFirst)
-  const skip = after !== undefined && sorted[0]?.timeNs === after.timeNs ? after.skip : 0
-  const objects = sorted.slice(skip, skip + limit)
-  const last = objects.at(-1)
-  if (last === undefined || sorted.length <= skip + limit) return { objects, next: undefined }
-  const ofLast = sorted.slice(0, skip + limit).filter(({ timeNs }) => timeNs === last.timeNs).length
-  return { objects, next: `${last.timeNs}.${ofLast}` }
+  const { items, next } = pageFrom(sorted, ({ timeNs }) => timeNs, after && [after.timeNs, after.skip], limit)
+  return { objects: items, next }
 }
 
 /** Throws BadCursor. */

@@ -1,12 +1,17 @@
 import { CPID_ID, CPID_SYNTHETIC, CPID_TIME } from '../../model/attributes.ts'
 import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
-import type { CascadeFacts, LinkedSpan, MergelogFacts, TraceFacts } from '../../model/queries.ts'
+import {
+  type CascadeFacts,
+  type LinkedSpan,
+  type MergelogFacts,
+  textOrNone,
+  type TraceFacts,
+} from '../../model/queries.ts'
 import { WRITE_CAUSES } from '../../model/seen-write.ts'
 import type { CascadeRead } from '../cascade-json.ts'
 import { type ArchiveClient, ArchiveSilent, quote } from './archive-client.ts'
 import { KnownCpids } from './known-cpids.ts'
 import { NOTHING_HERE } from './asking-parts.ts'
-import { textOf } from './object-questions.ts'
 
 /** The most spans of a cascade, since its answer is made in memory. */
 const MOST_SPANS = 20_000
@@ -278,7 +283,7 @@ function factsOf(root: Cpid, rows: readonly TraceRow[], traces: readonly TraceFa
   const timed = believed.length > 0 ? believed : rows
   const newest = rows.toReversed()
   const told = (of: 'reference' | 'service' | 'cluster' | 'reason'): string | undefined =>
-    textOf(newest.find((row) => row[of] !== '')?.[of] ?? '')
+    textOrNone(newest.find((row) => row[of] !== '')?.[of] ?? '')
   return {
     ...{ root, position: [], traceId: traces[0]?.traceId ?? Buffer.alloc(16) },
     open: traces.some(({ open }) => open),
@@ -294,7 +299,7 @@ function factsOf(root: Cpid, rows: readonly TraceRow[], traces: readonly TraceFa
     clockSkew: rows.some(({ skew }) => Number(skew) === 1),
     object: told('reference'),
     service: told('service'),
-    actor: textOf(rows.find(({ began }) => began !== '')?.began ?? ''),
+    actor: textOrNone(rows.find(({ began }) => began !== '')?.began ?? ''),
     gaps: sum(rows, 'gaps'),
     missedVersions: sum(rows, 'missed'),
     cluster: told('cluster'),
@@ -362,7 +367,7 @@ function receivedSpan(
     ...(waited !== null && { above: { trace: 0, endNs: startNs - waitedNs } }),
     observed: named.filter(({ wrote }) => Number(wrote) === 0).map(({ ref }) => ref),
     wrote: named.filter(({ wrote }) => Number(wrote) === 1).map(({ ref }) => ref),
-    ...(cause !== undefined && { seen: { user: textOf(actor), cause, gap: gap === 'yes' } }),
+    ...(cause !== undefined && { seen: { user: textOrNone(actor), cause, gap: gap === 'yes' } }),
   }
 }
 

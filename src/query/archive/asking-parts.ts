@@ -52,3 +52,23 @@ export function partialOf(...reasons: (string | undefined)[]): FleetAnswer {
   const given = reasons.filter((reason) => reason !== undefined)
   return given.length === 0 ? {} : { partial: given.join('; ') }
 }
+
+/**
+ * The part of a sorted list that `after` asks for: a place, and how many items there came before. `next` is such a cursor for what
+ * follows the part.
+ */
+export function pageFrom<T>(
+  sorted: readonly T[],
+  placeOf: (item: T) => bigint,
+  after: readonly [place: bigint, skip: number] | undefined,
+  limit: number,
+): { items: T[]; next: string | undefined } {
+  const [first] = sorted
+  const skip = first !== undefined && after?.[0] === placeOf(first) ? after[1] : 0
+  const items = sorted.slice(skip, skip + limit)
+  const last = items.at(-1)
+  if (last === undefined || sorted.length <= skip + limit) return { items, next: undefined }
+  const place = placeOf(last)
+  const ofPlace = sorted.slice(0, skip + limit).filter((item) => placeOf(item) === place).length
+  return { items, next: `${place}.${ofPlace}` }
+}

@@ -1,6 +1,6 @@
 import type { ArchivedCascade } from '../../model/archive.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
-import type { CascadeFacts, CascadeFilter } from '../../model/queries.ts'
+import { type CascadeFacts, type CascadeFilter, textOrNone } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient, quote } from './archive-client.ts'
 
@@ -235,18 +235,14 @@ function factsOf(row: CascadeRow): FleetCascade {
     missing: Number(row.missing),
     truncated: Number(row.truncated) === 1,
     clockSkew: Number(row.skew) === 1,
-    object: textOf(row.reference),
-    service: textOf(row.service),
-    actor: textOf(row.began),
+    object: textOrNone(row.reference),
+    service: textOrNone(row.service),
+    actor: textOrNone(row.began),
     gaps: Number(row.gaps),
     missedVersions: Number(row.missed),
-    cluster: textOf(row.cluster),
-    reason: textOf(row.reason),
+    cluster: textOrNone(row.cluster),
+    reason: textOrNone(row.reason),
     // The archive has no column for it. It has the spans that report it.
     supersededBy: undefined,
   }
-}
-
-function textOf(column: string | null): string | undefined {
-  return column === null || column === '' ? undefined : column
 }

@@ -1,9 +1,8 @@
 import type { Unarchived } from '../../model/archive.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
-import type { CausewayQueries, GraphNode } from '../../model/queries.ts'
+import { type CausewayQueries, type GraphNode, textOrNone } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient } from './archive-client.ts'
-import { textOf } from './object-questions.ts'
 
 /** What is known of a CPID, in the archive or here. */
 export interface KnownCpid extends Pick<
@@ -51,7 +50,7 @@ export class KnownCpids {
       deadline,
     )
     for (const { cpid, merged, seen, explained, told } of rows) {
-      const [service, cluster, object, reason] = told.map(textOf)
+      const [service, cluster, object, reason] = told.map(textOrNone)
       this.#archived.set(cpid, {
         ...{ cpid, service, cluster, object, reason, explained: Number(explained) === 1 },
         timeNs: merged === null || merged === '' ? undefined : BigInt(merged),

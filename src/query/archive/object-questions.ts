@@ -1,6 +1,6 @@
 import { CORE_API_VERSION } from '../../model/kubernetes-objects.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
-import type { ObjectActivity } from '../../model/queries.ts'
+import { type ObjectActivity, textOrNone } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient, quote } from './archive-client.ts'
 
@@ -146,9 +146,9 @@ function factsOf(
     action,
     cpid: cpidIn(row, own, attributed),
     timeNs: BigInt(at),
-    service: textOf(service),
-    cluster: textOf(cluster),
-    causeway: textOf(causeway),
+    service: textOrNone(service),
+    cluster: textOrNone(cluster),
+    causeway: textOrNone(causeway),
     cascades: [],
     drivenBy: [],
   }
@@ -166,8 +166,4 @@ export function newestFirst(a: FleetObject, b: FleetObject): number {
     if (text !== other) return text < other ? -1 : 1
   }
   return 0
-}
-
-export function textOf(text: string): string | undefined {
-  return text === '' ? undefined : text
 }

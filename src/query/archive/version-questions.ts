@@ -1,19 +1,27 @@
 import { objectOfReference } from '../../model/kubernetes-objects.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
-import type {
-  CascadeFacts,
-  CausewayQueries,
-  ObjectActivity,
-  ObjectVersionFacts,
-  Pages,
+import {
+  type CascadeFacts,
+  type CausewayQueries,
+  type ObjectActivity,
+  type ObjectVersionFacts,
+  type Pages,
+  textOrNone,
 } from '../../model/queries.ts'
 import { WRITE_CAUSES } from '../../model/seen-write.ts'
 import type { PageRequest } from '../question.ts'
 import { whyJson } from '../why-json.ts'
 import { amongCpids, type ArchiveClient, ArchiveSilent } from './archive-client.ts'
 import type { ArchiveQuestions } from './archive-questions.ts'
-import { type AskingParts, BadCursor, type FleetAnswer, orWithout, partialOf } from './asking-parts.ts'
-import { askRoots, matchingObjects, type Roots, textOf } from './object-questions.ts'
+import {
+  type AskingParts,
+  BadCursor,
+  type FleetAnswer,
+  orWithout,
+  pageFrom,
+  partialOf,
+} from './asking-parts.ts'
+import { askRoots, matchingObjects, type Roots } from './object-questions.ts'
 
 /** The most versions of this Causeway that are looked through for one answer. */
 const MOST_OWN = 10_000
@@ -272,15 +280,15 @@ function factsOf(row: VersionRow, observed: readonly string[], told: ToldRow | u
       spanId: BigInt(row.span),
       service: row.service,
     },
-    ...{ version: BigInt(row.version), arrival: BigInt(row.arrival), causeway: textOf(row.causeway) },
-    ...{ cluster: textOf(row.cluster), cpid: row.cpid === NONE ? undefined : row.cpid },
+    ...{ version: BigInt(row.version), arrival: BigInt(row.arrival), causeway: textOrNone(row.causeway) },
+    ...{ cluster: textOrNone(row.cluster), cpid: row.cpid === NONE ? undefined : row.cpid },
     ...{ cascades: [], drivenBy: [], observed, changed: [], supersededBy: undefined },
-    reason: textOf(told?.reason ?? ''),
+    reason: textOrNone(told?.reason ?? ''),
     begins:
       Number(told?.begins) === 1 &&
       told?.service === row.service &&
       told.object === objectOfReference(row.ref),
-    seen: cause === undefined ? undefined : { user: textOf(row.actor), cause, gap: row.gap === 'yes' },
+    seen: cause === undefined ? undefined : { user: textOrNone(row.actor), cause, gap: row.gap === 'yes' },
   }
 }
 
@@ -301,12 +309,13 @@ function pageOf(
   limit: number,
 ): { versions: FleetVersion[]; next: string | undefined } {
   const sorted = all.toSorted(highestFirst)
-  const skip = after !== undefined && sorted[0]?.version === after.version ? after.skip : 0
-  const versions = sorted.slice(skip, skip + limit)
-  const last = versions.at(-1)
-  if (last === undefined || sorted.length <= skip + limit) return { versions, next: undefined }
-  const ofLast = sorted.slice(0, skip + limit).filter(({ version }) => version === last.version).length
-  return { versions, next: `${last.version}.${ofLast}` }
+  const { items, next } = pageFrom(
+    sorted,
+    ({ version }) => version,
+    after && [after.version, after.skip],
+    limit,
+  )
+  return { versions: items, next }
 }
 
 /** Throws BadCursor. */

@@ -339,14 +339,14 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
     const { cluster, receiver, observer, signal } = this.#teller
     const skipped = this.#skipped
     this.#skipped = {}
-    const telling = {
+    const batch = {
       cluster,
       stream: this.#stream,
       observations,
       skipped,
       ...(position !== undefined && { position }),
     }
-    await sendUntilStored(this.#teller, telling, signal)
+    await sendUntilStored(this.#teller, batch, signal)
     if (observations.length > 0) observer.recorded(receiver, observations.length)
     for (const [reason, count] of Object.entries(skipped)) observer.skipped(receiver, reason, count)
   }

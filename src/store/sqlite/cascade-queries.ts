@@ -1,6 +1,13 @@
 import type { Statement } from 'better-sqlite3'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
-import type { CascadeFacts, CascadeFilter, Pages, Position, TraceFacts } from '../../model/queries.ts'
+import {
+  type CascadeFacts,
+  type CascadeFilter,
+  type Pages,
+  type Position,
+  textOrNone,
+  type TraceFacts,
+} from '../../model/queries.ts'
 import type { Sqlite } from './open-database.ts'
 import { SupersededVersions } from './superseded-versions.ts'
 
@@ -143,18 +150,14 @@ function factsOf(row: FactsRow): Omit<CascadeFacts, 'supersededBy'> {
     missing: Number(row.missing),
     truncated: row.truncated === 1n,
     clockSkew: row.clock_skew === 1n,
-    object: textOf(row.object),
-    service: textOf(row.service),
-    actor: textOf(row.actor),
+    object: textOrNone(row.object),
+    service: textOrNone(row.service),
+    actor: textOrNone(row.actor),
     gaps: Number(row.gaps),
     missedVersions: Number(row.missed),
-    cluster: textOf(row.cluster),
-    reason: textOf(row.reason),
+    cluster: textOrNone(row.cluster),
+    reason: textOrNone(row.reason),
   }
-}
-
-function textOf(column: string | null): string | undefined {
-  return column === null || column === '' ? undefined : column
 }
 
 /** How many traces are searched at once. */

@@ -1,13 +1,14 @@
 import type { Statement } from 'better-sqlite3'
 import { type Cpid, cpidOfBytes, cpidOfDigits, type CpidPrefix } from '../../model/merge-graph.ts'
-import type {
-  Absent,
-  CpidFacts,
-  GraphAround,
-  GraphNode,
-  MergelogFacts,
-  Pages,
-  Position,
+import {
+  type Absent,
+  type CpidFacts,
+  type GraphAround,
+  type GraphNode,
+  type MergelogFacts,
+  type Pages,
+  type Position,
+  textOrNone,
 } from '../../model/queries.ts'
 import { cpidsOf } from './merge-graph.ts'
 import type { Sqlite } from './open-database.ts'
@@ -262,10 +263,10 @@ export class GraphAroundReader {
       return {
         cpid: cpidOfBytes(row.uuid),
         timeNs: row.time_ns ?? undefined,
-        service: textOfColumn(row.service),
-        object: textOfColumn(row.object),
-        reason: textOfColumn(row.reason),
-        cluster: textOfColumn(row.cluster),
+        service: textOrNone(row.service),
+        object: textOrNone(row.object),
+        reason: textOrNone(row.reason),
+        cluster: textOrNone(row.cluster),
         root: isRoot,
         explained: row.explained === 1n,
         distance: distances.get(Number(row.id)) ?? 0,
@@ -284,10 +285,6 @@ export class GraphAroundReader {
         .map(({ source, target }) => ({ source: cpidOfBytes(source), target: cpidOfBytes(target) }))
     }
   }
-}
-
-function textOfColumn(column: string | null): string | undefined {
-  return column === null || column === '' ? undefined : column
 }
 
 const MERGELOGS_A_PAGE = 200
@@ -355,8 +352,8 @@ export class MergelogFactsReader {
           timeNs: row.time_ns ?? undefined,
           sources: row.sources === null ? undefined : cpidsOf(row.sources),
           explained: row.explained === 1n,
-          service: textOf(row.service),
-          object: textOf(row.object),
+          service: textOrNone(row.service),
+          object: textOrNone(row.object),
         }
   }
 
@@ -387,15 +384,11 @@ function factsOf(row: MergelogRow, position: Position): MergelogFacts {
     cpid: cpidOfBytes(row.uuid),
     sources: cpidsOf(row.sources),
     timeNs: row.time_ns,
-    service: textOf(row.service),
-    object: textOf(row.object),
-    reason: textOf(row.reason),
-    cluster: textOf(row.cluster),
+    service: textOrNone(row.service),
+    object: textOrNone(row.object),
+    reason: textOrNone(row.reason),
+    cluster: textOrNone(row.cluster),
   }
-}
-
-function textOf(column: string | null): string | undefined {
-  return column === null || column === '' ? undefined : column
 }
 
 /**

@@ -2,12 +2,13 @@ import type { Statement } from 'better-sqlite3'
 import { CORE_API_VERSION } from '../../model/kubernetes-objects.ts'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import { namedObjects } from '../../model/otlp/read-stored-span.ts'
-import type {
-  CascadesOfCpid,
-  ObjectActivity,
-  ObjectVersionFacts,
-  Pages,
-  Position,
+import {
+  type CascadesOfCpid,
+  type ObjectActivity,
+  type ObjectVersionFacts,
+  type Pages,
+  type Position,
+  textOrNone,
 } from '../../model/queries.ts'
 import { type SeenColumns, seenWriteOf } from './linked-span-queries.ts'
 import type { Sqlite } from './open-database.ts'
@@ -76,15 +77,11 @@ export class ObjectFactsReader {
       action: ACTIONS[Number(row.action)] ?? 'observed',
       cpid: row.uuid === null ? undefined : cpidOfBytes(row.uuid),
       timeNs: row.time_ns,
-      service: textOf(row.service),
-      cluster: textOf(row.cluster),
+      service: textOrNone(row.service),
+      cluster: textOrNone(row.cluster),
       ...(row.cpid === null ? IN_NONE : this.#cascadesOf(Number(row.cpid))),
     }
   }
-}
-
-function textOf(column: string | null): string | undefined {
-  return column === null || column === '' ? undefined : column
 }
 
 const VERSIONS_A_PAGE = 200
@@ -230,7 +227,7 @@ export class ObjectVersionsReader {
         observed: observed.length > 0 || seen !== undefined ? observed : this.#observedAbove(written.span),
         changed,
         seen,
-        reason: textOf(reason),
+        reason: textOrNone(reason),
         begins: isRoot === 1n,
         supersededBy: this.#superseded.by(reference),
       },

@@ -33,9 +33,9 @@ export class InferenceTables implements InferenceStore, Cached {
   readonly #findCluster: Statement<[string], number>
   readonly #addCluster: Statement
   readonly #toldNow: Statement
-  readonly #addTelling: Statement
-  readonly #removeTellings: Statement
-  readonly #tellings: Statement<[number, number], StoredObservationBatch>
+  readonly #addBatch: Statement
+  readonly #removeBatches: Statement
+  readonly #batches: Statement<[number, number], StoredObservationBatch>
   readonly #move: Statement
   readonly #position: Statement<[string, string], string>
 
@@ -52,9 +52,9 @@ export class InferenceTables implements InferenceStore, Cached {
     this.#findCluster = db.prepare<[string], number>('SELECT id FROM k8s_clusters WHERE name = ?').pluck()
     this.#addCluster = db.prepare('INSERT INTO k8s_clusters (name, told_ms) VALUES (?, ?)')
     this.#toldNow = db.prepare('UPDATE k8s_clusters SET told_ms = ? WHERE id = ?')
-    this.#addTelling = db.prepare('INSERT INTO k8s_tellings (cluster, body) VALUES (?, ?)')
-    this.#removeTellings = db.prepare('DELETE FROM k8s_tellings WHERE cluster = ? AND id <= ?')
-    this.#tellings = db.prepare<[number, number], StoredObservationBatch>(
+    this.#addBatch = db.prepare('INSERT INTO k8s_tellings (cluster, body) VALUES (?, ?)')
+    this.#removeBatches = db.prepare('DELETE FROM k8s_tellings WHERE cluster = ? AND id <= ?')
+    this.#batches = db.prepare<[number, number], StoredObservationBatch>(
       `SELECT t.id, c.name AS cluster, t.body FROM k8s_tellings t JOIN k8s_clusters c ON c.id = t.cluster
          WHERE t.id > ? ORDER BY t.id LIMIT ?`,
     )
@@ -78,16 +78,16 @@ export class InferenceTables implements InferenceStore, Cached {
     return objects
   }
 
-  addTelling(cluster: string, body: Uint8Array): number {
-    return Number(this.#addTelling.run(this.#toldOf(cluster), body).lastInsertRowid)
+  addBatch(cluster: string, body: Uint8Array): number {
+    return Number(this.#addBatch.run(this.#toldOf(cluster), body).lastInsertRowid)
   }
 
-  removeTellings(cluster: string, upTo: number): void {
-    this.#removeTellings.run(this.#idOf(cluster), upTo)
+  removeBatches(cluster: string, upTo: number): void {
+    this.#removeBatches.run(this.#idOf(cluster), upTo)
   }
 
-  tellings(after: number, most: number): StoredObservationBatch[] {
-    return this.#tellings.all(after, most)
+  batches(after: number, most: number): StoredObservationBatch[] {
+    return this.#batches.all(after, most)
   }
 
   moveTo(cluster: string, stream: string, position: string): void {
