@@ -52,15 +52,21 @@ export class Flows {
   enter(request: Uint8Array, credential = ''): Flow | Refusal {
     const nowMs = this.#nowMs()
     const flow = this.#flowOf(request, credential)
+    flow.lastBytes = request.length
     if (this.#isOver(flow, request.length, nowMs)) return this.#refuse(flow)
     this.#count(flow, 1, request.length)
     flow.activeMs = nowMs
     return flow
   }
 
-  /** Why no further request of this flow is admitted now, however small; undefined when one is. */
-  refusalOf(flow: Flow): Refusal | undefined {
-    return this.#isOver(flow, 1, this.#nowMs()) ? this.#refuse(flow) : undefined
+  /**
+   * Why no further request is read on this connection now; undefined when one is. It counts as large as the last one of its flow, and
+   * so do those that are still being read here: a request that is refused once it is read has cost as much as one that is stored.
+   */
+  refusalOf({ flow, reading }: FlowConnection): Refusal | undefined {
+    if (!(flow instanceof Flow)) return undefined
+    const expected = Math.max(1, (reading + 1) * flow.lastBytes)
+    return this.#isOver(flow, expected, this.#nowMs()) ? this.#refuse(flow) : undefined
   }
 
   leave(flow: Flow, bytes: number): void {
@@ -71,7 +77,7 @@ export class Flows {
   /** What is known of a connection. */
   connectionOf(connection: object): FlowConnection {
     let known = this.#connections.get(connection)
-    if (known === undefined) this.#connections.set(connection, (known = { address: '' }))
+    if (known === undefined) this.#connections.set(connection, (known = { address: '', reading: 0 }))
     return known
   }
 
@@ -187,6 +193,8 @@ export class Flow {
   readonly credential: Credential
   requests = 0
   bytes = 0
+  /** The size of its last request, admitted or not. */
+  lastBytes = 0
   /** When it last had a request in flight, in milliseconds of `performance.now()`. */
   activeMs = -Infinity
   #refused = 0
@@ -213,6 +221,8 @@ export class Flow {
 interface FlowConnection {
   /** Where it comes from. */
   address: string
+  /** How many requests are being read on it. */
+  reading: number
   /** Assigned with its first request that shows no credential. */
   number?: number
   /** Its flow, or `several`: a gateway sends for many. */

@@ -67,7 +67,16 @@ export class Intake {
     from.address = reservation.holder
     if (this.#memory?.isRefusing === true) return MEMORY_SHORT
     if (!reservation.fits(1)) return BUDGET_EXHAUSTED
-    return from.flow instanceof Flow ? this.#flows.refusalOf(from.flow) : undefined
+    return this.#flows.refusalOf(from)
+  }
+
+  /** Counts a request that is being read on a connection; call what is returned, once, when it no longer is. */
+  beginReading(connection: object): () => void {
+    const from = this.#flows.connectionOf(connection)
+    from.reading++
+    return () => {
+      from.reading--
+    }
   }
 
   /**

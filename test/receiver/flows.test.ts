@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type ClientHttp2Stream, connect } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { expect, test } from '@jest/globals'
 import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
@@ -182,6 +182,19 @@ test('alone too a flow leaves room for whoever comes', () => {
   entered(flows.enter(requestOf('quiet')))
 })
 
+/** Begins a call; its message is still to come. */
+const callOn = (session: ClientHttp2Session): ClientHttp2Stream =>
+  session.request({
+    ':method': 'POST',
+    ':path': EXPORT_METHODS.traces.path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  })
+
+function framed(message: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message])
+}
+
 test('on a connection of its own a flow that is over is refused before its message comes', async () => {
   const { port, release } = holdingPort()
   const flows = new Flows({ maxRequests: 1 })
@@ -190,16 +203,8 @@ test('on a connection of its own a flow that is over is refused before its messa
   const waiting = quiet.export('traces', requestOf('quiet'))
   await port.received(1)
   const session = connect(`http://127.0.0.1:${receiver.port}`)
-  const call = (): ClientHttp2Stream =>
-    session.request({
-      ':method': 'POST',
-      ':path': EXPORT_METHODS.traces.path,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-    })
-  const message = requestOf('looping')
-  const head = Buffer.from([0, 0, 0, 0, message.length])
-  const first = call().end(Buffer.concat([head, message]))
+  const call = (): ClientHttp2Stream => callOn(session)
+  const first = call().end(framed(requestOf('looping')))
   await port.received(2)
   const [headers] = (await once(call(), 'response')) as [Record<string, string>]
   expect(headers['grpc-status']).toBe('14')
@@ -207,5 +212,36 @@ test('on a connection of its own a flow that is over is refused before its messa
   release()
   expect(await waiting).toMatchObject({ code: 0 })
   first.close()
+  session.destroy()
+})
+
+test('a message for which there is no room is not read, nor are more at a time than there is room for', async () => {
+  const { port, release } = holdingPort()
+  const message = requestOf('looping')
+  const flows = new Flows({ maxBytes: 3 * message.length })
+  await using receiver = await startGrpc(port, { flows })
+  using quiet = new GrpcSender(receiver.port)
+  const waiting = quiet.export('traces', requestOf('quiet'))
+  await port.received(1)
+  const session = connect(`http://127.0.0.1:${receiver.port}`)
+  const stored = callOn(session).end(framed(message))
+  await port.received(2)
+  // One waits and two are being read: that is all there is room for.
+  const [second, third] = [callOn(session), callOn(session)]
+  const [refused] = (await once(callOn(session), 'response')) as [Record<string, string>]
+  expect(refused['grpc-status']).toBe('14')
+  expect(decodeURI(refused['grpc-message'] ?? '')).toContain('looping has 1 requests')
+  // What is given up, or has been read, leaves room for another.
+  second.close(constants.NGHTTP2_CANCEL)
+  third.end(framed(message))
+  await port.received(3)
+  callOn(session).end(framed(message))
+  await port.received(4)
+  // Three wait.
+  const [full] = (await once(callOn(session), 'response')) as [Record<string, string>]
+  expect(full['grpc-status']).toBe('14')
+  release()
+  expect(await waiting).toMatchObject({ code: 0 })
+  stored.close()
   session.destroy()
 })

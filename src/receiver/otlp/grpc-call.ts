@@ -108,6 +108,7 @@ class AdmittedCall {
   #state: 'reading' | 'whole' | 'refused' = 'reading'
   #timer: NodeJS.Timeout | undefined
   #paced: PacedBody | undefined
+  #endReading: () => void = () => undefined
   /** Looks up the sender; undefined once the first byte has been counted. */
   #sender: (() => Sender | undefined) | undefined
   /** Reports its end to its connection. */
@@ -149,6 +150,7 @@ class AdmittedCall {
       this.#refuse(refusal)
       return false
     }
+    this.#endReading = intake.beginReading(connection)
     const giveUp = (): void => this.#giveUp()
     if (settings.requestTimeoutMs > 0) this.#timer = setTimeout(giveUp, settings.requestTimeoutMs)
     this.#paced = settings.pace.begin(giveUp)
@@ -185,6 +187,8 @@ class AdmittedCall {
   }
 
   #awaitNoMore(): void {
+    this.#endReading()
+    this.#endReading = () => undefined
     clearTimeout(this.#timer)
     if (this.#paced !== undefined) this.#admitting.settings.pace.end(this.#paced)
   }
