@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { type ApiServer, http } from '../../src/kube/cluster/api-server.ts'
 import { errorText } from '../../src/model/faults.ts'
 import type { Cpid } from '../../src/model/merge-graph.ts'
@@ -10,6 +9,7 @@ import { digestOf, includesSecret } from '../../src/platform/credentials.ts'
 import { isDryRun } from './dry-run.ts'
 import { parseExactly } from './exact-json.ts'
 import { asJson, forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
+import { heldOf, isShort } from './held-body.ts'
 import { type KubectlChange, noteRead } from './kubectl-change.ts'
 import { PROXY_USER } from './temporary-kubeconfig.ts'
 import { writeTarget } from './write-target.ts'
@@ -21,8 +21,6 @@ const NOT_FORWARDED = new Set([
 ])
 const SWITCHING = 101
 const REFUSED = 'HTTP/1.1 407 Proxy Authentication Required\r\nconnection: close\r\n\r\n'
-/** An API server takes no longer ones. */
-const MAX_BODY_BYTES = 64 * 1_048_576
 
 /**
  * A proxy between a program and an API server. It asks as the user, and puts a change into what is written. Whoever connects has to show a
@@ -75,7 +73,10 @@ export class ChangeProxy {
       await this.#forward(request, response, gone.signal)
     } catch (error) {
       if (response.headersSent || gone.signal.aborted) response.destroy()
-      else answerFailure(response, `${this.#api.address} gives no answer: ${errorText(error)}`)
+      else {
+        const message = `${this.#api.address} gives no answer: ${errorText(error)}`
+        answerFailure(response, { message, reason: 'ServiceUnavailable', code: 503 })
+      }
     }
   }
 
@@ -125,26 +126,40 @@ export class ChangeProxy {
     const { method = 'GET' } = request
     const path = this.#pathOf(request)
     const headers = forwarded(request.headers)
-    const body = await buffer(request)
-    if (body.length > MAX_BODY_BYTES) throw new Error('a request is too long')
-    const send: SendWrite = async (one) => {
-      const answer = await this.#api.forward({ ...one, headers: sized(one.headers, one.body), signal })
-      const { statusCode: status = 502, headers: said } = answer
-      return { status, headers: forwarded(said), body: await buffer(answer) }
+    const target = writeTarget(method, path)
+    if (target === undefined && !isShort(request)) {
+      const all = forwarded(request.headers, true)
+      handOn(await this.#api.forward({ method, path, headers: all, body: request, signal }), response)
+      return
+    }
+    const { held: body, rest } = await heldOf(request)
+    if (rest !== undefined) {
+      answerFailure(response, {
+        message: 'no object is that long',
+        reason: 'RequestEntityTooLarge',
+        code: 413,
+      })
+      return
     }
     if (isOfOneObject(method, path)) {
-      const answer = await send({ method, path, headers: asJson(headers), body })
-      if (answer.status === 200)
-        noteRead(this.#change, path.replace(/[?].*/, ''), parseExactly(answer.body.toString()), randomCpid)
-      response.writeHead(answer.status, sized(answer.headers, answer.body)).end(answer.body)
+      const asked = asJson(headers)
+      const answer = await this.#api.forward({ method, path, headers: sized(asked, body), body, signal })
+      await this.#handOnRead(answer, path.replace(/[?].*/, ''), response)
       return
     }
-    const target = writeTarget(method, path)
     if (target === undefined || isDryRun(method, target, body)) {
-      const answer = await this.#api.forward({ method, path, headers: sized(headers, body), body, signal })
-      response.writeHead(answer.statusCode ?? 502, forwarded(answer.headers, true))
-      pipeline(answer, response, () => undefined)
+      handOn(await this.#api.forward({ method, path, headers: sized(headers, body), body, signal }), response)
       return
+    }
+    const send: SendWrite = async (one) => {
+      const answer = await this.#api.forward({ ...one, headers: sized(one.headers, one.body), signal })
+      const { held, rest } = await heldOf(answer)
+      if (rest !== undefined) {
+        rest.destroy()
+        throw new Error('it answers a write without an end; it may have been made')
+      }
+      const { statusCode: status = 502, headers: said } = answer
+      return { status, headers: forwarded(said), body: held }
     }
     const before = this.#change.wrote.length
     const answer: WriteAnswer = await forwardWrite(
@@ -156,6 +171,22 @@ export class ChangeProxy {
     if (this.#change.wrote.length > before) this.#onWrite()
     response.writeHead(answer.status, sized(answer.headers, answer.body)).end(answer.body)
   }
+
+  /** An object is looked at, unless it is longer than any. */
+  async #handOnRead(answer: IncomingMessage, path: string, response: ServerResponse): Promise<void> {
+    const { held, rest } = await heldOf(answer)
+    if (rest === undefined && answer.statusCode === 200)
+      noteRead(this.#change, path, parseExactly(held.toString()), randomCpid)
+    handOn(answer, response, held)
+  }
+}
+
+/** Answers with what an API server answered, of which `begun` was read already. */
+function handOn(answer: IncomingMessage, response: ServerResponse, begun?: Buffer): void {
+  response.writeHead(answer.statusCode ?? 502, forwarded(answer.headers, true))
+  if (begun !== undefined) response.write(begun)
+  if (answer.readableEnded) response.end()
+  else pipeline(answer, response, () => undefined)
 }
 
 /** Programs read an object before they change it. */
@@ -199,14 +230,12 @@ function sized(headers: OutgoingHttpHeaders, body: Buffer): OutgoingHttpHeaders 
 }
 
 /** As an API server says it, so that kubectl shows it. */
-function answerFailure(response: ServerResponse, message: string): void {
-  const status = {
-    kind: 'Status',
-    apiVersion: 'v1',
-    status: 'Failure',
-    message,
-    reason: 'ServiceUnavailable',
-    code: 503,
-  }
-  response.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify(status))
+function answerFailure(
+  response: ServerResponse,
+  told: { message: string; reason: string; code: number },
+): void {
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', ...told }
+  // A request that was not read to its end is followed by no other one.
+  const headers = { 'content-type': 'application/json', connection: 'close' }
+  response.writeHead(told.code, headers).end(JSON.stringify(status))
 }

@@ -1,7 +1,7 @@
 import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import type { RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { type Duplex, pipeline, type Readable } from 'node:stream'
 import { errorText } from '../../model/faults.ts'
 import { arrayIn, type Json, numberIn, objectIn, parseBounded, textIn } from '../objects/object-json.ts'
 import type { ClusterAccess, PresentedCredential } from './cluster-access.ts'
@@ -24,7 +24,8 @@ export interface ForwardedRequest {
   /** With its query. */
   readonly path: string
   readonly headers: OutgoingHttpHeaders
-  readonly body: Buffer
+  /** A stream is handed on as it comes. */
+  readonly body: Buffer | Readable
   readonly signal: AbortSignal
 }
 
@@ -100,14 +101,16 @@ export class ApiServer implements Disposable {
 
   /**
    * The answer to another client's request, made as this user, whatever its status; must be read to its end or destroyed. The request's
-   * own impersonation headers take precedence over the user's. Throws an Error if there is no answer.
+   * own impersonation headers take precedence over the user's. Throws an Error if there is no answer. A stream cannot be sent again with
+   * a renewed credential.
    */
   async forward({ path, headers, ...asked }: ForwardedRequest): Promise<IncomingMessage> {
     const all = { ...asked, headers, silenceMs: 0 }
     const first = await this.#send(path, all)
     if (first.statusCode !== UNAUTHORIZED) return first
-    first.destroy()
     this.#access.credential.refused()
+    if (!Buffer.isBuffer(asked.body)) return first
+    first.destroy()
     return await this.#send(path, all)
   }
 
@@ -153,7 +156,10 @@ export class ApiServer implements Disposable {
     request.on('timeout', () => request.destroy(new ApiServerTimeout('it has been silent for too long')))
     request.on('error', reject)
     request.on('upgrade', asked.onUpgrade ?? refuseUpgrade(reject))
-    request.end(asked.body)
+    const { body } = asked
+    if (body === undefined || Buffer.isBuffer(body)) request.end(body)
+    // How it ends the request tells.
+    else pipeline(body, request, () => undefined)
     return await promise
   }
 
@@ -224,7 +230,7 @@ interface Upgraded {
 interface Sent extends Omit<ApiRequestOptions, 'headers'> {
   readonly method?: string
   readonly headers?: OutgoingHttpHeaders
-  readonly body?: Buffer
+  readonly body?: Buffer | Readable
   readonly onUpgrade?: (answer: IncomingMessage, connection: Duplex, first: Buffer) => void
 }
 
