@@ -16,7 +16,7 @@ export function archiveSettings(
   return {
     ...{ endpoint: server.endpoint, username: 'writer', password: 'secret', database, causeway: 'prod-eu' },
     ...{ tracesTable: 'otel_traces', retentionDays: 0, raw: false, createsSchema: true, intervalMs: 10 },
-    ...{ compresses: true, timeoutMs: 60_000, retry: ARCHIVE_RETRY },
+    ...{ compression: 'zstd', timeoutMs: 60_000, retry: ARCHIVE_RETRY },
     tls: {
       insecure: true,
       insecureSkipVerify: false,

@@ -3,7 +3,7 @@
 // folder for the data, a user and a password; it prints the port. `POST /faults` has it fail, as servers and networks do.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 
 interface Result {
   bytes(): Uint8Array
@@ -83,7 +83,9 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const body = Buffer.concat(await request.toArray())
-  return request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+  const coding = request.headers['content-encoding']
+  if (coding === 'zstd') return zstdDecompressSync(body)
+  return coding === 'gzip' ? gunzipSync(body) : body
 }
 
 function checkUser(request: IncomingMessage, url: URL): void {

@@ -105,7 +105,7 @@ const schema = section('Archives everything that is stored in ClickHouse, with w
     '1s',
     'The pause before it looks for new data, once everything stored is written.',
   ),
-  compression: field(choice(['gzip', 'none']), 'gzip', 'How requests are compressed.'),
+  compression: field(choice(['zstd', 'gzip', 'none']), 'zstd', 'How requests are compressed.'),
   timeout: field(POSITIVE_DURATION, '60s', 'How long one request may take.'),
   tls: clientTls,
   retry_on_failure: section('What happens after a write failed. It is tried again until it works.', {
@@ -147,7 +147,7 @@ export interface ClickHouseSettings {
   raw: boolean
   createsSchema: boolean
   intervalMs: number
-  compresses: boolean
+  compression: 'zstd' | 'gzip' | 'none'
   timeoutMs: number
   tls: ClientTls
   retry: RetryConfig
@@ -173,7 +173,7 @@ export const clickHouseExporter: ExporterType<ClickHouseSettings> = {
       raw: written.raw,
       createsSchema: written.create_schema,
       intervalMs: written.flush_interval,
-      compresses: written.compression === 'gzip',
+      compression: written.compression,
       timeoutMs: written.timeout,
       tls: buildClientTls(written.tls, /^http:/i.test(written.endpoint) ? 'http' : 'https'),
       retry: {

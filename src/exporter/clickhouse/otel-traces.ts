@@ -2,7 +2,9 @@
 import type { ArchivedSentSpan } from '../../model/archive.ts'
 import { isOutOfMemory } from '../../model/faults.ts'
 import { type Json, type JsonObject, jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
+import { MalformedOtlp } from '../../model/otlp/protobuf-wire.ts'
 import type { ScopeEnvelopes } from '../../model/outbox.ts'
+import { plainSpan, type PlainSpan } from './plain-span.ts'
 
 /**
  * The table of spans that the Collector's ClickHouse exporter writes, and that Grafana, ClickStack and Jaeger read: its columns in
@@ -57,7 +59,8 @@ export function otelRows(spans: readonly ArchivedSentSpan[]): string[] {
         envelope = envelopeOf(envelopes)
         known.set(envelopes, envelope)
       }
-      return rowOf(jsonOfProtobuf('Span', bytes), envelope)
+      const plain = plainIn(bytes)
+      return plain === undefined ? rowOf(jsonOfProtobuf('Span', bytes), envelope) : plainRow(plain, envelope)
     } catch (error) {
       if (isOutOfMemory(error)) throw error
       return []
@@ -65,27 +68,49 @@ export function otelRows(spans: readonly ArchivedSentSpan[]): string[] {
   })
 }
 
+/** What one reader calls damaged the other may read. */
+function plainIn(bytes: Buffer): PlainSpan | undefined {
+  try {
+    return plainSpan(bytes)
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return undefined
+    throw error
+  }
+}
+
+/** Its texts are JSON. */
 interface Envelope {
   readonly service: string
-  readonly resource: Record<string, string>
+  readonly resource: string
   readonly scopeName: string
   readonly scopeVersion: string
 }
 
 function envelopeOf(envelopes: ScopeEnvelopes | undefined): Envelope {
-  if (envelopes === undefined) return { service: '', resource: {}, scopeName: '', scopeVersion: '' }
+  if (envelopes === undefined) return { service: '""', resource: '{}', scopeName: '""', scopeVersion: '""' }
   const resource = attributesOf(objectIn(jsonOfProtobuf('ResourceSpans', envelopes.resource), 'resource'))
   const scope = objectIn(jsonOfProtobuf('ScopeSpans', envelopes.scope), 'scope')
   return {
-    service: resource['service.name'] ?? '',
-    resource,
-    scopeName: textIn(scope, 'name'),
-    scopeVersion: textIn(scope, 'version'),
+    service: quoted(resource['service.name'] ?? ''),
+    resource: JSON.stringify(resource),
+    scopeName: quoted(textIn(scope, 'name')),
+    scopeVersion: quoted(textIn(scope, 'version')),
   }
 }
 
 const KINDS = ['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer']
 const STATUSES = ['Unset', 'Ok', 'Error']
+
+function plainRow(span: PlainSpan, { service, resource, scopeName, scopeVersion }: Envelope): string {
+  const { start, end, traceId, spanId, parentSpanId, traceState, name, kind, attributes, status } = span
+  return `[${storable(start)},${traceId},${spanId},${parentSpanId},${traceState},${name},${kindOf(kind)},${service},${resource},${scopeName},${
+    scopeVersion
+  },{${attributes}},${lasting(start, end)},${statusOf(status.code)},${status.message},[],[],[],[],[],[],[]]`
+}
+
+const kindOf = (kind: number): string => quoted(KINDS[kind] ?? 'Unspecified')
+const statusOf = (code: number): string => quoted(STATUSES[code] ?? 'Unset')
+const lasting = (start: bigint, end: bigint): bigint => (end > start ? end - start : 0n)
 
 function rowOf(span: JsonObject, { service, resource, scopeName, scopeVersion }: Envelope): string {
   const start = BigInt(textIn(span, 'startTimeUnixNano') || 0)
@@ -99,14 +124,11 @@ function rowOf(span: JsonObject, { service, resource, scopeName, scopeVersion }:
     storable(start),
     ...[textIn(span, 'traceId'), textIn(span, 'spanId'), textIn(span, 'parentSpanId')].map(quoted),
     ...[textIn(span, 'traceState'), textIn(span, 'name')].map(quoted),
-    quoted(KINDS[Number(span['kind'] ?? 0)] ?? 'Unspecified'),
-    quoted(service),
-    JSON.stringify(resource),
-    quoted(scopeName),
-    quoted(scopeVersion),
+    kindOf(Number(span['kind'] ?? 0)),
+    ...[service, resource, scopeName, scopeVersion],
     JSON.stringify(attributesOf(span)),
-    end > start ? end - start : 0n,
-    quoted(STATUSES[Number(status['code'] ?? 0)] ?? 'Unset'),
+    lasting(start, end),
+    statusOf(Number(status['code'] ?? 0)),
     quoted(textIn(status, 'message')),
     `[${events.map((event) => storable(BigInt(textIn(event, 'timeUnixNano') || 0))).join()}]`,
     texts(events, 'name'),

@@ -64,16 +64,22 @@ function table<Fact>(described: Described<Fact>): ArchiveTable {
     { name: 'version', type: 'UInt64', of: (_, at) => at.version },
     { name: 'is_deleted', type: 'UInt8', of: (fact) => (isGone(fact) ? 1 : 0) },
   ]
-  const rowOf = (fact: Fact, at: Writing): string =>
-    `[${columns.map((column) => encoded(column.of(fact, at))).join()}]`
+  const rowOf = (fact: Fact, at: Writing): string => {
+    let row = '['
+    for (const { of } of columns) row += `${row.length === 1 ? '' : ','}${encoded(of(fact, at))}`
+    return `${row}]`
+  }
   return {
     ...{ name, columns, key, indexes, shardedBy },
     rows: (facts, at) => Array.from(from(facts), (fact) => rowOf(fact, at)),
   }
 }
 
+const NEEDS_CARE = /[^ !#-[\]-~]/
+
 function encoded(value: unknown): string {
-  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value)
+  if (typeof value === 'string') return NEEDS_CARE.test(value) ? JSON.stringify(value) : `"${value}"`
+  return typeof value === 'bigint' || Number.isInteger(value) ? String(value) : JSON.stringify(value)
 }
 
 const DAY_MS = 86_400_000
@@ -82,8 +88,14 @@ const YEAR_MS = 366 * DAY_MS
 /** An implausible time would make a partition of its own, so the day of archiving replaces it. */
 function dayOf(ms: number, nowMs: number): string {
   const isPlausible = ms > nowMs - 2 * YEAR_MS && ms < nowMs + DAY_MS
-  return new Date(isPlausible ? ms : nowMs).toISOString().slice(0, 10)
+  const day = Math.floor((isPlausible ? ms : nowMs) / DAY_MS)
+  if (day !== lastDay.number)
+    lastDay = { number: day, text: new Date(day * DAY_MS).toISOString().slice(0, 10) }
+  return lastDay.text
 }
+
+/** Nearly all facts of a batch are of one day. */
+let lastDay = { number: 0, text: '1970-01-01' }
 
 const msOf = (ns: UnixNanos): number => Number(ns / 1_000_000n)
 

@@ -46,7 +46,13 @@ test.each([
   const endpoint = new URL(backend.url).origin
   const settings = {
     ...{ endpoint, username: 'u', password: undefined, database: 'd', causeway: 'a', raw: false },
-    ...{ compresses: true, tls: TLS, timeoutMs: 60_000, createsSchema: true, retentionDays: undefined },
+    ...{
+      compression: 'zstd' as const,
+      tls: TLS,
+      timeoutMs: 60_000,
+      createsSchema: true,
+      retentionDays: undefined,
+    },
     ...{ tracesTable: undefined, cluster: undefined },
   }
   const host = {
