@@ -320,7 +320,7 @@ function forgetTombstones(store: PruneStore, work: PruneWork, maxCpids: number):
 const MINUTE_MS = 60_000
 /** Leaps of the calendar up to this are corrections, as by NTP, and count for nothing. */
 export const LEAP_MS = 10 * MINUTE_MS
-/** A clock may gain or lose that much of the time that goes by: no clock that works drifts, or is slewed for long, faster. */
+/** How fast a working clock may drift or be slewed, as a part of the elapsed time. */
 export const DRIFT = 0.01
 /** Causeway may have been down; less than this does no harm to what is kept for days. */
 const DOWN_MS = 24 * 60 * MINUTE_MS

@@ -16,7 +16,7 @@ import type { ReadRequest } from '../model/otlp/decode-requests.ts'
 import { buildRequest } from '../model/otlp/outgoing-records.ts'
 import { withoutFilters } from '../model/otlp/request-envelopes.ts'
 import { nanosOfMs } from '../model/time-and-size.ts'
-import type { Explanation, HeldItem, HeldItems } from '../model/told-writes.ts'
+import type { Explanation, HeldItem, HeldItems } from '../model/reported-writes.ts'
 import {
   checkMergelog,
   type CycleBudget,
@@ -280,7 +280,7 @@ export class Recording {
     return { ...record, sources: [known] }
   }
 
-  /** Whether an item waits until inference has decided about the write of another that it tells of. */
+  /** Whether an item waits until inference has decided about the write that it reports for another writer. */
   #isHeld(
     signal: HeldItem['signal'],
     raw: Buffer,

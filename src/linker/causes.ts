@@ -95,8 +95,8 @@ function endsLater(a: ArrivedSpan, b: ArrivedSpan): boolean {
 }
 
 /**
- * Which of the listed roots a span or change is activity of (docs/linking.md, rule 6); undefined for all of them. A span that
- * has joined another is activity of none.
+ * The listed roots that a span or change is activity of (docs/linking.md, rule 6). Undefined: all of them. A span that joined
+ * another change is activity of no root.
  */
 export type Drivers = readonly number[] | undefined
 

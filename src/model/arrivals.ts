@@ -27,7 +27,7 @@ export const SPAN_WROTE = 16
 /** It carries no `cpid.id`, and its sender's spans join changes of their own cluster alone: it takes no other CPID from its parent. */
 export const SPAN_JOINS_OWN = 32
 
-/** It tells of a write that was seen from outside: there is a `SeenWrite` of it. */
+/** It reports a write that was seen from outside the cluster: there is a `SeenWrite` of it. */
 export const SPAN_SEEN_WRITE = 64
 
 /** It names the request of an API server that it is part of (`audit-id`), or is a kubelet's and names a Pod (`k8s.pod.uid`). */
@@ -37,7 +37,7 @@ export const SPAN_NAMES_POD = 256
 /** It took its CPID from something that it says it belongs to, or from a parent that did: it is no activity. */
 export const SPAN_JOINED = 512
 
-/** Whoever made the write that was seen from outside tells of it with this span. */
+/** The writer itself reports with this span a write that was also seen from outside. */
 export const SPAN_TOLD_WRITE = 1024
 
 /** The fields of a received span that linking and questions need, and the span's own bytes. */
@@ -120,7 +120,7 @@ export interface RecordOrigin {
   readonly joinsOwn?: boolean
 }
 
-/** The span in which something was told, as far as it is known: its trace id's 16 bytes as latin1, and its id. */
+/** The span that reported something, if known: its trace id's 16 bytes as latin1, and its id. */
 export interface ReportingSpanIds {
   /** Empty for none. */
   readonly traceKey: string

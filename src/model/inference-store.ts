@@ -2,17 +2,17 @@ import type { ObjectFacts, ObjectIdentity } from './kubernetes-objects.ts'
 import type { ClusterWrite, KnownObjectsQuery, KnownObjectVersion } from './kubernetes-observations.ts'
 import type { Cpid } from './merge-graph.ts'
 import type { UnixNanos } from './time-and-size.ts'
-import type { ToldWrite } from './told-writes.ts'
+import type { ReportedWrite } from './reported-writes.ts'
 
-/** What was told and is not decided yet. */
+/** A stored batch of observations that are not decided yet. */
 export interface StoredObservationBatch {
   readonly id: number
   readonly cluster: string
-  /** As it was handed over. */
+  /** As the receiver sent it. */
   readonly body: Uint8Array
 }
 
-/** What inference keeps of clusters, inside a transaction. */
+/** What inference stores about clusters. Used inside a transaction only. */
 export interface InferenceStore {
   objectsOf(cluster: string): ClusterObjects
   /** Stores a batch of observations until it is decided. Returns its number; later batches have higher ones. */
@@ -29,7 +29,7 @@ export interface InferenceStore {
 /** A version of an object, and the change that it came from. */
 export interface KnownVersion {
   readonly version: bigint
-  /** Undefined for what was there before anybody looked. */
+  /** Undefined for a version that existed before the cluster was watched. */
   readonly cpid: Cpid | undefined
   readonly facts: ObjectFacts
   readonly gone: boolean
@@ -51,7 +51,7 @@ export interface KnownObject {
   readonly forgotten?: bigint
 }
 
-/** Stands for objects of all resources where those are asked for that somebody owns. */
+/** Asks for owned objects of every resource. */
 export const ANY_RESOURCE = '*'
 
 /** The objects of one cluster as inference has seen them. */
@@ -84,18 +84,18 @@ export interface ClusterObjects {
   groupsOf(resource: string): readonly string[]
   /** Which controllers look after the objects of a resource. */
   lookingAfter(resource: string): readonly string[]
-  /** True the first time that a request whose version nobody told is asked for; it is remembered as long as sources repeat. */
-  isFirstTold(request: string): boolean
+  /** True the first time that a request of unknown version is asked for. It is remembered as long as sources may repeat it. */
+  isFirstReport(request: string): boolean
 }
 
 /** Which changes follow from which: the merge graph. */
 export interface Changes {
-  /** Those of them that no other of them descends from. */
+  /** The changes in the list from which no other change in the list descends. */
   newest(cpids: readonly Cpid[]): Cpid[]
-  /** Whether an object may say by its annotation that it is of this change. */
+  /** Whether the annotation of an object may assign it to this change. */
   mayJoin(cpid: Cpid): boolean
-  /** The span by which whoever made a write tells of it; nobody does unless given. `ends`: what it does of a deletion. */
-  tellerOf?(write: ClusterWrite, ends: 'deletion' | 'removal' | undefined): ToldWrite | undefined
+  /** The span in which the writer itself reports a write. Without this method no writer does. `ends`: the part of a deletion that the write is. */
+  ownReportOf?(write: ClusterWrite, ends: 'deletion' | 'removal' | undefined): ReportedWrite | undefined
 }
 
 /** What became of writes and Events of one observed cluster, for the metrics. */
@@ -106,12 +106,12 @@ export interface InferenceCounts {
   self: number
   exact: number
   inferred: number
-  /** Known already, or only a sign of life. */
+  /** Already known, or changes nothing but a heartbeat. */
   unchanged: number
-  /** Decided, with versions before that nobody saw. */
+  /** Decided, but versions just before were not seen. */
   gaps: number
   events: number
-  /** Requests that admission told of and that made no write. */
+  /** Requests that admission reported and that made no write. */
   unmatched: number
 }
 

@@ -51,23 +51,23 @@ export interface ObservationPort {
   ): Promise<readonly KnownObjectVersion[]>
 }
 
-/** What a source of a cluster told at one time; it is stored whole or not at all. */
+/** What a source of a cluster reported at one time. It is stored whole or not at all. */
 export interface ObservationBatch {
   /** The `k8s.cluster.name` of the receiver. */
   readonly cluster: string
-  /** Which stream told: the receiver's id, and where it has several, which (`k8s_objects apps/v1/deployments`). */
+  /** The stream that reported it: the receiver's id, and where it has several, which (`k8s_objects apps/v1/deployments`). */
   readonly stream: string
   readonly observations: readonly (Observation | ClusterEvent)[]
   /** What was read and makes no write, by why; counted. */
   readonly skipped?: Readonly<Partial<Record<SkipReason, number>>>
   /**
    * How far the stream is read with this, in the receiver's own words (a resourceVersion, a place in a file); kept with it, so
-   * that what was told is neither told again after a restart nor missed.
+   * that nothing is reported twice after a restart, and nothing is missed.
    */
   readonly position?: string
 }
 
-/** What a source told of one version of an object, or of one request. */
+/** What a source reported about one version of an object, or about one request. */
 export type Observation = WatchedVersion | AuditedRequest | AdmittedRequest | MissingObject
 
 /** A version that a watch or a list delivered. */
@@ -81,30 +81,30 @@ export interface WatchedVersion {
    * is not known came while nobody did.
    */
   readonly by: 'event' | 'first list' | 'later list'
-  /** An event told that the object was made with this version. */
+  /** A watch event said that this version created the object. */
   readonly isNew?: boolean
   readonly gone: boolean
   readonly seenNs: UnixNanos
 }
 
-/** A request that the API server accepted, as its audit log or webhook tells. */
+/** A request that the API server accepted, as its audit log or webhook reports it. */
 export interface AuditedRequest {
   readonly source: 'audit'
-  /** The uid is empty where the answer tells none. */
+  /** The uid is empty if the answer has none. */
   readonly object: ObjectIdentity
-  /** Undefined where the answer tells none: bindings, deletions that are answered with a Status. */
+  /** Undefined if the answer has none: bindings, deletions that are answered with a Status. */
   readonly version: bigint | undefined
   /** Undefined where the answer is not the object: scale, bindings, deletions, or an audit policy without answers. */
   readonly facts: ObjectFacts | undefined
-  /** The object is gone with it, as far as the answer tells. */
+  /** The request removed the object, as far as the answer shows. */
   readonly gone: boolean
   readonly request: ApiRequest
   readonly seenNs: UnixNanos
 }
 
 /**
- * A request of which an admission webhook was told before it was done. It may still have been refused, and does not tell the
- * version that it makes: by itself it is no write, but says who made one that another source tells of.
+ * A request that an admission webhook saw before the API server carried it out. It may still have been refused, and its version is
+ * not known yet: it is no write by itself, but says who made a write that another source reports.
  */
 export interface AdmittedRequest {
   readonly source: 'admission'
@@ -130,7 +130,7 @@ export interface MissingObject {
   readonly seenNs: UnixNanos
 }
 
-/** Why something that a source told makes no write. */
+/** Why a report of a source describes no write. */
 export type SkipReason =
   'failed' | 'read' | 'stage' | 'dry_run' | 'heartbeat' | 'event' | 'lease' | 'no_object' | 'unversioned'
 
@@ -141,11 +141,11 @@ export type Verb = 'create' | 'update' | 'patch' | 'delete'
 export interface Actor {
   /** `alice`, `system:serviceaccount:kube-system:replicaset-controller`. */
   readonly user: string
-  /** `kubectl/v1.36.3 (linux/amd64) …`; empty where it is not told. */
+  /** `kubectl/v1.36.3 (linux/amd64) …`; empty if unknown. */
   readonly userAgent: string
 }
 
-/** What audit or admission tell of the request that made a version. */
+/** What audit or admission report about the request that made a version. */
 export interface ApiRequest {
   readonly actor: Actor
   readonly verb: Verb
@@ -155,7 +155,7 @@ export interface ApiRequest {
   readonly endNs: UnixNanos
   /** The version that the request says it read: in the body of a PUT, or in a deletion's preconditions. */
   readonly readVersion?: bigint
-  /** The answer tells the version that was made; where it does not, the number of the request is what it is known by. */
+  /** The answer has the version that was made. If not, the request is identified by its number. */
   readonly tellsVersion: boolean
   /** The API server's own number of the request. */
   readonly auditId?: string
@@ -163,12 +163,12 @@ export interface ApiRequest {
   readonly traceparent?: string
 }
 
-/** One accepted request that made a version of an object, as far as the sources of its cluster tell. */
+/** One accepted request that made a version of an object, as far as the sources of its cluster report it. */
 export interface ClusterWrite {
   readonly object: ObjectIdentity
-  /** The version that it made; undefined where only an audit log without it told of the write. */
+  /** The version that it made. Undefined if only an audit log without versions reported the write. */
   readonly version: bigint | undefined
-  /** Where none is told: the newest version of any object that was told of before. */
+  /** If the version is unknown: the newest version of any object that was reported before. */
   readonly after?: bigint | undefined
   /** The object is gone with it. */
   readonly gone: boolean
@@ -176,7 +176,7 @@ export interface ClusterWrite {
   readonly facts: ObjectFacts | undefined
   /** Undefined where only a watch saw it. */
   readonly request: ApiRequest | undefined
-  /** When the watch told of it, or of one above it if that was before; or when the request ended. */
+  /** When the watch reported it, or a higher version if that came first; or when the request ended. */
   readonly seenNs: UnixNanos
   /** It was there when a list was made, instead of being seen to be written. */
   readonly listed: 'first' | 'later' | undefined
@@ -191,7 +191,7 @@ export interface EventObject {
   readonly namespace: string
   readonly name: string
   readonly uid: string
-  /** The version that whoever tells had seen. */
+  /** The version that the reporter of the Event had seen. */
   readonly version?: bigint
 }
 
@@ -199,7 +199,7 @@ export interface EventObject {
 export interface ClusterEvent {
   readonly source: 'event'
   readonly uid: string
-  /** The Event's own version: another one tells of it again, as one of a series. */
+  /** The version of the Event itself: a higher one repeats it, as one of a series. */
   readonly version: bigint
   readonly name: string
   readonly namespace: string
@@ -233,7 +233,7 @@ export function readTraceparent(text: string): { traceId: Buffer; spanId: bigint
 
 type Told = ObservationBatch['observations']
 
-/** What was told, as it is handed from thread to thread and kept until it is decided; empty where nothing was. */
+/** Observations as bytes, which threads pass on and the store keeps until they are decided. Empty if there are none. */
 export function serializeObservations(told: Told): Uint8Array<ArrayBuffer> {
   return told.length === 0 ? new Uint8Array() : new Uint8Array(serialize(told))
 }

@@ -122,7 +122,7 @@ export interface TraceFacts {
   readonly lastDecision: number
 }
 
-/** When the traces were that are looked for: their activity reaches into the time between these. */
+/** The time of the wanted traces: their activity reaches into the time between these. */
 export interface SentTraceRange {
   readonly fromNs?: UnixNanos
   readonly toNs?: UnixNanos
@@ -136,8 +136,8 @@ export interface SentTrace {
 }
 
 /**
- * What is true of at least one span of every trace that is looked for. A store may go by it, and pass over traces in which it is
- * true of none; it may find others.
+ * A condition that at least one span of every wanted trace meets. A store may use it to skip traces in which no span meets it. It
+ * may also return traces that are not wanted.
  */
 export type SpanHint =
   | { readonly kind: 'and' | 'or'; readonly of: readonly SpanHint[] }
@@ -180,7 +180,7 @@ export interface LinkedSpan {
   readonly beingPlaced?: boolean | undefined
   /** What it hangs under in its cascade, when that is in another trace. */
   readonly above?: CrossTraceSpan | undefined
-  /** `cpid.time` of one of Causeway's own making: when what it stands for happened, wherever it is stamped. */
+  /** `cpid.time` of a synthetic span: when the change really happened, though the span has another time. */
   readonly time?: string | undefined
   /** The object references it names, as it wrote them. */
   readonly observed: readonly string[]
@@ -412,7 +412,7 @@ export interface SetAsideFacts {
   readonly reason: string
 }
 
-/** Reads what tells whether senders are set up well; looks at the newest arrivals only, however many there are. */
+/** Reads what shows whether senders are set up well. Looks at the newest arrivals only. */
 export interface SenderFactsReader {
   lastArrivalMs(): number | undefined
   /** By service; a CPID counts as missing its mergelog when it was first seen before a time. */

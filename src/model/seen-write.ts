@@ -13,7 +13,7 @@ export interface SeenWrite {
   cause: WriteCause
   /** Versions of the object before this one were not seen. */
   gap: boolean
-  /** How many of those there were, at least, where the object itself tells. */
+  /** How many there were at least, if the object itself shows it. */
   missed?: number
   /** The API server's number of the request. */
   auditId?: string

@@ -6,7 +6,7 @@ import type { LinkPorts } from './linking-ports.ts'
 import type { MergeGraph } from './merge-graph.ts'
 import type { Signal } from './otlp-requests.ts'
 import type { UnixNanos } from './time-and-size.ts'
-import type { HeldItems, ToldWrites } from './told-writes.ts'
+import type { HeldItems, ReportedWrites } from './reported-writes.ts'
 
 /** Which stores a savepoint changes: their caches are dropped when it is rolled back. */
 export type PartOf = 'pruning' | 'positions'
@@ -21,7 +21,7 @@ export interface Stores {
   readonly marks: ArrivalMarks
   readonly setAside: SetAsideStore
   readonly inference: InferenceStore
-  readonly told: ToldWrites
+  readonly told: ReportedWrites
   readonly held: HeldItems
   readonly positions: Readonly<Record<Signal, PositionStore>>
   readonly archives: ArchiveStore
@@ -62,7 +62,7 @@ export interface WriterReader {
   readonly hasPostponedExplanation: boolean
   /** Whether something has waited long enough, or a trace may settle. */
   isAnythingDue(): boolean
-  /** Whether an item has been held long enough that nobody may tell of its write any more. */
+  /** Whether an item was held so long that no source may still report its write. */
   areHeldItemsDue(): boolean
   /** The position of each exporter. */
   positions(signal: Signal): Map<string, number>

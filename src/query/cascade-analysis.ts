@@ -202,9 +202,8 @@ function planOf(
 const MAX_SPANS = 100_000
 
 /**
- * The traces of a root, of which each that was full is together with what its cascade goes on in; each list stands for one
- * tree. An episode that began after its root had settled is a cascade of its own. A cascade of more spans than can be
- * looked at together comes in several lists.
+ * The traces of a root, in lists of one tree each: a full trace is together with the traces that continue it. An episode that
+ * began after its root had settled is a cascade of its own. A cascade with too many spans for one analysis gets several lists.
  */
 export function joinDividedTraces(traces: readonly TraceFacts[]): (readonly [TraceFacts, ...TraceFacts[]])[] {
   const wholes: [TraceFacts, ...TraceFacts[]][] = []

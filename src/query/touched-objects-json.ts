@@ -6,10 +6,10 @@ import { millis } from '../model/time-and-size.ts'
 import { OBJECT_DEEDS, type ObjectWrite, type TouchedObject } from './object-answer-schemas.ts'
 
 const FAILED = 2
-/** Writes of an object that are told from its beginning, and as many from its end. */
+/** How many of the first writes of an object are listed, and how many of the last. */
 const AT_EACH_END = 8
 const AT_ONCE = 100
-/** Of objects that are left out so many are told apart, by their names: some 10 MB. */
+/** So many objects that are left out are counted by name: some 10 MB. */
 const MOST_COUNTED = 100_000
 
 type Deed = (typeof OBJECT_DEEDS)[number]

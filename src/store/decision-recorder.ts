@@ -10,7 +10,7 @@ import type { ClusterWrite } from '../model/kubernetes-observations.ts'
 import type { Cpid, MergeGraph } from '../model/merge-graph.ts'
 import type { Signal } from '../model/otlp-requests.ts'
 import { readRequest } from '../model/otlp/decode-requests.ts'
-import type { HeldItem, HeldItems, ToldWrite, ToldWrites } from '../model/told-writes.ts'
+import type { HeldItem, HeldItems, ReportedWrite, ReportedWrites } from '../model/reported-writes.ts'
 import type { HeldItemRecorder } from './witnessed-writes.ts'
 
 /** How many edges of the merge graph are visited for one write. Beyond that, changes count as unrelated. */
@@ -58,11 +58,11 @@ export class DecisionRecorder implements Changes {
     return node.claim === undefined || claimStrength(node.claim, { service: '', cluster }) > 0
   }
 
-  tellerOf(write: ClusterWrite, ends: 'deletion' | 'removal' | undefined): ToldWrite | undefined {
+  ownReportOf(write: ClusterWrite, ends: 'deletion' | 'removal' | undefined): ReportedWrite | undefined {
     if (this.#cluster === undefined) return undefined
     const { name, objects, participants } = this.#cluster
     if (!participants.mayTell(write)) return undefined
-    return tellerOf(participants, this.#parts.told, { ...askedOf(write, objects), cluster: name }, ends)
+    return ownReportOf(participants, this.#parts.told, { ...askedOf(write, objects), cluster: name }, ends)
   }
 
   add(decided: Decision): void {
@@ -116,7 +116,7 @@ export class DecisionRecorder implements Changes {
 interface RecorderParts {
   readonly recorder: RequestRecorder
   readonly graph: MergeGraph
-  readonly told: ToldWrites
+  readonly told: ReportedWrites
   readonly held: HeldItems
   readonly heldItems: HeldItemRecorder
   /** Only if objects may join changes of their own cluster alone. */
@@ -148,13 +148,13 @@ export function askedOf(write: ClusterWrite, objects: ClusterObjects): Asked {
   }
 }
 
-export function tellerOf(
+export function ownReportOf(
   participants: Participants,
-  told: ToldWrites,
+  told: ReportedWrites,
   { cluster, ...asked }: Asked & { readonly cluster: string },
   ends: 'deletion' | 'removal' | undefined,
-): ToldWrite | undefined {
+): ReportedWrite | undefined {
   const { object, version } = asked.write
   const versioned = version === undefined ? [] : told.of(cluster, object, version)
-  return participants.tellerOf(asked, versioned, () => told.of(cluster, object, undefined), ends)
+  return participants.ownReportOf(asked, versioned, () => told.of(cluster, object, undefined), ends)
 }

@@ -33,9 +33,9 @@ import {
 } from '../model/kubernetes-observations.ts'
 import type { SetAsideStore, Transactor, WriterDatabase } from '../model/store-ports.ts'
 import { type Clock, nanosOfMs, type UnixNanos } from '../model/time-and-size.ts'
-import type { ToldWrites } from '../model/told-writes.ts'
+import type { ReportedWrites } from '../model/reported-writes.ts'
 import { ownValue } from '../model/untrusted-names.ts'
-import { askedOf, DecisionRecorder, tellerOf } from './decision-recorder.ts'
+import { askedOf, DecisionRecorder, ownReportOf } from './decision-recorder.ts'
 import { skipPoisonedItems } from './skip-poisoned-items.ts'
 import { HeldItemRecorder, type WitnessedWrites } from './witnessed-writes.ts'
 
@@ -67,7 +67,7 @@ interface Inside {
   readonly inference: InferenceStore
   readonly arrivals: ArrivalStore
   readonly records: DecisionRecorder
-  readonly told: ToldWrites
+  readonly told: ReportedWrites
   readonly setAside: SetAsideStore
   readonly heldItems: HeldItemRecorder
 }
@@ -331,7 +331,7 @@ export class InferenceTransactions {
         if (!participants.isAwaited(asked)) return false
         const before = asked.object?.versions[0]?.facts
         const ends = endingOf(partOfWrite(write, before))
-        if (tellerOf(participants, told, { ...asked, cluster }, ends) !== undefined) return false
+        if (ownReportOf(participants, told, { ...asked, cluster }, ends) !== undefined) return false
         if (waitedNs < this.#tellingWaitNs) return true
         participants.noteMissed(write)
         return false

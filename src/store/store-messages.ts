@@ -102,7 +102,7 @@ export type FromStore =
       commitMs: number | undefined
     }
   | { kind: 'observed'; outcomes: { id: number; outcome: ObservationOutcome }[] }
-  /** An answer to `askHeld` or `askPosition`; `failed` says why there is none. */
+  /** An answer to `askKnownObjects` or `askStreamPosition`; `failed` says why there is none. */
   | {
       kind: 'clusterAnswer'
       id: number

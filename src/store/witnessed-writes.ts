@@ -15,7 +15,7 @@ import type { Cpid } from '../model/merge-graph.ts'
 import type { Sender } from '../model/otlp-requests.ts'
 import { readRequest } from '../model/otlp/decode-requests.ts'
 import type { Stores } from '../model/store-ports.ts'
-import type { Explanation, HeldItem } from '../model/told-writes.ts'
+import type { Explanation, HeldItem } from '../model/reported-writes.ts'
 
 /**
  * Changes that programs began for somebody else's write. In a watched cluster Causeway observed that write too, and inference finds out

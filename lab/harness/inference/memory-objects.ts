@@ -122,7 +122,7 @@ export class MemoryObjects implements ClusterObjects {
     this.#primaries.set(by, new Set([...this.primariesOf(by), resource]))
   }
 
-  isFirstTold(request: string): boolean {
+  isFirstReport(request: string): boolean {
     const isFirst = !this.#told.has(request)
     this.#told.add(request)
     return isFirst

@@ -10,7 +10,7 @@ import {
 import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
 import type { WriteCause } from '../../model/seen-write.ts'
-import type { ToldWrite } from '../../model/told-writes.ts'
+import type { ReportedWrite } from '../../model/reported-writes.ts'
 import { announcedChange, isSameWrite } from './announced-change.ts'
 import { onBehalf } from './delivered.ts'
 import { changedFields } from './changed-fields.ts'
@@ -47,7 +47,7 @@ export interface Decision {
   /** The changes that it merges. Empty if it begins a change; undefined if it continues an existing one. */
   readonly sources: readonly Cpid[] | undefined
   /** The span by which the writer reports this write itself. Inference then makes no span of its own. */
-  readonly toldBy?: ToldWrite | undefined
+  readonly toldBy?: ReportedWrite | undefined
   /** It completes a deletion that somebody else began. What follows from it belongs to both changes. */
   readonly completes?: CompletedDeletion | undefined
   /** Changes that it is known to include. */
@@ -182,7 +182,7 @@ function isDecided(write: ClusterWrite, object: KnownObject | undefined, objects
   if (object?.versions.some((known) => known.version === version)) return true
   if (version !== undefined && version <= (object?.forgotten ?? -1n)) return true
   if (version === undefined && isBinding(write) && isBindingKnown(object)) return true
-  return request?.tellsVersion === false && !objects.isFirstTold(requestKey(request, write.object))
+  return request?.tellsVersion === false && !objects.isFirstReport(requestKey(request, write.object))
 }
 
 /** The client can choose the Audit-ID, so it only tells apart requests for one object. */
@@ -228,7 +228,7 @@ function follows(
   const reads = begins
     ? read
     : [...read, ...overwrittenBefore(write, read, programOf(writer.service), objects)]
-  const toldBy = changes.tellerOf?.(write, endingOf(part))
+  const toldBy = changes.ownReportOf?.(write, endingOf(part))
   const said =
     toldBy?.cpid ??
     ownCpid(write.facts, before?.facts, reads) ??

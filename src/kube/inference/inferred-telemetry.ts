@@ -290,7 +290,7 @@ function objectAttributes({ resource, namespace, name, uid }: ObjectIdentity): R
  * version at that time. Undefined if the Event was reported before.
  */
 export function eventWithChange(event: ClusterEvent, objects: ClusterObjects): EventWithChange | undefined {
-  if (!objects.isFirstTold(`event ${event.uid} ${event.version}`)) return undefined
+  if (!objects.isFirstReport(`event ${event.uid} ${event.version}`)) return undefined
   const { regarding } = event
   const { versions = [] } = objectOf(regarding, objects) ?? {}
   const seen = regarding.version ?? event.version

@@ -1,7 +1,7 @@
 import type { KnownObject } from '../../model/inference-store.ts'
 import type { ObjectFacts } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
-import type { ToldWrite } from '../../model/told-writes.ts'
+import type { ReportedWrite } from '../../model/reported-writes.ts'
 import { announcedChange } from './announced-change.ts'
 
 /** The most programs known per cluster. The one that has reported nothing for longest is forgotten. */
@@ -62,12 +62,12 @@ export class Participants {
   }
 
   /** The writer's own span, among those that report a version or a write of its object that made none. */
-  tellerOf(
+  ownReportOf(
     { write, object, isCopied }: Asked,
-    versioned: readonly ToldWrite[],
-    unversioned: () => readonly ToldWrite[],
+    versioned: readonly ReportedWrite[],
+    unversioned: () => readonly ReportedWrite[],
     ends: 'deletion' | 'removal' | undefined,
-  ): ToldWrite | undefined {
+  ): ReportedWrite | undefined {
     const name = programThatWrote(write)
     if (name === undefined && write.request !== undefined) return undefined
     const cpid = write.facts?.cpid

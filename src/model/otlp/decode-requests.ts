@@ -154,7 +154,7 @@ function readSpan(bytes: Buffer, start: number, end: number, count: ItemCount): 
       case LINKS:
         cursor.expectLength('link')
         span.hasLinks = true
-        // Linking looks into it, where nobody can be told any more.
+        // Linking reads it, when the sender can no longer get an error.
         inner.reset(cursor.start, cursor.end)
         while (inner.next());
         break
@@ -380,7 +380,7 @@ const MAX_MISSED = 10_000
 const MAX_NAME = 256
 const MAX_AUDIT_ID = 64
 
-/** What a span says of the write that it tells of; undefined where its cause is none that Causeway knows. */
+/** What a span says about the write that it reports. Undefined if Causeway does not know its cause. */
 function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
   const known = WRITE_CAUSES.find((one) => one === cause)
   if (known === undefined) return undefined

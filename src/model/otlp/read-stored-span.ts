@@ -82,7 +82,7 @@ function visitAttributes(
   }
 }
 
-/** Under which names API servers tell of the method: of the request, of its handling, of writing the answer. */
+/** The attributes in which API servers name the HTTP method or the verb. */
 const METHODS: ReadonlySet<string> = new Set(['http.request.method', 'http.method', 'verb', 'method'])
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'LIST', 'WATCH'])
 
@@ -143,7 +143,7 @@ export interface OwnSpan {
   readonly endNs: UnixNanos
   readonly kind: number
   readonly cpid: Cpid | undefined
-  /** When what it stands for happened, in RFC 3339, wherever it is stamped. */
+  /** When the change really happened, in RFC 3339, though the span has another time. */
   readonly time: string | undefined
 }
 

@@ -60,7 +60,7 @@ function cpidsOf({ cpid, cpids }: Found): Cpid[] {
   return [...(cpid === null || cpid.state === 'unknown' ? [] : [cpid.cpid as Cpid]), ...(cpids as Cpid[])]
 }
 
-/** Of what several Causeways tell of a cascade, that of the one that knows who began it. */
+/** If several Causeways report a cascade, takes the report that knows who began it. */
 function onePerRoot(told: readonly FleetCascade[]): FleetCascade[] {
   const cascades = new Map<Cpid, FleetCascade>()
   for (const one of told) {

@@ -192,7 +192,7 @@ export const TRACES = 100
 export const MAX_TRACES = 1_500
 const MICROSECOND = 1_000n
 
-/** A search through Jaeger's older API; `lookback` and `view` are what its page tells itself. */
+/** A search through Jaeger's older API. `lookback` and `view` matter to its page alone. */
 function readLegacySearch(parameters: TraceApiParameters): TraceQuestion {
   const service = parameters.text('service')
   const search = jaegerSearch('jaeger', {

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3'
 import { type Cpid, cpidBytes } from '../../model/merge-graph.ts'
-import type { HeldItem, HeldItems } from '../../model/told-writes.ts'
+import type { HeldItem, HeldItems } from '../../model/reported-writes.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 

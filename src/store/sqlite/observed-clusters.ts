@@ -272,8 +272,8 @@ class SqliteClusterObjects implements ClusterObjects {
     )
   }
 
-  isFirstTold(request: string): boolean {
-    return this.#rows.acted.isFirstTold(this.#cluster, request, this.#progress.activeMs)
+  isFirstReport(request: string): boolean {
+    return this.#rows.acted.isFirstReport(this.#cluster, request, this.#progress.activeMs)
   }
 
   /** The object with this uid is removed. */

@@ -491,7 +491,7 @@ export class ActorRows {
   }
 
   /** `nowMs` is up time. */
-  isFirstTold(cluster: number, request: string, nowMs: number): boolean {
+  isFirstReport(cluster: number, request: string, nowMs: number): boolean {
     const key = hash('sha256', request, 'buffer').subarray(0, 16)
     const { changes, lastInsertRowid } = this.#told.run(cluster, key, nowMs)
     if (changes > 0) this.#dropTold.run(Number(lastInsertRowid) - MOST_TOLD)

@@ -26,7 +26,7 @@ import { ChangeSpanTable, TraceActorTable, TraceTable } from './outgoing-traces.
 import { SqlitePruneStore } from './pruning.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { LinkScopeTable } from './scopes.ts'
-import { ToldWriteTable } from './told-writes.ts'
+import { ReportedWriteTable } from './reported-writes.ts'
 import { TRACE_INDEX_SIZES, TraceIndex, type TraceIndexSizes } from './trace-id-index.ts'
 import { Progress, SqliteTransactor, WriterTransaction } from './transactions.ts'
 import { AwaitedJoinTable, AwaitedParentTable, WaitingTable } from './waiting.ts'
@@ -88,7 +88,7 @@ export function sqliteStores(
     marks: pruning,
     setAside,
     inference,
-    told: new ToldWriteTable(db),
+    told: new ReportedWriteTable(db),
     held,
     positions,
     archives: new ArchivePositions(db),

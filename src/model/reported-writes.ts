@@ -4,7 +4,7 @@ import type { Signal } from './otlp-requests.ts'
 import type { SeenWrite } from './seen-write.ts'
 
 /** A span by which a program reports its own write. */
-export interface ToldWrite {
+export interface ReportedWrite {
   /** The number of its arrival. */
   readonly row: number
   readonly cpid: Cpid
@@ -14,12 +14,12 @@ export interface ToldWrite {
 }
 
 /** The writes that programs report in spans of their own. Used inside a transaction. */
-export interface ToldWrites {
+export interface ReportedWrites {
   /** The spans that report a version of an object, newest first. Without a version: those whose write got no version in its answer. */
-  of(cluster: string, object: ObjectIdentity, version: bigint | undefined): ToldWrite[]
+  of(cluster: string, object: ObjectIdentity, version: bigint | undefined): ReportedWrite[]
   /** Stores with the span what a receiver observed of the write, and the version that it made. */
   noteSeen(
-    told: ToldWrite,
+    told: ReportedWrite,
     cluster: string,
     object: ObjectIdentity,
     version: bigint | undefined,
@@ -52,6 +52,6 @@ export interface HeldItems {
   hold(cpid: Cpid, item: HeldItem): boolean
   /** Takes out what is held for the change that a program began for the write, in the order in which it came. */
   take(cpid: Cpid): HeldItem[]
-  /** Takes out some of what has waited long enough for a version that nobody told of. */
+  /** Takes out some items that waited long enough for a version that no source reported. */
   takeDue(most: number): HeldItem[]
 }

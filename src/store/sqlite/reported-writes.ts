@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import { SPAN_SEEN_WRITE, SPAN_TOLD_WRITE } from '../../model/arrivals.ts'
 import type { ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { SeenWrite } from '../../model/seen-write.ts'
-import type { ToldWrite, ToldWrites } from '../../model/told-writes.ts'
+import type { ReportedWrite, ReportedWrites } from '../../model/reported-writes.ts'
 import { NO_ACTIVITY } from './outbox.ts'
 import type { Sqlite } from './open-database.ts'
 
@@ -18,15 +18,15 @@ interface Asked {
 }
 
 /** Reads the spans in which programs report their own writes, and stores with them what inference observed. */
-export class ToldWriteTable implements ToldWrites {
-  readonly #of: Statement<[Asked], ToldWrite>
+export class ReportedWriteTable implements ReportedWrites {
+  readonly #of: Statement<[Asked], ReportedWrite>
   readonly #addSeen: Statement
   readonly #flag: Statement
   readonly #addActor: Statement<[{ row: number }]>
   readonly #setVersion: Statement<[Asked & { row: number }]>
 
   constructor(db: Sqlite) {
-    this.#of = db.prepare<[Asked], ToldWrite>(
+    this.#of = db.prepare<[Asked], ReportedWrite>(
       `SELECT s.id AS row, c.text AS cpid, r.service, s.name
        FROM objects o JOIN span_objects w ON w.object = o.id AND w.role = 1 AND w.version = @version
        JOIN spans s ON s.id = w.span JOIN cpids c ON c.id = s.cpid
@@ -61,12 +61,12 @@ export class ToldWriteTable implements ToldWrites {
     )
   }
 
-  of(cluster: string, object: ObjectIdentity, version: bigint | undefined): ToldWrite[] {
+  of(cluster: string, object: ObjectIdentity, version: bigint | undefined): ReportedWrite[] {
     return this.#of.all(askedOf(cluster, object, version))
   }
 
   noteSeen(
-    { row }: ToldWrite,
+    { row }: ReportedWrite,
     cluster: string,
     object: ObjectIdentity,
     version: bigint | undefined,
