@@ -27,6 +27,7 @@ import { up as archives } from './030-archives.ts'
 import { up as changesThatWait } from './031-changes-that-wait.ts'
 import { up as failedSpans } from './032-failed-spans.ts'
 import { up as heldItems } from './033-held-items.ts'
+import { up as podStats } from './034-pod-stats.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -58,4 +59,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '031-changes-that-wait': { up: changesThatWait },
   '032-failed-spans': { up: failedSpans },
   '033-held-items': { up: heldItems },
+  '034-pod-stats': { up: podStats },
 }

@@ -87,6 +87,7 @@ function builderConfig(version: string, stableVersion: string): string {
   output_path: ./distribution
 receivers:
   - gomod: ${core}/receiver/otlpreceiver ${version}
+  - gomod: ${contrib}/receiver/kubeletstatsreceiver ${version}
 connectors:
   - gomod: ${contrib}/connector/routingconnector ${collectorRoutingVersion}
 processors:

@@ -139,9 +139,15 @@ function edgesOfMergelogs(db: Sqlite): number {
 /** What was decided about something lost, or waits for it, is removed; what spans say of CPIDs and objects is kept with them. */
 const MEND_DECISIONS: readonly MendStep[] = [
   ['traces whose root was lost', `DELETE FROM traces WHERE root NOT IN (${CPIDS_LEFT})`],
-  ...['change_spans', 'trace_services', 'trace_actors', 'trace_writes', 'trace_namespaces'].map(
-    (table) => ['', `DELETE FROM ${table} WHERE trace NOT IN (${TRACES_LEFT})`] as const,
-  ),
+  ...[
+    'change_spans',
+    'trace_services',
+    'trace_actors',
+    'trace_writes',
+    'trace_namespaces',
+    'cascade_pods',
+    'pod_series',
+  ].map((table) => ['', `DELETE FROM ${table} WHERE trace NOT IN (${TRACES_LEFT})`] as const),
   ['', `DELETE FROM change_spans WHERE cpid NOT IN (${CPIDS_LEFT})`],
   ['', `DELETE FROM awaited_parents WHERE trace <> 0 AND trace NOT IN (${TRACES_LEFT})`],
   [
@@ -186,6 +192,8 @@ const MEND_COUNTERS: readonly MendStep[] = [
          (SELECT coalesce(max(position), 0) FROM exporters)),
        last_log_decision = max(last_log_decision, (SELECT coalesce(max(decision), 0) FROM log_outbox),
          (SELECT coalesce(max(position), 0) FROM log_exporters)),
+       last_metric_decision = max(last_metric_decision, (SELECT coalesce(max(decision), 0) FROM metric_outbox),
+         (SELECT coalesce(max(position), 0) FROM metric_exporters)),
        active_ms = max(active_ms, (SELECT coalesce(max(last_arrival_ms), 0) FROM traces)),
        live_cpids = (SELECT count(*) FROM cpids WHERE state = 0),
        tombstones = (SELECT count(*) FROM cpids WHERE state = 1)`,

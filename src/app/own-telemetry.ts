@@ -66,6 +66,7 @@ export class OwnTelemetry {
       case 'ingested':
         countIngested(this.#metrics, message)
         this.#merges += message.counts.merges
+        if (message.lastDecisions !== undefined) this.exporters.decided(message.lastDecisions)
         return
       case 'inferred':
         countInferred(this.#metrics, message)

@@ -23,9 +23,10 @@ export async function startSending(starting: StartContext, { store, ready }: Sta
   const exporters = {
     traces: exportersNamed(ids.exporters.traces, config),
     logs: exportersNamed(ids.exporters.logs, config),
+    metrics: exportersNamed(ids.exporters.metrics, config),
   }
   const archives = exportersNamed(ids.archives, config)
-  if (exporters.traces.length + exporters.logs.length + archives.length === 0) return
+  if (Object.values(exporters).flat().length + archives.length === 0) return
   const hear = (message: FromExport): void => {
     telemetry.fromExport(message)
     if (message.kind === 'moved')
@@ -49,7 +50,8 @@ export async function startSending(starting: StartContext, { store, ready }: Sta
     hear,
   )
   store.onMessage((message) => {
-    if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecisions)
+    if (message.kind === 'linked' || message.kind === 'caughtUp' || message.kind === 'ingested')
+      if (message.lastDecisions !== undefined) sending.linked(message.lastDecisions)
     if (message.kind === 'resting') sending.collectGarbage()
   })
   open.defer(() => sending.stop(grace.exportMs))

@@ -13,7 +13,7 @@ import type { LoadedConfig } from '../config/load-config.ts'
 import { ConfigError, describeMistake } from '../config/schema.ts'
 import { openOnce } from '../exporter/open-transport.ts'
 import { ownValue } from '../model/untrusted-names.ts'
-import type { SentSignal } from '../model/otlp-requests.ts'
+import type { Signal } from '../model/otlp-requests.ts'
 import type { SendOutcome } from '../model/outbox.ts'
 import { openFilesLimit } from '../platform/open-files.ts'
 import { systemClock } from '../platform/system-clock.ts'
@@ -135,14 +135,14 @@ const CHECK = 'backends'
 const LONGEST_SEND_MS = 5_000
 const EMPTY_REQUEST = Buffer.alloc(0)
 
-type Ask = (exporter: ExporterConfig, signal: SentSignal) => Promise<SendOutcome>
+type Ask = (exporter: ExporterConfig, signal: Signal) => Promise<SendOutcome>
 
 /** Whether every backend takes the signals that pipelines send it; it gets an empty request. */
 export async function* checkBackends(
   config: CausewayConfig,
   components: Components,
 ): AsyncGenerator<Finding> {
-  const { outTraces, outLogs, outMetrics } = config.pipelines
+  const { outTraces, outLogs, outMetrics, forwardedMetrics } = config.pipelines
   if (outTraces.length === 0) {
     yield warn(
       CHECK,
@@ -154,14 +154,14 @@ export async function* checkBackends(
   for (const [signal, ids] of [
     ['traces', outTraces],
     ['logs', outLogs],
-    ['metrics', outMetrics],
+    ['metrics', [...new Set([...outMetrics, ...forwardedMetrics])]],
   ] as const) {
     for (const exporter of config.exporters)
       if (ids.includes(exporter.id)) yield await checkBackend(exporter, signal, ask)
   }
 }
 
-async function checkBackend(exporter: ExporterConfig, signal: SentSignal, ask: Ask): Promise<Finding> {
+async function checkBackend(exporter: ExporterConfig, signal: Signal, ask: Ask): Promise<Finding> {
   const { id, destinations } = exporter
   const destination = destinations[signal]
   if (destination?.kind !== 'backend') return ok(CHECK, `${id} ${destination?.does ?? 'is sent nothing'}`)

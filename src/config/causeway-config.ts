@@ -1,6 +1,6 @@
 import type { FieldValues, RelationSettings } from '../model/kubernetes-objects.ts'
 import type { LinkSettings } from '../model/linker-settings-and-metrics.ts'
-import type { SenderPolicy, SentSignal, Signal } from '../model/otlp-requests.ts'
+import type { SenderPolicy, Signal } from '../model/otlp-requests.ts'
 
 /** The checked configuration with all defaults: times in milliseconds, sizes in bytes. */
 export interface CausewayConfig {
@@ -38,7 +38,7 @@ export interface ExporterConfig extends ComponentConfig {
   /** The id of an authenticator. */
   auth?: string
   /** Where it sends the signals that pipelines send to it. */
-  destinations: Partial<Record<SentSignal, Destination>>
+  destinations: Partial<Record<Signal, Destination>>
   sending: SendingConfig
   isArchive?: true
 }
@@ -100,21 +100,24 @@ export interface RetryConfig {
   maxElapsedMs: number
 }
 
-/** Which exporters, by id, the linked traces, the logs and the cascade metrics go to; empty where nothing is sent. */
+/** Which exporters, by id, linked traces, logs, cascade metrics, and metrics that came in go to; empty where nothing is sent. */
 export interface OutPipelines {
   outTraces: string[]
   outLogs: string[]
   outMetrics: string[]
+  forwardedMetrics: string[]
 }
 
 /** The exporters, by id, that have the outbox of a signal drained for them, and those that are archives. */
-export function exporterIdsOf({ exporters, pipelines: { outTraces, outLogs } }: CausewayConfig): {
+export function exporterIdsOf({ exporters, pipelines }: CausewayConfig): {
   exporters: Record<Signal, string[]>
   archives: string[]
 } {
   const archives = exporters.flatMap(({ id, isArchive }) => (isArchive === true ? [id] : []))
   const drained = (ids: readonly string[]): string[] => ids.filter((id) => !archives.includes(id))
-  return { exporters: { traces: drained(outTraces), logs: drained(outLogs) }, archives }
+  const { outTraces, outLogs, forwardedMetrics } = pipelines
+  const sent = { traces: drained(outTraces), logs: drained(outLogs), metrics: drained(forwardedMetrics) }
+  return { exporters: sent, archives }
 }
 
 /** IPv6 hosts have no brackets; port 0 means any free port. */

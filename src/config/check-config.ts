@@ -1,5 +1,5 @@
 import { isLoopback, ownValue } from '../model/untrusted-names.ts'
-import type { SentSignal, Signal } from '../model/otlp-requests.ts'
+import type { Signal } from '../model/otlp-requests.ts'
 import type { CausewayConfig, ConfiguredListener, Destination } from './causeway-config.ts'
 import { type Declarations, typeNamed } from './component-type.ts'
 import { effectiveTree, type PlainNode } from './print-config.ts'
@@ -126,6 +126,15 @@ function checkFlow(pipeline: Pipeline, sections: Sections, findings: Findings): 
     )
   }
   if (outer === undefined) return
+  const [around] = straightTo(pipeline, sections)
+  if (signal === 'metrics') {
+    if (around !== undefined && back === undefined)
+      findings.mistake(
+        pipeline.path,
+        `keeps nothing of the metrics of receiver "${outer}"; write exporters: [cpid, ${around}], or send them past Causeway`,
+      )
+    return
+  }
   for (const id of straightTo(pipeline, sections)) {
     findings.mistake(
       pipeline.path,
@@ -139,7 +148,8 @@ function checkUse(cpid: string, sections: Sections, findings: Findings): void {
   const { service, declarations } = sections
   const [{ pairs }] = declarations.connectors
   const isToBeRewritten = service.pipelines.some(
-    (pipeline) => pipeline.isFaulty || straightTo(pipeline, sections).length > 0,
+    (pipeline) =>
+      pipeline.isFaulty || (pipeline.signal !== 'metrics' && straightTo(pipeline, sections).length > 0),
   )
   if (service.isUnreadable || isToBeRewritten) return
   const taken = signalsOf(service.pipelines.filter(({ exporters }) => exporters.includes(cpid)))
@@ -161,7 +171,7 @@ function checkUse(cpid: string, sections: Sections, findings: Findings): void {
 }
 
 /** The signals that the connector needs to produce a signal. */
-const feedOf = (signal: SentSignal): Signal => (signal === 'metrics' ? 'traces' : signal)
+const feedOf = (signal: Signal): Signal => (signal === 'metrics' ? 'traces' : signal)
 
 /** The exporters that this pipeline feeds past the merge graph. */
 function straightTo(pipeline: Pipeline, { receivers, exporters, connectors }: Sections): string[] {
@@ -170,7 +180,7 @@ function straightTo(pipeline: Pipeline, { receivers, exporters, connectors }: Se
   return [...new Set(pipeline.exporters.filter(isExporter))]
 }
 
-function signalsOf(pipelines: readonly Pipeline[]): SentSignal[] {
+function signalsOf(pipelines: readonly Pipeline[]): Signal[] {
   return [...new Set(pipelines.map(({ signal }) => signal))]
 }
 
@@ -186,7 +196,7 @@ export function checkSignals({ receivers, exporters, service }: Sections, findin
   for (const { path, signal, receivers: froms, exporters: tos } of service.pipelines) {
     for (const id of new Set(froms)) {
       const type = receivers.built.get(id)?.type
-      if (type === undefined || signal === 'metrics' || type.signals.includes(signal)) continue
+      if (type === undefined || type.signals.includes(signal)) continue
       findings.mistake(`receivers::${id}`, `receives no ${signal}; take it out of ${path}`)
     }
     for (const id of new Set(tos)) {

@@ -1,4 +1,4 @@
-import type { SentSignal, Signal } from '../model/otlp-requests.ts'
+import type { Signal } from '../model/otlp-requests.ts'
 import type { ConnectorSettings, DeclaredListener, Destination, SendingConfig } from './causeway-config.ts'
 import { type Findings, readSettings, type Schema } from './schema.ts'
 import type { RawNode } from './yaml-tree.ts'
@@ -42,10 +42,10 @@ interface ObservedCluster {
 }
 
 export interface ExporterDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
-  readonly signals: readonly SentSignal[]
+  readonly signals: readonly Signal[]
   /** Why it cannot take a signal as configured, though its type does; undefined if it can. */
-  refuses?(settings: Settings, signal: SentSignal, pipeline: string): string | undefined
-  destination(settings: Settings, signal: SentSignal): Destination
+  refuses?(settings: Settings, signal: Signal, pipeline: string): string | undefined
+  destination(settings: Settings, signal: Signal): Destination
   /** An archive: it gets everything that is stored, from a position of its own. */
   readonly isArchive?: true
   /** The id of the authenticator whose credential it shows. */
@@ -55,7 +55,7 @@ export interface ExporterDeclaration<Settings = unknown> extends ComponentDeclar
 
 export interface ConnectorDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
   /** From which signals it makes which. */
-  readonly pairs: readonly { from: Signal; to: SentSignal }[]
+  readonly pairs: readonly { from: Signal; to: Signal }[]
 }
 
 export interface ExtensionDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {

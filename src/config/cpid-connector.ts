@@ -179,6 +179,7 @@ const grants = (may: 'true' | 'false') => ({
   spans: field(FLAG, may, 'It may send spans.'),
   logs: field(FLAG, may, 'It may send log records that are no mergelogs.'),
   mergelogs: field(FLAG, may, 'It may send mergelogs.'),
+  metrics: field(FLAG, may, 'It may send metrics.'),
   clusters: field(
     TEXT_LIST,
     "['*']",

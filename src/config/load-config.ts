@@ -1,4 +1,4 @@
-import type { SentSignal, Signal } from '../model/otlp-requests.ts'
+import type { Signal } from '../model/otlp-requests.ts'
 import type {
   CausewayConfig,
   ConnectorSettings,
@@ -56,7 +56,7 @@ export function loadConfig(input: ConfigInput, declarations: Declarations): Load
 
 const EMPTY = 'empty configuration file; begin with the otel-config.yaml that comes with Causeway'
 
-const SENT_SIGNALS: readonly SentSignal[] = ['traces', 'logs', 'metrics']
+const SENT_SIGNALS: readonly Signal[] = ['traces', 'logs', 'metrics']
 
 /** The typed configuration, once nothing is wrong with any section. */
 function buildConfig(sections: Sections): CausewayConfig {
@@ -69,7 +69,9 @@ function buildConfig(sections: Sections): CausewayConfig {
   const outTraces = exportersOf(outgoing, 'traces')
   const outLogs = exportersOf(outgoing, 'logs')
   const outMetrics = exportersOf(outgoing, 'metrics')
-  const sends = { traces: outTraces, logs: outLogs, metrics: outMetrics }
+  const incoming = service.pipelines.filter((pipeline) => !outgoing.includes(pipeline))
+  const forwardedMetrics = exportersOf(incoming, 'metrics').filter((id) => id !== cpid.id)
+  const sends = { traces: outTraces, logs: outLogs, metrics: [...outMetrics, ...forwardedMetrics] }
   return {
     receivers: [...receivers.built.values()]
       .map((receiver) => buildReceiver(receiver, signalsOf(receiver.id, service.pipelines)))
@@ -80,7 +82,7 @@ function buildConfig(sections: Sections): CausewayConfig {
       .filter(({ destinations }) => Object.keys(destinations).length > 0),
     extensions: extensionsOf(sections),
     telemetry: buildTelemetry(told.settings),
-    pipelines: { outTraces, outLogs, outMetrics },
+    pipelines: { outTraces, outLogs, outMetrics, forwardedMetrics },
   }
 }
 
@@ -91,7 +93,7 @@ function buildReceiver(receiver: Built<ReceiverDeclaration>, signals: Signal[]):
 
 function buildExporter(
   { id, type, settings }: Built<ExporterDeclaration>,
-  signals: readonly SentSignal[],
+  signals: readonly Signal[],
 ): ExporterConfig {
   const destinations = signals.map((signal) => [signal, type.destination(settings, signal)])
   return {
@@ -118,17 +120,17 @@ function extensionsOf({ extensions, service, declarations }: Sections): Extensio
   })
 }
 
-function signalsTo(id: string, sends: Readonly<Record<SentSignal, readonly string[]>>): SentSignal[] {
+function signalsTo(id: string, sends: Readonly<Record<Signal, readonly string[]>>): Signal[] {
   return SENT_SIGNALS.filter((signal) => sends[signal].includes(id))
 }
 
-function exportersOf(pipelines: readonly Pipeline[], signal: SentSignal): string[] {
+function exportersOf(pipelines: readonly Pipeline[], signal: Signal): string[] {
   return [...new Set(pipelines.filter((one) => one.signal === signal).flatMap(({ exporters }) => exporters))]
 }
 
 function signalsOf(receiver: string, pipelines: readonly Pipeline[]): Signal[] {
   const signals = pipelines
     .filter(({ receivers }) => receivers.includes(receiver))
-    .flatMap(({ signal }) => (signal === 'metrics' ? [] : [signal]))
+    .map(({ signal }) => signal)
   return [...new Set(signals)]
 }

@@ -1,5 +1,5 @@
 import { ownValue } from '../model/untrusted-names.ts'
-import type { SentSignal } from '../model/otlp-requests.ts'
+import type { Signal } from '../model/otlp-requests.ts'
 import type { ConfiguredListener } from './causeway-config.ts'
 import {
   type ComponentDeclaration,
@@ -163,7 +163,7 @@ function describeUnknownType(
 
 export interface Pipeline {
   readonly path: string
-  readonly signal: SentSignal
+  readonly signal: Signal
   readonly receivers: readonly string[]
   readonly processors: readonly string[]
   readonly exporters: readonly string[]
@@ -181,7 +181,7 @@ interface ServiceLists {
 }
 
 const PIPELINES_PATH = 'service::pipelines'
-const SIGNALS: readonly SentSignal[] = ['traces', 'logs', 'metrics']
+const SIGNALS: readonly Signal[] = ['traces', 'logs', 'metrics']
 
 /** Reads the service section; lists in it are used even where other parts of it are faulty. */
 function readService(tree: RawMap, declarations: Declarations, findings: Findings): ServiceLists {
@@ -191,7 +191,7 @@ function readService(tree: RawMap, declarations: Declarations, findings: Finding
     for (const { path, message } of reading.mistakes) findings.mistake(path, message)
   const written = childOf(node, 'pipelines')
   const entries = Object.entries(mapOf(written))
-  const pipelines = entries.map(([id, settings]) => readPipeline(id, settings, declarations, findings))
+  const pipelines = entries.map(([id, settings]) => readPipeline(id, settings, findings))
   return {
     extensions: listOf(childOf(node, 'extensions')),
     pipelines: pipelines.filter((one) => one !== undefined),
@@ -200,26 +200,21 @@ function readService(tree: RawMap, declarations: Declarations, findings: Finding
   }
 }
 
-function readPipeline(
-  id: string,
-  node: RawNode,
-  declarations: Declarations,
-  findings: Findings,
-): Pipeline | undefined {
+function readPipeline(id: string, node: RawNode, findings: Findings): Pipeline | undefined {
   const path = `${PIPELINES_PATH}::${id}`
   const [signal = '', name] = id.split(/\/(.*)/s)
-  if (signal === 'profiles' || (signal === 'metrics' && !isFedByConnector(node, declarations))) {
+  if (signal === 'profiles') {
     findings.mistake(
       path,
-      `Causeway takes traces and logs, not ${signal}; remove this pipeline and send ${signal} to a Collector`,
+      'Causeway takes traces, logs and metrics, not profiles; remove this pipeline and send profiles to a Collector',
     )
     return undefined
   }
   if (!isSignal(signal) || name === '') {
-    const hint = didYouMean([signal], ['traces', 'logs'])
+    const hint = didYouMean([signal], SIGNALS)
     findings.mistake(
       path,
-      `"${id}" is not a pipeline; write traces or logs, or traces/name or logs/name${hint}`,
+      `"${id}" is not a pipeline; write traces, logs or metrics, or one of them with /name${hint}`,
     )
     return undefined
   }
@@ -236,16 +231,7 @@ function readPipeline(
   }
 }
 
-/** Only the connector makes metrics. */
-function isFedByConnector(node: RawNode, { connectors }: Declarations): boolean {
-  const receivers = listOf(childOf(node, 'receivers'))
-  return (
-    receivers.length > 0 &&
-    receivers.every((id) => typeNamed(connectors, id.split('/', 1).join()) !== undefined)
-  )
-}
-
-function isSignal(text: string): text is SentSignal {
+function isSignal(text: string): text is Signal {
   return (SIGNALS as readonly string[]).includes(text)
 }
 

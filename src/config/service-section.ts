@@ -116,12 +116,16 @@ export const service = section('What is switched on, and how it is joined.', {
   telemetry,
   pipelines: optionalField(
     PIPELINES,
-    'The pipelines, by id: `traces` or `logs`, or `metrics` from the connector, with `/name` where there are several of a signal.',
+    'The pipelines, by id: `traces`, `logs` or `metrics`, with `/name` where there are several of a signal.',
   ),
 })
 
-export const pipeline = section('One way of spans or log records through Causeway.', {
+export const pipeline = section('One way of spans, log records or metrics through Causeway.', {
   receivers: field(TEXT_LIST, '[]', 'Where it comes from: receivers, or the cpid connector.'),
   processors: field(TEXT_LIST, '[]', 'Causeway has none; leave it out.'),
-  exporters: field(TEXT_LIST, '[]', 'Where it goes to: the cpid connector, or exporters.'),
+  exporters: field(
+    TEXT_LIST,
+    '[]',
+    'Where it goes to: the cpid connector, or exporters; of metrics that come in, both.',
+  ),
 })

@@ -11,6 +11,7 @@ import {
   traceIdOfLog,
 } from '../model/otlp/outgoing-records.ts'
 import { MalformedOtlp } from '../model/otlp/protobuf-wire.ts'
+import type { MetricOutboxReader } from '../model/pod-stats.ts'
 import type { OutboxReader, ScopeEnvelopes, Transport } from '../model/outbox.ts'
 import { sleep as realSleep, type Sleep } from './open-transport.ts'
 
@@ -46,11 +47,13 @@ export interface BrokenDecision {
   readonly reason: string
 }
 
-/** A decision and the bytes of the span or log record it sends; undefined when that has been pruned. */
+/** A decision and the bytes of the span, log record or part of metrics it sends; undefined when that has been pruned. */
 interface Outgoing {
   readonly decision: number
   readonly scope: number
   readonly bytes: Buffer | undefined
+  /** How many items it is, where it is more than one. */
+  readonly count?: number
   /** Why the bytes cannot be built. */
   readonly broken?: string
 }
@@ -60,6 +63,13 @@ export interface OutgoingItems {
   /** At most `limit` decisions after `position`, in order. */
   after(position: number, limit: number): Outgoing[]
   envelopes(scope: number): ScopeEnvelopes | undefined
+  /** Builds a request, where that takes more or less than envelopes. */
+  encode?(items: readonly ReadyItem[]): Uint8Array
+}
+
+/** What is read of an item that is ready to be sent. */
+interface BatchItem extends ReadyItem {
+  readonly count: number
 }
 
 /** The pause before an unreadable outbox is read again. */
@@ -67,7 +77,9 @@ const READ_AGAIN_MS = 5_000
 
 interface Batch {
   upTo: number
-  items: ReadyItem[]
+  items: BatchItem[]
+  /** Of the items. */
+  count: number
   /** Scopes of its items while it is in flight: retention may remove them meanwhile. */
   scopes: Map<number, ScopeEnvelopes | undefined>
 }
@@ -154,7 +166,10 @@ export class Drain {
   /** Sends a batch, then moves the position after every earlier batch has. */
   async #send(batch: Batch, signal: AbortSignal, before: Promise<void>): Promise<void> {
     const outcome = await sendSplitting(batch.items, {
-      encode: (items) => buildRequest(items, { envelopes: (scope) => batch.scopes.get(scope) }),
+      encode: (items) =>
+        this.#outbox.encode?.(items) ??
+        buildRequest(items, { envelopes: (scope) => batch.scopes.get(scope) }),
+      countOf: ({ count }) => count,
       transport: this.#transport,
       signal,
       onDrop: this.#hooks.onDrop,
@@ -188,21 +203,18 @@ export class Drain {
     const passedOver: BrokenDecision[] = []
     let batch: Batch | undefined
     let bytesOfBatch = 0
-    for (const { decision, scope, bytes, broken } of items) {
+    for (const { decision, scope, bytes, broken, count = 1 } of items) {
       const length = bytes?.length ?? 0
-      if (
-        batch === undefined ||
-        batch.items.length >= batchMaxItems ||
-        bytesOfBatch + length > batchMaxBytes
-      ) {
-        batch = { upTo: decision, items: [], scopes: new Map() }
+      if (batch === undefined || batch.count >= batchMaxItems || bytesOfBatch + length > batchMaxBytes) {
+        batch = { upTo: decision, items: [], count: 0, scopes: new Map() }
         batches.push(batch)
         bytesOfBatch = 0
       }
       batch.upTo = decision
       bytesOfBatch += length
       if (bytes !== undefined) {
-        batch.items.push({ scope, bytes })
+        batch.items.push({ scope, bytes, count })
+        batch.count += count
         if (!batch.scopes.has(scope)) batch.scopes.set(scope, this.#outbox.envelopes(scope))
       }
       if (broken !== undefined) passedOver.push({ decision, reason: broken })
@@ -228,6 +240,8 @@ interface SplitTools<Item> {
   encode: (items: readonly Item[]) => Uint8Array
   transport: Transport
   signal: AbortSignal
+  /** How many spans, log records or data points an item is; one unless given. */
+  countOf?: (item: Item) => number
   /** Called for each final refusal; log it as `DROPPING`. */
   onDrop?: (dropped: { items: number; reason: string }) => void
 }
@@ -240,7 +254,7 @@ const MAX_REASONS = 10
  */
 export async function sendSplitting<Item>(
   items: readonly Item[],
-  { encode, transport, signal, onDrop }: SplitTools<Item>,
+  { encode, transport, signal, onDrop, countOf = () => 1 }: SplitTools<Item>,
 ): Promise<SplitOutcome> {
   const reasons = new Set<string>()
   let delivered = 0
@@ -255,12 +269,13 @@ export async function sendSplitting<Item>(
   }
 
   const waiting = items.length === 0 ? [] : [items]
+  const sum = (part: readonly Item[]): number => part.reduce((count, item) => count + countOf(item), 0)
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
     const outcome = await transport.send(encode(part), signal)
     switch (outcome.kind) {
       case 'delivered': {
-        const lost = Math.min(outcome.refused, part.length)
-        delivered += part.length - lost
+        const lost = Math.min(outcome.refused, sum(part))
+        delivered += sum(part) - lost
         if (lost > 0) drop(lost, outcome.message)
         else note(outcome.message)
         break
@@ -276,7 +291,7 @@ export async function sendSplitting<Item>(
           const middle = Math.ceil(part.length / 2)
           waiting.push(part.slice(middle), part.slice(0, middle))
         } else {
-          drop(part.length, outcome.reason)
+          drop(sum(part), outcome.reason)
         }
     }
   }
@@ -321,6 +336,18 @@ export function outgoingLogs(outbox: LogOutboxReader): OutgoingItems {
   return {
     after: (position, limit) => outbox.after(position, limit).map((item) => outgoing(item, outgoingLog)),
     envelopes: (scope) => outbox.envelopes(scope),
+  }
+}
+
+/** The outbox of metrics: their bytes one after the other are a request. */
+export function outgoingMetrics(outbox: MetricOutboxReader): OutgoingItems {
+  return {
+    after: (position, limit) =>
+      outbox.after(position, limit).map(({ decision, points, request }) => ({
+        ...{ decision, scope: 0, bytes: request, count: points },
+      })),
+    envelopes: () => undefined,
+    encode: (items) => Buffer.concat(items.map(({ bytes }) => bytes)),
   }
 }
 

@@ -8,19 +8,20 @@ import { typeNamed } from '../config/component-type.ts'
 import { collectGarbage } from '../platform/collect-garbage.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { SqliteArchiveReader } from '../store/sqlite/archive-reader.ts'
+import { SqliteMetricOutbox } from '../store/sqlite/metric-outbox.ts'
 import { openForReading, type Sqlite, storageFault } from '../store/sqlite/open-database.ts'
 import { SqliteLogOutbox, SqliteOutbox } from '../store/sqlite/outbox.ts'
 import type { ExportThreadData, FromExport, ToExport } from './export-messages.ts'
-import { Drain, type OutgoingItems, outgoingLogs, outgoingSpans } from './drain.ts'
+import { Drain, type OutgoingItems, outgoingLogs, outgoingMetrics, outgoingSpans } from './drain.ts'
 import { ArchiveDrain } from './archive.ts'
 import { openArchive, openTransport, type TransportHooks } from './open-transport.ts'
 import type { ExporterTypes } from './exporter-type.ts'
 
 /** Under the 4 MiB that gRPC servers take by default. */
 const BATCH_MAX_BYTES = 2 * MIB
-const SIGNALS: readonly Signal[] = ['traces', 'logs']
+const SIGNALS: readonly Signal[] = ['traces', 'logs', 'metrics']
 /** The stage of an item of each signal that is set aside. */
-const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision' }
+const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision', metrics: 'metrics' }
 
 /** The thread that sends the outbox; exporters are independent, so that a dead one holds up no other. */
 const { path, exporters, archives, keptArchives, authenticators, positions, userAgent, ...data } =
@@ -36,6 +37,7 @@ async function run(port: MessagePort): Promise<void> {
   const items: Record<Signal, OutgoingItems> = {
     traces: outgoingSpans(outbox),
     logs: outgoingLogs(new SqliteLogOutbox(db, outbox)),
+    metrics: outgoingMetrics(new SqliteMetricOutbox(db)),
   }
   const drains: Awaited<ReturnType<typeof openDrain>>[] = []
   for (const signal of SIGNALS)

@@ -4,7 +4,7 @@ import type { Positions } from '../model/outbox.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { FromExport } from './export-messages.ts'
 
-const UNITS = { traces: 'spans', logs: 'log_records' } as const
+const UNITS = { traces: 'spans', logs: 'log_records', metrics: 'metric_points' } as const
 const MS_PER_SECOND = 1000
 
 interface ExporterPosition {
@@ -27,7 +27,7 @@ export class ExporterQueues {
   readonly #metrics: Metrics
   readonly #nowMs: () => number
   readonly #positions = new Map<string, ExporterPosition>()
-  #lastDecisions: Record<Signal, number> = { traces: 0, logs: 0 }
+  #lastDecisions: Record<Signal, number> = { traces: 0, logs: 0, metrics: 0 }
 
   /** `nowMs`: a monotonic clock. */
   constructor(metrics: Metrics, nowMs: () => number) {
@@ -39,7 +39,7 @@ export class ExporterQueues {
   /** Called once the database is open. */
   begin({ positions, lastDecisions, archives }: StoredPositions): void {
     this.#lastDecisions = lastDecisions
-    for (const signal of ['traces', 'logs'] as const)
+    for (const signal of ['traces', 'logs', 'metrics'] as const)
       for (const [exporter, position] of positions[signal]) this.#moveTo(signal, exporter, position)
     for (const [exporter, { position }] of archives) this.#moveTo('traces', exporter, position.decision)
   }

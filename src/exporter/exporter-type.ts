@@ -1,5 +1,5 @@
 import type { ComponentDeclaration, ExporterDeclaration } from '../config/component-type.ts'
-import type { SentSignal } from '../model/otlp-requests.ts'
+import type { Signal } from '../model/otlp-requests.ts'
 import type { Transport } from '../model/outbox.ts'
 import type { Archive } from './archive.ts'
 import type { Clock } from '../model/time-and-size.ts'
@@ -50,7 +50,7 @@ interface CredentialsSource {
 
 export interface ExporterModule<Settings> {
   /** Opens a transport, which sends each request once. Throws when a setting is unusable. */
-  openTransport(settings: Settings, signal: SentSignal, host: SendingHost): Transport
+  openTransport(settings: Settings, signal: Signal, host: SendingHost): Transport
 }
 
 /** What a transport gets from its drain. */

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
 import { typeNamed } from '../config/component-type.ts'
-import type { SentSignal } from '../model/otlp-requests.ts'
+import type { Signal } from '../model/otlp-requests.ts'
 import type { SendOutcome, Transport } from '../model/outbox.ts'
 import type { Clock } from '../model/time-and-size.ts'
 import type { Credentials } from '../platform/credentials.ts'
@@ -29,7 +29,7 @@ export interface TransportHooks extends SendingHooks {
 /** Opens the transport of a configured exporter for a signal, with retries. Rejects when a setting is unusable. */
 export async function openTransport(
   config: ExporterConfig,
-  signal: SentSignal,
+  signal: Signal,
   hooks: TransportHooks,
 ): Promise<Transport> {
   const transport = await openOnce(config, signal, hooks)
@@ -42,7 +42,7 @@ export async function openTransport(
 /** The same without retries. Rejects when a setting is unusable. */
 export async function openOnce(
   config: ExporterConfig,
-  signal: SentSignal,
+  signal: Signal,
   hooks: SendingHooks,
 ): Promise<Transport> {
   const { components, userAgent, longestMs, writeLine, onTrouble } = hooks

@@ -15,8 +15,10 @@ import { nameOfSender, type Sender, type SenderPolicy } from '../model/otlp-requ
 import type { ReadRequest } from '../model/otlp/decode-requests.ts'
 import { buildRequest } from '../model/otlp/outgoing-records.ts'
 import { withoutFilters } from '../model/otlp/request-envelopes.ts'
+import type { MetricStore } from '../model/pod-stats.ts'
 import { nanosOfMs } from '../model/time-and-size.ts'
 import type { Explanation, HeldItem, HeldItems } from '../model/reported-writes.ts'
+import { recordMetrics } from './record-metrics.ts'
 import {
   checkMergelog,
   type CycleBudget,
@@ -49,6 +51,8 @@ export interface RecordSettings {
   keepsFilters?: boolean
   /** Who may send what; everybody may send everything unless given. */
   senders?: SenderPolicy
+  /** Where metrics are kept. */
+  metrics?: Pick<MetricStore, 'queue' | 'hold'>
   /** Writes for which programs began changes, not knowing the writers. */
   witnessed?: {
     /** Looks up the change that inference found for such a write. */
@@ -161,7 +165,18 @@ export class Recording {
   }
 
   *#record(): Generator<undefined, RequestAnswer> {
-    const { logs } = this.#request
+    const { logs, metrics } = this.#request
+    if (metrics !== undefined)
+      yield* recordMetrics(metrics, {
+        ...{ store: this.#settings.metrics, permissions: this.#allowed },
+        sender: this.#sender && nameOfSender(this.#sender),
+        // Each part of a request is counted for itself.
+        counts: () => this.#counts,
+        reject: (points, reason) => {
+          this.#rejected += points
+          this.#warn(reason)
+        },
+      })
     yield* this.#recordEach(this.#spans(), (span, from) => this.#recordSpan(span, from))
     yield* this.#recordEach(logs?.resources ?? [], (log, from) => this.#recordLog(log, from))
     const answer = { rejected: this.#rejected, message: [...this.#reasons].join('; ') }
@@ -444,6 +459,7 @@ export function noCounts(): IngestCounts {
   return {
     spans: 0,
     logs: 0,
+    points: 0,
     mergelogs: 0,
     merges: 0,
     repeatedMergelogs: 0,
@@ -451,6 +467,7 @@ export function noCounts(): IngestCounts {
     malformedCpids: 0,
     forbiddenSpans: 0,
     forbiddenLogs: 0,
+    forbiddenPoints: 0,
     filterSpans: 0,
     repeatedRequests: 0,
   }

@@ -37,7 +37,7 @@ export class SenderRules {
 }
 
 /** The permissions of one sender. */
-class SenderPermissions {
+export class SenderPermissions {
   readonly #grants: SenderGrants
   readonly #digest: Buffer
   /** Whether its spans may carry CPIDs of any cluster. */
@@ -53,7 +53,7 @@ class SenderPermissions {
     this.#digest = hash('sha256', JSON.stringify(grants), 'buffer')
   }
 
-  may(send: 'spans' | 'logs' | 'mergelogs', service: string, cluster: string): boolean {
+  may(send: 'spans' | 'logs' | 'mergelogs' | 'metrics', service: string, cluster: string): boolean {
     const { clusters, services } = this.#grants
     return this.#grants[send] && matchesOnePattern(clusters, cluster) && matchesOnePattern(services, service)
   }
@@ -152,7 +152,10 @@ export function repeatedAttributeSentence(items: string, key: string): string {
   return `${items} with more than one ${key} are refused, since connectors::cpid::senders decides by it; give it once`
 }
 
-export function notAllowedSentence(items: string, { sender, service, cluster }: ItemOrigin): string {
+export function notAllowedSentence(
+  items: string,
+  { sender, service, cluster }: Pick<ItemOrigin, 'sender' | 'service' | 'cluster'>,
+): string {
   const [name, as, of] = [sender ?? 'an unknown sender', service, cluster].map((text) =>
     text.slice(0, MAX_NAME),
   )

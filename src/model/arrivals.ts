@@ -176,15 +176,18 @@ export interface ArrivalStore {
 export interface IngestCounts {
   spans: number
   logs: number
+  /** Data points of metrics. */
+  points: number
   mergelogs: number
   /** Those of them that have sources. */
   merges: number
   repeatedMergelogs: number
   refusedMergelogs: Partial<Record<MergelogRefusal, number>>
   malformedCpids: number
-  /** Spans and log records that their sender may not send. */
+  /** Spans, log records and data points that their sender may not send. */
   forbiddenSpans: number
   forbiddenLogs: number
+  forbiddenPoints: number
   /** Spans of API servers' filters that were dropped. */
   filterSpans: number
   repeatedRequests: number

@@ -65,5 +65,6 @@ export const USER_NAME = 'user.name'
 /** As the API server and the kubelet have them on their spans. */
 export const AUDIT_ID = 'audit-id'
 export const POD_UID = 'k8s.pod.uid'
+export const CONTAINER_NAME = 'k8s.container.name'
 export const POD_NAME = 'k8s.pod.name'
 export const NAMESPACE_NAME = 'k8s.namespace.name'

@@ -1,8 +1,8 @@
-/** The OTLP signals Causeway takes. */
-export type Signal = 'traces' | 'logs'
+/** The OTLP signals Causeway takes and sends. */
+export type Signal = 'traces' | 'logs' | 'metrics'
 
-/** The OTLP signals Causeway sends: what it takes, and metrics of what it saw. */
-export type SentSignal = Signal | 'metrics'
+/** Those whose items become part of cascades; metrics are sent on as they came. */
+export type LinkedSignal = Exclude<Signal, 'metrics'>
 
 /**
  * Why a request must be retried: the process is short of memory, the requests in flight or those of its flow are over their limit,
@@ -12,7 +12,7 @@ type Shortage = 'memory' | 'in_flight' | 'flow' | 'time'
 
 /**
  * What became of one OTLP export request.
- * - accepted: `stored` spans or log records are durable (0 for a repeated request); `rejected` others were refused
+ * - accepted: `stored` spans, log records or data points are durable (0 for a repeated request); `rejected` others were refused
  *   one by one and `message` says why. With `rejected` 0 a non-empty message is a warning, an empty one full success.
  * - malformed: the bytes are not an OTLP request; sending them again cannot help.
  * - tooLarge: over the size limit, before or after decompression; sending it again cannot help.
@@ -96,6 +96,7 @@ export interface SenderGrants {
   readonly spans: boolean
   readonly logs: boolean
   readonly mergelogs: boolean
+  readonly metrics: boolean
   /** Of which changes its spans may be: `own`, those of the cluster that they are of themselves. */
   readonly join: 'own' | 'any'
   /** For which `k8s.cluster.name` and which `service.name`. */

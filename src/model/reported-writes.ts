@@ -1,6 +1,6 @@
 import type { ObjectIdentity } from './kubernetes-objects.ts'
 import type { Cpid } from './merge-graph.ts'
-import type { Signal } from './otlp-requests.ts'
+import type { LinkedSignal } from './otlp-requests.ts'
 import type { SeenWrite } from './seen-write.ts'
 
 /** A span by which a program reports its own write. */
@@ -38,7 +38,7 @@ export type Explanation =
 
 /** A span or log record about a write that inference has not decided about: an OTLP request with nothing else in it. */
 export interface HeldItem {
-  readonly signal: Signal
+  readonly signal: LinkedSignal
   readonly request: Buffer
   /** What its connection proved, as JSON. */
   readonly sender: string | undefined

@@ -5,6 +5,7 @@ import type { InferenceStore } from './inference-store.ts'
 import type { LinkPorts } from './linking-ports.ts'
 import type { MergeGraph } from './merge-graph.ts'
 import type { Signal } from './otlp-requests.ts'
+import type { MetricStore } from './pod-stats.ts'
 import type { UnixNanos } from './time-and-size.ts'
 import type { HeldItems, ReportedWrites } from './reported-writes.ts'
 
@@ -23,6 +24,7 @@ export interface Stores {
   readonly inference: InferenceStore
   readonly told: ReportedWrites
   readonly held: HeldItems
+  readonly metrics: MetricStore
   readonly positions: Readonly<Record<Signal, PositionStore>>
   readonly archives: ArchiveStore
   /** Runs one round of linking, then writes what it left in memory. */
@@ -42,6 +44,7 @@ export interface WriterProgress {
   readonly linkedArrival: number
   readonly lastDecision: number
   readonly lastLogDecision: number
+  readonly lastMetricDecision: number
 }
 
 /** How much is stored. */
@@ -64,6 +67,8 @@ export interface WriterReader {
   isAnythingDue(): boolean
   /** Whether an item was held so long that no source may still report its write. */
   areHeldItemsDue(): boolean
+  /** Whether points of Pods have waited long enough, or take too much room. */
+  arePodPointsDue(): boolean
   /** The position of each exporter. */
   positions(signal: Signal): Map<string, number>
   gauges(): StoredGauges
@@ -126,6 +131,8 @@ export interface HousekeepingResult {
   readonly more: boolean
   /** Rows that nothing refers to still take room, so `max_bytes` removes nothing else yet. */
   readonly isCrowded: boolean
+  /** Data points that were removed although an exporter had not sent them. */
+  readonly unsent: number
 }
 
 /** Bounds the tables that belong to no CPID, inside a transaction. */
@@ -169,7 +176,7 @@ export interface PruneCounts {
   logs: number
   /** CPIDs that were removed although their cascade was open or not sent everywhere yet. */
   unsettled: number
-  /** Spans and log records without a CPID that were removed although they waited or were not sent everywhere yet. */
+  /** What has no CPID and was removed although it waited or was not sent everywhere yet: spans, log records, data points. */
   unsent: number
 }
 

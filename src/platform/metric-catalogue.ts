@@ -197,6 +197,17 @@ export const METRICS = {
     RECEIVER,
     'Log records not stored because of a fault in Causeway.',
   ),
+  otelcol_receiver_accepted_metric_points: counter('points', RECEIVER, 'Data points received and stored.'),
+  otelcol_receiver_refused_metric_points: counter(
+    'points',
+    RECEIVER,
+    'Data points turned away: refused one by one for good, or the whole request for now.',
+  ),
+  otelcol_receiver_failed_metric_points: counter(
+    'points',
+    RECEIVER,
+    'Data points not stored because of a fault in Causeway.',
+  ),
   otelcol_exporter_sent_spans: counter('spans', EXPORTER, 'Spans the backend took.'),
   otelcol_exporter_send_failed_spans: counter(
     'spans',

@@ -11,7 +11,7 @@ import type {
   UnauthenticatedRequest,
 } from './receiver-type.ts'
 
-const UNITS = { traces: 'spans', logs: 'log_records' } as const
+const UNITS = { traces: 'spans', logs: 'log_records', metrics: 'metric_points' } as const
 
 interface ReceiverTelemetrySettings {
   readonly metrics: Metrics

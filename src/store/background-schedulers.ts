@@ -267,7 +267,7 @@ export class PruneScheduler {
     const startedMs = nowMs()
     const mayGoOn = (): boolean => nowMs() - startedMs < TURN_MS
     const result = writer.prune(CPIDS, { mayGoOn })
-    if (result.cpids + result.spans + result.logs > 0) post({ kind: 'pruned', result })
+    if (result.cpids + result.spans + result.logs + result.unsent > 0) post({ kind: 'pruned', result })
     if (result.leapMs !== undefined) post({ kind: 'clockLeapt', reason: leapText(result.leapMs) })
     if (!result.more) return
     const restMs = REST[result.removed > 0 ? 'removing' : 'looking'] * (nowMs() - startedMs)

@@ -75,6 +75,7 @@ export class IngestQueue {
       kind: 'ingested',
       outcomes: stored.map(({ id }, at) => ({ id, outcome: outcomes[at] ?? failed })),
       counts,
+      ...(counts.points > 0 && { lastDecisions: writer.lastDecisions }),
       commitMs: nowMs() - startedMs,
     })
     for (const { bytes } of stored) release(bytes)

@@ -68,9 +68,10 @@ export class IngestTransactions {
       ...(keepsFilters !== undefined && { keepsFilters }),
       ...(senders && { senders }),
     }
-    this.#transactor = transactor.with(({ arrivals, graph, inference, held }) => {
+    this.#transactor = transactor.with(({ arrivals, graph, inference, held, metrics }) => {
       const recorder = new RequestRecorder(arrivals, graph, {
         ...settings,
+        metrics,
         witnessed: {
           explain: (begun) => witnessed.explain(inference, begun),
           hold: (cpid, item) => held.hold(cpid, item),
@@ -154,15 +155,17 @@ export class IngestTransactions {
       if ('malformed' in read) return { kind: 'malformed', reason: read.malformed }
       begun = { recording: recorder.begin(read, request.sender), stored: 0 }
     }
-    const before = counts.spans + counts.logs
+    const before = itemsOf(counts)
     const answer = begun.recording.resume(counts, mayGoOn)
-    begun.stored += counts.spans + counts.logs - before
+    begun.stored += itemsOf(counts) - before
     if (answer !== undefined) return { kind: 'accepted', stored: begun.stored, ...answer }
     // Only incomplete recordings are kept: the others die young.
     this.#begun.set(request, begun)
     return undefined
   }
 }
+
+const itemsOf = ({ spans, logs, points }: IngestCounts): number => spans + logs + points
 
 function tryRead({ signal, bytes, hash }: PendingRequest): ReadRequest | { malformed: string } {
   try {

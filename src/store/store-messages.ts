@@ -100,6 +100,8 @@ export type FromStore =
       counts: IngestCounts
       /** Undefined if it had no commit of its own. */
       commitMs: number | undefined
+      /** Of all signals, where metrics came that exporters send. */
+      lastDecisions?: Record<Signal, number>
     }
   | { kind: 'observed'; outcomes: { id: number; outcome: ObservationOutcome }[] }
   /** An answer to `askKnownObjects` or `askStreamPosition`; `failed` says why there is none. */

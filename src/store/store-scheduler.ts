@@ -10,6 +10,8 @@ import type { MovedArchive, StoreWriter } from './store-writer.ts'
 const SETTLE_EVERY_MS = 50
 /** Observations are stored at most this often, since each transaction has a cost and writes are decided half a second later anyway. */
 const STORE_OBSERVATIONS_EVERY_MS = 10
+/** Of each settling. */
+const POD_POINTS_MS = 4
 const SAVE_EVERY_MS = 250
 const REPORT_EVERY_MS = 2_000
 const MARK_EVERY_MS = 500
@@ -177,9 +179,19 @@ export class StoreScheduler {
   /** Also retries linking that failed, and links when no requests arrive. */
   #settle(): void {
     this.#inference.decide()
+    this.#decidePodPoints()
     this.#linking.settle()
     this.#linking.tryAgain()
     if (this.#linking.isDue || this.#inference.isDue) this.#turnSoon()
+  }
+
+  /** A little at a time: senders wait meanwhile. */
+  #decidePodPoints(): void {
+    const startedMs = this.#settings.clock.monotonicMs()
+    this.#guard.run('keeping points of Pods', () => {
+      if (!this.#writer.arePodPointsDue()) return
+      this.#writer.decidePodPoints(() => this.#settings.clock.monotonicMs() - startedMs < POD_POINTS_MS)
+    })
   }
 
   #prune(): void {

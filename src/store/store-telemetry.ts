@@ -19,6 +19,7 @@ export function countIngested(
   metrics.add('cpid_malformed_cpids', counts.malformedCpids)
   metrics.add('cpid_forbidden_items', counts.forbiddenSpans, { item: 'span' })
   metrics.add('cpid_forbidden_items', counts.forbiddenLogs, { item: 'log_record' })
+  metrics.add('cpid_forbidden_items', counts.forbiddenPoints, { item: 'metric_point' })
   metrics.add('cpid_filter_spans_dropped', counts.filterSpans)
   for (const [reason, count] of Object.entries(counts.refusedMergelogs))
     metrics.add('cpid_mergelogs_refused', count, { reason })

@@ -35,6 +35,7 @@ async function run(port: MessagePort): Promise<void> {
     const positions = {
       traces: writer.keepExporters('traces', exporters.traces),
       logs: writer.keepExporters('logs', exporters.logs),
+      metrics: writer.keepExporters('metrics', exporters.metrics),
     }
     const kept = writer.keepArchives(archives)
     const nowMs = (): number => systemClock.monotonicMs()

@@ -92,9 +92,10 @@ export class StoreWriter {
     return this.#reader.progress
   }
 
-  /** The last decision about a span, and about a log record. */
+  /** The last decision about a span, about a log record, and the last part of metrics. */
   get lastDecisions(): Record<Signal, number> {
-    return { traces: this.progress.lastDecision, logs: this.progress.lastLogDecision }
+    const { lastDecision, lastLogDecision, lastMetricDecision } = this.progress
+    return { traces: lastDecision, logs: lastLogDecision, metrics: lastMetricDecision }
   }
 
   /** Arrivals stored but not linked yet. */
@@ -133,6 +134,16 @@ export class StoreWriter {
    */
   prune(budget: number, turn: PruneTurn = {}): PruneTurnResult {
     return this.#pruning.turn(budget, turn)
+  }
+
+  /** Whether points of Pods have waited long enough; needs no transaction. */
+  arePodPointsDue(): boolean {
+    return this.#reader.arePodPointsDue()
+  }
+
+  /** Decides which points of Pods are kept until `mayGoOn` returns false; true if there may be more. */
+  decidePodPoints(mayGoOn: () => boolean): boolean {
+    return this.#transactor.run(({ metrics }) => metrics.decide(mayGoOn), { mayOnlyRead: true })
   }
 
   /** What the gauges show. */
@@ -325,7 +336,8 @@ class PruneTransactions {
     if (this.#keepsAge && isSure && Math.abs(progress.wallMs - (markedMs ?? 0)) >= MARK_EVERY_MS) marks.mark()
     const kept = keeper.sweep(isSure)
     const result = pruner.prune(budget, { isAgeKnown: isSure, isRoomKnown: !kept.isCrowded, mayGoOn })
-    return { ...result, more: result.more || kept.more, ...(leapMs !== undefined && { leapMs }) }
+    const unsent = result.unsent + kept.unsent
+    return { ...result, unsent, more: result.more || kept.more, ...(leapMs !== undefined && { leapMs }) }
   }
 
   #attempt({ attempt, setAside }: Stores, cpid: number, writes: boolean, work: () => void): boolean {

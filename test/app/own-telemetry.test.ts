@@ -31,9 +31,9 @@ function feedAt(position: number, lastDecision: number) {
   const onWarning = (_: string, warning: string | undefined): void => void warnings.push(warning)
   const feed = new OwnTelemetry({ metrics, log, onFault: () => undefined, onWarning, nowMs: () => ms })
   feed.exporters.begin({
-    positions: { traces: new Map([[EXPORTER, position]]), logs: new Map() },
+    positions: { traces: new Map([[EXPORTER, position]]), logs: new Map(), metrics: new Map() },
     archives: new Map(),
-    lastDecisions: { traces: lastDecision, logs: 0 },
+    lastDecisions: { traces: lastDecision, logs: 0, metrics: 0 },
   })
   return {
     lines,
@@ -54,7 +54,7 @@ function feedAt(position: number, lastDecision: number) {
         kind: 'linked',
         counts: noLinkCounts(),
         figures: { durations: [], hops: [] },
-        lastDecisions: { traces, logs: 0 },
+        lastDecisions: { traces, logs: 0, metrics: 0 },
       }),
     send: (to: number) =>
       feed.fromExport({

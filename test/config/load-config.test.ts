@@ -7,7 +7,7 @@ const UNNAMED = ['memory_limiter']
 test('without an outgoing pipeline Causeway only stores and answers', () => {
   const { config } = loadText(SMALLEST)
   expect(config.exporters).toEqual([])
-  expect(config.pipelines).toEqual({ outTraces: [], outLogs: [], outMetrics: [] })
+  expect(config.pipelines).toEqual({ outTraces: [], outLogs: [], outMetrics: [], forwardedMetrics: [] })
   expect(config.extensions.map(({ id }) => id)).toEqual(UNNAMED)
 })
 
@@ -81,6 +81,22 @@ test('an empty host listens on all addresses, and brackets mark IPv6', () => {
   expect(grpcOf('[::1]:0')).toMatchObject({ grpc: { host: '::1', port: 0 } })
 })
 
+test('metrics that come in go to the connector and to exporters, beside those of cascades', () => {
+  const more = `
+exporters:
+  debug: {}
+service:
+  pipelines:
+    metrics/in: { receivers: [otlp], exporters: [cpid, debug, otlp_grpc] }
+    metrics/out: { receivers: [cpid], exporters: [otlp_grpc] }`
+  const { config } = loadText([WITH_EXPORTER, more])
+  expect(config.pipelines).toMatchObject({
+    outMetrics: ['otlp_grpc'],
+    forwardedMetrics: ['debug', 'otlp_grpc'],
+  })
+  expect(config.receivers).toMatchObject([{ id: 'otlp', signals: ['traces', 'metrics'] }])
+})
+
 test('mergelogs may come as logs and go out as change spans', () => {
   const yaml = WITH_EXPORTER.replace('traces/in', 'logs/in')
   expect(loadText(yaml).config).toMatchObject({
@@ -105,6 +121,7 @@ service:
     outTraces: ['otlp_grpc', 'debug'],
     outLogs: ['debug'],
     outMetrics: ['debug'],
+    forwardedMetrics: [],
   })
   expect(config.receivers.map(({ id, signals }) => [id, signals])).toEqual([
     ['otlp', ['traces']],

@@ -53,6 +53,7 @@ test('the configuration that comes with Causeway is the one in its documentation
             writeTimeoutMs: 30_000,
             tracesUrlPath: '/v1/traces',
             logsUrlPath: '/v1/logs',
+            metricsUrlPath: '/v1/metrics',
           },
         },
         listeners: [
@@ -185,7 +186,7 @@ test('the configuration that comes with Causeway is the one in its documentation
       logEncoding: 'console',
       metrics: { level: 'normal', host: 'localhost', port: 8888 },
     },
-    pipelines: { outTraces: ['otlp_grpc/jaeger'], outLogs: [], outMetrics: [] },
+    pipelines: { outTraces: ['otlp_grpc/jaeger'], outLogs: [], outMetrics: [], forwardedMetrics: [] },
   })
 })
 

@@ -30,9 +30,12 @@ const TYPES: Record<ScalarKind, FieldDescriptorProto_Type> = {
   double: FieldDescriptorProto_Type.DOUBLE,
   enum: FieldDescriptorProto_Type.INT32,
   uint32: FieldDescriptorProto_Type.UINT32,
+  sint32: FieldDescriptorProto_Type.SINT32,
   fixed32: FieldDescriptorProto_Type.FIXED32,
   int64: FieldDescriptorProto_Type.INT64,
+  uint64: FieldDescriptorProto_Type.UINT64,
   fixed64: FieldDescriptorProto_Type.FIXED64,
+  sfixed64: FieldDescriptorProto_Type.SFIXED64,
 }
 
 const registry = createFileRegistry(

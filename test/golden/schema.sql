@@ -232,6 +232,18 @@ CREATE TABLE awaited_writers (
   PRIMARY KEY (object, version, span)
   ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE cascade_pods (
+  uid TEXT NOT NULL,
+  trace INTEGER NOT NULL,
+  cluster TEXT NOT NULL,
+  object TEXT NOT NULL,
+  first_ns INTEGER NOT NULL, -- when it was written in the cascade
+  last_ns INTEGER NOT NULL,
+  PRIMARY KEY (uid, trace)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX cascade_pods_by_trace ON cascade_pods (trace);
+
 CREATE TABLE change_spans (
   cpid INTEGER NOT NULL,
   trace INTEGER NOT NULL,
@@ -436,6 +448,20 @@ CREATE TRIGGER mergelogs_scope AFTER DELETE ON mergelogs WHEN old.scope IS NOT N
   UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
   END;
 
+CREATE TABLE metric_exporters (
+  name TEXT PRIMARY KEY,
+  position INTEGER NOT NULL,
+  refused INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE metric_outbox (
+  decision INTEGER PRIMARY KEY,
+  arrived_ms INTEGER NOT NULL,
+  points INTEGER NOT NULL,
+  upto_bytes INTEGER NOT NULL, -- the length of this request and of all before it
+  request BLOB NOT NULL
+  ) STRICT;
+
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY,
   cluster TEXT NOT NULL,
@@ -481,6 +507,15 @@ CREATE TRIGGER outbox_scope AFTER DELETE ON outbox WHEN old.scope IS NOT NULL BE
   UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
   END;
 
+CREATE TABLE pod_series (
+  trace INTEGER NOT NULL,
+  uid TEXT NOT NULL,
+  metric INTEGER NOT NULL,
+  container TEXT NOT NULL,
+  points BLOB NOT NULL, -- seconds in four bytes, and a double, in the order of time
+  PRIMARY KEY (trace, uid, metric, container)
+  ) STRICT, WITHOUT ROWID;
+
 CREATE TABLE progress (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   last_arrival INTEGER NOT NULL,
@@ -490,7 +525,7 @@ CREATE TABLE progress (
   indexed_origins INTEGER NOT NULL,
   indexing_origins INTEGER NOT NULL,
   indexing_prefix INTEGER NOT NULL
-  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0, unranked_cpids INTEGER NOT NULL DEFAULT 0, forgotten_ms INTEGER NOT NULL DEFAULT 0, forgotten_episode INTEGER NOT NULL DEFAULT 0, instance BLOB, last_refused INTEGER NOT NULL DEFAULT 0) STRICT;
+  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0, unranked_cpids INTEGER NOT NULL DEFAULT 0, forgotten_ms INTEGER NOT NULL DEFAULT 0, forgotten_episode INTEGER NOT NULL DEFAULT 0, instance BLOB, last_refused INTEGER NOT NULL DEFAULT 0, last_metric_decision INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE rejected_items (
   id INTEGER PRIMARY KEY,
@@ -700,6 +735,14 @@ CREATE INDEX waiting_logs_by_cpid ON waiting_logs (cpid, arrival) WHERE cpid IS 
 CREATE INDEX waiting_logs_by_span ON waiting_logs (span_id, trace_id, arrival) WHERE kind = 1;
 
 CREATE INDEX waiting_logs_due ON waiting_logs (due_ms, arrival);
+
+CREATE TABLE waiting_pod_points (
+  id INTEGER PRIMARY KEY,
+  arrived_ms INTEGER NOT NULL, -- up time
+  cluster TEXT NOT NULL,
+  upto_bytes INTEGER NOT NULL, -- the length of this text and of all before it
+  points TEXT NOT NULL -- by Pod, as JSON
+  ) STRICT;
 
 CREATE TRIGGER waiting_to_join AFTER DELETE ON waiting WHEN old.kind = 5 BEGIN
   DELETE FROM awaited_joins WHERE span = old.arrival;

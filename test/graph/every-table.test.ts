@@ -6,6 +6,7 @@ import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import { type Observation, serializeObservations } from '../../src/model/kubernetes-observations.ts'
 import { SqliteArchiveReader } from '../../src/store/sqlite/archive-reader.ts'
 import { cpid } from '../support/otlp-requests.ts'
+import { metricsRequest } from '../support/pod-metrics.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const HOUR = 3_600_000
@@ -37,6 +38,7 @@ const KEPT: Record<string, Keeping> = {
   awaited_parents: { by: sweep, left: 0 },
   awaited_versions: { by: sweep, left: 0 },
   awaited_writers: { by: sweep, left: 0 },
+  cascade_pods: { by: withCpids, left: 0 },
   change_spans: { by: withCpids, left: 0 },
   cpid_origins: { by: withCpids, left: 0 },
   cpids: { by: 'pruning: max_cpids, and as many tombstones', left: MAX_CPIDS },
@@ -64,9 +66,15 @@ const KEPT: Record<string, Keeping> = {
   logs: { by: withCpids, left: 0 },
   mergelogs: { by: withCpids, left: 0 },
   objects: { by: withSpans, left: 0 },
+  metric_exporters: { by: 'the configuration, at the start', left: 1 },
+  metric_outbox: {
+    by: 'the slowest exporter of metrics; keeping: max_age, and a part of max_bytes',
+    left: 0,
+  },
   origin_trace_index: { by: withSpans, left: 0 },
   origin_traces: { by: withSpans, left: 0 },
   outbox: { by: withCpids, left: 0 },
+  pod_series: { by: withCpids, left: 0 },
   progress: { by: 'its only row', left: 1 },
   rejected_items: { by: 'the request table: the newest, as far as max_bytes goes', left: REFUSED_ITEMS },
   rejected_mergelogs: { by: 'keeping: max_age, and the newest, as far as max_bytes goes', left: 0 },
@@ -84,6 +92,7 @@ const KEPT: Record<string, Keeping> = {
   traces: { by: withCpids, left: 0 },
   waiting: { by: 'linking: connectors::cpid::linking::wait', left: 0 },
   waiting_logs: { by: 'linking: connectors::cpid::linking::wait', left: 0 },
+  waiting_pod_points: { by: 'keeping: ten minutes, and 64 MiB', left: 0 },
 }
 
 const INFERENCE = {
@@ -208,7 +217,7 @@ function aDay(day: number, most: Map<string, number>): void {
         cpid: root!,
         start: time,
         attributes: {
-          'cpid.wrote': [`${object(of)}?rv=1`],
+          'cpid.wrote': [`${object(of)}?uid=pod-${at + of}&rv=1`],
           'cpid.cause': 'operator',
           'cpid.audit_id': `request ${at + of}`,
           'user.name': `user ${at + of}`,
@@ -230,6 +239,8 @@ function aDay(day: number, most: Map<string, number>): void {
       })),
       { trace: at + 70 + of, id: at + 70 + of, parent: 95_000 + of, start: time },
     ])
+    const measured = { 'k8s.pod.cpu.usage': [[time, 0.5]] } as const
+    writer.ingest('metrics', metricsRequest([{ uid: `pod-${at + of}`, metrics: measured }]))
     writer.logs(`pod ${at + of}`, [
       { body: 'of a change', cpid: root! },
       { body: 'of a span that never comes', trace: at + of, span: 80_000 },
@@ -272,6 +283,7 @@ function aDay(day: number, most: Map<string, number>): void {
   archiveTakesAll()
   writer.exporterMoved('traces', 'otlp/one')
   writer.exporterMoved('logs', 'otlp/one')
+  writer.exporterMoved('metrics', 'otlp/one')
   for (let hour = 0; hour < 22; hour++) {
     writer.clock.advance(HOUR)
     prune()
@@ -290,6 +302,7 @@ describe('a table that a week of everything has filled comes back to what it may
     writer.keepExporters('traces', ['otlp/one'])
     writer.writer.keepArchives(['archive'])
     writer.keepExporters('logs', ['otlp/one'])
+    writer.keepExporters('metrics', ['otlp/one'])
     for (let day = 0; day < 8; day++) aDay(day, day < 5 ? firstDays : lastDays)
     writer.clock.advance(8 * DAY)
     for (let turn = 0; turn < 3; turn++) {

@@ -11,7 +11,7 @@ const OWN = cpid(2)
 const NOBODYS = cpid(3)
 
 const grants = (join: 'own' | 'any'): SenderGrants => ({
-  ...{ spans: true, logs: true, mergelogs: true, clusters: ['*'], services: ['*'], join },
+  ...{ spans: true, logs: true, mergelogs: true, metrics: true, clusters: ['*'], services: ['*'], join },
   mergeFrom: { clusters: ['*'], services: ['*'], unknown: true },
 })
 

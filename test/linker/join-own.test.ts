@@ -8,6 +8,7 @@ const ALL: SenderGrants = {
   spans: true,
   logs: true,
   mergelogs: true,
+  metrics: true,
   join: 'any',
   clusters: ['*'],
   services: ['*'],

@@ -122,7 +122,15 @@ describe('what a kubelet says of its work on a Pod', () => {
 
 describe('where a sender may join changes of its own cluster alone', () => {
   const ALL: SenderGrants = {
-    ...{ spans: true, logs: true, mergelogs: true, join: 'any', clusters: ['*'], services: ['*'] },
+    ...{
+      spans: true,
+      logs: true,
+      mergelogs: true,
+      metrics: true,
+      join: 'any',
+      clusters: ['*'],
+      services: ['*'],
+    },
     mergeFrom: { clusters: ['*'], services: ['*'], unknown: true },
   }
   const senders = {

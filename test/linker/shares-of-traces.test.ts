@@ -11,6 +11,7 @@ const EVERYTHING: SenderPolicy = {
     spans: true,
     logs: true,
     mergelogs: true,
+    metrics: true,
     join: 'any',
     clusters: ['*'],
     services: ['*'],

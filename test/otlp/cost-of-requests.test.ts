@@ -18,7 +18,7 @@ const BLOCKS_A_BYTE = { protobuf: 24, json: 48 }
 const ROWS_AN_ITEM = 4
 const DRAWN = 20
 
-const ALL = (['traces', 'logs'] as const).flatMap((signal) =>
+const ALL = (['traces', 'logs', 'metrics'] as const).flatMap((signal) =>
   (['protobuf', 'json'] as const).flatMap((encoding) => hostileRequests(signal, encoding)),
 )
 /** What once cost most. */
@@ -33,6 +33,10 @@ const KNOWN = [
   'logs protobuf empty .resourceLogs.scopeLogs.logRecords',
   'logs protobuf smallest .resourceLogs.scopeLogs',
   'logs json empty .resourceLogs.scopeLogs.logRecords',
+  'metrics protobuf empty .resourceMetrics.scopeMetrics.metrics.gauge.dataPoints',
+  'metrics protobuf smallest .resourceMetrics.scopeMetrics.metrics.gauge.dataPoints',
+  'metrics protobuf empty .resourceMetrics.scopeMetrics.metrics',
+  'metrics json empty .resourceMetrics.scopeMetrics.metrics.sum.dataPoints',
 ].map((name) => ALL.find((request) => request.name === name) ?? fail(name))
 
 function fail(name: string): never {
@@ -85,7 +89,7 @@ test('whatever a request has too much of, its size bounds what is done for it', 
   )
 })
 
-test.each(['traces', 'logs'] as const)(
+test.each(['traces', 'logs', 'metrics'] as const)(
   '%s with more items than their bytes allow are refused with their number and what to do',
   async (signal) => {
     using writer = await TestWriter.open()

@@ -59,7 +59,7 @@ const place = (path: readonly Field[]): string =>
   `$${path.map((field) => `.${field.name}${field.occurs === 'many' ? '[0]' : ''}`).join('')}`
 
 function protobufOf(signal: (typeof signals)[number], path: readonly Field[], value: Json): Uint8Array {
-  return protobufOfJson(signal as 'traces', Buffer.from(JSON.stringify(requestWith(path, value))))
+  return protobufOfJson(signal, Buffer.from(JSON.stringify(requestWith(path, value))))
 }
 
 const ANY_ENUM_FIELD = fc.constantFrom(...ENUM_FIELDS)
@@ -67,6 +67,7 @@ const ANY_ENUM_FIELD = fc.constantFrom(...ENUM_FIELDS)
 test('the walk over the requests finds the enums of spans, statuses, log records and metrics', () => {
   expect(ENUM_FIELDS.map(({ path }) => place(path)).toSorted()).toEqual([
     '$.resourceLogs[0].scopeLogs[0].logRecords[0].severityNumber',
+    '$.resourceMetrics[0].scopeMetrics[0].metrics[0].exponentialHistogram.aggregationTemporality',
     '$.resourceMetrics[0].scopeMetrics[0].metrics[0].histogram.aggregationTemporality',
     '$.resourceMetrics[0].scopeMetrics[0].metrics[0].sum.aggregationTemporality',
     '$.resourceSpans[0].scopeSpans[0].spans[0].kind',

@@ -22,9 +22,12 @@ const SCALARS: Record<ScalarKind, fc.Arbitrary<Json>> = {
     .filter((value) => !Object.is(value, -0)),
   enum: fc.integer(),
   uint32: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+  sint32: fc.integer(),
   fixed32: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
   int64: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+  uint64: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String),
   fixed64: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String),
+  sfixed64: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
 }
 
 const DEFAULTS: readonly unknown[] = ['', 0, false, '0']

@@ -1,3 +1,4 @@
+import type { Signal } from '../../src/model/otlp-requests.ts'
 import { shuffled } from '../../lab/harness/seeded-random.ts'
 import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 import {
@@ -16,7 +17,7 @@ export const ENCODINGS: readonly Encoding[] = ['as it is', 'other order', 'with 
 
 /** The same request as another sender, or a Collector between, may encode it. */
 export function encodedOtherwise(
-  signal: 'traces' | 'logs',
+  signal: Signal,
   bytes: Buffer,
   encoding: Encoding,
   random: () => number,
@@ -29,7 +30,7 @@ export function encodedOtherwise(
 }
 
 /** The request as OTLP/JSON, its members and attributes in any order. */
-export function jsonOtherwise(signal: 'traces' | 'logs', bytes: Buffer, random: () => number): string {
+export function jsonOtherwise(signal: Signal, bytes: Buffer, random: () => number): string {
   const message = EXPORT_REQUEST[signal]
   return JSON.stringify(shuffledMembers(message, jsonOfProtobuf(message, bytes), random))
 }

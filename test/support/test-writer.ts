@@ -128,7 +128,7 @@ export class TestWriter {
     return this.ingest('logs', logsRequest(service, logs))
   }
 
-  ingest(signal: 'traces' | 'logs', bytes: Buffer, sender?: Sender): IngestOutcome {
+  ingest(signal: Signal, bytes: Buffer, sender?: Sender): IngestOutcome {
     const outcome = this.writer.ingest([{ signal, bytes, ...(sender && { sender }) }]).outcomes[0]
     if (outcome === undefined) throw new Error('the writer gave no outcome')
     return outcome
@@ -146,6 +146,7 @@ export class TestWriter {
     this.link()
     while (this.writer.isAnythingDue()) this.writer.expire(MANY)
     this.link()
+    while (this.writer.arePodPointsDue()) this.writer.decidePodPoints(() => true)
   }
 
   /** Every span that was decided on after a position, as backends receive it. */

@@ -1,4 +1,4 @@
-import type { Signal } from '../../../src/model/otlp-requests.ts'
+import type { LinkedSignal } from '../../../src/model/otlp-requests.ts'
 import { MarkedTemplate, type Marks } from './marked-template.ts'
 import {
   cpidText,
@@ -25,7 +25,7 @@ const MS = 1_000_000n
 
 /** One request of one sender: what it does, or that it merges, for some changes. */
 export interface RequestShape {
-  signal: Signal
+  signal: LinkedSignal
   service: string
   sentAfter: number
   /** Numbers in STEPS, or of one in MERGELOGS. */

@@ -23,6 +23,8 @@ export interface CausewaySettings {
   logExporters: Record<string, unknown>
   /** Those of metrics/out, likewise. */
   metricExporters: Record<string, unknown>
+  /** Those that metrics which come in are sent on to, likewise; absent, none are taken. */
+  forwardedMetrics?: Record<string, unknown>
   /** What else is set of the connector. */
   connector: Record<string, unknown>
   linking: Record<string, unknown>
@@ -33,7 +35,10 @@ export interface CausewaySettings {
 }
 
 export type SettingsChoice = Partial<
-  Pick<CausewaySettings, 'exporters' | 'logExporters' | 'metricExporters' | 'connector' | 'linking' | 'query'>
+  Pick<
+    CausewaySettings,
+    'exporters' | 'logExporters' | 'metricExporters' | 'forwardedMetrics' | 'connector' | 'linking' | 'query'
+  >
 >
 
 export const CONFIG_FILE = 'otel-config.json'
@@ -49,6 +54,7 @@ export async function freshSettings({
   connector = {},
   linking = {},
   query: queryOptions = {},
+  forwardedMetrics,
 }: SettingsChoice = {}): Promise<CausewaySettings> {
   const [grpc = 0, http = 0, query = 0, health = 0, metrics = 0] = await freePorts(5)
   const home = mkdtempSync(join(tmpdir(), 'causeway-process-'))
@@ -62,6 +68,7 @@ export async function freshSettings({
     connector,
     linking: { ...PATIENT, ...linking },
     query: queryOptions,
+    ...(forwardedMetrics && { forwardedMetrics }),
   }
 }
 
@@ -100,7 +107,8 @@ function extensionsOf({ patch }: CausewaySettings): string[] {
 }
 
 function configOf(settings: CausewaySettings): unknown {
-  const { ports, exporters, logExporters, metricExporters, connector, linking, query } = settings
+  const { ports, exporters, logExporters, metricExporters, forwardedMetrics, connector, linking, query } =
+    settings
   const at = (port: number): { endpoint: string } => ({ endpoint: `127.0.0.1:${port}` })
   const out = { traces: exporters, logs: logExporters, metrics: metricExporters }
   const outgoing = Object.entries(out).flatMap(([signal, some]) =>
@@ -108,7 +116,7 @@ function configOf(settings: CausewaySettings): unknown {
       ? []
       : [[`${signal}/out`, { receivers: ['cpid'], exporters: Object.keys(some) }]],
   )
-  const all = { ...exporters, ...logExporters, ...metricExporters }
+  const all = { ...exporters, ...logExporters, ...metricExporters, ...forwardedMetrics }
   return {
     receivers: { otlp: { protocols: { grpc: at(ports.grpc), http: at(ports.http) } } },
     connectors: { cpid: { linking, ...connector } },
@@ -124,6 +132,9 @@ function configOf(settings: CausewaySettings): unknown {
       pipelines: {
         'traces/in': { receivers: ['otlp'], exporters: ['cpid'] },
         'logs/in': { receivers: ['otlp'], exporters: ['cpid'] },
+        ...(forwardedMetrics && {
+          'metrics/in': { receivers: ['otlp'], exporters: ['cpid', ...Object.keys(forwardedMetrics)] },
+        }),
         ...(Object.fromEntries(outgoing) as object),
       },
     },

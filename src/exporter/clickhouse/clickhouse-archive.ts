@@ -7,7 +7,7 @@ import {
   type ClickHouseSettings as QuerySettings,
   createClient,
 } from '@clickhouse/client'
-import type { SentSignal } from '../../model/otlp-requests.ts'
+import type { Signal } from '../../model/otlp-requests.ts'
 import type { Transport } from '../../model/outbox.ts'
 import type { Archive, ArchiveBatch, ArchiveOutcome } from '../archive.ts'
 import type { ArchiveHost, SendingHost } from '../exporter-type.ts'
@@ -94,11 +94,7 @@ export async function makeTables(settings: ClickHouseSettings, host: SendingHost
 }
 
 /** Only checks whether ClickHouse would take data: nothing is written. */
-export function openTransport(
-  settings: ClickHouseSettings,
-  _signal: SentSignal,
-  host: SendingHost,
-): Transport {
+export function openTransport(settings: ClickHouseSettings, _signal: Signal, host: SendingHost): Transport {
   const { client, reasonOf, close } = openClient(settings, host, host.longestMs)
   return {
     send: async (_request, signal) => {

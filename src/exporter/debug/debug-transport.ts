@@ -1,6 +1,6 @@
 import { errorText } from '../../model/faults.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
-import type { SentSignal } from '../../model/otlp-requests.ts'
+import type { Signal } from '../../model/otlp-requests.ts'
 import { EXPORT_REQUEST } from '../../model/otlp/message-schema.ts'
 import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
 import type { Transport } from '../../model/outbox.ts'
@@ -15,14 +15,14 @@ export interface DebugTransportSettings {
   /** basic: one line a request. normal: also one for each span. detailed: also one for each fact of a span. */
   verbosity: Verbosity
   /** The signal; traces by default. */
-  signal?: SentSignal
+  signal?: Signal
   /** Takes one line, without its end. */
   write: (line: string) => void
 }
 
 type Show = (request: Uint8Array, verbosity: Verbosity) => string[]
 
-const SHOW: Record<SentSignal, Show> = {
+const SHOW: Record<Signal, Show> = {
   traces: (request, verbosity) => {
     const { resources, items } = requestItems<SpanJson>('traces', request)
     const title = `Traces {"resource spans": ${resources}, "spans": ${items.length}}`
@@ -43,7 +43,7 @@ const SHOW: Record<SentSignal, Show> = {
 /** As the configuration has it. */
 export function openTransport(
   { verbosity }: DebugExporterSettings,
-  signal: SentSignal,
+  signal: Signal,
   { writeLine }: Pick<SendingHost, 'writeLine'>,
 ): Transport {
   return openDebugTransport({ verbosity, signal, write: writeLine })
@@ -296,7 +296,7 @@ export interface RequestItem<T> {
 type Nested = Readonly<Record<string, unknown>>
 
 /** What each signal's messages call their lists, from the outermost in (opentelemetry-proto v1). */
-const LISTS: Record<SentSignal, readonly [string, string, string]> = {
+const LISTS: Record<Signal, readonly [string, string, string]> = {
   traces: ['resourceSpans', 'scopeSpans', 'spans'],
   logs: ['resourceLogs', 'scopeLogs', 'logRecords'],
   metrics: ['resourceMetrics', 'scopeMetrics', 'metrics'],
@@ -304,7 +304,7 @@ const LISTS: Record<SentSignal, readonly [string, string, string]> = {
 
 /** The items of an export request, and the number of resources. Throws MalformedOtlp. */
 export function requestItems<T>(
-  signal: SentSignal,
+  signal: Signal,
   request: Uint8Array,
 ): { resources: number; items: RequestItem<T>[] } {
   const [groups, scopes, records] = LISTS[signal]

@@ -12,7 +12,7 @@ import {
 } from '@grpc/grpc-js'
 import { errorText } from '../../model/faults.ts'
 import { isLoopback } from '../../model/untrusted-names.ts'
-import type { SentSignal } from '../../model/otlp-requests.ts'
+import type { Signal } from '../../model/otlp-requests.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
 import type { Credentials } from '../../platform/credentials.ts'
 import { type ClientTlsSettings, openClientTls } from '../../platform/tls.ts'
@@ -21,7 +21,7 @@ import type { SendingHost } from '../exporter-type.ts'
 import type { OtlpGrpcSettings } from './otlp-grpc-exporter.ts'
 
 /** As the configuration has it. */
-export function openTransport(settings: OtlpGrpcSettings, signal: SentSignal, host: SendingHost): Transport {
+export function openTransport(settings: OtlpGrpcSettings, signal: Signal, host: SendingHost): Transport {
   const { userAgent, onTrouble, credentials, longestMs: timeoutMs = settings.timeoutMs } = host
   return openGrpcTransport({ ...settings, signal, userAgent, onTrouble, credentials, timeoutMs })
 }
@@ -30,7 +30,7 @@ export interface GrpcTransportSettings {
   host: string
   port: number
   /** Which OTLP service to call; traces when absent. */
-  signal?: SentSignal
+  signal?: Signal
   tls: ClientTlsSettings
   headers: Readonly<Record<string, string>>
   compression: 'gzip' | 'none'
@@ -43,7 +43,7 @@ export interface GrpcTransportSettings {
   onTrouble?: (reason: string) => void
 }
 
-const EXPORT_METHOD: Record<SentSignal, string> = {
+const EXPORT_METHOD: Record<Signal, string> = {
   traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
   logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
   metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { errorText } from '../../model/faults.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
-import type { SentSignal } from '../../model/otlp-requests.ts'
+import type { Signal } from '../../model/otlp-requests.ts'
 import { EXPORT_REQUEST } from '../../model/otlp/message-schema.ts'
 import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
@@ -25,7 +25,7 @@ import { agentFor } from '../../platform/http-agent.ts'
 import { type OtlpHttpSettings, urlOf } from './otlp-http-exporter.ts'
 
 /** As the configuration has it. */
-export function openTransport(settings: OtlpHttpSettings, signal: SentSignal, host: SendingHost): Transport {
+export function openTransport(settings: OtlpHttpSettings, signal: Signal, host: SendingHost): Transport {
   const { clock, userAgent, onTrouble, credentials, longestMs: timeoutMs = settings.timeoutMs } = host
   const toJson = (request: Uint8Array): string =>
     JSON.stringify(jsonOfProtobuf(EXPORT_REQUEST[signal], request))

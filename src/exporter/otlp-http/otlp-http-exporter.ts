@@ -8,7 +8,7 @@ import {
   withoutUndefined,
 } from '../../config/schema.ts'
 import { choice, HTTP_URL, POSITIVE_DURATION } from '../../config/value-kinds.ts'
-import type { SentSignal } from '../../model/otlp-requests.ts'
+import type { Signal } from '../../model/otlp-requests.ts'
 import type { ExporterType } from '../exporter-type.ts'
 import {
   buildSending,
@@ -61,7 +61,7 @@ const schema = section(
 
 export interface OtlpHttpSettings extends OtlpSending {
   /** The URL of each signal that a pipeline sends here. */
-  urls: Partial<Record<SentSignal, string>>
+  urls: Partial<Record<Signal, string>>
   encoding: 'proto' | 'json'
 }
 
@@ -114,7 +114,7 @@ export const otlpHttpExporter: ExporterType<OtlpHttpSettings> = {
 }
 
 /** The configuration is checked to have one for every signal that a pipeline sends here. */
-export function urlOf({ urls }: OtlpHttpSettings, signal: SentSignal): string {
+export function urlOf({ urls }: OtlpHttpSettings, signal: Signal): string {
   return urls[signal] ?? ''
 }
 

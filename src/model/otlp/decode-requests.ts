@@ -26,9 +26,11 @@ import {
   POD_UID,
   USER_NAME,
 } from '../attributes.ts'
+import type { MetricResource } from '../pod-stats.ts'
 import { readTraceparent } from '../kubernetes-observations.ts'
 import type { Signal } from '../otlp-requests.ts'
 import { type SeenWrite, WRITE_CAUSES } from '../seen-write.ts'
+import { decodeMetrics } from './decode-metrics.ts'
 import {
   type ItemCount,
   mayBeCpidAttribute,
@@ -44,13 +46,16 @@ export interface ReadRequest {
   hash: Buffer | undefined
   traces?: Decoded<SpanRecord>
   logs?: Decoded<LogRecord>
+  metrics?: readonly MetricResource[]
 }
+
+const TOLD_APART: Readonly<Record<Signal, number>> = { traces: 0, logs: 0xff, metrics: 0x55 }
 
 /** The hash by which the repetition of a request is known. */
 export function hashOfRequest(signal: Signal, bytes: Uint8Array): Buffer {
   const digest = hash('sha256', bytes, 'buffer').subarray(0, 16)
-  // The same bytes can be a valid request of either signal.
-  if (signal === 'logs') digest[0] = (digest[0] ?? 0) ^ 0xff
+  // The same bytes can be a valid request of each signal.
+  digest[0] = (digest[0] ?? 0) ^ TOLD_APART[signal]
   return digest
 }
 
@@ -60,6 +65,7 @@ export function readRequest(
   bytes: Buffer,
   hash: Buffer = hashOfRequest(signal, bytes),
 ): ReadRequest {
+  if (signal === 'metrics') return { hash, metrics: decodeMetrics(bytes) }
   return signal === 'traces' ? { hash, traces: decodeTraces(bytes) } : { hash, logs: decodeLogs(bytes) }
 }
 

@@ -23,10 +23,17 @@ const FIELDS_BY_NAME = new Map(
 const ITEMS: Partial<Record<MessageName, ItemKind>> = {
   ResourceSpans: 'resources',
   ResourceLogs: 'resources',
+  ResourceMetrics: 'resources',
   ScopeSpans: 'scopes',
   ScopeLogs: 'scopes',
+  ScopeMetrics: 'scopes',
   Span: 'spans',
   LogRecord: 'log records',
+  Metric: 'metrics',
+  NumberDataPoint: 'data points',
+  HistogramDataPoint: 'data points',
+  ExponentialHistogramDataPoint: 'data points',
+  SummaryDataPoint: 'data points',
 }
 
 /**
@@ -137,9 +144,12 @@ const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
 const RANGE = {
   enum: { min: -(2n ** 31n), max: 2n ** 31n - 1n },
   uint32: { min: 0n, max: 2n ** 32n - 1n },
+  sint32: { min: -(2n ** 31n), max: 2n ** 31n - 1n },
   fixed32: { min: 0n, max: 2n ** 32n - 1n },
   int64: { min: -(2n ** 63n), max: 2n ** 63n - 1n },
+  uint64: { min: 0n, max: 2n ** 64n - 1n },
   fixed64: { min: 0n, max: 2n ** 64n - 1n },
+  sfixed64: { min: -(2n ** 63n), max: 2n ** 63n - 1n },
 }
 
 /**
@@ -169,9 +179,12 @@ function writeJsonScalar(writer: ProtobufWriter, field: ScalarField, json: JsonC
     }
     case 'enum':
     case 'uint32':
+    case 'sint32':
     case 'fixed32':
     case 'int64':
-    case 'fixed64': {
+    case 'uint64':
+    case 'fixed64':
+    case 'sfixed64': {
       const value =
         field.kind === 'enum' && json.kind() === 'string'
           ? numberOfName(field.values, json.string().toString())
@@ -186,15 +199,21 @@ function writeInteger(writer: ProtobufWriter, no: number, kind: keyof typeof RAN
     case 'uint32':
       writer.number(no, Number(value))
       return
+    case 'sint32':
+      // Zigzag: the sign is the last bit (protobuf, Encoding).
+      writer.number(no, Number(value < 0n ? -2n * value - 1n : 2n * value))
+      return
     case 'fixed32':
       writer.fixed32(no, Number(value))
       return
     case 'enum':
     case 'int64':
+    case 'uint64':
       writer.int64(no, value)
       return
     case 'fixed64':
-      writer.fixed64(no, value)
+    case 'sfixed64':
+      writer.fixed64(no, BigInt.asUintN(64, value))
   }
 }
 

@@ -1,6 +1,6 @@
-import type { SentSignal } from '../otlp-requests.ts'
+import type { Signal } from '../otlp-requests.ts'
 
-/** Names of the OTLP messages that traces, logs and Causeway's own metrics are made of (opentelemetry-proto v1). */
+/** Names of the OTLP messages that traces, logs and metrics are made of (opentelemetry-proto v1). */
 export type MessageName =
   | 'ExportTraceServiceRequest'
   | 'ResourceSpans'
@@ -17,10 +17,17 @@ export type MessageName =
   | 'ResourceMetrics'
   | 'ScopeMetrics'
   | 'Metric'
+  | 'Gauge'
   | 'Sum'
   | 'NumberDataPoint'
   | 'Histogram'
   | 'HistogramDataPoint'
+  | 'ExponentialHistogram'
+  | 'ExponentialHistogramDataPoint'
+  | 'Buckets'
+  | 'Summary'
+  | 'SummaryDataPoint'
+  | 'ValueAtQuantile'
   | 'Exemplar'
   | 'Resource'
   | 'EntityRef'
@@ -32,7 +39,19 @@ export type MessageName =
 
 /** `hexBytes` are ids: bytes on the wire, hexadecimal digits instead of base64 in JSON. */
 export type ScalarKind =
-  'string' | 'bytes' | 'hexBytes' | 'bool' | 'double' | 'enum' | 'uint32' | 'fixed32' | 'int64' | 'fixed64'
+  | 'string'
+  | 'bytes'
+  | 'hexBytes'
+  | 'bool'
+  | 'double'
+  | 'enum'
+  | 'uint32'
+  | 'sint32'
+  | 'fixed32'
+  | 'int64'
+  | 'uint64'
+  | 'fixed64'
+  | 'sfixed64'
 
 const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
 
@@ -60,8 +79,11 @@ export const ENUMS = {
 
 export type EnumName = keyof typeof ENUMS
 
-/** How often a field may occur; a member of a `oneof` is written even when it holds its type's default. */
-export type Occurrence = 'one' | 'many' | 'oneof'
+/**
+ * How often a field may occur; a member of a `oneof` is written even when it holds its type's default, and so is one that is `always`
+ * written: it shares its message with other fields.
+ */
+export type Occurrence = 'one' | 'many' | 'oneof' | 'always'
 
 export type Field = { readonly no: number; readonly name: string; readonly occurs: Occurrence } & (
   | { readonly type: 'scalar'; readonly kind: Exclude<ScalarKind, 'enum'> }
@@ -100,12 +122,14 @@ const message = (no: number, name: string, of: MessageName, occurs: Occurrence =
 })
 
 const attributes = (no: number) => message(no, 'attributes', 'KeyValue', 'many')
+const temporality = enumeration(2, 'aggregationTemporality', 'AggregationTemporality')
+const exemplars = (no: number) => message(no, 'exemplars', 'Exemplar', 'many')
+const times = [scalar(2, 'startTimeUnixNano', 'fixed64'), scalar(3, 'timeUnixNano', 'fixed64')]
 const droppedAttributes = (no: number) => scalar(no, 'droppedAttributesCount', 'uint32')
 
 /**
  * The fields of every message, under their OTLP/JSON names. The string-table references of KeyValue and AnyValue
- * are left out: they belong to profiles, and in traces and logs they count as unknown fields. Of metrics only what
- * Causeway makes itself is here.
+ * are left out: they belong to profiles, and elsewhere they count as unknown fields.
  */
 export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
   ExportTraceServiceRequest: [message(1, 'resourceSpans', 'ResourceSpans', 'many')],
@@ -191,39 +215,70 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
     scalar(1, 'name', 'string'),
     scalar(2, 'description', 'string'),
     scalar(3, 'unit', 'string'),
+    message(5, 'gauge', 'Gauge'),
     message(7, 'sum', 'Sum'),
     message(9, 'histogram', 'Histogram'),
+    message(10, 'exponentialHistogram', 'ExponentialHistogram'),
+    message(11, 'summary', 'Summary'),
+    message(12, 'metadata', 'KeyValue', 'many'),
   ],
-  Sum: [
-    message(1, 'dataPoints', 'NumberDataPoint', 'many'),
-    enumeration(2, 'aggregationTemporality', 'AggregationTemporality'),
-    scalar(3, 'isMonotonic', 'bool'),
-  ],
+  Gauge: [message(1, 'dataPoints', 'NumberDataPoint', 'many')],
+  Sum: [message(1, 'dataPoints', 'NumberDataPoint', 'many'), temporality, scalar(3, 'isMonotonic', 'bool')],
   NumberDataPoint: [
+    ...times,
+    scalar(4, 'asDouble', 'double', 'always'),
+    exemplars(5),
+    scalar(6, 'asInt', 'sfixed64', 'always'),
     attributes(7),
-    scalar(2, 'startTimeUnixNano', 'fixed64'),
-    scalar(3, 'timeUnixNano', 'fixed64'),
-    scalar(6, 'asInt', 'fixed64'),
+    scalar(8, 'flags', 'uint32'),
   ],
-  Histogram: [
-    message(1, 'dataPoints', 'HistogramDataPoint', 'many'),
-    enumeration(2, 'aggregationTemporality', 'AggregationTemporality'),
-  ],
+  Histogram: [message(1, 'dataPoints', 'HistogramDataPoint', 'many'), temporality],
   HistogramDataPoint: [
-    attributes(9),
-    scalar(2, 'startTimeUnixNano', 'fixed64'),
-    scalar(3, 'timeUnixNano', 'fixed64'),
+    ...times,
     scalar(4, 'count', 'fixed64'),
-    scalar(5, 'sum', 'double'),
+    scalar(5, 'sum', 'double', 'always'),
     scalar(6, 'bucketCounts', 'fixed64', 'many'),
     scalar(7, 'explicitBounds', 'double', 'many'),
-    message(8, 'exemplars', 'Exemplar', 'many'),
+    exemplars(8),
+    attributes(9),
+    scalar(10, 'flags', 'uint32'),
+    scalar(11, 'min', 'double', 'always'),
+    scalar(12, 'max', 'double', 'always'),
   ],
+  ExponentialHistogram: [message(1, 'dataPoints', 'ExponentialHistogramDataPoint', 'many'), temporality],
+  ExponentialHistogramDataPoint: [
+    attributes(1),
+    ...times,
+    scalar(4, 'count', 'fixed64'),
+    scalar(5, 'sum', 'double', 'always'),
+    scalar(6, 'scale', 'sint32'),
+    scalar(7, 'zeroCount', 'fixed64'),
+    message(8, 'positive', 'Buckets'),
+    message(9, 'negative', 'Buckets'),
+    scalar(10, 'flags', 'uint32'),
+    exemplars(11),
+    scalar(12, 'min', 'double', 'always'),
+    scalar(13, 'max', 'double', 'always'),
+    scalar(14, 'zeroThreshold', 'double'),
+  ],
+  Buckets: [scalar(1, 'offset', 'sint32'), scalar(2, 'bucketCounts', 'uint64', 'many')],
+  Summary: [message(1, 'dataPoints', 'SummaryDataPoint', 'many')],
+  SummaryDataPoint: [
+    ...times,
+    scalar(4, 'count', 'fixed64'),
+    scalar(5, 'sum', 'double'),
+    message(6, 'quantileValues', 'ValueAtQuantile', 'many'),
+    attributes(7),
+    scalar(8, 'flags', 'uint32'),
+  ],
+  ValueAtQuantile: [scalar(1, 'quantile', 'double'), scalar(2, 'value', 'double')],
   Exemplar: [
     scalar(2, 'timeUnixNano', 'fixed64'),
-    scalar(3, 'asDouble', 'double'),
+    scalar(3, 'asDouble', 'double', 'always'),
     scalar(4, 'spanId', 'hexBytes'),
     scalar(5, 'traceId', 'hexBytes'),
+    scalar(6, 'asInt', 'sfixed64', 'always'),
+    message(7, 'filteredAttributes', 'KeyValue', 'many'),
   ],
   Resource: [attributes(1), droppedAttributes(2), message(3, 'entityRefs', 'EntityRef', 'many')],
   EntityRef: [
@@ -253,7 +308,7 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
 }
 
 /** The request message of each signal's Export method. */
-export const EXPORT_REQUEST: Readonly<Record<SentSignal, MessageName>> = {
+export const EXPORT_REQUEST: Readonly<Record<Signal, MessageName>> = {
   traces: 'ExportTraceServiceRequest',
   logs: 'ExportLogsServiceRequest',
   metrics: 'ExportMetricsServiceRequest',

@@ -99,12 +99,15 @@ export function wireTypeOf(field: Field): WireType {
     case 'bool':
     case 'enum':
     case 'uint32':
+    case 'sint32':
     case 'int64':
+    case 'uint64':
       return WireType.Varint
     case 'fixed32':
       return WireType.Bit32
     case 'double':
     case 'fixed64':
+    case 'sfixed64':
       return WireType.Bit64
   }
 }
@@ -126,10 +129,16 @@ function readJsonScalar(reader: BinaryReader, kind: ScalarKind): string | number
       return reader.int32()
     case 'uint32':
       return reader.uint32()
+    case 'sint32':
+      return reader.sint32()
     case 'fixed32':
       return reader.fixed32()
     case 'int64':
       return reader.int64().toString()
+    case 'uint64':
+      return reader.uint64().toString()
+    case 'sfixed64':
+      return reader.sfixed64().toString()
     case 'fixed64':
       return reader.fixed64().toString()
   }

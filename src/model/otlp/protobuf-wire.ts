@@ -244,7 +244,8 @@ export const BYTES_AN_ITEM = 128
 
 /**
  * What an object is made for when a request is read, and how much of an item it is: the ids that a mergelog or a span names are
- * short texts. Attributes, links and other events are left as bytes, however many they are.
+ * short texts. Of metrics and data points few are more than bytes. Attributes, links and other events are left as bytes, however many
+ * they are.
  */
 const PARTS = {
   resources: 1,
@@ -253,6 +254,9 @@ const PARTS = {
   'log records': 1,
   mergelogs: 1,
   references: 0.25,
+  metrics: 0.25,
+  'data points': 0.25,
+  'points of Pods': 1,
 } as const
 export type ItemKind = keyof typeof PARTS
 

@@ -4,16 +4,20 @@ import type { Signal } from '../otlp-requests.ts'
 /** The two encodings of OTLP/HTTP; gRPC always uses protobuf. */
 export type Encoding = 'protobuf' | 'json'
 
-/** How much of a request was taken: `rejected` spans or log records were not, and `message` says why. */
+/** How much of a request was taken: `rejected` spans, log records or data points were not, and `message` says why. */
 interface ExportResult {
   rejected: number
   message: string
 }
 
-const REJECTED = { traces: 'rejectedSpans', logs: 'rejectedLogRecords' } as const
+const REJECTED = {
+  traces: 'rejectedSpans',
+  logs: 'rejectedLogRecords',
+  metrics: 'rejectedDataPoints',
+} as const
 
 /**
- * An Export{Trace,Logs}ServiceResponse (OTLP specification, Full Success and Partial Success): empty when nothing
+ * An Export{Trace,Logs,Metrics}ServiceResponse (OTLP specification, Full Success and Partial Success): empty when nothing
  * was rejected and there is nothing to warn of. The message is cut so that the response stays small.
  */
 export function encodeExportResponse(signal: Signal, encoding: Encoding, result: ExportResult): Uint8Array {

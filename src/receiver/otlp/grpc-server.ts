@@ -309,6 +309,7 @@ const method = (path: string): MethodDefinition<Buffer, Buffer> => ({
 const EXPORT_METHODS: Readonly<Record<Signal, MethodDefinition<Buffer, Buffer>>> = {
   traces: method('/opentelemetry.proto.collector.trace.v1.TraceService/Export'),
   logs: method('/opentelemetry.proto.collector.logs.v1.LogsService/Export'),
+  metrics: method('/opentelemetry.proto.collector.metrics.v1.MetricsService/Export'),
 }
 
 /** When connections are closed, in milliseconds; 0 means never, except for `timeoutMs`. */

@@ -19,6 +19,8 @@ export interface HttpReceiverSettings extends ReceiverSettings, HttpSettings {
   tracesUrlPath?: string
   /** The path that takes logs; /v1/logs unless given. */
   logsUrlPath?: string
+  /** The path that takes metrics; /v1/metrics unless given. */
+  metricsUrlPath?: string
   cors?: CorsSettings
 }
 
@@ -35,6 +37,7 @@ export function startHttpReceiver(
   const paths: Record<Signal, string> = {
     traces: settings.tracesUrlPath ?? '/v1/traces',
     logs: settings.logsUrlPath ?? '/v1/logs',
+    metrics: settings.metricsUrlPath ?? '/v1/metrics',
   }
   const routes = new Map(settings.signals.map((signal) => [paths[signal], signal]))
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES

@@ -86,6 +86,13 @@ const grpc = switchedSection('OTLP over gRPC. Off unless named.', {
   ),
 })
 
+type PathKey = 'traces_url_path' | 'logs_url_path' | 'metrics_url_path'
+
+function samePaths(paths: Readonly<Record<PathKey, string>>, one: PathKey, other: PathKey) {
+  if (paths[one] !== paths[other]) return undefined
+  return { key: other, message: `is the same as ${one}, ${paths[other]}; write another path` }
+}
+
 const http = switchedSection(
   'OTLP over HTTP, protobuf and JSON. Off unless named.',
   {
@@ -116,7 +123,8 @@ const http = switchedSection(
     cors,
     traces_url_path: field(URL_PATH, '/v1/traces', 'Path that takes traces.'),
     logs_url_path: field(URL_PATH, '/v1/logs', 'Path that takes logs.'),
-    ...refusedKeys('Causeway takes traces and logs; remove it', 'metrics_url_path', 'profiles_url_path'),
+    metrics_url_path: field(URL_PATH, '/v1/metrics', 'Path that takes metrics.'),
+    ...refusedKeys('Causeway takes no profiles; remove it', 'profiles_url_path'),
     ...refusedKeys(
       UNSUPPORTED_COLLECTOR_KEY,
       'transport',
@@ -127,13 +135,10 @@ const http = switchedSection(
     ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'keep_alives_enabled', 'middlewares'),
   },
   [
-    ({ traces_url_path, logs_url_path }) =>
-      traces_url_path === logs_url_path
-        ? {
-            key: 'logs_url_path',
-            message: `is the same as traces_url_path, ${logs_url_path}; write another path`,
-          }
-        : undefined,
+    (settings) =>
+      samePaths(settings, 'traces_url_path', 'logs_url_path') ??
+      samePaths(settings, 'traces_url_path', 'metrics_url_path') ??
+      samePaths(settings, 'logs_url_path', 'metrics_url_path'),
     ({ read_header_timeout, read_timeout }) =>
       read_timeout > 0 && read_header_timeout > read_timeout
         ? {
@@ -183,19 +188,20 @@ interface HttpServerConfig extends ServerConfig {
   cors?: CorsConfig
   tracesUrlPath: string
   logsUrlPath: string
+  metricsUrlPath: string
 }
 
 export const otlpReceiver: ReceiverType<OtlpReceiverSettings> = {
   ...componentType({
     name: 'otlp',
-    schema: section('Takes traces, logs and mergelogs from controllers.', { protocols }),
+    schema: section('Takes traces, logs and mergelogs from controllers, and metrics of Pods.', { protocols }),
     build: (settings): OtlpReceiverSettings =>
       withoutUndefined({
         grpc: buildGrpc(settings.protocols.grpc),
         http: buildHttp(settings.protocols.http),
       }),
   }),
-  signals: ['traces', 'logs'],
+  signals: ['traces', 'logs', 'metrics'],
   listeners: ({ grpc, http }) => [
     ...(grpc === undefined ? [] : [listenerOf(grpc, 'protocols::grpc', 'OTLP/gRPC')]),
     ...(http === undefined ? [] : [listenerOf(http, 'protocols::http', 'OTLP/HTTP')]),
@@ -247,6 +253,7 @@ function buildHttp(settings: SettingsOf<typeof http>): HttpServerConfig | undefi
       writeTimeoutMs: settings.write_timeout,
       tracesUrlPath: settings.traces_url_path,
       logsUrlPath: settings.logs_url_path,
+      metricsUrlPath: settings.metrics_url_path,
       ...withoutUndefined({
         tls: buildServerTls(settings.tls),
         auth: settings.auth?.authenticator,

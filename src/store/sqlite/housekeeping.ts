@@ -42,6 +42,8 @@ interface HousekeepingHooks {
   scopesRemoved: () => void
   /** Removes a batch of data of observed clusters that is no longer needed; true if there is more. */
   keepObserved: () => boolean
+  /** Removes a batch of metrics over the limits of retention, though exporters have not sent them. */
+  keepMetrics: (isAgeKnown: boolean) => { more: boolean; unsent: number }
 }
 
 /** Bounds the tables that belong to no CPID. Every turn visits a few thousand rows, however much is stored. */
@@ -55,19 +57,19 @@ export class TableHousekeeper implements Housekeeper {
   readonly #oldRefused: Statement
   readonly #oldAside: Statement
 
-  readonly #keepObserved: () => boolean
+  readonly #hooks: Pick<HousekeepingHooks, 'keepObserved' | 'keepMetrics'>
 
   constructor(
     db: Sqlite,
     progress: Progress,
     retention: Retention,
-    { scopesRemoved, keepObserved }: HousekeepingHooks,
+    { scopesRemoved, ...hooks }: HousekeepingHooks,
   ) {
     this.#progress = progress
     this.#maxAgeMs = retention.maxAgeMs
     this.#most = maxRefusedMergelogs(retention)
     this.#scopes = new UnusedScopes(db, scopesRemoved)
-    this.#keepObserved = keepObserved
+    this.#hooks = hooks
     this.#sweeps = SWEPT.map((table) => new TableSweep(db, table))
     this.#refused = db.prepare(
       `DELETE FROM rejected_mergelogs WHERE id IN (SELECT id FROM rejected_mergelogs
@@ -89,9 +91,10 @@ export class TableHousekeeper implements Housekeeper {
       this.#oldAside.run(wallMs - WEEK_MS)
     }
     for (const sweep of this.#sweeps) more = sweep.turn(activeMs - keptMs) || more
-    more = this.#keepObserved() || more
+    more = this.#hooks.keepObserved() || more
+    const metrics = this.#hooks.keepMetrics(isAgeKnown)
     const isCrowded = this.#scopes.turn()
-    return { more: more || isCrowded, isCrowded }
+    return { more: more || isCrowded || metrics.more, isCrowded, unsent: metrics.unsent }
   }
 }
 

@@ -20,6 +20,7 @@ const OBSERVATIONS = 20_000
 /** Each may reference up to 500 versions. */
 const SPANS = 500
 
+const PODS = 'v1/pods'
 const ROLES = { observed: 0, wrote: 1 } as const
 
 interface WriterQuery {
@@ -64,6 +65,7 @@ export class ObjectTable implements LinkedObjects {
   readonly #writer: Statement<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>
   readonly #below: Statement<[BelowQuery], { row: bigint; version: bigint }>
   readonly #addWrite: Statement
+  readonly #addPod: Statement
   readonly #addNamespace: Statement
   readonly #writers: Statement<[WriterQuery], number>
   readonly #await: Statement
@@ -111,6 +113,11 @@ export class ObjectTable implements LinkedObjects {
       .safeIntegers()
     this.#addWrite = db.prepare(
       'INSERT OR IGNORE INTO trace_writes (trace, object, version, end_ns, span, uid) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    this.#addPod = db.prepare(
+      `INSERT INTO cascade_pods (uid, trace, cluster, object, first_ns, last_ns)
+         SELECT @uid, @cascade, cluster, object, @endNs, @endNs FROM objects WHERE id = @object
+       ON CONFLICT DO UPDATE SET first_ns = min(first_ns, excluded.first_ns), last_ns = max(last_ns, excluded.last_ns)`,
     )
     this.#addNamespace = db.prepare('INSERT OR IGNORE INTO trace_namespaces (trace, namespace) VALUES (?, ?)')
     this.#writers = db
@@ -192,6 +199,8 @@ export class ObjectTable implements LinkedObjects {
     for (const { object, version, uid } of versions) {
       this.#addWrite.run(cascade, object, version, span.endNs, span.row, uid ?? null)
       this.#noteNamespace(cascade, this.#namespaceOf(object))
+      if (uid !== undefined && this.kindOf(object) === PODS)
+        this.#addPod.run({ uid, cascade, object, endNs: span.endNs })
     }
   }
 

@@ -437,7 +437,11 @@ function logItemOf({ decision, trace_id, flags, raw, scope, uuid }: LogItemRow):
   }
 }
 
-const TABLES: Record<Signal, string> = { traces: 'exporters', logs: 'log_exporters' }
+const TABLES: Record<Signal, string> = {
+  traces: 'exporters',
+  logs: 'log_exporters',
+  metrics: 'metric_exporters',
+}
 
 /** The position of each exporter of a signal in its outbox. */
 export class ExporterPositions implements PositionStore {
@@ -459,7 +463,7 @@ export class ExporterPositions implements PositionStore {
     }
     const add = this.#db.prepare(`INSERT OR IGNORE INTO ${this.#table} (name, position) VALUES (?, ?)`)
     for (const name of names) add.run(name, end)
-    this.#removeSentLogs()
+    this.#removeSent()
     return this.all()
   }
 
@@ -474,14 +478,15 @@ export class ExporterPositions implements PositionStore {
     this.#db
       .prepare(`UPDATE ${this.#table} SET position = ?, refused = refused + ? WHERE name = ?`)
       .run(position, refused, name)
-    this.#removeSentLogs()
+    this.#removeSent()
   }
 
-  /** Decisions about spans are kept. Of log records only what some exporter still has to send is kept. */
-  #removeSentLogs(): void {
-    if (this.#signal !== 'logs') return
-    const sent = this.#db.prepare<[], number | null>('SELECT min(position) FROM log_exporters').pluck().get()
-    if (typeof sent === 'number') this.#db.prepare('DELETE FROM log_outbox WHERE decision <= ?').run(sent)
-    else this.#db.exec('DELETE FROM log_outbox; DELETE FROM waiting_logs')
+  /** Decisions about spans are kept. Of log records and metrics only what some exporter still has to send is kept. */
+  #removeSent(): void {
+    if (this.#signal === 'traces') return
+    const outbox = this.#signal === 'logs' ? 'log_outbox' : 'metric_outbox'
+    const sent = this.#db.prepare<[], number | null>(`SELECT min(position) FROM ${this.#table}`).pluck().get()
+    if (typeof sent === 'number') this.#db.prepare(`DELETE FROM ${outbox} WHERE decision <= ?`).run(sent)
+    else this.#db.exec(`DELETE FROM ${outbox}${this.#signal === 'logs' ? '; DELETE FROM waiting_logs' : ''}`)
   }
 }

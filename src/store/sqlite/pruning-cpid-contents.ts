@@ -306,7 +306,7 @@ export class TraceRemoval {
       UNION ALL SELECT 1 FROM traces WHERE continues = +? AND id <> +? LIMIT 1`
     if (this.#sql.number(others, cascade, id, cascade, id) !== undefined) return 0
     let removed = 0
-    for (const table of ['trace_writes', 'trace_namespaces']) {
+    for (const table of ['trace_writes', 'trace_namespaces', 'cascade_pods', 'pod_series']) {
       if (removed < most)
         removed += this.#sql.run(`DELETE FROM ${table} WHERE trace = +? LIMIT +?`, cascade, most - removed)
     }

@@ -161,6 +161,7 @@ interface ProgressRow {
   linked_arrival: number
   last_decision: number
   last_log_decision: number
+  last_metric_decision: number
   indexed_origins: number
   indexing_origins: number
   indexing_prefix: number
@@ -183,6 +184,7 @@ export class Progress {
   linkedArrival = 0
   lastDecision = 0
   lastLogDecision = 0
+  lastMetricDecision = 0
   /** All original traces up to this one are in the index of their ids. */
   indexedOrigins = 0
   /** The last one of the batch that is being indexed, and the first four bytes of the ids that are next. */
@@ -207,7 +209,7 @@ export class Progress {
     this.#clock = clock
     this.scopeUses = new ScopeUses(db)
     this.#save = db.prepare(
-      `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,
+      `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?, last_metric_decision = ?,
          indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?,
          forgotten_ms = ?, forgotten_episode = ?`,
     )
@@ -219,7 +221,7 @@ export class Progress {
   load(): void {
     const row = this.#db
       .prepare<[], ProgressRow>(
-        `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, indexed_origins, indexing_origins,
+        `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, last_metric_decision, indexed_origins, indexing_origins,
            indexing_prefix, active_ms, live_cpids, tombstones, unranked_cpids,
            forgotten_ms, forgotten_episode FROM progress`,
       )
@@ -230,6 +232,7 @@ export class Progress {
     this.linkedArrival = row.linked_arrival
     this.lastDecision = row.last_decision
     this.lastLogDecision = row.last_log_decision
+    this.lastMetricDecision = row.last_metric_decision
     this.indexedOrigins = row.indexed_origins
     this.indexingOrigins = row.indexing_origins
     this.indexingPrefix = row.indexing_prefix
@@ -260,6 +263,10 @@ export class Progress {
     return ++this.lastLogDecision
   }
 
+  nextMetricDecision(): number {
+    return ++this.lastMetricDecision
+  }
+
   save(): void {
     this.scopeUses.save()
     this.#save.run(
@@ -267,6 +274,7 @@ export class Progress {
       this.linkedArrival,
       this.lastDecision,
       this.lastLogDecision,
+      this.lastMetricDecision,
       this.indexedOrigins,
       this.indexingOrigins,
       this.indexingPrefix,

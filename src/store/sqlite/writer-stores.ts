@@ -17,12 +17,14 @@ import { ArrivedSpanTable } from './arrived-spans.ts'
 import { HeldItemTable } from './held-items.ts'
 import { maxRefusedMergelogs, TableHousekeeper } from './housekeeping.ts'
 import { ArrivedLogTable } from './linked-logs.ts'
+import { MetricOutbox } from './metric-outbox.ts'
 import { MergelogReader, SqliteMergeGraph } from './merge-graph.ts'
 import type { ObjectTable } from './object-versions.ts'
 import { InferenceTables } from './observed-clusters.ts'
 import { type Sqlite, sqliteFaults } from './open-database.ts'
 import { DecisionTable, ExporterPositions } from './outbox.ts'
 import { ChangeSpanTable, TraceActorTable, TraceTable } from './outgoing-traces.ts'
+import { PodPointTable } from './pod-points.ts'
 import { SqlitePruneStore } from './pruning.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { LinkScopeTable } from './scopes.ts'
@@ -56,6 +58,7 @@ export function sqliteStores(
   const positions = {
     traces: new ExporterPositions(db, 'traces'),
     logs: new ExporterPositions(db, 'logs'),
+    metrics: new ExporterPositions(db, 'metrics'),
   }
   const pruning = new SqlitePruneStore(db, progress, {
     graph,
@@ -68,9 +71,12 @@ export function sqliteStores(
     },
   })
   const inference = new InferenceTables(db, progress, sought)
+  const outgoingMetrics = new MetricOutbox(db, progress, retention)
+  const podPoints = new PodPointTable(db, progress)
   const keeper = new TableHousekeeper(db, progress, retention, {
     scopesRemoved: () => arrivals.interner.forgetEnvelopes(),
     keepObserved: () => inference.keep(),
+    keepMetrics: (isAgeKnown) => outgoingMetrics.sweep(isAgeKnown),
   })
   const setAside = new SetAsideTable(db, progress)
   const held = new HeldItemTable(db, progress)
@@ -90,6 +96,11 @@ export function sqliteStores(
     inference,
     told: new ReportedWriteTable(db),
     held,
+    metrics: {
+      queue: (part) => outgoingMetrics.queue(part),
+      hold: (points, cluster) => podPoints.hold(points, cluster),
+      decide: (mayGoOn) => podPoints.decide(mayGoOn),
+    },
     positions,
     archives: new ArchivePositions(db),
     linkRound: (work) => links.inRound(work),
@@ -108,6 +119,10 @@ export function sqliteStores(
     areHeldItemsDue: () => {
       progress.turn()
       return held.areDue
+    },
+    arePodPointsDue: () => {
+      progress.turn()
+      return podPoints.areDue
     },
     positions: (signal) => positions[signal].all(),
     gauges: () => ({

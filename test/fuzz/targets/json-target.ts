@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
-import type { SentSignal } from '../../../src/model/otlp-requests.ts'
+import type { Signal } from '../../../src/model/otlp-requests.ts'
 import { JsonCursor } from '../../../src/model/otlp/json-cursor.ts'
 import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 import { EXPORT_REQUEST } from '../../../src/model/otlp/message-schema.ts'
@@ -53,11 +53,11 @@ export const json: Target = {
       ...logRequests().map((bytes) => jsonOfProtobuf('ExportLogsServiceRequest', bytes)),
     ].map((value) => Buffer.from(JSON.stringify(value))),
   run(input) {
-    for (const signal of ['traces', 'logs'] as const) checkSignal(signal, input)
+    for (const signal of ['traces', 'logs', 'metrics'] as const) checkSignal(signal, input)
   },
 }
 
-function checkSignal(signal: Exclude<SentSignal, 'metrics'>, input: Buffer): void {
+function checkSignal(signal: Signal, input: Buffer): void {
   const bytes = onlyThrows(isMalformed, () => protobufOfJson(signal, input))
   if (bytes === undefined) return
   const message = EXPORT_REQUEST[signal]

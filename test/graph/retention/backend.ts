@@ -1,4 +1,4 @@
-import type { Signal } from '../../../src/model/otlp-requests.ts'
+import type { LinkedSignal } from '../../../src/model/otlp-requests.ts'
 import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import { type Decisions, type ReadDecided, readerOf } from './decisions.ts'
 import { check, same } from './faults.ts'
@@ -6,14 +6,14 @@ import { check, same } from './faults.ts'
 /** One exporter with its backend: what it took, in order, and how far it is known to have come. */
 export class Backend {
   readonly name: string
-  readonly signal: Signal
+  readonly signal: LinkedSignal
   /** The last that was taken; what is not saved is taken again after a restart. */
   position: number
   /** From here on it has been there. */
   readonly since: number
   readonly #after: ReadDecided
 
-  constructor(name: string, signal: Signal, db: Sqlite, position: number, since = position) {
+  constructor(name: string, signal: LinkedSignal, db: Sqlite, position: number, since = position) {
     this.name = name
     this.signal = signal
     this.position = position

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3'
 import { outgoingLog } from '../../../src/exporter/drain.ts'
-import type { Signal } from '../../../src/model/otlp-requests.ts'
+import type { LinkedSignal } from '../../../src/model/otlp-requests.ts'
 import { outgoingSpan } from '../../../src/model/otlp/outgoing-records.ts'
 import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
 import type { ScopeEnvelopes } from '../../../src/model/outbox.ts'
@@ -32,7 +32,7 @@ export type ReadDecided = (position: number, most: number) => Decided[]
  */
 export function readerOf(
   db: Sqlite,
-  signal: Signal,
+  signal: LinkedSignal,
   envelopesOf?: (scope: number) => ScopeEnvelopes | undefined,
 ): ReadDecided {
   const spans = new SqliteOutbox(db)
@@ -61,19 +61,19 @@ export function readerOf(
 
 /** Everything that was decided, as it was decided, and what of it force took from the exporters. */
 export class Decisions {
-  readonly #read: Record<Signal, ReadDecided>
+  readonly #read: Record<LinkedSignal, ReadDecided>
   readonly #last: Statement<[], { traces: number | null; logs: number | null }>
-  readonly #made: Record<Signal, Decided[]> = { traces: [], logs: [] }
+  readonly #made: Record<LinkedSignal, Decided[]> = { traces: [], logs: [] }
   readonly #places: Statement<[number], Placed>
   readonly #placed = new Set<string>()
-  readonly #excused: Record<Signal, Set<number>> = { traces: new Set(), logs: new Set() }
+  readonly #excused: Record<LinkedSignal, Set<number>> = { traces: new Set(), logs: new Set() }
 
   constructor(db: Sqlite) {
     const stored = db.prepare<[number], ScopeEnvelopes>(
       `SELECT r.id AS resourceId, r.envelope AS resource, s.envelope AS scope
        FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
     )
-    const read = (signal: Signal): ReadDecided => readerOf(db, signal, (scope) => stored.get(scope))
+    const read = (signal: LinkedSignal): ReadDecided => readerOf(db, signal, (scope) => stored.get(scope))
     this.#read = { traces: read('traces'), logs: read('logs') }
     this.#places = db.prepare(
       `SELECT lower(hex(t.trace_id)) AS traceId, CASE WHEN s.id IS NOT NULL THEN printf('%016x', s.span_id) END AS spanId, iif(o.span IS NULL, o.extra, NULL) AS synthetic
@@ -109,7 +109,7 @@ export class Decisions {
   }
 
   /** What was decided after a position, up to another. */
-  between(signal: Signal, after: number, upTo: number): Decided[] {
+  between(signal: LinkedSignal, after: number, upTo: number): Decided[] {
     return this.#made[signal].filter(
       ({ decision }) => decision > after && decision <= upTo && !this.isExcused(signal, decision),
     )
@@ -121,12 +121,12 @@ export class Decisions {
     return [...ids].filter((id) => !sent.includes(Buffer.from(id, 'hex').toString('latin1')))
   }
 
-  isExcused(signal: Signal, decision: number): boolean {
+  isExcused(signal: LinkedSignal, decision: number): boolean {
     return this.#excused[signal].has(decision)
   }
 
   /** After pruning: what exporters have still to take is as it was decided, unless `forced` had to take some. */
-  expectKept(signal: Signal, after: number, forced: boolean): void {
+  expectKept(signal: LinkedSignal, after: number, forced: boolean): void {
     const expected = this.between(signal, after, Infinity)
     if (expected.length === 0) return
     const there = this.#read[signal](after, ALL)

@@ -6,6 +6,7 @@ const KEPT: Readonly<Record<string, string>> = {
   progress: 'one row',
   exporters: 'one an exporter',
   log_exporters: 'one an exporter',
+  metric_exporters: 'one an exporter',
   cpids: 'tombstones, as many as max_cpids at most',
   arrival_marks: 'the newest, by which a leap of the calendar is seen',
   rejected_items: 'the newest 10,000 of which something was refused',

@@ -1,9 +1,9 @@
-import type { Signal } from '../../../src/model/otlp-requests.ts'
+import type { LinkedSignal } from '../../../src/model/otlp-requests.ts'
 import { cpid, logsRequest, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
 import { HOUR_MS, type LifeStep } from './life.ts'
 
 export interface Request {
-  signal: Signal
+  signal: LinkedSignal
   bytes: Buffer
 }
 

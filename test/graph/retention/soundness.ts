@@ -26,6 +26,10 @@ const FAULTS: Readonly<Record<string, string>> = {
   'an actor in no trace': `SELECT trace FROM trace_actors WHERE trace NOT IN (SELECT id FROM traces)`,
   'a namespace of no cascade': `SELECT trace FROM trace_namespaces WHERE trace NOT IN
     (SELECT coalesce(continues, id) FROM traces UNION SELECT id FROM traces)`,
+  'a Pod of no cascade': `SELECT trace FROM cascade_pods WHERE trace NOT IN
+    (SELECT coalesce(continues, id) FROM traces UNION SELECT id FROM traces)`,
+  'what was measured for no cascade': `SELECT trace FROM pod_series WHERE trace NOT IN
+    (SELECT coalesce(continues, id) FROM traces UNION SELECT id FROM traces)`,
   'what a span joined that is not there': `SELECT span FROM joined_spans WHERE span NOT IN (SELECT id FROM spans)`,
   'what is awaited by a span that does not wait': `SELECT span FROM awaited_joins WHERE span NOT IN (SELECT arrival FROM waiting)`,
   'what was told of a write that is not there': `SELECT span FROM seen_writes WHERE span NOT IN (SELECT id FROM spans)`,

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Signal } from '../../../src/model/otlp-requests.ts'
+import type { LinkedSignal } from '../../../src/model/otlp-requests.ts'
 import { spanIdHex } from '../../../src/model/otlp/encode-telemetry.ts'
 import { emptyDatabase } from '../../support/empty-database.ts'
 import { type TestSettings, TestWriter } from '../../support/test-writer.ts'
@@ -217,7 +217,7 @@ export class World {
   }
 
   /** The least position that is saved; what comes after it is not sent everywhere. */
-  #savedMin(signal: Signal): number {
+  #savedMin(signal: LinkedSignal): number {
     return Math.min(...this.#writer.writer.positions(signal).values(), MANY)
   }
 

@@ -27,6 +27,7 @@ export class MemoryTables implements WriterProgress {
   linkedArrival = 0
   readonly lastDecision = 0
   readonly lastLogDecision = 0
+  readonly lastMetricDecision = 0
   committedActiveMs = 0
   lastCpid = 0
   forgotten: ForgottenTombstones = { untilMs: 0, nextEpisode: 0 }

@@ -62,6 +62,7 @@ export function openInMemory(tables = new MemoryTables(new TestClock())): Opened
   const positions = {
     traces: new MemoryPositions(tables, 'traces'),
     logs: new MemoryPositions(tables, 'logs'),
+    metrics: new MemoryPositions(tables, 'metrics'),
   }
   const caches = [graph, traces]
   const inside: Inside = {

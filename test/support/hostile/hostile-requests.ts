@@ -24,10 +24,16 @@ type Members = Readonly<Record<string, unknown>>
 
 const IDS = { traceId: '0a'.repeat(16), spanId: '0b'.repeat(8) }
 
+/** Of whom points are kept. */
+const POD = { attributes: [{ key: 'k8s.pod.uid', value: { stringValue: 'a' } }] }
+
 /** What a message needs so that it is looked into, and so that it is kept. */
 const NEEDED: Partial<Record<MessageName, Members>> = {
   Span: IDS,
   LogRecord: { eventName: 'cpid.mergelog' },
+  Metric: { name: 'k8s.pod.cpu.usage' },
+  ResourceMetrics: { resource: POD },
+  NumberDataPoint: { asDouble: 1 },
   Event: { name: 'cpid.mergelog' },
 }
 const SMALLEST: Partial<Record<MessageName, Members>> = {
@@ -36,6 +42,7 @@ const SMALLEST: Partial<Record<MessageName, Members>> = {
   ScopeSpans: { spans: [IDS] },
   ResourceLogs: { scopeLogs: [{ logRecords: [{}] }] },
   ScopeLogs: { logRecords: [{}] },
+  ScopeMetrics: { metrics: [{ gauge: { dataPoints: [{}] } }] },
   Link: IDS,
   KeyValue: { key: 'cpid.id', value: { stringValue: '' } },
   AnyValue: { stringValue: '' },
@@ -43,7 +50,7 @@ const SMALLEST: Partial<Record<MessageName, Members>> = {
 
 /** Attributes that something reads, by the message in which they stand; one more that nobody does. */
 const KEYS: Partial<Record<MessageName, readonly string[]>> = {
-  Resource: ['service.name', 'k8s.cluster.name', 'x'],
+  Resource: ['service.name', 'k8s.cluster.name', 'k8s.pod.uid', 'x'],
   Span: ['cpid.id', 'cpid.observed', 'cpid.wrote', 'cpid.cause', 'user.name', 'x'],
   Event: ['cpid.new', 'cpid.sources', 'cpid.object', 'cpid.reason'],
   LogRecord: ['cpid.id', 'cpid.new', 'cpid.sources', 'cpid.object', 'cpid.reason', 'event.name'],

@@ -1,0 +1,85 @@
+import type { Statement } from 'better-sqlite3'
+import type { MetricOutboxReader, MetricPart, QueuedMetrics } from '../../model/pod-stats.ts'
+import type { Retention } from '../../model/store-ports.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './transactions.ts'
+
+/** What exporters have not sent may take this part of `max_bytes`, or so much where that is off. */
+const SHARE = 8
+const MOST_BYTES = 1024 * MIB
+const ROWS_A_TURN = 100
+
+/** Metrics that exporters have not sent yet, in SQLite. `ExporterPositions` removes what all have sent. */
+export class MetricOutbox {
+  readonly #progress: Progress
+  readonly #maxAgeMs: number
+  readonly #mostBytes: number
+  readonly #isSent: Statement<[], number>
+  readonly #add: Statement
+  readonly #removeOld: Statement<[{ before: number; most: number }], number>
+
+  constructor(db: Sqlite, progress: Progress, { maxAgeMs, maxBytes }: Retention) {
+    this.#progress = progress
+    this.#maxAgeMs = maxAgeMs
+    this.#mostBytes = maxBytes === 0 ? MOST_BYTES : Math.min(MOST_BYTES, Math.floor(maxBytes / SHARE))
+    this.#isSent = db.prepare<[], number>('SELECT 1 FROM metric_exporters LIMIT 1').pluck()
+    this.#add = db.prepare(
+      `INSERT INTO metric_outbox (decision, arrived_ms, points, upto_bytes, request) SELECT @decision, @wallMs, @points,
+         coalesce((SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1), 0) + @bytes, @request`,
+    )
+    // The oldest row has its own bytes in its sum already, and may stay alone however large it is.
+    this.#removeOld = db
+      .prepare<[{ before: number; most: number }], number>(
+        `DELETE FROM metric_outbox WHERE decision IN (SELECT decision FROM metric_outbox ORDER BY decision LIMIT ${ROWS_A_TURN})
+           AND (arrived_ms < @before OR upto_bytes <= (SELECT max(upto_bytes) FROM
+             (SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1)) - @most)
+         RETURNING points`,
+      )
+      .pluck()
+  }
+
+  /** Keeps a part of a request until every exporter has sent it; nothing where there are none. */
+  queue({ request, points }: MetricPart): void {
+    if (this.#isSent.get() !== 1) return
+    const decision = this.#progress.nextMetricDecision()
+    const { wallMs } = this.#progress
+    this.#add.run({ decision, wallMs, points, bytes: request.length, request })
+  }
+
+  /** Removes some of the oldest over the limits of retention; `isAgeKnown`: the wall clock can be trusted. */
+  sweep(isAgeKnown: boolean): { more: boolean; unsent: number } {
+    const isAged = isAgeKnown && this.#maxAgeMs > 0
+    const before = isAged ? this.#progress.wallMs - this.#maxAgeMs : Number.MIN_SAFE_INTEGER
+    const removed = this.#removeOld.all({ before, most: this.#mostBytes })
+    return {
+      more: removed.length === ROWS_A_TURN,
+      unsent: removed.reduce((sum, points) => sum + points, 0),
+    }
+  }
+}
+
+/** At most this much and one more part is read at a time. */
+const AT_ONCE_BYTES = 16 * MIB
+
+/** Reads the outbox of metrics, on a connection of its own. */
+export class SqliteMetricOutbox implements MetricOutboxReader {
+  readonly #after: Statement<[number, number], QueuedMetrics>
+
+  constructor(db: Sqlite) {
+    this.#after = db.prepare(
+      'SELECT decision, points, request FROM metric_outbox WHERE decision > ? ORDER BY decision LIMIT ?',
+    )
+  }
+
+  after(position: number, limit: number): QueuedMetrics[] {
+    const found: QueuedMetrics[] = []
+    let bytes = 0
+    for (const part of this.#after.iterate(position, limit)) {
+      found.push(part)
+      bytes += part.request.length
+      if (bytes >= AT_ONCE_BYTES) break
+    }
+    return found
+  }
+}
