@@ -329,6 +329,30 @@ export interface CausewayQueries {
   /** The root of the outgoing trace with this id. */
   rootOfTrace(traceId: Buffer): Cpid | undefined
   facets(): Facets
+  /** What was measured of the Pods that a cascade wrote, of `limit` Pods at most. */
+  podStats(root: Cpid, limit: number): PodStatsFound
+}
+
+/** Points of one metric of a Pod, or of a container in it, in the order of time. */
+export interface PodSeriesFacts {
+  /** `PodMetric.id`. */
+  readonly metric: number
+  /** Empty for the Pod itself. */
+  readonly container: string
+  readonly points: readonly { readonly seconds: number; readonly value: number }[]
+}
+
+export interface PodStats {
+  readonly object: string
+  readonly uid: string
+  readonly cluster: string
+  readonly series: readonly PodSeriesFacts[]
+}
+
+export interface PodStatsFound {
+  readonly pods: readonly PodStats[]
+  /** How many more Pods there are. */
+  readonly leftOut: number
 }
 
 /** Roots of the cascades in which a CPID takes part: first those that drive it, then those passed on with it, each the newest first. */

@@ -19,6 +19,7 @@ import { jaegerMetricsJson } from './jaeger-metrics-json.ts'
 import { cpidListJson, decodeCursor, listJson, recordsJson } from './list-json.ts'
 import { cpidJson, graphJson, mergelogJson, objectJson, objectVersionJson } from './object-json.ts'
 import type { FindFilter, NoAnswer, PageRequest, Question, TraceQuestion, TraceShape } from './question.ts'
+import { podStatsJson } from './pod-stats-json.ts'
 import { touchedObjectsJson } from './touched-objects-json.ts'
 import {
   findSentSpan,
@@ -151,6 +152,10 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
     case 'touchedObjects': {
       const { root, limit } = question
       return withFacts(queries, [root], ([facts]) => found(touchedObjectsJson(queries, facts, limit)))
+    }
+    case 'podStats': {
+      const { root, limit } = question
+      return withFacts(queries, [root], ([facts]) => found(podStatsJson(queries, facts, limit)))
     }
     case 'why':
       return found(whyJson(queries, question.ref))

@@ -31,6 +31,7 @@ export type Question =
   | { readonly kind: 'graph'; readonly cpid: Cpid; readonly limit: number }
   | { readonly kind: 'objects' | 'objectVersions'; readonly ref: string; readonly part: PageRequest }
   | { readonly kind: 'touchedObjects'; readonly root: Cpid; readonly limit: number }
+  | PodStatsQuestion
   | { readonly kind: 'why'; readonly ref: string }
   | {
       readonly kind: 'find'
@@ -42,6 +43,13 @@ export type Question =
   | TraceQuestion
   /** The same, answered in gRPC's frames; see grpc-answers.ts. */
   | { readonly kind: 'grpc'; readonly question: TraceQuestion; readonly as: GrpcShape }
+
+/** What was measured of the Pods of a cascade; an archive has nothing of it. */
+export interface PodStatsQuestion {
+  readonly kind: 'podStats'
+  readonly root: Cpid
+  readonly limit: number
+}
 
 /** Filters of a find: for cascades both, for objects their namespace and the cascades that touched them. */
 export type FindFilter = Pick<CascadeFilter, 'actor' | 'namespace'>
@@ -75,12 +83,12 @@ export type TraceQuestion =
   | ({ readonly kind: 'tags'; readonly scope?: string } & NamesAsked)
   | ({ readonly kind: 'tagValues'; readonly tag: string } & NamesAsked)
 
-/** The questions of Jaeger's and Tempo's clients are about what this Causeway sent. */
-export type ArchivedQuestion = Exclude<Question, TraceQuestion | { readonly kind: 'grpc' }>
+/** The questions of Jaeger's and Tempo's clients are about what this Causeway sent; what is measured of Pods is not archived. */
+export type ArchivedQuestion = Exclude<Question, TraceQuestion | PodStatsQuestion | { readonly kind: 'grpc' }>
 
 const ONLY_SENT: Readonly<Record<Exclude<Question, ArchivedQuestion>['kind'], true>> = {
   ...{ sentTrace: true, searchTraces: true, services: true, operations: true, metrics: true },
-  ...{ jaegerMetrics: true, dependencies: true, tags: true, tagValues: true, grpc: true },
+  ...{ jaegerMetrics: true, dependencies: true, tags: true, tagValues: true, grpc: true, podStats: true },
 }
 
 /** Whether a question also goes to the archive, if there is one. */

@@ -22,6 +22,8 @@ async function manyCascades(path?: string): Promise<TestWriter> {
   writer.pass(300_001)
   writer.mergelogs('late', [{ new: cpid(31), time: 40_000 }])
   writer.spans('late', [{ trace: 31, id: 11, cpid: cpid(31), start: 40_001 }])
+  const wrote = ['a', 'b'].map((name) => `v1/pods/default/measured-${name}?uid=${name}&rv=1`)
+  writer.spans('measured', [{ trace: 900, id: 900, cpid: cpid(1), attributes: { 'cpid.wrote': wrote } }])
   writer.link()
   return writer
 }

@@ -1,3 +1,4 @@
+import type { Signal } from '../../src/model/otlp-requests.ts'
 import {
   cpid,
   logsRequest,
@@ -10,7 +11,7 @@ import {
 
 /** OTLP protobuf for one of Causeway's receivers. */
 export interface OtlpRequest {
-  signal: 'traces' | 'logs'
+  signal: Signal
   bytes: Buffer
 }
 

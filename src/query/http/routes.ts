@@ -17,6 +17,7 @@ import {
   SpanList,
 } from '../answer-schemas.ts'
 import { ObjectHistory, ObjectVersions, TouchedObjects, Why } from '../object-answer-schemas.ts'
+import { CascadePodStats } from '../pod-stats-schemas.ts'
 import type { PageRequest, Question } from '../question.ts'
 import type { Failure } from './replies.ts'
 import {
@@ -37,6 +38,8 @@ const PAGE_PARAMETERS = ['limit', 'after'] as const
 
 /** Of a list that may hold everything there is. */
 const DEFAULT_LIMIT = 1_000
+/** Each with up to 64 series of 240 points. */
+const POD_LIMIT = 100
 
 interface Given {
   readonly limit: number | undefined
@@ -135,6 +138,14 @@ const CASCADE_ROUTES = [
     answer: TouchedObjects,
     failures: CPID_FAILURES,
     ask: ({ root, limit = DEFAULT_LIMIT }) => ({ kind: 'touchedObjects', root, limit }),
+  }),
+  route('/cascades/{root}/pod-stats', {
+    summary:
+      'CPU, memory, restarts and throttling of the Pods that a cascade wrote, from 5 minutes before its first write of each to 15 after the last; at most `limit` (100) Pods',
+    query: ['limit'],
+    answer: CascadePodStats,
+    failures: CPID_FAILURES,
+    ask: ({ root, limit = POD_LIMIT }) => ({ kind: 'podStats', root, limit }),
   }),
   route('/cascades/{root}/compare/{other}', {
     summary: 'Two cascades beside one another: what got slower',

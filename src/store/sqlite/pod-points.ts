@@ -33,10 +33,20 @@ interface Row {
   readonly points: string
 }
 
-interface Place {
-  readonly trace: bigint
+/** When a cascade wrote a Pod. */
+export interface WrittenPod {
   readonly first_ns: bigint
   readonly last_ns: bigint
+}
+
+interface Place extends WrittenPod {
+  readonly trace: bigint
+}
+
+/** Whether a point is near enough to when its Pod was written. */
+export function isInWindow(seconds: number, { first_ns, last_ns }: WrittenPod): boolean {
+  const from = Number(first_ns) / NS_PER_S - BEFORE_MS / MS_PER_S
+  return seconds >= from && seconds <= Number(last_ns) / NS_PER_S + AFTER_MS / MS_PER_S
 }
 
 interface SeriesKey {
@@ -139,12 +149,10 @@ export class PodPointTable {
     const found = new Map<string, { key: SeriesKey; points: SeriesPoint[] }>()
     for (const { cluster, points } of rows) {
       for (const [uid, ofPod] of Object.entries(JSON.parse(points) as WaitingPoints)) {
-        for (const { trace, first_ns, last_ns } of this.#places.all(uid, { cluster })) {
-          const from = Number(first_ns) / NS_PER_S - BEFORE_MS / MS_PER_S
-          const upTo = Number(last_ns) / NS_PER_S + AFTER_MS / MS_PER_S
+        for (const place of this.#places.all(uid, { cluster })) {
           for (const [metric, container, seconds, value] of ofPod) {
-            if (seconds < from || seconds > upTo) continue
-            const key = { trace: Number(trace), uid, metric, container }
+            if (!isInWindow(seconds, place)) continue
+            const key = { trace: Number(place.trace), uid, metric, container }
             const name = JSON.stringify([key.trace, uid, metric, container])
             const series = found.get(name)
             if (series === undefined) found.set(name, { key, points: [{ seconds, value }] })

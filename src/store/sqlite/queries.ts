@@ -18,6 +18,7 @@ import {
   type ObjectActivity,
   type ObjectVersionFacts,
   type Pages,
+  type PodStatsFound,
   type Position,
   type ReadAllowance,
   type SentTrace,
@@ -33,6 +34,7 @@ import { LinkedSpans } from './linked-span-queries.ts'
 import { ObjectFactsReader, ObjectVersionsReader } from './object-queries.ts'
 import type { Sqlite } from './open-database.ts'
 import { SqliteOutbox } from './outbox.ts'
+import { PodStatReader } from './pod-stat-queries.ts'
 import { BytesRead, EnvelopeReader, LogPages, SpanPages } from './record-queries.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { SentTraceSearch } from './sent-trace-search.ts'
@@ -65,6 +67,7 @@ export class SqliteQueries implements CausewayQueries {
   readonly #objects: () => ObjectFactsReader
   readonly #versions: () => ObjectVersionsReader
   readonly #facets: () => FacetsReader
+  readonly #podStats: () => PodStatReader
 
   readonly #db: Sqlite
 
@@ -88,6 +91,7 @@ export class SqliteQueries implements CausewayQueries {
     this.#objects = later(() => new ObjectFactsReader(db, cascadesOf))
     this.#versions = later(() => new ObjectVersionsReader(db, cascadesOf))
     this.#facets = later(() => new FacetsReader(db))
+    this.#podStats = later(() => new PodStatReader(db))
   }
 
   /** Identifies the state of the database that is read. Changes when another connection commits. */
@@ -253,6 +257,11 @@ export class SqliteQueries implements CausewayQueries {
 
   facets(): Facets {
     return this.#facets().read()
+  }
+
+  podStats(root: Cpid, limit: number): PodStatsFound {
+    const id = this.#cpids().find(root)
+    return typeof id === 'number' ? this.#podStats().of(id, limit) : { pods: [], leftOut: 0 }
   }
 
   #cascadesOf(cpid: number, most?: number): CascadesOfCpid {

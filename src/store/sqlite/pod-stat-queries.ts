@@ -1,0 +1,101 @@
+import type { Statement } from 'better-sqlite3'
+import type { PodSeriesFacts, PodStats, PodStatsFound } from '../../model/queries.ts'
+import type { Sqlite } from './open-database.ts'
+import {
+  isInWindow,
+  type SeriesPoint,
+  thinned,
+  unpackSeries,
+  type WaitingPoints,
+  type WrittenPod,
+} from './pod-points.ts'
+
+interface PodRow extends WrittenPod {
+  readonly trace: bigint
+  readonly uid: string
+  readonly cluster: string
+  readonly object: string
+}
+
+interface SeriesRow {
+  readonly metric: number
+  readonly container: string
+  readonly points: Buffer
+}
+
+interface WaitingRow {
+  readonly cluster: string
+  readonly points: string
+}
+
+/** From here on it is faster to read a row than to look whether each Pod is in it. */
+const MANY_PODS = 4
+
+/** Reads what was measured of the Pods of a cascade: what is kept of them, and what still waits to be. */
+export class PodStatReader {
+  readonly #pods: Statement<[number, number], PodRow>
+  readonly #count: Statement<[number], number>
+  readonly #series: Statement<[bigint, string], SeriesRow>
+  readonly #waiting: Statement<[], WaitingRow>
+
+  constructor(db: Sqlite) {
+    const cascades = '(SELECT DISTINCT coalesce(continues, id) FROM traces WHERE root = +?)'
+    this.#pods = db
+      .prepare<[number, number], PodRow>(
+        `SELECT trace, uid, cluster, object, min(first_ns) AS first_ns, max(last_ns) AS last_ns FROM cascade_pods
+         WHERE trace IN ${cascades} GROUP BY uid, trace ORDER BY first_ns, uid LIMIT +?`,
+      )
+      .safeIntegers()
+    this.#count = db
+      .prepare<[number], number>(`SELECT count(*) FROM cascade_pods WHERE trace IN ${cascades}`)
+      .pluck()
+    this.#series = db.prepare('SELECT metric, container, points FROM pod_series WHERE trace = ? AND uid = ?')
+    this.#waiting = db.prepare('SELECT cluster, points FROM waiting_pod_points ORDER BY id')
+  }
+
+  /** Of the cascade with this root. */
+  of(root: number, limit: number): PodStatsFound {
+    const rows = this.#pods.all(root, limit)
+    const waiting = this.#waitingOf(rows)
+    const pods = rows.map((row): PodStats => {
+      const series = new Map<string, PodSeriesFacts & { points: SeriesPoint[] }>()
+      for (const { metric, container, points } of this.#series.all(row.trace, row.uid))
+        series.set(`${metric} ${container}`, { metric, container, points: unpackSeries(points) })
+      for (const [metric, container, seconds, value] of waiting.get(row.uid) ?? []) {
+        if (!isInWindow(seconds, row)) continue
+        const key = `${metric} ${container}`
+        const known = series.get(key) ?? { metric, container, points: [] }
+        known.points.push({ seconds, value })
+        series.set(key, known)
+      }
+      const { object, uid, cluster } = row
+      const found = [...series.values()].sort(
+        (one, other) => one.metric - other.metric || (one.container < other.container ? -1 : 1),
+      )
+      return {
+        ...{ object, uid, cluster },
+        series: found.map((one) => ({ ...one, points: thinned(one.points) })),
+      }
+    })
+    return { pods, leftOut: Math.max(0, (this.#count.get(root) ?? 0) - rows.length) }
+  }
+
+  #waitingOf(rows: readonly PodRow[]): Map<string, WaitingPoints[string]> {
+    const clusters = new Map(rows.map(({ uid, cluster }) => [uid, cluster]))
+    const found = new Map<string, WaitingPoints[string]>()
+    if (rows.length === 0) return found
+    const mayHold = (text: string): boolean =>
+      clusters.size > MANY_PODS || [...clusters.keys()].some((uid) => text.includes(uid))
+    for (const { cluster, points } of this.#waiting.iterate()) {
+      if (!mayHold(points)) continue
+      for (const [uid, more] of Object.entries(JSON.parse(points) as WaitingPoints)) {
+        const of = clusters.get(uid)
+        if (of === undefined || (cluster !== '' && cluster !== of)) continue
+        const known = found.get(uid)
+        if (known === undefined) found.set(uid, more)
+        else known.push(...more)
+      }
+    }
+    return found
+  }
+}
