@@ -32,6 +32,7 @@ export class Dashboard implements AsyncDisposable {
     const settings = await freshSettings({
       linking: { wait, settle_after: settleAfter },
       query: { trace_url: TRACE_URL },
+      forwardedMetrics: {},
     })
     const causeway = await startCauseway(settings)
     try {

@@ -10,6 +10,7 @@ import { CriticalPanel } from './critical-panel.tsx'
 import { FlamePanel } from './flame-panel.tsx'
 import { MergesPanel } from './merges-panel.tsx'
 import { OtherChanges } from './other-changes-note.tsx'
+import { PodStatsPanel } from './pod-stats-panel.tsx'
 import { ObjectsPanel } from './objects-panel.tsx'
 import { ObjectTreePanel } from './object-tree-panel.tsx'
 import { SpanDetails } from './span-details.tsx'
@@ -23,6 +24,7 @@ const PANELS = {
   critical: 'Critical path',
   tree: 'Object tree',
   objects: 'Objects',
+  pods: 'Pods',
   times: 'Time',
   merges: 'Merges',
 } as const
@@ -69,6 +71,7 @@ function LoadedCascade({ cascade, search, traceUrl }: LoadedCascadeProps) {
           {panel === 'flame' && <FlamePanel {...common} />}
           {panel === 'critical' && <CriticalPanel {...common} />}
           {panel === 'tree' && <ObjectTreePanel cascade={cascade} search={search} />}
+          {panel === 'pods' && <PodStatsPanel cascade={cascade} />}
           {panel === 'objects' && <ObjectsPanel {...common} />}
           {panel === 'times' && <TimesPanel cascade={cascade} />}
           {panel === 'merges' && <MergesPanel cascade={cascade} />}
