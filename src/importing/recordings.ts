@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { constants as files, createReadStream } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,11 +7,11 @@ import { constants, createGunzip } from 'node:zlib'
 import {
   arrayIn,
   isObject,
-  type Json,
   type JsonObject,
   linesOf,
   type LongLine,
   objectIn,
+  parseBounded,
   textIn,
 } from '../kube/objects/object-json.ts'
 import { readAuditEvent, readWatchEvent } from '../kube/objects/observations.ts'
@@ -59,8 +59,11 @@ export class Recording implements NamedRecording {
   static async open(named: NamedRecording): Promise<Recording> {
     const { path } = named
     try {
-      const file = await open(path)
+      // A pipe would be waited for by one of the few threads that all files share.
+      const file = await open(path, files.O_RDONLY | files.O_NONBLOCK)
       try {
+        const state = await file.stat()
+        if (!state.isFile() && !state.isDirectory()) throw new Error('it is no file but a pipe or a device')
         const { buffer, bytesRead } = await file.read(Buffer.alloc(GZIP.length), 0, GZIP.length, 0)
         return new Recording(named, bytesRead === GZIP.length && buffer.equals(GZIP))
       } finally {
@@ -92,7 +95,15 @@ export class Recording implements NamedRecording {
     const gunzip = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH })
     // A failure ends the reading below.
     pipeline(file, gunzip, () => undefined)
-    yield* gunzip as AsyncIterable<Buffer>
+    try {
+      yield* gunzip as AsyncIterable<Buffer>
+    } catch (cause) {
+      throw new Error(
+        `${this.path} is damaged as gzip, after ${gunzip.bytesWritten} bytes of it: ${errorText(cause)}; ` +
+          'name a whole copy of it, or what of it gzip -dc prints',
+        { cause },
+      )
+    }
   }
 
   /** Its content, and what is appended later, until the signal aborts. Follows rotation. */
@@ -278,9 +289,10 @@ function lineOf(source: RecordedSource, event: JsonObject, digest: Buffer, readi
 
 function eventOf(text: string): { readonly event: JsonObject } | { readonly fault: string } {
   try {
-    const event = JSON.parse(text) as Json
+    const event = parseBounded(Buffer.from(text))
     return isObject(event) ? { event } : { fault: 'is no JSON object' }
-  } catch {
+  } catch (error) {
+    if (error instanceof RangeError) return { fault: `cannot be read: ${error.message}` }
     return { fault: 'is no JSON, or was cut off' }
   }
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -271,4 +271,39 @@ test('what a custom resource follows from is configured', async () => {
   const [shops, made] = await changes('--set', `connectors::cpid::inference::relations=[${relation}]`)
   expect(made).toBe(shops)
   expect(new Set(await changes()).size).toBe(2)
+})
+
+const EVENT = lines(AUDIT)[0] ?? ''
+
+test.each<[string, (path: string) => void, RegExp]>([
+  [
+    'bytes that are no gzip behind some that are',
+    (path) => writeFileSync(path, Buffer.concat([gzipSync(`${EVENT}\n`), Buffer.from('no gzip'.repeat(9))])),
+    /recording\.gz is damaged as gzip, .*incorrect header check; name a whole copy of it, or what of it gzip -dc prints/,
+  ],
+  [
+    'a device',
+    (path) => symlinkSync('/dev/zero', path),
+    /cannot read .*recording\.gz: it is no file but a pipe or a device; name a file/,
+  ],
+])('a recording that is %s is named, with what to do', async (_, make, reason) => {
+  using cli = new Cli()
+  const path = join(dirname(cli.config), 'recording.gz')
+  make(path)
+  const { code, stderr } = await cli.run('import', '--cluster', 'test', '--audit', path)
+  expect(stderr).toMatch(reason)
+  expect(code).toBe(1)
+})
+
+test.each([
+  ['millions of empty objects', `{"stage":"ResponseComplete","x":[${'{},'.repeat(3_000_000)}{}]}`],
+  ['lists in lists', `{"stage":"ResponseComplete","x":${'['.repeat(3_000_000)}${']'.repeat(3_000_000)}}`],
+])('a line with %s is passed over, and those around it are not', async (_, line) => {
+  using cli = new Cli()
+  const path = join(dirname(cli.config), 'recording')
+  writeFileSync(path, `${EVENT}\n${line}\n${EVENT}\n`)
+  const { stdout } = await cli.run('import', '--cluster', 'test', '--audit', path)
+  expect(stdout).toMatch(
+    /read 2 lines; 1 more[^]*1 line could not be read[^]*line 2 cannot be read: its \d+ bytes hold/,
+  )
 })
