@@ -23,7 +23,13 @@ async function startDripping(status: number, byte: string): Promise<HttpBackend>
 const settingsFor = (endpoint: string): never =>
   ({
     ...{ endpoint, username: 'u', password: undefined, database: 'd', causeway: 'a', raw: false },
-    ...{ compression: 'zstd', tls: TLS, timeoutMs: TIMEOUT_MS, createsSchema: true, retentionDays: undefined },
+    ...{
+      compression: 'zstd',
+      tls: TLS,
+      timeoutMs: TIMEOUT_MS,
+      createsSchema: true,
+      retentionDays: undefined,
+    },
     ...{ tracesTable: undefined, cluster: undefined },
   }) as never
 
