@@ -52,7 +52,7 @@ export function* recordMetrics(
     yield
   }
   queue()
-  for (const [cluster, held] of ofPods) store?.hold(held, cluster)
+  for (const [cluster, held] of ofPods) counts().podPointsLeftOut += store?.hold(held, cluster) ?? 0
 }
 
 function addTo(ofPods: Map<string, PodPoint[]>, { cluster = '', podPoints }: MetricResource): void {

@@ -468,6 +468,7 @@ export function noCounts(): IngestCounts {
     forbiddenSpans: 0,
     forbiddenLogs: 0,
     forbiddenPoints: 0,
+    podPointsLeftOut: 0,
     filterSpans: 0,
     repeatedRequests: 0,
   }

@@ -188,6 +188,8 @@ export interface IngestCounts {
   forbiddenSpans: number
   forbiddenLogs: number
   forbiddenPoints: number
+  /** Points of Pods that are kept nowhere, because too many wait already. */
+  podPointsLeftOut: number
   /** Spans of API servers' filters that were dropped. */
   filterSpans: number
   repeatedRequests: number

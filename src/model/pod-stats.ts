@@ -82,8 +82,11 @@ export interface MetricOutboxReader {
 export interface MetricStore {
   /** Keeps a part of a request until every exporter has sent it; nothing where there are none. */
   queue(part: MetricPart): void
-  /** Keeps points, all of one cluster, until it is known whether a change made or ended their Pods. */
-  hold(points: readonly PodPoint[], cluster: string): void
+  /**
+   * Keeps points, all of one cluster, until it is known whether a change made or ended their Pods. Returns how many of them were left
+   * out because too many wait already.
+   */
+  hold(points: readonly PodPoint[], cluster: string): number
   /** Decides about points that waited long enough, oldest first, until `mayGoOn` returns false; true if there may be more. */
   decide(mayGoOn: () => boolean): boolean
 }

@@ -322,7 +322,12 @@ export const METRICS = {
   cpid_forbidden_items: counter(
     'items',
     ['item'],
-    'Spans and log records refused because their sender may not send them.',
+    'Spans, log records and data points refused because their sender may not send them.',
+  ),
+  cpid_pod_points_left_out: counter(
+    'points',
+    [],
+    'Measurements of Pods that were sent on but are in no answer, because too many waited to be matched with changes.',
   ),
   cpid_filter_spans_dropped: counter(
     'spans',

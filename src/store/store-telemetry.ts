@@ -20,6 +20,7 @@ export function countIngested(
   metrics.add('cpid_forbidden_items', counts.forbiddenSpans, { item: 'span' })
   metrics.add('cpid_forbidden_items', counts.forbiddenLogs, { item: 'log_record' })
   metrics.add('cpid_forbidden_items', counts.forbiddenPoints, { item: 'metric_point' })
+  metrics.add('cpid_pod_points_left_out', counts.podPointsLeftOut)
   metrics.add('cpid_filter_spans_dropped', counts.filterSpans)
   for (const [reason, count] of Object.entries(counts.refusedMergelogs))
     metrics.add('cpid_mergelogs_refused', count, { reason })

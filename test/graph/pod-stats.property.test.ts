@@ -162,3 +162,17 @@ test('points of years of a Pod leave no more than a fixed number, of all the tim
   }
   expect(writer.rows('waiting_pod_points')).toBe(0)
 })
+
+test('points for which there is no room are counted', async () => {
+  using writer = await TestWriter.open()
+  const leftOutOf = (value: number): number => {
+    const metrics = { [CPU]: [[0, value]] } as const
+    const bytes = metricsRequest([{ uid: 'pod-1', metrics }])
+    return writer.writer.ingest([{ signal: 'metrics', bytes }]).counts.podPointsLeftOut
+  }
+  expect(leftOutOf(1)).toBe(0)
+  writer.db
+    .prepare('INSERT INTO waiting_pod_points (arrived_ms, cluster, upto_bytes, points) VALUES (0, ?, ?, ?)')
+    .run('', 65 * 2 ** 20, '{}')
+  expect(leftOutOf(2)).toBe(1)
+})

@@ -113,14 +113,15 @@ export class PodPointTable {
     )
   }
 
-  /** Keeps points, all of one cluster, until it is known whether a cascade wrote their Pods. */
-  hold(points: readonly PodPoint[], cluster: string): void {
+  /** Keeps points, all of one cluster, until it is known whether a cascade wrote their Pods. Returns how many had no room. */
+  hold(points: readonly PodPoint[], cluster: string): number {
     const { wallMs, activeMs } = this.#progress
     for (let from = 0; from < points.length; from += POINTS_A_ROW) {
-      if ((this.#bytes.get() ?? 0) >= MOST_WAITING_BYTES) return
+      if ((this.#bytes.get() ?? 0) >= MOST_WAITING_BYTES) return points.length - from
       const text = textOf(points.slice(from, from + POINTS_A_ROW), wallMs)
       if (text !== undefined) this.#add.run({ activeMs, cluster, text })
     }
+    return 0
   }
 
   /** Needs no transaction. */
