@@ -57,7 +57,7 @@ function Link({ link }: { link: NonNullable<OtlpSpan['links']>[number] }) {
   const cpid = attribute(attributes, 'cpid.id')
   return (
     <li>
-      <a href={`/find?q=${cpid ?? traceId}`}>
+      <a href={`/find?q=${encodeURIComponent(cpid ?? traceId)}`}>
         trace <span class="mono">{traceId.slice(0, 8)}</span>
       </a>{' '}
       span <span class="mono">{spanId}</span>
