@@ -280,12 +280,14 @@ export async function* checkExporters(facts: SenderFactsReader, isRunning: boole
 
 const keyOf = ({ name, signal }: ExporterFacts): string => `${signal} ${name}`
 
+const ITEMS = { traces: 'span', logs: 'log record', metrics: 'data point' } as const
+
 function findingOf(
   { name, signal, waiting }: ExporterFacts,
   now: ExporterFacts,
   isRunning: boolean,
 ): Finding {
-  const item = signal === 'traces' ? 'span' : 'log record'
+  const item = ITEMS[signal]
   const refused = now.refused === 0 ? '' : `; its backend has refused ${count(now.refused, item)} for good`
   const is = (words: string): string =>
     `${name}${signal === 'traces' ? '' : ` (${signal})`} ${words}${refused}`

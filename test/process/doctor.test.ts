@@ -112,10 +112,10 @@ test('text has a line for each finding, and advice below it', async () => {
 })
 
 test('beside a running Causeway whose backend answers', async () => {
-  const backend = await freshSettings()
+  const backend = await freshSettings({ forwardedMetrics: {} })
   await using behind = await startCauseway(backend)
   const exporters = { 'otlp_grpc/behind': exporterTo(backend.ports.grpc) }
-  const settings = await freshSettings({ exporters, logExporters: exporters })
+  const settings = await freshSettings({ exporters, logExporters: exporters, forwardedMetrics: exporters })
   await using causeway = await startCauseway(settings)
   const { code, of, findings } = await examined(settings)
   expect(findings.filter(({ state }) => state === 'fail')).toEqual([])
@@ -129,9 +129,11 @@ test('beside a running Causeway whose backend answers', async () => {
   expect(of('backends')).toEqual([
     `ok: otlp_grpc/behind answers OTLP/gRPC at 127.0.0.1:${backend.ports.grpc}`,
     `ok: otlp_grpc/behind answers OTLP/gRPC logs at 127.0.0.1:${backend.ports.grpc}`,
+    `ok: otlp_grpc/behind answers OTLP/gRPC metrics at 127.0.0.1:${backend.ports.grpc}`,
   ])
   expect(of('exporters')).toEqual([
     'ok: otlp_grpc/behind has sent everything',
+    'ok: otlp_grpc/behind (metrics) has sent everything',
     'ok: otlp_grpc/behind (logs) has sent everything',
   ])
   expect(of('arrivals')).toEqual(['warn: nothing has arrived yet'])

@@ -92,6 +92,7 @@ export class SqliteSenderFacts implements SenderFactsReader {
         `SELECT name, 'traces' AS signal, last_decision - position AS waiting, refused FROM exporters, progress
          UNION ALL SELECT name, 'traces', last_decision - decision, refused FROM archives, progress
          UNION ALL SELECT name, 'logs', last_log_decision - position, refused FROM log_exporters, progress
+         UNION ALL SELECT name, 'metrics', last_metric_decision - position, refused FROM metric_exporters, progress
          ORDER BY 1, 2 DESC`,
       )
       .all()
