@@ -15,17 +15,29 @@ export const METRICS_IN_PRACTICE: readonly MetricsOfQuestion[] = [
     question: 'Is it receiving?',
     rows: [
       [
-        ['otelcol_receiver_accepted_spans', 'otelcol_receiver_accepted_log_records'],
+        [
+          'otelcol_receiver_accepted_spans',
+          'otelcol_receiver_accepted_log_records',
+          'otelcol_receiver_accepted_metric_points',
+        ],
         'Follow the work of the cluster',
         '0: no sender reaches it. See [nothing arrives](../operations.md#nothing-arrives)',
       ],
       [
-        ['otelcol_receiver_refused_spans', 'otelcol_receiver_refused_log_records'],
+        [
+          'otelcol_receiver_refused_spans',
+          'otelcol_receiver_refused_log_records',
+          'otelcol_receiver_refused_metric_points',
+        ],
         'Flat',
         'Items refused for good, and **one for each request** that was refused whole, unread',
       ],
       [
-        ['otelcol_receiver_failed_spans', 'otelcol_receiver_failed_log_records'],
+        [
+          'otelcol_receiver_failed_spans',
+          'otelcol_receiver_failed_log_records',
+          'otelcol_receiver_failed_metric_points',
+        ],
         'Absent',
         'Requests (one each) that could not be stored; senders retry. See `cpid_storage_fault` or the log',
       ],
@@ -50,6 +62,11 @@ export const METRICS_IN_PRACTICE: readonly MetricsOfQuestion[] = [
         ['cpid_filter_spans_dropped'],
         'Absent',
         'About half of the spans that a Kubernetes API server sends. `connectors::cpid::filter_spans: keep` keeps them',
+      ],
+      [
+        ['cpid_pod_points_left_out'],
+        'Absent',
+        'Too many Pods are measured too often: a longer `collection_interval`, or fewer metrics',
       ],
       [['cpid_forbidden_items'], 'Absent', 'A sender sends what its rule forbids'],
       [
@@ -131,8 +148,8 @@ export const METRICS_IN_PRACTICE: readonly MetricsOfQuestion[] = [
       ],
       [
         ['otelcol_exporter_sent_metric_points', 'otelcol_exporter_send_failed_metric_points'],
-        'Only with `metrics/out`; failed is flat',
-        'Failed: newer points were due first. They are cumulative, so nothing is missing for long',
+        'Only with `metrics/out` or `metrics/in`; failed is flat',
+        'Failed with `metrics/out`: newer points were due first; they are cumulative. With `metrics/in`: the backend refused them',
       ],
     ],
   },

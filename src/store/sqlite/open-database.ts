@@ -54,8 +54,9 @@ class OtherNames extends Error {}
 
 /** SQLite finds a write-ahead log by the name of its database: under another name, what was committed last is not there, or lost. */
 function refuseOtherNames(path: string): void {
-  const names = statSync(path).nlink
-  if (names <= 1) return
+  const found = statSync(path)
+  const names = found.nlink
+  if (!found.isFile() || names <= 1) return
   throw new OtherNames(
     `the database ${path} (connectors::cpid::storage::path) has ${names} names (hard links), and may be open under another one; ` +
       'remove the others, which find -samefile shows, or name a copy',
