@@ -12,6 +12,8 @@ import { cascadesOf } from './support/told-cascades.ts'
 
 const CAINJECTOR = fileURLToPath(new URL('../go-operators/cainjector/', import.meta.url))
 const LONGEST_MS = 90_000
+/** With its compilation. */
+const LONGEST_TEST_MS = 1_200_000
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'
 const SECRETS = '/api/v1/namespaces/default/secrets'
 
@@ -112,4 +114,5 @@ sceneTest(
     }, LONGEST_MS)
     expect(operator.errors).not.toContain('not traced')
   },
+  LONGEST_TEST_MS,
 )
