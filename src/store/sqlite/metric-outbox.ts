@@ -32,8 +32,7 @@ export class MetricOutbox {
     this.#removeOld = db
       .prepare<[{ before: number; most: number }], number>(
         `DELETE FROM metric_outbox WHERE decision IN (SELECT decision FROM metric_outbox ORDER BY decision LIMIT ${ROWS_A_TURN})
-           AND (arrived_ms < @before OR upto_bytes <= (SELECT max(upto_bytes) FROM
-             (SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1)) - @most)
+           AND (arrived_ms < @before OR upto_bytes <= (SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1) - @most)
          RETURNING points`,
       )
       .pluck()

@@ -42,8 +42,8 @@ export class PodStatReader {
     const cascades = '(SELECT DISTINCT coalesce(continues, id) FROM traces WHERE root = +?)'
     this.#pods = db
       .prepare<[number, number], PodRow>(
-        `SELECT trace, uid, cluster, object, min(first_ns) AS first_ns, max(last_ns) AS last_ns FROM cascade_pods
-         WHERE trace IN ${cascades} GROUP BY uid, trace ORDER BY first_ns, uid LIMIT +?`,
+        `SELECT trace, uid, cluster, object, first_ns, last_ns FROM cascade_pods
+         WHERE trace IN ${cascades} ORDER BY first_ns, uid LIMIT +?`,
       )
       .safeIntegers()
     this.#count = db
