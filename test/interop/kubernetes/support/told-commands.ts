@@ -47,7 +47,9 @@ export class ToldCommands {
     const env = {
       ...process.env,
       ...settings,
-      PATH: [dirname(this.cluster.program('kubectl')), process.env['PATH'] ?? ''].join(delimiter),
+      PATH: [dirname(this.cluster.program('kubectl')), settings['PATH'] ?? process.env['PATH'] ?? ''].join(
+        delimiter,
+      ),
       KUBECONFIG: this.cluster.kubeconfig('alice'),
       KUBECACHEDIR: join(this.#directory, 'kubectl-cache'),
       TMPDIR: this.#directory,
