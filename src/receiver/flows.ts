@@ -9,10 +9,13 @@ interface FlowSettings {
   maxBytes?: number
   /** How many bytes of a flow may wait while nobody else sends, so that newcomers find room; no limit unless given. */
   maxBytesAlone?: number
+  /** How long a request waits, unread, for room in its flow before it is refused, in milliseconds; two seconds unless given. */
+  longestWaitMs?: number
 }
 
 const DEFAULT_MAX_REQUESTS = 64
 const DEFAULT_MAX_BYTES = 8 * MIB
+const LONGEST_WAIT_MS = 2_000
 const RETRY_AFTER_MS = 1_000
 /** A flow counts as active for this long after its last request. */
 const REMEMBERED_MS = 1_000
@@ -28,6 +31,8 @@ const MAX_NAME_LENGTH = 128
 export class Flows {
   readonly maxRequests: number
   readonly maxBytes: number
+  /** In milliseconds. */
+  readonly longestWaitMs: number
   readonly #maxBytesAlone: number
   readonly #flows = new Map<string, Flow>()
   readonly #connections = new WeakMap<object, FlowConnection>()
@@ -40,6 +45,7 @@ export class Flows {
     this.maxRequests = settings.maxRequests ?? DEFAULT_MAX_REQUESTS
     this.maxBytes = settings.maxBytes ?? DEFAULT_MAX_BYTES
     this.#maxBytesAlone = settings.maxBytesAlone ?? Infinity
+    this.longestWaitMs = settings.longestWaitMs ?? LONGEST_WAIT_MS
     this.#nowMs = nowMs
   }
 
@@ -49,35 +55,53 @@ export class Flows {
   }
 
   /** Admits a request, or says why it must be retried. Call `leave` when an admitted one is answered. */
-  enter(request: Uint8Array, credential = ''): Flow | Refusal {
+  enter(request: Uint8Array, credential = '', from?: FlowConnection): Flow | Refusal {
     const nowMs = this.#nowMs()
     const flow = this.#flowOf(request, credential)
     flow.lastBytes = request.length
-    if (this.#isOver(flow, request.length, nowMs)) return this.#refuse(flow)
+    if (from !== undefined) noteFlow(from, flow)
+    if (this.#isOver(flow, { requests: 0, bytes: request.length })) return this.#refuse(flow)
     this.#count(flow, 1, request.length)
     flow.activeMs = nowMs
     return flow
   }
 
   /**
-   * Why no further request is read on this connection now; undefined when one is. It counts as large as the last one of its flow, and
-   * so do those that are still being read here: a request that is refused once it is read has cost as much as one that is stored.
+   * Begins to read a request on a connection: returns what to call once it is no longer being read, or why it must be retried. It
+   * counts as large as the last one of its flow, and so do those of the flow that are still being read: a request that is refused
+   * once it is read has cost as much as one that is stored.
    */
-  refusalOf({ flow, reading }: FlowConnection): Refusal | undefined {
-    if (!(flow instanceof Flow)) return undefined
-    const expected = Math.max(1, (reading + 1) * flow.lastBytes)
-    return this.#isOver(flow, expected, this.#nowMs()) ? this.#refuse(flow) : undefined
+  beginReading(from: FlowConnection): (() => void) | Refusal {
+    const { flow } = from
+    if (!(flow instanceof Flow)) return () => undefined
+    if (this.#isFull(flow)) return this.#refuse(flow)
+    flow.reading++
+    return () => {
+      flow.reading--
+    }
   }
 
+  #isFull(flow: Flow): boolean {
+    return this.#isOver(flow, {
+      requests: flow.reading,
+      bytes: Math.max(1, (flow.reading + 1) * flow.lastBytes),
+    })
+  }
+
+  /** A request is answered. Whoever waits for room in its flow is called while there is room. */
   leave(flow: Flow, bytes: number): void {
     this.#count(flow, -1, -bytes)
     flow.activeMs = this.#nowMs()
+    for (const next of flow.waiting) {
+      if (this.#isFull(flow)) return
+      next()
+    }
   }
 
   /** What is known of a connection. */
   connectionOf(connection: object): FlowConnection {
     let known = this.#connections.get(connection)
-    if (known === undefined) this.#connections.set(connection, (known = { address: '', reading: 0 }))
+    if (known === undefined) this.#connections.set(connection, (known = { address: '' }))
     return known
   }
 
@@ -119,7 +143,7 @@ export class Flows {
   /** Shared by the flows that are remembered. */
   #credentialOf(name: string): Credential {
     for (const { credential } of this.#flows.values()) if (credential.name === name) return credential
-    return { name, requests: 0, bytes: 0 }
+    return { name, requests: 0, bytes: 0, waiting: new Set() }
   }
 
   #count(flow: Flow, requests: number, bytes: number): void {
@@ -138,21 +162,28 @@ export class Flows {
     }
   }
 
-  #isOver(flow: Flow, more: number, nowMs: number): boolean {
+  /** `more`: what is about to wait too. */
+  #isOver(flow: Flow, more: { requests: number; bytes: number }): boolean {
+    const nowMs = this.#nowMs()
     if (this.#isOverAsWhole(flow, more, nowMs)) return true
     if (flow.requests === 0) return false
-    const bytes = flow.bytes + more
+    const bytes = flow.bytes + more.bytes
     if (bytes > this.#maxBytesAlone) return true
     return (
-      (flow.requests >= this.maxRequests || bytes > this.maxBytes) &&
+      (flow.requests + more.requests >= this.maxRequests || bytes > this.maxBytes) &&
       this.#isShared(nowMs, (other) => other !== flow)
     )
   }
 
   /** A credential gets no more room by naming many services. */
-  #isOverAsWhole({ credential }: Flow, more: number, nowMs: number): boolean {
+  #isOverAsWhole(
+    { credential }: Flow,
+    { requests, bytes }: { requests: number; bytes: number },
+    nowMs: number,
+  ): boolean {
     if (credential.name === '' || credential.requests === 0) return false
-    if (credential.requests < this.maxRequests && credential.bytes + more <= this.maxBytes) return false
+    if (credential.requests + requests < this.maxRequests && credential.bytes + bytes <= this.maxBytes)
+      return false
     return this.#isShared(nowMs, (other) => other.credential !== credential)
   }
 
@@ -182,6 +213,7 @@ interface Credential {
   readonly name: string
   requests: number
   bytes: number
+  readonly waiting: Set<() => void>
 }
 
 /** What one flow has in flight. */
@@ -193,16 +225,24 @@ export class Flow {
   readonly credential: Credential
   requests = 0
   bytes = 0
+  /** How many of its requests are being read. */
+  reading = 0
   /** The size of its last request, admitted or not. */
   lastBytes = 0
   /** When it last had a request in flight, in milliseconds of `performance.now()`. */
   activeMs = -Infinity
   #refused = 0
+  readonly #waiting = new Set<() => void>()
 
-  constructor(id: number, name: string, credential: Credential = { name: '', requests: 0, bytes: 0 }) {
+  constructor(id: number, name: string, credential: Credential) {
     this.id = id
     this.name = name
     this.credential = credential
+  }
+
+  /** Who waits until it has room, the longest first: called one at a time, each removes itself. Shared by all flows of a credential. */
+  get waiting(): Set<() => void> {
+    return this.credential.name === '' ? this.#waiting : this.credential.waiting
   }
 
   refused(): void {
@@ -221,15 +261,13 @@ export class Flow {
 interface FlowConnection {
   /** Where it comes from. */
   address: string
-  /** How many requests are being read on it. */
-  reading: number
   /** Assigned with its first request that shows no credential. */
   number?: number
   /** Its flow, or `several`: a gateway sends for many. */
   flow?: Flow | 'several'
 }
 
-export function noteFlow(connection: FlowConnection, flow: Flow): void {
+function noteFlow(connection: FlowConnection, flow: Flow): void {
   const known = connection.flow
   if (known === flow || known === 'several') return
   connection.flow = known === undefined || known.name === flow.name ? flow : 'several'

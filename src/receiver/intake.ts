@@ -12,7 +12,7 @@ import type { Encoding } from '../model/otlp/responses.ts'
 import type { DropReason } from '../platform/connections.ts'
 import type { Authenticator, Checked } from '../platform/credentials.ts'
 import type { Refusal } from './answer-statuses.ts'
-import { Flow, Flows, noteFlow } from './flows.ts'
+import { Flow, Flows } from './flows.ts'
 import { BUDGET_EXHAUSTED, type InFlight, type Reservation } from './in-flight.ts'
 import type { ReceiverSettings } from './listener.ts'
 import type { ReceiverObserver, ReceiverTransport } from './receiver-type.ts'
@@ -37,7 +37,8 @@ export class Intake {
   readonly #from: { receiver: string; transport: ReceiverTransport }
   readonly #memory: { readonly isRefusing: boolean } | undefined
   readonly #flows: Flows
-  readonly #pauses = new RefusalDelays()
+  readonly #pauses = new Waits(PAUSE_MS)
+  readonly #roomWaits: Waits
   readonly #chance: () => number
   readonly #port: IngestPort
   readonly #observer: ReceiverObserver
@@ -56,27 +57,32 @@ export class Intake {
     this.#from = { receiver: settings.receiver, transport }
     this.#memory = settings.memory
     this.#flows = settings.flows ?? new Flows()
+    this.#roomWaits = new Waits(this.#flows.longestWaitMs)
     this.#chance = settings.chance ?? Math.random
     this.#port = port
     this.#observer = observer
   }
 
-  /** Why a request on this connection must be retried, decided before its body is read; undefined when it may be read. */
-  refusalOf(connection: object, reservation: Reservation): Refusal | undefined {
+  /**
+   * Decides before a request's body is read whether it must be retried. `begin` is called once: with why, or else with what to call
+   * once the request is no longer being read. Where its flow is full it waits for room first, unread, so that a sender that retries
+   * at once takes no time from others.
+   */
+  admit(
+    connection: object,
+    reservation: Reservation,
+    begin: (admitted: Refusal | (() => void)) => void,
+  ): void {
     const from = this.#flows.connectionOf(connection)
     from.address = reservation.holder
-    if (this.#memory?.isRefusing === true) return MEMORY_SHORT
-    if (!reservation.fits(1)) return BUDGET_EXHAUSTED
-    return this.#flows.refusalOf(from)
-  }
-
-  /** Counts a request that is being read on a connection; call what is returned, once, when it no longer is. */
-  beginReading(connection: object): () => void {
-    const from = this.#flows.connectionOf(connection)
-    from.reading++
-    return () => {
-      from.reading--
+    const decided = (): Refusal | (() => void) => {
+      if (this.#memory?.isRefusing === true) return MEMORY_SHORT
+      return reservation.fits(1) ? this.#flows.beginReading(from) : BUDGET_EXHAUSTED
     }
+    const admitted = decided()
+    if (from.flow instanceof Flow && isOverShare(admitted))
+      this.#roomWaits.add(() => begin(decided()), from.flow.waiting)
+    else begin(admitted)
   }
 
   /**
@@ -84,7 +90,7 @@ export class Intake {
    * spreads the retries of all.
    */
   async delayRefusal<Outcome extends IngestOutcome>(outcome: Outcome): Promise<Outcome> {
-    if (outcome.kind === 'busy' && outcome.cause === 'flow') await this.#pauses.one()
+    if (isOverShare(outcome)) await new Promise<void>((resolve) => this.#pauses.add(resolve))
     return jitterRetry(outcome, this.#chance())
   }
 
@@ -102,6 +108,7 @@ export class Intake {
   stopWaiting(): void {
     for (const resolve of this.#pending) resolve(STOPPED)
     this.#pauses.end()
+    this.#roomWaits.end()
   }
 
   /** `bytes` is the uncompressed size of the request, 0 when it was not read whole. */
@@ -134,10 +141,9 @@ export class Intake {
       const request = encoding === 'json' ? protobufOfJson(signal, body) : body
       const { length } = request
       const credential = sender && credentialOf(sender)
-      const flow = this.#flows.enter(request, credential)
-      if (!(flow instanceof Flow)) return flow
       const from = this.#flows.connectionOf(connection)
-      noteFlow(from, flow)
+      const flow = this.#flows.enter(request, credential, from)
+      if (!(flow instanceof Flow)) return flow
       try {
         const origin = { ...this.#flows.senderOf(from, credential), flow: flow.id }
         return await this.#port.ingest(signal, request, sender, origin)
@@ -153,36 +159,48 @@ export class Intake {
 }
 
 const PAUSE_MS = 100
-/** At most this many are delayed at a time: each keeps a request open. */
+/** At most this many wait at a time: each keeps a request open. */
 const MOST = 2_048
 
-/** Short pauses before refusals. */
-export class RefusalDelays {
+/** What goes on after a time. */
+export class Waits {
+  readonly #longestMs: number
   readonly #waiting = new Map<() => void, NodeJS.Timeout>()
   #isOver = false
 
-  /** Resolves after a pause; at once when too many wait already, or when pauses have ended. */
-  one(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<undefined>()
-    if (this.#isOver || this.#waiting.size >= MOST) resolve(undefined)
-    else {
-      const go = (): void => {
-        this.#waiting.delete(go)
-        resolve(undefined)
-      }
-      this.#waiting.set(go, setTimeout(go, PAUSE_MS))
-    }
-    return promise
+  constructor(longestMs: number) {
+    this.#longestMs = longestMs
   }
 
-  /** Ends every pause; later ones are skipped. */
+  /**
+   * Calls `then` once the time is over, or before that whoever calls what this adds to `among`; at once when too many wait, or when
+   * waits have ended.
+   */
+  add(then: () => void, among?: Set<() => void>): void {
+    if (this.#isOver || this.#waiting.size >= MOST) {
+      then()
+      return
+    }
+    const go = (): void => {
+      clearTimeout(this.#waiting.get(go))
+      this.#waiting.delete(go)
+      among?.delete(go)
+      then()
+    }
+    this.#waiting.set(go, setTimeout(go, this.#longestMs))
+    among?.add(go)
+  }
+
+  /** Ends every wait; later ones are skipped. */
   end(): void {
     this.#isOver = true
-    for (const [go, timer] of this.#waiting) {
-      clearTimeout(timer)
-      go()
-    }
+    for (const go of [...this.#waiting.keys()]) go()
   }
+}
+
+/** Whether a request is refused because its flow has much waiting. */
+function isOverShare(outcome: IngestOutcome | (() => void)): boolean {
+  return typeof outcome === 'object' && outcome.kind === 'busy' && outcome.cause === 'flow'
 }
 
 /**

@@ -1,15 +1,18 @@
 import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
 import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
+import type { IngestOutcome } from '../../src/model/otlp-requests.ts'
 import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 import { openBasicAuthenticator } from '../../src/platform/basic-auth.ts'
 import { Flow, Flows } from '../../src/receiver/flows.ts'
 import { InFlight } from '../../src/receiver/in-flight.ts'
-import { Intake, RefusalDelays } from '../../src/receiver/intake.ts'
-import { holdingPort, RecordingPort } from './support/recording-port.ts'
+import { Intake, Waits } from '../../src/receiver/intake.ts'
+import { ACCEPTED, holdingPort, RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 function requestOf(service: string): Uint8Array {
@@ -114,12 +117,13 @@ test('however long the names are that senders give themselves, little of them is
   expect(flow.name.length).toBeLessThan(500)
 })
 
-test('only so many answers are held back at a time; the next is given at once', async () => {
-  const pauses = new RefusalDelays()
-  const held = Array.from({ length: 2_048 }, () => pauses.one().then(() => 'held'))
-  expect(await Promise.race([...held, pauses.one().then(() => 'at once')])).toBe('at once')
-  pauses.end()
-  expect(new Set(await Promise.all(held))).toEqual(new Set(['held']))
+test('only so many wait at a time; the next goes on at once', () => {
+  const waits = new Waits(1_000_000)
+  const gone: number[] = []
+  for (let number = 0; number < 2_049; number++) waits.add(() => gone.push(number))
+  expect(gone).toEqual([2_048])
+  waits.end()
+  expect(gone).toHaveLength(2_049)
 })
 
 test('who is over its share waits a little for the answer, and nobody else; the end waits for nothing', async () => {
@@ -197,7 +201,7 @@ function framed(message: Uint8Array): Buffer {
 
 test('on a connection of its own a flow that is over is refused before its message comes', async () => {
   const { port, release } = holdingPort()
-  const flows = new Flows({ maxRequests: 1 })
+  const flows = new Flows({ maxRequests: 1, longestWaitMs: 1 })
   await using receiver = await startGrpc(port, { flows })
   using quiet = new GrpcSender(receiver.port)
   const waiting = quiet.export('traces', requestOf('quiet'))
@@ -218,7 +222,7 @@ test('on a connection of its own a flow that is over is refused before its messa
 test('a message for which there is no room is not read, nor are more at a time than there is room for', async () => {
   const { port, release } = holdingPort()
   const message = requestOf('looping')
-  const flows = new Flows({ maxBytes: 3 * message.length })
+  const flows = new Flows({ maxBytes: 3 * message.length, longestWaitMs: 1 })
   await using receiver = await startGrpc(port, { flows })
   using quiet = new GrpcSender(receiver.port)
   const waiting = quiet.export('traces', requestOf('quiet'))
@@ -243,5 +247,101 @@ test('a message for which there is no room is not read, nor are more at a time t
   release()
   expect(await waiting).toMatchObject({ code: 0 })
   stored.close()
+  session.destroy()
+})
+
+/** A port that answers one request at a time, in order, as it is told. */
+function steppingPort(): { port: RecordingPort; answerNext: () => void } {
+  const waiting: (() => void)[] = []
+  const port = new RecordingPort(
+    () => new Promise<IngestOutcome>((resolve) => waiting.push(() => resolve(ACCEPTED))),
+  )
+  return { port, answerNext: () => waiting.shift()?.() }
+}
+
+/** Resolves once somebody waits for room. */
+async function untilOneWaits(flows: Flows): Promise<void> {
+  while (![...flows.all()].some(({ waiting }) => waiting.size > 0)) await nextTurn()
+}
+
+test('a request over HTTP waits for room in its flow, and is then stored', async () => {
+  const { port, answerNext } = steppingPort()
+  const flows = new Flows({ maxRequests: 1 })
+  await using receiver = await startHttp(port, { flows })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const onSameConnection = async (service: string): Promise<number | undefined> => {
+    const { port: to } = receiver
+    const options = { agent, port: to, path: '/v1/traces', method: 'POST', headers: PROTOBUF }
+    const [answer] = (await once(request(options).end(requestOf(service)), 'response')) as [IncomingMessage]
+    await once(answer.resume(), 'end')
+    return answer.statusCode
+  }
+  const known = onSameConnection('looping')
+  await port.received(1)
+  answerNext()
+  expect(await known).toBe(200)
+  const quiet = post(receiver.port, '/v1/traces', PROTOBUF, requestOf('quiet'))
+  await port.received(2)
+  const full = post(receiver.port, '/v1/traces', PROTOBUF, requestOf('looping'))
+  await port.received(3)
+  const waits = onSameConnection('looping')
+  await untilOneWaits(flows)
+  answerNext()
+  answerNext()
+  await port.received(4)
+  answerNext()
+  expect(await Promise.all([quiet, full])).toMatchObject([{ status: 200 }, { status: 200 }])
+  expect(await waits).toBe(200)
+  agent.destroy()
+})
+
+test('a call over gRPC waits for room in its flow, and is then stored', async () => {
+  const { port, answerNext } = steppingPort()
+  const flows = new Flows({ maxRequests: 1 })
+  await using receiver = await startGrpc(port, { flows })
+  using quiet = new GrpcSender(receiver.port)
+  const waiting = quiet.export('traces', requestOf('quiet'))
+  await port.received(1)
+  using looping = new GrpcSender(receiver.port)
+  const first = looping.export('traces', requestOf('looping'))
+  await port.received(2)
+  const waits = looping.export('traces', requestOf('looping'))
+  await untilOneWaits(flows)
+  // Somebody else is read and answered meanwhile.
+  using another = new GrpcSender(receiver.port)
+  const other = another.export('traces', requestOf('other'))
+  await port.received(3)
+  answerNext()
+  answerNext()
+  await port.received(4)
+  answerNext()
+  answerNext()
+  expect(await Promise.all([waiting, first, other, waits])).toMatchObject(Array(4).fill({ code: 0 }))
+})
+
+test('who gives up while it waits for room leaves it to the next', async () => {
+  const { port, answerNext } = steppingPort()
+  const flows = new Flows({ maxRequests: 1 })
+  await using receiver = await startGrpc(port, { flows })
+  using quiet = new GrpcSender(receiver.port)
+  const waiting = quiet.export('traces', requestOf('quiet'))
+  await port.received(1)
+  const session = connect(`http://127.0.0.1:${receiver.port}`)
+  const first = callOn(session).end(framed(requestOf('looping')))
+  await port.received(2)
+  const gone = callOn(session)
+  await untilOneWaits(flows)
+  gone.close(constants.NGHTTP2_CANCEL)
+  await once(gone, 'close')
+  const next = callOn(session).end(framed(requestOf('looping')))
+  const answered = once(next.resume(), 'trailers') as Promise<[Record<string, string>]>
+  while ([...flows.all()].every((flow) => flow.waiting.size < 2)) await nextTurn()
+  answerNext()
+  answerNext()
+  await port.received(3)
+  answerNext()
+  expect((await answered)[0]['grpc-status']).toBe('0')
+  expect(await waiting).toMatchObject({ code: 0 })
+  first.close()
   session.destroy()
 })

@@ -62,7 +62,7 @@ export function admissionInterceptor(intake: Intake, settings: AdmissionSettings
       start(next) {
         next({
           onReceiveMetadata: (metadata, pass) => {
-            if (call.begin(metadata)) pass(metadata)
+            call.begin(metadata, () => pass(metadata))
           },
           onReceiveMessage: (message, pass) => {
             if (call.becomeWhole()) pass(message)
@@ -106,6 +106,7 @@ class AdmittedCall {
   readonly #peer: string
   readonly #reservation: Reservation
   #state: 'reading' | 'whole' | 'refused' = 'reading'
+  #isClosed = false
   #timer: NodeJS.Timeout | undefined
   #paced: PacedBody | undefined
   #endReading: () => void = () => undefined
@@ -128,6 +129,7 @@ class AdmittedCall {
         decompressCounted(message, encoding, maxMessageBytes, this.#reservation),
       ending: (ending) => this.#end(ending),
       closed: () => {
+        this.#isClosed = true
         this.#awaitNoMore()
         this.#reservation[Symbol.dispose]()
         this.#leave()
@@ -139,24 +141,30 @@ class AdmittedCall {
     return this.#grpc.call
   }
 
-  /** Begins to wait for the message; false when the call is refused. */
-  begin(metadata: Metadata): boolean {
-    const { intake, settings } = this.#admitting
-    if (!this.#hasConnection()) return false
+  /** Begins to wait for the message, by `pass`, or refuses the call. */
+  begin(metadata: Metadata, pass: () => void): void {
+    const { intake } = this.#admitting
+    if (!this.#hasConnection()) return
     const { connection } = this.#grpc
     this.#countReceived(REQUEST_BYTES)
-    const refusal = intake.refusalOf(connection, this.#reservation)
-    if (refusal !== undefined) {
-      this.#refuse(refusal)
-      return false
-    }
-    this.#endReading = intake.beginReading(connection)
+    intake.admit(connection, this.#reservation, (admitted) => {
+      if (this.#isClosed || this.#state !== 'reading') {
+        if (typeof admitted === 'function') admitted()
+      } else if (typeof admitted === 'function') {
+        this.#endReading = admitted
+        this.#await(metadata)
+        pass()
+      } else this.#refuse(admitted)
+    })
+  }
+
+  #await(metadata: Metadata): void {
+    const { settings } = this.#admitting
     const giveUp = (): void => this.#giveUp()
     if (settings.requestTimeoutMs > 0) this.#timer = setTimeout(giveUp, settings.requestTimeoutMs)
     this.#paced = settings.pace.begin(giveUp)
     this.#sender = () => settings.senderOf(metadata)
-    settings.onCall(metadata, connection)
-    return true
+    settings.onCall(metadata, this.#grpc.connection)
   }
 
   /** Whether its connection may have a call in flight. */

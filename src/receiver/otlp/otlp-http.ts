@@ -6,7 +6,13 @@ import { encodeExportResponse, encodeRpcStatus, type Encoding } from '../../mode
 import { applyCors, type CorsSettings, isDnsRebinding } from '../../platform/browser-origins.ts'
 import { peerOf } from '../../platform/connections.ts'
 import type { Authenticator, Checked } from '../../platform/credentials.ts'
-import { ANSWER_STATUSES, type RequestFault, retryAfterSeconds, rpcStatusOf } from '../answer-statuses.ts'
+import {
+  ANSWER_STATUSES,
+  type Refusal,
+  type RequestFault,
+  retryAfterSeconds,
+  rpcStatusOf,
+} from '../answer-statuses.ts'
 import { type PendingBodies, readBody, type SlowBodyWatch } from '../http-body.ts'
 import { type HttpSettings, senderOfConnection, serveHttp } from '../http-server.ts'
 import { budgetHolderOf } from '../in-flight.ts'
@@ -164,9 +170,19 @@ class HttpExchange {
   ): Promise<void> {
     const connection = request.socket
     using reservation = this.#intake.inFlight.open(budgetHolderOf(sender, peerOf(connection.remoteAddress)))
-    const refusal = this.#intake.refusalOf(connection, reservation)
+    const admitted = await new Promise<Refusal | (() => void)>((resolve) =>
+      this.#intake.admit(connection, reservation, resolve),
+    )
     const { maxMessageBytes: maxBytes, awaited, pace } = this.#settings
-    const body = refusal ?? (await readBody(request, { maxBytes, reservation, awaited, pace }))
+    let body
+    if (typeof admitted === 'function') {
+      if (connection.destroyed) {
+        admitted()
+        return
+      }
+      body = await readBody(request, { maxBytes, reservation, awaited, pace })
+      admitted()
+    } else body = admitted
     reservation.markRead()
     if (body.kind === 'hungUp') return
     const length = body.kind === 'whole' ? body.bytes.length : 0
