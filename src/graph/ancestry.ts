@@ -1,7 +1,7 @@
 import type { Cpid, CpidNode, GraphWatcher, MergeGraph } from '../model/merge-graph.ts'
 
 /** What a round looks at before it puts things off: CPIDs, and edges to them. An ask may look at as much, or at a few after that. */
-const PER_ROUND = 5_000
+const PER_ROUND = 1_000
 const PER_ASK_AFTER = 20
 /** CPIDs of which something is kept. One with more above it that are not explained is not waited for, and a root. */
 const MAX_KNOWN = 200_000
@@ -12,7 +12,7 @@ interface AncestrySettings {
   maxFanout: number
   /** How long an ancestor is missed before nothing waits for it. */
   waitMs: number
-  /** What a round looks at; 5,000 CPIDs and edges unless given. */
+  /** What a round looks at; 1,000 CPIDs and edges unless given. */
   perRound?: number
   /** What one that asks after that may look at; 20 unless given. */
   perAskAfter?: number

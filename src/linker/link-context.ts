@@ -4,6 +4,9 @@ import type { LinkEvent, LinkPorts, Waiting } from '../model/linking-ports.ts'
 import type { MergeGraph } from '../model/merge-graph.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
 
+/** Whether there is time for another item. */
+export type MayGoOn = () => boolean
+
 /** The range of times that is plausible for activity that arrives now. */
 export interface PlausibleRange {
   readonly fromNs: UnixNanos
@@ -25,6 +28,10 @@ export interface LinkContext extends LinkPorts {
   readonly steps: Step[]
   /** How many waiting items were released in this call. */
   released: number
+  /** Waiting items were left to a later turn. */
+  leftWaiting: boolean
+  /** Whether this call may begin with another item; requests wait meanwhile. */
+  mayGoOn: MayGoOn
 }
 
 /**

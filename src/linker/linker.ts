@@ -9,11 +9,11 @@ import type { LinkPorts, Waiting } from '../model/linking-ports.ts'
 import type { MergeGraph } from '../model/merge-graph.ts'
 import { attributeSpan, giveUp } from './attribute-span.ts'
 import { awaitChange, placeChange, waitToEnter } from './enter-change.ts'
-import type { LinkContext, Step } from './link-context.ts'
+import type { LinkContext, MayGoOn, Step } from './link-context.ts'
 import { handleLog, lookAtLogAgain } from './link-log.ts'
 import { settleDue } from './open-traces.ts'
 import { sendChild, sendObserver, sendOrWait, sendOrWaitOn } from './send-span.ts'
-import { hasMoreToFollow, scheduleFollower, waitsForReporter, waitsUntil } from './waiting.ts'
+import { scheduleFollower, waitsForReporter, waitsUntil } from './waiting.ts'
 
 /*
  * The way of a span, from where it was stored to the outbox:
@@ -48,18 +48,19 @@ export class Linker {
 
   constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkerSettings) {
     const ancestry = new Ancestry(graph, settings)
-    const begun = { plausible: undefined, counts: noLinkCounts(), observations: [], steps: [], released: 0 }
+    const round = { plausible: undefined, released: 0, leftWaiting: false, mayGoOn: always }
+    const begun = { ...round, counts: noLinkCounts(), observations: [], steps: [] }
     this.#ctx = { ...ports, graph, settings, ancestry, ...begun }
   }
 
-  /** Links at most `limit` events, fewer if they cost much; returns how many. */
-  link(limit: number): number {
-    this.#beginRound()
+  /** Links at most `limit` events, fewer if they cost much or `mayGoOn` says no after the first; returns how many. */
+  link(limit: number, mayGoOn: MayGoOn = always): number {
+    this.#beginRound(mayGoOn)
     const { events, steps, ancestry } = this.#ctx
     const next = events.next(limit)
     let linked = 0
     for (const event of next) {
-      if (ancestry.isSpent) return linked
+      if (linked > 0 && (ancestry.isSpent || !mayGoOn())) return linked
       linked++
       events.moveTo(event.arrival)
       steps.push(event)
@@ -69,15 +70,18 @@ export class Linker {
     return next.length
   }
 
-  /** Expires what has waited long enough and settles what is due, at most `limit` of each; true when more may be due. */
-  expire(limit: number): boolean {
-    const more = EXPIRY_STAGES.map((stage) => this.expireOnly(stage, limit))
+  /**
+   * Expires what has waited long enough and settles what is due, at most `limit` of each, fewer if `mayGoOn` says no; true when
+   * more may be due.
+   */
+  expire(limit: number, mayGoOn: MayGoOn = always): boolean {
+    const more = EXPIRY_STAGES.map((stage) => this.expireOnly(stage, limit, mayGoOn))
     return more.includes(true)
   }
 
   /** One stage of `expire`. */
-  expireOnly(stage: ExpiryStage, limit: number): boolean {
-    this.#beginRound()
+  expireOnly(stage: ExpiryStage, limit: number, mayGoOn: MayGoOn = always): boolean {
+    this.#beginRound(mayGoOn)
     return lookAtDue(this.#ctx, stage, limit)
   }
 
@@ -104,14 +108,18 @@ export class Linker {
     return this.#ctx.observations.splice(0)
   }
 
-  #beginRound(): void {
+  #beginRound(mayGoOn: MayGoOn): void {
+    this.#ctx.mayGoOn = mayGoOn
     this.#ctx.ancestry.beginRound(this.#ctx.clock.activeMs)
     this.#ctx.plausible = undefined
     // Steps left over from a call that threw were rolled back with it.
     this.#ctx.steps.length = 0
     this.#ctx.released = 0
+    this.#ctx.leftWaiting = false
   }
 }
+
+const always: MayGoOn = () => true
 
 /** Takes the steps in the queue, and those that they add. */
 function takeSteps(ctx: LinkContext): void {
@@ -257,11 +265,12 @@ function lookAtDue(ctx: LinkContext, stage: ExpiryStage, limit: number): boolean
   switch (stage) {
     case 'waiting': {
       const due = ctx.waiting.due(limit)
-      for (const waiting of due) {
+      for (const [at, waiting] of due.entries()) {
+        if (at > 0 && !ctx.mayGoOn()) return true
         steps.push({ kind: 'waited', waiting })
         takeSteps(ctx)
       }
-      return due.length === limit || hasMoreToFollow(ctx)
+      return due.length === limit || ctx.leftWaiting
     }
     case 'waitingLogs': {
       if (!ctx.settings.logs) return false

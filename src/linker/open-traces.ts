@@ -290,7 +290,8 @@ function inheritSilence({ traces }: Pick<LinkPorts, 'traces'>, trace: Trace, ful
 export function settleDue(ctx: LinkContext, limit: number): boolean {
   const { settings } = ctx
   const due = ctx.traces.due(limit)
-  for (const trace of due) {
+  for (const [at, trace] of due.entries()) {
+    if (at > 0 && !ctx.mayGoOn()) return true
     const dueMs = Math.min(trace.lastArrivalMs + settings.settleAfterMs, trace.openedMs + settings.maxOpenMs)
     if (dueMs <= ctx.clock.activeMs) settle(ctx, trace)
     else {

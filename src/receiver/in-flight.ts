@@ -227,7 +227,7 @@ const TURN_BYTES = MIB / 4
 const LITTLE_BYTES = 32 * KIB
 const WINDOW_MS = 100
 /** The initial flow-control window of HTTP/2. */
-const WINDOW_BYTES = 64 * KIB
+export const WINDOW_BYTES = 64 * KIB
 /** What a request costs this thread besides its body, expressed in bytes. */
 export const REQUEST_BYTES = 8 * KIB
 

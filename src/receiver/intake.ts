@@ -13,7 +13,7 @@ import type { DropReason } from '../platform/connections.ts'
 import type { Authenticator, Checked } from '../platform/credentials.ts'
 import type { Refusal } from './answer-statuses.ts'
 import { Flow, Flows } from './flows.ts'
-import { BUDGET_EXHAUSTED, type InFlight, type Reservation } from './in-flight.ts'
+import { BUDGET_EXHAUSTED, type InFlight, type Reservation, WINDOW_BYTES } from './in-flight.ts'
 import type { ReceiverSettings } from './listener.ts'
 import type { ReceiverObserver, ReceiverTransport } from './receiver-type.ts'
 
@@ -80,9 +80,18 @@ export class Intake {
       return reservation.fits(1) ? this.#flows.beginReading(from) : BUDGET_EXHAUSTED
     }
     const admitted = decided()
-    if (from.flow instanceof Flow && isOverShare(admitted))
-      this.#roomWaits.add(() => begin(decided()), from.flow.waiting)
-    else begin(admitted)
+    const { flow } = from
+    // What has come of a request that is not read is in memory too.
+    const unread = this.inFlight.open(reservation.holder)
+    if (!(flow instanceof Flow) || !isOverShare(admitted) || !unread.take(WINDOW_BYTES)) {
+      begin(admitted)
+      return
+    }
+    const goOn = this.#roomWaits.add(() => {
+      unread[Symbol.dispose]()
+      begin(decided())
+    }, flow.waiting)
+    unread.onGiveWay(goOn)
   }
 
   /**
@@ -174,14 +183,15 @@ export class Waits {
 
   /**
    * Calls `then` once the time is over, or before that whoever calls what this adds to `among`; at once when too many wait, or when
-   * waits have ended.
+   * waits have ended. Returns what ends this wait.
    */
-  add(then: () => void, among?: Set<() => void>): void {
+  add(then: () => void, among?: Set<() => void>): () => void {
     if (this.#isOver || this.#waiting.size >= MOST) {
       then()
-      return
+      return () => undefined
     }
     const go = (): void => {
+      if (!this.#waiting.has(go)) return
       clearTimeout(this.#waiting.get(go))
       this.#waiting.delete(go)
       among?.delete(go)
@@ -189,6 +199,7 @@ export class Waits {
     }
     this.#waiting.set(go, setTimeout(go, this.#longestMs))
     among?.add(go)
+    return go
   }
 
   /** Ends every wait; later ones are skipped. */

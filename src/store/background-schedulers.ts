@@ -7,11 +7,12 @@ import type { StoreWriter } from './store-writer.ts'
 /** Arrivals linked, and items expired, in one step. */
 const LINK_STEP = 500
 const EXPIRE_STEP = 500
+/** How long a step goes on with further items: requests wait meanwhile. */
+const STEP_MS = 20
 /** The same while costly and cheap flows are active, so that the cheap ones do not wait for a long step. */
 const MIXED_LINK_STEP = 150
-const MIN_LINK_STEP = 50
-const MIXED_STEP_MS = 4
 const MIXED_EXPIRE_STEP = 100
+const MIXED_STEP_MS = 4
 
 interface LinkSchedulerParts {
   writer: StoreWriter
@@ -27,7 +28,6 @@ interface LinkSchedulerParts {
 export class LinkScheduler {
   readonly #parts: LinkSchedulerParts
   readonly #share = new LinkShare()
-  #mixedStep = MIXED_LINK_STEP
   /** Linking failed, and is not retried before `tryAgain`. */
   #hasFailed = false
 
@@ -45,15 +45,11 @@ export class LinkScheduler {
 
   /** Links at least one step, and more until the time is up. */
   link(untilMs: number): void {
-    const { guard, writer, nowMs } = this.#parts
+    const { guard, writer, nowMs, isMixed } = this.#parts
     this.#hasFailed = !guard.run('linking', () => {
-      for (let beforeMs = nowMs(); ;) {
-        const linked = writer.link(this.#step)
-        const endedMs = nowMs()
-        this.#stepTook(endedMs - beforeMs)
-        if (linked === 0 || endedMs >= untilMs) return
-        beforeMs = endedMs
-      }
+      let linked: number
+      do linked = writer.link(isMixed() ? MIXED_LINK_STEP : LINK_STEP, this.#forOneStep())
+      while (linked > 0 && nowMs() < untilMs)
     })
     this.#tell()
   }
@@ -72,7 +68,8 @@ export class LinkScheduler {
   settle(): void {
     const { guard, writer, isMixed } = this.#parts
     guard.run('settling', () => {
-      if (writer.isAnythingDue()) writer.expire(isMixed() ? MIXED_EXPIRE_STEP : EXPIRE_STEP)
+      if (!writer.isAnythingDue()) return
+      writer.expire(isMixed() ? MIXED_EXPIRE_STEP : EXPIRE_STEP, this.#forOneStep())
     })
     this.#tell()
   }
@@ -91,15 +88,10 @@ export class LinkScheduler {
     post({ kind: 'linked', counts, figures: writer.takeFigures(), lastDecisions: writer.lastDecisions })
   }
 
-  get #step(): number {
-    return this.#parts.isMixed() ? this.#mixedStep : LINK_STEP
-  }
-
-  /** Makes the next steps smaller when one took long. */
-  #stepTook(ms: number): void {
-    if (!this.#parts.isMixed()) return
-    const fitting = Math.trunc((this.#mixedStep * MIXED_STEP_MS) / Math.max(1, ms))
-    this.#mixedStep = Math.min(MIXED_LINK_STEP, Math.max(MIN_LINK_STEP, fitting))
+  #forOneStep(): () => boolean {
+    const { nowMs, isMixed } = this.#parts
+    const untilMs = nowMs() + (isMixed() ? MIXED_STEP_MS : STEP_MS)
+    return () => nowMs() < untilMs
   }
 }
 

@@ -1,3 +1,4 @@
+import type { MayGoOn } from '../linker/link-context.ts'
 import { EXPIRY_STAGES, type ExpiryStage, Linker } from '../linker/linker.ts'
 import { reasonOf, type SetAside } from '../model/faults.ts'
 import type {
@@ -44,29 +45,29 @@ export class LinkTransactions {
     this.#figures = new CascadeMeter(maxSeries)
   }
 
-  /** Links at most `limit` arrivals; returns how many were linked or skipped. */
-  link(limit: number): number {
+  /** Links at most `limit` arrivals, fewer if `mayGoOn` says no; returns how many were linked or skipped. */
+  link(limit: number, mayGoOn?: MayGoOn): number {
     return this.#skippingPoisoned(
       limit,
-      (linker, most) => linker.link(most),
+      (linker, most) => linker.link(most, mayGoOn),
       (setAside, reason) => setAside.skipArrival(reason),
     )
   }
 
-  /** Expires at most `limit` of each kind; true when more may be due. */
-  expire(limit: number): boolean {
+  /** Expires at most `limit` of each kind, fewer if `mayGoOn` says no; true when more may be due. */
+  expire(limit: number, mayGoOn?: MayGoOn): boolean {
     try {
-      return this.#round((linker) => linker.expire(limit))
+      return this.#round((linker) => linker.expire(limit, mayGoOn))
     } catch (error) {
       if (!this.#stores.faults.isAboutOneItem(error)) throw error
-      return EXPIRY_STAGES.map((stage) => this.#expireOnly(stage, limit)).includes(true)
+      return EXPIRY_STAGES.map((stage) => this.#expireOnly(stage, limit, mayGoOn)).includes(true)
     }
   }
 
-  #expireOnly(stage: ExpiryStage, limit: number): boolean {
+  #expireOnly(stage: ExpiryStage, limit: number, mayGoOn: MayGoOn | undefined): boolean {
     const done = this.#skippingPoisoned(
       limit,
-      (linker, most) => (linker.expireOnly(stage, most) ? most : 0),
+      (linker, most) => (linker.expireOnly(stage, most, mayGoOn) ? most : 0),
       (setAside, reason) =>
         stage === 'settling' ? setAside.skipTrace(reason) : setAside.skipWaiting(stage, reason),
     )

@@ -1,5 +1,6 @@
 import type { ArchivePosition, KeptArchive } from '../model/archive.ts'
 import { CalendarWatch, Pruner, type PruneResult, type PruneSettings } from '../graph/prune.ts'
+import type { MayGoOn } from '../linker/link-context.ts'
 import { explainMore } from '../graph/record-mergelog.ts'
 import type { InferenceRules } from '../kube/inference/inference-settings.ts'
 import { RELATIONS } from '../kube/inference/relations.ts'
@@ -109,18 +110,18 @@ export class StoreWriter {
   }
 
   /** Links at most `limit` arrivals, and does postponed explanations; returns how many of both there were. */
-  link(limit: number): number {
+  link(limit: number, mayGoOn?: MayGoOn): number {
     const explained = this.#reader.hasPostponedExplanation
       ? this.#transactor.run(({ graph }) => explainMore(graph, this.#maxFanout, limit), {
           mayOnlyRead: true,
         })
       : 0
-    return explained + this.#linking.link(limit)
+    return explained + this.#linking.link(limit, mayGoOn)
   }
 
   /** Expires what has waited long enough and settles traces; true when there may be more. */
-  expire(limit: number): boolean {
-    return this.#linking.expire(limit)
+  expire(limit: number, mayGoOn?: MayGoOn): boolean {
+    return this.#linking.expire(limit, mayGoOn)
   }
 
   /** Whether something has waited long enough or a trace may settle; needs no transaction. */

@@ -19,6 +19,6 @@ test('a span far below a missing mergelog leaves when all above it is found, whi
     sentSpans(writer.db).find(({ spanId }) => spanId === hexSpan(id))?.traceId
   after.link()
   expect([traceOfSpan(11), traceOfSpan(22)]).toEqual([undefined, traceOf(cpid(9_000))])
-  for (let looks = 0; looks < 5; looks++) after.pass(1_000)
+  for (let looks = 0; looks < 30; looks++) after.pass(1_000)
   expect(traceOfSpan(11)).toBe(traceOf(cpid(1)))
 })

@@ -134,9 +134,9 @@ export class TestWriter {
     return outcome
   }
 
-  /** Links all there is. */
-  link(): void {
-    while (this.writer.link(MANY) > 0);
+  /** Links all there is, in as many steps as `mayGoOn` makes of it. */
+  link(mayGoOn?: () => boolean): void {
+    while (this.writer.link(MANY, mayGoOn) > 0);
   }
 
   /** Lets time go by, then links and settles what is due. */

@@ -98,11 +98,13 @@ function passUntil(writer: TestWriter, untilMs: number, atOnceMs: number): void 
   }
 }
 
-/** As the store's thread goes on: it looks for work, and does what there is. */
+/** As the store's thread goes on: it looks for work, and does what there is, in steps that end after a few items. */
 function pass(writer: TestWriter, ms: number): void {
-  if (writer.writer.isLinkDue) writer.link()
+  let asked = ms
+  const mayGoOn = (): boolean => asked++ % 4 > 0
+  if (writer.writer.isLinkDue) writer.link(mayGoOn)
   writer.clock.advance(ms)
-  while (writer.writer.isAnythingDue()) writer.writer.expire(500)
+  while (writer.writer.isAnythingDue()) writer.writer.expire(500, mayGoOn)
 }
 
 /** In the drawn order; spans and log records travel apart. */
