@@ -105,8 +105,32 @@ test('the first question of a connection is looked at, after others where its ad
   expect(waits(1, 2, 3, 4)).toEqual([0, Infinity, 0, 0])
   asked(3, 'short', 1)
   expect(waits(2, 3, 4)).toEqual([Infinity, 0, 4])
+  // Found costly twice, a connection counts as such for twice as long.
+  clock.nowMs = 15_999
+  expect(waits(2, 3, 4)).toEqual([Infinity, 0, 0])
   clock.nowMs = 60_081
   expect(waits(1, 2, 3, 4)).toEqual([0, 0, 0, 0])
+})
+
+test('a question that took long is tried again soon the first time, and ever later while it does', () => {
+  const clock = { nowMs: 0 }
+  const askers = new CostlyAskers(() => clock.nowMs)
+  const asker: Asker = { address: '10.0.0.1', connection: 1 }
+  const tries: number[] = []
+  while (clock.nowMs < 300_000) {
+    if (askers.waitMs(asker, 'report') === 0) {
+      tries.push(clock.nowMs / 1_000)
+      askers.asked(asker, 'report', 'long', 10)
+    }
+    clock.nowMs += 1_000
+  }
+  expect(tries).toEqual([0, 4, 12, 28, 60, 120, 180, 240])
+  askers.asked(asker, 'large report', 'long', 150)
+  clock.nowMs += 59_000
+  expect(askers.waitMs(asker, 'large report')).toBe(Infinity)
+  expect(askers.wasShort('report')).toBe(false)
+  askers.asked(asker, 'report', 'short', 1)
+  expect([askers.wasShort('report'), askers.waitMs(asker, 'report')]).toEqual([true, 0])
 })
 
 test('a question that is known is taken for what it was, whoever asks it', () => {

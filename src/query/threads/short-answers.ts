@@ -37,6 +37,8 @@ export interface Answering {
 export const CHUNK_LENGTH = 64 * 1024
 /** An answer is long if it takes more CPU time than this, or more time in all, waiting for disk or CPU included. */
 const SHORT_CPU_MS = 10
+/** The same where the question was short the last time: a slow moment does not make it long. */
+const SHORT_BEFORE_CPU_MS = 50
 const SHORT_MS = 1_000
 /** An answer that reads more is long too: JSON of one large row, or sorting many CPIDs, takes longer. */
 const SHORT_READS = { bytes: MIB, cpids: 2_000 }
@@ -156,7 +158,7 @@ export class ShortAnswers implements Answering {
     const asked = (what: 'short' | 'long'): void =>
       this.#costly.asked(asker, key, what, clock.monotonicMs() - startedMs)
     try {
-      const isCostly = this.#costs()
+      const isCostly = this.#costs(this.#costly.wasShort(key) ? SHORT_BEFORE_CPU_MS : SHORT_CPU_MS)
       queries.allow(SHORT_READS)
       const answered = answer(endingWhen(isCostly, queries), question, () => clock.monotonicMs())
       if (answered.kind !== 'found') {
@@ -185,10 +187,10 @@ export class ShortAnswers implements Answering {
   }
 
   /** Measures whether the work from now on takes too long. */
-  #costs(): () => boolean {
+  #costs(mostCpuMs: number): () => boolean {
     const { clock, cpuMs } = this.#serving
     const untilMs = clock.monotonicMs() + SHORT_MS
-    const untilCpuMs = cpuMs() + SHORT_CPU_MS
+    const untilCpuMs = cpuMs() + mostCpuMs
     return () => cpuMs() > untilCpuMs || clock.monotonicMs() > untilMs
   }
 
@@ -215,8 +217,14 @@ function endingWhen(takesTooLong: () => boolean, queries: CausewayQueries): Caus
   })
 }
 
-/** How long costly questions and clients are remembered. */
+/** How long what was answered soon is remembered, and at most what was costly. */
 const REMEMBERED_MS = 60_000
+/**
+ * A question or connection counts as costly for so many times as long as finding that out took; each time that it is found so again,
+ * for twice as long as before. In a thread that has just begun, and on a slow machine, a short question may take a little long once.
+ */
+const COSTLY_TIMES = 400
+const COSTLY_AT_LEAST_MS = 4_000
 /** New connections of an address with costly questions get one part in so many of the time. */
 const PART_OF_NEW = 4
 /** The most remembered questions and connections; the oldest are forgotten first. */
@@ -233,10 +241,8 @@ export function keyOf(question: Question): string {
  */
 export class CostlyAskers {
   readonly #nowMs: () => number
-  /** Whether each question was short or long, and until when that is remembered. */
-  readonly #questions = new Map<string, { readonly what: 'short' | 'long'; readonly untilMs: number }>()
-  /** Until when each connection counts as costly; -Infinity for one that has only asked what was answered soon. */
-  readonly #connections = new Map<number, number>()
+  readonly #questions = new Map<string, Remembered>()
+  readonly #connections = new Map<number, Remembered>()
   readonly #addresses = new Map<string, number>()
   /** When the next new connection of a costly address is tried. */
   readonly #nextNew = new Map<string, number>()
@@ -251,27 +257,49 @@ export class CostlyAskers {
     const nowMs = this.#nowMs()
     const question = this.#questions.get(key)
     if (question !== undefined && question.untilMs > nowMs) return question.what === 'long' ? Infinity : 0
-    const costlyUntilMs = this.#connections.get(connection)
-    if (costlyUntilMs !== undefined) return costlyUntilMs > nowMs ? Infinity : 0
+    const client = this.#connections.get(connection)
+    if (client !== undefined) return client.what === 'long' && client.untilMs > nowMs ? Infinity : 0
     if ((this.#addresses.get(address) ?? -Infinity) <= nowMs) return 0
     return Math.max(0, (this.#nextNew.get(address) ?? nowMs) - nowMs)
+  }
+
+  /** Whether a question was short when it was last asked, not long ago. */
+  wasShort(key: string): boolean {
+    const question = this.#questions.get(key)
+    return question?.what === 'short' && question.untilMs > this.#nowMs()
   }
 
   /** It asked what was answered soon, or what takes long; to find that out took so many milliseconds. */
   asked({ address, connection }: Asker, key: string, what: 'short' | 'long', tookMs: number): void {
     const nowMs = this.#nowMs()
-    const isKnown = (this.#questions.get(key)?.untilMs ?? -Infinity) > nowMs
-    remember(this.#questions, key, { what, untilMs: nowMs + REMEMBERED_MS })
+    const question = this.#questions.get(key)
+    const isKnown = (question?.untilMs ?? -Infinity) > nowMs
+    remember(this.#questions, key, rememberedFrom(question, { what, tookMs }, nowMs))
     // It says nothing about the client.
     if (isKnown && what === 'short') return
     if (!this.#connections.has(connection)) remember(this.#nextNew, address, nowMs + tookMs * PART_OF_NEW)
-    if (what === 'short') {
-      remember(this.#connections, connection, -Infinity)
-      return
-    }
-    remember(this.#connections, connection, nowMs + REMEMBERED_MS)
-    remember(this.#addresses, address, nowMs + REMEMBERED_MS)
+    const client = this.#connections.get(connection)
+    remember(this.#connections, connection, rememberedFrom(client, { what, tookMs }, nowMs))
+    if (what === 'long') remember(this.#addresses, address, nowMs + REMEMBERED_MS)
   }
+}
+
+/** What a question was, or what a connection last asked that was not known, and until when that counts. */
+interface Remembered {
+  readonly what: 'short' | 'long'
+  readonly forMs: number
+  readonly untilMs: number
+}
+
+function rememberedFrom(
+  before: Remembered | undefined,
+  { what, tookMs }: { what: 'short' | 'long'; tookMs: number },
+  nowMs: number,
+): Remembered {
+  const againMs = before?.what === 'long' ? 2 * before.forMs : COSTLY_AT_LEAST_MS
+  const forMs =
+    what === 'short' ? REMEMBERED_MS : Math.min(REMEMBERED_MS, Math.max(againMs, COSTLY_TIMES * tookMs))
+  return { what, forMs, untilMs: nowMs + forMs }
 }
 
 /** Inserts last, and removes the oldest beyond the limit. */
