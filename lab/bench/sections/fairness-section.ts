@@ -54,7 +54,7 @@ export async function benchFairness(options: Options, onRound: () => void): Prom
     name: 'fairness',
     about:
       `${GOOD_SERVICES.length} senders with ${GOOD.requestsPerSecond} requests of ${GOOD.spansPerRequest} spans a second each, for ` +
-      `${PHASE_MS / 1000} s alone, then beside one that sends as fast as it can: 512 spans at a time on one connection, waiting when it ` +
+      `${PHASE_MS / 1000} s alone, then beside one that sends as fast as it can, and then after it: 512 spans at a time on one connection, waiting when it ` +
       'is told to, and on 50, trying again at once; on one, 500 mergelogs of a dense graph in no order; the same of chains that come ' +
       'backward, 10,000 deep; and 256 spans of 64 services that are new each time; then the same senders and 20 short questions a second, ' +
       'alone and beside one who asks what takes long of rows of 10 MB and a change with 20,000 descendants, from another address and from their own, in turns',
@@ -76,6 +76,7 @@ function figuresOf(name: string, { as, items }: Flooder): Record<string, Figure>
     [`p50Ms${name}`]: { label: `${as}, half within`, unit: 'ms', digits: 1 },
     [`p99Ms${name}`]: { label: `${as}, 99 % within`, unit: 'ms', digits: 1 },
     [`ratio${name}`]: { label: 'its ratio to p99 alone', unit: '', digits: 2, target: { atMost: 2 } },
+    [`afterMs${name}`]: { label: 'as soon as it has ended, 99 % within', unit: 'ms', digits: 1 },
     [`taken${name}`]: { label: 'taken meanwhile', unit: `${items}/s`, digits: 0 },
     [`refused${name}`]: { label: 'refused meanwhile of its requests', unit: '%', digits: 0 },
   }
@@ -103,16 +104,19 @@ async function fairnessRound(options: Options): Promise<Record<string, number>> 
       run(good, { ...GOOD, forMs: PHASE_MS }),
       flooder && run(bad, { ...flooder, forMs: PHASE_MS }),
     ])
+    const after = flooder && (await run(good, { ...GOOD, forMs: PHASE_MS }))
     await causeway.stop()
     const [p50Ms, p99Ms] = [0.5, 0.99].map((part) => percentile(beside.latenciesMs, part))
-    figures['goodRefused'] = (figures['goodRefused'] ?? 0) + beside.refused + beside.failed
-    if (flooder === undefined || flooded === undefined) {
+    for (const { refused, failed } of after === undefined ? [beside] : [beside, after])
+      figures['goodRefused'] = (figures['goodRefused'] ?? 0) + refused + failed
+    if (flooder === undefined || flooded === undefined || after === undefined) {
       Object.assign(figures, { aloneP50Ms: p50Ms, aloneP99Ms: p99Ms })
       continue
     }
     figures[`p50Ms${name}`] = p50Ms ?? Number.NaN
     figures[`p99Ms${name}`] = p99Ms ?? Number.NaN
     figures[`ratio${name}`] = (p99Ms ?? Number.NaN) / (figures['aloneP99Ms'] ?? Number.NaN)
+    figures[`afterMs${name}`] = percentile(after.latenciesMs, 0.99)
     figures[`taken${name}`] = (flooded.accepted * flooder.spansPerRequest) / (PHASE_MS / 1000)
     figures[`refused${name}`] = (PERCENT * flooded.refused) / (flooded.accepted + flooded.refused)
   }
