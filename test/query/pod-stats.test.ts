@@ -3,6 +3,7 @@ import { answer } from '../../src/query/answer.ts'
 import type { Cpid } from '../../src/model/merge-graph.ts'
 import type { Question } from '../../src/query/question.ts'
 import { SqliteQueries } from '../../src/store/sqlite/queries.ts'
+import { TooMuchRead } from '../../src/store/sqlite/record-queries.ts'
 import { cpid, START_NS } from '../support/otlp-requests.ts'
 import { metricsRequest } from '../support/pod-metrics.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -94,4 +95,11 @@ test('Pods beyond the limit are counted, and a change that is not there has none
     pods: [{ uid: 'a' }],
   })
   expect(ask(writer, { kind: 'podStats', root: cpid(9) as Cpid, limit: 1 })).toEqual({ kind: 'unknown' })
+})
+
+test('where much waits to be decided about, the answer is a long one, of the thread for these', async () => {
+  using writer = await written()
+  const queries = new SqliteQueries(writer.db)
+  queries.allow({ bytes: 100, cpids: 10 })
+  expect(() => queries.podStats(ROOT, 10)).toThrow(TooMuchRead)
 })

@@ -9,6 +9,7 @@ import {
   type WaitingPoints,
   type WrittenPod,
 } from './pod-points.ts'
+import type { BytesRead } from './record-queries.ts'
 
 interface PodRow extends WrittenPod {
   readonly trace: bigint
@@ -37,8 +38,10 @@ export class PodStatReader {
   readonly #count: Statement<[number], number>
   readonly #series: Statement<[bigint, string], SeriesRow>
   readonly #waiting: Statement<[], WaitingRow>
+  readonly #read: BytesRead
 
-  constructor(db: Sqlite) {
+  constructor(db: Sqlite, read: BytesRead) {
+    this.#read = read
     const cascades = '(SELECT DISTINCT coalesce(continues, id) FROM traces WHERE root = +?)'
     this.#pods = db
       .prepare<[number, number], PodRow>(
@@ -87,6 +90,7 @@ export class PodStatReader {
     const mayHold = (text: string): boolean =>
       clusters.size > MANY_PODS || [...clusters.keys()].some((uid) => text.includes(uid))
     for (const { cluster, points } of this.#waiting.iterate()) {
+      this.#read.add(points.length)
       if (!mayHold(points)) continue
       for (const [uid, more] of Object.entries(JSON.parse(points) as WaitingPoints)) {
         const of = clusters.get(uid)

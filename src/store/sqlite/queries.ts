@@ -91,7 +91,7 @@ export class SqliteQueries implements CausewayQueries {
     this.#objects = later(() => new ObjectFactsReader(db, cascadesOf))
     this.#versions = later(() => new ObjectVersionsReader(db, cascadesOf))
     this.#facets = later(() => new FacetsReader(db))
-    this.#podStats = later(() => new PodStatReader(db))
+    this.#podStats = later(() => new PodStatReader(db, this.#read))
   }
 
   /** Identifies the state of the database that is read. Changes when another connection commits. */
