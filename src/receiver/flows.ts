@@ -74,14 +74,15 @@ export class Flows {
   beginReading(from: FlowConnection): (() => void) | Refusal {
     const { flow } = from
     if (!(flow instanceof Flow)) return () => undefined
-    if (this.#isFull(flow)) return this.#refuse(flow)
+    if (this.isFull(flow)) return this.#refuse(flow)
     flow.reading++
     return () => {
       flow.reading--
     }
   }
 
-  #isFull(flow: Flow): boolean {
+  /** Whether one more request of a flow would be too much now. */
+  isFull(flow: Flow): boolean {
     return this.#isOver(flow, {
       requests: flow.reading,
       bytes: Math.max(1, (flow.reading + 1) * flow.lastBytes),
@@ -93,7 +94,7 @@ export class Flows {
     this.#count(flow, -1, -bytes)
     flow.activeMs = this.#nowMs()
     for (const next of flow.waiting) {
-      if (this.#isFull(flow)) return
+      if (this.isFull(flow)) return
       next()
     }
   }

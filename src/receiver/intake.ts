@@ -79,12 +79,12 @@ export class Intake {
       if (this.#memory?.isRefusing === true) return MEMORY_SHORT
       return reservation.fits(1) ? this.#flows.beginReading(from) : BUDGET_EXHAUSTED
     }
-    const admitted = decided()
     const { flow } = from
+    const isFull = flow instanceof Flow && this.#memory?.isRefusing !== true && this.#flows.isFull(flow)
     // What has come of a request that is not read is in memory too.
     const unread = this.inFlight.open(reservation.holder)
-    if (!(flow instanceof Flow) || !isOverShare(admitted) || !unread.take(WINDOW_BYTES)) {
-      begin(admitted)
+    if (!isFull || !unread.take(WINDOW_BYTES)) {
+      begin(decided())
       return
     }
     const goOn = this.#roomWaits.add(() => {
@@ -210,8 +210,8 @@ export class Waits {
 }
 
 /** Whether a request is refused because its flow has much waiting. */
-function isOverShare(outcome: IngestOutcome | (() => void)): boolean {
-  return typeof outcome === 'object' && outcome.kind === 'busy' && outcome.cause === 'flow'
+function isOverShare(outcome: IngestOutcome): boolean {
+  return outcome.kind === 'busy' && outcome.cause === 'flow'
 }
 
 /**

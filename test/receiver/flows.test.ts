@@ -317,6 +317,7 @@ test('a call over gRPC waits for room in its flow, and is then stored', async ()
   answerNext()
   answerNext()
   expect(await Promise.all([waiting, first, other, waits])).toMatchObject(Array(4).fill({ code: 0 }))
+  expect([...flows.all()].map((flow) => flow.takeRefused())).toEqual([0, 0, 0])
 })
 
 test('who gives up while it waits for room leaves it to the next', async () => {
