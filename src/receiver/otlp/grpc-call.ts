@@ -152,13 +152,13 @@ class AdmittedCall {
         if (typeof admitted === 'function') admitted()
       } else if (typeof admitted === 'function') {
         this.#endReading = admitted
-        this.#await(metadata)
+        this.#awaitMessage(metadata)
         pass()
       } else this.#refuse(admitted)
     })
   }
 
-  #await(metadata: Metadata): void {
+  #awaitMessage(metadata: Metadata): void {
     const { settings } = this.#admitting
     const giveUp = (): void => this.#giveUp()
     if (settings.requestTimeoutMs > 0) this.#timer = setTimeout(giveUp, settings.requestTimeoutMs)

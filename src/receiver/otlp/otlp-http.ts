@@ -180,8 +180,11 @@ class HttpExchange {
         admitted()
         return
       }
-      body = await readBody(request, { maxBytes, reservation, awaited, pace })
-      admitted()
+      try {
+        body = await readBody(request, { maxBytes, reservation, awaited, pace })
+      } finally {
+        admitted()
+      }
     } else body = admitted
     reservation.markRead()
     if (body.kind === 'hungUp') return
