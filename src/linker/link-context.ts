@@ -28,8 +28,6 @@ export interface LinkContext extends LinkPorts {
   readonly steps: Step[]
   /** How many waiting items were released in this call. */
   released: number
-  /** Waiting items were left to a later turn. */
-  leftWaiting: boolean
   /** Whether this call may begin with another item; requests wait meanwhile. */
   mayGoOn: MayGoOn
 }

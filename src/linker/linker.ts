@@ -13,7 +13,7 @@ import type { LinkContext, MayGoOn, Step } from './link-context.ts'
 import { handleLog, lookAtLogAgain } from './link-log.ts'
 import { settleDue } from './open-traces.ts'
 import { sendChild, sendObserver, sendOrWait, sendOrWaitOn } from './send-span.ts'
-import { scheduleFollower, waitsForReporter, waitsUntil } from './waiting.ts'
+import { hasMoreToFollow, scheduleFollower, waitsForReporter, waitsUntil } from './waiting.ts'
 
 /*
  * The way of a span, from where it was stored to the outbox:
@@ -48,7 +48,7 @@ export class Linker {
 
   constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkerSettings) {
     const ancestry = new Ancestry(graph, settings)
-    const round = { plausible: undefined, released: 0, leftWaiting: false, mayGoOn: always }
+    const round = { plausible: undefined, released: 0, mayGoOn: always }
     const begun = { ...round, counts: noLinkCounts(), observations: [], steps: [] }
     this.#ctx = { ...ports, graph, settings, ancestry, ...begun }
   }
@@ -115,7 +115,6 @@ export class Linker {
     // Steps left over from a call that threw were rolled back with it.
     this.#ctx.steps.length = 0
     this.#ctx.released = 0
-    this.#ctx.leftWaiting = false
   }
 }
 
@@ -270,7 +269,7 @@ function lookAtDue(ctx: LinkContext, stage: ExpiryStage, limit: number): boolean
         steps.push({ kind: 'waited', waiting })
         takeSteps(ctx)
       }
-      return due.length === limit || ctx.leftWaiting
+      return due.length === limit || hasMoreToFollow(ctx)
     }
     case 'waitingLogs': {
       if (!ctx.settings.logs) return false

@@ -211,8 +211,10 @@ const MOST_AT_ONCE = 1_000
 /** Releases a waiting item, after what it waited for: in this call, or in a later turn if there are very many. */
 export function scheduleFollower(ctx: LinkContext, arrival: number, step: Step): void {
   if (ctx.released++ < MOST_AT_ONCE) ctx.steps.push(step)
-  else {
-    ctx.leftWaiting = true
-    ctx.waiting.wake(arrival)
-  }
+  else ctx.waiting.wake(arrival)
+}
+
+/** Whether items were left to a later turn. */
+export function hasMoreToFollow({ released: followed }: LinkContext): boolean {
+  return followed > MOST_AT_ONCE
 }

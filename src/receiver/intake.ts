@@ -80,10 +80,13 @@ export class Intake {
       return reservation.fits(1) ? this.#flows.beginReading(from) : BUDGET_EXHAUSTED
     }
     const { flow } = from
-    const isFull = flow instanceof Flow && this.#memory?.isRefusing !== true && this.#flows.isFull(flow)
+    if (this.#memory?.isRefusing === true || !(flow instanceof Flow) || !this.#flows.isFull(flow)) {
+      begin(decided())
+      return
+    }
     // What has come of a request that is not read is in memory too.
     const unread = this.inFlight.open(reservation.holder)
-    if (!isFull || !unread.take(WINDOW_BYTES)) {
+    if (!unread.take(WINDOW_BYTES)) {
       begin(decided())
       return
     }
@@ -171,7 +174,7 @@ const PAUSE_MS = 100
 /** At most this many wait at a time: each keeps a request open. */
 const MOST = 2_048
 
-/** What goes on after a time. */
+/** Delays work for a time at most. */
 export class Waits {
   readonly #longestMs: number
   readonly #waiting = new Map<() => void, NodeJS.Timeout>()

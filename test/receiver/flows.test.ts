@@ -295,13 +295,27 @@ test('a request over HTTP waits for room in its flow, and is then stored', async
   agent.destroy()
 })
 
-test('a call over gRPC waits for room in its flow, and is then stored', async () => {
+/** A receiver that takes one request of each flow, and has one of a quiet sender waiting. */
+async function besideQuiet() {
   const { port, answerNext } = steppingPort()
   const flows = new Flows({ maxRequests: 1 })
-  await using receiver = await startGrpc(port, { flows })
-  using quiet = new GrpcSender(receiver.port)
+  const receiver = await startGrpc(port, { flows })
+  const quiet = new GrpcSender(receiver.port)
   const waiting = quiet.export('traces', requestOf('quiet'))
   await port.received(1)
+  const parts = { port, answerNext, flows, receiver, waiting }
+  return {
+    ...parts,
+    async [Symbol.asyncDispose]() {
+      quiet[Symbol.dispose]()
+      await receiver[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('a call over gRPC waits for room in its flow, and is then stored', async () => {
+  await using beside = await besideQuiet()
+  const { port, answerNext, flows, receiver, waiting } = beside
   using looping = new GrpcSender(receiver.port)
   const first = looping.export('traces', requestOf('looping'))
   await port.received(2)
@@ -321,12 +335,8 @@ test('a call over gRPC waits for room in its flow, and is then stored', async ()
 })
 
 test('who gives up while it waits for room leaves it to the next', async () => {
-  const { port, answerNext } = steppingPort()
-  const flows = new Flows({ maxRequests: 1 })
-  await using receiver = await startGrpc(port, { flows })
-  using quiet = new GrpcSender(receiver.port)
-  const waiting = quiet.export('traces', requestOf('quiet'))
-  await port.received(1)
+  await using beside = await besideQuiet()
+  const { port, answerNext, flows, receiver, waiting } = beside
   const session = connect(`http://127.0.0.1:${receiver.port}`)
   const first = callOn(session).end(framed(requestOf('looping')))
   await port.received(2)

@@ -220,7 +220,7 @@ function endingWhen(takesTooLong: () => boolean, queries: CausewayQueries): Caus
 /** How long what was answered soon is remembered, and at most what was costly. */
 const REMEMBERED_MS = 60_000
 /**
- * A question or connection counts as costly for so many times as long as finding that out took; each time that it is found so again,
+ * A question or connection counts as costly for so many times as long as finding that out took, at least four seconds; each time that it is found so again,
  * for twice as long as before. In a thread that has just begun, and on a slow machine, a short question may take a little long once.
  */
 const COSTLY_TIMES = 400
