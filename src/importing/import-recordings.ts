@@ -149,6 +149,10 @@ export async function importRecordings(
     for (const recording of recordings) {
       let number = 0
       for await (const some of recording.lines()) for (const line of some) add(recording, line, ++number)
+      if (recording.isCutShort)
+        counts.warnings.push(
+          `${recording.path} was cut off: its gzip does not end, and what came after is missing; name a whole copy of it`,
+        )
     }
     await work()
     begun?.end()

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { constants as files, createReadStream } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { pipeline } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { constants, createGunzip } from 'node:zlib'
+import { createGunzip, type Gunzip } from 'node:zlib'
 import {
   arrayIn,
   isObject,
@@ -48,6 +48,8 @@ export class Recording implements NamedRecording {
   readonly source: RecordedSource
   readonly path: string
   readonly isCompressed: boolean
+  /** Whether it ended before its gzip did, once its lines have been read. */
+  isCutShort = false
 
   private constructor({ source, path }: NamedRecording, isCompressed: boolean) {
     this.source = source
@@ -91,13 +93,15 @@ export class Recording implements NamedRecording {
       yield* file as AsyncIterable<Buffer>
       return
     }
-    // A truncated file is read as far as it goes.
-    const gunzip = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH })
+    const gunzip = createGunzip()
     // A failure ends the reading below.
-    pipeline(file, gunzip, () => undefined)
+    writeAndEnd(file, gunzip).catch((error: unknown) => gunzip.destroy(error as Error))
     try {
       yield* gunzip as AsyncIterable<Buffer>
     } catch (cause) {
+      // A truncated file is read as far as it goes.
+      this.isCutShort = cause instanceof Error && 'code' in cause && cause.code === 'Z_BUF_ERROR'
+      if (this.isCutShort) return
       throw new Error(
         `${this.path} is damaged as gzip, after ${gunzip.bytesWritten} bytes of it: ${errorText(cause)}; ` +
           'name a whole copy of it, or what of it gzip -dc prints',
@@ -141,6 +145,19 @@ export class Recording implements NamedRecording {
     const { ino, dev } = await file.stat()
     return named.ino !== ino || named.dev !== dev || named.size < read ? await open(this.path) : undefined
   }
+}
+
+/** Ends only after the last chunk was unpacked: what is unpacked together with an end that comes too early is lost. */
+async function writeAndEnd(from: Readable, gunzip: Gunzip): Promise<void> {
+  for await (const chunk of from as AsyncIterable<Buffer>) {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+    gunzip.write(chunk, (error) => {
+      if (error) reject(error)
+      else resolve(undefined)
+    })
+    await promise
+  }
+  gunzip.end()
 }
 
 /** After so long without growth a recording no longer holds up the others. */

@@ -189,12 +189,13 @@ test('a recording that is named as another, that is empty, or begins with a byte
   expect(await importing(cli, '--audit', log)).toMatchObject({ lines: 50, faulty: 0 })
 })
 
-test('a compressed recording that was cut off is read as far as it goes', async () => {
+test('a compressed recording that was cut off is read as far as it goes, and says so', async () => {
   using cli = new Cli()
   const log = join(dirname(cli.config), 'audit.jsonl.gz')
   const bytes = readFileSync(AUDIT)
   writeFileSync(log, bytes.subarray(0, bytes.length >> 1))
-  expect(await importing(cli, '--audit', log)).toMatchObject({ faulty: 1 })
+  const cutOff = `${log} was cut off: its gzip does not end, and what came after is missing; name a whole copy of it`
+  expect(await importing(cli, '--audit', log)).toMatchObject({ faulty: 1, warnings: [cutOff] })
   expect(changesOf(cli).length).toBeGreaterThan(50)
 })
 
