@@ -129,7 +129,7 @@ export class WaitingRequests<T extends WaitingRequest> {
   #wasLight = false
   #taken: readonly QueuedRequest<T>[] = []
   #takenFrom = this.#heavy
-  /** The request of which a part is stored. No other is begun before it is complete. */
+  /** The costly request of which a part is stored. No other is begun before it is complete. */
   #begun: QueuedRequest<T> | undefined
 
   constructor(shares: FlowShares) {
@@ -165,16 +165,23 @@ export class WaitingRequests<T extends WaitingRequest> {
       this.#taken = [this.#begun]
       this.#begun = undefined
     }
-    // Cheap requests are few and small: they are not divided.
-    return {
-      requests: this.#taken.map(({ request }) => request),
-      mayTakeMs: isLightsTurn ? Infinity : mayTakeMs,
-    }
+    return { requests: this.#taken.map(({ request }) => request), mayTakeMs }
   }
 
   /** Reports on the requests of the last `take`: how long each took, and that the first `stored` of them are stored. */
   took(costsMs: readonly number[], stored: number): void {
-    this.#taken.forEach((waiting, at) => {
+    const taken = this.#taken
+    const left = taken.slice(stored)
+    this.#taken = []
+    // What takes longer than it seemed waits among the others that seem cheap, not behind the costly one that is begun. It is put
+    // back first: a correction counts for those that wait.
+    if (this.#takenFrom === this.#light) this.#light.putBack(left)
+    else {
+      const [begun = this.#begun, ...others] = left
+      this.#begun = begun
+      this.#heavy.putBack(others)
+    }
+    taken.forEach((waiting, at) => {
       const { request, costMs, spentMs } = waiting
       const isStored = at < stored
       waiting.spentMs += costsMs[at] ?? 0
@@ -185,9 +192,6 @@ export class WaitingRequests<T extends WaitingRequest> {
       this.#takenFrom.correct(waiting, moreMs)
       if (isStored) this.#shares.measured(request, request.bytes.length, waiting.spentMs)
     })
-    this.#begun = this.#taken[stored] ?? this.#begun
-    this.#heavy.putBack(this.#taken.slice(stored + 1))
-    this.#taken = []
   }
 }
 

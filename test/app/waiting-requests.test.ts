@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
 import { FlowShares, WaitingRequests } from '../../src/store/ingest-queue.ts'
 
 const KIB = 1024
@@ -91,7 +92,7 @@ test('what a commit had no time for goes on where it stopped, before another one
   add(LOOPING, 10_000)
   add(LOOPING, 20)
   add(QUIET, 1)
-  expect(requests.take()).toMatchObject({ requests: [{ flow: QUIET }], mayTakeMs: Infinity })
+  expect(requests.take()).toMatchObject({ requests: [{ flow: QUIET }], mayTakeMs: 20 })
   requests.took([0.03], 1)
   for (let part = 0; part < 3; part++) {
     expect(requests.take().requests).toMatchObject([{ bytes: { length: 10_000 * KIB } }])
@@ -106,6 +107,78 @@ test('what a commit had no time for goes on where it stopped, before another one
   expect(requests.take().requests).toMatchObject([{ bytes: { length: 20 * KIB } }])
   requests.took([0.6], 1)
   expect(requests.size).toBe(0)
+})
+
+test('a request that seemed cheap and takes long is interrupted, and those of others go between its parts', () => {
+  const { requests, add } = waiting()
+  add(LOOPING, 10_000)
+  for (const flow of [3, 4, QUIET]) add(flow, 10)
+  const goes = (): number[] => requests.take().requests.map(({ flow }) => flow)
+  expect(goes()).toEqual([3, 4, QUIET])
+  requests.took([20], 0)
+  expect(goes()).toEqual([LOOPING])
+  requests.took([4], 0)
+  expect(goes()).toEqual([QUIET, 4, 3])
+  requests.took([0.15, 0.15, 20], 2)
+  expect(goes()).toEqual([LOOPING])
+  requests.took([4], 0)
+  add(QUIET, 10)
+  expect(goes()).toEqual([QUIET, 3])
+  requests.took([0.15, 3], 2)
+  expect(goes()).toEqual([LOOPING])
+  requests.took([4], 1)
+  expect(requests.size).toBe(0)
+})
+
+const drawnRequest = fc.record({
+  flow: fc.integer({ min: 1, max: 4 }),
+  kib: fc.constantFrom(1, 10, 200, 2_000),
+  /** How long it takes, as a multiple of what was thought. */
+  times: fc.constantFrom(0.1, 1, 30, 100),
+})
+const drawnTurn = fc.record({
+  more: fc.array(drawnRequest, { maxLength: 4 }),
+  passMs: fc.constantFrom(0, 10, 600),
+})
+
+test('whatever is sent and whatever it takes, each request is stored once', () => {
+  fc.assert(
+    fc.property(fc.array(drawnTurn, { maxLength: 40 }), (turns) => {
+      const clock = { nowMs: 0 }
+      const requests = new WaitingRequests<Request & { leftMs: number }>(new FlowShares(() => clock.nowMs))
+      let [sent, stored] = [0, 0]
+      const turn = (): void => {
+        const { requests: taken, mayTakeMs } = requests.take()
+        const costsMs: number[] = []
+        let whole = 0
+        for (let leftMs = mayTakeMs; whole < taken.length && leftMs > 0; leftMs -= costsMs.at(-1) ?? 0) {
+          const request = taken[whole]
+          if (request === undefined) break
+          expect(request.leftMs).toBeGreaterThan(0)
+          const tookMs = Math.min(request.leftMs, leftMs)
+          request.leftMs -= tookMs
+          costsMs.push(tookMs)
+          if (request.leftMs > 0) break
+          whole++
+        }
+        requests.took(costsMs, whole)
+        stored += whole
+        clock.nowMs += costsMs.reduce((sum, ms) => sum + ms, 0)
+      }
+      for (const { more, passMs } of turns) {
+        for (const { flow, kib, times } of more) {
+          const request = { client: '10.0.0.1', flow, peer: flow, bytes: { length: kib * KIB } }
+          requests.add({ ...request, leftMs: times * kib * MS_PER_KIB })
+          sent++
+        }
+        clock.nowMs += passMs
+        if (requests.size > 0) turn()
+        expect(requests.size).toBe(sent - stored)
+      }
+      for (let left = 1_000_000; requests.size > 0 && left > 0; left--) turn()
+      expect({ stored, size: requests.size }).toEqual({ stored: sent, size: 0 })
+    }),
+  )
 })
 
 test('an address gets no more by opening more connections', () => {
