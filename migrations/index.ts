@@ -28,6 +28,7 @@ import { up as changesThatWait } from './031-changes-that-wait.ts'
 import { up as failedSpans } from './032-failed-spans.ts'
 import { up as heldItems } from './033-held-items.ts'
 import { up as podStats } from './034-pod-stats.ts'
+import { up as unfinishedSteps } from './035-unfinished-steps.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -60,4 +61,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '032-failed-spans': { up: failedSpans },
   '033-held-items': { up: heldItems },
   '034-pod-stats': { up: podStats },
+  '035-unfinished-steps': { up: unfinishedSteps },
 }

@@ -5,7 +5,7 @@ import {
   type LinkerSettings,
   noLinkCounts,
 } from '../model/linker-settings-and-metrics.ts'
-import type { LinkPorts, Waiting } from '../model/linking-ports.ts'
+import type { LinkPorts, ReleasedStep, Waiting } from '../model/linking-ports.ts'
 import type { MergeGraph } from '../model/merge-graph.ts'
 import { attributeSpan, giveUp } from './attribute-span.ts'
 import { awaitChange, placeChange, waitToEnter } from './enter-change.ts'
@@ -13,7 +13,7 @@ import type { LinkContext, MayGoOn, Step } from './link-context.ts'
 import { handleLog, lookAtLogAgain } from './link-log.ts'
 import { settleDue } from './open-traces.ts'
 import { sendChild, sendObserver, sendOrWait, sendOrWaitOn } from './send-span.ts'
-import { hasMoreToFollow, scheduleFollower, waitsForReporter, waitsUntil } from './waiting.ts'
+import { waitsForReporter, waitsUntil } from './waiting.ts'
 
 /*
  * The way of a span, from where it was stored to the outbox:
@@ -48,15 +48,19 @@ export class Linker {
 
   constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkerSettings) {
     const ancestry = new Ancestry(graph, settings)
-    const round = { plausible: undefined, released: 0, mayGoOn: always }
+    const round = { plausible: undefined, mayGoOn: always }
     const begun = { ...round, counts: noLinkCounts(), observations: [], steps: [] }
     this.#ctx = { ...ports, graph, settings, ancestry, ...begun }
   }
 
-  /** Links at most `limit` events, fewer if they cost much or `mayGoOn` says no after the first; returns how many. */
+  /**
+   * Links at most `limit` events, fewer if they cost much or `mayGoOn` says no after the first; returns how many. Before the next
+   * event it takes the steps that are left of the one before, at most `limit` of them in a call of their own.
+   */
   link(limit: number, mayGoOn: MayGoOn = always): number {
     this.#beginRound(mayGoOn)
-    const { events, steps, ancestry } = this.#ctx
+    const { events, steps, ancestry, unfinished } = this.#ctx
+    if (unfinished.areAny) return takeUnfinished(this.#ctx, limit)
     const next = events.next(limit)
     let linked = 0
     for (const event of next) {
@@ -64,7 +68,7 @@ export class Linker {
       linked++
       events.moveTo(event.arrival)
       steps.push(event)
-      takeSteps(this.#ctx)
+      if (!takeSteps(this.#ctx)) return linked
     }
     if (next.length < limit) events.moveToEnd()
     return next.length
@@ -75,14 +79,20 @@ export class Linker {
    * more may be due.
    */
   expire(limit: number, mayGoOn: MayGoOn = always): boolean {
-    const more = EXPIRY_STAGES.map((stage) => this.expireOnly(stage, limit, mayGoOn))
-    return more.includes(true)
+    let isMore = false
+    for (const stage of EXPIRY_STAGES) {
+      isMore = this.expireOnly(stage, limit, mayGoOn) || isMore
+      if (this.#ctx.unfinished.areAny) return true
+    }
+    return isMore
   }
 
   /** One stage of `expire`. */
   expireOnly(stage: ExpiryStage, limit: number, mayGoOn: MayGoOn = always): boolean {
     this.#beginRound(mayGoOn)
-    return lookAtDue(this.#ctx, stage, limit)
+    if (!this.#ctx.unfinished.areAny) return lookAtDue(this.#ctx, stage, limit)
+    takeUnfinished(this.#ctx, limit)
+    return true
   }
 
   /** Returns a function that restores the present counts and observations, for a rollback. */
@@ -114,20 +124,46 @@ export class Linker {
     this.#ctx.plausible = undefined
     // Steps left over from a call that threw were rolled back with it.
     this.#ctx.steps.length = 0
-    this.#ctx.released = 0
   }
 }
 
 const always: MayGoOn = () => true
 
-/** Takes the steps in the queue, and those that they add. */
-function takeSteps(ctx: LinkContext): void {
-  const { steps } = ctx
+/** The most steps of one event that one call takes. */
+const MOST_STEPS = 1_000
+
+/** Takes the steps in the queue, and those that they add; false if there was no time for all: the rest is unfinished. */
+function takeSteps(ctx: LinkContext): boolean {
+  const { steps, unfinished } = ctx
   for (let at = 0; at < steps.length; at++) {
+    if (at > 0 && (at >= MOST_STEPS || !ctx.mayGoOn())) {
+      unfinished.add(steps.splice(at).filter(isReleased))
+      break
+    }
     const step = steps[at]
     if (step !== undefined) take(ctx, step)
   }
   steps.length = 0
+  return !unfinished.areAny
+}
+
+/** Events are first steps only, and taken at once. */
+function isReleased(step: Step): step is ReleasedStep {
+  return !('arrival' in step)
+}
+
+/** Takes unfinished steps in their order, and puts those that they add behind the others; returns how many were taken. */
+function takeUnfinished(ctx: LinkContext, limit: number): number {
+  const { steps, unfinished } = ctx
+  let taken = 0
+  while (taken < limit && unfinished.areAny && (taken === 0 || ctx.mayGoOn())) {
+    taken++
+    const step = unfinished.take()
+    if (step === undefined) continue
+    take(ctx, step)
+    unfinished.add(steps.splice(0).filter(isReleased))
+  }
+  return taken
 }
 
 function take(ctx: LinkContext, step: Step): void {
@@ -172,7 +208,9 @@ function take(ctx: LinkContext, step: Step): void {
 function letChildGo(ctx: LinkContext, row: number, cpid: number | undefined, joined: boolean): void {
   const child = ctx.waiting.remove(row) ? ctx.spans.span(row) : undefined
   if (child === undefined) return
-  if (child.names === 0) sendChild(ctx, child, cpid, joined)
+  // It may have been pruned since its parent was sent.
+  const known = cpid === undefined || isPruned(ctx, cpid) ? undefined : cpid
+  if (child.names === 0) sendChild(ctx, child, known, joined)
   else attributeSpan(ctx, child)
 }
 
@@ -199,7 +237,7 @@ function release(ctx: LinkContext, cpid: number, hasEntered: boolean): void {
   if (waitsUntil(ctx, cpid) !== undefined) return
   for (const waiting of ctx.waiting.forCpid(cpid)) {
     if (hasEntered && waiting.kind === 'change') ctx.waiting.remove(waiting.arrival)
-    else if (!isForSpan(waiting)) scheduleFollower(ctx, waiting.arrival, { kind: 'waited', waiting })
+    else if (!isForSpan(waiting)) ctx.steps.push({ kind: 'waited', waiting })
   }
   if (!ctx.settings.logs) return
   for (const row of ctx.logs.waitingForCpid(cpid)) ctx.steps.push({ kind: 'waited log', row })
@@ -267,16 +305,15 @@ function lookAtDue(ctx: LinkContext, stage: ExpiryStage, limit: number): boolean
       for (const [at, waiting] of due.entries()) {
         if (at > 0 && !ctx.mayGoOn()) return true
         steps.push({ kind: 'waited', waiting })
-        takeSteps(ctx)
+        if (!takeSteps(ctx)) return true
       }
-      return due.length === limit || hasMoreToFollow(ctx)
+      return due.length === limit
     }
     case 'waitingLogs': {
       if (!ctx.settings.logs) return false
       const due = ctx.logs.due(limit)
       for (const row of due) steps.push({ kind: 'waited log', row })
-      takeSteps(ctx)
-      return due.length === limit
+      return !takeSteps(ctx) || due.length === limit
     }
     case 'settling':
       return settleDue(ctx, limit)

@@ -17,7 +17,6 @@ import { hasShareFor, mayJoin, spanBytes } from './trace-room.ts'
 import {
   beginToWait,
   missParent,
-  scheduleFollower,
   type Waited,
   waitsForParent,
   waitsForWriters,
@@ -119,8 +118,7 @@ function releaseFollowers(
   if (awaited.length > 0) followAwaited(ctx, span, awaited, cpid)
   if (span.writes) releaseObservers(ctx, span)
   // Changes that it reported.
-  for (const waiting of all.changesReportedBy(span.spanId))
-    scheduleFollower(ctx, waiting.arrival, { kind: 'waited', waiting })
+  for (const waiting of all.changesReportedBy(span.spanId)) steps.push({ kind: 'waited', waiting })
   if (settings.logs) for (const row of logs.waitingForSpan(span)) steps.push({ kind: 'waited log', row })
   // Spans that can join it now.
   for (const arrival of joins.waitingFor(span))
@@ -130,8 +128,7 @@ function releaseFollowers(
 /** Releases spans that waited for what this one wrote. */
 function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
   for (const version of ctx.objects.versions(writer.row, 'wrote')) {
-    for (const row of ctx.objects.takeObservers(version))
-      scheduleFollower(ctx, row, { kind: 'observer', row })
+    for (const row of ctx.objects.takeObservers(version)) ctx.steps.push({ kind: 'observer', row })
   }
 }
 
@@ -177,7 +174,7 @@ function followAwaited(
     for (const waiting of ctx.waiting.forParent(span.origin, span.spanId)) {
       const { arrival: row, kind } = waiting
       const child = { kind: 'child', row, cpid, joined: span.joined } as const
-      scheduleFollower(ctx, row, kind === 'parent' ? { kind: 'waited', waiting } : child)
+      ctx.steps.push(kind === 'parent' ? { kind: 'waited', waiting } : child)
     }
   }
   if (cpid !== undefined && awaited.some((child) => child.trace === AWAITED_AFTER_FORWARD)) {

@@ -6,7 +6,7 @@ import {
   type Waiting,
 } from '../model/linking-ports.ts'
 import { isSent } from './causes.ts'
-import type { LinkContext, Step } from './link-context.ts'
+import type { LinkContext } from './link-context.ts'
 
 /** When to check a CPID again that has more unexplained ancestors than one round visits. */
 const LATER_MS = 100
@@ -203,18 +203,4 @@ function ahead(ctx: CyclePorts, span: ArrivedSpan, self: number): Iterable<numbe
   if (parentId === 0n) return writersAhead(ctx, span, self)
   if (parentRow === undefined || !ctx.events.isLinked(parentRow)) return []
   return parentRow === self || ctx.waiting.hasSpan(parentRow) ? [parentRow] : []
-}
-
-/** How many waiting spans are released in one call of the linker. */
-const MOST_AT_ONCE = 1_000
-
-/** Releases a waiting item, after what it waited for: in this call, or in a later turn if there are very many. */
-export function scheduleFollower(ctx: LinkContext, arrival: number, step: Step): void {
-  if (ctx.released++ < MOST_AT_ONCE) ctx.steps.push(step)
-  else ctx.waiting.wake(arrival)
-}
-
-/** Whether items were left to a later turn. */
-export function hasMoreToFollow({ released: followed }: LinkContext): boolean {
-  return followed > MOST_AT_ONCE
 }

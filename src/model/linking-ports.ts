@@ -22,6 +22,7 @@ export interface LinkPorts {
   readonly scopes: LinkScopes
   readonly joins: Joins
   readonly waiting: WaitingItems
+  readonly unfinished: UnfinishedSteps
   readonly parents: AwaitedParents
   readonly outbox: Decisions
 }
@@ -128,8 +129,6 @@ export interface WaitingItems {
   untilOf(arrival: number): number | undefined
   /** True for a span that waits only for spans that wait themselves. */
   isBehind(row: number): boolean
-  /** Makes it due first, if it waits. */
-  wake(arrival: number): void
   /** Ends its wait; false when it did not wait. */
   remove(arrival: number): boolean
   forCpid(cpid: number): Waiting[]
@@ -140,6 +139,32 @@ export interface WaitingItems {
   changesReportedBy(spanId: bigint): Waiting[]
   /** What is due to be checked again. */
   due(limit: number): Waiting[]
+}
+
+/** What the linker does about something that waits, once what it waited for has come or its time is up. */
+export type ReleasedStep =
+  /** It may have waited long enough, or what it waited for has arrived. */
+  | { readonly kind: 'waited'; readonly waiting: Waiting }
+  /** It waited for the writer of a version, which has been sent. It may wait for more. */
+  | { readonly kind: 'observer'; readonly row: number }
+  /** It waited for its parent, which has been sent with this CPID, or without one. */
+  | {
+      readonly kind: 'child'
+      readonly row: number
+      readonly cpid: number | undefined
+      readonly joined: boolean
+    }
+  /** The spans below it have waited as long as they may. */
+  | { readonly kind: 'given up'; readonly row: number }
+  /** A log record that may have waited long enough. */
+  | { readonly kind: 'waited log'; readonly row: number }
+
+/** Steps for which a call of the linker had no time, in their order. They are taken before the next event. */
+export interface UnfinishedSteps {
+  readonly areAny: boolean
+  add(steps: readonly ReleasedStep[]): void
+  /** Removes the first, and returns it; undefined if what it is about waits no more. */
+  take(): ReleasedStep | undefined
 }
 
 /** A parent that had not arrived when its child was linked. For `trace` -1 and 0 see awaited_parents in the schema. */

@@ -63,6 +63,8 @@ export interface WriterReader {
   readonly progress: WriterProgress
   /** Explanations of CPIDs were postponed to a later turn. */
   readonly hasPostponedExplanation: boolean
+  /** What an event released is left to a later turn. */
+  readonly areStepsUnfinished: boolean
   /** Whether something has waited long enough, or a trace may settle. */
   isAnythingDue(): boolean
   /** Whether an item was held so long that no source may still report its write. */
@@ -114,6 +116,8 @@ export interface Transactor<Inside> {
 
 /** Items that were set aside, and how to skip one, inside a transaction. */
 export interface SetAsideStore {
+  /** Skips the first unfinished step, and what it is about: it is never sent. Undefined when there is none. */
+  skipStep(reason: string): SetAside | undefined
   /** Skips the next arrival; undefined when there is none. */
   skipArrival(reason: string): SetAside | undefined
   /** Skips the span, change or log record that is due first: it is never sent. */

@@ -50,7 +50,7 @@ export class LinkTransactions {
     return this.#skippingPoisoned(
       limit,
       (linker, most) => linker.link(most, mayGoOn),
-      (setAside, reason) => setAside.skipArrival(reason),
+      (setAside, reason) => setAside.skipStep(reason) ?? setAside.skipArrival(reason),
     )
   }
 
@@ -69,7 +69,8 @@ export class LinkTransactions {
       limit,
       (linker, most) => (linker.expireOnly(stage, most, mayGoOn) ? most : 0),
       (setAside, reason) =>
-        stage === 'settling' ? setAside.skipTrace(reason) : setAside.skipWaiting(stage, reason),
+        setAside.skipStep(reason) ??
+        (stage === 'settling' ? setAside.skipTrace(reason) : setAside.skipWaiting(stage, reason)),
     )
     return done === limit
   }

@@ -104,9 +104,10 @@ export class StoreWriter {
     return this.progress.lastArrival - this.progress.linkedArrival
   }
 
-  /** Whether there are arrivals to link, or postponed explanations. */
+  /** Whether there are arrivals to link, postponed explanations, or steps that are left of an arrival. */
   get isLinkDue(): boolean {
-    return this.linkLag > 0 || this.#reader.hasPostponedExplanation
+    const { hasPostponedExplanation, areStepsUnfinished } = this.#reader
+    return this.linkLag > 0 || hasPostponedExplanation || areStepsUnfinished
   }
 
   /** Links at most `limit` arrivals, and does postponed explanations; returns how many of both there were. */

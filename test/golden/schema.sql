@@ -704,6 +704,14 @@ CREATE INDEX traces_by_cascade ON traces (continues) WHERE continues IS NOT NULL
 
 CREATE INDEX traces_due ON traces (due_ms) WHERE state = 0;
 
+CREATE TABLE unfinished_steps (
+  id INTEGER PRIMARY KEY, -- the linker takes them in this order, before the next arrival
+  kind INTEGER NOT NULL, -- 0 waited, 1 observer, 2 child, 3 given up, 4 waited log
+  arrival INTEGER NOT NULL, -- of what waits: a span, a change or a log record
+  cpid INTEGER, -- that a child takes from its parent
+  joined INTEGER NOT NULL -- 1 when its parent had joined what it named
+  ) STRICT;
+
 CREATE TABLE waiting (
   arrival INTEGER PRIMARY KEY,
   kind INTEGER NOT NULL,

@@ -90,6 +90,7 @@ const KEPT: Record<string, Keeping> = {
   trace_services: { by: withCpids, left: 0 },
   trace_writes: { by: withCpids, left: 0 },
   traces: { by: withCpids, left: 0 },
+  unfinished_steps: { by: 'linking, before the next arrival', left: 0 },
   waiting: { by: 'linking: connectors::cpid::linking::wait', left: 0 },
   waiting_logs: { by: 'linking: connectors::cpid::linking::wait', left: 0 },
   waiting_pod_points: { by: 'keeping: ten minutes, and 64 MiB', left: 0 },
@@ -273,6 +274,8 @@ function aDay(day: number, most: Map<string, number>): void {
   writer.writer.setAside(Array.from({ length: 20 }, (_, of) => ({ ...aside, item: at + of })))
   look()
   tellOfCluster(writer, day, look)
+  while (rows('unfinished_steps') === 0 && writer.writer.link(500, () => false) > 0);
+  look()
   writer.link()
   look()
   prune()

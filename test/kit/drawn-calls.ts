@@ -77,7 +77,14 @@ const CALLS: readonly Call[] = [
     waiting.hasSpan(a) || waiting.remove(a)
       ? 'waited'
       : waiting.add({ ...waitsAs(a, b), cpid: b, parentId: BigInt(b) }, b * 100),
-  ({ waiting }, a) => waiting.wake(a),
+  ({ unfinished, waiting }, a, b) => {
+    unfinished.add([
+      { kind: 'child', row: a, cpid: b === 0 ? undefined : b, joined: a > b },
+      ...waiting.forCpid(b).map((one) => ({ kind: 'waited', waiting: one }) as const),
+    ])
+    return unfinished.areAny
+  },
+  ({ unfinished }) => [unfinished.take(), unfinished.areAny],
   ({ waiting }, a) => waiting.isBehind(a),
   ({ waiting }, a, b) => [
     waiting.forCpid(a),

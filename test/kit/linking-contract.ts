@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { Trace, Waiting } from '../../src/model/linking-ports.ts'
+import type { ReleasedStep, Trace, Waiting } from '../../src/model/linking-ports.ts'
 import type { Cpid } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { Open } from './opened.ts'
@@ -86,12 +86,34 @@ export function linkingContract(open: Open): void {
       expect([3, 9].map((row) => waiting.untilOf(row))).toEqual([200, undefined])
       expect([waiting.remove(4), waiting.remove(4)]).toEqual([true, false])
       expect(waiting.due(9).map(({ arrival }) => arrival)).toEqual([5, 3])
-      waiting.wake(6)
-      waiting.wake(99)
       waiting.add(waits(7, { kind: 'cause', behindUntilMs: 900 }), 100)
-      expect(waiting.due(9).map(({ arrival }) => arrival)).toEqual([6, 5, 7, 3])
+      expect(waiting.due(9).map(({ arrival }) => arrival)).toEqual([5, 7, 3])
       expect([5, 7, 99].map((row) => waiting.isBehind(row))).toEqual([false, true, false])
-      expect(waiting.due(9)[2]).toEqual(waits(7, { kind: 'cause', behindUntilMs: 900 }))
+      expect(waiting.due(9)[1]).toEqual(waits(7, { kind: 'cause', behindUntilMs: 900 }))
+    })
+  })
+
+  test('unfinished steps are taken once, in their order, and those about what waits no more not at all', async () => {
+    using opened = await open()
+    const released: ReleasedStep[] = [
+      { kind: 'observer', row: 3 },
+      { kind: 'child', row: 4, cpid: 7, joined: true },
+      { kind: 'child', row: 5, cpid: undefined, joined: false },
+      { kind: 'given up', row: 6 },
+      { kind: 'waited log', row: 8 },
+    ]
+    opened.transactor.run(({ waiting, unfinished }) => {
+      expect([unfinished.areAny, unfinished.take()]).toEqual([false, undefined])
+      waiting.add(waits(2, { kind: 'cause', cpid: 1, behindUntilMs: 900 }), 100)
+      unfinished.add([2, 9].map((arrival) => ({ kind: 'waited', waiting: waits(arrival) })))
+      unfinished.add(released)
+    })
+    using later = opened.reopened()
+    later.transactor.run(({ unfinished }) => {
+      const taken: (ReleasedStep | undefined)[] = []
+      while (unfinished.areAny) taken.push(unfinished.take())
+      const waiting = waits(2, { kind: 'cause', cpid: 1, behindUntilMs: 900 })
+      expect(taken).toEqual([{ kind: 'waited', waiting }, undefined, ...released])
     })
   })
 

@@ -28,7 +28,7 @@ function openedOn(db: Sqlite, clock: TestClock): Opened {
 }
 
 function insideOf({ links, linkRound, attempt, arrivals, graph, pruning, positions }: Stores): Inside {
-  const { mergelogs, waiting, changes, traces } = links
-  const ports = { arrivals, graph, pruning, positions, mergelogs, waiting, changes, traces }
+  const { mergelogs, waiting, unfinished, changes, traces } = links
+  const ports = { arrivals, graph, pruning, positions, mergelogs, waiting, unfinished, changes, traces }
   return { ...ports, linkRound, attempt: (part) => attempt('pruning', part) }
 }

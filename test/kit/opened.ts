@@ -1,5 +1,11 @@
 import type { ArrivalStore } from '../../src/model/arrivals.ts'
-import type { ChangeSpans, Mergelogs, Traces, WaitingItems } from '../../src/model/linking-ports.ts'
+import type {
+  ChangeSpans,
+  Mergelogs,
+  Traces,
+  UnfinishedSteps,
+  WaitingItems,
+} from '../../src/model/linking-ports.ts'
 import type { MergeGraph } from '../../src/model/merge-graph.ts'
 import type { Signal } from '../../src/model/otlp-requests.ts'
 import type { PositionStore, PruneStore, Transactor, WriterReader } from '../../src/model/store-ports.ts'
@@ -27,6 +33,7 @@ export interface Inside {
   readonly positions: Readonly<Record<Signal, PositionStore>>
   readonly mergelogs: Mergelogs
   readonly waiting: WaitingItems
+  readonly unfinished: UnfinishedSteps
   readonly changes: ChangeSpans
   readonly traces: Traces
   /** As `Stores.linkRound`. */

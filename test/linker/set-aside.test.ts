@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { openForWriting, type Sqlite } from '../../src/store/sqlite/open-database.ts'
+import type { StoreWriter } from '../../src/store/store-writer.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
 import { sentSpans } from '../support/sent-spans.ts'
 import { type TestSettings, TestWriter } from '../support/test-writer.ts'
@@ -63,6 +64,41 @@ test('what waited and cannot leave is set aside, and all others leave', async ()
   expect([...sentIds(writer.db)]).toEqual(expect.arrayContaining([1, 3, 4, 5].map(hexSpan)))
   expect(asideRows(writer.db)).toMatchObject([{ stage: 'waiting', kind: 'span', item: 2, reason: gone }])
   expect(writer.writer.gauges()).toMatchObject({ waiting: 0, setAside: 1 })
+})
+
+test.each<[string, (writer: StoreWriter) => void]>([
+  [
+    'before the next arrival',
+    (writer) => {
+      while (writer.link(500) > 0);
+    },
+  ],
+  [
+    'with what is due',
+    (writer) => {
+      while (writer.isAnythingDue()) writer.expire(500)
+    },
+  ],
+])('what was released and cannot leave is set aside %s, and all others leave', async (_, goOn) => {
+  using broken = await breakable()
+  const { writer, lose } = broken
+  const version = 'v1/configmaps/default/web?uid=web&rv=9'
+  for (let at = 1; at <= 5; at++) {
+    writer.mergelogs('controller', [{ new: cpid(at) }])
+    writer.spans('controller', [
+      { trace: at, id: at, cpid: cpid(at), attributes: { 'cpid.observed': [version] } },
+    ])
+  }
+  writer.link()
+  writer.mergelogs('writer', [{ new: cpid(9) }])
+  writer.spans('writer', [{ trace: 9, id: 9, cpid: cpid(9), attributes: { 'cpid.wrote': [version] } }])
+  while (writer.rows('unfinished_steps') === 0) writer.writer.link(500, () => false)
+  expect(sentIds(writer.db)).not.toContain(hexSpan(1))
+  lose(3)
+  goOn(writer.writer)
+  expect([1, 2, 3, 4, 5].filter((at) => sentIds(writer.db).has(hexSpan(at)))).toEqual([1, 2, 4, 5])
+  expect(asideRows(writer.db)).toMatchObject([{ stage: 'waiting', kind: 'span', reason: gone }])
+  expect([writer.rows('unfinished_steps'), writer.rows('waiting')]).toEqual([0, 0])
 })
 
 test('a log record that waited and cannot leave is set aside, and all others leave', async () => {

@@ -256,7 +256,7 @@ test('very many spans that waited for one mergelog go as soon as few, turn by tu
   expect([writer.rows('waiting'), writer.rows('outbox WHERE span IS NOT NULL')]).toEqual([0, requests * each])
 })
 
-test('a step whose time is over leaves what is left to the next, whether it came or waited too long', async () => {
+test('a step whose time is over leaves what is left to the next, whether it came, waited too long or is released', async () => {
   using writer = await TestWriter.open()
   const never = (): boolean => false
   const names = (): string[] => writer.sent().map(({ name }) => name)
@@ -270,4 +270,18 @@ test('a step whose time is over leaves what is left to the next, whether it came
   expect(names()).toEqual(['change', 'update 1'])
   while (writer.writer.isAnythingDue()) writer.writer.expire(500, never)
   expect(names().filter((name) => name !== 'change')).toEqual(['update 1', 'update 2', 'update 3'])
+
+  const late = (): string[] => names().filter((name) => name.startsWith('late'))
+  writer.spans(
+    'endpoints',
+    [4, 5, 6].map((trace) => ({ trace, id: trace, cpid: GAMMA, name: `late ${trace}` })),
+  )
+  writer.link()
+  writer.mergelogs('endpoints', [{ new: GAMMA, sources: [cpid(1)] }])
+  expect([writer.writer.link(500, never), late(), writer.writer.isLinkDue]).toEqual([1, [], true])
+  // What arrives meanwhile goes after what is released.
+  writer.spans('endpoints', [{ trace: 7, id: 7, cpid: GAMMA, name: 'late 7' }])
+  while (writer.writer.link(500, never) > 0);
+  expect(late()).toEqual(['late 4', 'late 5', 'late 6', 'late 7'])
+  expect([writer.rows('unfinished_steps'), writer.writer.isLinkDue]).toEqual([0, false])
 })

@@ -10,6 +10,8 @@ import {
   keyOfRequest,
   keyOfTrace,
   LINK,
+  type ReleasedStep,
+  type UnfinishedSteps,
   type Waiting,
   type WaitingItems,
   type WaitingKind,
@@ -44,7 +46,7 @@ export class WaitingTable implements WaitingItems {
   readonly #is: Statement<[number], number>
   readonly #until: Statement<[number], number>
   readonly #isBehind: Statement<[number], number>
-  readonly #wake: Statement<[number]>
+  readonly #find: Statement<[number], WaitingRow>
   readonly #forCpid: Statement<[number], WaitingRow>
   readonly #changeOf: Statement<[number], WaitingRow>
   readonly #forParent: Statement<[number, bigint], WaitingRow>
@@ -66,7 +68,7 @@ export class WaitingTable implements WaitingItems {
     this.#isBehind = db
       .prepare<[number], number>('SELECT behind_until_ms IS NOT NULL FROM waiting WHERE arrival = ?')
       .pluck()
-    this.#wake = db.prepare('UPDATE waiting SET due_ms = 0 WHERE arrival = ?')
+    this.#find = rows('WHERE arrival = ?')
     this.#forCpid = rows('WHERE cpid = +? ORDER BY arrival')
     this.#changeOf = rows(`WHERE cpid = +? AND kind = ${CHANGE} ORDER BY arrival LIMIT 1`)
     this.#forParent = rows('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
@@ -98,8 +100,9 @@ export class WaitingTable implements WaitingItems {
     return this.#isBehind.get(arrival) === 1
   }
 
-  wake(arrival: number): void {
-    this.#wake.run(arrival)
+  find(arrival: number): Waiting | undefined {
+    const row = this.#find.get(arrival)
+    return row && waitingOf(row)
   }
 
   remove(arrival: number): boolean {
@@ -144,6 +147,67 @@ function waitingOf(row: WaitingRow): Waiting {
     origin: row.origin === null || row.origin === BigInt(TOLD) ? undefined : Number(row.origin),
     parentId: row.parent_id ?? undefined,
     behindUntilMs: row.behind_until_ms === null ? undefined : Number(row.behind_until_ms),
+  }
+}
+
+const STEPS: readonly ReleasedStep['kind'][] = ['waited', 'observer', 'child', 'given up', 'waited log']
+
+interface StepRow {
+  kind: number
+  arrival: number
+  cpid: number | null
+  joined: number
+}
+
+/** The linker's unfinished steps, in SQLite. */
+export class UnfinishedStepTable implements UnfinishedSteps {
+  readonly #waiting: WaitingTable
+  readonly #insert: Statement
+  readonly #take: Statement<[], StepRow>
+  readonly #isAny: Statement<[], number>
+  /** Unknown after a rollback. */
+  #areAny: boolean | undefined
+
+  constructor(db: Sqlite, waiting: WaitingTable) {
+    this.#waiting = waiting
+    this.#insert = db.prepare(
+      'INSERT INTO unfinished_steps (kind, arrival, cpid, joined) VALUES (?, ?, ?, ?)',
+    )
+    this.#take = db.prepare(
+      `DELETE FROM unfinished_steps WHERE id = (SELECT min(id) FROM unfinished_steps)
+       RETURNING kind, arrival, cpid, joined`,
+    )
+    this.#isAny = db.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM unfinished_steps)').pluck()
+  }
+
+  get areAny(): boolean {
+    return (this.#areAny ??= this.#isAny.get() === 1)
+  }
+
+  add(steps: readonly ReleasedStep[]): void {
+    for (const step of steps) {
+      const arrival = step.kind === 'waited' ? step.waiting.arrival : step.row
+      const [cpid, joined] = step.kind === 'child' ? [step.cpid ?? null, step.joined ? 1 : 0] : [null, 0]
+      this.#insert.run(STEPS.indexOf(step.kind), arrival, cpid, joined)
+    }
+    if (steps.length > 0) this.#areAny = true
+  }
+
+  take(): ReleasedStep | undefined {
+    this.#areAny = undefined
+    const found = this.#take.get()
+    if (found === undefined) return undefined
+    const { arrival: row, cpid, joined } = found
+    const kind = STEPS[found.kind] ?? 'waited'
+    if (kind === 'child') return { kind, row, cpid: cpid ?? undefined, joined: joined === 1 }
+    if (kind !== 'waited') return { kind, row }
+    const waiting = this.#waiting.find(row)
+    return waiting && { kind, waiting }
+  }
+
+  /** After a rollback, or a write by another process. */
+  forget(): void {
+    this.#areAny = undefined
   }
 }
 

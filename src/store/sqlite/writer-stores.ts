@@ -31,7 +31,7 @@ import { LinkScopeTable } from './scopes.ts'
 import { ReportedWriteTable } from './reported-writes.ts'
 import { TRACE_INDEX_SIZES, TraceIndex, type TraceIndexSizes } from './trace-id-index.ts'
 import { Progress, SqliteTransactor, WriterTransaction } from './transactions.ts'
-import { AwaitedJoinTable, AwaitedParentTable, WaitingTable } from './waiting.ts'
+import { AwaitedJoinTable, AwaitedParentTable, UnfinishedStepTable, WaitingTable } from './waiting.ts'
 
 export interface SqliteStoresSettings {
   retention: Retention
@@ -112,6 +112,9 @@ export function sqliteStores(
     get hasPostponedExplanation() {
       return graph.hasMoreToExplain
     },
+    get areStepsUnfinished() {
+      return links.unfinished.areAny
+    },
     isAnythingDue: () => {
       progress.turn()
       return isDue(progress.activeMs)
@@ -143,7 +146,8 @@ export function sqliteStores(
 function dueBy(db: Sqlite): (activeMs: number) => boolean {
   const ask = db
     .prepare<[{ now: number }], number>(
-      `SELECT EXISTS (SELECT 1 FROM waiting WHERE due_ms <= @now)
+      `SELECT EXISTS (SELECT 1 FROM unfinished_steps)
+         OR EXISTS (SELECT 1 FROM waiting WHERE due_ms <= @now)
          OR EXISTS (SELECT 1 FROM waiting_logs WHERE due_ms <= @now)
          OR EXISTS (SELECT 1 FROM traces WHERE state = 0 AND due_ms <= @now)`,
     )
@@ -165,6 +169,7 @@ class LinkTables implements LinkPorts {
   readonly scopes: LinkScopeTable
   readonly joins: AwaitedJoinTable
   readonly waiting: WaitingTable
+  readonly unfinished: UnfinishedStepTable
   readonly parents: AwaitedParentTable
   readonly outbox: DecisionTable
   readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
@@ -182,6 +187,7 @@ class LinkTables implements LinkPorts {
     this.mergelogs = new MergelogReader(db)
     this.joins = new AwaitedJoinTable(db, progress, arrivals.traces)
     this.waiting = new WaitingTable(db, progress)
+    this.unfinished = new UnfinishedStepTable(db, this.waiting)
     this.parents = new AwaitedParentTable(db, progress, this.spans)
     this.outbox = new DecisionTable(db, progress)
     this.events = new LinkEventQueue(db, progress, this)
@@ -202,8 +208,9 @@ class LinkTables implements LinkPorts {
   }
 
   forget(): void {
-    const { logs, spans, scopes, traces, changes, outbox, parents, joins, waiting } = this
-    for (const part of [logs, spans, scopes, traces, changes, outbox, parents, joins, waiting]) part.forget()
+    const { logs, spans, scopes, traces, changes, outbox, parents, joins, waiting, unfinished } = this
+    for (const part of [logs, spans, scopes, traces, changes, outbox, parents, joins, waiting, unfinished])
+      part.forget()
   }
 
   gauges(): { waiting: number; openTraces: number } {
@@ -296,6 +303,9 @@ class SetAsideTable implements SetAsideStore {
   readonly #waiting: Statement<[number], Found>
   readonly #waitingLog: Statement<[number], Found>
   readonly #settling: Statement<[number], Found>
+  readonly #step: Statement<[], { arrival: number; isLog: number }>
+  readonly #stepItem: Statement<[number], Found>
+  readonly #stepLog: Statement<[number], Found>
   readonly #text: Statement<[number], string>
   readonly #insert: Statement
   readonly #dropOldest: Statement
@@ -325,12 +335,31 @@ class SetAsideTable implements SetAsideStore {
          (SELECT id FROM traces WHERE state = 0 AND due_ms <= ? ORDER BY due_ms LIMIT 1)
        RETURNING id AS item, 'trace' AS kind, root AS cpid`,
     )
+    this.#step = db.prepare(
+      `DELETE FROM unfinished_steps WHERE id = (SELECT min(id) FROM unfinished_steps)
+       RETURNING arrival, kind = 4 AS isLog`,
+    )
+    this.#stepItem = db.prepare(
+      `DELETE FROM waiting WHERE arrival = ? RETURNING arrival AS item, iif(kind = 1, 'change', 'span') AS kind, cpid`,
+    )
+    this.#stepLog = db.prepare(
+      `DELETE FROM waiting_logs WHERE arrival = ? RETURNING arrival AS item, 'log record' AS kind, cpid`,
+    )
     this.#text = db.prepare<[number], string>('SELECT text FROM cpids WHERE id = ?').pluck()
     this.#insert = db.prepare(
       `INSERT OR IGNORE INTO set_aside (at_ms, stage, kind, item, cpid, exporter, reason) VALUES (?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#dropOldest = db.prepare('DELETE FROM set_aside WHERE id <= ?')
     this.#count = db.prepare<[], number>('SELECT count(*) FROM set_aside').pluck()
+  }
+
+  skipStep(reason: string): SetAside | undefined {
+    const step = this.#step.get()
+    if (step === undefined) return undefined
+    const { arrival, isLog } = step
+    const found = (isLog === 1 ? this.#stepLog : this.#stepItem).get(arrival)
+    const kind = isLog === 1 ? 'log record' : 'span'
+    return this.#passed('waiting', found ?? { item: arrival, kind, cpid: null }, reason)
   }
 
   skipArrival(reason: string): SetAside | undefined {

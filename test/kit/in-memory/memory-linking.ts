@@ -3,7 +3,9 @@ import type {
   ChangeSpan,
   ChangeSpans,
   Mergelogs,
+  ReleasedStep,
   StoredMergelog,
+  UnfinishedSteps,
   Waiting,
   WaitingItems,
 } from '../../../src/model/linking-ports.ts'
@@ -84,11 +86,6 @@ export class MemoryWaiting implements WaitingItems {
     return this.#tables.waiting.get(row)?.[0].behindUntilMs !== undefined
   }
 
-  wake(arrival: number): void {
-    const [waiting] = this.#tables.waiting.get(arrival) ?? []
-    if (waiting !== undefined) this.#tables.waiting.set(arrival, [waiting, 0])
-  }
-
   remove(arrival: number): boolean {
     return this.#tables.waiting.delete(arrival)
   }
@@ -121,6 +118,32 @@ export class MemoryWaiting implements WaitingItems {
     return [...this.#tables.waiting.values()]
       .map(([waiting]) => waiting)
       .sort((a, b) => a.arrival - b.arrival)
+  }
+}
+
+export class MemoryUnfinished implements UnfinishedSteps {
+  readonly #tables: MemoryTables
+
+  constructor(tables: MemoryTables) {
+    this.#tables = tables
+  }
+
+  get areAny(): boolean {
+    return this.#tables.steps.size > 0
+  }
+
+  add(steps: readonly ReleasedStep[]): void {
+    for (const step of steps) this.#tables.steps.set(++this.#tables.lastStep, step)
+  }
+
+  take(): ReleasedStep | undefined {
+    const [first] = this.#tables.steps
+    if (first === undefined) return undefined
+    const [id, step] = first
+    this.#tables.steps.delete(id)
+    if (step.kind !== 'waited') return step
+    const [waiting] = this.#tables.waiting.get(step.waiting.arrival) ?? []
+    return waiting && { kind: 'waited', waiting }
   }
 }
 

@@ -2,6 +2,7 @@ import type { RequestAnswer } from '../../../src/model/arrivals.ts'
 import type {
   ChangeReporter,
   ChangeSpan,
+  ReleasedStep,
   StoredMergelog,
   Trace,
   Waiting,
@@ -42,6 +43,8 @@ export class MemoryTables implements WriterProgress {
   scopes = new Map<string, { readonly id: number; readonly service: string; readonly cluster: string }>()
   positions = new Map<string, number>()
   waiting = new Map<number, readonly [waiting: Waiting, dueMs: number]>()
+  steps = new Map<number, ReleasedStep>()
+  lastStep = 0
   changes = new Map<string, readonly [cpid: number, change: ChangeSpan]>()
   traces = new Map<number, Trace>()
   services = new Map<string, number>()

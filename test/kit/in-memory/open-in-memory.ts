@@ -3,7 +3,13 @@ import { TestClock } from '../../support/test-clock.ts'
 import type { Inside, Opened } from '../opened.ts'
 import { MemoryArrivals } from './memory-arrivals.ts'
 import { MemoryGraph } from './memory-graph.ts'
-import { MemoryChanges, MemoryMergelogs, MemoryPositions, MemoryWaiting } from './memory-linking.ts'
+import {
+  MemoryChanges,
+  MemoryMergelogs,
+  MemoryPositions,
+  MemoryUnfinished,
+  MemoryWaiting,
+} from './memory-linking.ts'
 import { MemoryPruning } from './memory-pruning.ts'
 import { MemoryTables } from './memory-tables.ts'
 import { MemoryTraces } from './memory-traces.ts'
@@ -72,6 +78,7 @@ export function openInMemory(tables = new MemoryTables(new TestClock())): Opened
     positions,
     mergelogs: new MemoryMergelogs(tables),
     waiting: new MemoryWaiting(tables),
+    unfinished: new MemoryUnfinished(tables),
     changes: new MemoryChanges(tables),
     traces,
     linkRound: (work) => {
