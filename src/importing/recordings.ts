@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { constants as files, createReadStream } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip, type Gunzip } from 'node:zlib'
 import {
   arrayIn,
@@ -107,6 +107,8 @@ export class Recording implements NamedRecording {
           'name a whole copy of it, or what of it gzip -dc prints',
         { cause },
       )
+    } finally {
+      file.destroy()
     }
   }
 
@@ -147,7 +149,7 @@ export class Recording implements NamedRecording {
   }
 }
 
-/** Ends only after the last chunk was unpacked: what is unpacked together with an end that comes too early is lost. */
+/** Ends only after all has been unpacked and read: what has not been is lost with an end that comes too early. */
 async function writeAndEnd(from: Readable, gunzip: Gunzip): Promise<void> {
   for await (const chunk of from as AsyncIterable<Buffer>) {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
@@ -157,6 +159,7 @@ async function writeAndEnd(from: Readable, gunzip: Gunzip): Promise<void> {
     })
     await promise
   }
+  while (gunzip.readableLength > 0 && !gunzip.destroyed) await nextTurn()
   gunzip.end()
 }
 

@@ -59,16 +59,16 @@ export class Linker {
    */
   link(limit: number, mayGoOn: MayGoOn = always): number {
     this.#beginRound(mayGoOn)
-    const { events, steps, ancestry, unfinished } = this.#ctx
+    const { events, steps, unfinished } = this.#ctx
     if (unfinished.areAny) return takeUnfinished(this.#ctx, limit)
     const next = events.next(limit)
     let linked = 0
     for (const event of next) {
-      if (linked > 0 && (ancestry.isSpent || !mayGoOn())) return linked
+      if (linked > 0 && !isTimeLeft(this.#ctx)) return linked
       linked++
       events.moveTo(event.arrival)
       steps.push(event)
-      if (!takeSteps(this.#ctx)) return linked
+      if (!takeSteps(this.#ctx, limit)) return linked
     }
     if (next.length < limit) events.moveToEnd()
     return next.length
@@ -79,12 +79,17 @@ export class Linker {
    * more may be due.
    */
   expire(limit: number, mayGoOn: MayGoOn = always): boolean {
+    const ctx = this.#ctx
+    this.#beginRound(mayGoOn)
+    if (ctx.unfinished.areAny) takeUnfinished(ctx, limit)
     let isMore = false
     for (const stage of EXPIRY_STAGES) {
-      isMore = this.expireOnly(stage, limit, mayGoOn) || isMore
-      if (this.#ctx.unfinished.areAny) return true
+      // Traces settle meanwhile: what is released may take long.
+      if (stage !== 'settling' && ctx.unfinished.areAny) continue
+      this.#beginRound(mayGoOn)
+      isMore = lookAtDue(ctx, stage, limit) || isMore
     }
-    return isMore
+    return isMore || ctx.unfinished.areAny
   }
 
   /** One stage of `expire`. */
@@ -132,11 +137,15 @@ const always: MayGoOn = () => true
 /** The most steps of one event that one call takes. */
 const MOST_STEPS = 1_000
 
-/** Takes the steps in the queue, and those that they add; false if there was no time for all: the rest is unfinished. */
-function takeSteps(ctx: LinkContext): boolean {
+/**
+ * Takes the steps in the queue, and those that they add; false if there was no time for all: the rest is unfinished. In a call for
+ * one item it takes one, so that a poisoned one is alone.
+ */
+function takeSteps(ctx: LinkContext, limit: number): boolean {
   const { steps, unfinished } = ctx
+  const most = limit === 1 ? 1 : MOST_STEPS
   for (let at = 0; at < steps.length; at++) {
-    if (at > 0 && (at >= MOST_STEPS || !ctx.mayGoOn())) {
+    if (at > 0 && (at >= most || !isTimeLeft(ctx))) {
       unfinished.add(steps.splice(at).filter(isReleased))
       break
     }
@@ -145,6 +154,11 @@ function takeSteps(ctx: LinkContext): boolean {
   }
   steps.length = 0
   return !unfinished.areAny
+}
+
+/** With its budget spent, `ancestry` would have what is released wait for the next call. */
+function isTimeLeft({ ancestry, mayGoOn }: LinkContext): boolean {
+  return !ancestry.isSpent && mayGoOn()
 }
 
 /** Events are first steps only, and taken at once. */
@@ -156,7 +170,7 @@ function isReleased(step: Step): step is ReleasedStep {
 function takeUnfinished(ctx: LinkContext, limit: number): number {
   const { steps, unfinished } = ctx
   let taken = 0
-  while (taken < limit && unfinished.areAny && (taken === 0 || ctx.mayGoOn())) {
+  while (taken < limit && unfinished.areAny && (taken === 0 || isTimeLeft(ctx))) {
     taken++
     const step = unfinished.take()
     if (step === undefined) continue
@@ -305,15 +319,19 @@ function lookAtDue(ctx: LinkContext, stage: ExpiryStage, limit: number): boolean
       for (const [at, waiting] of due.entries()) {
         if (at > 0 && !ctx.mayGoOn()) return true
         steps.push({ kind: 'waited', waiting })
-        if (!takeSteps(ctx)) return true
+        if (!takeSteps(ctx, limit)) return true
       }
       return due.length === limit
     }
     case 'waitingLogs': {
       if (!ctx.settings.logs) return false
       const due = ctx.logs.due(limit)
-      for (const row of due) steps.push({ kind: 'waited log', row })
-      return !takeSteps(ctx) || due.length === limit
+      for (const [at, row] of due.entries()) {
+        if (at > 0 && !ctx.mayGoOn()) return true
+        steps.push({ kind: 'waited log', row })
+        if (!takeSteps(ctx, limit)) return true
+      }
+      return due.length === limit
     }
     case 'settling':
       return settleDue(ctx, limit)

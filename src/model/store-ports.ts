@@ -63,8 +63,8 @@ export interface WriterReader {
   readonly progress: WriterProgress
   /** Explanations of CPIDs were postponed to a later turn. */
   readonly hasPostponedExplanation: boolean
-  /** What an event released is left to a later turn. */
-  readonly areStepsUnfinished: boolean
+  /** What an event released is left to a later turn, or that is not known before the next one. */
+  readonly mayStepsBeUnfinished: boolean
   /** Whether something has waited long enough, or a trace may settle. */
   isAnythingDue(): boolean
   /** Whether an item was held so long that no source may still report its write. */

@@ -103,7 +103,7 @@ const MIN_SHARE = 0.05
 const LAG_OF_LEAST_SHARE = 500_000
 const LAG_OF_EQUAL_SHARES = 2_000_000
 
-/** The time that linking may use while requests wait. A step is not cut short; time it overdraws is taken from later ones. */
+/** The time that linking may use while requests wait. A step takes its own time; what it overdraws is taken from later ones. */
 class LinkShare {
   #creditMs = 0
 

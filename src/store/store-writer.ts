@@ -106,8 +106,7 @@ export class StoreWriter {
 
   /** Whether there are arrivals to link, postponed explanations, or steps that are left of an arrival. */
   get isLinkDue(): boolean {
-    const { hasPostponedExplanation, areStepsUnfinished } = this.#reader
-    return this.linkLag > 0 || hasPostponedExplanation || areStepsUnfinished
+    return this.linkLag > 0 || this.#reader.hasPostponedExplanation || this.#reader.mayStepsBeUnfinished
   }
 
   /** Links at most `limit` arrivals, and does postponed explanations; returns how many of both there were. */

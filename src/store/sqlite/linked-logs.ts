@@ -33,7 +33,7 @@ type LogRow = [
 /** Log records that are linked, in SQLite. */
 export class ArrivedLogTable implements LogLinkStore {
   readonly #progress: Progress
-  readonly #next: Statement<[number, number], LogRow>
+  readonly #next: Statement<[number, number, number], LogRow>
   readonly #one: Statement<[number], LogRow>
   readonly #wait: Statement
   readonly #stop: Statement<[number], number>
@@ -60,7 +60,7 @@ export class ArrivedLogTable implements LogLinkStore {
         .safeIntegers()
     const rows = <Bind extends unknown[]>(rest: string): Statement<Bind, number> =>
       db.prepare<Bind, number>(`SELECT arrival FROM waiting_logs ${rest}`).pluck()
-    this.#next = logs('WHERE l.id > +? ORDER BY l.id LIMIT +?')
+    this.#next = logs('WHERE l.id > +? AND l.id <= +? ORDER BY l.id LIMIT +?')
     this.#one = logs('WHERE l.id = ?')
     this.#wait = db.prepare(
       'INSERT INTO waiting_logs (arrival, kind, cpid, trace_id, span_id, due_ms) VALUES (?, ?, ?, ?, ?, ?)',
@@ -84,11 +84,10 @@ export class ArrivedLogTable implements LogLinkStore {
   /** The first `limit` of these events and of the log records after an arrival, in order. */
   addEvents(events: LinkEvent[], after: number, limit: number): LinkEvent[] {
     // Records beyond the last event need not be readable yet.
-    const end = events.length < limit ? Infinity : (events.at(-1)?.arrival ?? Infinity)
-    const logs = this.#next.all(after, limit).flatMap((row): LinkEvent[] => {
-      if (Number(row[0]) > end) return []
+    const end = (events.length < limit ? undefined : events.at(-1)?.arrival) ?? Number.MAX_SAFE_INTEGER
+    const logs = this.#next.all(after, end, limit).map((row): LinkEvent => {
       const log = logOf(row)
-      return [{ kind: 'log', arrival: log.row, log }]
+      return { kind: 'log', arrival: log.row, log }
     })
     if (logs.length === 0) return events
     return [...events, ...logs].sort((a, b) => a.arrival - b.arrival).slice(0, limit)

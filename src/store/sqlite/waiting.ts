@@ -180,6 +180,11 @@ export class UnfinishedStepTable implements UnfinishedSteps {
     this.#isAny = db.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM unfinished_steps)').pluck()
   }
 
+  /** Reads nothing, so that it cannot fail outside of a transaction. */
+  get mayBeAny(): boolean {
+    return this.#areAny !== false
+  }
+
   get areAny(): boolean {
     return (this.#areAny ??= this.#isAny.get() === 1)
   }

@@ -112,8 +112,8 @@ export function sqliteStores(
     get hasPostponedExplanation() {
       return graph.hasMoreToExplain
     },
-    get areStepsUnfinished() {
-      return links.unfinished.areAny
+    get mayStepsBeUnfinished() {
+      return links.unfinished.mayBeAny
     },
     isAnythingDue: () => {
       progress.turn()
