@@ -114,7 +114,12 @@ test('what was measured of a Pod stays with each cascade that wrote it, from som
       }
 
       // Nothing is missing that was measured about when the Pod was written, or soon after, by a cascade that is there.
-      const there = new Map(kept(writer).map(({ root, uid, points }) => [`${root} ${uid}`, points]))
+      // A change that goes on after it has settled has a second cascade.
+      const there = new Map<string, Kept['points']>()
+      for (const { root, uid, points } of kept(writer)) {
+        const key = `${root} ${uid}`
+        there.set(key, [...(there.get(key) ?? []), ...points])
+      }
       const roots = new Set(
         writer.db
           .prepare<[], string>('SELECT c.text FROM traces t JOIN cpids c ON c.id = t.root')
