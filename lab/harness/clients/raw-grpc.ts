@@ -7,6 +7,8 @@ export async function sendRawGrpc(
   { path, encoding, payload }: { path: string; encoding: string; payload: Uint8Array },
 ): Promise<{ code: number; message: string; accepts: string | undefined }> {
   const session = connect(`http://127.0.0.1:${port}`)
+  // Its streams tell of it.
+  session.on('error', () => undefined)
   const stream = session.request({
     ':method': 'POST',
     ':path': path,
@@ -16,14 +18,22 @@ export async function sendRawGrpc(
   })
   const header = Buffer.from([1, 0, 0, 0, 0])
   header.writeUInt32BE(payload.length, 1)
-  stream.end(Buffer.concat([header, payload]))
-  const [headers] = (await once(stream, 'response')) as [Record<string, string>]
-  const isOver = headers['grpc-status'] !== undefined
-  const [trailers] = isOver
-    ? [headers]
-    : ((await once(stream.resume(), 'trailers')) as [Record<string, string>])
-  stream.close()
-  session.close()
-  const { 'grpc-status': code, 'grpc-message': message = '' } = trailers
-  return { code: Number(code), message: decodeURI(message), accepts: headers['grpc-accept-encoding'] }
+  const closed = once(stream, 'close').then(() =>
+    Promise.reject(new Error('the stream ended without an answer')),
+  )
+  const first = async (event: string): Promise<Record<string, string>> => {
+    const [headers] = (await Promise.race([once(stream, event), closed])) as [Record<string, string>]
+    return headers
+  }
+  try {
+    stream.end(Buffer.concat([header, payload]))
+    const headers = await first('response')
+    const isOver = headers['grpc-status'] !== undefined
+    const trailers = isOver ? headers : (stream.resume(), await first('trailers'))
+    const { 'grpc-status': code, 'grpc-message': message = '' } = trailers
+    return { code: Number(code), message: decodeURI(message), accepts: headers['grpc-accept-encoding'] }
+  } finally {
+    closed.catch(() => undefined)
+    session.destroy()
+  }
 }
