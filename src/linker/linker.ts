@@ -59,12 +59,12 @@ export class Linker {
    */
   link(limit: number, mayGoOn: MayGoOn = always): number {
     this.#beginRound(mayGoOn)
-    const { events, steps, unfinished } = this.#ctx
+    const { events, steps, ancestry, unfinished } = this.#ctx
     if (unfinished.areAny) return takeUnfinished(this.#ctx, limit)
     const next = events.next(limit)
     let linked = 0
     for (const event of next) {
-      if (linked > 0 && !isTimeLeft(this.#ctx)) return linked
+      if (linked > 0 && (ancestry.isSpent || !mayGoOn())) return linked
       linked++
       events.moveTo(event.arrival)
       steps.push(event)
@@ -145,7 +145,7 @@ function takeSteps(ctx: LinkContext, limit: number): boolean {
   const { steps, unfinished } = ctx
   const most = limit === 1 ? 1 : MOST_STEPS
   for (let at = 0; at < steps.length; at++) {
-    if (at > 0 && (at >= most || !isTimeLeft(ctx))) {
+    if (at > 0 && (at >= most || !ctx.mayGoOn())) {
       unfinished.add(steps.splice(at).filter(isReleased))
       break
     }
@@ -154,11 +154,6 @@ function takeSteps(ctx: LinkContext, limit: number): boolean {
   }
   steps.length = 0
   return !unfinished.areAny
-}
-
-/** With its budget spent, `ancestry` would have what is released wait for the next call. */
-function isTimeLeft({ ancestry, mayGoOn }: LinkContext): boolean {
-  return !ancestry.isSpent && mayGoOn()
 }
 
 /** Events are first steps only, and taken at once. */
@@ -170,7 +165,7 @@ function isReleased(step: Step): step is ReleasedStep {
 function takeUnfinished(ctx: LinkContext, limit: number): number {
   const { steps, unfinished } = ctx
   let taken = 0
-  while (taken < limit && unfinished.areAny && (taken === 0 || isTimeLeft(ctx))) {
+  while (taken < limit && unfinished.areAny && (taken === 0 || ctx.mayGoOn())) {
     taken++
     const step = unfinished.take()
     if (step === undefined) continue
