@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 
-/** What one event released and there was no time for. */
+/** Steps of the linker that one event led to, and for which a transaction had no time. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
 }

@@ -24,7 +24,7 @@ export interface LinkContext extends LinkPorts {
   counts: LinkCounts
   /** Measurements for the metrics, reported after the commit. */
   readonly observations: CascadeObservation[]
-  /** The queue of steps. All parts add to it; only `takeSteps` takes from it. */
+  /** The queue of steps. All parts add to it; only `takeSteps` and `takeUnfinished` take from it. */
   readonly steps: Step[]
   /** Whether this call may begin with another item or step; requests wait meanwhile. */
   mayGoOn: MayGoOn

@@ -20,7 +20,8 @@ import { waitsForReporter, waitsUntil } from './waiting.ts'
  *
  * 1. Arrivals have one number each: spans, log records and news of the merge graph alike. `link` takes the next of them
  *    (`events`), moves the linker's position past each, and makes it the first step in the queue. `take` below is the one place
- *    that says which code does which step. Steps add steps, and the queue is empty before the next arrival.
+ *    that says which code does which step. Steps add steps, and all are taken before the next arrival: those for which a call
+ *    has no time are kept (`unfinished`), and the next call begins with them.
  * 2. attribute-span.ts. A span that was sent before is dropped. One without a CPID looks for that of its nearest ancestor; if that
  *    one has not arrived, or waits itself, the span waits for its parent. A parent that does not come is missed for `wait`, and
  *    then the span goes to its original trace as it came. A parent that waits is waited for until it goes, at most twice

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,10 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const CHUNK = 65_536
 /** Lines that do not become smaller. */
 const lines = (count: number, bytes: number): string =>
-  Array.from({ length: count }, () => `${randomBytes(bytes).toString('hex')}\n`).join('')
+  Array.from(
+    { length: count },
+    (_, at) => `${createHash('shake256', { outputLength: bytes }).update(`${at}`).digest('hex')}\n`,
+  ).join('')
 const SMALL = [gzipSync(lines(4, 20)), gzipSync(lines(3, 9))] as const
 const LARGE = [gzipSync(lines(90, 1_000)), gzipSync(lines(90, 1_000))] as const
 const everywhere = Array.from({ length: Buffer.concat(SMALL).length - 2 }, (_, at) => at + 2)

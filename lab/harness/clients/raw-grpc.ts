@@ -7,7 +7,7 @@ export async function sendRawGrpc(
   { path, encoding, payload }: { path: string; encoding: string; payload: Uint8Array },
 ): Promise<{ code: number; message: string; accepts: string | undefined }> {
   const session = connect(`http://127.0.0.1:${port}`)
-  // Its streams tell of it.
+  // The stream fails with it, which is reported below.
   session.on('error', () => undefined)
   const stream = session.request({
     ':method': 'POST',
