@@ -105,8 +105,18 @@ function wordsOf(reads: Reads): string {
       return 'what it is applied from, where that changed or is of another revision; else what had its name and went'
     case 'primaries':
       return 'objects that the controller looks after and that changed: they name it, it names them, they own its owners, or it is called after them'
+    case 'named by primaries':
+      return 'what the objects that the controller looks after for it name in their spec, where its content changed since the controller acted for them'
+    case 'selected namespace':
+      return 'its namespace, where the controller looks after an object in no namespace for it and the namespace changed since the controller acted for that'
+    case 'annotated':
+      return 'the Secret, ConfigMap or object of its own resource in another namespace that its annotations name, where the content of that changed'
     case 'kin':
       return 'custom resources of the same API group and namespace that changed, where nothing else is new'
+    case 'new namespace':
+      return 'its namespace, where that has just changed and nothing else is new'
+    case 'settings':
+      return 'the ConfigMaps and Secrets that its Pods take settings from and that have just changed'
     case 'preemptor':
       return 'pods that are to run on the node that it names'
   }

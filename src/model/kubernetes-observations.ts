@@ -98,6 +98,8 @@ export interface AuditedRequest {
   readonly facts: ObjectFacts | undefined
   /** The request removed the object, as far as the answer shows. */
   readonly gone: boolean
+  /** Nothing says whether it was carried out: only a version that it made does. */
+  readonly mayBeDryRun?: boolean
   readonly request: ApiRequest
   readonly seenNs: UnixNanos
 }
@@ -141,6 +143,8 @@ export type Verb = 'create' | 'update' | 'patch' | 'delete'
 export interface Actor {
   /** `alice`, `system:serviceaccount:kube-system:replicaset-controller`. */
   readonly user: string
+  /** As whom the request was carried out, which is all that admission is told; undefined if as nobody else. */
+  readonly impersonated?: string
   /** `kubectl/v1.36.3 (linux/amd64) …`; empty if unknown. */
   readonly userAgent: string
 }
@@ -170,6 +174,8 @@ export interface ClusterWrite {
   readonly version: bigint | undefined
   /** If the version is unknown: the newest version of any object that was reported before. */
   readonly after?: bigint | undefined
+  /** A watch that shows everything has not shown it. */
+  readonly isUnseen?: boolean
   /** The object is gone with it. */
   readonly gone: boolean
   /** Of the version, or where no source shows it of the version before. */

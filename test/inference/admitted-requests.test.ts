@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
-import { readAdmissionReview, readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import { readAdmissionReview, readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { ClusterWrite, Observation } from '../../src/model/kubernetes-observations.ts'
 import { rfc3339 } from '../../src/model/time-and-size.ts'
 
@@ -41,7 +42,7 @@ const admitted = (user: string, request: JsonObject): Observation =>
     ),
   )
 
-const audited = (user: string, verb: string): Observation =>
+const audited = (user: string, verb: string, more: JsonObject = {}): Observation =>
   read(
     readAuditEvent({
       ...{ stage: 'ResponseComplete', verb, auditID: user, responseStatus: { code: 200 }, requestURI: '/' },
@@ -50,6 +51,7 @@ const audited = (user: string, verb: string): Observation =>
       responseObject: { kind: 'Status' },
       requestReceivedTimestamp: rfc3339(NOW),
       stageTimestamp: rfc3339(NOW),
+      ...more,
     }),
   )
 
@@ -74,6 +76,16 @@ test('of two who delete at the same time, the trace is of the one whom audit nam
   ])
   expect(whoOf(told)).toEqual([['alice', 'trace of alice']])
   expect(told.line.takeUnmatched()).toBe(1)
+})
+
+test('admission is told of the one whom a person impersonates, and the trace is of the same request', () => {
+  const told = decided([
+    admitted('dave', { operation: 'DELETE', oldObject: pod('5') }),
+    audited('bob', 'delete', { impersonatedUser: { username: 'dave' } }),
+    seen(pod('6', going)),
+  ])
+  expect(whoOf(told)).toEqual([['bob', 'trace of dave']])
+  expect(told.line.takeUnmatched()).toBe(0)
 })
 
 test('of those who deleted, the version before tells who made which', () => {

@@ -8,10 +8,15 @@ import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const API = 'guide.example/v1'
+const OF_KUBERNETES = ['Secret', 'Namespace']
 
 interface Signed {
   readonly kind: string
   readonly name: string
+  /** `shop` unless given; empty where it is in none. */
+  readonly namespace?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
   readonly generation?: number
   readonly owner?: { kind: string; name: string }
   readonly spec?: JsonObject
@@ -23,10 +28,16 @@ interface Signed {
 const timeOf = (second: number): string => new Date(START + second * 1_000).toISOString().replace('.000', '')
 
 function seen(type: string, version: number, second: number, one: Signed): Observation {
-  const { kind, name, generation = 1, owner, spec = {}, status, by } = one
-  const apiVersion = kind === 'Secret' ? 'v1' : API
+  const { kind, name, namespace = 'shop', labels, annotations, owner, spec = {}, status, by } = one
+  const isOfKubernetes = OF_KUBERNETES.includes(kind)
+  const apiVersion = isOfKubernetes ? 'v1' : API
+  const { generation = isOfKubernetes ? undefined : 1 } = one
   const metadata = {
-    ...{ name, namespace: 'shop', uid: `uid-${name}`, resourceVersion: String(version), generation },
+    ...{ name, uid: `uid-${name}`, resourceVersion: String(version) },
+    ...(generation !== undefined && { generation }),
+    ...(namespace !== '' && { namespace }),
+    ...(labels && { labels }),
+    ...(annotations && { annotations }),
     managedFields: Object.entries(by).map(([manager, at]) => ({
       ...{ manager: manager.replace('*', ''), operation: 'Update', time: timeOf(at) },
       ...(manager.endsWith('*') && { subresource: 'status' }),
@@ -192,5 +203,116 @@ test('what a controller looks after and names without its kind is found by what 
   expect(decisions.at(-1)?.reads.map(({ identity, foundBy }) => [identity.name, foundBy])).toEqual([
     ['team', undefined],
     ['nightly', 'spec.queueName'],
+  ])
+})
+
+test('what a custom controller makes for an object follows from what that object names, where only that changed', () => {
+  const decisions = decided(
+    seen('MODIFIED', 30, 30, { ...ISSUER, generation: 2, spec: { ca: 'new' }, by: { 'kubectl-edit': 30 } }),
+    seen('MODIFIED', 31, 31, { ...KEY, labels: { ca: 'new' }, by: { 'certs-made-keys': 31 } }),
+    seen('MODIFIED', 40, 40, { ...KEY, labels: { ca: 'same' }, by: { 'certs-made-keys': 40 } }),
+  )
+  const foundBy = (decision: Decision | undefined): unknown =>
+    Object.fromEntries(decision?.reads.map(({ identity, foundBy }) => [identity.name, foundBy]) ?? [])
+  expect(foundBy(decisions.at(-2))).toHaveProperty('root', 'spec.issuerRef.name')
+  expect(foundBy(decisions.at(-1))).not.toHaveProperty('root')
+})
+
+const BUNDLE = { kind: 'Bundle', name: 'trust', namespace: '' }
+const NAMESPACE = { kind: 'Namespace', name: 'shop', namespace: '' }
+const COPY = { kind: 'Secret', name: 'copy', owner: BUNDLE, by: { bundler: 12 } }
+/** alice makes a namespace and a bundle that is to be in all that have a label; bob gives the namespace that label. */
+const LABELLED = [
+  seen('ADDED', 10, 10, { ...NAMESPACE, by: { 'kubectl-create': 10 } }),
+  seen('ADDED', 11, 11, { ...BUNDLE, by: { 'kubectl-create': 11 } }),
+  seen('MODIFIED', 12, 12, {
+    ...BUNDLE,
+    status: { ready: 'True' },
+    by: { 'kubectl-create': 11, 'bundler*': 12 },
+  }),
+  seen('MODIFIED', 20, 20, { ...NAMESPACE, labels: { trust: 'yes' }, by: { 'kubectl-label': 20 } }),
+  seen('ADDED', 21, 21, { ...COPY, by: { bundler: 21 } }),
+]
+
+test('what a custom controller makes in a namespace for an object in none follows from a change of the namespace', () => {
+  const { decisions } = replay(LABELLED, ['watch'])
+  const [label, made] = decisions.slice(-2)
+  expect(label).toMatchObject({ cause: 'operator' })
+  expect(made).toMatchObject({ cause: 'inferred', writer: { service: 'bundler' } })
+  expect(made?.reads.map(({ identity, known }) => [identity.name, known.cpid])).toContainEqual([
+    'shop',
+    label?.cpid,
+  ])
+})
+
+test('what an object in no namespace owns in one goes by its controller where the namespace has changed since, else by a person', () => {
+  const gone = (...before: Observation[]): Decision | undefined =>
+    replay(
+      [...LABELLED, ...before, seen('DELETED', 40, 90, { ...COPY, by: { bundler: 21 } })],
+      ['watch'],
+    ).decisions.at(-1)
+  const unlabelled = seen('MODIFIED', 30, 89, { ...NAMESPACE, by: { 'kubectl-create': 10 } })
+  expect(gone(unlabelled)).toMatchObject({ cause: 'inferred', writer: { service: 'bundler' } })
+  expect(gone()).toMatchObject({ cause: 'operator' })
+})
+
+test('the first status of a custom resource is its controller’s, whatever that made for it under another name', () => {
+  const { decisions } = replay(
+    [
+      seen('ADDED', 20, 20, { ...CERTIFICATE, by: { 'kubectl-create': 20 } }),
+      seen('ADDED', 21, 21, { ...KEY, by: { 'certificates.guide.example/web': 21 } }),
+      seen('MODIFIED', 22, 22, {
+        ...CERTIFICATE,
+        status: { key: 'web-key' },
+        by: { 'kubectl-create': 20, 'keymaker*': 22 },
+      }),
+    ],
+    ['watch'],
+  )
+  expect(decisions.at(-1)).toMatchObject({ cause: 'inferred', writer: { service: 'keymaker' } })
+})
+
+test('what a custom controller copies follows from what the copy’s annotations name in another namespace, where that changed', () => {
+  const source = { kind: 'Secret', name: 'source', namespace: 'vault', by: { 'kubectl-create': 23 } }
+  const copy = { kind: 'Secret', name: 'copied', annotations: { 'guide.example/reflects': 'vault/source' } }
+  const decisions = decided(
+    seen('ADDED', 30, 23, source),
+    seen('ADDED', 31, 24, { ...copy, by: { 'certs-made-keys': 24 } }),
+    seen('MODIFIED', 32, 30, { ...source, labels: { key: 'two' }, by: { 'kubectl-edit': 30 } }),
+    seen('MODIFIED', 33, 31, { ...copy, labels: { key: 'two' }, by: { 'certs-made-keys': 31 } }),
+    seen('MODIFIED', 34, 40, { ...copy, labels: { key: 'own' }, by: { 'certs-made-keys': 40 } }),
+  )
+  const found = decisions.map(({ write, reads }) => [
+    write.version,
+    reads.find(({ identity }) => identity.name === 'source')?.foundBy,
+  ])
+  expect(found.slice(-4)).toEqual([
+    [31n, 'annotations guide.example/reflects'],
+    [32n, undefined],
+    [33n, 'annotations guide.example/reflects'],
+    [34n, undefined],
+  ])
+})
+
+test('annotations name objects that a custom controller looks after in other namespaces', () => {
+  const injected = {
+    ...{ kind: 'Secret', name: 'hooks', namespace: 'apps' },
+    annotations: { 'guide.example/inject-from': 'shop/web' },
+  }
+  const decisions = decided(
+    seen('ADDED', 29, 23, { ...injected, by: { 'kubectl-create': 23 } }),
+    seen('MODIFIED', 30, 30, {
+      ...CERTIFICATE,
+      generation: 2,
+      status: { key: 'web-key' },
+      spec: { issuerRef: { name: 'root' }, secretName: 'other' },
+      by: { 'kubectl-edit': 30, 'certs-made-trigger*': 22 },
+    }),
+    seen('MODIFIED', 31, 31, { ...injected, labels: { ca: 'new' }, by: { 'certs-made-injector': 31 } }),
+  )
+  expect(decisions.at(-1)).toMatchObject({ cause: 'inferred' })
+  expect(decisions.at(-1)?.reads.map(({ identity, foundBy }) => [identity.name, foundBy])).toContainEqual([
+    'web',
+    'annotations guide.example/inject-from',
   ])
 })

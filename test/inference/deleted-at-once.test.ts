@@ -5,7 +5,8 @@ import { decide } from '../../src/kube/inference/decide.ts'
 import { RELATIONS } from '../../src/kube/inference/relations.ts'
 import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
-import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const MS = 1_000_000n

@@ -3,7 +3,7 @@ import { replay, type Source } from '../../lab/harness/inference/replay.ts'
 import { recordedLines, recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
 import type { Decision } from '../../src/kube/inference/decide.ts'
 import { type JsonObject, textIn } from '../../src/kube/objects/object-json.ts'
-import { readAuditEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const BOTH: readonly Source[] = ['audit', 'watch']

@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
-import { readAdmissionReview, readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import { readAdmissionReview, readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { ClusterWrite, Observation } from '../../src/model/kubernetes-observations.ts'
 
 const WINDOW = 500

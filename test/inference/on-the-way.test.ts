@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals'
 import { inCausalOrder } from '../../src/kube/inference/cluster-inference.ts'
 import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
-import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const MS = 1_000_000n

@@ -5,7 +5,8 @@ import { gunzipSync } from 'node:zlib'
 import { replay } from '../../lab/harness/inference/replay.ts'
 import type { Decision } from '../../src/kube/inference/decide.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
-import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 interface WatchLine {

@@ -3,7 +3,7 @@ import { replay } from '../../lab/harness/inference/replay.ts'
 import { encodeDecisions, observedVersions } from '../../src/kube/inference/inferred-telemetry.ts'
 import type { Decision } from '../../src/kube/inference/decide.ts'
 import { type JsonObject, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
-import { readAuditEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const START = Date.UTC(2026, 0, 1)

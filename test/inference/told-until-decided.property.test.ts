@@ -13,7 +13,7 @@ import {
   Watched,
 } from '../support/watched-cluster.ts'
 
-const SCALER = { user: 'system:serviceaccount:other:scaler', userAgent: 'scaler/v1' }
+const SCALER = { user: 'system:scaler', userAgent: 'scaler/v1' }
 
 /** A version that somebody makes whom the operator does not know. */
 const scaledTo = (version: number): Version => ({

@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals'
 import { replay, type Source } from '../../lab/harness/inference/replay.ts'
 import type { Decision } from '../../src/kube/inference/decide.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
-import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { MissingObject, Observation } from '../../src/model/kubernetes-observations.ts'
 
 const START = Date.UTC(2026, 0, 1)

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
-import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)

@@ -1,13 +1,19 @@
 import { expect, test } from '@jest/globals'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
 import { inferWriter } from '../../src/kube/inference/write-attribution.ts'
-import { readAuditEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import type { WritePart } from '../../src/kube/inference/write-part.ts'
 import type { ClusterWrite } from '../../src/model/kubernetes-observations.ts'
 
 /** A program that Causeway does not know as one that people use. */
 const PROGRAM = 'deployer/1.0'
 
-function writerNamed(username: string, userAgent = PROGRAM): { service: string; role: string } {
+function writerNamed(
+  username: string,
+  userAgent = PROGRAM,
+  part: WritePart = 'authored',
+  objects = new MemoryObjects(),
+): { service: string; role: string } {
   const told = readAuditEvent({
     ...{ stage: 'ResponseComplete', verb: 'update', responseStatus: { code: 200 } },
     ...{ user: { username }, userAgent, stageTimestamp: '2026-01-01T00:00:00Z' },
@@ -16,7 +22,7 @@ function writerNamed(username: string, userAgent = PROGRAM): { service: string; 
   if (typeof told === 'string') throw new Error(told)
   const write: ClusterWrite = { ...told, listed: undefined }
   const settings = { operators: [], controllers: [] }
-  return inferWriter(write, 'authored', undefined, { objects: new MemoryObjects(), settings })
+  return inferWriter(write, part, undefined, { objects, settings })
 }
 
 test.each([
@@ -44,3 +50,16 @@ test.each([
 test('system:admin is shown by name where the program has none', () => {
   expect(writerNamed('system:admin', '')).toMatchObject({ service: 'system:admin', role: 'operator' })
 })
+
+test.each(['creation', 'deletion'] as const)(
+  'an account may begin a %s unless it reconciles something',
+  (part) => {
+    const user = 'system:serviceaccount:shop:deployer'
+    const objects = new MemoryObjects()
+    expect(writerNamed(user, PROGRAM, part, objects).role).toBe('unknown')
+    objects.notePrimary('deployer', 'shops')
+    expect(writerNamed(user, PROGRAM, part, objects).role).toBe('controller')
+    const ofKubernetes = 'system:serviceaccount:kube-system:job-controller'
+    expect(writerNamed(ofKubernetes, PROGRAM, part).role).toBe('controller')
+  },
+)

@@ -2,9 +2,9 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { recordedLines } from '../../lab/harness/inference/rollout-recording.ts'
 import type { Json, JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAuditEvents } from '../../src/kube/objects/audit-events.ts'
 import {
   readAdmissionReview,
-  readAuditEvent,
   readEvent,
   readObjectFacts,
   readWatchEvent,
@@ -60,6 +60,11 @@ const AUDIT = oneOfEach(
   audited,
   ({ verb, objectRef }) => `${JSON.stringify(verb)} ${JSON.stringify((objectRef as JsonObject).resource)}`,
 )
+const COLLECTION = AUDIT.slice(0, 1).map((event): JsonObject => {
+  const items = WATCH.map(({ object }) => object ?? null)
+  const answer = { kind: 'PodList', metadata: {}, items }
+  return { ...event, verb: 'deletecollection', responseObject: answer }
+})
 const REVIEWS = WATCH.map(({ object }): JsonObject => ({
   request: {
     ...{
@@ -97,7 +102,8 @@ const EVENTS: JsonObject[] = [
 
 const READERS: [string, readonly JsonObject[], (one: JsonObject) => unknown][] = [
   ['watch event', WATCH, (one) => readWatchEvent(one, 0n, undefined, RULES)],
-  ['audit event', AUDIT, (one) => readAuditEvent(one, RULES)],
+  ['audit event', AUDIT, (one) => readAuditEvents(one, RULES)],
+  ['audit event of a collection', COLLECTION, (one) => readAuditEvents(one, RULES)],
   ['AdmissionReview', REVIEWS, (one) => readAdmissionReview(one, { seenNs: 0n, traceparent: '' })],
   ['Event', EVENTS, (one) => readEvent(one, 0n)],
 ]

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
-import { readAuditEvent } from '../../src/kube/objects/observations.ts'
+import { readAuditEvents } from '../../src/kube/objects/audit-events.ts'
 
 const EVENT = {
   kind: 'Event',
@@ -24,8 +24,11 @@ const EVENT = {
   stageTimestamp: '2026-11-22T03:00:38.214417Z',
 }
 
-const read = (change: Record<string, unknown>) =>
-  readAuditEvent(JSON.parse(JSON.stringify({ ...EVENT, ...change })) as JsonObject)
+const read = (change: Record<string, unknown>) => {
+  const event = JSON.parse(JSON.stringify({ ...EVENT, ...change })) as JsonObject
+  const told = readAuditEvents(event)
+  return typeof told === 'string' ? told : told[0]
+}
 
 test('an accepted write is read with its version, the one it read, its writer and its microseconds', () => {
   expect(read({})).toMatchObject({
@@ -47,6 +50,9 @@ test.each([
   ['read', { verb: 'watch' }],
   ['failed', { responseStatus: { code: 409 } }],
   ['dry_run', { requestURI: '/apis/apps/v1/namespaces/shop/deployments/web?dryRun=All' }],
+  ['dry_run', { verb: 'delete', requestObject: { kind: 'DeleteOptions', dryRun: ['All'] } }],
+  ['dry_run', { verb: 'deletecollection', requestObject: { kind: 'DeleteOptions', dryRun: ['All'] } }],
+  ['dry_run', { verb: 'delete', requestURI: '/?dryRun=All', requestObject: undefined }],
   ['lease', { objectRef: { resource: 'leases', apiGroup: 'coordination.k8s.io', apiVersion: 'v1' } }],
   ['event', { objectRef: { resource: 'events', apiVersion: 'v1' } }],
   ['no_object', { objectRef: { resource: 'serviceaccounts', subresource: 'token', apiVersion: 'v1' } }],
@@ -56,6 +62,66 @@ test.each([
   ],
 ] as const)('%s: what makes no version of an object is left out', (why, change) => {
   expect(read(change)).toBe(why)
+})
+
+test.each([
+  ['names a dry run in another parameter', { requestURI: '/?fieldManager=dryRun=All' }],
+  // The API server reads the query of a deletion only if it has no body.
+  [
+    'may have a body that overrules its query',
+    { verb: 'delete', level: 'Metadata', requestURI: '/?dryRun=All', requestObject: undefined },
+  ],
+  ['deletes, with a query that its body overrules', { verb: 'delete', requestURI: '/?dryRun=All' }],
+])('a request that %s is a write', (_, change) => {
+  expect(read(change)).toMatchObject({ source: 'audit', request: { actor: { user: 'alice' } } })
+})
+
+test.each([
+  ['alice', undefined, 'alice'],
+  ['alice', 'dave', 'alice'],
+  ['alice', 'system:serviceaccount:shop:ci', 'alice'],
+  ['system:serviceaccount:cattle-system:rancher', 'dave', 'dave'],
+  [
+    'system:serviceaccount:flux-system:kustomize-controller',
+    'system:serviceaccount:team:flux',
+    'system:serviceaccount:flux-system:kustomize-controller',
+  ],
+])('%s as %s is %s', (username, as, who) => {
+  const told = read({ user: { username }, ...(as !== undefined && { impersonatedUser: { username: as } }) })
+  expect(told).toMatchObject({ request: { actor: { user: who } } })
+})
+
+test('the deletion of a collection is one of each object that was there', () => {
+  const pod = (name: string, metadata: object, spec: object = {}): object => ({
+    metadata: { name, uid: `u ${name}`, resourceVersion: '7', ...metadata },
+    spec,
+  })
+  const items = [
+    pod('plain', {}),
+    pod('held', { finalizers: ['example.com/x'] }),
+    pod('of-a-node', {}, { nodeName: 'one' }),
+    pod('going', { deletionTimestamp: '2026-11-22T03:00:38Z' }),
+  ]
+  const event = {
+    ...{ ...EVENT, verb: 'deletecollection', requestObject: { kind: 'DeleteOptions' } },
+    objectRef: { resource: 'pods', namespace: 'shop', apiVersion: 'v1' },
+    responseObject: { kind: 'PodList', metadata: { resourceVersion: '660' }, items },
+  }
+  const told = readAuditEvents(JSON.parse(JSON.stringify(event)) as JsonObject)
+  if (typeof told === 'string') throw new Error(told)
+  expect(
+    told.map(({ object: { name, uid }, version, gone, request }) => [name, uid, version, gone, request.verb]),
+  ).toEqual([
+    ['plain', 'u plain', undefined, true, 'delete'],
+    ['held', 'u held', undefined, false, 'delete'],
+    ['of-a-node', 'u of-a-node', undefined, false, 'delete'],
+  ])
+})
+
+test('a collection of very many objects is one request, whose objects are known by when they were deleted', () => {
+  const items = Array.from({ length: 5_001 }, (_, at) => ({ metadata: { name: `p${at}`, uid: `u${at}` } }))
+  const told = read({ verb: 'deletecollection', responseObject: { kind: 'PodList', items } })
+  expect(told).toMatchObject({ object: { name: 'web', uid: '' }, version: undefined, gone: false })
 })
 
 test('a scale tells the version that it made, not the object', () => {

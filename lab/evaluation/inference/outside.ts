@@ -1,6 +1,7 @@
 import type { Chance } from '../../../packages/control-plane/chance.ts'
 import type { JsonObject } from '../../../src/kube/objects/object-json.ts'
-import { readAuditEvent, readWatchEvent } from '../../../src/kube/objects/observations.ts'
+import { readAuditEvent } from '../../../src/kube/objects/audit-events.ts'
+import { readWatchEvent } from '../../../src/kube/objects/observations.ts'
 import type {
   MissingObject,
   Observation,

@@ -83,5 +83,20 @@ export const CLASSES: readonly {
     what: 'tolerations, drains with a budget, priorities',
     stories: ['y1-tolerated', 'y2-drained', 'y3-priority'],
   },
+  {
+    what: 'objects and namespaces that are deleted and made again under their names',
+    stories: ['b1-forced', 'b2-again'],
+  },
+  { what: 'collections deleted at once, and dry runs', stories: ['b7-collection'] },
+  { what: 'pipelines with service accounts, and impersonation', stories: ['b5-robot'] },
+  { what: 'controllers without custom resources', stories: ['g2-reloaded', 'g3-started'] },
+  { what: 'Pods that somebody binds by hand', stories: ['b4-bound'] },
+  {
+    what: 'hooks before a rollout, and Services that are switched over',
+    stories: ['b6-hooks', 'b3-switched'],
+  },
+  { what: 'ReplicationControllers, admission policies', stories: ['b8-old', 'b0-policies'] },
   { what: 'sealed-secrets', stories: ['l1-sealed', 'l2-broken'] },
+  { what: 'external-secrets', stories: ['k2-synced', 'k3-polled', 'k4-everywhere'] },
+  { what: 'trust-manager', stories: ['k5-trusted'] },
 ]

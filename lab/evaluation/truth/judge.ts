@@ -223,11 +223,11 @@ function readVersions(folder: string): RecordedVersion[] {
   })
 }
 
-/** By its namespace; objects of the whole cluster are named after their story. */
+/** By its namespace, or its name if it is in none: that of the story, or one that begins as it does. */
 function storyOf({ namespace, name }: RecordedVersion, steps: readonly Step[]): string | undefined {
-  if (namespace !== '') return steps.find(({ scen }) => scen === namespace)?.scen
-  const own = steps.find(({ scen }) => scen === name)
-  return (own ?? steps.find(({ scen }) => name.startsWith(scen.slice(0, scen.indexOf('-') + 1))))?.scen
+  const of = namespace === '' ? name : namespace
+  const own = steps.find(({ scen }) => scen === of)
+  return (own ?? steps.find(({ scen }) => of.startsWith(scen.slice(0, scen.indexOf('-') + 1))))?.scen
 }
 
 /** What Causeway says, as auditors read it. */

@@ -17,15 +17,19 @@ import { Cluster } from '../../harness/kubernetes/cluster.ts'
 import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import { Recorder } from './recorder.ts'
 import { STORIES_OF_EVICTIONS, STORIES_WITH_DESCHEDULER } from './stories-of-evictions.ts'
+import { STORIES_OF_HANDOVERS } from './stories-of-handovers.ts'
 import { STORIES_OF_SETTINGS } from './stories-of-settings.ts'
 import { STORIES_OF_UPKEEP } from './stories-of-upkeep.ts'
 import { STORIES_OF_WORKLOADS } from './stories-of-workloads.ts'
 import { STORIES_WITH_BUCKETS } from './stories-with-buckets.ts'
+import { STORIES_WITH_BUNDLES } from './stories-with-bundles.ts'
 import { STORIES_WITH_CERTIFICATES } from './stories-with-certificates.ts'
+import { STORIES_WITH_EXTERNAL_SECRETS } from './stories-with-external-secrets.ts'
 import { STORIES_WITH_GITOPS } from './stories-with-gitops.ts'
 import { STORIES_WITH_KNATIVE } from './stories-with-knative.ts'
 import { STORIES_WITH_NODES } from './stories-with-nodes.ts'
 import { STORIES_WITH_MONITORS } from './stories-with-monitors.ts'
+import { STORIES_WITH_PLAIN_CONTROLLERS } from './stories-with-plain-controllers.ts'
 import { STORIES_WITH_QUEUES } from './stories-with-queues.ts'
 import { STORIES_WITH_SEALED_SECRETS } from './stories-with-sealed-secrets.ts'
 import { STORIES } from './stories.ts'
@@ -40,7 +44,8 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
                        With it --only says which stories: of cert-manager (c1 to c5), of the Prometheus operator (p1 to p3);
                        of Flux's source-controller and kustomize-controller (i1 to i4);
                        of Knative Serving's controller and autoscaler-hpa (h1, h2), of kueue (m1, m2), of sealed-secrets (l1, l2), of the descheduler (z1);
-                       of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5)
+                       of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5), of the controllers in lab/evaluation/truth/plain (g2, g3),
+                       of external-secrets (k2 to k4), of trust-manager with controllers as its trust namespace (k5)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
 const KUBECTL = 'kubectl/v1.36.3 (linux/amd64) kubernetes/0000000'
@@ -55,6 +60,7 @@ const USUAL: readonly Story[] = [
   ...STORIES_OF_WORKLOADS,
   ...STORIES_OF_SETTINGS,
   ...STORIES_OF_UPKEEP,
+  ...STORIES_OF_HANDOVERS,
 ]
 const ALL: readonly Story[] = [
   ...USUAL,
@@ -66,6 +72,9 @@ const ALL: readonly Story[] = [
   ...STORIES_WITH_QUEUES,
   ...STORIES_WITH_SEALED_SECRETS,
   ...STORIES_WITH_DESCHEDULER,
+  ...STORIES_WITH_PLAIN_CONTROLLERS,
+  ...STORIES_WITH_EXTERNAL_SECRETS,
+  ...STORIES_WITH_BUNDLES,
 ]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000
@@ -173,7 +182,13 @@ async function record({ out, stories, crds, controllers, then }: Options): Promi
   const play = async ({ name, play }: Story): Promise<void> => {
     const scene = new Scene(name, apis, recorder, truth)
     await scene.begin()
-    await play(scene)
+    try {
+      await play(scene)
+    } catch (error) {
+      // The cluster goes now, and what its watches say of that would come first.
+      console.error(`${name} failed`, error)
+      throw error
+    }
     console.log(`${name}${scene.refused === 0 ? '' : `: ${scene.refused} steps were refused`}`)
   }
   for (const story of stories) if (story.hasNodes) await play(story)

@@ -1,6 +1,6 @@
 import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import { deployment, going, node, withImage, withReplicas } from './manifests.ts'
-import { both, drain } from './stories-with-nodes.ts'
+import { each, drain } from './stories-with-nodes.ts'
 import type { Story } from './story.ts'
 
 const TOLERATION_SECONDS = 6
@@ -28,7 +28,7 @@ export const STORIES_OF_EVICTIONS: readonly Story[] = [
       ]
       const tainted = (taints: object[] | null): object => ({ spec: { taints } })
       await step('alice', 'add nodes', (api) =>
-        both(['y1-a', 'y1-b'], (one) => api.create(at('nodes'), node(one, pool))),
+        each(['y1-a', 'y1-b'], (one) => api.create(at('nodes'), node(one, pool))),
       )
       await step('bob', 'create deployment web x3', (api) => api.create(at('deployments'), web))
       const [pod] = await pods()
@@ -50,7 +50,7 @@ export const STORIES_OF_EVICTIONS: readonly Story[] = [
         api.delete(at('deployments', 'web'), going('Background')),
       )
       await step('alice', 'delete both nodes', (api) =>
-        both(['y1-a', 'y1-b'], (one) => api.delete(at('nodes', one))),
+        each(['y1-a', 'y1-b'], (one) => api.delete(at('nodes', one))),
       )
     },
   },
@@ -66,7 +66,7 @@ export const STORIES_OF_EVICTIONS: readonly Story[] = [
         spec: { maxUnavailable: 1, selector: { matchLabels: { app: 'web' } } },
       }
       await step('alice', 'add nodes', (api) =>
-        both(['y2-a', 'y2-b'], (one) => api.create(at('nodes'), node(one, pool))),
+        each(['y2-a', 'y2-b'], (one) => api.create(at('nodes'), node(one, pool))),
       )
       await step('bob', 'create a budget', (api) => api.create(at('poddisruptionbudgets'), budget))
       await step('alice', 'create deployment web x4', (api) => api.create(at('deployments'), web))
@@ -89,7 +89,7 @@ export const STORIES_OF_EVICTIONS: readonly Story[] = [
         api.delete(at('deployments', 'web'), going('Background')),
       )
       await step('bob', 'delete both nodes', (api) =>
-        both(['y2-a', 'y2-b'], (one) => api.delete(at('nodes', one))),
+        each(['y2-a', 'y2-b'], (one) => api.delete(at('nodes', one))),
       )
     },
   },
@@ -104,7 +104,7 @@ export const STORIES_OF_EVICTIONS: readonly Story[] = [
       const scale = (name: string, replicas: number) => (api: KubeApi) =>
         api.patch(at('deployments', name, 'scale'), withReplicas(replicas))
       await step('alice', 'add nodes with a cpu each', (api) =>
-        both(['y3-a', 'y3-b'], (one) => api.create(at('nodes'), node(one, pool, { cpu: '1' }))),
+        each(['y3-a', 'y3-b'], (one) => api.create(at('nodes'), node(one, pool, { cpu: '1' }))),
       )
       await step('alice', 'create priority class y3-high', (api) =>
         api.create(at('priorityclasses'), { metadata: { name: 'y3-high' }, value: 1_000 }),
@@ -117,10 +117,10 @@ export const STORIES_OF_EVICTIONS: readonly Story[] = [
       await step('bob', 'scale low to 1', scale('low', 1))
       await step('carol', 'scale high to 1', scale('high', 1))
       await step('alice', 'delete both deployments', (api) =>
-        both(['low', 'high'], (one) => api.delete(at('deployments', one), going('Background'))),
+        each(['low', 'high'], (one) => api.delete(at('deployments', one), going('Background'))),
       )
       await step('bob', 'delete the nodes and the class', async (api) => [
-        ...(await both(['y3-a', 'y3-b'], (one) => api.delete(at('nodes', one)))),
+        ...(await each(['y3-a', 'y3-b'], (one) => api.delete(at('nodes', one)))),
         await api.delete(at('priorityclasses', 'y3-high')),
       ])
     },
@@ -137,7 +137,7 @@ export const STORIES_WITH_DESCHEDULER: readonly Story[] = [
       const web = deployment('web', { replicas: 3, nodeSelector: pool })
       const taints = [{ key: 'story', value: 'z1', effect: 'NoSchedule' }]
       await step('alice', 'add nodes', (api) =>
-        both(['z1-a', 'z1-b'], (one) => api.create(at('nodes'), node(one, pool))),
+        each(['z1-a', 'z1-b'], (one) => api.create(at('nodes'), node(one, pool))),
       )
       await step('bob', 'create deployment web x3', (api) => api.create(at('deployments'), web), TOLERATED_MS)
       const [pod] = await pods()
@@ -164,7 +164,7 @@ export const STORIES_WITH_DESCHEDULER: readonly Story[] = [
         api.delete(at('deployments', 'web'), going('Background')),
       )
       await step('alice', 'delete both nodes', (api) =>
-        both(['z1-a', 'z1-b'], (one) => api.delete(at('nodes', one))),
+        each(['z1-a', 'z1-b'], (one) => api.delete(at('nodes', one))),
       )
     },
   },

@@ -12,7 +12,7 @@ import {
   withLabels,
   withReplicas,
 } from './manifests.ts'
-import { both, drain } from './stories-with-nodes.ts'
+import { each, drain } from './stories-with-nodes.ts'
 import type { Pod, Scene, Story } from './story.ts'
 
 /** A StatefulSet renews one Pod after the other. */
@@ -145,7 +145,7 @@ export const STORIES_OF_UPKEEP: readonly Story[] = [
         spec: { persistentVolumeClaimRetentionPolicy: { whenScaled: 'Delete', whenDeleted } },
       })
       await step('bob', 'create both volumes', (api) =>
-        both(['j3-a', 'j3-b'], (one) => api.create(at('persistentvolumes'), volume(one))),
+        each(['j3-a', 'j3-b'], (one) => api.create(at('persistentvolumes'), volume(one))),
       )
       await step('alice', 'create statefulset db x2', make(at('statefulsets'), db))
       await running(2)
@@ -158,7 +158,7 @@ export const STORIES_OF_UPKEEP: readonly Story[] = [
       await step('bob', 'delete the claims with it', change(at('statefulsets', 'db'), policy('Delete')))
       await step('alice', 'delete statefulset db', remove(at('statefulsets', 'db')), IN_TURN_MS)
       await step('carol', 'delete both volumes', (api) =>
-        both(['j3-a', 'j3-b'], (one) => api.delete(at('persistentvolumes', one))),
+        each(['j3-a', 'j3-b'], (one) => api.delete(at('persistentvolumes', one))),
       )
     },
   },
@@ -207,7 +207,7 @@ export const STORIES_OF_UPKEEP: readonly Story[] = [
         change(at('jobs', 'fails'), { spec: { ttlSecondsAfterFinished: 0 } }),
       )
       await step('bob', 'delete the other jobs', (api) =>
-        both(['leads', 'short'], (one) => api.delete(at('jobs', one), going('Foreground'))),
+        each(['leads', 'short'], (one) => api.delete(at('jobs', one), going('Foreground'))),
       )
     },
   },
@@ -297,7 +297,7 @@ export const STORIES_OF_UPKEEP: readonly Story[] = [
         change(at('serviceaccounts', 'robot'), { metadata: { annotations: { a: 'b' } } }),
       )
       await step('alice', 'delete all of it', async (api) => [
-        ...(await both(['j8-a', 'j8-b'], (one) => api.delete(at('clusterroles', one)))),
+        ...(await each(['j8-a', 'j8-b'], (one) => api.delete(at('clusterroles', one)))),
         await api.delete(at('clusterroles', 'j8-whole')),
       ])
     },
@@ -339,7 +339,7 @@ export const STORIES_OF_UPKEEP: readonly Story[] = [
       })
       const cordoned = (unschedulable: true | null): object => ({ spec: { unschedulable } })
       await step('alice', 'add nodes', (api) =>
-        both(['j0-a', 'j0-b'], (one) => api.create(at('nodes'), node(one, pool))),
+        each(['j0-a', 'j0-b'], (one) => api.create(at('nodes'), node(one, pool))),
       )
       await step('alice', 'create deployment web x3', make(at('deployments'), web))
       await step('bob', 'create a budget of 1', make(at('poddisruptionbudgets'), budget(1)))
@@ -351,7 +351,7 @@ export const STORIES_OF_UPKEEP: readonly Story[] = [
       await step('carol', 'delete the budget', remove(at('poddisruptionbudgets', 'web')))
       await step('alice', 'delete deployment web', remove(at('deployments', 'web')))
       await step('bob', 'delete both nodes', (api) =>
-        both(['j0-a', 'j0-b'], (one) => api.delete(at('nodes', one))),
+        each(['j0-a', 'j0-b'], (one) => api.delete(at('nodes', one))),
       )
     },
   },

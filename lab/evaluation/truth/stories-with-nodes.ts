@@ -44,7 +44,7 @@ export const STORIES_WITH_NODES: readonly Story[] = [
       }
       const web = deployment('web', { replicas: 4, nodeSelector: labels })
       await step('alice', 'add nodes', (api) =>
-        both(['p1-a', 'p1-b'], (one) => api.create(at('nodes'), node(one, labels))),
+        each(['p1-a', 'p1-b'], (one) => api.create(at('nodes'), node(one, labels))),
       )
       await step('alice', 'create deployment web x4', (api) => api.create(at('deployments'), web))
       await step('alice', 'create a budget of 3', (api) => api.create(at('poddisruptionbudgets'), budget))
@@ -88,10 +88,10 @@ export const STORIES_WITH_NODES: readonly Story[] = [
         api.delete(at('deployments', 'first'), going('Background')),
       )
       await step('alice', 'delete both other deployments', (api) =>
-        both(['web', 'second'], (one) => api.delete(at('deployments', one), going('Background'))),
+        each(['web', 'second'], (one) => api.delete(at('deployments', one), going('Background'))),
       )
       await step('bob', 'delete both nodes', (api) =>
-        both(['w1-a', 'w1-b'], (one) => api.delete(at('nodes', one))),
+        each(['w1-a', 'w1-b'], (one) => api.delete(at('nodes', one))),
       )
     },
   },
@@ -134,7 +134,7 @@ export const STORIES_WITH_NODES: readonly Story[] = [
       }
       const web = deployment('web', { replicas: 2, nodeSelector: pool, tolerations: [toleration] })
       await step('alice', 'add nodes', (api) =>
-        both(['k1-a', 'k1-b'], (one) => api.create(at('nodes'), node(one, pool))),
+        each(['k1-a', 'k1-b'], (one) => api.create(at('nodes'), node(one, pool))),
       )
       await step('alice', 'create deployment web x2', (api) => api.create(at('deployments'), web))
       const [pod] = await pods()
@@ -157,7 +157,7 @@ export const STORIES_WITH_NODES: readonly Story[] = [
         api.delete(at('deployments', 'web'), going('Background')),
       )
       await step('alice', 'delete both nodes', (api) =>
-        both(['k1-a', 'k1-b'], (one) => api.delete(at('nodes', one))),
+        each(['k1-a', 'k1-b'], (one) => api.delete(at('nodes', one))),
       )
     },
   },
@@ -191,11 +191,13 @@ export const STORIES_WITH_NODES: readonly Story[] = [
 ]
 
 /** One after the other. */
-export async function both(
-  names: readonly [string, string],
+export async function each(
+  names: readonly string[],
   deed: (name: string) => Promise<unknown>,
 ): Promise<unknown[]> {
-  return [await deed(names[0]), await deed(names[1])]
+  const answers: unknown[] = []
+  for (const name of names) answers.push(await deed(name))
+  return answers
 }
 
 /** As kubectl does it: cordons the node, and has each of its Pods evicted as soon as the budget allows it. */

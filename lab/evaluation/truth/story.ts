@@ -58,6 +58,8 @@ const OF_THE_CLUSTER = {
   storageclasses: 'apis/storage.k8s.io/v1',
   deviceclasses: 'apis/resource.k8s.io/v1',
   resourceslices: 'apis/resource.k8s.io/v1',
+  validatingadmissionpolicies: 'apis/admissionregistration.k8s.io/v1',
+  validatingadmissionpolicybindings: 'apis/admissionregistration.k8s.io/v1',
 } as const
 
 const QUIET_MS = 5_000

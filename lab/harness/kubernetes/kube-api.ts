@@ -20,7 +20,7 @@ export class KubeApi {
   readonly #port: number
   readonly #ca: string
   readonly #agent: Agent | false
-  readonly #always: Headers
+  #always: Headers
 
   /** Every request has a connection of its own unless there is an agent that keeps them, and names no program unless one is given. */
   constructor(port: number, ca: string, token: string, agent: Agent | false = false, userAgent?: string) {
@@ -28,6 +28,13 @@ export class KubeApi {
     this.#ca = ca
     this.#agent = agent
     this.#always = { authorization: `Bearer ${token}`, ...(userAgent && { 'user-agent': userAgent }) }
+  }
+
+  /** The same API server with more headers: as somebody else (`impersonate-user`), or with another token. */
+  with(headers: Headers): KubeApi {
+    const other = new KubeApi(this.#port, this.#ca, '', this.#agent)
+    other.#always = { ...this.#always, ...headers }
+    return other
   }
 
   get<Answer>(path: string): Promise<Answer> {

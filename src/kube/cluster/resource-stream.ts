@@ -193,7 +193,7 @@ export class ResourceStream<Item> {
     try {
       for await (const lines of linesOf(answer, limits.maxObjectBytes)) {
         for (const line of lines)
-          if (this.#readLine(line)) {
+          if (!('blank' in line) && this.#readLine(line)) {
             await this.#listEnds(this.#version ?? '')
             listed()
           }

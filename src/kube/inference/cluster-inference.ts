@@ -4,12 +4,7 @@ import type { ClusterEvent, ClusterWrite, Observation } from '../../model/kubern
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 import { wantsFewerReplicas } from './read-versions.ts'
 import { isOnTheWay, WRITTEN_NEXT } from './requests-of-writes.ts'
-import {
-  WriteQueue,
-  type WriteQueueFault,
-  type WriteQueueSettings,
-  type WriteQueueState,
-} from './write-queue.ts'
+import { WriteQueue, type WriteQueueSettings, type WriteQueueState } from './write-queue.ts'
 
 /** Writes and Events that can be processed now. */
 export interface InferenceWork {
@@ -41,7 +36,7 @@ export interface ClusterInferenceState {
  */
 export class ClusterInference {
   readonly streams = new LaggingStreams()
-  readonly #line: WriteQueue
+  readonly line: WriteQueue
   readonly #eventsWaitNs: bigint
   readonly #events: WaitingEvent[]
   /** Reports whose rows are still stored, in order of arrival. */
@@ -51,7 +46,7 @@ export class ClusterInference {
 
   /** `from` is the state of an earlier instance, from which this one resumes. */
   constructor(settings: WriteQueueSettings, from?: ClusterInferenceState) {
-    this.#line = new WriteQueue(settings, from?.line)
+    this.line = new WriteQueue(settings, from?.line)
     this.#eventsWaitNs = settings.windowNs + settings.whoWaitNs
     this.#events = [...(from?.events ?? [])]
     this.#tellings = [...(from?.tellings ?? [])]
@@ -60,27 +55,12 @@ export class ClusterInference {
 
   /** Everything that waits, except what admission reported. Must be stored before anything else happens. */
   get waiting(): ClusterInferenceState {
-    return { line: this.#line.state, events: this.#events, tellings: this.#tellings }
+    return { line: this.line.state, events: this.#events, tellings: this.#tellings }
   }
 
   /** How many writes and Events wait. */
   get size(): number {
-    return this.#line.size + this.#events.length
-  }
-
-  /** Whether a version of an object is reported but not decided. */
-  has(uid: string, version: bigint): boolean {
-    return this.#line.has(uid, version)
-  }
-
-  /** How many requests reported by admission made no write, since the last call. */
-  takeUnmatched(): number {
-    return this.#line.takeUnmatched()
-  }
-
-  /** What could not be processed, since the last call. */
-  takeFaults(): WriteQueueFault[] {
-    return this.#line.takeFaults()
+    return this.line.size + this.#events.length
   }
 
   /** The size of all waiting reports, as they arrived. */
@@ -97,14 +77,14 @@ export class ClusterInference {
     this.#bytes += bytes
     for (const one of told) {
       if (one.source === 'event') this.#events.push({ event: one, sinceNs: nowNs })
-      else this.#line.add(one, nowNs)
+      else this.line.add(one, nowNs)
     }
   }
 
   /** About `most` items of what can be processed. Returns the same items again until `worked` is called. */
   take(nowNs: UnixNanos, most: number): InferenceWork {
     if (this.#work !== undefined) return this.#work
-    const writes = this.#line.takeDue(nowNs, most)
+    const writes = this.line.takeDue(nowNs, most)
     const events: ClusterEvent[] = []
     for (let next = this.#events[0]; next !== undefined && events.length < most; next = this.#events[0]) {
       if (nowNs - next.sinceNs < this.#eventsWaitNs) break
@@ -140,7 +120,7 @@ export class ClusterInference {
   }
 
   get #oldestNs(): UnixNanos | undefined {
-    const [line, event] = [this.#line.oldestNs, this.#events[0]?.sinceNs]
+    const [line, event] = [this.line.oldestNs, this.#events[0]?.sinceNs]
     if (line === undefined || event === undefined) return line ?? event
     return line < event ? line : event
   }

@@ -16,9 +16,10 @@ import { onBehalf } from './delivered.ts'
 import { changedFields } from './changed-fields.ts'
 import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
 import type { InferenceSettings } from './inference-settings.ts'
-import { takesHold } from './primaries.ts'
+import { type FoundPrimary, primariesNaming, takesHold } from './primaries.ts'
+import { isReaction } from './reactions.ts'
 import { type ReadVersion, readVersions } from './read-versions.ts'
-import { actorForOwner, newestBelow, ownerOf } from './read-context.ts'
+import { actorForOwner, isGoing, newestBelow, ownerOf } from './read-context.ts'
 import { reasonOfItsOwn, type SelfBegun, selfBegun } from './self-begun.ts'
 import {
   boundBy,
@@ -89,6 +90,7 @@ export function decide(
   // No source has reported the object, so nothing can be said of its binding or status.
   const isUnknown = object === undefined && write.version === undefined
   if (isUnknown && ['binding', 'status'].includes(write.request?.subresource ?? '')) return undefined
+  if (isOnlyTried(write, object)) return undefined
   const below = write.version ?? (isBinding(write) ? boundBy(object) : undefined) ?? LAST
   const before = object && newestBelow(object, below)
   const part = partOfWrite(write, before?.facts)
@@ -103,12 +105,18 @@ export function decide(
   const wrote = inferWriter(write, part, before?.facts, { objects, settings })
   const writer = onBehalf(wrote, write, part, before, object)
   const isCustomController = writer.role === 'controller' && !isOfKubernetes(writer.service)
+  const isPlainController = writer.role === 'unknown' && write.request !== undefined
+  const by = programOf(writer.service)
+  let primaries: readonly FoundPrimary[] | undefined
   const { reads, upTo, isWhole } = readVersions(
     {
       write,
       part,
-      by: programOf(writer.service),
+      by,
+      primaries: () =>
+        (primaries ??= primariesNaming(write.object, write.facts ?? before?.facts, by, objects)),
       isCustomController,
+      isPlainController,
       before,
       objects,
       below,
@@ -139,6 +147,16 @@ export function decide(
   const { apiVersion, resource } = write.object
   if (isCustomResource(apiVersion)) objects.noteKind(apiVersion.split('/', 1).join(), resource)
   return { ...decision, superseded }
+}
+
+/** A deletion whose object is still there: a dry run, of which an audit log without bodies says nothing. */
+function isOnlyTried(
+  { version, isUnseen, gone, request }: ClusterWrite,
+  object: KnownObject | undefined,
+): boolean {
+  const [newest] = object?.versions ?? []
+  const isDeletion = version === undefined && request?.verb === 'delete' && request.subresource === ''
+  return isUnseen === true && isDeletion && !gone && newest !== undefined && !isGoing(newest)
 }
 
 /** Changes of an object that a write fully overwrites and that no controller has acted on. */
@@ -224,7 +242,8 @@ function follows(
   changes: Changes,
 ): Pick<Decision, 'cpid' | 'sources' | 'toldBy' | 'completes' | 'includes' | 'reads' | 'cause' | 'self'> {
   const begins =
-    writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, read, before))
+    writer.role === 'operator' ||
+    (writer.role === 'unknown' && !isReaction({ write, part, writer, reads: read, before, object, objects }))
   const reads = begins
     ? read
     : [...read, ...overwrittenBefore(write, read, programOf(writer.service), objects)]
@@ -263,28 +282,6 @@ function follows(
   if (merged !== undefined) return { ...merged, reads, cause }
   const ofItself: SelfBegun = { reason: reasonOfItsOwn(write, part), setUp: undefined }
   return { cpid: began, sources: [], includes: [], reads, cause: 'self', self: ofItself }
-}
-
-/** A writer without a known name counts as a controller if the write can follow from news of another object, else as a person. */
-function reactsToOthers(
-  write: ClusterWrite,
-  part: WritePart,
-  reads: readonly ReadVersion[],
-  before: KnownVersion | undefined,
-): boolean {
-  if (part === 'status' || part === 'removal' || part === 'binding') return true
-  // What is wanted does not follow from a status of Kubernetes' objects. Only the network's programs note what becomes of a new Pod.
-  const isSpec = (write.facts?.generation ?? 0) > (before?.facts.generation ?? 0)
-  const isStarting = write.object.resource === 'pods' && before?.facts.prints.slice === ''
-  const isNews = ({ identity, known }: ReadVersion): boolean => {
-    const isWanted = part === 'authored' && (isSpec || !isStarting)
-    const isContent = isWanted && !isCustomResource(identity.apiVersion)
-    return ((isContent ? known.contentVersion : undefined) ?? known.version) > (before?.version ?? 0n)
-  }
-  const others = reads.filter((read) => read.identity.uid !== write.object.uid && isNews(read))
-  return part === 'deletion'
-    ? others.some(({ known }) => known.gone || known.facts.deleting)
-    : others.length > 0
 }
 
 /** The CPID that an instrumented writer put on this version: neither one that was already there nor one copied from an owner. */

@@ -16,7 +16,7 @@ const MAX_OWNER_DEPTH = 4
 /** Of a name with more parts, only the first ones are used. */
 const MAX_NAME_PARTS = 8
 
-interface FoundPrimary {
+export interface FoundPrimary {
   readonly object: KnownObject
   /** The field, label or owner by which it was found, or its name. */
   readonly foundBy: string
@@ -41,8 +41,8 @@ export function primariesNaming(
     .flatMap((primary) => found(primary, wherePrimaryNames(primary, object)))
   const named = (facts?.references ?? [])
     .filter(({ field }) => field === 'labelled')
-    .flatMap(({ name, says }) =>
-      primaries.flatMap((resource) => found(objects.named(resource, object.namespace, name), says)),
+    .flatMap(({ namespace, name, says }) =>
+      primaries.flatMap((resource) => found(objects.named(resource, namespace, name), says)),
     )
   const above: FoundPrimary[] = []
   let owners = facts?.owners ?? []

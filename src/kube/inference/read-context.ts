@@ -1,6 +1,8 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
 import { fingerprintOf, type ObjectFacts, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { nanosOfMs } from '../../model/time-and-size.ts'
+import type { FoundPrimary } from './primaries.ts'
 import type { WritePart } from './write-part.ts'
 
 /** What is known of a write when its reads are looked up. */
@@ -10,9 +12,13 @@ export interface ReadContext {
   readonly by: string
   /** The writer is a controller that is not part of Kubernetes itself. */
   readonly isCustomController: boolean
+  /** The writer is an account that reconciles no custom resource: perhaps a controller, perhaps a pipeline. */
+  readonly isPlainController: boolean
   /** The version before, with what the writer knew of the object. */
   readonly before: KnownVersion | undefined
   readonly objects: ClusterObjects
+  /** What the writer looks after that the object belongs to; looked up when first asked for. */
+  readonly primaries: () => readonly FoundPrimary[]
   /** Only versions below this one count. */
   readonly below: bigint
   /** Collects versions below `below` that came too late to be read. They are news for the writer's next write. */
@@ -33,6 +39,18 @@ export interface RelatedObject {
   readonly fits?: (version: KnownVersion) => boolean
   /** The reference by which it was found: `spec.issuerRef.name`, `labels app.kubernetes.io/instance`, `owner`. */
   readonly foundBy?: string
+}
+
+/** Controllers react within seconds. Pipelines come when they come. */
+const REACTS_WITHIN_NS = nanosOfMs(10_000)
+
+/** The version was made just before the request. Only requests tell such moments. */
+export function isJustBefore(
+  { request }: Pick<ClusterWrite, 'request'>,
+  version: Pick<KnownVersion, 'readableNs'> | undefined,
+): boolean {
+  if (request === undefined || version?.readableNs === undefined) return false
+  return request.startNs - version.readableNs < REACTS_WITHIN_NS
 }
 
 /** The version since which the newest readable version has the same content; the nearest one if that is no longer kept. */

@@ -38,7 +38,7 @@ interface ReadVersions {
 
 /** What a controller read for a write: the version before, and what the relations name. */
 export function readVersions(reading: ReadContext, table: readonly Relation[]): ReadVersions {
-  const { write, part, by, isCustomController, tooLate } = reading
+  const { write, part, by, isCustomController, isPlainController, tooLate } = reading
   const found = new Map<string, ReadVersion>()
   const add = (read: ReadVersion | undefined): void => {
     if (read !== undefined && !found.has(read.identity.uid)) found.set(read.identity.uid, read)
@@ -58,10 +58,12 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     part,
     by,
     isCustomController,
+    isPlainController,
   })) {
     const { kind } = relation.reads
     if (!changesPrint(relation, reading) || !names(relation, reading)) continue
-    if (kind === 'kin' && [...found.values()].some((read) => isNews(read, reading))) continue
+    const isLast = kind === 'kin' || kind === 'new namespace'
+    if (isLast && [...found.values()].some((read) => isNews(read, reading))) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
     upTo = counted?.upTo ?? upTo

@@ -9,10 +9,11 @@ import {
   type ObjectFacts,
   type ObjectIdentity,
 } from '../../model/kubernetes-objects.ts'
-import { primariesNaming } from './primaries.ts'
+import type { FoundPrimary } from './primaries.ts'
 import {
   candidate,
   higher,
+  isJustBefore,
   lastActedFor,
   MAX_OBJECTS,
   newestContent,
@@ -23,6 +24,10 @@ import {
 } from './read-context.ts'
 import type { Relation } from './relations.ts'
 import { isOfOwner, relatives } from './relatives.ts'
+import { SERVICE_ACCOUNT } from './writers.ts'
+
+/** What annotations such as `reflects: shop/settings` name, beside objects of the annotated one's own resource. */
+const COPIED = ['secrets', 'configmaps']
 
 /** The objects that a relation names for one write. */
 export function relatedObjects(
@@ -62,6 +67,24 @@ export function relatedObjects(
   const appliedLast = (): bigint => {
     const [end] = part === 'creation' ? (objects.lastGone(resource, namespace, name)?.versions ?? []) : []
     return higher(since(uid), end?.gone === true ? end.version : 0n)
+  }
+  /**
+   * When the writer last acted for one of its primary objects, or somebody last changed what that object says. It may act for several
+   * objects, one after the other, upon one change.
+   */
+  const actedLastFor = (primary: KnownObject): bigint =>
+    [since(primary.identity.uid), newest(primary)?.version ?? 0n].reduce(
+      higher,
+      part === 'creation' ? lastActedFor(reading, facts) : since(uid),
+    )
+  /** Changes of what is copied count after this version. A copy in a namespace that is newer than them follows from the namespace. */
+  const copiedLast = (): bigint => {
+    const [there] = part === 'creation' ? (objects.named('namespaces', '', namespace)?.versions ?? []) : []
+    return there === undefined ? lookedLast() : higher(there.contentVersion ?? there.version, lookedLast())
+  }
+  const hasJustChanged = (object: KnownObject): boolean => {
+    const content = newestContent(object, reading)
+    return isJustBefore(write, content) && (content?.version ?? 0n) > lookedLast()
   }
   switch (reads.kind) {
     case 'named':
@@ -106,6 +129,15 @@ export function relatedObjects(
       return candidate(objects.lastGone(resource, namespace, name))
     case 'namespace':
       return candidate(objects.named('namespaces', '', namespace))
+    case 'new namespace':
+      return candidate(objects.named('namespaces', '', namespace)).filter(({ object }) =>
+        hasJustChanged(object),
+      )
+    case 'settings':
+      return (facts?.references ?? [])
+        .filter(({ field }) => field === 'settings')
+        .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
+        .filter(({ object }) => hasJustChanged(object))
     case 'selected':
       return changedIn(reads.resource, namespace)
         .filter((object) => isSelected(object, [facts, before?.facts], below))
@@ -151,11 +183,41 @@ export function relatedObjects(
         : candidate(objects.lastGone(resource, namespace, name))
     }
     case 'primaries':
-      return primariesNaming(write.object, facts, by, objects).filter(
-        ({ object }) =>
-          object.identity.uid !== uid &&
-          changedAsRead(object, tellsRevision(object) ? appliedLast() : since(uid)),
+      return reading
+        .primaries()
+        .filter(
+          ({ object }) =>
+            object.identity.uid !== uid &&
+            changedAsRead(object, tellsRevision(object) ? appliedLast() : since(uid)),
+        )
+    case 'named by primaries':
+      return primariesOfWrite(reading).flatMap(({ object: primary }) => {
+        const after = actedLastFor(primary)
+        return (newest(primary)?.facts.references ?? [])
+          .filter(({ field }) => field === 'refers to')
+          .flatMap((reference) => namedBy(primary.identity, reference, reading))
+          .filter(({ object: { identity } }) => identity.uid !== uid && identity.uid !== primary.identity.uid)
+          .filter(({ object }) => changedAfter(object, after))
+          .slice(0, MAX_OBJECTS)
+      })
+    case 'selected namespace': {
+      const selecting = primariesOfWrite(reading).filter(
+        ({ object: { identity } }) => identity.namespace === '' && identity.uid !== uid,
       )
+      const selected = candidate(objects.named('namespaces', '', namespace))
+      return selecting.flatMap(({ object: primary }) =>
+        selected.filter(({ object }) => changedAfter(object, actedLastFor(primary))),
+      )
+    }
+    case 'annotated':
+      return (facts?.references ?? [])
+        .filter((one) => one.field === 'labelled' && one.namespace !== namespace)
+        .flatMap((one) =>
+          COPIED.concat(resource).flatMap((of) =>
+            candidate(objects.named(of, one.namespace, one.name), one.says),
+          ),
+        )
+        .filter(({ object }) => object.identity.uid !== uid && changedAfter(object, copiedLast()))
     case 'remaining':
       return (before?.facts.references ?? [])
         .filter(({ field }) => field === 'remaining')
@@ -189,6 +251,31 @@ export function relatedObjects(
         return [...nominated, ...(waiting === undefined ? [] : [waiting])].map((object) => ({ object }))
       })
   }
+}
+
+/** The primary objects of a write. Whoever makes something for a custom resource looks after it, if not known before. */
+function primariesOfWrite({ write, part, primaries, objects }: ReadContext): readonly FoundPrimary[] {
+  const known = primaries()
+  if (known.length > 0 || part !== 'creation') return known
+  return (write.facts?.owners ?? [])
+    .flatMap(({ uid }) => objects.get(uid) ?? [])
+    .filter(({ identity }) => isCustomResource(identity.apiVersion))
+    .map((object) => ({ object, foundBy: 'owner' }))
+}
+
+/** What a primary object names: in its own namespace if it is in one, else in that of the written object or of the controller. */
+function namedBy(
+  primary: ObjectIdentity,
+  reference: ContentReference,
+  { write, by, objects }: ReadContext,
+): RelatedObject[] {
+  const account = SERVICE_ACCOUNT.exec(write.request?.actor.user ?? '')?.[1] ?? ''
+  const places = primary.namespace === '' ? [write.object.namespace, account] : [primary.namespace]
+  return resourcesOf(reference, primary, by, objects).flatMap((resource) =>
+    places.flatMap((place) =>
+      candidate(objectOf({ ...reference, resource }, place, objects), reference.says),
+    ),
+  )
 }
 
 /** Custom resources in the API groups of what a controller reconciles that it does not reconcile itself, such as its settings. */

@@ -78,6 +78,8 @@ export interface Counts {
  * - entries: what its content lists as `field`, if the list says something else than before.
  * - naming: objects of a resource whose content names it as `field`; for a series, without the number at the end of its name.
  * - namespace: its namespace.
+ * - new namespace: its namespace, if that has just changed; only if nothing else is new.
+ * - settings: the ConfigMaps and Secrets that its Pods take settings from, if they have just changed.
  */
 export type Reads =
   | { readonly kind: 'owner' }
@@ -107,10 +109,17 @@ export type Reads =
   | { readonly kind: 'referred' }
   | { readonly kind: 'applied from' }
   | { readonly kind: 'primaries' }
+  | { readonly kind: 'named by primaries' }
+  | { readonly kind: 'selected namespace' }
+  | { readonly kind: 'annotated' }
   | { readonly kind: 'kin' }
+  | { readonly kind: 'new namespace' }
+  | { readonly kind: 'settings' }
 
 /** Stands for controllers that are not part of Kubernetes itself. */
 export const CUSTOM_CONTROLLERS = 'custom controllers'
+/** Stands for accounts that reconcile no custom resource. */
+const PLAIN_CONTROLLERS = 'accounts that reconcile no custom resource'
 const MADE: readonly WritePart[] = ['creation', 'authored']
 const SUMS = ['replicas', 'ready'].map((name) => ({ theirs: name, ours: name }))
 const WANTED = { theirs: 'wanted', ours: 'wanted' }
@@ -335,13 +344,41 @@ export const RELATIONS: readonly Relation[] = [
   },
   { parts: [...MADE, 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'referred' } },
   { parts: [...MADE, 'status', 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'primaries' } },
+  {
+    parts: [...MADE, 'deletion'],
+    by: CUSTOM_CONTROLLERS,
+    reads: { kind: 'named by primaries' },
+    content: true,
+  },
+  {
+    parts: [...MADE, 'deletion'],
+    by: CUSTOM_CONTROLLERS,
+    reads: { kind: 'selected namespace' },
+    content: true,
+  },
+  { parts: MADE, by: CUSTOM_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
   { parts: [...MADE, 'status', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'kin' } },
+  ...['deployments', 'statefulsets', 'daemonsets'].map((write): Relation => ({
+    write,
+    parts: ['authored'],
+    by: PLAIN_CONTROLLERS,
+    reads: { kind: 'settings' },
+    content: true,
+  })),
+  { parts: MADE, by: PLAIN_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
+  { parts: ['creation'], by: PLAIN_CONTROLLERS, reads: { kind: 'new namespace' }, content: true },
 ]
 
 /** The lines of a table that cover a write. */
 export function relationsOf(
   table: readonly Relation[],
-  write: { resource: string; part: WritePart; by: string; isCustomController: boolean },
+  write: {
+    resource: string
+    part: WritePart
+    by: string
+    isCustomController: boolean
+    isPlainController: boolean
+  },
 ): Relation[] {
   return table.filter(
     (relation) =>
@@ -349,7 +386,8 @@ export function relationsOf(
       relation.parts.includes(write.part) &&
       (relation.by === undefined ||
         relation.by === write.by ||
-        (relation.by === CUSTOM_CONTROLLERS && write.isCustomController)),
+        (relation.by === CUSTOM_CONTROLLERS && write.isCustomController) ||
+        (relation.by === PLAIN_CONTROLLERS && write.isPlainController)),
   )
 }
 

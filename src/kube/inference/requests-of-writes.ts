@@ -145,7 +145,7 @@ function rankOf({ admitted, hasMarked }: Waiting, { watched, audited }: Reported
 /** Whether both sources report the same request. A patch may create an object, so only deletions can be told by their verb. */
 function areSame({ request, seenNs }: AdmittedRequest, { request: other }: AuditedRequest): boolean {
   return (
-    request.actor.user === other.actor.user &&
+    request.actor.user === (other.actor.impersonated ?? other.actor.user) &&
     request.subresource === other.subresource &&
     (request.verb === 'delete') === (other.verb === 'delete') &&
     seenNs >= other.startNs - ADMISSION_CLOCK_SKEW_NS &&

@@ -1,5 +1,5 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
-import { fingerprintOf, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
+import { fingerprintOf, type ObjectFacts, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import type { SelfReason } from '../../model/seen-write.ts'
 import type { ReadVersion } from './read-versions.ts'
@@ -107,14 +107,14 @@ function isRenewal({ write: { facts }, before }: Asked): boolean {
   return now === 'true' && then !== 'true'
 }
 
-/**
- * Why a controller wrote if nothing is known that the write can follow from. A certificate that nobody requested is renewed by its own
- * controller.
- */
+/** Why a controller wrote if nothing is known that the write can follow from. */
 export function reasonOfItsOwn({ facts }: ClusterWrite, part: WritePart): SelfReason {
-  const isOwnCertificate =
-    part === 'creation' && facts?.owners.length === 0 && facts.prints.certificate === 'true'
-  return isOwnCertificate ? 'renewal' : 'unknown'
+  return part === 'creation' && isOwnCertificate(facts) ? 'renewal' : 'unknown'
+}
+
+/** A new certificate that nobody requested: its own controller renews it. */
+export function isOwnCertificate(facts: ObjectFacts | undefined): boolean {
+  return facts?.owners.length === 0 && facts.prints.certificate === 'true'
 }
 
 function setUpBy({ objects, before, write }: Asked, uid: string): SelfBegun['setUp'] {

@@ -75,10 +75,18 @@ export function whoDeletes(
   const applier = known && applierOf(known, objects)
   if (first !== undefined && (isGoing(applier) || applier?.facts.prints.applying === 'true'))
     return controller(first)
-  const [lookingAfter] = isSignedLately(owner?.facts, seenNs)
-    ? objects.lookingAfter(objects.get(reference?.uid ?? '')?.identity.resource ?? '')
-    : []
+  const ofOwner = objects.get(reference?.uid ?? '')?.identity
+  const isUnselected = ofOwner?.namespace === '' && isNewsIn(object, objects)
+  const [lookingAfter] =
+    isUnselected || isSignedLately(owner?.facts, seenNs) ? objects.lookingAfter(ofOwner?.resource ?? '') : []
   return lookingAfter === undefined ? unknown() : controller(lookingAfter)
+}
+
+/** The namespace has changed since the object was last written: its owner, which is in none, may not select it any more. */
+function isNewsIn({ uid, namespace }: ObjectIdentity, objects: ClusterObjects): boolean {
+  const changed = newestOf(objects.named('namespaces', '', namespace))?.contentVersion
+  const written = newestOf(objects.get(uid))?.version
+  return changed !== undefined && written !== undefined && changed > written
 }
 
 /** The object that something is applied from by its creator, which deletes what is no longer in git. */

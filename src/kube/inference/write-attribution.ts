@@ -12,6 +12,7 @@ import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts
 import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { matchesOnePattern, ownValue } from '../../model/untrusted-names.ts'
 import { takesHold } from './primaries.ts'
+import { isOwnCertificate } from './self-begun.ts'
 import { disrupterOf, firstManager, isGoing, newestOf, whoDeletes } from './who-deletes.ts'
 import type { WritePart } from './write-part.ts'
 import {
@@ -23,6 +24,7 @@ import {
   OF_OWNER,
   OF_STATUS,
   programOf,
+  SERVICE_ACCOUNT,
   TOOLS,
   unknown,
   type Writer,
@@ -35,7 +37,6 @@ export interface AttributionSettings {
   readonly controllers: readonly string[]
 }
 
-const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):(.+)$/
 const NODE = /^system:node:/
 /** The user that k3s and OpenShift give to cluster installers, though the name looks like a part of the cluster. */
 const ADMIN = 'system:admin'
@@ -46,13 +47,48 @@ export function inferWriter(
   { objects, settings }: { objects: ClusterObjects; settings: AttributionSettings },
 ): Writer {
   const writer = write.request
-    ? writerOfActor(write.request.actor)
+    ? withRoleOfAccount(writerOfActor(write.request.actor), write, part, before, objects)
     : withRoleByPrimaries(guessed(write, part, before, objects), write, part, before, objects)
   const names = [writer.service, writer.user ?? '']
   const isListed = (patterns: readonly string[]): boolean =>
     names.some((name) => matchesOnePattern(patterns, name))
   if (isListed(settings.operators)) return { ...writer, role: 'operator' }
   return isListed(settings.controllers) ? { ...writer, role: 'controller' } : writer
+}
+
+/**
+ * Pipelines deploy with service accounts. So an account that reconciles nothing counts as unknown where it creates, deletes, or changes
+ * what is wanted: as long as the write can follow from nothing else, it begins a change.
+ */
+function withRoleOfAccount(
+  writer: Writer,
+  { object, facts }: ClusterWrite,
+  part: WritePart,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): Writer {
+  const isAccount = SERVICE_ACCOUNT.test(writer.user ?? '') && writer.role === 'controller'
+  if (!isAccount || isOfKubernetes(writer.service)) return writer
+  // Of a custom resource without a subresource for its status, a generation may count that.
+  const hasStatus = facts?.managers.some(({ subresource }) => subresource === 'status') === true
+  const countsWanted = !isCustomResource(object.apiVersion) || hasStatus
+  const isWanted = countsWanted && (facts?.generation ?? 0) > (before?.generation ?? 0)
+  const mayBegin = part === 'deletion' || (part === 'creation' && !isOwnCertificate(facts)) || isWanted
+  const isUnknown = mayBegin && !looksAfter(writer, object, facts, part, before, objects)
+  return isUnknown ? { ...writer, role: 'unknown' } : writer
+}
+
+/** Whether a writer reconciles custom resources, as far as is known, or begins to with this write. */
+function looksAfter(
+  { service }: Writer,
+  object: ObjectIdentity,
+  facts: ObjectFacts | undefined,
+  part: WritePart,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): boolean {
+  if (objects.primariesOf(programOf(service)).length > 0) return true
+  return part === 'authored' && takesHold(object, facts, before)
 }
 
 /**
@@ -67,10 +103,10 @@ function withRoleByPrimaries(
   objects: ClusterObjects,
 ): Writer {
   if (writer.role !== 'unknown' || writer.service === 'unknown') return writer
-  const program = programOf(writer.service)
-  const looksAfter =
-    objects.primariesOf(program).length > 0 || (part === 'authored' && takesHold(object, facts, before))
-  if (looksAfter) return { ...writer, role: 'controller' }
+  const isController =
+    looksAfter(writer, object, facts, part, before, objects) ||
+    (part === 'status' && isFirstStatus(object, before))
+  if (isController) return { ...writer, role: 'controller' }
   const owner = facts?.owners.find((one) => one.controller)
   // What a controller of Kubernetes creates for its own objects, nobody else creates but a person.
   const isOfKubernetes = owner && ownValue(MADE_FOR, owner.kind) === object.resource
@@ -82,6 +118,12 @@ function withRoleByPrimaries(
   const lookedAfter = part === 'status' ? object.resource : part === 'authored' ? ofOwner : undefined
   const isOfOthers = lookedAfter !== undefined && objects.lookingAfter(lookedAfter).length > 0
   return isOfOthers ? { ...writer, role: 'operator' } : writer
+}
+
+/** The first status of a custom resource is its controller's, which may have made objects for it under another name. */
+function isFirstStatus({ apiVersion }: ObjectIdentity, before: ObjectFacts | undefined): boolean {
+  const isReported = before?.managers.some(({ subresource }) => subresource === 'status')
+  return isReported === false && isCustomResource(apiVersion)
 }
 
 /** Its owners are objects of Kubernetes, and none of them is its controller. */

@@ -44,6 +44,8 @@ interface Pending {
   admitted?: AdmittedRequest | undefined
   /** This request is an eviction that has already marked the Pod, in the version before the one that deletes it. */
   hasMarked?: true
+  /** This request deletes a collection that no answer lists: the objects that it has deleted, by uid. */
+  deleted?: Set<string>
   /** A report that waited separately and turned out to be the request of this write. */
   joined?: Pending
   /** Processing it failed, and the fault was reported. */
@@ -199,6 +201,7 @@ export class WriteQueue {
       this.#attempt(next, () => this.#join(next))
       if (!this.#isDue(next, nowNs) || this.#awaitsEnclosing(next, nowNs)) break
       if (this.#settings.awaitsTelling?.(writeOf(next), nowNs - next.sinceNs) === true) break
+      this.#attempt(next, () => this.#joinCollection(next))
       this.#takeUnversioned(seenNs(next), due)
       this.#takeDeletionsBefore(next, due)
       this.#versioned.shift()
@@ -309,14 +312,15 @@ export class WriteQueue {
       if (atNs > untilNs) return
       this.#drop(next)
       this.#waiting.delete(next)
-      if (isWatched && mayHaveDoneNothing(next)) continue
+      if (next.audited?.mayBeDryRun || (isWatched && mayHaveDoneNothing(next))) continue
       if (next.audited?.object.name === '') {
-        this.#unmatched++
+        // A watch has shown all that a collection deleted.
+        if (!isWatched || next.audited.request.verb !== 'delete') this.#unmatched++
         continue
       }
       this.#attempt(next, () => this.#admit(next))
       // If versions are watched it has waited, and later writes were returned meanwhile.
-      due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given })
+      due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given, isUnseen: isWatched })
     }
   }
 
@@ -360,11 +364,13 @@ export class WriteQueue {
   #join(pending: Pending): void {
     const { watched, audited } = pending
     if (watched?.source !== 'watch' || audited !== undefined) return
-    const made =
-      this.#byName
-        .get(nameOf(watched.object))
-        ?.find((one) => one.audited && mayHaveMade(one.audited, watched, one.hasMarked === true)) ??
-      this.#creationOf(watched)
+    const requests = this.#byName.get(nameOf(watched.object)) ?? []
+    const possible = requests.filter(
+      (one) => one.audited && mayHaveMade(one.audited, watched, one.hasMarked === true),
+    )
+    // A request that deletes many objects is reported after those that end the first of them.
+    const [first] = possible.toSorted((one, other) => Number(startNs(one) - startNs(other)))
+    const made = first ?? this.#creationOf(watched)
     pending.audited = made?.audited ?? this.#deletionOf(watched)
     if (made?.audited === undefined) return
     if (isEvictionMark(made.audited.request, watched)) {
@@ -385,9 +391,25 @@ export class WriteQueue {
     if (isNew !== true) return undefined
     const creations = this.#byName
       .get(nameOf({ ...object, name: '' }))
-      ?.filter(({ audited }) => audited !== undefined && audited.request.startNs <= atNs + API_CLOCK_SKEW_NS)
+      ?.filter((one) => one.audited?.request.verb === 'create' && startNs(one) <= atNs + API_CLOCK_SKEW_NS)
     const users = new Set(creations?.map(({ audited }) => audited?.request.actor.user))
     return users.size === 1 ? creations?.[0] : undefined
+  }
+
+  /** Joins the deletion of a collection without an answer, where no source has reported another request for this deletion in time. */
+  #joinCollection(pending: Pending): void {
+    const { watched, audited, admitted } = pending
+    if (watched?.source !== 'watch' || audited !== undefined || admitted !== undefined) return
+    const { object, facts, gone, seenNs: atNs } = watched
+    if (!gone && !facts.deleting) return
+    const made = this.#byName.get(nameOf({ ...object, name: '' }))?.find(({ audited, deleted }) => {
+      if (audited?.request.verb !== 'delete' || deleted?.has(object.uid) === true) return false
+      return mayHaveMade(audited, watched, false) && atNs <= audited.request.endNs + API_CLOCK_SKEW_NS
+    })
+    if (made === undefined) return
+    made.deleted ??= new Set()
+    made.deleted.add(object.uid)
+    pending.audited = made.audited
   }
 
   /**
@@ -470,6 +492,8 @@ function nameOf({ resource, namespace, name }: ObjectIdentity): string {
 function seenNs({ watched, audited }: Pending): UnixNanos {
   return audited?.request.endNs ?? watched?.seenNs ?? 0n
 }
+
+const startNs = ({ audited }: Pending): UnixNanos => audited?.request.startNs ?? 0n
 
 function earlier(one: UnixNanos, other: UnixNanos = one): UnixNanos {
   return one < other ? one : other

@@ -12,6 +12,9 @@ export interface Writer {
   readonly author?: string
 }
 
+/** The user name of a service account: its namespace and its own name. */
+export const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):(.+)$/
+
 /**
  * Programs that people and pipelines use, except controllers that are named after them. What they write begins a change, whatever
  * credentials they use.

@@ -21,6 +21,8 @@ const NOT_SEARCHED = new Set([
 /** Endings of labels and annotations by which operators name their own objects. */
 const NAMING_KEY = /(?:name|instance|owner|cluster|part-of|parent)$/i
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/
+/** How an annotation names an object of any namespace. */
+const IN_NAMESPACE = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\/([^/]+)$/
 const MAX_LABELLED = 16
 const MAX_REFERRED = 64
 const MAX_DEPTH = 12
@@ -46,16 +48,14 @@ function labelled(object: JsonObject): ContentReference[] {
   const metadata = objectIn(object, 'metadata')
   const found: ContentReference[] = []
   for (const place of ['labels', 'annotations'])
-    for (const [key, name] of Object.entries(objectIn(metadata, place))) {
+    for (const [key, value] of Object.entries(objectIn(metadata, place))) {
       if (found.length === MAX_LABELLED) return found
-      if (typeof name !== 'string' || !NAMING_KEY.test(key) || !NAME.test(name)) continue
-      found.push({
-        field: 'labelled',
-        resource: '',
-        namespace: namespaceOf(object),
-        name,
-        says: `${place} ${key}`,
-      })
+      if (typeof value !== 'string') continue
+      const [whole, within, called] = IN_NAMESPACE.exec(value) ?? []
+      const [namespace, name] = [within ?? namespaceOf(object), called ?? value]
+      const isNaming = whole !== undefined || NAMING_KEY.test(key)
+      if (!isNaming || !NAME.test(name)) continue
+      found.push({ field: 'labelled', resource: '', namespace, name, says: `${place} ${key}` })
     }
   return found
 }

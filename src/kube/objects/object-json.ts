@@ -143,10 +143,16 @@ function placeOf(text: Buffer, from: number, to: number): number {
 }
 
 const NEWLINE = 10
+const RETURN = 13
 
 /** A line above the size limit, and its length as far as it was read. */
 export interface LongLine {
   readonly passedOver: number
+}
+
+/** Blank lines in a row: they may come by the hundred million. */
+export interface BlankLines {
+  readonly blank: number
 }
 
 /**
@@ -156,13 +162,19 @@ export interface LongLine {
 export async function* linesOf(
   stream: AsyncIterable<Buffer>,
   maxBytes: number,
-): AsyncGenerator<readonly (Buffer | LongLine)[]> {
+): AsyncGenerator<readonly (Buffer | LongLine | BlankLines)[]> {
   let begun: Buffer[] = []
   let length = 0
   for await (const chunk of stream) {
-    const lines: (Buffer | LongLine)[] = []
+    const lines: (Buffer | LongLine | BlankLines)[] = []
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      const blank = length === 0 ? blankFrom(chunk, from) : NO_BLANK
+      if (blank.count > 0) {
+        lines.push({ blank: blank.count })
+        from = blank.to
+        continue
+      }
       const rest = chunk.subarray(from, end)
       length += rest.length
       lines.push(
@@ -181,6 +193,20 @@ export async function* linesOf(
     if (length > maxBytes) begun = []
     else if (rest.length > 0) begun.push(rest)
     if (lines.length > 0) yield lines
+  }
+}
+
+const NO_BLANK = { count: 0, to: 0 }
+
+/** How many blank lines there are from a place on, which is where a line begins, and where they end. */
+function blankFrom(chunk: Buffer, from: number): { readonly count: number; readonly to: number } {
+  let count = 0
+  let to = from
+  for (;;) {
+    const end = chunk[to] === RETURN ? to + 1 : to
+    if (chunk[end] !== NEWLINE) return count === 0 ? NO_BLANK : { count, to }
+    count++
+    to = end + 1
   }
 }
 

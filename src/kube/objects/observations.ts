@@ -8,8 +8,6 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import type {
   AdmittedRequest,
-  ApiRequest,
-  AuditedRequest,
   ClusterEvent,
   EventObject,
   SkipReason,
@@ -70,112 +68,6 @@ export function readWatchEvent(
     isNew: type === 'ADDED',
     seenNs,
   }
-}
-
-const AUDITED_VERBS: readonly string[] = ['create', 'update', 'patch', 'delete']
-/** Subresources whose requests do not themselves make a version of the object. */
-const NOT_STORED = new Set(['token', 'log', 'exec', 'attach', 'portforward', 'proxy'])
-
-/** Reads an accepted write from an event of an audit log or webhook (`audit.k8s.io/v1`). */
-export function readAuditEvent(
-  event: JsonObject,
-  rules: ReadingRules = USUAL_READING,
-): AuditedRequest | SkipReason {
-  if (textIn(event, 'stage') !== 'ResponseComplete') return 'stage'
-  const verb = textIn(event, 'verb')
-  if (!isVerb(verb)) return 'read'
-  const code = numberIn(objectIn(event, 'responseStatus'), 'code')
-  if (code < 200 || code >= 300) return 'failed'
-  const reference = objectIn(event, 'objectRef')
-  const subresource = textIn(reference, 'subresource')
-  const [group, groupVersion] = [textIn(reference, 'apiGroup'), textIn(reference, 'apiVersion')]
-  const apiVersion = group === '' ? groupVersion : `${group}/${groupVersion}`
-  const resource = textIn(reference, 'resource')
-  const untraced = reasonNotTraced(apiVersion, resource)
-  if (untraced !== undefined) return untraced
-  if (resource === '' || NOT_STORED.has(subresource)) return 'no_object'
-  if (textIn(event, 'requestURI').includes('dryRun=')) return 'dry_run'
-  const answer = objectIn(event, 'responseObject')
-  const asked = objectIn(event, 'requestObject')
-  const metadata = objectIn(answer, 'metadata')
-  const isStatus = textIn(answer, 'kind') === 'Status'
-  const isWhole = !isStatus && textIn(metadata, 'uid') !== '' && textIn(answer, 'kind') !== 'Scale'
-  const facts = isWhole ? readObjectFacts(answer, resource, rules) : undefined
-  const told = parseResourceVersion(textIn(metadata, 'resourceVersion'))
-  // The request that removes the last finalizer of a deleted object is answered with the object as it was.
-  const isCompleted =
-    (verb === 'patch' || verb === 'update') &&
-    subresource === '' &&
-    textIn(metadata, 'deletionTimestamp') !== '' &&
-    !(numberIn(metadata, 'deletionGracePeriodSeconds') > 0) &&
-    arrayIn(metadata, 'finalizers').length === 0
-  const version = isCompleted || (verb === 'delete' && isStatus) ? undefined : told
-  const request = { ...readRequest(event, verb, subresource, asked), tellsVersion: version !== undefined }
-  return {
-    source: 'audit',
-    object: {
-      apiVersion: isWhole ? textIn(answer, 'apiVersion') : apiVersion,
-      resource,
-      namespace: textIn(reference, 'namespace'),
-      name: firstOf(textIn(metadata, 'name'), textIn(reference, 'name')),
-      uid: firstOf(
-        textIn(metadata, 'uid'),
-        textIn(objectIn(answer, 'details'), 'uid'),
-        textIn(reference, 'uid'),
-        textIn(objectIn(asked, 'metadata'), 'uid'),
-        textIn(objectIn(asked, 'preconditions'), 'uid'),
-      ),
-    },
-    version,
-    facts,
-    gone: isCompleted || (verb === 'delete' && subresource === '' && (isStatus || isGone(answer, asked))),
-    request,
-    seenNs: request.endNs,
-  }
-}
-
-function readRequest(
-  event: JsonObject,
-  verb: Verb,
-  subresource: string,
-  asked: JsonObject,
-): Omit<ApiRequest, 'tellsVersion'> {
-  const body = verb === 'update' ? objectIn(asked, 'metadata') : objectIn(asked, 'preconditions')
-  const read = parseResourceVersion(textIn(body, 'resourceVersion'))
-  const auditId = textIn(event, 'auditID')
-  return {
-    actor: { user: textIn(objectIn(event, 'user'), 'username'), userAgent: textIn(event, 'userAgent') },
-    verb,
-    subresource,
-    startNs: auditTimeOf(event, 'requestReceivedTimestamp'),
-    endNs: auditTimeOf(event, 'stageTimestamp'),
-    ...(read !== undefined && { readVersion: read }),
-    ...(auditId !== '' && { auditId }),
-  }
-}
-
-/**
- * A deletion is answered with the deleted object. If the object still exists, it has a deletion time and something to wait for. A Pod
- * without a node gets no grace period, whatever was requested.
- */
-function isGone(answer: JsonObject, asked: JsonObject): boolean {
-  const metadata = objectIn(answer, 'metadata')
-  if (textIn(metadata, 'uid') === '') return asked.gracePeriodSeconds === 0
-  if (textIn(metadata, 'deletionTimestamp') === '') return true
-  const isAtOnce = metadata.deletionGracePeriodSeconds === 0 || asked.gracePeriodSeconds === 0
-  return isAtOnce && arrayIn(metadata, 'finalizers').length === 0
-}
-
-function auditTimeOf(event: Json, key: string): UnixNanos {
-  return parseRfc3339(textIn(event, key)) ?? 0n
-}
-
-function firstOf(...texts: readonly string[]): string {
-  return texts.find((text) => text !== '') ?? ''
-}
-
-function isVerb(verb: string): verb is Verb {
-  return AUDITED_VERBS.includes(verb)
 }
 
 const VERB_OF_OPERATION: Readonly<Record<string, Verb>> = {

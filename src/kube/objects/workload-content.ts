@@ -1,6 +1,6 @@
 import type { ContentReference, LabelSelector } from '../../model/kubernetes-objects.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
-import { annotationsOf, type Content, hasCondition, selectorOf, textsOf } from './content.ts'
+import { annotationsOf, type Content, hasCondition, MAX_NAMES, selectorOf, textsOf } from './content.ts'
 import { fingerprintOf } from './content-prints.ts'
 import { arrayIn, type JsonObject, namespaceOf, numberIn, objectIn, textIn } from './object-json.ts'
 
@@ -30,6 +30,34 @@ function withTemplate(object: JsonObject, wanted: number | string): Content {
   return { references: [], prints: { template: print, ...(wanted !== '' && { wanted: String(wanted) }) } }
 }
 
+/** The ConfigMaps and Secrets that its Pods take settings from. */
+function settingsOf(object: JsonObject): ContentReference[] {
+  const spec = objectIn(objectIn(objectIn(object, 'spec'), 'template'), 'spec')
+  const containers = ['containers', 'initContainers'].flatMap((key) => arrayIn(spec, key).slice(0, MAX_NAMES))
+  const variables = containers.flatMap((container) => [
+    ...arrayIn(container, 'envFrom').slice(0, MAX_NAMES),
+    ...arrayIn(container, 'env')
+      .slice(0, MAX_NAMES)
+      .map((one) => objectIn(one, 'valueFrom')),
+  ])
+  const volumes = arrayIn(spec, 'volumes').slice(0, MAX_NAMES)
+  const projected = volumes.flatMap((one) =>
+    arrayIn(objectIn(one, 'projected'), 'sources').slice(0, MAX_NAMES),
+  )
+  const places = [...variables, ...volumes, ...projected]
+  const named = (resource: string, keys: readonly string[]): ContentReference[] => {
+    const names = places.flatMap((one) =>
+      keys.map((key) => objectIn(one, key)).map((of) => textIn(of, 'name') || textIn(of, 'secretName')),
+    )
+    const distinct = [...new Set(names)].filter((name) => name !== '').slice(0, MAX_NAMES)
+    return distinct.map((name) => ({ field: 'settings', resource, namespace: namespaceOf(object), name }))
+  }
+  return [
+    ...named('configmaps', ['configMapRef', 'configMapKeyRef', 'configMap']),
+    ...named('secrets', ['secretRef', 'secretKeyRef', 'secret']),
+  ]
+}
+
 /** Adds the counts in its status. */
 function withCounts(object: JsonObject, { references: named, prints }: Content): Content {
   const status = objectIn(object, 'status')
@@ -44,9 +72,9 @@ const KEPT_SETS = 10
 
 function deploymentContent(object: JsonObject): Content {
   const { replicas, revisionHistoryLimit: keeps } = objectIn(object, 'spec')
-  const { references: none, prints } = withTemplate(object, typeof replicas === 'number' ? replicas : 0)
+  const { prints } = withTemplate(object, typeof replicas === 'number' ? replicas : 0)
   const kept = { keeps: String(typeof keeps === 'number' ? keeps : KEPT_SETS) }
-  return withCounts(object, { references: none, prints: { ...prints, ...kept } })
+  return withCounts(object, { references: settingsOf(object), prints: { ...prints, ...kept } })
 }
 
 function replicaSetContent(object: JsonObject): Content {
@@ -60,7 +88,7 @@ function replicaSetContent(object: JsonObject): Content {
 function statefulSetContent(object: JsonObject): Content {
   const { prints } = withSurplus(withTemplate(object, ''), hasMore(object) || renewsStateful(object))
   return {
-    references: claimsOf(object),
+    references: [...claimsOf(object), ...settingsOf(object)],
     prints: { ...prints, ...(!hasMore(object) && renewsInTurn(object) && { renews: 'true' }) },
   }
 }
@@ -78,7 +106,11 @@ function daemonSetContent(object: JsonObject): Content {
   const { prints } = withSurplus(withTemplate(object, ''), renewsDaemons(object))
   const status = objectIn(object, 'status')
   const nodes = ['desiredNumberScheduled', 'numberMisscheduled'].map((key) => numberIn(status, key))
-  return { references: [], prints: { ...prints, nodes: nodes.join(' ') }, selects: nodesFor(object) }
+  return {
+    references: settingsOf(object),
+    prints: { ...prints, nodes: nodes.join(' ') },
+    selects: nodesFor(object),
+  }
 }
 
 /** The node labels that its Pods require: nodeSelector and required affinity. Empty if it compares numbers. */

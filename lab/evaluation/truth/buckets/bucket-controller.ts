@@ -1,9 +1,7 @@
 // A controller of a custom resource with a finalizer, as many are. It knows nothing of changes. It finds its cluster by KUBECONFIG.
-import { readFileSync } from 'node:fs'
-import { Agent } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parse } from 'yaml'
-import { KubeApi, type WatchLine } from '../../../harness/kubernetes/kube-api.ts'
+import { apiOfKubeconfig } from '../../../harness/kubernetes/api-of-kubeconfig.ts'
+import type { WatchLine } from '../../../harness/kubernetes/kube-api.ts'
 import { deployment } from '../manifests.ts'
 
 const API_VERSION = 'storage.example.com/v1'
@@ -26,23 +24,7 @@ interface Bucket {
   readonly status?: object
 }
 
-interface Kubeconfig {
-  readonly clusters: readonly [{ readonly cluster: Readonly<Record<string, string>> }]
-  readonly users: readonly [{ readonly user: { readonly token: string } }]
-}
-
-function apiOfKubeconfig(path: string): KubeApi {
-  const { clusters, users } = parse(readFileSync(path, 'utf8')) as Kubeconfig
-  const { server = '', ...cluster } = clusters[0].cluster
-  const packed = cluster['certificate-authority-data']
-  const file = cluster['certificate-authority']
-  const ca =
-    packed === undefined ? readFileSync(file ?? '', 'utf8') : Buffer.from(packed, 'base64').toString()
-  const agent = new Agent({ keepAlive: true })
-  return new KubeApi(Number(new URL(server).port), ca, users[0].user.token, agent, USER_AGENT)
-}
-
-const api = apiOfKubeconfig(process.env['KUBECONFIG'] ?? '')
+const api = apiOfKubeconfig(process.env['KUBECONFIG'] ?? '', USER_AGENT)
 
 const bucketAt = (namespace: string, name: string): string =>
   `/apis/${API_VERSION}/namespaces/${namespace}/buckets/${name}`

@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals'
+import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
+import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
+import { decide } from '../../src/kube/inference/decide.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import { readAuditEvents } from '../../src/kube/objects/audit-events.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
+
+const MS = 1_000_000n
+const START = Date.UTC(2026, 0, 1)
+const at = (ms: number): bigint => BigInt(START + ms) * MS
+const timeAt = (ms: number): string => new Date(START + ms).toISOString()
+
+function seen(type: string, version: number, ms: number): Observation {
+  const metadata = { name: 'settings', namespace: 'shop', uid: 'u1', resourceVersion: String(version) }
+  const read = readWatchEvent({ type, object: { kind: 'ConfigMap', apiVersion: 'v1', metadata } }, at(ms))
+  if (typeof read === 'string') throw new Error(read)
+  return read
+}
+
+/** As a policy without bodies tells of it. */
+function deletion(ms: number): readonly Observation[] {
+  const read = readAuditEvents({
+    ...{ stage: 'ResponseComplete', level: 'Metadata', verb: 'delete', auditID: 'id', requestURI: '/' },
+    ...{ responseStatus: { code: 200 }, user: { username: 'carol' } },
+    objectRef: { resource: 'configmaps', namespace: 'shop', name: 'settings', apiVersion: 'v1' },
+    ...{ requestReceivedTimestamp: timeAt(ms), stageTimestamp: timeAt(ms) },
+  })
+  return typeof read === 'string' ? [] : read
+}
+
+/** Who began a change with what, where the watch of a cluster is there or not. */
+function begun(isWatched: boolean, ...observations: readonly Observation[]): string[] {
+  const queue = new WriteQueue({ windowNs: 500n * MS, whoWaitNs: 2_000n * MS, isWatched })
+  const [objects, changes] = [new MemoryObjects(), new MemoryChanges()]
+  const settings = { cluster: 'prod', operators: ['carol'], controllers: [], relations: RELATIONS }
+  for (const observation of observations) queue.add(observation, observation.seenNs)
+  return queue.takeDue(at(60_000)).flatMap((write) => {
+    const decision = decide(write, objects, changes, settings)
+    return decision === undefined
+      ? []
+      : [`${decision.part} by ${decision.writer.user ?? decision.writer.service}`]
+  })
+}
+
+const MADE = seen('ADDED', 5, 0)
+
+test('a deletion that the watch does not show was only tried', () => {
+  expect(begun(true, MADE, ...deletion(5_000))).toEqual(['creation by unknown'])
+})
+
+test('a deletion that the watch shows is by whoever asked for it', () => {
+  expect(begun(true, MADE, ...deletion(5_000), seen('DELETED', 6, 5_010))).toEqual([
+    'creation by unknown',
+    'deletion by carol',
+  ])
+})
+
+test('without a watch it is believed', () => {
+  expect(begun(false, MADE, ...deletion(5_000))).toEqual(['creation by unknown', 'deletion by carol'])
+})
