@@ -109,6 +109,7 @@ export class OwnTelemetry {
       case 'fatal':
         this.#log.error('The store thread ended.', { reason: message.reason })
         return
+      case 'alive':
       case 'ready':
       case 'caughtUp':
       case 'observed':

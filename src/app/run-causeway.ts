@@ -1,11 +1,11 @@
 import { flushCompileCache } from 'node:module'
-import type { CausewayConfig, ComponentConfig } from '../config/causeway-config.ts'
-import { type ComponentDeclaration, typeNamed } from '../config/component-type.ts'
+import type { CausewayConfig } from '../config/causeway-config.ts'
 import { errorText } from '../model/faults.ts'
 import { createLogger, type Logger } from '../platform/logger.ts'
 import { surviveDescriptorExhaustion } from '../platform/open-files.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { COMPONENTS, type Components } from './components.ts'
+import { faultsOfFiles } from './faults-of-files.ts'
 import { NoticeLimiter } from './rate-limited-logs.ts'
 import { type RunningCauseway, startCauseway } from './start-causeway.ts'
 
@@ -31,7 +31,10 @@ export async function runCauseway(
   { components = COMPONENTS, writeLog = writeToStderr }: RunOptions = {},
 ): Promise<number> {
   let log = loggerOf(first, writeLog)
-  const asked = new ProcessRequests()
+  using asked = new ProcessRequests((code) => {
+    log.warn('Shutdown took too long; what is not sent is sent after the next start.')
+    leaveAtOnce(code)
+  })
   process.on('SIGINT', () => asked.end(0))
   process.on('SIGTERM', () => asked.end(0))
   process.on('SIGHUP', () => asked.reload())
@@ -60,7 +63,8 @@ export async function runCauseway(
   for (;;) {
     const code = await asked.next()
     if (code !== undefined) {
-      await shutDown(current.running, log, code)
+      await current.running[Symbol.asyncDispose]()
+      log.info('Shutdown complete.')
       return code
     }
     current = await reload(current, { read, start, components, log: () => log })
@@ -68,13 +72,21 @@ export async function runCauseway(
 }
 
 /** The signals that the process got, one at a time. */
-class ProcessRequests {
+class ProcessRequests implements Disposable {
+  readonly #onLate: (code: number) => void
+  #limit: NodeJS.Timeout | undefined
   #wake = Promise.withResolvers<undefined>()
   #code: number | undefined
   #isToReload = false
 
+  /** `onLate` is called when it does not end in time, whatever it is about then: a start, a reload, the end. */
+  constructor(onLate: (code: number) => void) {
+    this.#onLate = onLate
+  }
+
   end(code: number): void {
     this.#code ??= code
+    this.#limit ??= setTimeout(() => this.#onLate(code), SHUTDOWN_LIMIT_MS)
     this.#wake.resolve(undefined)
   }
 
@@ -92,16 +104,16 @@ class ProcessRequests {
     this.#isToReload = false
     return this.#code
   }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#limit)
+  }
 }
 
-async function shutDown(running: RunningCauseway, log: Logger, code: number): Promise<void> {
-  const limit = setTimeout(() => {
-    log.warn('Shutdown took too long; what is not sent is sent after the next start.')
-    process.exit(code)
-  }, SHUTDOWN_LIMIT_MS)
-  await running[Symbol.asyncDispose]()
-  clearTimeout(limit)
-  log.info('Shutdown complete.')
+/** `process.exit` would wait for a thread that waits for its disk; a program in the place of this one does not. */
+function leaveAtOnce(code: number): void {
+  if (process.execve === undefined || process.platform === 'win32') process.exit(code)
+  process.execve(process.execPath, [process.execPath, '-e', `process.exit(${code})`], {})
 }
 
 function loggerOf({ config }: ReadConfig, write: (line: string) => void): Logger {
@@ -167,25 +179,13 @@ async function readNext(
 ): Promise<ReadConfig | undefined> {
   try {
     const next = read()
-    await checkFiles(next.config, components)
+    const unusable: string[] = []
+    for await (const { reason, isUsable } of faultsOfFiles(next.config, components))
+      if (!isUsable) unusable.push(reason)
+    if (unusable.length > 0) throw new Error(unusable.join('\n'))
     return next
   } catch (error) {
     for (const reason of errorText(error).split('\n')) log.error(KEPT, { reason })
     return undefined
   }
-}
-
-/** Reads every certificate, token and password file that the configuration names. Rejects with what is wrong with one. */
-async function checkFiles(
-  { receivers, exporters, extensions }: CausewayConfig,
-  components: Components,
-): Promise<void> {
-  using opened = new DisposableStack()
-  const check = async (types: readonly ComponentDeclaration[], configs: readonly ComponentConfig[]) => {
-    for (const { id, type, settings } of configs)
-      opened.use(await typeNamed(types, type)?.openFiles?.(id, settings))
-  }
-  await check(components.receivers, receivers)
-  await check(components.exporters, exporters)
-  await check(components.extensions, extensions)
 }

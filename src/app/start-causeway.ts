@@ -182,7 +182,7 @@ function hostOf(
     openQuestions: (hooks) => new QueryThreads(config.cpid.storage.path, hooks),
     collectGarbage: () => {
       collectGarbage()
-      store?.collectGarbage()
+      store?.tell({ kind: 'collectGarbage' })
     },
     isIdle: () => intake.inFlight.bytes === 0,
     onTrouble: (reason) => telemetry.notice(reason),

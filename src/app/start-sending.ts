@@ -29,10 +29,15 @@ export async function startSending(starting: StartContext, { store, ready }: Sta
   if (Object.values(exporters).flat().length + archives.length === 0) return
   const hear = (message: FromExport): void => {
     telemetry.fromExport(message)
-    if (message.kind === 'moved')
-      store.exporterMoved(message.signal, message.exporter, message.position, message.refused)
-    if (message.kind === 'archived') store.archiveMoved(message)
-    if (message.kind === 'setAside') store.setAside(message.items)
+    if (message.kind === 'moved') {
+      const { signal, exporter, position, refused } = message
+      store.tell({ kind: 'exporterMoved', signal, exporter, position, refused })
+    }
+    if (message.kind === 'archived') {
+      const { exporter, position, refused } = message
+      store.tell({ kind: 'archiveMoved', exporter, position, refused })
+    }
+    if (message.kind === 'setAside') store.tell(message)
     if (message.kind === 'fatal') onFatal(message.reason)
   }
   const sending = await ExportClient.start(

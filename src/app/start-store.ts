@@ -1,11 +1,13 @@
 import { type CausewayConfig, exporterIdsOf } from '../config/causeway-config.ts'
 import { collectGarbage } from '../platform/collect-garbage.ts'
+import { systemTimers } from '../platform/system-clock.ts'
 import { inferenceRules } from '../store/inference-rules.ts'
 import { whyNotPrivate } from '../store/sqlite/private-file.ts'
 import { StoreClient } from '../store/store-client.ts'
 import type { FromStore } from '../store/store-messages.ts'
 import type { Components } from './components.ts'
 import type { StartContext } from './start-context.ts'
+import { StoreWatch } from './store-watch.ts'
 
 export interface StartedStore {
   readonly store: StoreClient
@@ -27,7 +29,9 @@ export async function startStore({
   telemetry.exporters.begin(ready)
   const wide = whyNotPrivate(config.cpid.storage.path)
   if (wide !== undefined) telemetry.notice(wide)
+  const watch = open.use(new StoreWatch(systemTimers, (fault) => telemetry.storage('store thread', fault)))
   store.onMessage((message) => {
+    watch.heard()
     telemetry.fromStore(message)
     if (message.kind === 'fatal') onFatal(message.reason)
     if (message.kind === 'resting') collectGarbage()

@@ -37,6 +37,8 @@ import {
 } from './sender-permissions.ts'
 
 const WORK_AT_ONCE = 100
+/** A mergelog counts for so many other items: its place in the order is looked for, and what waited for it is explained. */
+const WORK_OF_MERGELOG = 20
 /** An answer gives at most this many reasons for refusals. */
 const MAX_REASONS = 10
 /** At most this many refused mergelogs of a request become rows, as many as the table keeps. The others are only counted. */
@@ -114,7 +116,7 @@ export class Recording {
   readonly #budget: CycleBudget
   /** Of the resource and the scope whose items are being recorded. */
   #envelopes: { resource: Buffer; scope: Buffer } = NO_ENVELOPES
-  /** Items recorded, and sources that they named, since `mayGoOn` was last asked. */
+  /** Items recorded since `mayGoOn` was last asked; mergelogs and their sources count for more of them. */
   #work = 0
   /** Its mergelogs that were refused so far. */
   #refusedMergelogs = 0
@@ -146,7 +148,7 @@ export class Recording {
 
   /**
    * Records inside the caller's transaction until everything is recorded or `mayGoOn` returns false, which is asked about every
-   * hundred items. Returns the answer once everything is recorded. After a rollback the request must be begun again.
+   * hundred items, or five mergelogs. Returns the answer once everything is recorded. After a rollback the request must be begun again.
    */
   resume(counts: IngestCounts, mayGoOn: () => boolean): RequestAnswer | undefined {
     this.#counts = counts
@@ -256,7 +258,6 @@ export class Recording {
       const refusal = this.#recordMergelog(mergelog, span, from)
       if (refusal !== undefined) this.#warn(refusal)
       this.#mergelogsOfSpan++
-      this.#work++
     }
     this.#mergelogsOfSpan = 0
     const doubt = from.permissions && (from.repeated ?? (span.repeatsCpid ? CPID_ID : undefined))
@@ -388,7 +389,7 @@ export class Recording {
     const counts = this.#counts
     const record = this.#explained(sent, from)
     const checked = checkMergelog(record, this.#settings.maxSources)
-    this.#work += record.sources.length
+    this.#work += WORK_OF_MERGELOG + record.sources.length
     const mergelog =
       typeof checked === 'string' ? checked : (this.#verdicts.forbids(checked, record, from) ?? checked)
     const outcome =

@@ -226,7 +226,10 @@ function letChildGo(ctx: LinkContext, row: number, cpid: number | undefined, joi
 
 function handleMergelog(ctx: LinkContext, arrival: number, cpid: number): void {
   if (isPruned(ctx, cpid)) return
-  if (ctx.traces.ofRoot(cpid).some((trace) => trace.provisional && trace.rootSent)) ctx.counts.lateMergelogs++
+  const begun = ctx.traces.ofRoot(cpid).filter((trace) => trace.provisional && trace.rootSent)
+  if (begun.length > 0) ctx.counts.lateMergelogs++
+  const object = begun.length > 0 ? ctx.mergelogs.find(cpid)?.object : undefined
+  if (object !== undefined) for (const { cascade } of begun) ctx.objects.addNamespace(cascade, object)
   const until = waitsUntil(ctx, cpid)
   const reporter = until === undefined ? waitsForReporter(ctx, cpid) : undefined
   if (until !== undefined) waitToEnter(ctx, arrival, cpid, until)
@@ -308,28 +311,16 @@ export type ExpiryStage = (typeof EXPIRY_STAGES)[number]
 
 /** Checks what is due in one stage, at most `limit`; true when more may be due. */
 function lookAtDue(ctx: LinkContext, stage: ExpiryStage, limit: number): boolean {
-  const { steps } = ctx
-  switch (stage) {
-    case 'waiting': {
-      const due = ctx.waiting.due(limit)
-      for (const [at, waiting] of due.entries()) {
-        if (at > 0 && !ctx.mayGoOn()) return true
-        steps.push({ kind: 'waited', waiting })
-        if (!takeSteps(ctx, limit)) return true
-      }
-      return due.length === limit
-    }
-    case 'waitingLogs': {
-      if (!ctx.settings.logs) return false
-      const due = ctx.logs.due(limit)
-      for (const [at, row] of due.entries()) {
-        if (at > 0 && !ctx.mayGoOn()) return true
-        steps.push({ kind: 'waited log', row })
-        if (!takeSteps(ctx, limit)) return true
-      }
-      return due.length === limit
-    }
-    case 'settling':
-      return settleDue(ctx, limit)
+  if (stage === 'settling') return settleDue(ctx, limit)
+  if (stage === 'waitingLogs' && !ctx.settings.logs) return false
+  const due: Step[] =
+    stage === 'waiting'
+      ? ctx.waiting.due(limit).map((waiting) => ({ kind: 'waited', waiting }))
+      : ctx.logs.due(limit).map((row) => ({ kind: 'waited log', row }))
+  for (const [at, step] of due.entries()) {
+    if (at > 0 && !ctx.mayGoOn()) return true
+    ctx.steps.push(step)
+    if (!takeSteps(ctx, limit)) return true
   }
+  return due.length === limit
 }

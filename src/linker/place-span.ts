@@ -77,6 +77,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
     extendBounds(ctx, trace, span.startNs, span.endNs)
     if (ctx.traces.addService(trace, span.service)) trace.services++
     if (span.seen && !isCounted) ctx.actors.add(trace, span)
+    if (span.writes) ctx.objects.addWritten(trace.cascade, span)
     noteActivity(ctx, trace)
   }
   if (elsewhere !== undefined) trace.sentBytes += CAUSE_BYTES
@@ -232,7 +233,8 @@ function isCountedOf(
   row: number,
 ): boolean {
   if (trace.episode === 0 && trace.open) return false
-  return outbox.tracesOfSpan(row).some((id) => traces.trace(id)?.root === trace.root)
+  const ofRoot = outbox.tracesOfSpan(row).filter((id) => traces.trace(id)?.root === trace.root)
+  return ofRoot.some((id) => !outbox.isUndriven(id, row))
 }
 
 /**

@@ -11,6 +11,7 @@ export function errorText(error: unknown): string {
  * - readOnly: it may only be read.
  * - damaged: its content is corrupt; that does not heal.
  * - io: the disk under it fails.
+ * - hangs: what is asked of it is not answered, as by a disk of the network that is away.
  */
 export interface StorageFault {
   readonly kind: StorageFaultKind
@@ -18,7 +19,10 @@ export interface StorageFault {
   readonly reason: string
 }
 
-export type StorageFaultKind = 'full' | 'readOnly' | 'damaged' | 'io'
+/** What errors tell of. */
+export type StorageErrorKind = 'full' | 'readOnly' | 'damaged' | 'io'
+
+export type StorageFaultKind = StorageErrorKind | 'hangs'
 
 /** Classifies the errors that a store throws. */
 export interface StorageFaults {

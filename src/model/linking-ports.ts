@@ -371,6 +371,8 @@ export interface LinkedObjects {
   writersBelow(version: ObjectVersion, most: number): { row: number; version: bigint }[]
   /** Records that a span sent into a trace of the cascade wrote these. */
   addWrites(cascade: number, span: Writer, versions: readonly ObjectVersion[]): void
+  /** Records that the cascade itself wrote what a span of it wrote, of whatever version: its namespaces, and its Pods. */
+  addWritten(cascade: number, span: Writer): void
   /** Records that the cascade is about the namespace of this object. */
   addNamespace(cascade: number, reference: string): void
   /**

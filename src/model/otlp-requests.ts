@@ -1,5 +1,9 @@
 /** The OTLP signals Causeway takes and sends. */
-export type Signal = 'traces' | 'logs' | 'metrics'
+export const SIGNALS = ['traces', 'logs', 'metrics'] as const
+export type Signal = (typeof SIGNALS)[number]
+
+/** The items of each signal, as the metrics of the Collector name them. */
+export const SIGNAL_UNITS = { traces: 'spans', logs: 'log_records', metrics: 'metric_points' } as const
 
 /** Those whose items become part of cascades; metrics are sent on as they came. */
 export type LinkedSignal = Exclude<Signal, 'metrics'>

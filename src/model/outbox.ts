@@ -74,6 +74,8 @@ export interface Decisions {
   tracesOfSpan(row: number): number[]
   /** Those of them of whose roots it is activity. */
   tracesDriven(row: number): number[]
+  /** Whether the span was sent into the trace as what another change drives, so that it does not count there. */
+  isUndriven(trace: number, row: number): boolean
   /** Where the span stands in the trace, if it was sent there. */
   placed(trace: number, row: number): PlacementInTrace | undefined
 }
@@ -107,8 +109,6 @@ export interface OutboxReader {
   /** Decisions after `position` in order, at most `limit`. */
   after(position: number, limit: number): OutboxItem[]
   envelopes(scope: number): ScopeEnvelopes | undefined
-  /** How many decisions there are after `position`. */
-  countAfter(position: number): number
 }
 
 /**

@@ -307,8 +307,6 @@ export interface CausewayQueries {
   beingPlacedIn(trace: number): readonly number[]
   /** Spans with this id in a trace, as they were sent. */
   sentSpans(trace: number, spanId: bigint): readonly OutboxItem[]
-  /** All that was sent into a trace, in order. */
-  sentInto(trace: number): Pages<OutboxItem>
   /** What backends have under a trace id, an outgoing or an original one; undefined where they have nothing. */
   traceSent(traceId: Buffer): Pages<OutboxItem> | undefined
   /** Traces that were sent, of each of these kinds the newest first: made of cascades, and passed on as they came. */
@@ -326,8 +324,8 @@ export interface CausewayQueries {
   objectVersions(ref: string, after: Position | undefined, first?: number): Pages<ObjectVersionFacts>
   /** Objects whose reference contains the text, in any case of its letters, newest first; whole references without query. */
   objectsNamed(text: string): Pages<string>
-  /** The root of the outgoing trace with this id. */
-  rootOfTrace(traceId: Buffer): Cpid | undefined
+  /** The root of the outgoing trace with this id, and those of the cascades of what a sender sent in a trace with this id. */
+  rootsOfTrace(traceId: Buffer): readonly Cpid[]
   facets(): Facets
   /** What was measured of the Pods that a cascade wrote, of `limit` Pods at most. */
   podStats(root: Cpid, limit: number): PodStatsFound

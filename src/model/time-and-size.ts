@@ -45,9 +45,14 @@ const MOST = 2n ** 63n - 1n
 export function parseRfc3339(text: string): UnixNanos | undefined {
   const [, seconds, fraction = '', zone = ''] = RFC_3339.exec(text) ?? []
   const ms = Date.parse(`${seconds}${zone}`.toUpperCase())
-  if (Number.isNaN(ms)) return undefined
+  if (Number.isNaN(ms) || !isOfItsDay(seconds)) return undefined
   const ns = BigInt(ms) * NANOS_PER_MS + BigInt(fraction.padEnd(9, '0'))
   return ns >= 0n && ns <= MOST ? ns : undefined
+}
+
+/** Date.parse takes 30 February, and 24 o'clock, for a later day. */
+function isOfItsDay(seconds = ''): boolean {
+  return new Date(`${seconds}Z`.toUpperCase()).getUTCDate() === Number(seconds.slice(8, 10))
 }
 
 /** In bytes. */

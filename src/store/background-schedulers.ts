@@ -68,8 +68,8 @@ export class LinkScheduler {
   settle(): void {
     const { guard, writer, isMixed } = this.#parts
     guard.run('settling', () => {
-      if (!writer.isAnythingDue()) return
-      writer.expire(isMixed() ? MIXED_EXPIRE_STEP : EXPIRE_STEP, this.#forOneStep())
+      if (!writer.reader.isAnythingDue()) return
+      writer.linking.expire(isMixed() ? MIXED_EXPIRE_STEP : EXPIRE_STEP, this.#forOneStep())
     })
     this.#tell()
   }
@@ -83,9 +83,10 @@ export class LinkScheduler {
   #tell(): void {
     this.tellSetAside()
     const { writer, post } = this.#parts
-    const counts = writer.takeLinkCounts()
+    const { linking, lastDecisions } = writer
+    const counts = linking.takeCounts()
     if (Object.values(counts).every((count) => count === 0)) return
-    post({ kind: 'linked', counts, figures: writer.takeFigures(), lastDecisions: writer.lastDecisions })
+    post({ kind: 'linked', counts, figures: linking.takeFigures(), lastDecisions })
   }
 
   #forOneStep(): () => boolean {

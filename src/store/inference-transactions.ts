@@ -138,7 +138,7 @@ export class InferenceTransactions {
   /** Whether a version of an object is reported and not decided, or may still be reported by streams that are behind. */
   awaits(cluster: string, uid: string, version: bigint): boolean {
     const of = this.#clusters.get(cluster)
-    return of !== undefined && (of.has(uid, version) || of.streams.areAwaited(this.#nowNs))
+    return of !== undefined && (of.line.has(uid, version) || of.streams.areAwaited(this.#nowNs))
   }
 
   /** Stores reports in one transaction. Throws if that fails; nothing is stored then. */
@@ -220,7 +220,7 @@ export class InferenceTransactions {
     const recorded = this.#recorded
     this.#recorded = noCounts()
     for (const [name, cluster] of this.#clusters) {
-      const unmatched = cluster.takeUnmatched()
+      const unmatched = cluster.line.takeUnmatched()
       if (unmatched > 0) this.#decided.push({ ...noInferenceCounts(name), unmatched })
     }
     return { decided: this.#decided.splice(0), recorded }
@@ -377,7 +377,7 @@ export class InferenceTransactions {
 
   /** What the queue of a cluster could not process. */
   #setAsideFaults(cluster: ClusterInference): void {
-    const faults = cluster.takeFaults().map(({ kind, version = 0n, reason }): SetAside => ({
+    const faults = cluster.line.takeFaults().map(({ kind, version = 0n, reason }): SetAside => ({
       ...{ stage: 'inference', kind, item: Number(version) },
       ...{ cpid: undefined, exporter: undefined, reason },
     }))

@@ -1,5 +1,6 @@
 import { noCounts } from '../graph/record-request.ts'
 import type { IngestOutcome, RequestFlow } from '../model/otlp-requests.ts'
+import { bufferOf } from '../model/otlp/protobuf-wire.ts'
 import { FairQueue, type Queued } from '../platform/fair-queue.ts'
 import type { PendingRequest } from './ingest-transactions.ts'
 import type { StorageHealth } from './storage-health.ts'
@@ -82,10 +83,6 @@ export class IngestQueue {
   }
 }
 
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
-}
-
 /** Frees the memory at once: to the garbage collector the object looks small, so many of them would pile up. */
 function release(bytes: Uint8Array<ArrayBuffer>): void {
   bytes.buffer.transfer(0)
@@ -155,17 +152,38 @@ export class WaitingRequests<T extends WaitingRequest> {
 
   take(): Batch<T> {
     const hasHeavy = this.#heavy.size > 0 || this.#begun !== undefined
-    const isLightsTurn = this.#light.size > 0 && (!hasHeavy || !this.#wasLight)
+    const light = hasHeavy && this.#wasLight ? [] : this.#takeLight()
+    const isLightsTurn = light.length > 0
     this.#wasLight = isLightsTurn
     const mayTakeMs = !isLightsTurn && this.#shares.isMixed ? MIXED_COMMIT_MS : COMMIT_MS
     this.#takenFrom = isLightsTurn ? this.#light : this.#heavy
-    if (isLightsTurn) this.#taken = this.#light.take(mayTakeMs)
+    if (isLightsTurn) this.#taken = light
     else if (this.#begun === undefined) this.#taken = this.#heavy.take(mayTakeMs)
     else {
       this.#taken = [this.#begun]
       this.#begun = undefined
     }
     return { requests: this.#taken.map(({ request }) => request), mayTakeMs }
+  }
+
+  /** Those whose flow turned out costly while they waited go to the costly ones, unless a part of them is stored. */
+  #takeLight(): readonly QueuedRequest<T>[] {
+    for (;;) {
+      const taken = this.#light.take(COMMIT_MS)
+      const isLight = ({ request, spentMs }: QueuedRequest<T>): boolean =>
+        spentMs > 0 || this.#shares.isLight(request)
+      const light = taken.filter(isLight)
+      for (const waiting of taken) if (!isLight(waiting)) this.#moveToHeavy(waiting)
+      if (light.length > 0 || taken.length === 0) return light
+    }
+  }
+
+  #moveToHeavy(waiting: QueuedRequest<T>): void {
+    const { request, costMs: thoughtMs } = waiting
+    const costMs = this.#shares.estimate(request, request.bytes.length)
+    this.#light.correct(waiting, -thoughtMs)
+    this.#shares.correct(request, costMs - thoughtMs)
+    this.#heavy.add({ ...waiting, costMs })
   }
 
   /** Reports on the requests of the last `take`: how long each took, and that the first `stored` of them are stored. */
@@ -184,7 +202,9 @@ export class WaitingRequests<T extends WaitingRequest> {
     taken.forEach((waiting, at) => {
       const { request, costMs, spentMs } = waiting
       const isStored = at < stored
-      waiting.spentMs += costsMs[at] ?? 0
+      const tookMs = costsMs[at] ?? 0
+      waiting.spentMs += tookMs
+      this.#shares.served(request, tookMs)
       // Until a request is complete it counts as its estimate, or as the time it took if that is more.
       const paidMs = Math.max(costMs, spentMs)
       const moreMs = (isStored ? waiting.spentMs : Math.max(costMs, waiting.spentMs)) - paidMs
@@ -233,16 +253,30 @@ export class FlowShares {
   /** Adds an estimated cost to a flow; true when the flow is light. */
   add({ flow, peer }: RequestFlow, ms: number): boolean {
     this.#roll()
-    const cost = Math.max(this.#flows.add(flow, ms), this.#peers.add(peer, ms))
-    const isLight = cost < LIGHT_PART * Math.max(this.#flows.largest, this.#peers.largest)
+    this.#flows.add(flow, ms)
+    this.#peers.add(peer, ms)
+    const isLight = this.isLight({ flow, peer })
     if (isLight) this.#isMixedNow = true
     return isLight
+  }
+
+  /** Whether a flow is light now. */
+  isLight({ flow, peer }: Pick<RequestFlow, 'flow' | 'peer'>): boolean {
+    const cost = Math.max(this.#flows.cost(flow), this.#peers.cost(peer))
+    return cost < LIGHT_PART * Math.max(this.#flows.largest, this.#peers.largest)
   }
 
   /** Corrects the cost of a flow by `moreMs`, which may be negative. */
   correct({ flow, peer }: RequestFlow, moreMs: number): void {
     this.#flows.add(flow, moreMs)
     this.#peers.add(peer, moreMs)
+  }
+
+  /** Counts the time that a flow got: what it sent may have waited for seconds. */
+  served({ flow, peer }: RequestFlow, ms: number): void {
+    this.#roll()
+    this.#flows.serve(flow, ms)
+    this.#peers.serve(peer, ms)
   }
 
   /** Records a measurement. */
@@ -265,9 +299,14 @@ export class FlowShares {
 }
 
 interface Cost {
+  /** Of the requests that came. */
   ms: number
+  /** Of those on which the store thread worked. */
+  servedMs: number
   msPerByte: number | undefined
 }
+
+const costOf = (cost: Cost | undefined): number => Math.max(cost?.ms ?? 0, cost?.servedMs ?? 0)
 
 const blend = (before: number | undefined, now: number): number =>
   before === undefined ? now : before + (now - before) * NEW_PART
@@ -292,12 +331,21 @@ class Costs {
     return new Costs(this.#now, this.#largestNow)
   }
 
-  /** Returns the larger of what it cost in either second. */
-  add(who: number, ms: number): number {
+  add(who: number, ms: number): void {
     const cost = this.#of(who)
     cost.ms += ms
     this.#largestNow = Math.max(this.#largestNow, cost.ms)
-    return Math.max(cost.ms, this.#before.get(who)?.ms ?? 0)
+  }
+
+  serve(who: number, ms: number): void {
+    const cost = this.#of(who)
+    cost.servedMs += ms
+    this.#largestNow = Math.max(this.#largestNow, cost.servedMs)
+  }
+
+  /** The largest of what it cost in either second. */
+  cost(who: number): number {
+    return Math.max(costOf(this.#now.get(who)), costOf(this.#before.get(who)))
   }
 
   measured(who: number, msPerByte: number): void {
@@ -312,7 +360,7 @@ class Costs {
   #of(who: number): Cost {
     let cost = this.#now.get(who)
     if (cost === undefined) {
-      cost = { ms: 0, msPerByte: this.#before.get(who)?.msPerByte }
+      cost = { ms: 0, servedMs: 0, msPerByte: this.#before.get(who)?.msPerByte }
       this.#now.set(who, cost)
     }
     return cost

@@ -1,4 +1,3 @@
-import type { SetAside } from '../model/faults.ts'
 import {
   type KnownObjectsQuery,
   type KnownObjectVersion,
@@ -10,7 +9,6 @@ import {
 import type { IngestOutcome, IngestPort, RequestFlow, Sender, Signal } from '../model/otlp-requests.ts'
 import { hashOfRequest } from '../model/otlp/decode-requests.ts'
 import { ChildThread } from '../platform/child-thread.ts'
-import type { MovedArchive } from './store-writer.ts'
 import type { FromStore, StoreThreadData, ToStore } from './store-messages.ts'
 
 /** Room for the prefix of a gRPC message, and some more. */
@@ -71,22 +69,11 @@ export class StoreClient implements IngestPort {
     return this.#observations
   }
 
-  exporterMoved(signal: Signal, exporter: string, position: number, refused: number): void {
-    this.#thread.post({ kind: 'exporterMoved', signal, exporter, position, refused })
-  }
-
-  archiveMoved({ exporter, position, refused }: MovedArchive): void {
-    this.#thread.post({ kind: 'archiveMoved', exporter, position, refused })
-  }
-
-  /** Reports what an exporter could not send. */
-  setAside(items: SetAside[]): void {
-    this.#thread.post({ kind: 'setAside', items })
-  }
-
-  /** Lets the thread free unused memory. */
-  collectGarbage(): void {
-    this.#thread.post({ kind: 'collectGarbage' })
+  /** Tells the thread what it answers nothing to. */
+  tell(
+    message: Extract<ToStore, { kind: 'exporterMoved' | 'archiveMoved' | 'setAside' | 'collectGarbage' }>,
+  ): void {
+    this.#thread.post(message)
   }
 
   /** Waits until everything queued is stored and linked, up to the grace period. */

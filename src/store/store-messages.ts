@@ -85,6 +85,8 @@ export type ToStore =
   | { kind: 'stop' }
 
 export type FromStore =
+  /** Every two seconds, whatever else there is to say. */
+  | { kind: 'alive' }
   /** Nothing has arrived for some seconds, and everything is linked. */
   | { kind: 'resting' }
   | {

@@ -45,9 +45,9 @@ export class StoreScheduler {
   readonly #guard: StorageGuard
   readonly #requests: IngestQueue
   readonly #linking: LinkScheduler
-  readonly #inference: InferenceScheduler
+  readonly inference: InferenceScheduler
   readonly #pruning: PruneScheduler
-  readonly #exporterReports: ExporterReports
+  readonly exporterReports: ExporterReports
   readonly #walUpkeep: WalUpkeep
   readonly #intervals: Cancel[] = []
   #nextTurn: Cancel | undefined
@@ -67,19 +67,19 @@ export class StoreScheduler {
     this.#workedMs = nowMs()
     this.#requests = new IngestQueue({ writer, post, health, nowMs })
     this.#linking = new LinkScheduler({ writer, guard, post, nowMs, isMixed: () => this.#requests.isMixed })
-    this.#inference = new InferenceScheduler({
+    this.inference = new InferenceScheduler({
       ...{ transactions: writer.inference, guard, health, post },
       areRequestsWaiting: () => this.#requests.size > 0,
     })
     this.#pruning = new PruneScheduler({ writer, post, nowMs, timers }, () => this.#prune())
-    this.#exporterReports = new ExporterReports({ writer, guard, post })
+    this.exporterReports = new ExporterReports({ writer, guard, post })
     this.#walUpkeep = new WalUpkeep({ wal, checkpoints, mark, guard, post })
   }
 
   start(): void {
     const { pruneIntervalMs } = this.#settings
     this.#every(SETTLE_EVERY_MS, () => this.#settle())
-    this.#every(SAVE_EVERY_MS, () => this.#exporterReports.save())
+    this.#every(SAVE_EVERY_MS, () => this.exporterReports.save())
     this.#every(REPORT_EVERY_MS, () => this.#report())
     this.#every(MARK_EVERY_MS, () => this.#walUpkeep.note(this.#writer.progress.lastArrival))
     this.#every(REPORT_EVERY_MS, () =>
@@ -98,7 +98,7 @@ export class StoreScheduler {
 
   /** Queues observations of a cluster. */
   observe(message: Extract<ToStore, { kind: 'observe' }>): void {
-    this.#inference.add(message)
+    this.inference.add(message)
     const { clock, timers } = this.#settings
     const sinceMs = clock.monotonicMs() - this.#observationsStoredMs
     if (sinceMs >= STORE_OBSERVATIONS_EVERY_MS) this.#turnSoon()
@@ -110,23 +110,10 @@ export class StoreScheduler {
     }
   }
 
-  /** Answers a receiver's question about a cluster. */
-  answer(question: Extract<ToStore, { kind: 'askKnownObjects' | 'askStreamPosition' }>): void {
-    this.#inference.answer(question)
-  }
-
-  exporterMoved(message: Extract<ToStore, { kind: 'exporterMoved' }>): void {
-    this.#exporterReports.moved(message)
-  }
-
-  archiveMoved(message: MovedArchive): void {
-    this.#exporterReports.archived(message)
-  }
-
   /** Stores which items an exporter could not send. */
   setAside(items: readonly SetAside[]): void {
-    this.#exporterReports.setAside(items)
-    this.#exporterReports.save()
+    this.exporterReports.setAside(items)
+    this.exporterReports.save()
   }
 
   /** Stores everything that is queued, and links within the grace period. */
@@ -144,12 +131,12 @@ export class StoreScheduler {
     for (const cancel of this.#intervals) cancel()
     this.#pruning.stop()
     this.#storeAll()
-    this.#exporterReports.save()
+    this.exporterReports.save()
   }
 
   #storeAll(): void {
     while (this.#requests.size > 0) this.#requests.turn()
-    this.#inference.storeAll()
+    this.inference.storeAll()
   }
 
   #turnSoon(): void {
@@ -168,28 +155,28 @@ export class StoreScheduler {
       this.#requests.turn()
       if (this.#requests.size > 0) this.#linking.linkBetween(clock.monotonicMs() - this.#workedMs)
     } else if (this.#linking.isDue) this.#linking.link(0)
-    if (this.#inference.isDue) {
-      this.#inference.turn()
+    if (this.inference.isDue) {
+      this.inference.turn()
       this.#observationsStoredMs = clock.monotonicMs()
     }
     this.#walUpkeep.move()
-    if (this.#requests.size > 0 || this.#linking.isDue || this.#inference.isDue) this.#turnSoon()
+    if (this.#requests.size > 0 || this.#linking.isDue || this.inference.isDue) this.#turnSoon()
   }
 
   /** Also retries linking that failed, and links when no requests arrive. */
   #settle(): void {
-    this.#inference.decide()
+    this.inference.decide()
     this.#decidePodPoints()
     this.#linking.settle()
     this.#linking.tryAgain()
-    if (this.#linking.isDue || this.#inference.isDue) this.#turnSoon()
+    if (this.#linking.isDue || this.inference.isDue) this.#turnSoon()
   }
 
   /** A little at a time: senders wait meanwhile. */
   #decidePodPoints(): void {
     const startedMs = this.#settings.clock.monotonicMs()
     this.#guard.run('keeping points of Pods', () => {
-      if (!this.#writer.arePodPointsDue()) return
+      if (!this.#writer.reader.arePodPointsDue()) return
       this.#writer.decidePodPoints(() => this.#settings.clock.monotonicMs() - startedMs < POD_POINTS_MS)
     })
   }
@@ -202,6 +189,7 @@ export class StoreScheduler {
 
   #report(): void {
     const { post, wal, health } = this.#settings
+    post({ kind: 'alive' })
     this.#guard.run('reading the gauges', () => {
       const sizes = { walBytes: wal.bytes(), freeBytes: wal.freeBytes() }
       post({ kind: 'gauges', gauges: { lag: this.#writer.linkLag, ...this.#writer.gauges(), ...sizes } })

@@ -85,13 +85,13 @@ async function run(port: MessagePort): Promise<void> {
           return
         case 'askKnownObjects':
         case 'askStreamPosition':
-          turns.answer(message)
+          turns.inference.answer(message)
           return
         case 'exporterMoved':
-          turns.exporterMoved(message)
+          turns.exporterReports.moved(message)
           return
         case 'archiveMoved':
-          turns.archiveMoved(message)
+          turns.exporterReports.archived(message)
           return
         case 'setAside':
           turns.setAside(message.items)

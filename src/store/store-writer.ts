@@ -5,7 +5,7 @@ import { explainMore } from '../graph/record-mergelog.ts'
 import type { InferenceRules } from '../kube/inference/inference-settings.ts'
 import { RELATIONS } from '../kube/inference/relations.ts'
 import { reasonOf, type SetAside, type StorageFaults } from '../model/faults.ts'
-import type { CascadeFigures, LinkCounts, LinkerSettings } from '../model/linker-settings-and-metrics.ts'
+import type { LinkerSettings } from '../model/linker-settings-and-metrics.ts'
 import type { SenderPolicy, Signal } from '../model/otlp-requests.ts'
 import type {
   Retention,
@@ -49,21 +49,22 @@ const INFERENCE: InferenceRules = {
 /** The only writer of the database: every change goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly #transactor: Transactor<Stores>
-  readonly #together: WriterDatabase['inOneCommit']
-  readonly #reader: WriterReader
+  /** Commits all transactions that its work runs in one commit, or none of them if it throws. */
+  readonly inOneCommit: WriterDatabase['inOneCommit']
+  readonly reader: WriterReader
   readonly #faults: WriterDatabase['faults']
   readonly #maxFanout: number
   readonly #ingest: IngestTransactions
   readonly #pruning: PruneTransactions
-  readonly #linking: LinkTransactions
+  readonly linking: LinkTransactions
   /** Stores observations of clusters, and infers causes. */
   readonly inference: InferenceTransactions
 
   constructor(stores: WriterDatabase, settings: WriterSettings, clock: Clock) {
     const { linking, retention, maxSeries = MAX_SERIES } = settings
     this.#transactor = stores.transactor
-    this.#together = stores.inOneCommit
-    this.#reader = stores.reader
+    this.inOneCommit = stores.inOneCommit
+    this.reader = stores.reader
     this.#faults = stores.faults
     this.#maxFanout = linking.maxFanout
     const inference = settings.inference ?? INFERENCE
@@ -76,12 +77,7 @@ export class StoreWriter {
     this.inference = new InferenceTransactions(stores, inference, { ...record, witnessed }, clock)
     this.#pruning = new PruneTransactions(stores, { retention, maxFanout: linking.maxFanout })
     const tellsSendersApart = settings.senders !== undefined
-    this.#linking = new LinkTransactions(stores, { ...linking, tellsSendersApart }, maxSeries)
-  }
-
-  /** Commits all transactions that `work` runs in one commit, or none of them if it throws. */
-  inOneCommit<T>(work: () => T): T {
-    return this.#together(work)
+    this.linking = new LinkTransactions(stores, { ...linking, tellsSendersApart }, maxSeries)
   }
 
   /** Stores requests until `mayGoOn` returns false. */
@@ -90,7 +86,7 @@ export class StoreWriter {
   }
 
   get progress(): WriterProgress {
-    return this.#reader.progress
+    return this.reader.progress
   }
 
   /** The last decision about a span, about a log record, and the last part of metrics. */
@@ -106,27 +102,17 @@ export class StoreWriter {
 
   /** Whether there are arrivals to link, postponed explanations, or steps that are left of an arrival. */
   get isLinkDue(): boolean {
-    return this.linkLag > 0 || this.#reader.hasPostponedExplanation || this.#reader.mayStepsBeUnfinished
+    return this.linkLag > 0 || this.reader.hasPostponedExplanation || this.reader.mayStepsBeUnfinished
   }
 
   /** Links at most `limit` arrivals, and does postponed explanations; returns how many of both there were. */
   link(limit: number, mayGoOn?: MayGoOn): number {
-    const explained = this.#reader.hasPostponedExplanation
+    const explained = this.reader.hasPostponedExplanation
       ? this.#transactor.run(({ graph }) => explainMore(graph, this.#maxFanout, limit), {
           mayOnlyRead: true,
         })
       : 0
-    return explained + this.#linking.link(limit, mayGoOn)
-  }
-
-  /** Expires what has waited long enough and settles traces; true when there may be more. */
-  expire(limit: number, mayGoOn?: MayGoOn): boolean {
-    return this.#linking.expire(limit, mayGoOn)
-  }
-
-  /** Whether something has waited long enough or a trace may settle; needs no transaction. */
-  isAnythingDue(): boolean {
-    return this.#reader.isAnythingDue()
+    return explained + this.linking.link(limit, mayGoOn)
   }
 
   /**
@@ -137,11 +123,6 @@ export class StoreWriter {
     return this.#pruning.turn(budget, turn)
   }
 
-  /** Whether points of Pods have waited long enough; needs no transaction. */
-  arePodPointsDue(): boolean {
-    return this.#reader.arePodPointsDue()
-  }
-
   /** Decides which points of Pods are kept until `mayGoOn` returns false; true if there may be more. */
   decidePodPoints(mayGoOn: () => boolean): boolean {
     return this.#transactor.run(({ metrics }) => metrics.decide(mayGoOn), { mayOnlyRead: true })
@@ -149,11 +130,7 @@ export class StoreWriter {
 
   /** What the gauges show. */
   gauges(): WriterGauges {
-    return { ...this.#reader.gauges(), held: this.#pruning.held }
-  }
-
-  takeLinkCounts(): LinkCounts {
-    return this.#linking.takeCounts()
+    return { ...this.reader.gauges(), held: this.#pruning.held }
   }
 
   /** Stores which items could not be sent. */
@@ -170,11 +147,6 @@ export class StoreWriter {
     from = this.lastDecisions[signal],
   ): Map<string, number> {
     return this.#transactor.run(({ positions }) => positions[signal].keep(names, from))
-  }
-
-  /** The position of each exporter of a signal. */
-  positions(signal: Signal): Map<string, number> {
-    return this.#reader.positions(signal)
   }
 
   /** Keeps exactly these archives, new ones from the beginning on; returns their positions. */
@@ -195,12 +167,7 @@ export class StoreWriter {
 
   /** Items that linking and pruning have set aside since the last call. */
   takeSetAside(): SetAside[] {
-    return [...this.#linking.takeSetAside(), ...this.#pruning.takeSetAside()]
-  }
-
-  /** Measurements since the last call. */
-  takeFigures(): CascadeFigures {
-    return this.#linking.takeFigures()
+    return [...this.linking.takeSetAside(), ...this.#pruning.takeSetAside()]
   }
 
   /** Commits up time and nothing else; throws when the database cannot be written. */

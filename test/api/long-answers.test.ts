@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { on } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,8 @@ import type { CausewayQueries } from '../../src/model/queries.ts'
 import { systemTimers } from '../../src/platform/system-clock.ts'
 import type { Asker, Question, Reply } from '../../src/query/question.ts'
 import { CostlyAskers } from '../../src/query/threads/short-answers.ts'
-import { type FromQuery, QueryThreads, type ToQuery } from '../../src/query/threads/query-threads.ts'
+import type { AnswerLength, FromQuery, ToQuery } from '../../src/query/threads/query-messages.ts'
+import { QueryThreads } from '../../src/query/threads/query-threads.ts'
 import { serveQueries } from '../../src/query/threads/query-thread.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
@@ -112,25 +113,69 @@ test('the first question of a connection is looked at, after others where its ad
   expect(waits(1, 2, 3, 4)).toEqual([0, 0, 0, 0])
 })
 
-test('a question that took long is tried again soon the first time, and ever later while it does', () => {
+test('a question that took long is tried again after a minute, and a connection that asked one ever later', () => {
   const clock = { nowMs: 0 }
   const askers = new CostlyAskers(() => clock.nowMs)
-  const asker: Asker = { address: '10.0.0.1', connection: 1 }
-  const tries: number[] = []
-  while (clock.nowMs < 300_000) {
-    if (askers.waitMs(asker, 'report') === 0) {
-      tries.push(clock.nowMs / 1_000)
-      askers.asked(asker, 'report', 'long', 10)
+  const tries = { report: [] as number[], unknown: [] as number[] }
+  for (; clock.nowMs < 300_000; clock.nowMs += 1_000) {
+    if (askers.waitMs(NEIGHBOUR, 'report') === 0) {
+      tries.report.push(clock.nowMs / 1_000)
+      askers.asked(NEIGHBOUR, 'report', 'slow', 10)
     }
-    clock.nowMs += 1_000
+    const unknown = `asked at ${clock.nowMs}`
+    if (askers.waitMs(MUCH, unknown) !== 0) continue
+    tries.unknown.push(clock.nowMs / 1_000)
+    askers.asked(MUCH, unknown, 'slow', 10)
   }
-  expect(tries).toEqual([0, 4, 12, 28, 60, 120, 180, 240])
-  askers.asked(asker, 'large report', 'long', 150)
-  clock.nowMs += 59_000
-  expect(askers.waitMs(asker, 'large report')).toBe(Infinity)
+  expect(tries).toEqual({ report: [0, 60, 120, 180, 240], unknown: [1, 5, 13, 29, 61, 121, 181, 241] })
   expect(askers.wasShort('report')).toBe(false)
-  askers.asked(asker, 'report', 'short', 1)
-  expect([askers.wasShort('report'), askers.waitMs(asker, 'report')]).toEqual([true, 0])
+  askers.asked(NEIGHBOUR, 'report', 'short', 1)
+  expect([askers.wasShort('report'), askers.waitMs(NEIGHBOUR, 'report')]).toEqual([true, 0])
+})
+
+test('what took a little long in a thread that has just begun is short as soon as another thread finds it so', async () => {
+  using writer = await figureSeven(':memory:', {})
+  const queries = writer.queries()
+  const cascade = queries.cascade.bind(queries)
+  let [cpuMs, takesMs] = [0, 11]
+  queries.cascade = (root) => {
+    cpuMs += takesMs
+    return cascade(root)
+  }
+  using short = oneThread(queries, 'short', () => cpuMs)
+  using long = oneThread(queries, 'any', () => cpuMs)
+  const question = { kind: 'cascade', root: cpidOfDigits(cpid(1).replaceAll('-', '')) } as const
+  const unknown = { ...SHORT, kind: 'roots' } as const
+  expect(await short.answer(1, question, MUCH)).toEqual({ kind: 'long', id: 1 })
+  expect(await short.answer(2, question, MUCH)).toEqual({ kind: 'long', id: 2 })
+
+  expect(await long.answer(3, question, MUCH)).toMatchObject({ kind: 'found' })
+  expect(await long.next()).toMatchObject({ kind: 'chunk' })
+  expect(await long.next()).toEqual({ kind: 'end', id: 3, isShort: true })
+  short.tell({ kind: 'short', question, connection: MUCH.connection })
+  expect(await short.answer(4, question, MUCH)).toMatchObject({ kind: 'whole' })
+  expect(await short.answer(5, unknown, MUCH)).toMatchObject({ kind: 'whole' })
+
+  takesMs = 51
+  expect(await short.answer(6, question, MUCH)).toEqual({ kind: 'long', id: 6 })
+  expect(await long.answer(7, question, MUCH)).toMatchObject({ kind: 'found' })
+  expect(await long.next()).toMatchObject({ kind: 'chunk' })
+  expect(await long.next()).toEqual({ kind: 'end', id: 7 })
+})
+
+test('what reads too much stays long, in however little time another thread answered it', () => {
+  const askers = new CostlyAskers(() => 0)
+  askers.asked(MUCH, 'report', 'long', 1)
+  expect(askers.waitMs(MUCH, 'not tried')).toBe(Infinity)
+  askers.foundShort('report', MUCH.connection)
+  askers.foundShort('not tried', MUCH.connection)
+  expect(askers.waitMs(MUCH, 'report')).toBe(Infinity)
+  expect(askers.waitMs(MUCH, 'not tried')).toBe(0)
+  expect(askers.waitMs(MUCH, 'not asked before')).toBe(Infinity)
+  askers.asked(MUCH, 'table', 'slow', 11)
+  expect(askers.waitMs(NEIGHBOUR, 'table')).toBe(Infinity)
+  askers.foundShort('table', MUCH.connection)
+  expect([askers.waitMs(NEIGHBOUR, 'table'), askers.wasShort('table')]).toEqual([0, true])
 })
 
 test('a question that is known is taken for what it was, whoever asks it', () => {
@@ -155,7 +200,7 @@ test('the thread for short answers sorts no long walk', async () => {
   const hub = cpid(100_000)
   const mergelogs = Array.from({ length: 2_100 }, (_, at) => ({ new: cpid(200_000 + at), sources: [hub] }))
   writer.ingest('logs', mergelogsRequest('hub-ctl', mergelogs))
-  using thread = shortThread(writer.queries())
+  using thread = oneThread(writer.queries(), 'short')
   const first = { kind: 'mergelogs', part: { limit: 1 } } as const
   const ofHub = { ...first, cpid: cpidOfDigits(hub.replaceAll('-', '')) }
   expect(await thread.answer(1, ofHub, MUCH)).toEqual({ kind: 'long', id: 1 })
@@ -176,7 +221,7 @@ test('the thread for short answers reads nothing more once an answer has taken l
     asked.push('mergelogs')
     return []
   }
-  using thread = shortThread(queries, () => cpuMs)
+  using thread = oneThread(queries, 'short', () => cpuMs)
   const root = cpidOfDigits(cpid(1).replaceAll('-', ''))
   expect(await thread.answer(1, { kind: 'cascade', root }, MUCH)).toEqual({ kind: 'long', id: 1 })
   expect(asked).toEqual([])
@@ -188,7 +233,7 @@ test('the thread for short answers makes no text of large rows', async () => {
     'traces',
     spansRequest('large', [{ trace: 9_001, id: 9_001, attributes: { note: 'x'.repeat(LARGE / 4) } }]),
   )
-  using thread = shortThread(writer.queries())
+  using thread = oneThread(writer.queries(), 'short')
   expect(await thread.answer(1, SHORT, NEIGHBOUR)).toMatchObject({ kind: 'whole' })
   expect(await thread.answer(2, LONG, MUCH)).toEqual({ kind: 'long', id: 2 })
   expect(Math.max(...thread.made)).toBeLessThan(LARGE / 8)
@@ -198,19 +243,26 @@ test('the thread for short answers makes no text of large rows', async () => {
   expect(await thread.answer(5, { ...SHORT, kind: 'roots' }, MUCH)).toEqual({ kind: 'long', id: 5 })
 })
 
-interface ShortThread extends Disposable {
+interface OneThread extends Disposable {
   /** How long each text was that it made. */
   readonly made: readonly number[]
   answer(id: number, question: Question, asker: Asker): Promise<FromQuery>
+  /** What it says next. */
+  next(): Promise<FromQuery>
+  tell(message: ToQuery): void
 }
 
-/** What answers short questions, in this thread. */
-function shortThread(queries: CausewayQueries, cpuMs: () => number = () => 0): ShortThread {
+/** What answers questions in a thread of its own, in this one. */
+function oneThread(
+  queries: CausewayQueries,
+  answers: AnswerLength,
+  cpuMs: () => number = () => 0,
+): OneThread {
   const { port1, port2 } = new MessageChannel()
   const made: number[] = []
   serveQueries(port2, {
     queries,
-    answers: 'short',
+    answers,
     salt: '',
     dataVersion: () => '1',
     cpuMs,
@@ -219,13 +271,19 @@ function shortThread(queries: CausewayQueries, cpuMs: () => number = () => 0): S
     onMade: (length) => made.push(length),
     onStop: () => undefined,
   })
+  const said = on(port1, 'message')
+  const next = async (): Promise<FromQuery> => {
+    const { value } = (await said.next()) as { value: [FromQuery] }
+    return value[0]
+  }
   return {
     made,
-    async answer(id, question, asker) {
+    answer: (id, question, asker) => {
       port1.postMessage({ kind: 'ask', id, question, known: [], asker } satisfies ToQuery)
-      const [message] = (await once(port1, 'message')) as [FromQuery]
-      return message
+      return next()
     },
+    next,
+    tell: (message) => port1.postMessage(message),
     [Symbol.dispose]: () => port1.close(),
   }
 }

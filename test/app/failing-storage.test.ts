@@ -73,7 +73,7 @@ const WORK: Record<
       turns.store.keepExporters('traces', ['otlp/a'])
       turns.moved('otlp/a', 7)
     },
-    isDone: ({ store }) => store.writer.positions('traces').get('otlp/a') === 7,
+    isDone: ({ store }) => store.writer.reader.positions('traces').get('otlp/a') === 7,
   },
 }
 
@@ -112,13 +112,13 @@ describe.each(Object.keys(FAULTS))('after a database %s for a while', (name) => 
     turns.moved('otlp/a', 6)
     turns.timers.pass(1_000)
     expect(turns.troubles).toContainEqual(expect.stringContaining('noting what cannot be sent'))
-    expect(writer.positions('traces').get('otlp/a')).toBe(0)
+    expect(writer.reader.positions('traces').get('otlp/a')).toBe(0)
     end()
     turns.timers.pass(1_000)
     expect(turns.store.db.prepare('SELECT stage, item, exporter FROM set_aside').all()).toEqual([
       { stage: 'sending', item: 5, exporter: 'otlp/a' },
     ])
-    expect(writer.positions('traces').get('otlp/a')).toBe(6)
+    expect(writer.reader.positions('traces').get('otlp/a')).toBe(6)
   })
 
   test('senders are asked to come again, and are served when they do', async () => {

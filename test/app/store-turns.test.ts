@@ -130,6 +130,10 @@ test('a position that cannot be saved is set aside, and those of other exporters
   expect(turns.said('setAside')).toMatchObject([
     { items: [{ stage: 'sending', kind: 'position in traces', exporter: 'otlp/b' }] },
   ])
-  expect(Object.fromEntries(writer.positions('traces'))).toEqual({ 'otlp/a': 7, 'otlp/b': 0, 'otlp/c': 8 })
+  expect(Object.fromEntries(writer.reader.positions('traces'))).toEqual({
+    'otlp/a': 7,
+    'otlp/b': 0,
+    'otlp/c': 8,
+  })
   expect(writer.gauges().setAside).toBe(1)
 })

@@ -130,6 +130,48 @@ test('a request that seemed cheap and takes long is interrupted, and those of ot
   expect(requests.size).toBe(0)
 })
 
+test('what waits of a flow that turned out costly goes with the costly ones', () => {
+  const { requests, add } = waiting()
+  const goes = (): number[] => requests.take().requests.map(({ flow }) => flow)
+  add(LOOPING, 10_000)
+  for (let sent = 0; sent < 20; sent++) add(3, 70)
+  // Light, for all that is known of it: each request seems to take a millisecond.
+  expect(goes()).toContain(3)
+  requests.took([20], 0)
+  expect(goes()).toEqual([LOOPING])
+  requests.took([4], 0)
+  for (let sent = 0; sent < 4; sent++) add(QUIET, 10)
+  // Only what is begun stays.
+  expect(goes().toSorted((a, b) => a - b)).toEqual([QUIET, QUIET, QUIET, QUIET, 3].toSorted((a, b) => a - b))
+  requests.took([0.1, 0.1, 0.1, 0.1, 4], 5)
+  expect(goes()).toEqual([LOOPING])
+  requests.took([4], 1)
+  for (let left = 19; left > 0;) {
+    const { requests: taken, mayTakeMs } = requests.take()
+    expect({ flows: new Set(taken.map(({ flow }) => flow)), mayTakeMs }).toEqual({
+      flows: new Set([3]),
+      mayTakeMs: 4,
+    })
+    requests.took(
+      taken.map(() => 1),
+      taken.length,
+    )
+    left -= taken.length
+  }
+  expect(requests.size).toBe(0)
+})
+
+test('a flow is as costly as what is stored of it, however long ago it came', () => {
+  const { clock, requests, add } = waiting()
+  for (let sent = 0; sent < 100; sent++) add(LOOPING, 10_000)
+  for (; clock.nowMs < 5_000; clock.nowMs += 20) {
+    expect(requests.take().requests).toMatchObject([{ flow: LOOPING }])
+    requests.took([20], clock.nowMs % 140 === 0 ? 1 : 0)
+  }
+  add(QUIET, 10)
+  expect(requests.take().requests).toMatchObject([{ flow: QUIET }])
+})
+
 const drawnRequest = fc.record({
   flow: fc.integer({ min: 1, max: 4 }),
   kib: fc.constantFrom(1, 10, 200, 2_000),

@@ -1,5 +1,6 @@
-import { chmodSync, readFileSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { CausewayProcess, startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
@@ -7,6 +8,7 @@ import { freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
 import { markerSpan } from '../process/support/marker-span.ts'
 import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
 import { storedSpans } from '../../lab/harness/causeway/stored-data.ts'
+import { holdDatabase, isDatabaseLocked } from '../../src/store/sqlite/open-database.ts'
 
 /** Permissions bind root only once it has given up to go past them. */
 const BOUND =
@@ -40,4 +42,34 @@ test.each([
   chmodSync(settings.database, 0o644)
   expect(readFileSync(settings.database).equals(before)).toBe(true)
   expect(storedSpans(settings)).toEqual(stored)
+})
+
+test.each<[string, (lock: string) => void]>([
+  ['may only be read', (lock) => chmodSync(lock, 0o444)],
+  ['may not be opened', (lock) => chmodSync(lock, 0)],
+  ['is something else', (lock) => writeFileSync(lock, 'something else'.repeat(100))],
+])('where the lock %s, Causeway names it and never runs unlocked', async (_, spoil) => {
+  const settings = await freshSettings()
+  const first = await startCauseway(settings)
+  await first.end('SIGTERM')
+  spoil(`${settings.database}-lock`)
+  await using causeway = new CausewayProcess(settings, process.execPath, BOUND)
+  expect(await causeway.ending()).toEqual({ code: 1, signal: null })
+  expect(causeway.complaints).toEqual([
+    expect.stringMatching(/cannot lock the database .* by .*-lock.*; give this file to the user/),
+  ])
+})
+
+test('a lock that is something else is no running Causeway for who asks', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'causeway-lock-'))
+  const path = join(folder, 'causeway.db')
+  writeFileSync(path, '')
+  expect(isDatabaseLocked(path)).toBe(false)
+  {
+    using held = holdDatabase(path)
+    expect([held, isDatabaseLocked(path)]).toEqual([expect.anything(), true])
+  }
+  writeFileSync(`${path}-lock`, 'something else'.repeat(100))
+  expect(() => isDatabaseLocked(path)).toThrow(/cannot lock the database/)
+  rmSync(folder, { recursive: true })
 })

@@ -130,8 +130,8 @@ test('of a long chain no turn decides more than a few, and a restart in the midd
   first.clock.advance(WAIT)
   let after = first
   let before = waiting(after)
-  for (let turns = 0; after.writer.isAnythingDue(); turns++) {
-    after.writer.expire(500)
+  for (let turns = 0; after.writer.reader.isAnythingDue(); turns++) {
+    after.writer.linking.expire(500)
     expect(before - waiting(after)).toBeLessThanOrEqual(1_500)
     before = waiting(after)
     if (turns % 3 === 2) after = after.reopened()

@@ -102,7 +102,7 @@ test('a span without a CPID anywhere above it is forwarded unchanged', async () 
     parentSpanId: '',
     attributes: { 'http.target': '/healthz' },
   })
-  expect(writer.writer.takeLinkCounts().unattributed).toBe(1)
+  expect(writer.writer.linking.takeCounts().unattributed).toBe(1)
 })
 
 test('after settling, activity opens an episode linked to the trace before', async () => {

@@ -131,7 +131,7 @@ async function told(maxTraceSpans: number): Promise<Told> {
   const spans = writer.sent().filter(({ name }) => name === 'cascade')
   expect(spans.map(({ traceId }) => traceId)).toEqual([traceOf(cpid(1))])
   const { attributes, startNs, endNs, spanId } = spans[0]!
-  const [series] = writer.writer.takeFigures().durations
+  const [series] = writer.writer.linking.takeFigures().durations
   expect(series?.exemplars.filter(Boolean)).toMatchObject([{ traceId: traceOf(cpid(1)), spanId }])
   expect(series?.counts.filter((count) => count > 0)).toEqual([1])
   return { attributes, times: [startNs, endNs], seconds: series?.sum ?? 0 }

@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Cpid } from '../../src/model/merge-graph.ts'
+import type { CascadeFilter } from '../../src/model/queries.ts'
+import type { CascadeList } from '../../src/query/answer-schemas.ts'
+import { ask } from '../query/asking.ts'
 import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
@@ -104,7 +107,14 @@ function driversOfChanges({ changes, works }: History, driving: readonly number[
   })
 }
 
-const objectOf = (work: number): string => `v1/pods/default/p${work}?rv=${work + 1}`
+const NAMESPACES = 4
+const SERVICES = 3
+
+const uidOf = (work: number): string => `u${work}`
+const objectOf = (work: number): string =>
+  `v1/pods/n${work % NAMESPACES}/p${work}?uid=${uidOf(work)}&rv=${work + 1}`
+/** A write whose version the answer did not tell, as of what went. */
+const goneOf = (work: number): string => `v1/pods/gone${work % NAMESPACES}/g${work}`
 
 function sketchOf({ change, trace, parent, observed, unknown }: Work, at: number): SpanSketch {
   const seen = [
@@ -118,7 +128,7 @@ function sketchOf({ change, trace, parent, observed, unknown }: Work, at: number
     cpid: cpid(change + 1),
     start: startOf(at),
     end: startOf(at) + 5,
-    attributes: { 'cpid.observed': seen, 'cpid.wrote': [objectOf(at)] },
+    attributes: { 'cpid.observed': seen, 'cpid.wrote': [objectOf(at), goneOf(at)] },
   }
 }
 
@@ -140,7 +150,7 @@ function play(first: TestWriter, { changes, works }: History, chances: readonly 
       ])
     }),
     ...works.map((work, at) => () => {
-      writer.spans(`service ${at % 3}`, [sketchOf(work, at)])
+      writer.spans(`service ${at % SERVICES}`, [sketchOf(work, at)])
     }),
   ]
   const shuffled = arrivals.map((arrive, at) => ({ arrive, at: chances[at] ?? 0 }))
@@ -203,6 +213,33 @@ test('in whatever order spans and mergelogs arrive, the same roots drive each sp
               .sort(),
           )
         }
+        const found = (filter: CascadeFilter): readonly string[] =>
+          ask<CascadeList>(writer, { kind: 'cascades', filter, part: {} })
+            .cascades.map(({ root }) => root)
+            .sort()
+        const drivingWork = (isIn: (work: number) => boolean): string[] =>
+          [...new Set(driving.flatMap((roots, at) => (isIn(at) ? roots : [])))]
+            .map((root) => cpid(root + 1))
+            .sort()
+        for (let n = 0; n < NAMESPACES; n++) {
+          const expected = drivingWork((at) => at % NAMESPACES === n)
+          expect(found({ namespace: `n${n}` })).toEqual(expected)
+          expect(found({ namespace: `gone${n}` })).toEqual(expected)
+        }
+        const pods = writer.db
+          .prepare<[], { root: string; uid: string }>(
+            `SELECT DISTINCT text AS root, uid FROM cascade_pods JOIN traces ON traces.id = trace JOIN cpids ON cpids.id = root`,
+          )
+          .all()
+        for (const at of drawn.works.keys())
+          expect(pods.flatMap(({ root, uid }) => (uid === uidOf(at) ? root : [])).sort()).toEqual(
+            drivingWork((work) => work === at),
+          )
+        for (let n = 0; n < SERVICES; n++) {
+          const expected = drivingWork((at) => at % SERVICES === n)
+          expect(found({ service: `service ${n}` })).toEqual(expected)
+          expect(found({ actor: `service ${n}` })).toEqual(expected)
+        }
         writer.pass(301_000)
         const sent = writer.sent()
         expectSoundTraces(sent)
@@ -213,7 +250,7 @@ test('in whatever order spans and mergelogs arrive, the same roots drive each sp
           )
           expect(said?.attributes).toMatchObject({
             'cpid.cascade.spans': mine.length,
-            'cpid.cascade.services': new Set(mine.map((at) => at % 3)).size,
+            'cpid.cascade.services': new Set(mine.map((at) => at % SERVICES)).size,
             'cpid.cascade.duration_ms': mine.length === 0 ? 0 : startOf(Math.max(...mine)) + 5,
           })
         }

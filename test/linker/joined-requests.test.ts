@@ -141,7 +141,7 @@ describe('what an API server says of a request', () => {
     writer.spans('apiserver', request())
     writer.link()
     expect(writer.rows('traces')).toBe(before)
-    expect(writer.writer.takeLinkCounts().beyondShare).toBe(0)
+    expect(writer.writer.linking.takeCounts().beyondShare).toBe(0)
     expect(inPlace(writer).sort()).toEqual(['Create', 'POST', 'Txn'])
     expect(writer.sent().find(({ name }) => name === 'POST')?.attributes['cpid.id']).toBe(CHANGE)
   })

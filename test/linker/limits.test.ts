@@ -19,7 +19,7 @@ test('a CPID keeps its newest roots; one that is cut off while open is counted a
     [traceOf(cpid(3)), false],
     [traceOf(cpid(2)), true],
   ])
-  expect(writer.writer.takeLinkCounts().cutRoots).toBe(1)
+  expect(writer.writer.linking.takeCounts().cutRoots).toBe(1)
   expect(drawTrace(writer.sent(), traceOf(cpid(1)))).toBe('change @kubectl\n  merged into @merger')
   writer.pass(300_001)
   const settled = writer.sent().filter((span) => span.name === 'cascade')

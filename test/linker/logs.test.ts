@@ -95,7 +95,7 @@ test('without a CPID anywhere it goes on unchanged, after the wait where its spa
     { what: 'malformed', traceId: hexTrace(9), spanId: hexSpan(99), attributes: { 'cpid.id': 'not a UUID' } },
     { what: 'of a span that never comes', traceId: hexTrace(9), spanId: hexSpan(99), attributes: {} },
   ])
-  expect(writer.writer.takeLinkCounts()).toMatchObject({ logs: 4, unattributedLogs: 4 })
+  expect(writer.writer.linking.takeCounts()).toMatchObject({ logs: 4, unattributedLogs: 4 })
 })
 
 test('a span missed once is not waited for again, and its id is kept: it is expected in the trace', async () => {
@@ -202,13 +202,13 @@ test('log records keep no trace open and open no episode', async () => {
   writer.pass(299_000)
   writer.logs('controller', [{ body: 'still going', cpid: ALPHA }])
   writer.pass(1_000)
-  expect(writer.writer.takeLinkCounts()).toMatchObject({ settled: 1 })
+  expect(writer.writer.linking.takeCounts()).toMatchObject({ settled: 1 })
   writer.logs('controller', [
     { body: 'after the end', cpid: ALPHA },
     { body: 'of its span', trace: 1, span: 11, cpid: ALPHA },
   ])
   writer.pass(1_000)
-  expect(writer.writer.takeLinkCounts()).toMatchObject({ episodes: 0 })
+  expect(writer.writer.linking.takeCounts()).toMatchObject({ episodes: 0 })
   expect(plainLogs(writer).map(({ traceId, spanId }) => [traceId, spanId])).toEqual([
     [traceOf(ALPHA), ''],
     [traceOf(ALPHA), ''],

@@ -17,7 +17,7 @@ interface Hop {
 }
 
 function hopsOf(writer: TestWriter): Hop[] {
-  return writer.writer.takeFigures().hops.map(({ labels, sum, exemplars }) => {
+  return writer.writer.linking.takeFigures().hops.map(({ labels, sum, exemplars }) => {
     const told = exemplars.filter((exemplar) => exemplar !== undefined)
     return {
       labels,
@@ -114,9 +114,9 @@ test('a cascade lasts from first to last activity, and is told of once it has se
   writer.mergelogs('kubectl', [{ new: ALPHA, time: 1_000 }])
   writer.spans('controller', [{ trace: 1, id: 11, cpid: ALPHA, start: 3_000, end: 8_500 }])
   writer.link()
-  expect(writer.writer.takeFigures().durations).toEqual([])
+  expect(writer.writer.linking.takeFigures().durations).toEqual([])
   writer.pass(300_000)
-  const [series] = writer.writer.takeFigures().durations
+  const [series] = writer.writer.linking.takeFigures().durations
   const cascade = writer.sent().find(({ name }) => name === 'cascade')
   expect(Number(series?.sum)).toBe(Number(cascade!.endNs - cascade!.startNs) / 1e9)
   expect(series?.exemplars.filter(Boolean)).toMatchObject([

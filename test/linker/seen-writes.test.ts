@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { namespaceOfObject } from '../../src/model/kubernetes-objects.ts'
+import type { CascadeList } from '../../src/query/answer-schemas.ts'
+import { ask } from '../query/asking.ts'
 import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -100,6 +102,24 @@ test('a cascade is known by the namespaces that it wrote into, and by that of wh
     ['default', 1],
     ['shop', 1],
   ])
+})
+
+test('a cascade is known by what it began with, by object and by namespace alike, whenever its mergelog comes', async () => {
+  for (const late of [undefined, 0, 1_000, 20_000, 400_000]) {
+    using writer = await TestWriter.open()
+    const tell = (): void => {
+      writer.mergelogs('kubectl', [{ new: cpid(1), object: 'v1/services/shop/web?rv=1' }])
+    }
+    if (late === undefined) tell()
+    writer.spans('controller', [{ trace: 1, id: 1, cpid: cpid(1) }])
+    writer.pass(late ?? 0)
+    if (late !== undefined) tell()
+    writer.pass(20_000)
+    const found = [{ object: 'v1/services/shop' }, { namespace: 'shop' }].map((filter) =>
+      ask<CascadeList>(writer, { kind: 'cascades', filter, part: {} }).cascades.map(({ root }) => root),
+    )
+    expect([late, ...found]).toEqual([late, [cpid(1)], [cpid(1)]])
+  }
 })
 
 test('the namespace of an object is the same to SQL and to the linker', async () => {

@@ -152,3 +152,30 @@ test.each(['cascade', 'links', 'passthrough'] as const)(
     )
   },
 )
+
+test('a cascade counts each span that it drives once, whichever of its traces have it, and what is driven only in a later one', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (drawn) => {
+      using writer = await TestWriter.open()
+      for (const { item, passesMs } of drawn) {
+        writer.ingest(item.signal, item.bytes)
+        writer.pass(passesMs)
+      }
+      writer.pass(400_000)
+      const counted = writer.db
+        .prepare('SELECT root, sum(spans) FROM audit_cascades GROUP BY root ORDER BY root')
+        .raw()
+        .all()
+      const there = writer.db
+        .prepare(
+          `SELECT root, (SELECT count(DISTINCT span_id) FROM audit_cascade_spans span
+             WHERE span.root = cascade.root AND activity = 'yes')
+           FROM audit_cascades cascade GROUP BY root ORDER BY root`,
+        )
+        .raw()
+        .all()
+      expect(counted).toEqual(there)
+    }),
+    { numRuns: 150 },
+  )
+})

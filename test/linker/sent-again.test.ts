@@ -22,7 +22,7 @@ test('a span that comes again in another request is stored, sent and counted onc
   expect(writer.rows('spans')).toBe(2)
   const sent = writer.sent().map(({ spanId }) => spanId)
   for (const { id } of spans) expect(sent.filter((spanId) => spanId === hexSpan(id))).toHaveLength(1)
-  expect(writer.writer.takeLinkCounts()).toMatchObject({ duplicateSpans: 4, unattributed: 1 })
+  expect(writer.writer.linking.takeCounts()).toMatchObject({ duplicateSpans: 4, unattributed: 1 })
 })
 
 test('one that is there twice in a request, and one that comes while the first waits, counts once', async () => {
@@ -38,7 +38,7 @@ test('one that is there twice in a request, and one that comes while the first w
   writer.pass(10_000)
   const sent = writer.sent().filter(({ service }) => service === 'a')
   expect(sent.map(({ spanId }) => spanId).sort()).toEqual([hexSpan(11), hexSpan(22)])
-  expect(writer.writer.takeLinkCounts()).toMatchObject({ duplicateSpans: 3 })
+  expect(writer.writer.linking.takeCounts()).toMatchObject({ duplicateSpans: 3 })
 })
 
 test('what only a repeated span names is not forgotten with it, nor counted twice', async () => {
@@ -75,7 +75,7 @@ test.each([true, false])(
     ])
     expect(writer.rows('logs')).toBe(7)
     expect(writer.sentLogs()).toHaveLength(logs ? 7 : 0)
-    expect(writer.writer.takeLinkCounts()).toMatchObject({ duplicateLogs: 5 })
+    expect(writer.writer.linking.takeCounts()).toMatchObject({ duplicateLogs: 5 })
   },
 )
 

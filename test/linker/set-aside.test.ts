@@ -76,7 +76,7 @@ test.each<[string, (writer: StoreWriter) => void]>([
   [
     'with what is due',
     (writer) => {
-      while (writer.isAnythingDue()) writer.expire(500)
+      while (writer.reader.isAnythingDue()) writer.linking.expire(500)
     },
   ],
 ])('what was released and cannot leave is set aside %s, and all others leave', async (_, goOn) => {
@@ -145,7 +145,7 @@ test('a trace that cannot be settled ends without a word, and all others settle'
     },
   ])
   expect(writer.writer.gauges()).toMatchObject({ openTraces: 0, setAside: 1 })
-  expect(writer.writer.takeLinkCounts().settled).toBe(4)
+  expect(writer.writer.linking.takeCounts().settled).toBe(4)
 })
 
 test('what one event leads to is undone with it, and done in its own time', async () => {
@@ -221,5 +221,5 @@ test('what was rolled back is counted once', async () => {
   spoil(1)
   writer.pass(11_000)
   expect(asideRows(writer.db)).not.toEqual([])
-  expect(writer.writer.takeLinkCounts()).toMatchObject({ unattributed: 4, sent: 4 })
+  expect(writer.writer.linking.takeCounts()).toMatchObject({ unattributed: 4, sent: 4 })
 })

@@ -52,7 +52,7 @@ test('spans of another cluster fill half of a trace at most; the others stay whe
   send(writer, 'eu', 2, many(15))
   expect(tracesOf(writer, 'us')).toEqual({ [MAIN]: MOST / 2, [hexTrace(1)]: 100 - MOST / 2 })
   expect(tracesOf(writer, 'eu')).toEqual({ [MAIN]: 15 })
-  expect(writer.writer.takeLinkCounts().beyondShare).toBe(100 - MOST / 2)
+  expect(writer.writer.linking.takeCounts().beyondShare).toBe(100 - MOST / 2)
 })
 
 test('what a guest sends again, and what it still sends after a restart, is counted with what it sent', async () => {

@@ -31,7 +31,7 @@ test.each(['cascade', 'links'] as const)('%s: back links count like any other sp
   for (const names of traces.values()) expect(names.length).toBeLessThanOrEqual(50)
   const told = traces.get(traceOf(cpid(1)))?.filter((name) => name === 'merged into').length ?? 0
   expect(told).toBeGreaterThan(40)
-  expect(writer.writer.takeLinkCounts().leftOut).toBe(300 - told)
+  expect(writer.writer.linking.takeCounts().leftOut).toBe(300 - told)
 })
 
 test('a span that does not fit goes into an episode, and one too large for any trace into one of its own', async () => {

@@ -19,7 +19,7 @@ test('a span waits for the mergelog of its CPID and then leaves into the right t
     'change @kubectl\n  merge @endpoints\n    update @endpoints',
   )
   expect(writer.sent().some((span) => span.traceId === traceOf(GAMMA))).toBe(false)
-  expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(0)
+  expect(writer.writer.linking.takeCounts().lateMergelogs).toBe(0)
 })
 
 test('a span goes on waiting for its mergelog when the writer of what it observed comes first', async () => {
@@ -41,7 +41,7 @@ test('a span goes on waiting for its mergelog when the writer of what it observe
     'change @kubectl\n  bind @scheduler\n    start @kubelet\n  merge @kubelet',
   )
   expect(writer.sent().some((span) => span.traceId === traceOf(GAMMA))).toBe(false)
-  expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(0)
+  expect(writer.writer.linking.takeCounts().lateMergelogs).toBe(0)
 })
 
 test('after the wait a CPID without a mergelog counts as a root', async () => {
@@ -93,7 +93,7 @@ test('a late mergelog sends again what was sent, once, and the provisional trace
   const link = sent.find((span) => span.name === 'merged into')?.links[0]
   const merge = sent.find((span) => span.name === 'merge')
   expect(link).toMatchObject({ traceId: traceOf(ALPHA), spanId: merge?.spanId })
-  expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(1)
+  expect(writer.writer.linking.takeCounts().lateMergelogs).toBe(1)
 
   writer.spans('endpoints', [{ trace: 2, id: 21, cpid: GAMMA, name: 'again' }])
   writer.link()
@@ -124,7 +124,7 @@ test('a late mergelog without sources sends nothing again', async () => {
   writer.mergelogs('kubectl', [{ new: ALPHA }])
   writer.link()
   expect(writer.sent().length).toBe(before)
-  expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(1)
+  expect(writer.writer.linking.takeCounts().lateMergelogs).toBe(1)
 })
 
 test('a span without a CPID waits for its parent, then leaves unattributed', async () => {
@@ -149,7 +149,7 @@ test('a parent that comes late with a CPID takes its children along', async () =
   expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe(
     'change @kubectl\n  parent @kubelet\n    child @kubelet copy\n      grandchild @kubelet copy',
   )
-  expect(writer.writer.takeLinkCounts().lateParents).toBe(1)
+  expect(writer.writer.linking.takeCounts().lateParents).toBe(1)
 })
 
 test('a parent without a CPID is brought into the trace of its child, even when that has settled', async () => {
@@ -266,9 +266,9 @@ test('a step whose time is over leaves what is left to the next, whether it came
   )
   expect([1, 2, 3, 4].map(() => writer.writer.link(500, never))).toEqual([1, 1, 1, 0])
   writer.clock.advance(10_001)
-  expect(writer.writer.expire(500, never)).toBe(true)
+  expect(writer.writer.linking.expire(500, never)).toBe(true)
   expect(names()).toEqual(['change', 'update 1'])
-  while (writer.writer.isAnythingDue()) writer.writer.expire(500, never)
+  while (writer.writer.reader.isAnythingDue()) writer.writer.linking.expire(500, never)
   expect(names().filter((name) => name !== 'change')).toEqual(['update 1', 'update 2', 'update 3'])
 
   const late = (): string[] => names().filter((name) => name.startsWith('late'))

@@ -6,7 +6,8 @@ import type { IngestOutcome, Sender, SenderPolicy, Signal } from '../../src/mode
 import type { WriterDatabase } from '../../src/model/store-ports.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/store/sqlite/open-database.ts'
-import { SqliteQueries } from '../../src/store/sqlite/queries.ts'
+import type { CausewayQueries } from '../../src/model/queries.ts'
+import { sqliteQueries } from '../../src/store/sqlite/queries.ts'
 import { sqliteStores, type SqliteStoresSettings } from '../../src/store/sqlite/writer-stores.ts'
 import { StoreWriter, type WriterSettings } from '../../src/store/store-writer.ts'
 import { migratedBytes, migratedMemory } from './migrated-memory.ts'
@@ -144,9 +145,9 @@ export class TestWriter {
     this.link()
     this.clock.advance(ms)
     this.link()
-    while (this.writer.isAnythingDue()) this.writer.expire(MANY)
+    while (this.writer.reader.isAnythingDue()) this.writer.linking.expire(MANY)
     this.link()
-    while (this.writer.arePodPointsDue()) this.writer.decidePodPoints(() => true)
+    while (this.writer.reader.arePodPointsDue()) this.writer.decidePodPoints(() => true)
   }
 
   /** Every span that was decided on after a position, as backends receive it. */
@@ -170,8 +171,8 @@ export class TestWriter {
   }
 
   /** What people's questions are answered from. */
-  queries(): SqliteQueries {
-    return new SqliteQueries(this.db)
+  queries(): CausewayQueries {
+    return sqliteQueries(this.db)
   }
 
   /** Moves the write-ahead log into the database, as a stop does. */

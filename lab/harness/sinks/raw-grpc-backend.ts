@@ -15,6 +15,7 @@ const GRPC = { ':status': 200, 'content-type': 'application/grpc' }
 export interface RawGrpcBackend extends AsyncDisposable {
   port: number
   spans: ReceivedSpan[]
+  /** How many requests a behaviour was given to. */
   requests: number
 }
 
@@ -74,6 +75,8 @@ export async function startRawGrpcBackend(behaviours: readonly RawBehaviour[]): 
     stream.on('error', () => undefined)
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     stream.on('end', () => {
+      // Ended and destroyed at once, when another stream's behaviour reset their connection.
+      if (stream.destroyed) return
       const behave = behaviours[backend.requests++] ?? answersOk
       if (behave === answersOk)
         backend.spans.push(...receivedSpans(Buffer.concat(chunks).subarray(PREFIX_BYTES)))

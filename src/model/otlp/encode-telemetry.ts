@@ -2,6 +2,7 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { CLUSTER_NAME, SERVICE_NAME } from '../attributes.ts'
 import type { HistogramSeries } from '../linker-settings-and-metrics.ts'
 import { nanosOfMs, type UnixNanos } from '../time-and-size.ts'
+import { bufferOf } from './protobuf-wire.ts'
 
 /** OTLP's limit on a span's links as SDKs apply it; what is cut is counted in dropped_links_count. */
 export const MAX_LINKS = 128
@@ -72,8 +73,7 @@ export function encodeLink(link: SpanLink): Uint8Array {
 
 /** What was written, as a Buffer over the same bytes. */
 export function bytesOf(writer: BinaryWriter): Buffer {
-  const { buffer, byteOffset, byteLength } = writer.finish()
-  return Buffer.from(buffer, byteOffset, byteLength)
+  return bufferOf(writer.finish())
 }
 
 export function spanIdBytes(id: bigint): Buffer {

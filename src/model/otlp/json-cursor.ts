@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { MalformedOtlp } from './protobuf-wire.ts'
+import { bufferOf, MalformedOtlp } from './protobuf-wire.ts'
 
 /** What a JSON value can be; true and false are told apart only when they are read. */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
@@ -30,7 +30,7 @@ export class JsonCursor {
 
   constructor(text: Uint8Array) {
     if (!isUtf8(text)) throw new MalformedOtlp('the JSON text is not valid UTF-8')
-    this.#text = Buffer.from(text.buffer, text.byteOffset, text.byteLength)
+    this.#text = bufferOf(text)
   }
 
   /** The kind of the value that comes next. */

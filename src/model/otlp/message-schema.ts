@@ -96,13 +96,7 @@ const scalar = (
   name: string,
   kind: Exclude<ScalarKind, 'enum'>,
   occurs: Occurrence = 'one',
-): Field => ({
-  no,
-  name,
-  occurs,
-  type: 'scalar',
-  kind,
-})
+): Field => ({ no, name, occurs, type: 'scalar', kind })
 
 const enumeration = (no: number, name: string, values: EnumName): Field => ({
   no,
@@ -126,6 +120,12 @@ const temporality = enumeration(2, 'aggregationTemporality', 'AggregationTempora
 const exemplars = (no: number) => message(no, 'exemplars', 'Exemplar', 'many')
 const times = [scalar(2, 'startTimeUnixNano', 'fixed64'), scalar(3, 'timeUnixNano', 'fixed64')]
 const droppedAttributes = (no: number) => scalar(no, 'droppedAttributesCount', 'uint32')
+/** Of a resource, or of a scope. */
+const envelope = (head: Field, name: string, of: MessageName) => [
+  head,
+  message(2, name, of, 'many'),
+  scalar(3, 'schemaUrl', 'string'),
+]
 
 /**
  * The fields of every message, under their OTLP/JSON names. The string-table references of KeyValue and AnyValue
@@ -133,16 +133,8 @@ const droppedAttributes = (no: number) => scalar(no, 'droppedAttributesCount', '
  */
 export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
   ExportTraceServiceRequest: [message(1, 'resourceSpans', 'ResourceSpans', 'many')],
-  ResourceSpans: [
-    message(1, 'resource', 'Resource'),
-    message(2, 'scopeSpans', 'ScopeSpans', 'many'),
-    scalar(3, 'schemaUrl', 'string'),
-  ],
-  ScopeSpans: [
-    message(1, 'scope', 'InstrumentationScope'),
-    message(2, 'spans', 'Span', 'many'),
-    scalar(3, 'schemaUrl', 'string'),
-  ],
+  ResourceSpans: envelope(message(1, 'resource', 'Resource'), 'scopeSpans', 'ScopeSpans'),
+  ScopeSpans: envelope(message(1, 'scope', 'InstrumentationScope'), 'spans', 'Span'),
   Span: [
     scalar(1, 'traceId', 'hexBytes'),
     scalar(2, 'spanId', 'hexBytes'),
@@ -177,16 +169,8 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
   ],
   Status: [scalar(2, 'message', 'string'), enumeration(3, 'code', 'StatusCode')],
   ExportLogsServiceRequest: [message(1, 'resourceLogs', 'ResourceLogs', 'many')],
-  ResourceLogs: [
-    message(1, 'resource', 'Resource'),
-    message(2, 'scopeLogs', 'ScopeLogs', 'many'),
-    scalar(3, 'schemaUrl', 'string'),
-  ],
-  ScopeLogs: [
-    message(1, 'scope', 'InstrumentationScope'),
-    message(2, 'logRecords', 'LogRecord', 'many'),
-    scalar(3, 'schemaUrl', 'string'),
-  ],
+  ResourceLogs: envelope(message(1, 'resource', 'Resource'), 'scopeLogs', 'ScopeLogs'),
+  ScopeLogs: envelope(message(1, 'scope', 'InstrumentationScope'), 'logRecords', 'LogRecord'),
   LogRecord: [
     scalar(1, 'timeUnixNano', 'fixed64'),
     enumeration(2, 'severityNumber', 'SeverityNumber'),
@@ -201,16 +185,8 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
     scalar(12, 'eventName', 'string'),
   ],
   ExportMetricsServiceRequest: [message(1, 'resourceMetrics', 'ResourceMetrics', 'many')],
-  ResourceMetrics: [
-    message(1, 'resource', 'Resource'),
-    message(2, 'scopeMetrics', 'ScopeMetrics', 'many'),
-    scalar(3, 'schemaUrl', 'string'),
-  ],
-  ScopeMetrics: [
-    message(1, 'scope', 'InstrumentationScope'),
-    message(2, 'metrics', 'Metric', 'many'),
-    scalar(3, 'schemaUrl', 'string'),
-  ],
+  ResourceMetrics: envelope(message(1, 'resource', 'Resource'), 'scopeMetrics', 'ScopeMetrics'),
+  ScopeMetrics: envelope(message(1, 'scope', 'InstrumentationScope'), 'metrics', 'Metric'),
   Metric: [
     scalar(1, 'name', 'string'),
     scalar(2, 'description', 'string'),

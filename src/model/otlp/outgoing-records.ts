@@ -81,12 +81,19 @@ const ORIGINAL_TRACE_ID = encodeAttribute(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32)
 
 /**
  * The bytes of the span a decision sends; the same whenever they are built. Undefined when the span was pruned. One that
- * was damaged in the database goes as it is, for the backend to refuse: it must not hold up what comes after it. Throws when
- * the decision itself is damaged.
+ * was damaged in the database goes as it is. Throws when the decision itself is damaged.
  */
 export function outgoingSpan(item: OutboxItem): Buffer | undefined {
+  return orAsStored(item, patched)
+}
+
+/** What was damaged in the database goes as it is, for the backend to refuse: it must not hold up what comes after it. */
+export function orAsStored<Item extends { raw: Buffer | undefined }>(
+  item: Item,
+  patch: (item: Item) => Buffer | undefined,
+): Buffer | undefined {
   try {
-    return patched(item)
+    return patch(item)
   } catch (error) {
     if (error instanceof MalformedOtlp) return item.raw
     throw error

@@ -7,6 +7,11 @@ const FIXED32 = 5
 /** Texts that are looked up, indexed and remembered are no longer than this. */
 export const MAX_TEXT_BYTES = 4_096
 
+/** The same bytes as a Buffer, not copied. */
+export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
 /**
  * Walks the fields of one protobuf message without building objects. After `next()` the current field's number is
  * in `field`; for a length-delimited field its contents lie in [start, end), for a fixed one its bytes begin at

@@ -1,6 +1,6 @@
 import type { Decoded, ResourceGroup, ScopeGroup, ServiceInCluster, SpanRecord } from '../arrivals.ts'
 import { CLUSTER_NAME, SERVICE_NAME } from '../attributes.ts'
-import { ItemCount, type ItemKind, maySayWho, readAttribute, WireCursor } from './protobuf-wire.ts'
+import { bufferOf, ItemCount, type ItemKind, maySayWho, readAttribute, WireCursor } from './protobuf-wire.ts'
 
 const RESOURCE_GROUPS = 1
 const RESOURCE = 1
@@ -145,7 +145,7 @@ const MOST_ATTRIBUTE_BYTES = 8_192
 export function claimedSender(request: Uint8Array): ServiceInCluster {
   let service: string | undefined
   let cluster: string | undefined
-  const bytes = Buffer.from(request.buffer, request.byteOffset, request.byteLength)
+  const bytes = bufferOf(request)
   const cursor = new WireCursor(bytes)
   try {
     const isFound = enter(cursor, RESOURCE_GROUPS) && enter(cursor, RESOURCE)

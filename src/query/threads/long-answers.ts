@@ -1,8 +1,15 @@
 import { MIB } from '../../model/time-and-size.ts'
 import { FairQueue, type Queued } from '../../platform/fair-queue.ts'
 import { answer } from '../answer.ts'
-import type { Ask, FromQuery } from './query-threads.ts'
-import { type Answering, CHUNK_LENGTH, etagOf, failed, type QueryServing } from './short-answers.ts'
+import type { Ask, FromQuery } from './query-messages.ts'
+import {
+  type Answering,
+  CHUNK_LENGTH,
+  etagOf,
+  failed,
+  type QueryServing,
+  SHORT_IN_ALL_CPU_MS,
+} from './short-answers.ts'
 
 /** The time slice of one answer. */
 const SLICE_MS = 10
@@ -28,6 +35,8 @@ interface Begun {
   stream?: AnswerStream | undefined
   /** It waits for its turn. */
   isQueued: boolean
+  /** How much CPU time the slices until now have taken, in milliseconds. */
+  cpuMs: number
   /** When something of it was read last. */
   readMs: number
 }
@@ -85,11 +94,12 @@ export class LongAnswers implements Answering {
 
   #beginSome(): void {
     for (let ask = this.#nextWaiting(); ask !== undefined; ask = this.#nextWaiting()) {
-      const { address, connection } = whoAsks(ask)
+      const { address, connection } = ask.asker
       this.#waiting.delete(ask.id)
       count(this.#ofAddress, address, 1)
       count(this.#ofConnection, connection, 1)
-      const begun = { id: ask.id, ask, isQueued: false, readMs: this.#serving.clock.monotonicMs() }
+      const readMs = this.#serving.clock.monotonicMs()
+      const begun = { id: ask.id, ask, isQueued: false, cpuMs: 0, readMs }
       this.#begun.set(ask.id, begun)
       this.#queue(begun)
     }
@@ -100,7 +110,7 @@ export class LongAnswers implements Answering {
     let found: Ask | undefined
     let fewest = Infinity
     for (const ask of this.#waiting.values()) {
-      const { address, connection } = whoAsks(ask)
+      const { address, connection } = ask.asker
       if ((this.#ofAddress.get(address) ?? 0) >= MAX_BEGUN) continue
       const has = this.#ofConnection.get(connection) ?? 0
       if (has >= fewest) continue
@@ -113,7 +123,7 @@ export class LongAnswers implements Answering {
   #queue(begun: Begun): void {
     if (begun.isQueued || begun.stream?.isHeldUp === true || this.#withoutMemory.has(begun)) return
     begun.isQueued = true
-    const { address, connection } = whoAsks(begun.ask)
+    const { address, connection } = begun.ask.asker
     this.#turns.add({ path: [address, connection], costMs: SLICE_MS, begun })
     this.#turnSoon()
   }
@@ -154,9 +164,12 @@ export class LongAnswers implements Answering {
       this.#makeRoomFor(begun)
       return
     }
+    const { cpuMs } = this.#serving
+    const startedMs = cpuMs() - begun.cpuMs
     try {
       begun.stream ??= this.#begin(begun.ask)
-      begun.stream?.advance(this.#forASlice())
+      begun.stream?.advance(this.#forASlice(), () => cpuMs() - startedMs <= SHORT_IN_ALL_CPU_MS)
+      begun.cpuMs = cpuMs() - startedMs
       if (begun.stream?.isOver !== false) this.#over(id)
     } catch (error) {
       this.#over(id)
@@ -189,7 +202,7 @@ export class LongAnswers implements Answering {
     for (const { ask, stream } of this.#begun.values()) {
       if (stream === undefined) continue
       all += stream.held
-      count(to, whoAsks(ask).address, stream.held)
+      count(to, ask.asker.address, stream.held)
     }
     return { all, to }
   }
@@ -198,7 +211,7 @@ export class LongAnswers implements Answering {
   #hasMemoryFor({ ask, stream }: Begun): boolean {
     if (stream !== undefined && stream.held > 0) return true
     const { all, to } = this.#held()
-    return all < MAX_HELD || (all < MAX_HELD_BY_ALL && !to.has(whoAsks(ask).address))
+    return all < MAX_HELD || (all < MAX_HELD_BY_ALL && !to.has(ask.asker.address))
   }
 
   /** Ends the answer that has not been read for longest, or else one to an address that holds more. */
@@ -212,8 +225,8 @@ export class LongAnswers implements Answering {
       .filter(({ readMs }) => readMs <= stillSinceMs)
       .toSorted((a, b) => a.readMs - b.readMs)
     const { to } = this.#held()
-    const own = (to.get(whoAsks(ask).address) ?? 0) + MAX_HELD
-    const goes = still ?? unread.find((one) => (to.get(whoAsks(one.ask).address) ?? 0) > own)
+    const own = (to.get(ask.asker.address) ?? 0) + MAX_HELD
+    const goes = still ?? unread.find((one) => (to.get(one.ask.asker.address) ?? 0) > own)
     if (goes === undefined) {
       this.#lookLater()
       return
@@ -246,7 +259,7 @@ export class LongAnswers implements Answering {
     this.#begun.delete(id)
     this.#withoutMemory.delete(begun)
     this.#lookForMemory()
-    const { address, connection } = whoAsks(begun.ask)
+    const { address, connection } = begun.ask.asker
     count(this.#ofAddress, address, -1)
     count(this.#ofConnection, connection, -1)
   }
@@ -256,10 +269,6 @@ export class LongAnswers implements Answering {
     const untilMs = clock.monotonicMs() + SLICE_MS
     return () => clock.monotonicMs() < untilMs
   }
-}
-
-function whoAsks({ asker }: Ask): { address: string; connection: number } {
-  return asker ?? { address: '', connection: 0 }
 }
 
 function count<Key>(counts: Map<Key, number>, key: Key, more: number): void {
@@ -301,6 +310,7 @@ class AnswerStream {
   /** The bytes of the rows that the next pieces are made of. */
   #page = 0
   #isAnnounced = false
+  #chunks = 0
   #unread = 0
   #maxUnread = MAX_UNBEGUN
   #isOver = false
@@ -348,12 +358,12 @@ class AnswerStream {
     }
   }
 
-  /** Goes on until there is a chunk, or `mayGoOn` says no. */
-  advance(mayGoOn: () => boolean): void {
+  /** Goes on until there is a chunk, or `mayGoOn` says no. `isShort`: whether all of it took little time. */
+  advance(mayGoOn: () => boolean, isShort: () => boolean): void {
     this.#make(mayGoOn)
     if (!this.#isAnnounced) {
       if (this.#isMade && this.#text.length <= CHUNK_LENGTH) {
-        this.#sendWhole()
+        this.#sendWhole(isShort())
         return
       }
       if (this.#text.length < CHUNK_LENGTH) return
@@ -363,7 +373,8 @@ class AnswerStream {
     this.#sendChunk()
     if (!this.#isMade || this.#text !== '') return
     this.#isOver = true
-    this.#parts.post({ kind: 'end', id: this.#parts.id })
+    const wasShort = this.#chunks === 1 && isShort()
+    this.#parts.post({ kind: 'end', id: this.#parts.id, ...(wasShort && { isShort: true }) })
   }
 
   /** Makes the next chunk, unless it is there already. */
@@ -390,17 +401,17 @@ class AnswerStream {
     return piece
   }
 
-  #sendWhole(): void {
+  #sendWhole(isShort: boolean): void {
     const { id, known, post } = this.#parts
     const etag = etagOf(this.#text)
-    if (known.includes(etag)) this.#notModified(etag)
-    else post({ kind: 'whole', id, etag, text: this.#text })
+    if (known.includes(etag)) this.#notModified(etag, isShort)
+    else post({ kind: 'whole', id, etag, text: this.#text, ...(isShort && { isShort: true }) })
     this.end()
   }
 
-  #notModified(etag: string): void {
+  #notModified(etag: string, isShort = false): void {
     this.end()
-    this.#parts.post({ kind: 'notModified', id: this.#parts.id, etag })
+    this.#parts.post({ kind: 'notModified', id: this.#parts.id, etag, ...(isShort && { isShort: true }) })
   }
 
   #sendChunk(): void {
@@ -408,6 +419,7 @@ class AnswerStream {
     const cut = endOfChunk(this.#text)
     const text = this.#text.slice(0, cut)
     this.#text = this.#text.slice(cut)
+    this.#chunks++
     this.#unread++
     this.#parts.post({ kind: 'chunk', id: this.#parts.id, text })
   }

@@ -7,10 +7,10 @@ import { errorText } from '../../model/faults.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { collectGarbage } from '../../platform/collect-garbage.ts'
 import { systemClock, systemTimers } from '../../platform/system-clock.ts'
-import { openForReading, storageFault } from '../../store/sqlite/open-database.ts'
-import { SqliteQueries } from '../../store/sqlite/queries.ts'
+import { dataVersion, openForReading, storageFault } from '../../store/sqlite/open-database.ts'
+import { sqliteQueries } from '../../store/sqlite/queries.ts'
 import { LongAnswers } from './long-answers.ts'
-import type { AnswerLength, FromQuery, QueryThreadData, ToQuery } from './query-threads.ts'
+import type { AnswerLength, FromQuery, QueryThreadData, ToQuery } from './query-messages.ts'
 import { type Answering, type QueryServing, ShortAnswers } from './short-answers.ts'
 
 /** Long answers have what time others leave; the scheduler of Linux knows threads one by one. */
@@ -37,12 +37,11 @@ async function run(port: MessagePort): Promise<void> {
     }
     // Versions of the data are numbers of a connection.
     const connection = randomUUID()
-    const queries = new SqliteQueries(db)
     serveQueries(port, {
-      queries,
+      queries: sqliteQueries(db),
       salt,
       answers,
-      dataVersion: () => `${connection} ${queries.dataVersion}`,
+      dataVersion: () => `${connection} ${dataVersion(db)}`,
       cpuMs: () => {
         const { user, system } = process.threadCpuUsage()
         return (user + system) / 1000
@@ -97,6 +96,9 @@ export function serveQueries(
         return
       case 'cancel':
         answering.cancel(message.id)
+        return
+      case 'short':
+        answering.foundShort?.(message.question, message.connection)
         return
       case 'stop':
         answering.stop()

@@ -7,12 +7,12 @@ import {
   type Asker,
   BadQuestion,
   isArchived,
-  type NoAnswer,
   type QueryService,
   type Question,
   type Reply,
   UnreadAnswer,
 } from '../question.ts'
+import type { FromQuery, QueryThreadData, ToQuery } from './query-messages.ts'
 
 interface OnDemandSettings extends QueryThreadHooks {
   /** The archive to ask too. */
@@ -36,7 +36,9 @@ export class QueryThreads implements QueryService, AsyncDisposable {
   constructor(path: string, settings: OnDemandSettings = {}) {
     const salt = randomUUID()
     this.#short = new ThreadOnDemand({ path, salt, answers: 'short' }, settings)
-    this.#long = new ThreadOnDemand({ path, salt, answers: 'any' }, settings)
+    const onShort = (question: Question, { connection }: Asker): void =>
+      this.#short.tell({ kind: 'short', question, connection })
+    this.#long = new ThreadOnDemand({ path, salt, answers: 'any' }, { ...settings, onShort })
     const { archive } = settings
     this.#archive = archive && new ThreadOnDemand({ path, salt, answers: 'archive', archive }, settings)
   }
@@ -112,6 +114,14 @@ class ThreadOnDemand {
     return thread.askThread(question, known, gone, asker)
   }
 
+  /** Tells the thread something if there is one. */
+  tell(message: ToQuery): void {
+    void this.#thread?.then(
+      (thread) => thread.tell(message),
+      () => undefined,
+    )
+  }
+
   async end(): Promise<void> {
     clearTimeout(this.#idle)
     const ending = this.#thread
@@ -155,6 +165,8 @@ class ThreadOnDemand {
 type ThreadReply = Reply | { kind: 'long'; partial?: string }
 
 interface Asked {
+  readonly question: Question
+  readonly asker: Asker
   readonly reply: PromiseWithResolvers<ThreadReply>
   readonly text: IncomingText
 }
@@ -164,18 +176,25 @@ interface QueryThreadHooks {
   onFault?: (fault: StorageFault) => void
   /** Called with why the thread ended by itself. */
   onEnded?: (reason: string) => void
+  /** Called for each question that a thread for long answers answered in little time. */
+  onShort?: (question: Question, asker: Asker) => void
 }
 
 /** Asks the query thread. Disposing stops the thread; unfinished answers then fail. */
 export class QueryThreadClient implements QueryService, AsyncDisposable {
   readonly #thread: ChildThread<ToQuery, FromQuery>
   readonly #asked = new Map<number, Asked>()
+  readonly #onShort: QueryThreadHooks['onShort']
   #lastId = 0
   #gone: Error | undefined
   #isStopping = false
 
-  private constructor(thread: ChildThread<ToQuery, FromQuery>, { onFault, onEnded }: QueryThreadHooks) {
+  private constructor(
+    thread: ChildThread<ToQuery, FromQuery>,
+    { onFault, onEnded, onShort }: QueryThreadHooks,
+  ) {
     this.#thread = thread
+    this.#onShort = onShort
     thread.listen((message) => {
       if (message.kind === 'storage') onFault?.(message.fault)
       else this.#hear(message)
@@ -226,19 +245,19 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
     question: Question,
     known: readonly string[] = [],
     gone?: AbortSignal,
-    asker?: Asker,
+    asker = NOBODY,
   ): Promise<ThreadReply> {
     if (this.#gone !== undefined) throw this.#gone
     gone?.throwIfAborted()
     const id = ++this.#lastId
     const reply = Promise.withResolvers<ThreadReply>()
     const text = new IncomingText(
-      () => this.#post({ kind: 'read', id }),
+      () => this.tell({ kind: 'read', id }),
       () => this.#cancel(id),
     )
     // A question that cannot be posted gets no answer.
-    this.#post({ kind: 'ask', id, question, known, asker })
-    this.#asked.set(id, { reply, text })
+    this.tell({ kind: 'ask', id, question, known, asker })
+    this.#asked.set(id, { question, asker, reply, text })
     const giveUp = (): void => {
       this.#cancel(id)
       reply.reject(gone?.reason)
@@ -253,60 +272,52 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true
-    this.#post({ kind: 'stop' })
+    this.tell({ kind: 'stop' })
     await this.#thread.ended
   }
 
-  #post(message: ToQuery): void {
+  tell(message: ToQuery): void {
     this.#thread.post(message)
   }
 
   #cancel(id: number): void {
     this.#asked.delete(id)
-    this.#post({ kind: 'cancel', id })
+    this.tell({ kind: 'cancel', id })
   }
 
   #hear(message: Exclude<FromQuery, { kind: 'storage' }>): void {
     if (message.kind === 'ready' || message.kind === 'fatal') return
     const asked = this.#asked.get(message.id)
     if (asked === undefined) return
+    if ('isShort' in message) this.#onShort?.(asked.question, asked.asker)
+    // Of any other answer nothing more comes.
+    if (message.kind !== 'found' && message.kind !== 'chunk') this.#asked.delete(message.id)
     switch (message.kind) {
       case 'found':
         asked.reply.resolve({ kind: 'found', text: asked.text, etag: message.etag })
         return
       case 'whole':
-        this.#asked.delete(message.id)
-        asked.reply.resolve({
-          kind: 'found',
-          text: new WholeText(message.text),
-          etag: message.etag,
-        })
+        asked.reply.resolve({ kind: 'found', text: new WholeText(message.text), etag: message.etag })
         return
       case 'notModified':
-        this.#asked.delete(message.id)
         asked.reply.resolve({ kind: 'notModified', etag: message.etag })
         return
       case 'refused':
-        this.#asked.delete(message.id)
         asked.reply.resolve({ kind: message.refusal })
         return
       case 'long':
-        this.#asked.delete(message.id)
         asked.reply.resolve(message)
         return
       case 'chunk':
         asked.text.add(message.text)
         return
       case 'end':
-        this.#asked.delete(message.id)
         asked.text.end()
         return
       case 'unread':
-        this.#asked.delete(message.id)
         asked.text.end(new UnreadAnswer())
         return
       case 'failed': {
-        this.#asked.delete(message.id)
         const error = message.isBad === true ? new BadQuestion(message.reason) : new Error(message.reason)
         asked.reply.reject(error)
         asked.text.end(error)
@@ -430,53 +441,3 @@ class NotedText implements AnswerText {
     yield last.slice(0, -1) + this.#note
   }
 }
-
-/** The answers of a thread: short ones, any, or those that need an archive. */
-export type AnswerLength = 'short' | 'any' | 'archive'
-
-/** The start data of a query thread. */
-export interface QueryThreadData {
-  path: string
-  /** Different in each process: etags may be made of numbers that begin anew. */
-  salt: string
-  answers: AnswerLength
-  /** For the answers for which one is asked. */
-  archive?: ArchiveAddress
-}
-
-/** `known`: the etags of answers that the caller has; `asker`: who asks. */
-export interface Ask {
-  readonly kind: 'ask'
-  readonly id: number
-  readonly question: Question
-  readonly known: readonly string[]
-  readonly asker?: Asker | undefined
-}
-
-export type ToQuery =
-  | Ask
-  /** The oldest chunk of the answer that was not acknowledged yet has been read. */
-  | { kind: 'read'; id: number }
-  /** The client has stopped reading. */
-  | { kind: 'cancel'; id: number }
-  | { kind: 'stop' }
-
-export type FromQuery =
-  | { kind: 'ready' }
-  | { kind: 'fatal'; reason: string }
-  /** A question showed that the database is damaged. */
-  | { kind: 'storage'; fault: StorageFault }
-  /** A short answer, complete. */
-  | { kind: 'whole'; id: number; etag: string; text: string }
-  /** Chunks follow, then `end` or `failed`. */
-  | { kind: 'found'; id: number; etag: string | undefined }
-  | { kind: 'notModified'; id: number; etag: string }
-  | { kind: 'refused'; id: number; refusal: NoAnswer }
-  /** The answer is too long for this thread. */
-  | { kind: 'long'; id: number; partial?: string }
-  | { kind: 'chunk'; id: number; text: string }
-  | { kind: 'end'; id: number }
-  /** The answer was ended: it was not read, and others waited for its memory. */
-  | { kind: 'unread'; id: number }
-  /** `isBad`: the question itself is wrong. */
-  | { kind: 'failed'; id: number; reason: string; isBad?: boolean }

@@ -1,13 +1,13 @@
 import type { MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../platform/system-clock.ts'
 import type { Sqlite } from '../../store/sqlite/open-database.ts'
-import { SqliteQueries } from '../../store/sqlite/queries.ts'
+import { sqliteQueries } from '../../store/sqlite/queries.ts'
 import { SqliteUnarchived } from '../../store/sqlite/unarchived.ts'
 import { type ArchiveAddress, ArchiveClient } from '../archive/archive-client.ts'
 import { archiveAnswer } from '../archive/archive-json.ts'
 import { ArchiveQuestions } from '../archive/archive-questions.ts'
 import { isArchived } from '../question.ts'
-import type { Ask, FromQuery, ToQuery } from './query-threads.ts'
+import type { Ask, FromQuery, ToQuery } from './query-messages.ts'
 import { etagOf } from './short-answers.ts'
 
 /** The most concurrent archive queries, in all and of one address; further ones wait. */
@@ -25,7 +25,7 @@ interface ArchiveServing {
 export function serveArchive(port: MessagePort, { db, archive: address, reasonOf }: ArchiveServing): void {
   const archive = new ArchiveClient(address, 'Causeway')
   const questions = new ArchiveQuestions({
-    ...{ archive, queries: new SqliteQueries(db), unarchived: new SqliteUnarchived(db) },
+    ...{ archive, queries: sqliteQueries(db), unarchived: new SqliteUnarchived(db) },
     nowMs: () => systemClock.monotonicMs(),
   })
   const waiting = new Map<number, Ask>()
@@ -60,11 +60,8 @@ export function serveArchive(port: MessagePort, { db, archive: address, reasonOf
   const askSome = (): void => {
     for (const ask of waiting.values()) {
       if (asked.size >= MOST_ASKED) return
-      const { address } = ask.asker ?? { address: '' }
-      if (
-        [...asked.values()].filter((other) => (other.asker?.address ?? '') === address).length >=
-        MOST_OF_ADDRESS
-      )
+      const { address } = ask.asker
+      if ([...asked.values()].filter(({ asker }) => asker.address === address).length >= MOST_OF_ADDRESS)
         continue
       waiting.delete(ask.id)
       asked.set(ask.id, ask)
@@ -81,6 +78,7 @@ export function serveArchive(port: MessagePort, { db, archive: address, reasonOf
         askSome()
         return
       case 'read':
+      case 'short':
         return
       case 'cancel':
         // A running archive query ends by its own timeout.

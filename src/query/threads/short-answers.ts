@@ -6,7 +6,7 @@ import { FairQueue, type Queued } from '../../platform/fair-queue.ts'
 import { TooMuchRead } from '../../store/sqlite/record-queries.ts'
 import { answer, type Answer } from '../answer.ts'
 import { type Asker, BadQuestion, type Question } from '../question.ts'
-import type { Ask, FromQuery } from './query-threads.ts'
+import type { Ask, FromQuery } from './query-messages.ts'
 
 export interface QueryServing {
   queries: CausewayQueries
@@ -30,6 +30,8 @@ export interface Answering {
   read(id: number): void
   /** The client is gone. */
   cancel(id: number): void
+  /** A question that was too long here took little time elsewhere. */
+  foundShort?(question: Question, connection: number): void
   stop(): void
 }
 
@@ -39,6 +41,8 @@ export const CHUNK_LENGTH = 64 * 1024
 const SHORT_CPU_MS = 10
 /** The same where the question was short the last time: a slow moment does not make it long. */
 const SHORT_BEFORE_CPU_MS = 50
+/** What the thread for long answers makes in so much CPU time is short. Code that has not run yet is slow, and so is a busy machine. */
+export const SHORT_IN_ALL_CPU_MS = 25
 const SHORT_MS = 1_000
 /** An answer that reads more is long too: JSON of one large row, or sorting many CPIDs, takes longer. */
 const SHORT_READS = { bytes: MIB, cpids: 2_000 }
@@ -58,8 +62,6 @@ export function failed(id: number, error: unknown, reasonOf: (error: unknown) =>
 export function etagOf(version: string): string {
   return `W/"${createHash('sha1').update(version).digest('base64url')}"`
 }
-
-const NOBODY: Asker = { address: '', connection: 0 }
 
 interface Waiting extends Queued {
   readonly ask: Ask
@@ -88,7 +90,7 @@ export class ShortAnswers implements Answering {
   }
 
   ask(ask: Ask): void {
-    const { address, connection } = ask.asker ?? NOBODY
+    const { address, connection } = ask.asker
     const key = keyOf(ask.question)
     const waiting = { path: [address, connection], costMs: USUAL_MS, ask, key, isGone: false }
     this.#byId.set(ask.id, waiting)
@@ -104,6 +106,10 @@ export class ShortAnswers implements Answering {
     const waiting = this.#byId.get(id)
     if (waiting !== undefined) waiting.isGone = true
     this.#byId.delete(id)
+  }
+
+  foundShort(question: Question, connection: number): void {
+    this.#costly.foundShort(keyOf(question), connection)
   }
 
   stop(): void {
@@ -129,7 +135,7 @@ export class ShortAnswers implements Answering {
       const [waiting] = this.#waiting.take(USUAL_MS)
       if (waiting === undefined || waiting.isGone) continue
       // Known only now: the same question, or others of its address, may have been answered while it waited.
-      const waitMs = this.#costly.waitMs(waiting.ask.asker ?? NOBODY, waiting.key)
+      const waitMs = this.#costly.waitMs(waiting.ask.asker, waiting.key)
       if (waitMs > 0 && waitMs < Infinity) {
         this.#waiting.correct(waiting, -USUAL_MS)
         this.#addLater(waiting, waitMs)
@@ -152,10 +158,10 @@ export class ShortAnswers implements Answering {
     })
   }
 
-  #answer({ ask: { id, question, known, asker = NOBODY }, key }: Waiting): void {
+  #answer({ ask: { id, question, known, asker }, key }: Waiting): void {
     const { queries, salt, reasonOf, clock } = this.#serving
     const startedMs = clock.monotonicMs()
-    const asked = (what: 'short' | 'long'): void =>
+    const asked = (what: Length): void =>
       this.#costly.asked(asker, key, what, clock.monotonicMs() - startedMs)
     try {
       const isCostly = this.#costs(this.#costly.wasShort(key) ? SHORT_BEFORE_CPU_MS : SHORT_CPU_MS)
@@ -168,7 +174,7 @@ export class ShortAnswers implements Answering {
       const ofVersion = answered.version === undefined ? undefined : etagOf(`${salt} ${answered.version}`)
       const isKnown = ofVersion !== undefined && known.includes(ofVersion)
       const text = isKnown ? '' : this.#textOf(answered, isCostly)
-      asked(isCostly() ? 'long' : 'short')
+      asked(isCostly() ? 'slow' : 'short')
       if (text === undefined) {
         this.#post({ kind: 'long', id })
         return
@@ -178,7 +184,7 @@ export class ShortAnswers implements Answering {
       else this.#post({ kind: 'whole', id, etag, text })
     } catch (error) {
       if (error instanceof TooMuchRead) {
-        asked('long')
+        asked(error instanceof TookTooLong ? 'slow' : 'long')
         this.#post({ kind: 'long', id })
         return
       }
@@ -206,22 +212,24 @@ export class ShortAnswers implements Answering {
   }
 }
 
-/** The same queries, which throw TooMuchRead once they have taken too long. */
+class TookTooLong extends TooMuchRead {}
+
+/** The same queries, which throw TookTooLong once they have. */
 function endingWhen(takesTooLong: () => boolean, queries: CausewayQueries): CausewayQueries {
   return new Proxy(queries, {
     get(target, name) {
-      if (takesTooLong()) throw new TooMuchRead('it takes too long')
+      if (takesTooLong()) throw new TookTooLong('it takes too long')
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? (value.bind(target) as unknown) : value
     },
   })
 }
 
-/** How long what was answered soon is remembered, and at most what was costly. */
+/** How long the length of a question is remembered, and at most that a connection is costly. */
 const REMEMBERED_MS = 60_000
 /**
- * A question or connection counts as costly for so many times as long as finding that out took, at least four seconds; each time that it is found so again,
- * for twice as long as before. In a thread that has just begun, and on a slow machine, a short question may take a little long once.
+ * A connection counts as costly for so many times as long as finding that out took, at least four seconds; each time that it is found so
+ * again, for twice as long as before.
  */
 const COSTLY_TIMES = 400
 const COSTLY_AT_LEAST_MS = 4_000
@@ -242,7 +250,7 @@ export function keyOf(question: Question): string {
 export class CostlyAskers {
   readonly #nowMs: () => number
   readonly #questions = new Map<string, Remembered>()
-  readonly #connections = new Map<number, Remembered>()
+  readonly #connections = new Map<number, RememberedClient>()
   readonly #addresses = new Map<string, number>()
   /** When the next new connection of a costly address is tried. */
   readonly #nextNew = new Map<string, number>()
@@ -256,9 +264,9 @@ export class CostlyAskers {
   waitMs({ address, connection }: Asker, key: string): number {
     const nowMs = this.#nowMs()
     const question = this.#questions.get(key)
-    if (question !== undefined && question.untilMs > nowMs) return question.what === 'long' ? Infinity : 0
+    if (question !== undefined && question.untilMs > nowMs) return question.what === 'short' ? 0 : Infinity
     const client = this.#connections.get(connection)
-    if (client !== undefined) return client.what === 'long' && client.untilMs > nowMs ? Infinity : 0
+    if (client !== undefined) return client.what !== 'short' && client.untilMs > nowMs ? Infinity : 0
     if ((this.#addresses.get(address) ?? -Infinity) <= nowMs) return 0
     return Math.max(0, (this.#nextNew.get(address) ?? nowMs) - nowMs)
   }
@@ -269,37 +277,45 @@ export class CostlyAskers {
     return question?.what === 'short' && question.untilMs > this.#nowMs()
   }
 
-  /** It asked what was answered soon, or what takes long; to find that out took so many milliseconds. */
-  asked({ address, connection }: Asker, key: string, what: 'short' | 'long', tookMs: number): void {
+  /** Somebody asked a question of that length; to find that out took so many milliseconds. */
+  asked({ address, connection }: Asker, key: string, what: Length, tookMs: number): void {
     const nowMs = this.#nowMs()
-    const question = this.#questions.get(key)
-    const isKnown = (question?.untilMs ?? -Infinity) > nowMs
-    remember(this.#questions, key, rememberedFrom(question, { what, tookMs }, nowMs))
+    const isKnown = (this.#questions.get(key)?.untilMs ?? -Infinity) > nowMs
+    remember(this.#questions, key, { what, untilMs: nowMs + REMEMBERED_MS })
     // It says nothing about the client.
     if (isKnown && what === 'short') return
-    if (!this.#connections.has(connection)) remember(this.#nextNew, address, nowMs + tookMs * PART_OF_NEW)
     const client = this.#connections.get(connection)
-    remember(this.#connections, connection, rememberedFrom(client, { what, tookMs }, nowMs))
-    if (what === 'long') remember(this.#addresses, address, nowMs + REMEMBERED_MS)
+    if (client === undefined) remember(this.#nextNew, address, nowMs + tookMs * PART_OF_NEW)
+    const againMs = client === undefined || client.what === 'short' ? COSTLY_AT_LEAST_MS : 2 * client.forMs
+    const costlyMs = Math.min(REMEMBERED_MS, Math.max(againMs, COSTLY_TIMES * tookMs))
+    const forMs = what === 'short' ? REMEMBERED_MS : costlyMs
+    remember(this.#connections, connection, { what, forMs, untilMs: nowMs + forMs })
+    if (what !== 'short') remember(this.#addresses, address, nowMs + REMEMBERED_MS)
+  }
+
+  /**
+   * A question that took too long here, or that was not tried, took little time in the other thread. The connection that asked it is like
+   * a new one then, if it counted as costly for the time that its questions took.
+   */
+  foundShort(key: string, connection: number): void {
+    if (this.#questions.get(key)?.what === 'long') return
+    remember(this.#questions, key, { what: 'short', untilMs: this.#nowMs() + REMEMBERED_MS })
+    if (this.#connections.get(connection)?.what === 'slow') this.#connections.delete(connection)
   }
 }
 
+/** Of a question that is too long: `slow` if that is known only of the time that it took, which may have had other causes. */
+type Length = 'short' | 'slow' | 'long'
+
 /** What a question was, or what a connection last asked that was not known, and until when that counts. */
 interface Remembered {
-  readonly what: 'short' | 'long'
-  readonly forMs: number
+  readonly what: Length
   readonly untilMs: number
 }
 
-function rememberedFrom(
-  before: Remembered | undefined,
-  { what, tookMs }: { what: 'short' | 'long'; tookMs: number },
-  nowMs: number,
-): Remembered {
-  const againMs = before?.what === 'long' ? 2 * before.forMs : COSTLY_AT_LEAST_MS
-  const forMs =
-    what === 'short' ? REMEMBERED_MS : Math.min(REMEMBERED_MS, Math.max(againMs, COSTLY_TIMES * tookMs))
-  return { what, forMs, untilMs: nowMs + forMs }
+interface RememberedClient extends Remembered {
+  /** How long that counts from when it was found, in milliseconds. */
+  readonly forMs: number
 }
 
 /** Inserts last, and removes the oldest beyond the limit. */

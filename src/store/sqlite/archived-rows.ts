@@ -1,3 +1,4 @@
+import { objectOfReference } from '../../model/kubernetes-objects.ts'
 import type {
   ArchivedActor,
   ArchivedCascade,
@@ -93,7 +94,7 @@ export function mergelogOf(row: Row): ArchivedMergelog {
 function namedObjectOf(row: Row) {
   const reference = text(row['object'])
   return {
-    object: reference === null ? null : (reference.split('?', 1)[0] ?? ''),
+    object: reference === null ? null : objectOfReference(reference),
     objectUid: valueIn(reference, 'uid='),
     objectVersion: valueIn(reference, 'rv='),
   }

@@ -3,7 +3,7 @@ import { errorText } from '../../model/faults.ts'
 import { type Cpid, cpidOfBytes, parseCpid, parseCpidPrefix } from '../../model/merge-graph.ts'
 import type { Absent, CausewayQueries, Pages } from '../../model/queries.ts'
 import { openForReading, type Sqlite } from './open-database.ts'
-import { SqliteQueries } from './queries.ts'
+import { sqliteQueries } from './queries.ts'
 
 /**
  * Opens a database for users' SQL. It is read-only, sorts in memory instead of filling a disk, and has the functions of the merge graph,
@@ -12,7 +12,7 @@ import { SqliteQueries } from './queries.ts'
 export function openForAudit(path: string, onAbsent: (cpid: Cpid, why: Absent) => void): Sqlite {
   const db = openForReading(path)
   db.pragma('temp_store = MEMORY')
-  addGraphTables(db, new SqliteQueries(openForReading(path)), onAbsent)
+  addGraphTables(db, sqliteQueries(openForReading(path)), onAbsent)
   return db
 }
 

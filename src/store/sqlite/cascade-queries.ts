@@ -9,6 +9,7 @@ import {
   type TraceFacts,
 } from '../../model/queries.ts'
 import type { Sqlite } from './open-database.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import { SupersededVersions } from './superseded-versions.ts'
 
 const CASCADES_A_PAGE = 50
@@ -52,29 +53,14 @@ const FACTS = `SELECT first_trace.id, first_trace.trace_id, cpids.uuid, mergelog
  LEFT JOIN resources ON resources.id = scopes.resource
  ORDER BY first_trace.id DESC`
 
-interface FactsRow {
-  id: bigint
-  trace_id: Buffer
-  uuid: Buffer
-  object: string | null
-  reason: string | null
-  service: string | null
-  cluster: string | null
-  open: bigint
-  start_ns: bigint
-  last_ns: bigint
-  traces: bigint
-  spans: bigint
-  failed: bigint
-  services: bigint
-  actor: string | null
-  gaps: bigint
-  missed: bigint
-  merges: bigint
-  missing: bigint
-  truncated: bigint
-  clock_skew: bigint
-}
+type Counted = 'traces' | 'spans' | 'failed' | 'services' | 'gaps' | 'missed' | 'merges' | 'missing'
+
+type FactsRow = Record<
+  Counted | 'id' | 'open' | 'start_ns' | 'last_ns' | 'truncated' | 'clock_skew',
+  bigint
+> &
+  Record<'object' | 'reason' | 'service' | 'cluster' | 'actor', string | null> &
+  Record<'trace_id' | 'uuid', Buffer>
 
 /** Reads the facts of cascades, newest first. */
 export class CascadeFactsReader {
@@ -282,62 +268,55 @@ function bindOf(filter: CascadeFilter): FilterBind {
 /** An actor or a namespace in at most this many traces is found by the index. If in more, it is soon found among the newest. */
 const RARE = 2_000
 
-const firstOf = (roots: string): string => `SELECT min(part.id) FROM traces part WHERE part.root IN (${roots})
- GROUP BY part.root HAVING min(part.id) < @before ORDER BY 1 DESC`
-
-interface Bind {
-  name: string
-  before: bigint
-}
-
 /** Finds cascades by a value that few of them have, without searching all others. */
 class RareCascades {
-  readonly #isService: Statement<[string], number>
-  readonly #actorTraces: Statement<[string], number>
-  readonly #ofActor: Statement<[Bind], number>
-  readonly #namespaceTraces: Statement<[string], number>
-  readonly #inNamespace: Statement<[Bind], number>
+  readonly #sql: PreparedStatements
 
   constructor(db: Sqlite) {
-    const count = (table: string, column: string): Statement<[string], number> =>
-      db
-        .prepare<[string], number>(
-          `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${column} = ? LIMIT ${RARE + 1})`,
-        )
-        .pluck()
-    this.#isService = db
-      .prepare<[string], number>('SELECT EXISTS (SELECT 1 FROM resources WHERE service = ?)')
-      .pluck()
-    this.#actorTraces = count('trace_actors', 'actor')
-    this.#namespaceTraces = count('trace_namespaces', 'namespace')
-    this.#ofActor = db
-      .prepare<[Bind], number>(
-        firstOf(`SELECT traces.root FROM trace_actors JOIN traces ON traces.id = trace_actors.trace
-          WHERE trace_actors.actor = @name`),
-      )
-      .pluck()
-    // The writes of a cascade are stored under its first trace, which may be gone before the others.
-    this.#inNamespace = db
-      .prepare<[Bind], number>(
-        firstOf(`SELECT traces.root FROM trace_namespaces JOIN traces ON traces.id = trace_namespaces.trace
-          WHERE trace_namespaces.namespace = @name
-          UNION SELECT traces.root FROM trace_namespaces JOIN traces ON traces.continues = trace_namespaces.trace
-          WHERE trace_namespaces.namespace = @name`),
-      )
-      .pluck()
+    this.#sql = new PreparedStatements(db)
   }
 
   /** The first traces of all cascades that may match the filter, newest first; undefined if there may be many. */
   before(before: bigint, { actor, namespace }: CascadeFilter): number[] | undefined {
-    if (actor !== undefined && this.#isRareActor(actor)) return this.#ofActor.all({ name: actor, before })
-    if (namespace !== undefined && (this.#namespaceTraces.get(namespace) ?? 0) <= RARE)
-      return this.#inNamespace.all({ name: namespace, before })
+    if (actor !== undefined && this.#isRareActor(actor))
+      return this.#firstOf(
+        `SELECT traces.root FROM trace_actors JOIN traces ON traces.id = trace_actors.trace
+         WHERE trace_actors.actor = @name`,
+        { name: actor, before },
+      )
+    // The writes of a cascade are stored under its first trace, which may be gone before the others.
+    if (namespace !== undefined && this.#isRare('trace_namespaces', 'namespace', namespace))
+      return this.#firstOf(
+        `SELECT traces.root FROM trace_namespaces JOIN traces ON traces.id = trace_namespaces.trace
+         WHERE trace_namespaces.namespace = @name
+         UNION SELECT traces.root FROM trace_namespaces JOIN traces ON traces.continues = trace_namespaces.trace
+         WHERE trace_namespaces.namespace = @name`,
+        { name: namespace, before },
+      )
     return undefined
   }
 
   /** A service can be part of a cascade without having written anything. */
   #isRareActor(actor: string): boolean {
-    return (this.#actorTraces.get(actor) ?? 0) <= RARE && this.#isService.get(actor) !== 1
+    return (
+      this.#isRare('trace_actors', 'actor', actor) &&
+      this.#sql.number('SELECT 1 FROM resources WHERE service = ? LIMIT 1', actor) === undefined
+    )
+  }
+
+  #isRare(table: string, column: string, value: string): boolean {
+    const counted = `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${column} = ? LIMIT ${RARE + 1})`
+    return (this.#sql.number(counted, value) ?? 0) <= RARE
+  }
+
+  #firstOf(roots: string, bind: { name: string; before: bigint }): number[] {
+    return this.#sql
+      .rows<{ id: number }>(
+        `SELECT min(part.id) AS id FROM traces part WHERE part.root IN (${roots})
+         GROUP BY part.root HAVING min(part.id) < @before ORDER BY 1 DESC`,
+        bind,
+      )
+      .map(({ id }) => id)
   }
 }
 
@@ -353,9 +332,11 @@ interface RootsInTwoKinds {
 /** Finds the traces of roots and the roots of CPIDs. */
 export class CascadeTraces {
   readonly #ofRoot: Statement<[number], TraceRow>
-  readonly #merged: Statement<[number, number], number>
-  readonly #rootOf: Statement<[Buffer], number>
-  readonly #missing: Statement<[number, number], number>
+  /** The CPIDs of a cascade that have a mergelog, by its time. */
+  readonly merged: Statement<[number, number], number>
+  /** The root of the outgoing trace with this id. */
+  readonly rootOf: Statement<[Buffer], number>
+  readonly missing: Statement<[number, number], number>
   readonly #rootsOf: Statement<[number], { root: number; driven: number }>
   readonly #rootsAmong: Statement<[string, number], number>
 
@@ -363,21 +344,21 @@ export class CascadeTraces {
     this.#ofRoot = db
       .prepare<[number], TraceRow>(`SELECT ${TRACE_COLUMNS} FROM traces WHERE root = ? ORDER BY episode`)
       .safeIntegers()
-    this.#missing = db
+    this.missing = db
       .prepare<[number, number], number>(
         `SELECT DISTINCT cpids.id FROM traces JOIN change_spans ON change_spans.trace = traces.id
          JOIN cpids ON cpids.id = change_spans.cpid
          WHERE traces.root = ? AND cpids.has_mergelog = 0 AND cpids.explained = 0 ORDER BY cpids.id LIMIT ?`,
       )
       .pluck()
-    this.#merged = db
+    this.merged = db
       .prepare<[number, number], number>(
         `SELECT DISTINCT mergelogs.cpid FROM traces JOIN change_spans ON change_spans.trace = traces.id
          JOIN mergelogs ON mergelogs.cpid = change_spans.cpid
          WHERE traces.root = ? ORDER BY mergelogs.time_ns, mergelogs.cpid LIMIT ?`,
       )
       .pluck()
-    this.#rootOf = db.prepare<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?').pluck()
+    this.rootOf = db.prepare<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?').pluck()
     this.#rootsOf = db.prepare<[number], { root: number; driven: number }>(
       `SELECT traces.root, max(change_spans.driven) AS driven
          FROM change_spans JOIN traces ON traces.id = change_spans.trace
@@ -395,20 +376,6 @@ export class CascadeTraces {
 
   ofRoot(root: number): TraceFacts[] {
     return this.#ofRoot.all(root).map(traceFactsOf)
-  }
-
-  missingIn(root: number, limit: number): number[] {
-    return this.#missing.all(root, limit)
-  }
-
-  /** The CPIDs of a cascade that have a mergelog, by its time. */
-  mergedIn(root: number, limit: number): number[] {
-    return this.#merged.all(root, limit)
-  }
-
-  /** The root of the outgoing trace with this id. */
-  rootOf(traceId: Buffer): number | undefined {
-    return this.#rootOf.get(traceId)
   }
 
   /** The roots of the traces in which the CPID has a change span; before it was linked, those of its roots. */

@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import type { Housekeeper, HousekeepingResult, Retention } from '../../model/store-ports.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import type { Sqlite } from './open-database.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import type { Progress } from './transactions.ts'
 
 const WEEK_MS = 7 * 24 * 3_600_000
@@ -53,10 +54,7 @@ export class TableHousekeeper implements Housekeeper {
   readonly #most: number
   readonly #sweeps: readonly TableSweep[]
   readonly #scopes: UnusedScopes
-  readonly #refused: Statement
-  readonly #oldRefused: Statement
-  readonly #oldAside: Statement
-
+  readonly #sql: PreparedStatements
   readonly #hooks: Pick<HousekeepingHooks, 'keepObserved' | 'keepMetrics'>
 
   constructor(
@@ -68,27 +66,31 @@ export class TableHousekeeper implements Housekeeper {
     this.#progress = progress
     this.#maxAgeMs = retention.maxAgeMs
     this.#most = maxRefusedMergelogs(retention)
-    this.#scopes = new UnusedScopes(db, scopesRemoved)
+    this.#sql = new PreparedStatements(db)
+    this.#scopes = new UnusedScopes(this.#sql, scopesRemoved)
     this.#hooks = hooks
     this.#sweeps = SWEPT.map((table) => new TableSweep(db, table))
-    this.#refused = db.prepare(
-      `DELETE FROM rejected_mergelogs WHERE id IN (SELECT id FROM rejected_mergelogs
-         WHERE id <= (SELECT max(id) FROM rejected_mergelogs) - ? ORDER BY id LIMIT ${ROWS})`,
-    )
-    const old = (table: string, time: string): Statement =>
-      db.prepare(`DELETE FROM ${table} WHERE id < (SELECT min(id) FROM ${table}) + ${ROWS} AND ${time} < ?`)
-    this.#oldRefused = old('rejected_mergelogs', 'arrived_ms')
-    this.#oldAside = old('set_aside', 'at_ms')
   }
 
   /** `isAgeKnown`: the wall clock can be trusted. */
   sweep(isAgeKnown: boolean): HousekeepingResult {
     const { wallMs, activeMs } = this.#progress
     const keptMs = this.#maxAgeMs === 0 ? WEEK_MS : this.#maxAgeMs
-    let more = this.#refused.run(this.#most).changes === ROWS
+    const removeOld = (table: string, time: string, beforeMs: number): number =>
+      this.#sql.run(
+        `DELETE FROM ${table} WHERE id < (SELECT min(id) FROM ${table}) + ${ROWS} AND ${time} < ?`,
+        beforeMs,
+      )
+    const refused = this.#sql.run(
+      `DELETE FROM rejected_mergelogs WHERE id IN (SELECT id FROM rejected_mergelogs
+         WHERE id <= (SELECT max(id) FROM rejected_mergelogs) - ? ORDER BY id LIMIT ${ROWS})`,
+      this.#most,
+    )
+    let more = refused === ROWS
     if (isAgeKnown) {
-      if (this.#maxAgeMs > 0) more = this.#oldRefused.run(wallMs - this.#maxAgeMs).changes === ROWS || more
-      this.#oldAside.run(wallMs - WEEK_MS)
+      if (this.#maxAgeMs > 0)
+        more = removeOld('rejected_mergelogs', 'arrived_ms', wallMs - this.#maxAgeMs) === ROWS || more
+      removeOld('set_aside', 'at_ms', wallMs - WEEK_MS)
     }
     for (const sweep of this.#sweeps) more = sweep.turn(activeMs - keptMs) || more
     more = this.#hooks.keepObserved() || more
@@ -110,39 +112,37 @@ interface Unused {
 
 /** Removes scopes that no row references any more, and resources without scopes. */
 class UnusedScopes {
-  readonly #find: Statement<[], Unused>
-  readonly #removeScope: Statement
-  readonly #removeResource: Statement
+  readonly #sql: PreparedStatements
   readonly #onRemoved: () => void
 
   /** `onRemoved`: caches of scopes by envelope must forget them. */
-  constructor(db: Sqlite, onRemoved: () => void) {
-    this.#find = db.prepare(
-      `SELECT s.id, s.resource, length(s.envelope) + length(r.envelope) AS bytes FROM scopes s INDEXED BY scopes_unused
-       LEFT JOIN resources r ON r.id = s.resource WHERE s.uses = 0 LIMIT ${SCOPES}`,
-    )
-    this.#removeScope = db.prepare('DELETE FROM scopes WHERE id = ?')
-    this.#removeResource = db.prepare(
-      'DELETE FROM resources WHERE id = ? AND NOT EXISTS (SELECT 1 FROM scopes WHERE resource = resources.id)',
-    )
+  constructor(sql: PreparedStatements, onRemoved: () => void) {
+    this.#sql = sql
     this.#onRemoved = onRemoved
   }
 
   /** True if there may be more. */
   turn(): boolean {
-    const unused = this.#find.all()
+    const unused = this.#sql.rows<Unused>(
+      `SELECT s.id, s.resource, length(s.envelope) + length(r.envelope) AS bytes FROM scopes s INDEXED BY scopes_unused
+       LEFT JOIN resources r ON r.id = s.resource WHERE s.uses = 0 LIMIT ${SCOPES}`,
+    )
     if (unused.length === 0) return false
     let bytes = 0
     let removed = 0
     const resources = new Set<number>()
     for (const scope of unused) {
       if (removed > 0 && bytes + scope.bytes > BYTES) break
-      this.#removeScope.run(scope.id)
+      this.#sql.run('DELETE FROM scopes WHERE id = ?', scope.id)
       resources.add(scope.resource)
       bytes += scope.bytes
       removed++
     }
-    for (const resource of resources) this.#removeResource.run(resource)
+    for (const resource of resources)
+      this.#sql.run(
+        'DELETE FROM resources WHERE id = ? AND NOT EXISTS (SELECT 1 FROM scopes WHERE resource = resources.id)',
+        resource,
+      )
     this.#onRemoved()
     return removed === SCOPES || removed < unused.length
   }

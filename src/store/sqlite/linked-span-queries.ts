@@ -100,13 +100,13 @@ const NONE: readonly string[] = []
 /** Reads the spans of a trace as they were sent: each decision, with its span. Includes spans that are still being placed. */
 export class LinkedSpans {
   readonly #scopes: ScopeFacts
-  readonly #beingPlaced: SpansBeingPlaced
+  readonly beingPlaced: SpansBeingPlaced
   readonly #ofTrace: Statement<[number], SentRow>
   readonly #ofDecisions: Statement<[string], SentRow>
 
   constructor(db: Sqlite) {
     this.#scopes = new ScopeFacts(db)
-    this.#beingPlaced = new SpansBeingPlaced(db, this.#scopes)
+    this.beingPlaced = new SpansBeingPlaced(db, this.#scopes)
     this.#ofTrace = db
       .prepare<[number], SentRow>(`SELECT ${SENT_COLUMNS} FROM outbox ${JOINED} WHERE outbox.trace = ?`)
       .raw()
@@ -121,7 +121,7 @@ export class LinkedSpans {
 
   of(trace: number): LinkedSpan[] {
     // Read first: a span that is placed in between is then in both results.
-    const beingPlaced = this.#beingPlaced.of(trace)
+    const beingPlaced = this.beingPlaced.of(trace)
     const sent = this.#spansOf(this.#ofTrace.iterate(trace))
     sent.sort((a, b) => a.decision - b.decision)
     if (beingPlaced.length === 0) return sent
@@ -131,15 +131,10 @@ export class LinkedSpans {
 
   ofDecisions(decisions: readonly number[]): LinkedSpan[] {
     const sent = this.#spansOf(this.#ofDecisions.iterate(JSON.stringify(decisions)))
-    const beingPlaced = this.#beingPlaced.ofRows(decisions.flatMap((at) => (at < 0 ? -at : [])))
+    const beingPlaced = this.beingPlaced.ofRows(decisions.flatMap((at) => (at < 0 ? -at : [])))
     const all = [...sent, ...beingPlaced]
     const spans = new Map(all.map((span) => [span.decision, span]))
     return decisions.flatMap((decision) => spans.get(decision) ?? [])
-  }
-
-  /** The rows of the spans that `of` returns as being placed. */
-  beingPlacedIn(trace: number): number[] {
-    return this.#beingPlaced.rowsIn(trace)
   }
 
   /** Row by row: some include all bytes of a span. */

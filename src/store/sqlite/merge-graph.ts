@@ -32,11 +32,6 @@ interface CpidRow {
   claim: Buffer | null
 }
 
-interface RankedRow {
-  id: number
-  rank: number | null
-}
-
 /** The merge graph in SQLite. */
 export class SqliteMergeGraph implements MergeGraph {
   readonly #cache = new CpidCache()
@@ -49,8 +44,8 @@ export class SqliteMergeGraph implements MergeGraph {
   readonly #sources: Statement<[number], number>
   readonly #targets: Statement<[number], number>
   readonly #targetsAfter: Statement<[number, number, number], number>
-  readonly #rankedSources: Statement<[number, number, number], RankedRow>
-  readonly #rankedTargets: Statement<[number, number, number], RankedRow>
+  readonly #sourcesAfter: Statement<[number, number, number], number>
+  readonly #storedRank: Statement<[number], number | null>
   readonly #place: Statement<[number, number]>
   readonly #countUnexplained: Statement<[number], number>
   readonly #explainLater: Statement<[number, number]>
@@ -84,14 +79,12 @@ export class SqliteMergeGraph implements MergeGraph {
         'SELECT target FROM edges WHERE source = ? AND target > ? ORDER BY target LIMIT ?',
       )
       .pluck()
-    this.#rankedSources = db.prepare<[number, number, number], RankedRow>(
-      `SELECT c.id, c.rank FROM edges e CROSS JOIN cpids c ON c.id = e.source WHERE e.target = ? AND e.source > ?
-       ORDER BY e.source LIMIT ?`,
-    )
-    this.#rankedTargets = db.prepare<[number, number, number], RankedRow>(
-      `SELECT c.id, c.rank FROM edges e CROSS JOIN cpids c ON c.id = e.target WHERE e.source = ? AND e.target > ?
-       ORDER BY e.target LIMIT ?`,
-    )
+    this.#sourcesAfter = db
+      .prepare<[number, number, number], number>(
+        'SELECT source FROM edges WHERE target = ? AND source > ? ORDER BY source LIMIT ?',
+      )
+      .pluck()
+    this.#storedRank = db.prepare<[number], number | null>('SELECT rank FROM cpids WHERE id = ?').pluck()
     this.#place = db.prepare('UPDATE cpids SET rank = ? WHERE id = ?')
     this.#countUnexplained = db
       .prepare<[number], number>(
@@ -195,11 +188,11 @@ export class SqliteMergeGraph implements MergeGraph {
   }
 
   rankedSources(id: number, after: number, limit: number): RankedCpid[] {
-    return this.#ranked(this.#rankedSources.all(id, after, limit))
+    return this.#sourcesAfter.all(id, after, limit).flatMap(this.#ranked)
   }
 
   rankedTargets(id: number, after: number, limit: number): RankedCpid[] {
-    return this.#ranked(this.#rankedTargets.all(id, after, limit))
+    return this.targetsAfter(id, after, limit).flatMap(this.#ranked)
   }
 
   setRank(id: number, rank: number): void {
@@ -276,8 +269,12 @@ export class SqliteMergeGraph implements MergeGraph {
     this.#mayHaveMore = true
   }
 
-  #ranked(rows: RankedRow[]): RankedCpid[] {
-    return rows.map(({ id, rank }) => ({ id, rank: this.#rankOf(id, rank) }))
+  /** Of most that a search visits the rank is at hand, which takes a fraction of a join. */
+  readonly #ranked = (id: number): readonly RankedCpid[] => {
+    const known = this.#cache.byId(id)?.rank
+    if (known !== undefined) return [{ id, rank: known }]
+    const stored = this.#storedRank.get(id)
+    return stored === undefined ? [] : [{ id, rank: this.#rankOf(id, stored) }]
   }
 
   /** CPIDs from before ranks existed share one rank until something moves them. */

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import { CORE_API_VERSION } from '../../model/kubernetes-objects.ts'
+import { CORE_API_VERSION, objectOfReference } from '../../model/kubernetes-objects.ts'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import { namedObjects } from '../../model/otlp/read-stored-span.ts'
 import {
@@ -25,18 +25,14 @@ const IN_NONE: CascadesOfCpid = { cascades: [], drivenBy: [] }
  * Reads what happened to objects. The time is the end of a span that wrote, the start of a span that observed, or the time of a merge.
  */
 export class ObjectFactsReader {
-  readonly #numbers: ObjectNumbers
+  readonly numbers: ObjectNumbers
   readonly #happenings: ObjectEvents
   readonly #cascadesOf: (cpid: number) => CascadesOfCpid
 
   constructor(db: Sqlite, cascadesOf: (cpid: number) => CascadesOfCpid, happenings = new ObjectEvents(db)) {
-    this.#numbers = new ObjectNumbers(db)
+    this.numbers = new ObjectNumbers(db)
     this.#cascadesOf = cascadesOf
     this.#happenings = happenings
-  }
-
-  named(text: string): Pages<string> {
-    return this.#numbers.named(text)
   }
 
   /** A position is an arrival and the number of earlier items of that arrival. The first page has at most `first` items. */
@@ -45,11 +41,7 @@ export class ObjectFactsReader {
     after: Position = [],
     first = EVENTS_A_PAGE,
   ): Pages<ObjectActivity> & Generator<ObjectActivity[]> {
-    const ids: number[] = []
-    for (const page of this.#numbers.of(reference.split('?', 1)[0] ?? '')) {
-      ids.push(...page)
-      yield []
-    }
+    const ids = yield* this.numbers.of(objectOfReference(reference))
     const wanted = JSON.stringify(ids)
     const isWanted = matchesReference(reference)
     let [arrival = LAST_ARRIVAL, skip = 0n] = after
@@ -178,11 +170,7 @@ export class ObjectVersionsReader {
     after: Position = [],
     first = VERSIONS_A_PAGE,
   ): Pages<ObjectVersionFacts> & Generator<ObjectVersionFacts[]> {
-    const ids: number[] = []
-    for (const page of this.#numbers.of(reference.split('?', 1)[0] ?? '')) {
-      ids.push(...page)
-      yield []
-    }
+    const ids = yield* this.#numbers.of(objectOfReference(reference))
     const isWanted = matchesReference(reference)
     const only = versionIn(reference)
     let [version = only ?? LAST_VERSION, span = LAST_VERSION, object = LAST_VERSION] = after
@@ -384,21 +372,25 @@ class ObjectNumbers {
     this.#newest = db.prepare<[number], number | null>('SELECT max(id) FROM objects WHERE id < ?').pluck()
   }
 
-  /** The objects that match a reference without query, the beginning of one, or a part of one, newest first. */
-  *of(reference: string): Pages<number> & Generator<number[]> {
+  /**
+   * The objects that match a reference without query, the beginning of one, or a part of one, newest first. Gives an empty page after
+   * each step of the search.
+   */
+  *of(reference: string): Generator<never[], number[]> {
     const part = reference.replace(/^\/+|\/+$/g, '')
-    if (part === '') return
+    if (part === '') return []
     if (beginsWithKind(part)) {
-      yield this.#within.all({ part })
-      return
+      const ids = this.#within.all({ part })
+      yield []
+      return ids
     }
-    let found = 0
+    const found: number[] = []
     for (const window of this.#windows()) {
-      const ids = this.#parts.all({ ...window, part }).map(({ id }) => id)
-      yield ids.slice(0, MOST - found)
-      found += ids.length
-      if (found >= MOST) return
+      found.push(...this.#parts.all({ ...window, part }).map(({ id }) => id))
+      yield []
+      if (found.length >= MOST) break
     }
+    return found.slice(0, MOST)
   }
 
   /** References that contain the text, ignoring the case of ASCII letters, newest first. */

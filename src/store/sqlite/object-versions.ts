@@ -45,6 +45,13 @@ interface VersionRow {
   uid: string | null
 }
 
+/** What a span observed, or what it wrote. */
+interface References {
+  /** Those without a resourceVersion too, whose version is -1. */
+  readonly all: readonly ObjectVersion[]
+  readonly versions: readonly ObjectVersion[]
+}
+
 /** Which spans read and wrote which versions of which objects. */
 export class ObjectTable implements LinkedObjects {
   readonly #progress: Progress
@@ -55,7 +62,7 @@ export class ObjectTable implements LinkedObjects {
   readonly #inCascades = new GenerationCache<string, true>(OBJECTS)
   readonly #observed = new GenerationCache<string, true>(OBSERVATIONS)
   /** What spans that are about to be linked observed and wrote. It is read several times. */
-  readonly #ofSpans = new GenerationCache<number, readonly ObjectVersion[]>(SPANS)
+  readonly #ofSpans = new GenerationCache<number, References>(SPANS)
   readonly #find: Statement<[string, string], number>
   readonly #addObject: Statement
   readonly #name: Statement<[number], string>
@@ -167,19 +174,23 @@ export class ObjectTable implements LinkedObjects {
 
   /** The number of the object in a mergelog; null if the text is too long for a reference. */
   numberOf(reference: string, cluster: string): number | null {
-    const object = reference.split('?', 1)[0] ?? ''
+    const object = objectOfReference(reference)
     return object === '' || object.length > MAX_LENGTH ? null : this.#idOf(object, cluster)
   }
 
   versions(span: number, role: keyof typeof ROLES): readonly ObjectVersion[] {
+    return this.#referencesOf(span, role).versions
+  }
+
+  #referencesOf(span: number, role: keyof typeof ROLES): References {
     const key = 2 * span + ROLES[role]
     const known = this.#ofSpans.get(key)
     if (known !== undefined) return known
-    const found = this.#versions
+    const all = this.#versions
       .all(span, ROLES[role])
-      .flatMap(({ object, version, uid }) =>
-        version < 0n ? [] : [{ object: Number(object), version, uid: uid ?? undefined }],
-      )
+      .map(({ object, version, uid }) => ({ object: Number(object), version, uid: uid ?? undefined }))
+    const versions = all.filter(({ version }) => version >= 0n)
+    const found = { all, versions }
     this.#ofSpans.set(key, found)
     return found
   }
@@ -196,8 +207,12 @@ export class ObjectTable implements LinkedObjects {
   }
 
   addWrites(cascade: number, span: Writer, versions: readonly ObjectVersion[]): void {
-    for (const { object, version, uid } of versions) {
+    for (const { object, version, uid } of versions)
       this.#addWrite.run(cascade, object, version, span.endNs, span.row, uid ?? null)
+  }
+
+  addWritten(cascade: number, span: Writer): void {
+    for (const { object, uid } of this.#referencesOf(span.row, 'wrote').all) {
       this.#noteNamespace(cascade, this.#namespaceOf(object))
       if (uid !== undefined && this.kindOf(object) === PODS)
         this.#addPod.run({ uid, cascade, object, endNs: span.endNs })

@@ -1,9 +1,10 @@
 import type { Statement } from 'better-sqlite3'
-import type {
-  ClusterObjects,
-  InferenceStore,
-  KnownVersion,
-  StoredObservationBatch,
+import {
+  ANY_RESOURCE,
+  type ClusterObjects,
+  type InferenceStore,
+  type KnownVersion,
+  type StoredObservationBatch,
 } from '../../model/inference-store.ts'
 import type { ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
@@ -12,6 +13,7 @@ import { GenerationCache } from './generation-cache.ts'
 import { TableSweep } from './housekeeping.ts'
 import {
   ActorRows,
+  GROUP,
   MOST_KINDS,
   MOST_PRIMARIES,
   nameKey,
@@ -20,6 +22,7 @@ import {
   type StoredObject,
 } from './observed-objects.ts'
 import type { Sqlite } from './open-database.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import type { Progress } from './transactions.ts'
 
 /** The state that inference keeps of clusters, in SQLite. */
@@ -182,20 +185,24 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 
   named(resource: string, namespace: string, name: string): StoredObject | undefined {
-    const uid = this.#rows.objects.named(this.#cluster, resource, namespace, name)
+    const uid = this.#rows.objects.named.get({ cluster: this.#cluster, resource, namespace, name })
     return uid === undefined ? undefined : this.get(uid)
   }
 
   lastGone(resource: string, namespace: string, name: string): StoredObject | undefined {
-    this.#goneNames ??= this.#rows.objects.goneNames(this.#cluster)
+    this.#goneNames ??= new Set(this.#rows.objects.goneNames.all(this.#cluster))
     if (!this.#goneNames.has(nameKey(resource, namespace, name))) return undefined
-    const uid = this.#rows.objects.lastGone(this.#cluster, resource, namespace, name)
+    const uid = this.#rows.objects.lastGone.get({ cluster: this.#cluster, resource, namespace, name })
     return uid === undefined ? undefined : this.get(uid)
   }
 
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): StoredObject[] {
     // Objects that also changed after `before` may have a version in between. They are few if writes come in order.
-    const ids = this.#rows.relations.owned(this.#cluster, uid, resource, after, 2 * most)
+    const { owned, ownedOfAny } = this.#rows.relations
+    const ids =
+      resource === ANY_RESOURCE
+        ? ownedOfAny.all(this.#cluster, uid, after, 2 * most)
+        : owned.all(this.#cluster, uid, resource, after, 2 * most)
     return newestFirst(this.#all(ids), { after, before, most })
   }
 
@@ -206,12 +213,14 @@ class SqliteClusterObjects implements ClusterObjects {
     before: bigint,
     most: number,
   ): StoredObject[] {
-    const ids = this.#rows.objects.changedIn(this.#cluster, resource, namespace, after, 2 * most)
+    const ids = this.#rows.objects.changedIn.all(this.#cluster, resource, namespace, after, 2 * most)
     return newestFirst(this.#all(ids), { after, before, most })
   }
 
-  naming(field: string, resource: string, named: ObjectIdentity, most: number): StoredObject[] {
-    return this.#all(this.#rows.relations.naming(this.#cluster, field, resource, named, most))
+  naming(field: string, by: string, named: ObjectIdentity, most: number): StoredObject[] {
+    const { resource, namespace, name } = named
+    const { naming } = this.#rows.relations
+    return this.#all(naming.all(this.#cluster, resource, namespace, name, field, by, most))
   }
 
   add(identity: ObjectIdentity, version: KnownVersion): void {
@@ -233,42 +242,43 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 
   lastActed(uid: string, by: string): bigint {
-    return this.#rows.acted.last(this.#cluster, uid, by)
+    return this.#rows.acted.last.get(this.#cluster, uid, by) ?? 0n
   }
 
   noteActed(uid: string, by: string, version: bigint): void {
-    this.#rows.acted.note(this.#cluster, uid, by, version)
+    this.#rows.acted.note.run(this.#cluster, uid, by, version)
   }
 
   primariesOf(by: string): readonly string[] {
-    return cachedOr(this.#primaries, by, () => this.#rows.acted.primaries(this.#cluster, by))
+    return cachedOr(this.#primaries, by, () => this.#rows.acted.primaries.all(this.#cluster, by))
   }
 
   notePrimary(by: string, resource: string): void {
     const known = this.primariesOf(by)
     if (known.includes(resource) || known.length >= MOST_PRIMARIES) return
-    if (!this.#rows.acted.notePrimary(this.#cluster, by, resource)) return
+    if (!this.#isNoted(by, resource)) return
     this.#primaries.delete(by)
     this.#lookingAfter.delete(resource)
   }
 
   kindsOf(group: string): readonly string[] {
-    return cachedOr(this.#kinds, group, () => this.#rows.acted.kinds(this.#cluster, group))
+    return cachedOr(this.#kinds, group, () => this.#rows.acted.primaries.all(this.#cluster, GROUP + group))
   }
 
   noteKind(group: string, resource: string): void {
     const known = this.kindsOf(group)
     if (known.includes(resource) || known.length >= MOST_KINDS) return
-    if (this.#rows.acted.noteKind(this.#cluster, group, resource)) this.#kinds.delete(group)
+    if (this.#isNoted(GROUP + group, resource)) this.#kinds.delete(group)
   }
 
   groupsOf(resource: string): readonly string[] {
-    return this.#rows.acted.groups(this.#cluster, resource)
+    const actors = this.#rows.acted.groups.all(this.#cluster, resource)
+    return actors.map((actor) => actor.slice(GROUP.length))
   }
 
   lookingAfter(resource: string): readonly string[] {
     return cachedOr(this.#lookingAfter, resource, () =>
-      this.#rows.acted.lookingAfter(this.#cluster, resource),
+      this.#rows.acted.lookingAfter.all(this.#cluster, resource),
     )
   }
 
@@ -290,6 +300,11 @@ class SqliteClusterObjects implements ClusterObjects {
     this.#kinds.clear()
   }
 
+  /** False if it was known, or there is no room. */
+  #isNoted(by: string, resource: string): boolean {
+    return this.#rows.acted.notePrimary.run({ cluster: this.#cluster, by, resource }).changes > 0
+  }
+
   #noteGone({ resource, namespace, name }: ObjectIdentity): void {
     this.#goneNames?.add(nameKey(resource, namespace, name))
     // Names of removed objects stay in the set. It is read again at the next lookup.
@@ -298,13 +313,12 @@ class SqliteClusterObjects implements ClusterObjects {
 
   #all(ids: readonly number[]): StoredObject[] {
     return ids.flatMap((id) => {
-      const uid = this.#rows.objects.uidOf(id)
+      const uid = this.#rows.objects.uidOf.get(id)
       return (uid === undefined ? undefined : this.get(uid)) ?? []
     })
   }
 }
 
-/** The objects that changed between two versions, newest change first. */
 function cachedOr(
   cache: GenerationCache<string, readonly string[]>,
   key: string,
@@ -317,6 +331,7 @@ function cachedOr(
   return found
 }
 
+/** The objects that changed between two versions, newest change first. */
 function newestFirst(
   objects: readonly StoredObject[],
   { after, before, most }: { after: bigint; before: bigint; most: number },
@@ -348,52 +363,24 @@ interface Removable {
   cluster: number
 }
 
+const someOf = (table: string): string =>
+  `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE cluster = ? LIMIT ${STEP_OF_ROWS})`
+const DROP_CLUSTER = [
+  ...['k8s_told_requests', 'k8s_acted', 'k8s_tellings'].map(someOf),
+  'DELETE FROM k8s_primaries WHERE cluster = ?',
+  'DELETE FROM k8s_streams WHERE cluster = ?',
+  'DELETE FROM k8s_clusters WHERE id = ?',
+]
+
 /** Removes objects that are gone, and clusters that are no longer watched, one batch at a time. */
 class ObservedRemoval {
   readonly #rows: InferenceRows
-  readonly #gone: Statement<[number], Removable>
-  readonly #goneTooMany: Statement<[], number>
-  readonly #oldest: Statement<[], Removable>
-  readonly #last: Statement<[], number>
-  readonly #leftCluster: Statement<[number], number>
-  readonly #ofCluster: Statement<[number], Removable>
-  readonly #dropCluster: readonly Statement[]
+  readonly #sql: PreparedStatements
   readonly #acted: TableSweep
-  readonly #oldTold: Statement
 
   constructor(db: Sqlite, rows: InferenceRows) {
     this.#rows = rows
-    this.#gone = db.prepare(
-      `SELECT id, cluster FROM k8s_objects WHERE gone_ms < ? ORDER BY gone_ms LIMIT ${STEP}`,
-    )
-    this.#goneTooMany = db
-      .prepare<[], number>(
-        `SELECT gone_ms FROM k8s_objects WHERE gone_ms IS NOT NULL ORDER BY gone_ms DESC LIMIT 1 OFFSET ${MOST_GONE}`,
-      )
-      .pluck()
-    this.#oldest = db.prepare(`SELECT id, cluster FROM k8s_objects ORDER BY id LIMIT ${STEP}`)
-    this.#last = db
-      .prepare<[], number>(`SELECT id FROM k8s_objects ORDER BY id DESC LIMIT 1 OFFSET ${MOST_OBJECTS}`)
-      .pluck()
-    this.#leftCluster = db
-      .prepare<[number], number>('SELECT id FROM k8s_clusters WHERE told_ms < ? ORDER BY id LIMIT 1')
-      .pluck()
-    this.#ofCluster = db.prepare(`SELECT id, cluster FROM k8s_objects WHERE cluster = ? LIMIT ${STEP}`)
-    const some = (table: string, key: string): Statement =>
-      db.prepare(
-        `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE cluster = ? LIMIT ${STEP_OF_ROWS})`,
-      )
-    this.#dropCluster = [
-      some('k8s_told_requests', 'id'),
-      some('k8s_acted', 'id'),
-      some('k8s_tellings', 'id'),
-      db.prepare('DELETE FROM k8s_primaries WHERE cluster = ?'),
-      db.prepare('DELETE FROM k8s_streams WHERE cluster = ?'),
-      db.prepare('DELETE FROM k8s_clusters WHERE id = ?'),
-    ]
-    this.#oldTold = db.prepare(
-      `DELETE FROM k8s_told_requests WHERE id < (SELECT min(id) FROM k8s_told_requests) + ${STEP_OF_ROWS} AND told_ms < ?`,
-    )
+    this.#sql = new PreparedStatements(db)
     this.#acted = new TableSweep(db, {
       table: 'k8s_acted',
       key: ['id'],
@@ -404,16 +391,33 @@ class ObservedRemoval {
   /** Removes some objects, and reports which; true if there are more. `nowMs` is up time. */
   turn(nowMs: number, onRemoved: (cluster: number, uid: string) => void): boolean {
     const isSwept =
-      this.#acted.turn(nowMs) || this.#oldTold.run(nowMs - TOLD_KEPT_MS).changes === STEP_OF_ROWS
-    const goneBefore = Math.max(nowMs - GONE_KEPT_MS, this.#goneTooMany.get() ?? 0)
-    const gone = this.#gone.all(goneBefore)
-    const left = this.#leftCluster.get(nowMs - CLUSTER_KEPT_MS)
-    const ofLeft = left === undefined ? [] : this.#ofCluster.all(left)
-    const tooMany = this.#last.get() === undefined ? [] : this.#oldest.all()
+      this.#acted.turn(nowMs) ||
+      this.#sql.run(
+        `DELETE FROM k8s_told_requests WHERE id < (SELECT min(id) FROM k8s_told_requests) + ${STEP_OF_ROWS} AND told_ms < ?`,
+        nowMs - TOLD_KEPT_MS,
+      ) === STEP_OF_ROWS
+    const goneTooMany = this.#sql.number(
+      `SELECT gone_ms FROM k8s_objects WHERE gone_ms IS NOT NULL ORDER BY gone_ms DESC LIMIT 1 OFFSET ${MOST_GONE}`,
+    )
+    const gone = this.#objects(
+      'WHERE gone_ms < ? ORDER BY gone_ms',
+      Math.max(nowMs - GONE_KEPT_MS, goneTooMany ?? 0),
+    )
+    const left = this.#sql.number(
+      'SELECT id FROM k8s_clusters WHERE told_ms < ? ORDER BY id LIMIT 1',
+      nowMs - CLUSTER_KEPT_MS,
+    )
+    const ofLeft = left === undefined ? [] : this.#objects('WHERE cluster = ?', left)
+    const beyond = `SELECT id FROM k8s_objects ORDER BY id DESC LIMIT 1 OFFSET ${MOST_OBJECTS}`
+    const tooMany = this.#sql.number(beyond) === undefined ? [] : this.#objects('ORDER BY id')
     for (const { id, cluster } of [...gone, ...ofLeft, ...tooMany]) this.#remove(id, cluster, onRemoved)
     const isLeft = left !== undefined && ofLeft.length === 0
     if (isLeft && this.#removeCluster(left)) onRemoved(left, '')
     return isSwept || [gone, ofLeft, tooMany].some(({ length }) => length === STEP) || isLeft
+  }
+
+  #objects(rest: string, ...values: number[]): Removable[] {
+    return this.#sql.rows(`SELECT id, cluster FROM k8s_objects ${rest} LIMIT ${STEP}`, ...values)
   }
 
   #remove(id: number, cluster: number, onRemoved: (cluster: number, uid: string) => void): void {
@@ -421,12 +425,12 @@ class ObservedRemoval {
     if (object === undefined) return
     const { uid, resource } = object.identity
     this.#rows.relations.replace(cluster, { id, resource }, object.versions[0], undefined, () => true)
-    this.#rows.acted.remove(cluster, uid)
+    this.#rows.acted.remove.run(cluster, uid)
     onRemoved(cluster, uid)
   }
 
   /** One batch at a time; true if nothing of the cluster is left. */
   #removeCluster(cluster: number): boolean {
-    return this.#dropCluster.every((statement) => statement.run(cluster).changes < STEP_OF_ROWS)
+    return DROP_CLUSTER.every((statement) => this.#sql.run(statement, cluster) < STEP_OF_ROWS)
   }
 }

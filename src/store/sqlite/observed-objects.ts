@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Statement } from 'better-sqlite3'
-import { ANY_RESOURCE, type KnownObject, type KnownVersion } from '../../model/inference-store.ts'
+import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
 import type { ContentReference, ObjectFacts, ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidBytes, cpidOfBytes } from '../../model/merge-graph.ts'
@@ -46,11 +46,15 @@ const COLUMNS = 'id, uid, api_version, resource, namespace, name, version, forgo
 export class ObjectRows {
   readonly #byUid: Statement<[number, string], ObjectRow>
   readonly #byId: Statement<[number], ObjectRow>
-  readonly #uidOf: Statement<[number], string>
-  readonly #named: Statement<[NameQuery], string>
-  readonly #lastGone: Statement<[NameQuery], string>
-  readonly #goneNames: Statement<[number], string>
-  readonly #changedIn: Statement<[number, string, string, bigint, number], number>
+  readonly uidOf: Statement<[number], string>
+  /** The uid of the newest object with that name. */
+  readonly named: Statement<[NameQuery], string>
+  /** The uid of the last object with that name that is gone. */
+  readonly lastGone: Statement<[NameQuery], string>
+  /** The names of all objects that are gone, as `nameKey` makes them. */
+  readonly goneNames: Statement<[number], string>
+  /** The numbers of objects of a resource in a namespace that changed since a version, newest change first. */
+  readonly changedIn: Statement<[number, string, string, bigint, number], number>
   readonly #there: Statement<[number, string, string, string], ObjectRow>
   readonly #insert: Statement
   readonly #update: Statement
@@ -65,7 +69,7 @@ export class ObjectRows {
       db.prepare<P, ObjectRow>(`SELECT ${COLUMNS} FROM k8s_objects WHERE ${where}`).safeIntegers()
     this.#byUid = rows('cluster = ? AND uid = ?')
     this.#byId = rows('id = ?')
-    this.#uidOf = db.prepare<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?').pluck()
+    this.uidOf = db.prepare<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?').pluck()
     const ofName = 'cluster = @cluster AND resource = @resource AND namespace = @namespace AND name = @name'
     const there = `SELECT uid, version FROM k8s_objects INDEXED BY k8s_objects_by_name
       WHERE ${ofName} AND gone_ms IS NULL ORDER BY id DESC LIMIT ${MOST_NAMESAKES}`
@@ -73,15 +77,15 @@ export class ObjectRows {
       WHERE ${ofName} AND gone_ms IS NOT NULL ORDER BY version DESC LIMIT 1`
     const newest = `SELECT uid, version FROM (${there}) UNION ALL SELECT uid, version FROM (${gone})`
     const uid = (sql: string): Statement<[NameQuery], string> => db.prepare<[NameQuery], string>(sql).pluck()
-    this.#named = uid(`SELECT uid FROM (${newest}) ORDER BY version DESC LIMIT 1`)
-    this.#lastGone = uid(gone)
-    this.#goneNames = db
+    this.named = uid(`SELECT uid FROM (${newest}) ORDER BY version DESC LIMIT 1`)
+    this.lastGone = uid(gone)
+    this.goneNames = db
       .prepare<[number], string>(
         `SELECT resource || ' ' || namespace || ' ' || name FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
            WHERE cluster = ? AND gone_ms IS NOT NULL`,
       )
       .pluck()
-    this.#changedIn = db
+    this.changedIn = db
       .prepare<[number, string, string, bigint, number], number>(
         `SELECT id FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND version > ?
            ORDER BY version DESC LIMIT ?`,
@@ -111,30 +115,6 @@ export class ObjectRows {
 
   find(cluster: number, uid: string): StoredObject | undefined {
     return this.#whole(this.#byUid.get(cluster, uid))
-  }
-
-  uidOf(id: number): string | undefined {
-    return this.#uidOf.get(id)
-  }
-
-  /** The uid of the newest object with that name. */
-  named(cluster: number, resource: string, namespace: string, name: string): string | undefined {
-    return this.#named.get({ cluster, resource, namespace, name })
-  }
-
-  /** The uid of the last object with that name that is gone. */
-  lastGone(cluster: number, resource: string, namespace: string, name: string): string | undefined {
-    return this.#lastGone.get({ cluster, resource, namespace, name })
-  }
-
-  /** The numbers of objects of a resource in a namespace that changed since a version, newest change first. */
-  changedIn(cluster: number, resource: string, namespace: string, after: bigint, most: number): number[] {
-    return this.#changedIn.all(cluster, resource, namespace, after, most)
-  }
-
-  /** The names of all objects that are gone, as `nameKey` makes them. */
-  goneNames(cluster: number): Set<string> {
-    return new Set(this.#goneNames.all(cluster))
   }
 
   held(cluster: number, { resource, apiVersion, after }: KnownObjectsQuery): KnownObjectVersion[] {
@@ -294,11 +274,14 @@ interface Indexed {
 export class RelationRows {
   readonly #addOwner: Statement
   readonly #dropOwner: Statement
-  readonly #owned: Statement<[number, string, string, bigint, number], number>
-  readonly #ownedOfAny: Statement<[number, string, bigint, number], number>
+  /** Objects of an owner, by their newest version, that are above a version; newest first. */
+  readonly owned: Statement<[number, string, string, bigint, number], number>
+  /** The same of any resource. */
+  readonly ownedOfAny: Statement<[number, string, bigint, number], number>
   readonly #addReference: Statement
   readonly #dropReference: Statement
-  readonly #naming: Statement<[number, string, string, string, string, string, number], number>
+  /** Objects of a resource whose content references an object in a field. */
+  readonly naming: Statement<[number, string, string, string, string, string, number], number>
 
   constructor(db: Sqlite) {
     this.#addOwner = db.prepare(
@@ -307,13 +290,13 @@ export class RelationRows {
     this.#dropOwner = db.prepare(
       'DELETE FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version = ? AND object = ?',
     )
-    this.#owned = db
+    this.owned = db
       .prepare<[number, string, string, bigint, number], number>(
         `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version > ?
            ORDER BY version DESC LIMIT ?`,
       )
       .pluck()
-    this.#ownedOfAny = db
+    this.ownedOfAny = db
       .prepare<[number, string, bigint, number], number>(
         `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND version > ? AND instr(resource, ' ') = 0
            ORDER BY version DESC LIMIT ?`,
@@ -327,7 +310,7 @@ export class RelationRows {
       `DELETE FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
          AND by_resource = ? AND object = ?`,
     )
-    this.#naming = db
+    this.naming = db
       .prepare<[number, string, string, string, string, string, number], number>(
         `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
            AND by_resource = ? LIMIT ?`,
@@ -359,23 +342,6 @@ export class RelationRows {
     for (const one of namedAfter)
       this.#addReference.run(cluster, one.resource, one.namespace, one.name, one.field, resource, id)
   }
-
-  /** Objects of an owner, by their newest version, that are above a version; newest first. */
-  owned(cluster: number, owner: string, resource: string, above: bigint, most: number): number[] {
-    if (resource === ANY_RESOURCE) return this.#ownedOfAny.all(cluster, owner, above, most)
-    return this.#owned.all(cluster, owner, resource, above, most)
-  }
-
-  /** Objects of the resource `by` whose content references an object in a field. */
-  naming(
-    cluster: number,
-    field: string,
-    by: string,
-    { resource, namespace, name }: ObjectIdentity,
-    most: number,
-  ): number[] {
-    return this.#naming.all(cluster, resource, namespace, name, field, by, most)
-  }
 }
 
 function areSame(some: readonly ContentReference[], others: readonly ContentReference[]): boolean {
@@ -395,99 +361,60 @@ export const MOST_PRIMARIES = 8
 /** Kinds per API group. */
 export const MOST_KINDS = 32
 /** The prefix of an API group that is stored in place of a controller. A service name has no spaces. */
-const GROUP = 'kinds of '
+export const GROUP = 'kinds of '
 /** The most controllers with the kinds they reconcile, and the most API groups with their kinds. Each has a limit of its own. */
 const MOST_LOOKING = 1_000
 
 /** The rows of who last acted for which object, of what each controller reconciles, and of which requests were reported. */
 export class ActorRows {
-  readonly #last: Statement<[number, string, string], bigint>
-  readonly #note: Statement
-  readonly #remove: Statement
+  readonly last: Statement<[number, string, string], bigint>
+  readonly note: Statement
+  readonly remove: Statement
   readonly #told: Statement
   readonly #dropTold: Statement
-  readonly #primaries: Statement<[number, string], string>
-  readonly #notePrimary: Statement
-  readonly #lookingAfter: Statement<[number, string], string>
-  readonly #groups: Statement<[number, string], string>
+  readonly primaries: Statement<[number, string], string>
+  readonly notePrimary: Statement
+  readonly lookingAfter: Statement<[number, string], string>
+  readonly groups: Statement<[number, string], string>
 
   constructor(db: Sqlite) {
-    this.#last = db
+    this.last = db
       .prepare<[number, string, string], bigint>(
         'SELECT version FROM k8s_acted WHERE cluster = ? AND uid = ? AND actor = ?',
       )
       .pluck()
       .safeIntegers()
-    this.#note = db.prepare(
+    this.note = db.prepare(
       `INSERT INTO k8s_acted (cluster, uid, actor, version) VALUES (?, ?, ?, ?)
          ON CONFLICT (cluster, uid, actor) DO UPDATE SET version = excluded.version`,
     )
-    this.#remove = db.prepare('DELETE FROM k8s_acted WHERE cluster = ? AND uid = ?')
+    this.remove = db.prepare('DELETE FROM k8s_acted WHERE cluster = ? AND uid = ?')
     this.#told = db.prepare(
       'INSERT OR IGNORE INTO k8s_told_requests (cluster, request, told_ms) VALUES (?, ?, ?)',
     )
     this.#dropTold = db.prepare('DELETE FROM k8s_told_requests WHERE id <= ?')
-    this.#primaries = db
+    this.primaries = db
       .prepare<[number, string], string>(
         `SELECT resource FROM k8s_primaries WHERE cluster = ? AND actor = ? ORDER BY resource LIMIT ${MOST_KINDS}`,
       )
       .pluck()
-    this.#lookingAfter = db
+    this.lookingAfter = db
       .prepare<[number, string], string>(
         `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor NOT LIKE '${GROUP}%'
            ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
       )
       .pluck()
-    this.#groups = db
+    this.groups = db
       .prepare<[number, string], string>(
         `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor LIKE '${GROUP}%'
            ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
       )
       .pluck()
-    this.#notePrimary = db.prepare(
+    this.notePrimary = db.prepare(
       `INSERT OR IGNORE INTO k8s_primaries (cluster, actor, resource) SELECT @cluster, @by, @resource
          WHERE (SELECT count(*) FROM k8s_primaries
                 WHERE cluster = @cluster AND (actor LIKE '${GROUP}%') = (@by LIKE '${GROUP}%')) < ${MOST_LOOKING}`,
     )
-  }
-
-  kinds(cluster: number, group: string): string[] {
-    return this.primaries(cluster, GROUP + group)
-  }
-
-  groups(cluster: number, resource: string): string[] {
-    return this.#groups.all(cluster, resource).map((actor) => actor.slice(GROUP.length))
-  }
-
-  /** False if it was known, or there is no room. */
-  noteKind(cluster: number, group: string, resource: string): boolean {
-    return this.notePrimary(cluster, GROUP + group, resource)
-  }
-
-  lookingAfter(cluster: number, resource: string): string[] {
-    return this.#lookingAfter.all(cluster, resource)
-  }
-
-  last(cluster: number, uid: string, by: string): bigint {
-    return this.#last.get(cluster, uid, by) ?? 0n
-  }
-
-  note(cluster: number, uid: string, by: string, version: bigint): void {
-    this.#note.run(cluster, uid, by, version)
-  }
-
-  primaries(cluster: number, by: string): string[] {
-    return this.#primaries.all(cluster, by)
-  }
-
-  /** False if it was known, or there is no room. */
-  notePrimary(cluster: number, by: string, resource: string): boolean {
-    return this.#notePrimary.run({ cluster, by, resource }).changes > 0
-  }
-
-  /** An object is removed. */
-  remove(cluster: number, uid: string): void {
-    this.#remove.run(cluster, uid)
   }
 
   /** `nowMs` is up time. */

@@ -1,14 +1,25 @@
-import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import {
   errorText,
   isOutOfMemory,
+  type StorageErrorKind,
   type StorageFault,
-  type StorageFaultKind,
   type StorageFaults,
 } from '../../model/faults.ts'
 import { MIB } from '../../model/time-and-size.ts'
+import { MOVED } from './opened-file.ts'
 import { makePrivate } from './private-file.ts'
 
 export type Sqlite = Database.Database
@@ -35,6 +46,7 @@ export function openForWriting(path: string): Sqlite {
       mkdirSync(dirname(path), { recursive: true })
       makePrivate(path)
       refuseOtherNames(path)
+      refuseMountedAlone(path)
     }
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS })
     db.pragma('journal_mode = WAL')
@@ -45,27 +57,59 @@ export function openForWriting(path: string): Sqlite {
     db.pragma('temp_store = MEMORY')
     return db
   } catch (error) {
-    if (error instanceof OtherNames) throw error
+    if (error instanceof WrongPlace) throw error
     throw new Error(openFailureSentence(path, error), { cause: error })
   }
 }
 
-class OtherNames extends Error {}
+class WrongPlace extends Error {}
 
 /** SQLite finds a write-ahead log by the name of its database: under another name, what was committed last is not there, or lost. */
 function refuseOtherNames(path: string): void {
   const found = statSync(path)
   const names = found.nlink
   if (!found.isFile() || names <= 1) return
-  throw new OtherNames(
+  throw new WrongPlace(
     `the database ${path} (connectors::cpid::storage::path) has ${names} names (hard links), and may be open under another one; ` +
       'remove the others, which find -samefile shows, or name a copy',
   )
 }
 
+/**
+ * A container engine can mount a single file. Its write-ahead log would lie beside it in the container, and go with it; and whoever has
+ * the file elsewhere would have a log of its own.
+ */
+function refuseMountedAlone(path: string): void {
+  if (!mountPoints().includes(realpathSync(path))) return
+  throw new WrongPlace(
+    `the database ${path} (connectors::cpid::storage::path) is mounted as a single file, without the write-ahead log beside it; mount its folder`,
+  )
+}
+
+/** Linux tells them (proc_pid_mountinfo(5)), with spaces and backslashes in octal. */
+function mountPoints(): string[] {
+  try {
+    return readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .map((line) =>
+        (line.split(' ')[4] ?? '').replace(/\\([0-7]{3})/g, (_, octal: string) =>
+          String.fromCharCode(parseInt(octal, 8)),
+        ),
+      )
+  } catch {
+    return []
+  }
+}
+
 /** Frees memory that is only needed while there is work. */
 export function shrinkMemory(db: Sqlite): void {
   db.pragma('shrink_memory')
+}
+
+/** The size of the file, once what is in the write-ahead log is there too. */
+export function bytesOf(db: Sqlite): number {
+  const pragma = (name: string): number => Number(db.pragma(name, { simple: true }))
+  return pragma('page_count') * pragma('page_size')
 }
 
 /** Throws if the database cannot be written; changes nothing. */
@@ -88,6 +132,11 @@ export function closeWriting(db: Sqlite): void {
   db.close()
 }
 
+/** Identifies the state of the database that a connection reads. Changes when another connection commits. */
+export function dataVersion(db: Sqlite): string {
+  return String(db.pragma('data_version', { simple: true }))
+}
+
 /** Opens an existing database for queries only: nothing done through it can change the file. `cacheKib` is memory for pages. */
 export function openForReading(path: string, cacheKib?: number): Sqlite {
   try {
@@ -100,7 +149,7 @@ export function openForReading(path: string, cacheKib?: number): Sqlite {
   }
 }
 
-const ADVICE: Record<StorageFaultKind | 'other', string> = {
+const ADVICE: Record<StorageErrorKind | 'other', string> = {
   full: 'free some of its disk, or name another path',
   readOnly: 'give the file and its folder to the user that runs causeway, or name another path',
   damaged:
@@ -126,34 +175,50 @@ const WAIT_MS = 2_000
  */
 export function holdDatabase(path: string): Disposable {
   if (path === ':memory:') return { [Symbol.dispose]: () => undefined }
-  makePrivate(lockOf(path))
-  const lock = new Database(lockOf(path), { timeout: WAIT_MS })
+  const file = lockOf(path)
+  makePrivate(file)
+  let lock: Sqlite | undefined
   try {
+    // SQLite opens a file that it may only read, and then does not lock it.
+    accessSync(file, constants.R_OK | constants.W_OK)
+    lock = new Database(file, { timeout: WAIT_MS })
     lock.pragma('journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
-  } catch (error) {
-    lock.close()
-    throw new Error(
-      `another Causeway is running on the database ${path}; stop it, or give this one another file in ` +
-        'connectors::cpid::storage::path',
-      { cause: error },
-    )
+  } catch (cause) {
+    lock?.close()
+    throw new Error(lockFailureSentence(path, file, cause), { cause })
   }
-  return { [Symbol.dispose]: () => lock.close() }
+  const held = lock
+  return { [Symbol.dispose]: () => held.close() }
 }
 
-/** Whether a Causeway process uses a database now. The lock of a killed process is gone with it. */
+function lockFailureSentence(path: string, file: string, cause: unknown): string {
+  if (isBusy(cause))
+    return (
+      `another Causeway is running on the database ${path}; stop it, or give this one another file in ` +
+      'connectors::cpid::storage::path'
+    )
+  return (
+    `cannot lock the database ${path} by ${file}: ${errorText(cause)}; give this file to the user that runs causeway, or ` +
+    'remove it while no Causeway runs on the database'
+  )
+}
+
+/** Whether a Causeway process uses a database now. The lock of a killed process is gone with it. Throws if it cannot be known. */
 export function isDatabaseLocked(path: string): boolean {
-  if (!existsSync(lockOf(path))) return false
-  const lock = new Database(lockOf(path), { fileMustExist: true, timeout: 0 })
+  const file = lockOf(path)
+  if (!existsSync(file)) return false
+  let lock: Sqlite | undefined
   try {
+    lock = new Database(file, { fileMustExist: true, timeout: 0 })
     lock.exec('BEGIN EXCLUSIVE')
     lock.exec('ROLLBACK')
     return false
-  } catch {
-    return true
+  } catch (cause) {
+    if (isBusy(cause)) return true
+    throw new Error(lockFailureSentence(path, file, cause), { cause })
   } finally {
-    lock.close()
+    lock?.close()
   }
 }
 
@@ -172,7 +237,7 @@ function targetOf(path: string, links = MOST_LINKS): string {
 }
 
 /** SQLite's result codes, by prefix. */
-const KINDS: readonly (readonly [string, StorageFaultKind])[] = [
+const KINDS: readonly (readonly [string, StorageErrorKind])[] = [
   ['SQLITE_FULL', 'full'],
   ['SQLITE_READONLY', 'readOnly'],
   ['SQLITE_CORRUPT', 'damaged'],
@@ -184,7 +249,7 @@ const KINDS: readonly (readonly [string, StorageFaultKind])[] = [
 /** Prefixes of result codes that a single row can cause. All others are about the database or the moment. */
 const OF_ONE_ROW = ['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']
 
-const SENTENCES: Record<StorageFaultKind, (said: string) => string> = {
+const SENTENCES: Record<StorageErrorKind, (said: string) => string> = {
   full: (said) =>
     `the disk of the database is full (${said}); free some of it: senders keep what they could not hand over, ` +
     'and storing goes on by itself',
@@ -199,11 +264,14 @@ const SENTENCES: Record<StorageFaultKind, (said: string) => string> = {
 }
 
 /** What an error of SQLite means for the database; undefined if it is about something else. */
-export function storageFault(error: unknown): StorageFault | undefined {
+export function storageFault(
+  error: unknown,
+): (StorageFault & { readonly kind: StorageErrorKind }) | undefined {
   const code = codeOf(error)
   const kind = KINDS.find(([start]) => code.startsWith(start))?.[1]
   if (kind === undefined) return undefined
   const said = errorText(error)
+  if (code === MOVED) return { kind, reason: said }
   return { kind, reason: SENTENCES[kind](kind === 'io' ? `${said}, ${code}` : said) }
 }
 
@@ -211,6 +279,10 @@ function isAboutOneItem(error: unknown): boolean {
   const code = codeOf(error)
   if (code.startsWith('SQLITE_')) return OF_ONE_ROW.some((start) => code.startsWith(start))
   return !isOutOfMemory(error)
+}
+
+function isBusy(error: unknown): boolean {
+  return codeOf(error).startsWith('SQLITE_BUSY')
 }
 
 function codeOf(error: unknown): string {

@@ -32,6 +32,7 @@ export const NO_ACTIVITY = SENT_UNDRIVEN | SENT_FOR_CHILD
 
 interface PlacedRow {
   parent_id: bigint
+  flags: bigint
   cause: bigint | null
   cause_trace: bigint | null
 }
@@ -57,7 +58,7 @@ export class DecisionTable implements Decisions {
     )
     this.#placed = db
       .prepare<[number, number], PlacedRow>(
-        'SELECT parent_id, cause, cause_trace FROM outbox WHERE trace = ? AND span = ?',
+        'SELECT parent_id, flags, cause, cause_trace FROM outbox WHERE trace = ? AND span = ?',
       )
       .safeIntegers()
     this.#sent = db
@@ -106,6 +107,10 @@ export class DecisionTable implements Decisions {
 
   tracesDriven(row: number): number[] {
     return this.#sentTo.get(row)?.filter((trace) => trace > 0) ?? this.#driven.all(row)
+  }
+
+  isUndriven(trace: number, row: number): boolean {
+    return (Number(this.#placed.get(trace, row)?.flags) & SENT_UNDRIVEN) !== 0
   }
 
   placed(trace: number, row: number): PlacementInTrace | undefined {
@@ -190,7 +195,6 @@ export class SqliteOutbox implements OutboxReader {
   readonly #envelopes: Statement<[number], { resource_id: number; resource: Buffer; scope: Buffer }>
   readonly #traceId: Statement<[number], Buffer>
   readonly #uuid: Statement<[number], Buffer>
-  readonly #count: Statement<[number], number>
   readonly #ofDecision: Statement<[number], ItemRow>
   readonly #decisions: Statement<[number], number>
   readonly #decisionsOfSpan: Statement<[number, bigint], number>
@@ -252,7 +256,6 @@ export class SqliteOutbox implements OutboxReader {
     )
     this.#traceId = db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
     this.#uuid = db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
-    this.#count = db.prepare<[number], number>('SELECT count(*) FROM outbox WHERE decision > ?').pluck()
   }
 
   /** Reads the rows that belong to the decisions in the same transaction: retention may remove them right after. */
@@ -296,10 +299,6 @@ export class SqliteOutbox implements OutboxReader {
     const envelopes = { resourceId: row.resource_id, resource: row.resource, scope: row.scope }
     this.#scopeCache.set(scope, envelopes)
     return envelopes
-  }
-
-  countAfter(position: number): number {
-    return this.#count.get(position) ?? 0
   }
 
   /** The numbers of the decisions that sent something into a trace, in order. */

@@ -5,11 +5,11 @@ import type { SqliteMergeGraph } from './merge-graph.ts'
 import {
   IS_SENT_FOR_CHILD,
   type ObjectRemoval,
-  type PreparedStatements,
   type PrunedRows,
   type PruneHolds,
   type SpansSentForChildren,
 } from './pruning-holds.ts'
+import type { PreparedStatements } from './prepared-statements.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 
 interface Parts {

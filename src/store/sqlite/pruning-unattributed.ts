@@ -2,11 +2,11 @@ import type { PruneCounts } from '../../model/store-ports.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import {
   IS_SENT_FOR_CHILD,
-  type PreparedStatements,
   type PrunedRows,
   type PruneHolds,
   type SpansSentForChildren,
 } from './pruning-holds.ts'
+import type { PreparedStatements } from './prepared-statements.ts'
 import type { Progress } from './transactions.ts'
 
 interface Parts {

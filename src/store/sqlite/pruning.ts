@@ -2,162 +2,71 @@ import type { Statement } from 'better-sqlite3'
 import { type Cpid, firstEpisode } from '../../model/merge-graph.ts'
 import type {
   ArrivalMarks,
+  Cached,
   CpidToPrune,
-  ProcessedUpTo,
   PruneCandidate,
-  PruneCounts,
-  PruneHold,
   PruneStore,
-  RemovalStep,
 } from '../../model/store-ports.ts'
-import type { UnixNanos } from '../../model/time-and-size.ts'
 import type { SqliteMergeGraph } from './merge-graph.ts'
 import type { Sqlite } from './open-database.ts'
 import { CpidContentsRemoval, SpanRemoval, TraceRemoval } from './pruning-cpid-contents.ts'
-import {
-  ObjectRemoval,
-  PreparedStatements,
-  type PrunedRows,
-  PruneHolds,
-  SpansSentForChildren,
-} from './pruning-holds.ts'
+import { ObjectRemoval, type PrunedRows, PruneHolds, SpansSentForChildren } from './pruning-holds.ts'
 import { UnattributedRemoval } from './pruning-unattributed.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 import type { Progress } from './transactions.ts'
 
 /** The tables that retention reads and removes from. */
-export class SqlitePruneStore implements PruneStore, ArrivalMarks {
-  readonly #db: Sqlite
-  readonly #progress: Progress
-  readonly #sql: PreparedStatements
-  readonly #candidates: PruneCandidates
-  readonly #holds: PruneHolds
-  readonly #belongings: CpidContentsRemoval
-  readonly #unattributed: UnattributedRemoval
-  readonly #tombstones: Tombstones
-
-  constructor(
-    db: Sqlite,
-    progress: Progress,
-    { graph, index, rows }: { graph: SqliteMergeGraph; index: TraceIndex; rows: PrunedRows },
-  ) {
-    this.#db = db
-    this.#progress = progress
-    const sql = new PreparedStatements(db)
-    this.#sql = sql
-    const objects = new ObjectRemoval(sql, rows)
-    const brought = new SpansSentForChildren({ sql, objects, index, rows })
-    const holds = new PruneHolds(sql, progress, brought)
-    const parts = { sql, progress, holds, objects, index, rows, brought, graph }
-    this.#candidates = new PruneCandidates(db, sql)
-    this.#holds = holds
-    const spans = new SpanRemoval(sql, parts)
-    this.#belongings = new CpidContentsRemoval({ ...parts, spans, traces: new TraceRemoval(parts) })
-    this.#unattributed = new UnattributedRemoval(parts)
-    this.#tombstones = new Tombstones(sql, progress, graph, objects)
-  }
-
-  begin(): void {
-    this.#holds.begin()
-  }
-
-  get processedUpTo(): ProcessedUpTo {
-    return this.#holds.reached
-  }
-
-  get lastArrival(): number {
-    return this.#progress.lastArrival
-  }
-
-  countCpids(): number {
-    return this.#progress.liveCpids
-  }
-
-  countTombstones(): number {
-    return this.#progress.tombstones
-  }
-
-  usedBytes(): number {
-    const pragma = (name: string): number => Number(this.#db.pragma(name, { simple: true }))
-    return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size')
-  }
-
-  candidates(
-    after: PruneCandidate | undefined,
-    before: PruneCandidate | undefined,
-    limit: number,
-  ): PruneCandidate[] {
-    return this.#candidates.between(after, before, limit)
-  }
-
-  mergedAfter(arrival: number, limit: number): { arrival: number; place: PruneCandidate }[] {
-    return this.#candidates.mergedAfter(arrival, limit)
-  }
-
-  lastActivityMs(cpid: number): number {
-    return this.#holds.lastActivityMs(cpid)
-  }
-
-  hold(cpid: number): PruneHold | undefined {
-    return this.#holds.hold(cpid)
-  }
-
-  markForRemoval(cpid: number, forced: boolean): void {
-    this.#candidates.condemn(cpid, forced)
-  }
-
-  markedForRemoval(limit: number): CpidToPrune[] {
-    return this.#candidates.condemned(limit)
-  }
-
-  unmark(cpid: number): PruneCandidate {
-    return this.#candidates.spare(cpid)
-  }
-
-  removeSome(cpid: number, limit: number, forced: boolean, counts: PruneCounts): RemovalStep {
-    return this.#belongings.removeSome(cpid, limit, forced, counts)
-  }
-
-  removeEdge(source: number, target: number): void {
-    this.#sql.run('DELETE FROM edges WHERE source = +? AND target = +?', source, target)
-  }
-
-  leaveTombstone(cpid: number): void {
-    this.#tombstones.bury(cpid)
-  }
-
-  readUnsent(): boolean {
-    return this.#unattributed.readUnsent()
-  }
-
-  removeUnattributed(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
-    return this.#unattributed.remove(beforeMs, limit, forced, counts)
-  }
-
-  oldestUnattributedNs(forced: boolean): UnixNanos | undefined {
-    return this.#unattributed.oldestNs(forced)
-  }
-
-  removeOldTombstones(keep: number, limit: number): number {
-    return this.#tombstones.removeOld(keep, limit)
-  }
-
-  removeRequests(beforeMs: number, limit: number): number {
-    return removeOldRequests(this.#sql, beforeMs, this.#progress.wallMs, limit)
-  }
-
-  lastMarkMs(): number | undefined {
-    return this.#sql.number('SELECT max(wall_ms) FROM arrival_marks')
-  }
-
-  mark(): void {
-    const { wallMs, lastArrival } = this.#progress
-    this.#sql.run('INSERT OR REPLACE INTO arrival_marks VALUES (?, ?)', wallMs, lastArrival)
-  }
-
-  /** What is cached of decisions may be outdated. */
-  forget(): void {
-    this.#unattributed.forget()
+export function sqlitePruneStore(
+  db: Sqlite,
+  progress: Progress,
+  { graph, index, rows }: { graph: SqliteMergeGraph; index: TraceIndex; rows: PrunedRows },
+): PruneStore & ArrivalMarks & Cached {
+  const sql = new PreparedStatements(db)
+  const objects = new ObjectRemoval(sql, rows)
+  const brought = new SpansSentForChildren({ sql, objects, index, rows })
+  const holds = new PruneHolds(sql, progress, brought)
+  const parts = { sql, progress, holds, objects, index, rows, brought, graph }
+  const candidates = new PruneCandidates(db, sql)
+  const spans = new SpanRemoval(sql, parts)
+  const contents = new CpidContentsRemoval({ ...parts, spans, traces: new TraceRemoval(parts) })
+  const unattributed = new UnattributedRemoval(parts)
+  const tombstones = new Tombstones(sql, progress, graph, objects)
+  const pragma = (name: string): number => Number(db.pragma(name, { simple: true }))
+  return {
+    begin: () => holds.begin(),
+    get processedUpTo() {
+      return holds.reached
+    },
+    get lastArrival() {
+      return progress.lastArrival
+    },
+    countCpids: () => progress.liveCpids,
+    usedBytes: () => (pragma('page_count') - pragma('freelist_count')) * pragma('page_size'),
+    candidates: (after, before, limit) => candidates.between(after, before, limit),
+    mergedAfter: (arrival, limit) => candidates.mergedAfter(arrival, limit),
+    lastActivityMs: (cpid) => holds.lastActivityMs(cpid),
+    hold: (cpid) => holds.hold(cpid),
+    markForRemoval: (cpid, forced) => candidates.condemn(cpid, forced),
+    markedForRemoval: (limit) => candidates.condemned(limit),
+    unmark: (cpid) => candidates.spare(cpid),
+    removeSome: (cpid, limit, forced, counts) => contents.removeSome(cpid, limit, forced, counts),
+    removeEdge: (source, target) => {
+      sql.run('DELETE FROM edges WHERE source = +? AND target = +?', source, target)
+    },
+    leaveTombstone: (cpid) => tombstones.bury(cpid),
+    readUnsent: () => unattributed.readUnsent(),
+    removeUnattributed: (beforeMs, limit, forced, counts) =>
+      unattributed.remove(beforeMs, limit, forced, counts),
+    oldestUnattributedNs: (forced) => unattributed.oldestNs(forced),
+    removeOldTombstones: (keep, limit) => tombstones.removeOld(keep, limit),
+    removeRequests: (beforeMs, limit) => removeOldRequests(sql, beforeMs, progress.wallMs, limit),
+    lastMarkMs: () => sql.number('SELECT max(wall_ms) FROM arrival_marks'),
+    mark: () => {
+      sql.run('INSERT OR REPLACE INTO arrival_marks VALUES (?, ?)', progress.wallMs, progress.lastArrival)
+    },
+    /** What is cached of decisions may be outdated. */
+    forget: () => unattributed.forget(),
   }
 }
 

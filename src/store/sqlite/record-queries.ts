@@ -73,15 +73,8 @@ export class SpanPages {
     yield page.take()
   }
 
-  *all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
-    let [id = 0n] = after
-    const page = new RecordPage(this.#read)
-    const place = (row: SpanRow): Position => {
-      id = row.id
-      return [row.id]
-    }
-    while (!page.fill(this.#all.iterate(id), place)) yield page.take()
-    yield page.take()
+  all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
+    return pagesByNumber(this.#all, this.#read, after)
   }
 
   *#originsOf(cpid: number, least: bigint): Generator<bigint> {
@@ -141,15 +134,8 @@ export class LogPages {
     yield page.take()
   }
 
-  *all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
-    let [id = 0n] = after
-    const page = new RecordPage(this.#read)
-    const place = (row: LogRow): Position => {
-      id = row.id
-      return [row.id]
-    }
-    while (!page.fill(this.#all.iterate(id), place)) yield page.take()
-    yield page.take()
+  all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
+    return pagesByNumber(this.#all, this.#read, after)
   }
 }
 
@@ -191,6 +177,19 @@ class RecordPage {
     this.#bytes = 0
     return records
   }
+}
+
+/** Pages of all records in ascending order of their numbers. A position is the number. */
+function* pagesByNumber(
+  all: Statement<[bigint], { id: bigint; scope: bigint; raw: Buffer }>,
+  read: BytesRead,
+  after: Position,
+): Generator<StoredRecord[]> {
+  let [id = 0n] = after
+  const page = new RecordPage(read)
+  const place = (row: { id: bigint }): Position => [(id = row.id)]
+  while (!page.fill(all.iterate(id), place)) yield page.take()
+  yield page.take()
 }
 
 const SCOPES = 1_000

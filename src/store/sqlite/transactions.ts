@@ -3,6 +3,7 @@ import type { ForgottenTombstones } from '../../model/merge-graph.ts'
 import type { Cached, RunOptions, Transactor } from '../../model/store-ports.ts'
 import type { Clock } from '../../model/time-and-size.ts'
 import type { Sqlite } from './open-database.ts'
+import { OpenedFile } from './opened-file.ts'
 
 /**
  * Runs each piece of the writer's work in a transaction of its own. After a rollback, or a write by another process, everything cached is
@@ -10,6 +11,7 @@ import type { Sqlite } from './open-database.ts'
  */
 export class WriterTransaction {
   readonly #db: Sqlite
+  readonly #file: OpenedFile
   readonly #progress: Progress
   readonly #caches: Cached[]
   readonly #changes: Statement<[], number>
@@ -24,6 +26,7 @@ export class WriterTransaction {
 
   constructor(db: Sqlite, progress: Progress, caches: readonly Cached[]) {
     this.#db = db
+    this.#file = new OpenedFile(db)
     this.#progress = progress
     this.#caches = [...caches]
     this.#changes = db.prepare<[], number>('SELECT total_changes()').pluck()
@@ -87,6 +90,7 @@ export class WriterTransaction {
       }
       this.#progress.turn()
       const result = work()
+      this.#file.check()
       this.#db.exec('COMMIT')
       return result
     } catch (error) {

@@ -19,13 +19,13 @@ import { maxRefusedMergelogs, TableHousekeeper } from './housekeeping.ts'
 import { ArrivedLogTable } from './linked-logs.ts'
 import { MetricOutbox } from './metric-outbox.ts'
 import { MergelogReader, SqliteMergeGraph } from './merge-graph.ts'
-import type { ObjectTable } from './object-versions.ts'
 import { InferenceTables } from './observed-clusters.ts'
 import { type Sqlite, sqliteFaults } from './open-database.ts'
 import { DecisionTable, ExporterPositions } from './outbox.ts'
 import { ChangeSpanTable, TraceActorTable, TraceTable } from './outgoing-traces.ts'
 import { PodPointTable } from './pod-points.ts'
-import { SqlitePruneStore } from './pruning.ts'
+import { PreparedStatements } from './prepared-statements.ts'
+import { sqlitePruneStore } from './pruning.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { LinkScopeTable } from './scopes.ts'
 import { ReportedWriteTable } from './reported-writes.ts'
@@ -54,13 +54,13 @@ export function sqliteStores(
     refusedMergelogs: maxRefusedMergelogs(retention),
     requests: requestLimits(retention),
   })
-  const links = new LinkTables(db, progress, arrivals)
+  const links = linkTables(db, progress, arrivals)
   const positions = {
     traces: new ExporterPositions(db, 'traces'),
     logs: new ExporterPositions(db, 'logs'),
     metrics: new ExporterPositions(db, 'metrics'),
   }
-  const pruning = new SqlitePruneStore(db, progress, {
+  const pruning = sqlitePruneStore(db, progress, {
     graph,
     index: traces,
     rows: {
@@ -131,8 +131,8 @@ export function sqliteStores(
     gauges: () => ({
       ...links.gauges(),
       setAside: setAside.count(),
-      cpids: pruning.countCpids(),
-      tombstones: pruning.countTombstones(),
+      cpids: progress.liveCpids,
+      tombstones: progress.tombstones,
       usedBytes: pruning.usedBytes(),
     }),
   }
@@ -155,66 +155,46 @@ function dueBy(db: Sqlite): (activeMs: number) => boolean {
   return (activeMs) => ask.get({ now: activeMs }) === 1
 }
 
-/** The tables of the linker. `inRound` wraps its work in a transaction. */
-class LinkTables implements LinkPorts {
-  readonly clock: Progress
-  readonly events: LinkEventQueue
-  readonly spans: ArrivedSpanTable
-  readonly objects: ObjectTable
-  readonly logs: ArrivedLogTable
-  readonly traces: TraceTable
-  readonly actors: TraceActorTable
-  readonly changes: ChangeSpanTable
-  readonly mergelogs: MergelogReader
-  readonly scopes: LinkScopeTable
-  readonly joins: AwaitedJoinTable
-  readonly waiting: WaitingTable
-  readonly unfinished: UnfinishedStepTable
-  readonly parents: AwaitedParentTable
-  readonly outbox: DecisionTable
-  readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
-
-  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
-    addContentSqlFunctions(db)
-    this.clock = progress
-    this.objects = arrivals.objects
-    this.logs = new ArrivedLogTable(db, progress)
-    this.scopes = new LinkScopeTable(db, arrivals.interner)
-    this.spans = new ArrivedSpanTable(db, progress, arrivals, this.scopes)
-    this.traces = new TraceTable(db, progress)
-    this.actors = new TraceActorTable(db)
-    this.changes = new ChangeSpanTable(db)
-    this.mergelogs = new MergelogReader(db)
-    this.joins = new AwaitedJoinTable(db, progress, arrivals.traces)
-    this.waiting = new WaitingTable(db, progress)
-    this.unfinished = new UnfinishedStepTable(db, this.waiting)
-    this.parents = new AwaitedParentTable(db, progress, this.spans)
-    this.outbox = new DecisionTable(db, progress)
-    this.events = new LinkEventQueue(db, progress, this)
-    this.#gauges = db.prepare(
-      `SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM waiting_logs) AS waiting,
-         (SELECT count(*) FROM traces WHERE state = 0) AS openTraces`,
-    )
-  }
-
-  /** Runs a round of work on these tables, and writes what is still in memory. */
-  inRound<T>(work: () => T): T {
-    this.spans.beginRound()
-    const done = work()
-    this.traces.flush()
-    this.parents.flush()
-    this.events.dropPassed()
-    return done
-  }
-
-  forget(): void {
-    const { logs, spans, scopes, traces, changes, outbox, parents, joins, waiting, unfinished } = this
-    for (const part of [logs, spans, scopes, traces, changes, outbox, parents, joins, waiting, unfinished])
-      part.forget()
-  }
-
-  gauges(): { waiting: number; openTraces: number } {
-    return this.#gauges.get() ?? { waiting: 0, openTraces: 0 }
+/** The tables of the linker. */
+function linkTables(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
+  addContentSqlFunctions(db)
+  const scopes = new LinkScopeTable(db, arrivals.interner)
+  const spans = new ArrivedSpanTable(db, progress, arrivals, scopes)
+  const logs = new ArrivedLogTable(db, progress)
+  const traces = new TraceTable(db, progress)
+  const changes = new ChangeSpanTable(db)
+  const joins = new AwaitedJoinTable(db, progress, arrivals.traces)
+  const waiting = new WaitingTable(db, progress)
+  const unfinished = new UnfinishedStepTable(db, waiting)
+  const parents = new AwaitedParentTable(db, progress, spans)
+  const outbox = new DecisionTable(db, progress)
+  const events = new LinkEventQueue(db, progress, { spans, logs, outbox })
+  const cached = [logs, spans, scopes, traces, changes, outbox, parents, joins, waiting, unfinished]
+  const gauges = db.prepare<[], { waiting: number; openTraces: number }>(
+    `SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM waiting_logs) AS waiting,
+       (SELECT count(*) FROM traces WHERE state = 0) AS openTraces`,
+  )
+  const ports = {
+    ...{ clock: progress, objects: arrivals.objects, events, spans, logs, traces, changes, scopes, joins },
+    ...{ waiting, unfinished, parents, outbox },
+    actors: new TraceActorTable(db),
+    mergelogs: new MergelogReader(db),
+  } satisfies LinkPorts
+  return {
+    ...ports,
+    /** Runs a round of work on these tables, and writes what is still in memory. */
+    inRound: <T>(work: () => T): T => {
+      spans.beginRound()
+      const done = work()
+      traces.flush()
+      parents.flush()
+      events.dropPassed()
+      return done
+    },
+    forget: () => {
+      for (const part of cached) part.forget()
+    },
+    gauges: () => gauges.get() ?? { waiting: 0, openTraces: 0 },
   }
 }
 
@@ -296,118 +276,89 @@ const MAX_ROWS = 1_000
 
 type Found = { item: number; kind: string; cpid: number | null }
 
+/** Of a row of `waiting`. */
+const WAITED = "RETURNING arrival AS item, iif(kind = 1, 'change', 'span') AS kind, cpid"
+const WAITED_LOG = "RETURNING arrival AS item, 'log record' AS kind, cpid"
+
 /** What was set aside, in SQLite, and how linking and pruning skip it. */
 class SetAsideTable implements SetAsideStore {
   readonly #progress: Progress
-  readonly #next: Statement<[{ after: number }], Found>
-  readonly #waiting: Statement<[number], Found>
-  readonly #waitingLog: Statement<[number], Found>
-  readonly #settling: Statement<[number], Found>
-  readonly #step: Statement<[], { arrival: number; isLog: number }>
-  readonly #stepItem: Statement<[number], Found>
-  readonly #stepLog: Statement<[number], Found>
-  readonly #text: Statement<[number], string>
-  readonly #insert: Statement
-  readonly #dropOldest: Statement
-  readonly #count: Statement<[], number>
+  readonly #sql: PreparedStatements
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
-    this.#next = db.prepare(
+    this.#sql = new PreparedStatements(db)
+  }
+
+  skipStep(reason: string): SetAside | undefined {
+    const [step] = this.#sql.rows<{ arrival: number; isLog: number }>(
+      `DELETE FROM unfinished_steps WHERE id = (SELECT min(id) FROM unfinished_steps)
+       RETURNING arrival, kind = 4 AS isLog`,
+    )
+    if (step === undefined) return undefined
+    const { arrival, isLog } = step
+    const [table, returning] = isLog === 1 ? ['waiting_logs', WAITED_LOG] : ['waiting', WAITED]
+    const [found] = this.#sql.rows<Found>(`DELETE FROM ${table} WHERE arrival = ? ${returning}`, arrival)
+    const kind = isLog === 1 ? 'log record' : 'span'
+    return this.#noted('waiting', found ?? { item: arrival, kind, cpid: null }, reason)
+  }
+
+  skipArrival(reason: string): SetAside | undefined {
+    const after = this.#progress.linkedArrival
+    const [found] = this.#sql.rows<Found>(
       `SELECT item, kind, cpid FROM (
          SELECT * FROM (SELECT id AS item, 'span' AS kind, cpid FROM spans WHERE id > @after ORDER BY id LIMIT 1)
          UNION ALL SELECT * FROM (SELECT arrival, iif(kind = 0, 'mergelog', 'explained'), cpid FROM graph_events
            WHERE arrival > @after ORDER BY arrival LIMIT 1)
          UNION ALL SELECT * FROM (SELECT id, 'log record', cpid FROM logs WHERE id > @after ORDER BY id LIMIT 1)
        ) ORDER BY item LIMIT 1`,
+      { after },
     )
-    this.#waiting = db.prepare(
-      `DELETE FROM waiting WHERE arrival = (SELECT arrival FROM waiting WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT 1)
-       RETURNING arrival AS item, iif(kind = 1, 'change', 'span') AS kind, cpid`,
-    )
-    this.#waitingLog = db.prepare(
-      `DELETE FROM waiting_logs WHERE arrival =
-         (SELECT arrival FROM waiting_logs WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT 1)
-       RETURNING arrival AS item, 'log record' AS kind, cpid`,
-    )
-    this.#settling = db.prepare(
-      `UPDATE traces SET state = 1 WHERE id =
-         (SELECT id FROM traces WHERE state = 0 AND due_ms <= ? ORDER BY due_ms LIMIT 1)
-       RETURNING id AS item, 'trace' AS kind, root AS cpid`,
-    )
-    this.#step = db.prepare(
-      `DELETE FROM unfinished_steps WHERE id = (SELECT min(id) FROM unfinished_steps)
-       RETURNING arrival, kind = 4 AS isLog`,
-    )
-    this.#stepItem = db.prepare(
-      `DELETE FROM waiting WHERE arrival = ? RETURNING arrival AS item, iif(kind = 1, 'change', 'span') AS kind, cpid`,
-    )
-    this.#stepLog = db.prepare(
-      `DELETE FROM waiting_logs WHERE arrival = ? RETURNING arrival AS item, 'log record' AS kind, cpid`,
-    )
-    this.#text = db.prepare<[number], string>('SELECT text FROM cpids WHERE id = ?').pluck()
-    this.#insert = db.prepare(
-      `INSERT OR IGNORE INTO set_aside (at_ms, stage, kind, item, cpid, exporter, reason) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#dropOldest = db.prepare('DELETE FROM set_aside WHERE id <= ?')
-    this.#count = db.prepare<[], number>('SELECT count(*) FROM set_aside').pluck()
-  }
-
-  skipStep(reason: string): SetAside | undefined {
-    const step = this.#step.get()
-    if (step === undefined) return undefined
-    const { arrival, isLog } = step
-    const found = (isLog === 1 ? this.#stepLog : this.#stepItem).get(arrival)
-    const kind = isLog === 1 ? 'log record' : 'span'
-    return this.#passed('waiting', found ?? { item: arrival, kind, cpid: null }, reason)
-  }
-
-  skipArrival(reason: string): SetAside | undefined {
-    const after = this.#progress.linkedArrival
-    const found = this.#next.get({ after })
     if (found !== undefined) this.#progress.linkedArrival = found.item
-    return this.#passed('linking', found, reason)
+    return found && this.#noted('linking', found, reason)
   }
 
   skipWaiting(of: 'waiting' | 'waitingLogs', reason: string): SetAside | undefined {
-    const statement = of === 'waiting' ? this.#waiting : this.#waitingLog
-    return this.#passed('waiting', statement.get(this.#progress.activeMs), reason)
+    const [table, returning] = of === 'waiting' ? ['waiting', WAITED] : ['waiting_logs', WAITED_LOG]
+    const [found] = this.#sql.rows<Found>(
+      `DELETE FROM ${table} WHERE arrival =
+         (SELECT arrival FROM ${table} WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT 1) ${returning}`,
+      this.#progress.activeMs,
+    )
+    return found && this.#noted('waiting', found, reason)
   }
 
   skipTrace(reason: string): SetAside | undefined {
-    return this.#passed('settling', this.#settling.get(this.#progress.activeMs), reason)
+    const [found] = this.#sql.rows<Found>(
+      `UPDATE traces SET state = 1 WHERE id =
+         (SELECT id FROM traces WHERE state = 0 AND due_ms <= ? ORDER BY due_ms LIMIT 1)
+       RETURNING id AS item, 'trace' AS kind, root AS cpid`,
+      this.#progress.activeMs,
+    )
+    return found && this.#noted('settling', found, reason)
   }
 
   addUnprunable(cpid: number, reason: string): SetAside {
-    const item = { item: cpid, kind: 'cpid', cpid }
-    return this.#noted('pruning', item, reason)
+    return this.#noted('pruning', { item: cpid, kind: 'cpid', cpid }, reason)
   }
 
   add({ stage, kind, item, cpid, exporter, reason }: SetAside): void {
-    const { changes, lastInsertRowid } = this.#insert.run(
-      this.#progress.wallMs,
-      stage,
-      kind,
-      item,
-      cpid ?? null,
-      exporter ?? '',
-      reason,
+    const atMs = this.#progress.wallMs
+    const [added] = this.#sql.rows<{ id: number }>(
+      `INSERT OR IGNORE INTO set_aside (at_ms, stage, kind, item, cpid, exporter, reason) VALUES (?, ?, ?, ?, ?, ?, ?)
+       RETURNING id`,
+      ...[atMs, stage, kind, item, cpid ?? null, exporter ?? '', reason],
     )
-    if (changes > 0) this.#dropOldest.run(Number(lastInsertRowid) - MAX_ROWS)
+    if (added !== undefined) this.#sql.run('DELETE FROM set_aside WHERE id <= ?', added.id - MAX_ROWS)
   }
 
   count(): number {
-    return this.#count.get() ?? 0
+    return this.#sql.number('SELECT count(*) FROM set_aside') ?? 0
   }
 
-  #passed(stage: SetAside['stage'], found: Found | undefined, reason: string): SetAside | undefined {
-    return found && this.#noted(stage, found, reason)
-  }
-
-  #noted(stage: SetAside['stage'], found: Found, reason: string): SetAside {
-    const { kind, item, cpid } = found
-    const text = cpid === null ? undefined : this.#text.get(cpid)
-    const aside: SetAside = { stage, kind, item, cpid: text, exporter: undefined, reason }
+  #noted(stage: SetAside['stage'], { kind, item, cpid }: Found, reason: string): SetAside {
+    const [named] = this.#sql.rows<{ text: string }>('SELECT text FROM cpids WHERE id = ?', cpid)
+    const aside: SetAside = { stage, kind, item, cpid: named?.text, exporter: undefined, reason }
     this.add(aside)
     return aside
   }

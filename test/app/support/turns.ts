@@ -61,7 +61,13 @@ export class Turns implements Disposable {
   }
 
   moved(exporter: string, position: number): void {
-    this.turns.exporterMoved({ kind: 'exporterMoved', signal: 'traces', exporter, position, refused: 0 })
+    this.turns.exporterReports.moved({
+      kind: 'exporterMoved',
+      signal: 'traces',
+      exporter,
+      position,
+      refused: 0,
+    })
   }
 
   /** All that was said of a kind and was not asked for yet. */

@@ -122,8 +122,8 @@ export class World {
         writer.link(step.most)
         return
       case 'expire':
-        if (step.most < MANY) writer.expire(step.most)
-        else while (writer.isAnythingDue()) writer.expire(step.most)
+        if (step.most < MANY) writer.linking.expire(step.most)
+        else while (writer.reader.isAnythingDue()) writer.linking.expire(step.most)
         return
       case 'pass':
         if (step.works) this.#writer.pass(step.ms)
@@ -218,7 +218,7 @@ export class World {
 
   /** The least position that is saved; what comes after it is not sent everywhere. */
   #savedMin(signal: LinkedSignal): number {
-    return Math.min(...this.#writer.writer.positions(signal).values(), MANY)
+    return Math.min(...this.#writer.writer.reader.positions(signal).values(), MANY)
   }
 
   #save(): void {

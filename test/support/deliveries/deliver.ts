@@ -104,7 +104,7 @@ function pass(writer: TestWriter, ms: number): void {
   const mayGoOn = (): boolean => asked++ % 4 > 0
   if (writer.writer.isLinkDue) writer.link(mayGoOn)
   writer.clock.advance(ms)
-  while (writer.writer.isAnythingDue()) writer.writer.expire(500, mayGoOn)
+  while (writer.writer.reader.isAnythingDue()) writer.writer.linking.expire(500, mayGoOn)
 }
 
 /** In the drawn order; spans and log records travel apart. */

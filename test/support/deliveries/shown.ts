@@ -3,7 +3,7 @@ import { logOf } from '../../../lab/harness/sinks/log-json.ts'
 import { type Cpid, parseCpid } from '../../../src/model/merge-graph.ts'
 import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
 import { WireCursor } from '../../../src/model/otlp/protobuf-wire.ts'
-import type { SqliteQueries } from '../../../src/store/sqlite/queries.ts'
+import type { CausewayQueries } from '../../../src/model/queries.ts'
 import type { TestWriter } from '../test-writer.ts'
 import type { DrawnCascade, DrawnSpan } from './drawn-cascade.ts'
 import { Known } from './expected-places.ts'
@@ -13,7 +13,7 @@ const SPAN_ID = 2
 
 /** Looks whether what has been acknowledged is in the next answer. */
 export class Shown {
-  readonly #queries: SqliteQueries
+  readonly #queries: CausewayQueries
   /** CPIDs of one root whose change has its place there. */
   #entered = new Set<string>()
 
