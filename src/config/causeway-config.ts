@@ -1,3 +1,4 @@
+import type { ServerTlsSettings } from '../model/connection-settings.ts'
 import type { FieldValues, RelationSettings } from '../model/kubernetes-objects.ts'
 import type { LinkSettings } from '../model/linker-settings-and-metrics.ts'
 import type { SenderPolicy, Signal } from '../model/otlp-requests.ts'
@@ -49,7 +50,7 @@ export interface DeclaredListener extends Listener {
   at?: string
   /** What listens there, in two words. */
   what: string
-  tls?: ServerTls
+  tls?: ServerTlsSettings
   /** The id of an authenticator. */
   auth?: string
   /** What a client that connects can do, as in `shows all that is kept to`; absent if that is harmless. */
@@ -124,48 +125,6 @@ export function exporterIdsOf({ exporters, pipelines }: CausewayConfig): {
 export interface Listener {
   host: string
   port: number
-}
-
-/** TLS settings; suites and curves by OpenSSL's names. */
-export interface TlsProtocol {
-  minVersion: 'TLSv1.2' | 'TLSv1.3'
-  maxVersion?: 'TLSv1.2' | 'TLSv1.3'
-  cipherSuites: string[]
-  curves: string[]
-  /** How often the files are read again; 0 is never. */
-  reloadIntervalMs: number
-}
-
-/** One certificate and one key, each as a file or as PEM text. */
-export interface ServerTls extends TlsProtocol {
-  certFile?: string
-  certPem?: string
-  keyFile?: string
-  keyPem?: string
-  /** Clients must show a certificate that this authority signed. */
-  clientCaFile?: string
-}
-
-export interface ClientTls extends TlsProtocol {
-  /** No TLS at all; already decided from the scheme of the endpoint. */
-  insecure: boolean
-  /** TLS without checking the server's certificate. */
-  insecureSkipVerify: boolean
-  caFile?: string
-  caPem?: string
-  certFile?: string
-  certPem?: string
-  keyFile?: string
-  keyPem?: string
-  serverNameOverride?: string
-}
-
-export interface CorsConfig {
-  allowedOrigins: string[]
-  allowedHeaders: string[]
-  exposedHeaders: string[]
-  /** 0 leaves it to the browser. */
-  maxAgeSeconds: number
 }
 
 export interface CpidConfig extends ConnectorSettings {

@@ -14,8 +14,15 @@ export interface ComponentDeclaration<Settings = unknown> {
   readonly schema: Schema<unknown>
   /** Undefined after a mistake; the findings have all mistakes and all keys without effect. */
   read(node: RawNode, path: readonly string[], findings: Findings): Settings | undefined
-  /** Reads every certificate, token or password file that it names. Fails with what is wrong with one. */
-  openFiles?(id: string, settings: Settings): Disposable | undefined | Promise<Disposable>
+  /**
+   * Reads every certificate, token or password file that it names. Fails with what is wrong with one, and tells `onTrouble` what
+   * is wrong with one that can be used.
+   */
+  openFiles?(
+    id: string,
+    settings: Settings,
+    onTrouble: (reason: string) => void,
+  ): Disposable | undefined | Promise<Disposable>
 }
 
 export interface ReceiverDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
@@ -126,4 +133,11 @@ export function typeNamed<Type extends ComponentDeclaration>(
   name: string,
 ): Type | undefined {
   return types.find((type) => type.name === name || type.aliases.includes(name))
+}
+
+/** A server behind HTTP, as `destination` names it. */
+export function httpBackend(url: URL, where: string, speaks: string): Destination {
+  const isPlain = url.protocol !== 'https:'
+  const host = url.hostname.replaceAll(/[[\]]/g, '')
+  return { kind: 'backend', host, port: Number(url.port) || (isPlain ? 80 : 443), where, speaks, isPlain }
 }

@@ -22,9 +22,11 @@ import {
   DURATION,
   FLAG,
   POSITIVE_DURATION,
+  POSITIVE_WAIT,
   size,
   TEXT,
   TEXT_LIST,
+  WAIT,
   wholeNumber,
 } from './value-kinds.ts'
 import { describeNode, textOf } from './yaml-tree.ts'
@@ -290,7 +292,7 @@ const admission = section(
         'senders come through one proxy or NAT.',
     ),
     request_timeout: field(
-      DURATION,
+      WAIT,
       '60s',
       'How long a request over gRPC may take to arrive; 0s means for ever. Over HTTP `read_timeout` says so.',
     ),
@@ -372,13 +374,13 @@ const retention = section('How much is kept. The oldest goes first, and no furth
   max_cpids: field(wholeNumber(0), '1000000', 'Most CPIDs; 0 means no limit.'),
   max_age: field(DURATION, '168h', 'Nothing older; 0s means no limit.'),
   max_bytes: field(size(0), '20GiB', 'Most bytes in use in the database; 0 means no limit.'),
-  interval: field(DURATION, '60s', 'How often the limits are looked at; 0s means never.'),
+  interval: field(WAIT, '60s', 'How often the limits are looked at; 0s means never.'),
 })
 
 const metrics = section(
   'What is measured of cascades. Always on `/metrics`; a metrics pipeline sends it too.',
   {
-    interval: field(POSITIVE_DURATION, '60s', 'How often a metrics pipeline sends, cumulatively.'),
+    interval: field(POSITIVE_WAIT, '60s', 'How often a metrics pipeline sends, cumulatively.'),
     max_series: field(
       wholeNumber(1),
       '500',

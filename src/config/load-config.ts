@@ -1,4 +1,4 @@
-import type { Signal } from '../model/otlp-requests.ts'
+import { type Signal, SIGNALS } from '../model/otlp-requests.ts'
 import type {
   CausewayConfig,
   ConnectorSettings,
@@ -55,8 +55,6 @@ export function loadConfig(input: ConfigInput, declarations: Declarations): Load
 }
 
 const EMPTY = 'empty configuration file; begin with the otel-config.yaml that comes with Causeway'
-
-const SENT_SIGNALS: readonly Signal[] = ['traces', 'logs', 'metrics']
 
 /** The typed configuration, once nothing is wrong with any section. */
 function buildConfig(sections: Sections): CausewayConfig {
@@ -121,7 +119,7 @@ function extensionsOf({ extensions, service, declarations }: Sections): Extensio
 }
 
 function signalsTo(id: string, sends: Readonly<Record<Signal, readonly string[]>>): Signal[] {
-  return SENT_SIGNALS.filter((signal) => sends[signal].includes(id))
+  return SIGNALS.filter((signal) => sends[signal].includes(id))
 }
 
 function exportersOf(pipelines: readonly Pipeline[], signal: Signal): string[] {

@@ -1,5 +1,5 @@
 import { ownValue } from '../model/untrusted-names.ts'
-import type { Signal } from '../model/otlp-requests.ts'
+import { type Signal, SIGNALS } from '../model/otlp-requests.ts'
 import type { ConfiguredListener } from './causeway-config.ts'
 import {
   type ComponentDeclaration,
@@ -181,7 +181,6 @@ interface ServiceLists {
 }
 
 const PIPELINES_PATH = 'service::pipelines'
-const SIGNALS: readonly Signal[] = ['traces', 'logs', 'metrics']
 
 /** Reads the service section; lists in it are used even where other parts of it are faulty. */
 function readService(tree: RawMap, declarations: Declarations, findings: Findings): ServiceLists {

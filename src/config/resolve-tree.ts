@@ -100,13 +100,7 @@ export function splitKeys(tree: RawMap): RawMap {
 
 /** Visits every entry once a level. */
 function treeOf(entries: readonly Entry[], level: number): RawMap {
-  const groups = new Map<string, Entry[]>()
-  for (const entry of entries) {
-    const head = entry.parts[level] ?? ''
-    const group = groups.get(head)
-    if (group === undefined) groups.set(head, [entry])
-    else group.push(entry)
-  }
+  const groups = Map.groupBy(entries, ({ parts }) => parts[level] ?? '')
   return Object.fromEntries([...groups].map(([head, group]) => [head, nodeOf(group, level + 1)]))
 }
 

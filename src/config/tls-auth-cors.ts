@@ -1,5 +1,5 @@
+import type { ClientTlsSettings, CorsSettings, ServerTlsSettings } from '../model/connection-settings.ts'
 import { ownValue } from '../model/untrusted-names.ts'
-import type { ClientTls, CorsConfig, ServerTls, TlsProtocol } from './causeway-config.ts'
 import {
   field,
   invalid,
@@ -15,7 +15,7 @@ import {
   type ValueKind,
   withoutUndefined,
 } from './schema.ts'
-import { DURATION, FLAG, SECRET_TEXT, TEXT, TEXT_LIST, wholeNumber } from './value-kinds.ts'
+import { FLAG, SECRET_TEXT, TEXT, TEXT_LIST, WAIT, wholeNumber } from './value-kinds.ts'
 import { describeNode, textOf, valueOf } from './yaml-tree.ts'
 
 type Version = '1.2' | '1.3'
@@ -79,7 +79,7 @@ const tlsProtocolKeys = {
     'Curves for the key exchange, the preferred one first.',
   ),
   reload_interval: field(
-    DURATION,
+    WAIT,
     '60s',
     'How often the files are looked at; a change counts for new connections, those there are go on. 0s looks at them at ' +
       'start only, as the Collector does by default.',
@@ -105,7 +105,7 @@ const versionRule: Rule<Pick<ProtocolSettings, 'min_version' | 'max_version'>> =
     ? { key: 'max_version', message: 'is below min_version; write "1.3" or leave it out' }
     : undefined
 
-function buildTlsProtocol(tls: ProtocolSettings): TlsProtocol {
+function buildTlsProtocol(tls: ProtocolSettings): ServerTlsSettings {
   return {
     minVersion: `TLSv${tls.min_version}`,
     cipherSuites: tls.cipher_suites,
@@ -179,7 +179,7 @@ export const serverTls = optionalSection(
   ],
 )
 
-export function buildServerTls(tls: SettingsOf<typeof serverTls>): ServerTls | undefined {
+export function buildServerTls(tls: SettingsOf<typeof serverTls>): ServerTlsSettings | undefined {
   return (
     tls && {
       ...buildTlsProtocol(tls),
@@ -218,7 +218,7 @@ export const clientTls = section(
 export function buildClientTls(
   tls: SettingsOf<typeof clientTls>,
   scheme: 'http' | 'https' | undefined,
-): ClientTls {
+): ClientTlsSettings {
   const hasCa = (tls.ca_file ?? tls.ca_pem) !== undefined
   const insecure = tls.insecure ?? scheme === 'http'
   return {
@@ -279,7 +279,7 @@ export const cors = optionalSection(
   ],
 )
 
-export function buildCors(settings: SettingsOf<typeof cors>): CorsConfig | undefined {
+export function buildCors(settings: SettingsOf<typeof cors>): CorsSettings | undefined {
   if (settings === undefined || settings.allowed_origins.length === 0) return undefined
   return {
     allowedOrigins: settings.allowed_origins,

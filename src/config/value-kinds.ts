@@ -187,12 +187,31 @@ const readDuration: ValueKind<number>['read'] = (node) => {
 export const DURATION: ValueKind<number> = { type: 'duration', read: readDuration }
 
 /** A positive Go duration, in milliseconds. */
-export const POSITIVE_DURATION: ValueKind<number> = {
+export const POSITIVE_DURATION = positive(DURATION)
+
+/** A timer of Node takes 24 days, and fires at once beyond. Some are set to a tenth more than what is written. */
+const LONGEST_WAIT_MS = 20 * 24 * 3_600_000
+
+/** A Go duration that a timer waits for, in milliseconds; a longer one is 20 days. */
+export const WAIT: ValueKind<number> = {
   type: 'duration',
   read: (node) => {
     const ms = readDuration(node)
-    return ms === 0 ? invalid('must be more than 0s') : ms
+    return typeof ms === 'number' ? Math.min(ms, LONGEST_WAIT_MS) : ms
   },
+}
+
+/** The same, and positive. */
+export const POSITIVE_WAIT = positive(WAIT)
+
+function positive({ type, read }: ValueKind<number>): ValueKind<number> {
+  return {
+    type,
+    read: (node) => {
+      const ms = read(node)
+      return ms === 0 ? invalid('must be more than 0s') : ms
+    },
+  }
 }
 
 const BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }

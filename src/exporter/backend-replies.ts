@@ -1,4 +1,5 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { bufferOf } from '../model/otlp/protobuf-wire.ts'
 import type { SendOutcome } from '../model/outbox.ts'
 import { MIB } from '../model/time-and-size.ts'
 
@@ -123,11 +124,6 @@ function lastInt(message: Uint8Array, no: number): bigint {
 /** UTF-8 text of bytes; what is not UTF-8 becomes the replacement character. */
 export function textOf(bytes: Uint8Array): string {
   return bufferOf(bytes).toString('utf8')
-}
-
-/** The same bytes as a Buffer, not copied. */
-export function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 const LONGEST = 1000

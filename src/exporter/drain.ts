@@ -5,12 +5,12 @@ import { encodeAttribute } from '../model/otlp/encode-telemetry.ts'
 import {
   buildRequest,
   hasOwnAttribute,
+  orAsStored,
   outgoingSpan,
   patchLog,
   type ReadyItem,
   traceIdOfLog,
 } from '../model/otlp/outgoing-records.ts'
-import { MalformedOtlp } from '../model/otlp/protobuf-wire.ts'
 import type { MetricOutboxReader } from '../model/pod-stats.ts'
 import type { OutboxReader, ScopeEnvelopes, Transport } from '../model/outbox.ts'
 import { sleep as realSleep, type Sleep } from './open-transport.ts'
@@ -311,12 +311,7 @@ export function outgoingSpans(outbox: OutboxReader): OutgoingItems {
  * as a span is.
  */
 export function outgoingLog(item: LogOutboxItem): Buffer | undefined {
-  try {
-    return patched(item)
-  } catch (error) {
-    if (error instanceof MalformedOtlp) return item.raw
-    throw error
-  }
+  return orAsStored(item, patched)
 }
 
 function patched({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buffer | undefined {

@@ -1,8 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { ExporterConfig } from '../config/causeway-config.ts'
 import { errorText, type SetAside } from '../model/faults.ts'
-import type { Signal } from '../model/otlp-requests.ts'
-import type { Transport } from '../model/outbox.ts'
+import { type Signal, SIGNALS } from '../model/otlp-requests.ts'
 import { MIB } from '../model/time-and-size.ts'
 import { typeNamed } from '../config/component-type.ts'
 import { collectGarbage } from '../platform/collect-garbage.ts'
@@ -14,12 +13,11 @@ import { SqliteLogOutbox, SqliteOutbox } from '../store/sqlite/outbox.ts'
 import type { ExportThreadData, FromExport, ToExport } from './export-messages.ts'
 import { Drain, type OutgoingItems, outgoingLogs, outgoingMetrics, outgoingSpans } from './drain.ts'
 import { ArchiveDrain } from './archive.ts'
-import { openArchive, openTransport, type TransportHooks } from './open-transport.ts'
+import { openArchive, openTransport, type RetryNotice } from './open-transport.ts'
 import type { ExporterTypes } from './exporter-type.ts'
 
 /** Under the 4 MiB that gRPC servers take by default. */
 const BATCH_MAX_BYTES = 2 * MIB
-const SIGNALS: readonly Signal[] = ['traces', 'logs', 'metrics']
 /** The stage of an item of each signal that is set aside. */
 const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision', metrics: 'metrics' }
 
@@ -92,14 +90,8 @@ async function openDrain(
 ) {
   const exporter = config.id
   const events = { onMoved: (): void => undefined }
-  const transport = await openNamed(config, signal, {
-    components,
-    userAgent,
-    authenticators,
-    writeLine: (line) => post({ kind: 'logLine', line }),
-    onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
-    onTrouble: (reason) => post({ kind: 'trouble', exporter, reason }),
-  })
+  const hooks = hooksOf(exporter, post)
+  const transport = await named(exporter, () => openTransport(config, signal, hooks))
   const drain = new Drain(
     {
       name: exporter,
@@ -115,14 +107,14 @@ async function openDrain(
         post({ kind: 'moved', signal, exporter, ...progress })
         events.onMoved()
       },
-      onDrop: ({ items, reason }) => post({ kind: 'dropped', exporter, items, reason }),
+      onDrop: hooks.onDrop,
       onInFlight: (requests) => post({ kind: 'inFlight', signal, exporter, requests }),
       onBroken: (broken) => {
         const at = { stage: 'sending', kind: KINDS[signal], cpid: undefined, exporter } as const
         const items = broken.map(({ decision, reason }): SetAside => ({ ...at, item: decision, reason }))
         post({ kind: 'setAside', items })
       },
-      onUnreadable: (error) => tellUnreadable(error, exporter, post),
+      onUnreadable: hooks.onUnreadable,
     },
   )
   return { drain, signal, transport, events }
@@ -135,29 +127,34 @@ async function openArchiveDrain(config: ExporterConfig, db: Sqlite, post: (messa
   const { retry } = config.sending
   if (retry === undefined) throw new Error(`the archive ${exporter} has no way to try again`)
   const reader = new SqliteArchiveReader(db)
-  const hooks = {
-    ...{ components, userAgent, authenticators },
-    writeLine: (line: string) => post({ kind: 'logLine', line }),
-    onTrouble: (reason: string) => post({ kind: 'trouble', exporter, reason }),
-  }
+  const hooks = hooksOf(exporter, post)
   const archive = await named(exporter, () => openArchive(config, kept.instance, hooks))
   const type = typeNamed(components.exporters, config.type)
   const drain = new ArchiveDrain(kept.position, {
     ...{ reader, archive, retry, clock: systemClock, random: Math.random },
     intervalMs: type?.archive?.intervalMs(config.settings) ?? 0,
     onMoved: (progress) => post({ kind: 'archived', exporter, ...progress }),
-    onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
-    onDrop: ({ items, reason }) => post({ kind: 'dropped', exporter, items, reason }),
-    onUnreadable: (error) => tellUnreadable(error, exporter, post),
+    onRetry: hooks.onRetry,
+    onDrop: hooks.onDrop,
+    onUnreadable: hooks.onUnreadable,
   })
   return { drain, archive }
 }
 
-/** Opens the transport; errors name the exporter. */
-async function openNamed(config: ExporterConfig, signal: Signal, hooks: TransportHooks): Promise<Transport> {
-  return await named(config.id, () => openTransport(config, signal, hooks))
+/** What an exporter is opened with, and what it and its drain tell. */
+function hooksOf(exporter: string, post: (message: FromExport) => void) {
+  return {
+    ...{ components, userAgent, authenticators },
+    writeLine: (line: string) => post({ kind: 'logLine', line }),
+    onRetry: ({ reason, delayMs }: RetryNotice) => post({ kind: 'retrying', exporter, reason, delayMs }),
+    onTrouble: (reason: string) => post({ kind: 'trouble', exporter, reason }),
+    onDrop: ({ items, reason }: { items: number; reason: string }) =>
+      post({ kind: 'dropped', exporter, items, reason }),
+    onUnreadable: (error: unknown) => tellUnreadable(error, exporter, post),
+  }
 }
 
+/** Errors name the exporter. */
 async function named<T>(id: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()

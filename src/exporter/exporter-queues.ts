@@ -1,10 +1,9 @@
 import type { KeptArchive } from '../model/archive.ts'
-import type { Signal } from '../model/otlp-requests.ts'
+import { type Signal, SIGNAL_UNITS, SIGNALS } from '../model/otlp-requests.ts'
 import type { Positions } from '../model/outbox.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { FromExport } from './export-messages.ts'
 
-const UNITS = { traces: 'spans', logs: 'log_records', metrics: 'metric_points' } as const
 const MS_PER_SECOND = 1000
 
 interface ExporterPosition {
@@ -39,15 +38,15 @@ export class ExporterQueues {
   /** Called once the database is open. */
   begin({ positions, lastDecisions, archives }: StoredPositions): void {
     this.#lastDecisions = lastDecisions
-    for (const signal of ['traces', 'logs', 'metrics'] as const)
+    for (const signal of SIGNALS)
       for (const [exporter, position] of positions[signal]) this.#moveTo(signal, exporter, position)
     for (const [exporter, { position }] of archives) this.#moveTo('traces', exporter, position.decision)
   }
 
   moved({ signal, exporter, position, delivered, refused }: Extract<FromExport, { kind: 'moved' }>): void {
     this.#moveTo(signal, exporter, position)
-    this.#metrics.add(`otelcol_exporter_sent_${UNITS[signal]}`, delivered, { exporter })
-    this.#metrics.add(`otelcol_exporter_send_failed_${UNITS[signal]}`, refused, { exporter })
+    this.#metrics.add(`otelcol_exporter_sent_${SIGNAL_UNITS[signal]}`, delivered, { exporter })
+    this.#metrics.add(`otelcol_exporter_send_failed_${SIGNAL_UNITS[signal]}`, refused, { exporter })
   }
 
   archived({ exporter, position, delivered, refused }: Extract<FromExport, { kind: 'archived' }>): void {

@@ -29,34 +29,36 @@ interface MetricsPipelineHooks {
   onTrouble: (reason: string) => void
 }
 
-/** The longest delay of a timer; a longer one would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
-
 interface Sending {
   config: ExporterConfig
   transport: Transport
-  /** Aborts the request in flight. */
+  /** The request in flight, if there is one. */
+  inFlight: InFlight | undefined
+}
+
+interface InFlight {
   giveUp: AbortController
+  /** Whether the backend did not take it, so that it is sent again. */
+  isRetrying: boolean
   done: Promise<void>
 }
 
 /**
- * Sends the cascade metrics over OTLP at an interval and once more at the end. They are cumulative, so a request still in flight
- * is aborted when the next is due. Rejects when an exporter's setting is unusable.
+ * Sends the cascade metrics over OTLP at an interval and once more at the end. They are cumulative, so a retry gives way to the
+ * next request, and while a request awaits its first answer no other begins: a backend slower than the interval gets them too.
+ * Rejects when an exporter's setting is unusable.
  */
 export async function startMetricsPipeline(
   settings: MetricsPipelineSettings,
   { clock, log, metrics, onTrouble }: MetricsPipelineHooks,
 ): Promise<AsyncDisposable> {
   const startMs = clock.wallMs()
+  const stop = new AbortController()
   const sendings: Sending[] = []
   for (const config of settings.exporters) sendings.push(await open(config))
-  const timer = setInterval(
-    () => {
-      for (const sending of sendings) send(sending)
-    },
-    Math.min(settings.intervalMs, MAX_TIMER_MS),
-  )
+  const timer = setInterval(() => {
+    for (const sending of sendings) if (isDue(sending)) void send(sending)
+  }, settings.intervalMs)
 
   async function open(config: ExporterConfig): Promise<Sending> {
     const about = { 'otelcol.component.id': config.id }
@@ -66,16 +68,25 @@ export async function startMetricsPipeline(
       authenticators: settings.authenticators,
       onTrouble: (reason) => onTrouble(`exporter ${config.id} ${reason}`),
       writeLine: (line) => log.info(line),
-      onRetry: ({ reason, delayMs }) =>
-        log.info(WILL_RETRY, { ...about, error: reason, interval: `${delayMs}ms` }),
+      onRetry: ({ reason, delayMs }) => {
+        if (sending.inFlight !== undefined) sending.inFlight.isRetrying = true
+        log.info(WILL_RETRY, { ...about, error: reason, interval: `${delayMs}ms` })
+      },
     })
-    return { config, transport, giveUp: new AbortController(), done: Promise.resolve() }
+    const sending: Sending = { config, transport, inFlight: undefined }
+    return sending
   }
 
-  function send(sending: Sending): void {
-    sending.giveUp.abort()
-    sending.giveUp = new AbortController()
-    sending.done = Promise.all([sending.done, sendOnce(sending, sending.giveUp.signal)]).then(() => undefined)
+  /** Sends after the request in flight; a retry ends for it. */
+  async function send(sending: Sending): Promise<void> {
+    const before = sending.inFlight
+    if (before?.isRetrying === true) before.giveUp.abort()
+    await before?.done
+    const giveUp = new AbortController()
+    const done = sendOnce(sending, AbortSignal.any([giveUp.signal, stop.signal]))
+    sending.inFlight = { giveUp, isRetrying: false, done }
+    await done
+    sending.inFlight = undefined
   }
 
   async function sendOnce({ config, transport }: Sending, signal: AbortSignal): Promise<void> {
@@ -95,15 +106,17 @@ export async function startMetricsPipeline(
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      for (const sending of sendings) send(sending)
-      const limit = setTimeout(() => {
-        for (const { giveUp } of sendings) giveUp.abort()
-      }, settings.graceMs)
-      await Promise.all(sendings.map(({ done }) => done))
+      const limit = setTimeout(() => stop.abort(), settings.graceMs)
+      await Promise.all(sendings.map(send))
       clearTimeout(limit)
       for (const { transport } of sendings) await transport[Symbol.asyncDispose]()
     },
   }
+}
+
+/** Whether the next request may begin: none is in flight, or one that is only retried. */
+function isDue({ inFlight }: Sending): boolean {
+  return inFlight === undefined || (inFlight.isRetrying && !inFlight.giveUp.signal.aborted)
 }
 
 /** The cascade metrics as a metrics pipeline sends them. */

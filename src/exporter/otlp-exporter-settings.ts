@@ -1,4 +1,5 @@
-import type { ClientTls, RetryConfig, SendingConfig } from '../config/causeway-config.ts'
+import type { ClientTlsSettings } from '../model/connection-settings.ts'
+import type { RetryConfig, SendingConfig } from '../config/causeway-config.ts'
 import {
   field,
   optionalField,
@@ -15,7 +16,7 @@ import { openClientTls } from '../platform/tls.ts'
 
 /** The settings that both OTLP exporters share. */
 export interface OtlpSending {
-  tls: ClientTls
+  tls: ClientTlsSettings
   /** The id of an authenticator. */
   auth?: string
   headers: Record<string, string>
@@ -132,8 +133,12 @@ export function sendingOf({ retry, queue }: OtlpSending): SendingConfig {
 }
 
 /** Reads the files with its certificates. Throws what is wrong with one. */
-export function openSendingFiles(_id: string, { tls }: OtlpSending): Disposable | undefined {
-  return tls.insecure ? undefined : openClientTls(tls)
+export function openSendingFiles(
+  _id: string,
+  { tls }: OtlpSending,
+  onTrouble: (reason: string) => void,
+): Disposable | undefined {
+  return tls.insecure ? undefined : openClientTls(tls, onTrouble)
 }
 
 /** Keys that are taken but have no effect. */

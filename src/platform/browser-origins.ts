@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
+import type { CorsSettings } from '../model/connection-settings.ts'
 import { bareHost, isLoopback } from '../model/untrusted-names.ts'
 
 /**
@@ -37,19 +38,6 @@ export function isFromPage(host: string, headers: IncomingHttpHeaders): boolean 
   }
   if (origin !== undefined && URL.parse(origin)?.host !== headers.host?.toLowerCase()) return true
   return (site === 'cross-site' || site === 'same-site') && mode !== 'navigate'
-}
-
-/**
- * Which web pages may send from a browser (Fetch standard, CORS protocol). Origins may hold one `*`, which stands
- * for any characters; headers may be `*`, which allows all.
- */
-export interface CorsSettings {
-  allowedOrigins: readonly string[]
-  /** Request headers beyond accept, content-type and x-requested-with. */
-  allowedHeaders?: readonly string[]
-  exposedHeaders?: readonly string[]
-  /** How long a browser may remember a preflight; absent or 0 leaves it to the browser. */
-  maxAgeSeconds?: number
 }
 
 const ALWAYS_ALLOWED = [

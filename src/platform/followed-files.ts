@@ -13,7 +13,9 @@ interface Following<T> {
   intervalMs: number
   /** Makes what is used from the bytes of the files, in their order; throws what is wrong with them. */
   make: (contents: readonly Buffer[]) => T
-  /** Told once of a change that could not be used; what was read before stays in use. */
+  /** What is wrong with what is in use although it can be used, such as a certificate that has expired; it is told once. */
+  doubt?: (contents: readonly Buffer[]) => string | undefined
+  /** Told once of a change that could not be used (what was read before stays in use), and of a doubt. */
   onTrouble: (reason: string) => void
 }
 
@@ -27,6 +29,7 @@ export class FollowedFiles<T> implements Disposable {
   #contents: readonly Buffer[]
   #current: T
   #told = ''
+  #doubted: string | undefined
   #onChange: (made: T) => void = () => undefined
 
   /** Throws when a file cannot be read, or what is in them cannot be used. */
@@ -36,6 +39,7 @@ export class FollowedFiles<T> implements Disposable {
     this.#current = following.make(this.#contents)
     const isFollowed = following.intervalMs > 0 && following.files.length > 0
     this.#timer = isFollowed ? setInterval(() => this.look(), following.intervalMs).unref() : undefined
+    this.#tellDoubt()
   }
 
   get current(): T {
@@ -49,23 +53,35 @@ export class FollowedFiles<T> implements Disposable {
 
   /** Reads the files again now. */
   look(): void {
-    try {
-      const contents = this.#following.files.map(read)
-      if (contents.every((bytes, at) => this.#contents[at]?.equals(bytes))) return
-      this.#current = this.#following.make(contents)
-      this.#contents = contents
-      this.#told = ''
-    } catch (error) {
-      const reason = errorText(error)
-      if (reason !== this.#told) this.#following.onTrouble(`${reason}; what was read before stays in use`)
-      this.#told = reason
-      return
-    }
-    this.#onChange(this.#current)
+    if (this.#readAgain()) this.#onChange(this.#current)
+    this.#tellDoubt()
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
+  }
+
+  /** Whether there is something new to use. */
+  #readAgain(): boolean {
+    try {
+      const contents = this.#following.files.map(read)
+      const isNew = !contents.every((bytes, at) => this.#contents[at]?.equals(bytes))
+      if (isNew) this.#current = this.#following.make(contents)
+      this.#contents = contents
+      this.#told = ''
+      return isNew
+    } catch (error) {
+      const reason = errorText(error)
+      if (reason !== this.#told) this.#following.onTrouble(`${reason}; what was read before stays in use`)
+      this.#told = reason
+      return false
+    }
+  }
+
+  #tellDoubt(): void {
+    const doubt = this.#following.doubt?.(this.#contents)
+    if (doubt !== undefined && doubt !== this.#doubted) this.#following.onTrouble(doubt)
+    this.#doubted = doubt
   }
 }
 

@@ -1,8 +1,9 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { Duplex } from 'node:stream'
+import type { ClientTlsSettings } from '../model/connection-settings.ts'
 import { errorText } from '../model/faults.ts'
-import { type ClientTlsSettings, openClientTls } from './tls.ts'
+import { openClientTls } from './tls.ts'
 
 /** Connections made after a change of the certificate files use the new ones; resting ones are closed. */
 export function agentFor(

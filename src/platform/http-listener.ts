@@ -102,7 +102,7 @@ export async function listen(
     known: (connection) => connections.known(connection),
     begin: (connection, peer) => connections.begin(connection, peer),
     refusalText: (reason) => refusalText(reason, limits),
-    [Symbol.asyncDispose]: () => close(server),
+    [Symbol.asyncDispose]: () => close(server, connections),
   }
 }
 
@@ -120,11 +120,12 @@ function why(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-function close(server: Server): Promise<void> {
+function close(server: Server, connections: Connections): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   // A server closed before calls back with an error, which is no news.
   server.close(() => resolve(undefined))
-  server.closeAllConnections()
+  // Those that have not begun HTTP are unknown to the server itself.
+  for (const socket of connections.sockets()) socket.destroy()
   return promise
 }
 

@@ -1,13 +1,9 @@
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions, type TLSSocket } from 'node:tls'
+import type { ClientTlsSettings, ServerTlsSettings } from '../model/connection-settings.ts'
 import { errorText } from '../model/faults.ts'
 import { FollowedFiles, type NamedFile } from './followed-files.ts'
-
-/** With `clientCaFile` clients need a certificate that it signed. */
-export interface ServerTlsSettings extends TlsSettings {
-  clientCaFile?: string
-  /** How long a handshake may take, in milliseconds; 10 s by default. */
-  handshakeTimeoutMs?: number
-}
+import { systemClock } from './system-clock.ts'
 
 /** The options of a server; `requestCert` and `rejectUnauthorized` never change later. */
 interface ServerTlsOptions extends SecureContextOptions {
@@ -26,12 +22,13 @@ const HANDSHAKE_TIMEOUT_MS = 10_000
 
 /**
  * Reads the certificates of a listener and follows their files. `owner` names the listener in errors. Throws which setting is wrong
- * and what to do.
+ * and what to do; tells `onTrouble` of a certificate that is not valid now.
  */
 export function openServerTls(
   owner: string,
   tls: ServerTlsSettings,
   onTrouble: (reason: string) => void = () => undefined,
+  wallMs: () => number = () => systemClock.wallMs(),
 ): FollowedFiles<ServerTlsOptions> {
   const parts: PemPart[] = [
     { name: 'cert', setting: 'tls::cert_file', pem: tls.certPem, file: tls.certFile },
@@ -44,6 +41,7 @@ export function openServerTls(
       files: filesOf(parts),
       intervalMs: tls.reloadIntervalMs ?? 0,
       onTrouble: (reason) => onTrouble(`${owner} ${reason}`),
+      doubt: (contents) => timeOfCertificate(parts, contents, wallMs()),
       make: (contents) => {
         const options = { ...protocolOf(tls), ...pemContents(parts, contents) }
         checkUsable(options)
@@ -75,19 +73,6 @@ function checkUsable(options: SecureContextOptions): void {
   }
 }
 
-/** The TLS settings of a connection to a backend; PEM files. */
-export interface ClientTlsSettings extends TlsSettings {
-  /** Plain text instead of TLS. Over HTTP the URL's scheme decides instead. */
-  insecure: boolean
-  /** Accept any certificate. */
-  insecureSkipVerify: boolean
-  /** Certificates to trust instead of the usual ones. */
-  caFile?: string
-  caPem?: string
-  /** The name to expect in the backend's certificate, when it is not the host's. */
-  serverNameOverride?: string
-}
-
 /** By default, what Node trusts. */
 export const DEFAULT_CLIENT_TLS: ClientTlsSettings = {
   ...{ insecure: false, insecureSkipVerify: false, minVersion: 'TLSv1.2' },
@@ -98,6 +83,7 @@ export const DEFAULT_CLIENT_TLS: ClientTlsSettings = {
 export function openClientTls(
   tls: ClientTlsSettings,
   onTrouble: (reason: string) => void = () => undefined,
+  wallMs: () => number = () => systemClock.wallMs(),
 ): FollowedFiles<SecureContextOptions> {
   const parts: PemPart[] = [
     { name: 'ca', setting: 'tls::ca_file', pem: tls.caPem, file: tls.caFile },
@@ -108,6 +94,7 @@ export function openClientTls(
     files: filesOf(parts),
     intervalMs: tls.reloadIntervalMs ?? 0,
     onTrouble,
+    doubt: (contents) => timeOfCertificate(parts, contents, wallMs()),
     make: (contents) => {
       const found = pemContents(parts, contents)
       if ((found.cert === undefined) !== (found.key === undefined)) {
@@ -129,24 +116,8 @@ export function openClientTls(
   })
 }
 
-/** A certificate and its key, each as the path of a PEM file or as PEM text, and TLS versions and ciphers. */
-interface TlsSettings {
-  certFile?: string
-  certPem?: string
-  keyFile?: string
-  keyPem?: string
-  minVersion?: 'TLSv1.2' | 'TLSv1.3'
-  maxVersion?: 'TLSv1.2' | 'TLSv1.3'
-  /** OpenSSL's names, for TLS 1.2; those of TLS 1.3 are always on. */
-  cipherSuites?: readonly string[]
-  /** OpenSSL's names, the preferred one first. */
-  curves?: readonly string[]
-  /** How often the files are read again, in milliseconds; 0 or absent is never. */
-  reloadIntervalMs?: number
-}
-
 /** The same as options of Node, without certificates. */
-function protocolOf(tls: TlsSettings): SecureContextOptions {
+function protocolOf(tls: ServerTlsSettings | ClientTlsSettings): SecureContextOptions {
   return {
     minVersion: tls.minVersion ?? 'TLSv1.2',
     ...(tls.maxVersion !== undefined && { maxVersion: tls.maxVersion }),
@@ -163,7 +134,9 @@ interface PemPart {
   file?: string | undefined
 }
 
-const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/
+const BEGIN = '-----BEGIN'
+/** A certificate, or something whose kind was cut off. */
+const CERTIFICATE = /^ (?:X509 |TRUSTED )?CERTIFICATE-----|^(?! [A-Z0-9 ]+-----)/
 
 /** The files among the pieces. */
 function filesOf(parts: readonly PemPart[]): NamedFile[] {
@@ -172,7 +145,7 @@ function filesOf(parts: readonly PemPart[]): NamedFile[] {
   )
 }
 
-/** All pieces by name; `contents` are those of the files, in order. Throws if an authority has no certificate. */
+/** All pieces by name; `contents` are those of the files, in order. Throws if an authority is unusable. */
 function pemContents(
   parts: readonly PemPart[],
   contents: readonly Buffer[],
@@ -182,14 +155,57 @@ function pemContents(
   for (const { name, setting, pem, file } of parts) {
     const bytes = pem === undefined ? (file === undefined ? undefined : left.next().value) : Buffer.from(pem)
     if (bytes === undefined) continue
-    // OpenSSL would silently trust nobody with such a file.
-    if (name === 'ca' && !CERTIFICATE.test(bytes.toString('latin1')))
+    const fault = name === 'ca' ? faultOfAuthorities(bytes.toString('latin1')) : undefined
+    if (fault !== undefined)
       throw new Error(
-        `${setting}${file === undefined ? '' : ` ${file}`} has no certificate in it; give one or more in PEM form`,
+        `${setting}${file === undefined ? '' : ` ${file}`} has ${fault}; give one or more in PEM form`,
       )
     found[name] = bytes
   }
   return found
+}
+
+/** What is wrong when the own certificate is not valid now. The other side refuses it, and hardly says so. */
+function timeOfCertificate(
+  parts: readonly PemPart[],
+  contents: readonly Buffer[],
+  nowMs: number,
+): string | undefined {
+  const { cert } = pemContents(parts, contents)
+  if (cert === undefined) return undefined
+  const file = parts.find(({ name }) => name === 'cert')?.file
+  const shown = `shows a certificate (tls::cert_file${file === undefined ? '' : ` ${file}`})`
+  const { validFromDate, validToDate } = readCertificate(cert) ?? {}
+  if (validFromDate === undefined || validToDate === undefined) return undefined
+  if (nowMs > validToDate.getTime())
+    return `${shown} that expired at ${validToDate.toISOString()}: everybody refuses it; put a new one and its key in its place`
+  if (nowMs < validFromDate.getTime())
+    return `${shown} that is not valid before ${validFromDate.toISOString()}: everybody refuses it until then; give one that is valid now, and look at the clock of this machine`
+  return undefined
+}
+
+/** Undefined for a form that a listener takes and this does not. */
+function readCertificate(pem: Buffer): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    return undefined
+  }
+}
+
+/** OpenSSL would silently trust nobody, or only those before a certificate that is damaged or not written to its end yet. */
+function faultOfAuthorities(text: string): string | undefined {
+  const certificates = text
+    .split(BEGIN)
+    .slice(1)
+    .filter((part) => CERTIFICATE.test(part))
+  if (certificates.length === 0) return 'no certificate in it'
+  try {
+    for (const part of certificates) new X509Certificate(BEGIN + part)
+    return undefined
+  } catch (error) {
+    return `a certificate in it that cannot be read (${errorText(error)})`
+  }
 }
 
 const ALTERNATIVE = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g

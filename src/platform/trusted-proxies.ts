@@ -182,17 +182,21 @@ function readHeader(socket: Socket, { onHeader, onFault }: HeaderHooks): void {
   })
 }
 
-/** Reads the first bytes of a connection until `decide` returns what to do, then does that. Closes it after `withinMs`. */
+/**
+ * Reads the first bytes of a connection until `decide` returns what to do, then does that. Closes it after `withinMs`, or when the client
+ * has ended it.
+ */
 export function readBeginning(
   socket: Socket,
   withinMs: number | undefined,
   decide: (bytes: Buffer) => (() => void) | undefined,
 ): void {
   let bytes = Buffer.alloc(0)
-  const timer = setTimeout(() => socket.destroy(), withinMs)
+  const giveUp = (): void => void socket.destroy()
+  const timer = setTimeout(giveUp, withinMs)
   const end = (): void => {
     clearTimeout(timer)
-    socket.off('readable', onReadable).off('close', end).off('error', ignore)
+    socket.off('readable', onReadable).off('end', giveUp).off('close', end).off('error', ignore)
   }
   const onReadable = (): void => {
     const chunk = socket.read() as Buffer | null
@@ -204,5 +208,5 @@ export function readBeginning(
     decided()
   }
   const ignore = (): void => undefined
-  socket.on('readable', onReadable).on('close', end).on('error', ignore)
+  socket.on('readable', onReadable).on('end', giveUp).on('close', end).on('error', ignore)
 }

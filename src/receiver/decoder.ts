@@ -114,7 +114,7 @@ export class DecodedPages {
   }
 }
 
-const NOTHING = Buffer.alloc(0)
+export const NOTHING = Buffer.alloc(0)
 
 /** Up to here a loop costs less than a call. */
 const FEW = 16

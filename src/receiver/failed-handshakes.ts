@@ -30,5 +30,12 @@ export function reportFailedHandshakes(
   })
 }
 
-const kindOf = ({ reason, message }: HandshakeError): string =>
-  typeof reason === 'string' ? reason : message
+/** What a client says of the certificate that it is shown. */
+const REFUSED = /\balert (?:.*certificate|unknown ca)/
+
+function kindOf({ reason, message }: HandshakeError): string {
+  const found = typeof reason === 'string' ? reason : message
+  return REFUSED.test(found)
+    ? `the client does not take the certificate that it is shown here (${found})`
+    : found
+}

@@ -3,7 +3,8 @@ import type { Transform } from 'node:stream'
 import { ownValue } from '../model/untrusted-names.ts'
 import type { Refusal } from './answer-statuses.ts'
 import { HTTP_CODINGS } from './compression.ts'
-import { BUDGET_EXHAUSTED, REQUEST_BYTES, type Reservation } from './in-flight.ts'
+import { BUDGET_EXHAUSTED, CHUNK_BYTES, REQUEST_BYTES, type Reservation } from './in-flight.ts'
+import { KeptChunks } from './kept-chunks.ts'
 
 /** The answer to a request that was not whole in time. */
 const TOO_SLOW: Refusal = {
@@ -64,7 +65,7 @@ function collect(
 ): Promise<Body> {
   const { promise, resolve } = Promise.withResolvers<Body>()
   const connection = request.socket
-  const chunks: Buffer[] = []
+  const chunks = new KeptChunks()
   let received = 0
   let kept = 0
   const stop = (body: Body): void => {
@@ -73,7 +74,7 @@ function collect(
     decompressor?.destroy()
     plain.off('data', keep)
     // The listeners outlive a refused request for as long as its sender goes on sending.
-    chunks.length = 0
+    chunks.clear()
     awaited.end(connection, giveUp)
     pace.end(paced)
     resolve(body)
@@ -91,7 +92,7 @@ function collect(
   reservation.countReceived(connection, REQUEST_BYTES, reading)
   const count = (chunk: Buffer): void => {
     received += chunk.length
-    reservation.countReceived(connection, chunk.length, reading)
+    reservation.countReceived(connection, chunk.length + CHUNK_BYTES, reading)
     paced.receivedBytes += chunk.length
     if (received > maxBytes) stop(tooLarge)
   }
@@ -99,7 +100,7 @@ function collect(
     kept += chunk.length
     if (kept > maxBytes) stop(tooLarge)
     else if (!reservation.take(chunk.length)) stop(BUDGET_EXHAUSTED)
-    else chunks.push(chunk)
+    else chunks.add(chunk)
   }
   awaited.begin(connection, giveUp)
   reservation.onGiveWay(() => stop(BUDGET_EXHAUSTED))
@@ -113,7 +114,7 @@ function collect(
   )
   const plain = decompressor === undefined ? request : request.pipe(decompressor)
   plain.on('data', keep)
-  plain.on('end', () => stop({ kind: 'whole', bytes: Buffer.concat(chunks, kept) }))
+  plain.on('end', () => stop({ kind: 'whole', bytes: Buffer.concat(chunks.all(), kept) }))
   return promise
 }
 

@@ -57,6 +57,8 @@ interface HttpService {
 /** Longer than the interval at which exporters commonly send. */
 const DEFAULT_IDLE_MS = 75_000
 const MAX_HEADER_BYTES = 16 * 1024
+/** How much of a body waits in a connection that is paused; each byte of it may be a chunk, which is an object. */
+const READ_AHEAD_BYTES = 4096
 /** Requests of one connection that are stored at the same time; others wait for their answers. */
 const MOST_AT_ONCE = 16
 
@@ -118,6 +120,7 @@ function serverOf(settings: HttpSettings): Server {
     keepAliveTimeout: settings.idleTimeoutMs ?? DEFAULT_IDLE_MS,
     keepAlive: true,
     maxHeaderSize: MAX_HEADER_BYTES,
+    highWaterMark: READ_AHEAD_BYTES,
   }
   if (settings.tls === undefined) return readInPieces(createServer(options))
   const secured = openServerTls(`receiver ${settings.receiver}`, settings.tls, settings.onTrouble)

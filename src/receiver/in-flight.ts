@@ -230,6 +230,8 @@ const WINDOW_MS = 100
 export const WINDOW_BYTES = 64 * KIB
 /** What a request costs this thread besides its body, expressed in bytes. */
 export const REQUEST_BYTES = 8 * KIB
+/** What a chunk of a body costs it besides its bytes. */
+export const CHUNK_BYTES = 128
 
 /** Reading from a connection, which can be paused. */
 export interface PausableReading {

@@ -1,12 +1,12 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
+import type { ServerTlsSettings } from '../model/connection-settings.ts'
 import { ownValue } from '../model/untrusted-names.ts'
 import type { Signal } from '../model/otlp-requests.ts'
 import { MIB } from '../model/time-and-size.ts'
 import type { ConnectionLimits, Connections } from '../platform/connections.ts'
 import type { Authenticator } from '../platform/credentials.ts'
-import type { ServerTlsSettings } from '../platform/tls.ts'
 import type { Flows } from './flows.ts'
 import type { InFlight } from './in-flight.ts'
 

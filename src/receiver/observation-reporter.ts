@@ -16,15 +16,9 @@ export interface ReadObservations {
   readonly position?: string
 }
 
-interface ObservationReporterSettings {
-  /** The id of the receiver. */
-  readonly receiver: string
+interface ObservationReporterSettings extends Omit<ObservationSender, 'waiting'> {
   readonly cluster: string
   readonly stream: string
-  readonly port: ObservationPort
-  readonly memory: { readonly isRefusing: boolean }
-  readonly observer: SourceObserver
-  readonly onTrouble: (reason: string) => void
 }
 
 /** Hands the observations of one stream of a receiver to the store, and counts those that are stored. */
@@ -38,7 +32,7 @@ export class ObservationReporter {
   /** Tries once. */
   async report(read: ReadObservations): Promise<ObservationOutcome> {
     const outcome = await this.#settings.port.record(this.#batchOf(read))
-    if (outcome.kind === 'stored') this.#count(read)
+    if (outcome.kind === 'stored') countStored(this.#settings, read)
     return outcome
   }
 
@@ -47,11 +41,10 @@ export class ObservationReporter {
     try {
       const reporter = { ...this.#settings, waiting: SYSTEM_BACKOFF_CLOCK }
       await sendUntilStored(reporter, this.#batchOf(read), signal)
+      return true
     } catch {
       return false
     }
-    this.#count(read)
-    return true
   }
 
   /** The stored position of the stream; undefined without one. Rejects when the store cannot be read. */
@@ -64,15 +57,20 @@ export class ObservationReporter {
     const { cluster, stream } = this.#settings
     return { cluster, stream, ...read }
   }
+}
 
-  #count({ observations, skipped }: ReadObservations): void {
-    const { receiver, observer } = this.#settings
-    if (observations.length > 0) observer.recorded(receiver, observations.length)
-    for (const [reason, count] of Object.entries(skipped)) observer.skipped(receiver, reason, count)
-  }
+function countStored(
+  { receiver, observer }: Pick<ObservationSender, 'receiver' | 'observer'>,
+  { observations, skipped = {} }: Pick<ObservationBatch, 'observations' | 'skipped'>,
+): void {
+  if (observations.length > 0) observer.recorded(receiver, observations.length)
+  for (const [reason, count] of Object.entries(skipped)) observer.skipped(receiver, reason, count)
 }
 
 export interface ObservationSender {
+  /** The id of the receiver. */
+  readonly receiver: string
+  readonly observer: Pick<SourceObserver, 'recorded' | 'skipped'>
   readonly port: ObservationPort
   readonly waiting: BackoffClock
   /** Nothing is sent while memory is short. */
@@ -82,7 +80,7 @@ export interface ObservationSender {
 
 const MEMORY_PAUSE_MS = 1_000
 
-/** Sends a batch until it is durable. Rejects when the signal aborts first. */
+/** Sends a batch until it is durable, and counts it. Rejects when the signal aborts first. */
 export async function sendUntilStored(
   reporter: ObservationSender,
   batch: ObservationBatch,
@@ -99,6 +97,7 @@ export async function sendUntilStored(
     const outcome = await port.record(batch)
     switch (outcome.kind) {
       case 'stored':
+        countStored(reporter, batch)
         return
       case 'busy':
         await waiting.sleep(outcome.retryAfterMs, signal)

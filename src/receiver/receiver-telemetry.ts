@@ -1,3 +1,4 @@
+import { SIGNAL_UNITS } from '../model/otlp-requests.ts'
 import type { DropReason } from '../platform/connections.ts'
 import type { Logger } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -10,8 +11,6 @@ import type {
   SourceObserver,
   UnauthenticatedRequest,
 } from './receiver-type.ts'
-
-const UNITS = { traces: 'spans', logs: 'log_records', metrics: 'metric_points' } as const
 
 interface ReceiverTelemetrySettings {
   readonly metrics: Metrics
@@ -32,7 +31,7 @@ export class ReceiverTelemetry implements ReceiverObserver {
 
   answered({ receiver, transport, signal, outcome }: AnsweredRequest): void {
     const labels = { receiver, transport }
-    const unit = UNITS[signal]
+    const unit = SIGNAL_UNITS[signal]
     if (outcome.kind === 'accepted') {
       this.#settings.metrics.add(`otelcol_receiver_accepted_${unit}`, outcome.stored, labels)
       this.#settings.metrics.add(`otelcol_receiver_refused_${unit}`, outcome.rejected, labels)

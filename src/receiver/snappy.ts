@@ -1,4 +1,4 @@
-import { ByteCollector, CorruptCoding, DecodedPages, type Decoder, PAGE_BYTES } from './decoder.ts'
+import { ByteCollector, CorruptCoding, DecodedPages, type Decoder, NOTHING, PAGE_BYTES } from './decoder.ts'
 
 /**
  * Snappy as HTTP senders mean it: a block, or a framed stream, which Collectors before v0.131 send under the same name. No
@@ -159,8 +159,6 @@ function masked(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
 }
 
-const NOTHING = Buffer.alloc(0)
-
 const MAX_LENGTH = 2 ** 32 - 1
 const MAX_PREAMBLE_BYTES = 5
 /** By the lowest two bits of a tag: how many bytes tell how far back a copy begins. */
@@ -211,7 +209,7 @@ class SnappyBlock implements Decoder {
       kept === 0 ? input : Buffer.concat([this.#begun, input.subarray(at, at + MAX_PREAMBLE_BYTES)])
     const from = kept === 0 ? at : 0
     const size = this.#length === undefined ? this.#readLength(head, from) : this.#readElement(head, from)
-    this.#begun = size === 0 ? Buffer.from(head.subarray(from)) : NO_BYTES
+    this.#begun = size === 0 ? Buffer.from(head.subarray(from)) : NOTHING
     return size === 0 ? input.length : at + size - kept
   }
 
@@ -249,8 +247,6 @@ class SnappyBlock implements Decoder {
     return 1 + more
   }
 }
-
-const NO_BYTES = Buffer.alloc(0)
 
 const POLYNOMIAL = 0x82f63b78
 

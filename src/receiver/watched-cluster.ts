@@ -5,7 +5,7 @@ import { kubeconfigAccess } from '../kube/cluster/kubeconfig.ts'
 import type { StreamObserver } from '../kube/cluster/resource-stream.ts'
 import { errorText } from '../model/faults.ts'
 import type { AskedCluster } from './cluster-settings.ts'
-import type { ClusterObserver } from './receiver-type.ts'
+import type { ClusterObserver, RunningReceiver } from './receiver-type.ts'
 
 /** What the streams of a cluster meet, as metrics and as sentences for an operator. */
 export class WatchReports implements StreamObserver {
@@ -203,6 +203,23 @@ export function openCluster(id: string, asked: AskedCluster): ApiServer {
     return new ApiServer(accessOf(asked))
   } catch (cause) {
     throw new Error(`receiver ${id}: ${errorText(cause)}`, { cause })
+  }
+}
+
+/** Begins to watch, and ends that, and the connections to the API server, once it is disposed of. */
+export function watchUntilDisposed(
+  server: ApiServer,
+  watch: (signal: AbortSignal) => Promise<void>,
+): RunningReceiver {
+  const stop = new AbortController()
+  const ended = watch(stop.signal)
+  return {
+    listeners: [],
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await ended
+      server[Symbol.dispose]()
+    },
   }
 }
 

@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
 import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
@@ -9,6 +9,7 @@ import {
   exporterTo,
   freshSettings,
 } from '../../lab/harness/causeway/causeway-settings.ts'
+import { Authority } from '../../lab/harness/certificates.ts'
 import { freePorts, occupy } from '../../lab/harness/free-ports.ts'
 import { runCli } from '../../src/cli/commands.ts'
 import { damagePages, pagesOf } from '../support/damage.ts'
@@ -100,6 +101,32 @@ test('connections for which too few files may be open are a warning, with how ma
   ])
   settings.patch = { connectors: { cpid: { admission: { max_connections: 1 } } } }
   expect((await examined(settings)).of('open files')[0]).toMatch(/^ok: \d+ may be open, which is enough$/)
+})
+
+test('files with certificates that nobody would take, or that cannot be read, are failures', async () => {
+  const settings = await freshSettings()
+  const write = (name: string, text: string): string => {
+    writeFileSync(join(settings.home, name), text)
+    return join(settings.home, name)
+  }
+  const { cert, key } = new Authority().issue({ to: '20210101000000Z' })
+  const old = { cert_file: write('old.crt', cert), key_file: write('old.key', key) }
+  settings.exporters = {
+    otlp_grpc: { endpoint: '127.0.0.1:1', tls: { ...old, cert_file: join(settings.home, 'none.crt') } },
+    otlp_http: { endpoint: 'https://127.0.0.1:1', tls: old },
+  }
+  settings.patch = { receivers: { otlp: { protocols: { http: { tls: old } } } } }
+  const { code, of } = await examined(settings)
+  expect(code).toBe(1)
+  const expired =
+    /shows a certificate \(tls::cert_file .*old\.crt\) that expired at 2021-01-01T00:00:00\.000Z: .*; put a new one/
+  expect(of('files')).toEqual([
+    expect.stringMatching(new RegExp(`^fail: receiver otlp ${expired.source}`)),
+    expect.stringMatching(
+      /^fail: exporter otlp_grpc cannot read tls::cert_file: .*none\.crt.*; correct the path$/,
+    ),
+    expect.stringMatching(new RegExp(`^fail: exporter otlp_http ${expired.source}`)),
+  ])
 })
 
 test('text has a line for each finding, and advice below it', async () => {
@@ -254,6 +281,20 @@ test('spans without any CPID fail', async () => {
   })
   const { of } = await examined(settings)
   expect(of('CPIDs')).toEqual(['fail: none of the newest spans carries a CPID (etcd)'])
+})
+
+test('the size of a database counts what is still in its write-ahead log', async () => {
+  const settings = await freshSettings()
+  mkdirSync(dirname(settings.database))
+  const clock = new TestClock()
+  using writer = await TestWriter.open({}, settings.database, clock)
+  const spans = Array.from({ length: 1_000 }, (_, at) => ({ trace: 2, id: at + 1, start: agoMs(clock, 100) }))
+  writer.spans('etcd', spans)
+  const pages = Number(writer.db.pragma('page_count', { simple: true }))
+  expect(pages * 4096).toBeGreaterThan(statSync(settings.database).size)
+  expect((await examined(settings)).of('database')).toEqual([
+    `ok: ${settings.database}, ${pages * 4} KiB, in step with this version`,
+  ])
 })
 
 test('a file that is no database, one of a newer version, and mistakes in the configuration', async () => {

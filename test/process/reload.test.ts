@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cascadeLoad } from './support/cascade-load.ts'
-import { startCauseway, type CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
+import { CausewayProcess, startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 import {
   CONFIG_FILE,
@@ -133,4 +133,22 @@ test('under load, again and again, with a dead backend, nothing acknowledged is 
   await dead.comeUp()
   for (const backend of [live, dead]) await expectDelivered(settings, backend, load.spans)
   expectStoredOnce(settings, load.spans)
+})
+
+test('a SIGHUP while its code is loaded does not end it', async () => {
+  const settings = await freshSettings()
+  const code = `
+    import { registerHooks } from 'node:module'
+    import { isMainThread } from 'node:worker_threads'
+    if (isMainThread)
+      registerHooks({
+        load(url, context, next) {
+          if (url.endsWith('/app/run-causeway.ts')) process.kill(process.pid, 'SIGHUP')
+          return next(url, context)
+        },
+      })`
+  const options = `NODE_OPTIONS=--import=data:text/javascript,${encodeURIComponent(code)}`
+  await using causeway = new CausewayProcess(settings, process.execPath, ['env', options])
+  await causeway.ready()
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
 })

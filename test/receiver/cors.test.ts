@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
+import type { CorsSettings } from '../../src/model/connection-settings.ts'
 import { JSON_TYPE, post, send } from '../../lab/harness/clients/http-sender.ts'
-import type { CorsSettings } from '../../src/platform/browser-origins.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startHttp } from './support/start-receivers.ts'
 

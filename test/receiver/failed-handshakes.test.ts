@@ -21,6 +21,15 @@ async function clientHello(): Promise<Buffer> {
   return hello
 }
 
+/** Ends a handshake with a fatal alert (RFC 5246, sections 6.2.1 and 7.2). */
+async function refuse(port: number, hello: Buffer, alert: number): Promise<void> {
+  const socket = connectPlain(port, '127.0.0.1').on('error', () => undefined)
+  socket.write(hello)
+  await once(socket, 'data')
+  socket.resume().end(Buffer.from([21, 3, 3, 0, 2, 2, alert]))
+  await once(socket, 'close')
+}
+
 const { cert, key } = new Authority().issue()
 const TLS = { certPem: cert, keyPem: key }
 
@@ -33,13 +42,29 @@ test('strangers cannot fill the log with ever different failures', async () => {
   const hello = await clientHello()
   const ALERTS = 120
   for (let alert = 0; alert < ALERTS; alert++) {
-    const socket = connectPlain(receiver.port, '127.0.0.1').on('error', () => undefined)
-    socket.write(hello)
-    await once(socket, 'data')
-    // A record that is a fatal alert (RFC 5246, sections 6.2.1 and 7.2); the numbers are for senders to choose.
-    socket.resume().end(Buffer.from([21, 3, 3, 0, 2, 2, alert]))
-    await once(socket, 'close')
+    await refuse(receiver.port, hello, alert)
   }
   await eventually(() => expect(new Set(troubles).size).toBeGreaterThan(10))
   expect(new Set(troubles).size).toBeLessThanOrEqual(21)
+})
+
+test.each([
+  [42, 'bad certificate'],
+  [45, 'certificate expired'],
+  [46, 'certificate unknown'],
+  [48, 'unknown ca'],
+])('that a sender does not take the certificate of the listener is said (alert %d)', async (alert, words) => {
+  const troubles: string[] = []
+  await using receiver = await startHttp(new RecordingPort(), {
+    tls: TLS,
+    onTrouble: (reason) => troubles.push(reason),
+  })
+  await refuse(receiver.port, await clientHello(), alert)
+  await eventually(() => {
+    expect(troubles).toEqual([
+      expect.stringMatching(
+        new RegExp(`the client does not take the certificate that it is shown here \\(.*${words}`),
+      ),
+    ])
+  })
 })

@@ -1,5 +1,6 @@
-import type { ClientTls, RetryConfig } from '../../config/causeway-config.ts'
-import { componentType } from '../../config/component-type.ts'
+import type { ClientTlsSettings } from '../../model/connection-settings.ts'
+import type { RetryConfig } from '../../config/causeway-config.ts'
+import { componentType, httpBackend } from '../../config/component-type.ts'
 import {
   field,
   invalid,
@@ -17,7 +18,7 @@ import {
   DURATION,
   FLAG,
   HTTP_URL,
-  POSITIVE_DURATION,
+  POSITIVE_WAIT,
   SECRET_TEXT,
   TEXT,
 } from '../../config/value-kinds.ts'
@@ -101,20 +102,16 @@ const schema = section('Archives everything that is stored in ClickHouse, with w
     'Make and change the tables; `false` where somebody else runs `causeway archive init --print`.',
   ),
   flush_interval: field(
-    POSITIVE_DURATION,
+    POSITIVE_WAIT,
     '1s',
     'The pause before it looks for new data, once everything stored is written.',
   ),
   compression: field(choice(['zstd', 'gzip', 'none']), 'zstd', 'How requests are compressed.'),
-  timeout: field(POSITIVE_DURATION, '60s', 'How long one request may take.'),
+  timeout: field(POSITIVE_WAIT, '60s', 'How long one request may take.'),
   tls: clientTls,
   retry_on_failure: section('What happens after a write failed. It is tried again until it works.', {
-    initial_interval: field(POSITIVE_DURATION, '1s', 'The first pause.'),
-    max_interval: field(
-      POSITIVE_DURATION,
-      '30s',
-      'The longest pause; each is half as long again as the last.',
-    ),
+    initial_interval: field(POSITIVE_WAIT, '1s', 'The first pause.'),
+    max_interval: field(POSITIVE_WAIT, '30s', 'The longest pause; each is half as long again as the last.'),
     ...refusedKeys(NEVER, 'enabled', 'max_elapsed_time'),
     ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'multiplier', 'randomization_factor'),
   }),
@@ -149,7 +146,7 @@ export interface ClickHouseSettings {
   intervalMs: number
   compression: 'zstd' | 'gzip' | 'none'
   timeoutMs: number
-  tls: ClientTls
+  tls: ClientTlsSettings
   retry: RetryConfig
 }
 
@@ -190,17 +187,10 @@ export const clickHouseExporter: ExporterType<ClickHouseSettings> = {
   isArchive: true,
   destination: ({ endpoint }) => {
     const url = new URL(endpoint)
-    return {
-      kind: 'backend',
-      host: url.hostname.replaceAll(/[[\]]/g, ''),
-      port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
-      where: url.origin,
-      speaks: "ClickHouse's HTTP interface",
-      isPlain: url.protocol !== 'https:',
-    }
+    return httpBackend(url, url.origin, "ClickHouse's HTTP interface")
   },
   sending: ({ retry }) => ({ batchMaxItems: 1, consumers: 1, retry }),
-  openFiles: (_id, { tls }) => (tls.insecure ? undefined : openClientTls(tls)),
+  openFiles: (_id, { tls }, onTrouble) => (tls.insecure ? undefined : openClientTls(tls, onTrouble)),
   load: () => import('./clickhouse-archive.ts'),
   archive: {
     load: () => import('./clickhouse-archive.ts'),

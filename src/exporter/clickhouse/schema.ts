@@ -32,11 +32,12 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 1,
     name: 'tables and views',
     statements: (layout) => [
-      ...TABLES.flatMap(({ name, columns, key, indexes, shardedBy }) =>
+      ...TABLES.flatMap(({ name, columns, key, indexes, granularity, shardedBy }) =>
         tableStatements(layout, {
           table: `${layout.database}.${name}`,
           columns,
           indexes,
+          granularity,
           engine: 'ReplacingMergeTree(version, is_deleted)',
           partition: 'toYYYYMM(day)',
           order: quotedAll(key),
@@ -106,6 +107,7 @@ interface TableOf {
   table: string
   columns: readonly { name: string; type: string }[]
   indexes?: readonly string[]
+  granularity?: number | undefined
   engine: string
   partition?: string
   primaryKey?: string
@@ -131,7 +133,7 @@ function tableStatements(layout: ArchiveLayout, made: TableOf): string[] {
     made.partition === undefined ? '' : `\nPARTITION BY ${made.partition}`
   }${made.primaryKey === undefined ? '' : `\nPRIMARY KEY (${made.primaryKey})`}
 ORDER BY (${made.order})${ttl}
-SETTINGS index_granularity = 8192${cluster === undefined ? ', non_replicated_deduplication_window = 1000' : ''}${
+SETTINGS index_granularity = ${made.granularity ?? 8192}${cluster === undefined ? ', non_replicated_deduplication_window = 1000' : ''}${
     ttl === '' ? '' : ', ttl_only_drop_parts = 1'
   }`
   if (cluster === undefined) return [statement]

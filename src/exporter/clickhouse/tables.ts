@@ -38,6 +38,8 @@ interface ArchiveTable {
   /** The sorting key, which makes two rows the same fact. */
   readonly key: readonly string[]
   readonly indexes: readonly string[]
+  /** How many rows one entry of the primary index stands for; ClickHouse's default unless given. */
+  readonly granularity: number | undefined
   /** The sharding column: part of the key, so that all versions of a fact are on one shard. */
   readonly shardedBy: string
   rows(facts: ArchivedFacts, at: Writing): string[]
@@ -48,6 +50,7 @@ interface Described<Fact> {
   columns: readonly Column<Fact>[]
   key: readonly string[]
   indexes?: readonly string[]
+  granularity?: number
   shardedBy: string
   /** The partition: the month of its time, if plausible. */
   timeMs: (fact: Fact) => number
@@ -56,7 +59,7 @@ interface Described<Fact> {
 }
 
 function table<Fact>(described: Described<Fact>): ArchiveTable {
-  const { name, key, indexes = [], shardedBy, timeMs, isGone = () => false, from } = described
+  const { name, key, indexes = [], granularity, shardedBy, timeMs, isGone = () => false, from } = described
   const columns: Column<Fact>[] = [
     ...described.columns,
     { name: 'causeway', type: TEXT, of: (_, at) => at.causeway },
@@ -70,7 +73,7 @@ function table<Fact>(described: Described<Fact>): ArchiveTable {
     return `${row}]`
   }
   return {
-    ...{ name, columns, key, indexes, shardedBy },
+    ...{ name, columns, key, indexes, granularity, shardedBy },
     rows: (facts, at) => Array.from(from(facts), (fact) => rowOf(fact, at)),
   }
 }
@@ -261,6 +264,8 @@ export const TABLES: readonly ArchiveTable[] = [
         { name: 'cluster', type: TEXT_OR_NONE, of: ({ cluster }) => cluster },
       ],
       key: name === 'edges' ? ['source', 'cpid'] : ['cpid', 'source'],
+      // A step of a walk asks for up to thousands of CPIDs, which are random and lie in as many places.
+      granularity: 1024,
       shardedBy: name === 'edges' ? 'source' : 'cpid',
       timeMs: ({ arrivedMs }) => arrivedMs,
       isGone: ({ isGone }) => isGone,

@@ -10,13 +10,15 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js'
+import type { ClientTlsSettings } from '../../model/connection-settings.ts'
 import { errorText } from '../../model/faults.ts'
 import { isLoopback } from '../../model/untrusted-names.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
+import { bufferOf } from '../../model/otlp/protobuf-wire.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
 import type { Credentials } from '../../platform/credentials.ts'
-import { type ClientTlsSettings, openClientTls } from '../../platform/tls.ts'
-import { bufferOf, MAX_REPLY_BYTES, outcomeOfReply, readRpcStatus, shorten } from '../backend-replies.ts'
+import { openClientTls } from '../../platform/tls.ts'
+import { MAX_REPLY_BYTES, outcomeOfReply, readRpcStatus, shorten } from '../backend-replies.ts'
 import type { SendingHost } from '../exporter-type.ts'
 import type { OtlpGrpcSettings } from './otlp-grpc-exporter.ts'
 

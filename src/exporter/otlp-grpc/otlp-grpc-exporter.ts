@@ -1,7 +1,7 @@
 import type { Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import { field, refusedKeys, requiredField, section, UNSUPPORTED_COLLECTOR_KEY } from '../../config/schema.ts'
-import { formatEndpoint, GRPC_TARGET, POSITIVE_DURATION } from '../../config/value-kinds.ts'
+import { formatEndpoint, GRPC_TARGET, POSITIVE_WAIT } from '../../config/value-kinds.ts'
 import type { ExporterType } from '../exporter-type.ts'
 import {
   buildSending,
@@ -20,7 +20,7 @@ const schema = section(
       'endpoint: localhost:4317',
       'Where to send. `https://` before it turns TLS on, `http://` turns it off where `tls` does not say.',
     ),
-    timeout: field(POSITIVE_DURATION, '5s', 'How long one request may take.'),
+    timeout: field(POSITIVE_WAIT, '5s', 'How long one request may take.'),
     ...sendingKeys,
     ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'balancer_name', 'wait_for_ready', 'authority', 'user_agent'),
   },

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import * as https from 'node:https'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { ClientTlsSettings } from '../../model/connection-settings.ts'
 import { errorText } from '../../model/faults.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
@@ -11,7 +12,6 @@ import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
 import type { Clock } from '../../model/time-and-size.ts'
 import type { Credentials } from '../../platform/credentials.ts'
-import type { ClientTlsSettings } from '../../platform/tls.ts'
 import {
   delivered,
   MAX_REPLY_BYTES,

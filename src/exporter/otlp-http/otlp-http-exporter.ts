@@ -1,4 +1,4 @@
-import { componentType } from '../../config/component-type.ts'
+import { componentType, httpBackend } from '../../config/component-type.ts'
 import {
   field,
   optionalField,
@@ -7,7 +7,7 @@ import {
   UNSUPPORTED_COLLECTOR_KEY,
   withoutUndefined,
 } from '../../config/schema.ts'
-import { choice, HTTP_URL, POSITIVE_DURATION } from '../../config/value-kinds.ts'
+import { choice, HTTP_URL, POSITIVE_WAIT } from '../../config/value-kinds.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
 import type { ExporterType } from '../exporter-type.ts'
 import {
@@ -27,7 +27,7 @@ const schema = section(
     logs_endpoint: optionalField(HTTP_URL, 'The whole URL for logs, used as it is.'),
     metrics_endpoint: optionalField(HTTP_URL, 'The whole URL for metrics, used as it is.'),
     encoding: field(choice(['proto', 'json']), 'proto', 'Protobuf or JSON.'),
-    timeout: field(POSITIVE_DURATION, '30s', 'How long one request may take.'),
+    timeout: field(POSITIVE_WAIT, '30s', 'How long one request may take.'),
     ...sendingKeys,
     ...refusedKeys('Causeway sends no profiles; remove it', 'profiles_endpoint'),
     ...refusedKeys(
@@ -98,14 +98,7 @@ export const otlpHttpExporter: ExporterType<OtlpHttpSettings> = {
       : undefined,
   destination: (settings, signal) => {
     const url = new URL(urlOf(settings, signal))
-    return {
-      kind: 'backend',
-      host: url.hostname.replaceAll(/[[\]]/g, ''),
-      port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
-      where: url.origin + url.pathname,
-      speaks: 'OTLP/HTTP',
-      isPlain: url.protocol !== 'https:',
-    }
+    return httpBackend(url, url.origin + url.pathname, 'OTLP/HTTP')
   },
   auth: ({ auth }) => auth,
   sending: sendingOf,

@@ -7,7 +7,7 @@ import {
   type SettingsOf,
   withoutUndefined,
 } from '../../config/schema.ts'
-import { POSITIVE_DURATION, wholeNumber } from '../../config/value-kinds.ts'
+import { POSITIVE_WAIT, wholeNumber } from '../../config/value-kinds.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
 /** The memory of an idle Causeway with an empty database, plus room for a request. */
@@ -76,7 +76,7 @@ const schema = section(
   'When memory runs short: above the soft limit, which is the limit without the spike, requests are refused before they ' +
     'are read. With these defaults it is at work without being named; named and on, it is as written here.',
   {
-    check_interval: field(POSITIVE_DURATION, '1s', 'How often memory is looked at.'),
+    check_interval: field(POSITIVE_WAIT, '1s', 'How often memory is looked at.'),
     limit_mib: optionalField(
       wholeNumber(1),
       'Most memory of the process in MiB; used instead of `limit_percentage`. What counts is not the heap, as in the ' +

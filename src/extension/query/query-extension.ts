@@ -1,5 +1,6 @@
+import type { CorsSettings, ServerTlsSettings } from '../../model/connection-settings.ts'
 import type { ArchiveAddress } from '../../query/archive/archive-client.ts'
-import type { ConnectionsConfig, CorsConfig, Listener, ServerTls } from '../../config/causeway-config.ts'
+import type { ConnectionsConfig, Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import {
   field,
@@ -25,16 +26,16 @@ import {
   serverTls,
 } from '../../config/tls-auth-cors.ts'
 import {
-  DURATION,
   FLAG,
   HTTP_URL,
   isAddressRange,
   LISTEN_ENDPOINT,
-  POSITIVE_DURATION,
+  POSITIVE_WAIT,
   SECRET_TEXT,
   TEXT,
   TEXT_LIST,
   TRACE_URL,
+  WAIT,
   wholeNumber,
 } from '../../config/value-kinds.ts'
 import { openClientTls, openServerTls } from '../../platform/tls.ts'
@@ -43,9 +44,9 @@ import type { ExtensionType } from '../extension-type.ts'
 export interface QuerySettings extends Listener, ConnectionsConfig {
   /** The URL of a trace in a backend; `{trace_id}` and `{span_id}` are filled in. */
   traceUrl?: string
-  tls?: ServerTls
+  tls?: ServerTlsSettings
   auth?: string
-  cors?: CorsConfig
+  cors?: CorsSettings
   /** Allowed Host names besides its own, addresses and localhost. */
   allowedHosts: string[]
   /** How long an answer may wait for a slow reader; 0 means forever. */
@@ -103,7 +104,7 @@ const archive = optionalSection(
     password: optionalField(SECRET_TEXT, 'Its password; never shown by `print-config`.'),
     database: field(NAME, 'causeway', 'The database of the archive.'),
     timeout: field(
-      POSITIVE_DURATION,
+      POSITIVE_WAIT,
       '10s',
       'How long it may take over one question; then what this Causeway holds is answered alone, and says so.',
     ),
@@ -164,7 +165,7 @@ const schema = section(
         'connects. Those of others begin without one.',
     ),
     write_timeout: field(
-      DURATION,
+      WAIT,
       '30s',
       'How long an answer may wait for its reader to take more of it; 0s means for ever.',
     ),
@@ -215,10 +216,10 @@ export const queryExtension: ExtensionType<QuerySettings> = {
       ...(grpc === undefined ? [] : [{ ...grpc, at: 'grpc', what: 'query gRPC', ...both }]),
     ]
   },
-  openFiles: (id, { tls, archive: asked }) => {
+  openFiles: (id, { tls, archive: asked }, onTrouble) => {
     using open = new DisposableStack()
-    if (tls !== undefined) open.use(openServerTls(`extension ${id}`, tls))
-    if (asked !== undefined && !asked.tls.insecure) open.use(openClientTls(asked.tls))
+    if (tls !== undefined) open.use(openServerTls(`extension ${id}`, tls, onTrouble))
+    if (asked !== undefined && !asked.tls.insecure) open.use(openClientTls(asked.tls, onTrouble))
     return open.move()
   },
   load: () => import('./start-query.ts'),

@@ -1,4 +1,5 @@
-import type { Listener, ServerTls } from '../../config/causeway-config.ts'
+import type { ServerTlsSettings } from '../../model/connection-settings.ts'
+import type { Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import { field, section, type SettingsOf, withoutUndefined } from '../../config/schema.ts'
 import { buildServerTls, serverAuth, serverTls } from '../../config/tls-auth-cors.ts'
@@ -25,7 +26,7 @@ const schema = section(
 export interface K8sAdmissionSettings extends Listener {
   readonly cluster: string
   readonly maxBytes: number
-  readonly tls?: ServerTls
+  readonly tls?: ServerTlsSettings
   /** The id of an authenticator. */
   readonly auth?: string
 }
@@ -54,7 +55,7 @@ export const k8sAdmissionReceiver: ReceiverType<K8sAdmissionSettings> = {
     },
   ],
   observes: ({ cluster }) => ({ cluster, what: 'admissions' }),
-  openFiles: (id, { tls }) => tls && openServerTls(`receiver ${id}`, tls),
+  openFiles: (id, { tls }, onTrouble) => tls && openServerTls(`receiver ${id}`, tls, onTrouble),
   load: () => import('./start-k8s-admission.ts'),
 }
 

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { isObject, type Json, numberIn, textIn } from '../../kube/objects/object-json.ts'
-import { readAuditEvent } from '../../kube/objects/observations.ts'
+import { readAuditEvents } from '../../kube/objects/audit-events.ts'
 import { errorText, isOutOfMemory } from '../../model/faults.ts'
 import type { ReadingRules } from '../../model/kubernetes-objects.ts'
 import type { AuditedRequest, SkipReason } from '../../model/kubernetes-observations.ts'
@@ -434,9 +434,9 @@ export class AuditEvents {
       return
     }
     try {
-      const read = readAuditEvent(event, this.#reading)
+      const read = readAuditEvents(event, this.#reading)
       if (typeof read === 'string') this.skipped[read] = (this.skipped[read] ?? 0) + 1
-      else this.observations.push(read)
+      else this.observations.push(...read)
     } catch (error) {
       if (isOutOfMemory(error)) throw error
       this.cannotRead(errorText(error))

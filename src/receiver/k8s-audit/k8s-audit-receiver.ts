@@ -1,4 +1,5 @@
-import type { DeclaredListener, Listener, ServerTls } from '../../config/causeway-config.ts'
+import type { ServerTlsSettings } from '../../model/connection-settings.ts'
+import type { DeclaredListener, Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import {
   field,
@@ -10,7 +11,7 @@ import {
   withoutUndefined,
 } from '../../config/schema.ts'
 import { buildServerTls, serverAuth, serverTls } from '../../config/tls-auth-cors.ts'
-import { choice, DURATION, LISTEN_ENDPOINT, size, TEXT } from '../../config/value-kinds.ts'
+import { choice, LISTEN_ENDPOINT, size, TEXT, WAIT } from '../../config/value-kinds.ts'
 import { openServerTls } from '../../platform/tls.ts'
 import { clusterName } from '../cluster-settings.ts'
 import type { ReceiverType } from '../receiver-type.ts'
@@ -35,7 +36,7 @@ const log = optionalSection(
       '16MiB',
       'The longest event that is read; a longer one is passed over and counted.',
     ),
-    poll_interval: field(DURATION, '200ms', 'How often is looked for what was written.'),
+    poll_interval: field(WAIT, '200ms', 'How often is looked for what was written.'),
   },
   [
     ({ poll_interval }) =>
@@ -81,7 +82,7 @@ export interface AuditLogSettings {
 
 export interface AuditWebhookConfig extends Listener {
   readonly maxBytes: number
-  readonly tls?: ServerTls
+  readonly tls?: ServerTlsSettings
   /** The id of an authenticator. */
   readonly auth?: string
 }
@@ -91,8 +92,8 @@ export const k8sAuditReceiver: ReceiverType<K8sAuditSettings> = {
   signals: ['traces'],
   listeners: ({ webhook: listens }) => (listens === undefined ? [] : [listenerOf(listens)]),
   observes: ({ cluster }) => ({ cluster, what: 'requests' }),
-  openFiles(id, { webhook: listens }) {
-    return listens?.tls && openServerTls(`receiver ${id}`, listens.tls)
+  openFiles(id, { webhook: listens }, onTrouble) {
+    return listens?.tls && openServerTls(`receiver ${id}`, listens.tls, onTrouble)
   },
   async *examine(id, settings) {
     const { examineAudit } = await import('./examine-audit.ts')

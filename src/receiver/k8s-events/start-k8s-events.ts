@@ -20,7 +20,7 @@ import type { ClusterEvent, SkipReason } from '../../model/kubernetes-observatio
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { ObservationReporter } from '../observation-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
-import { openCluster, WatchReports } from '../watched-cluster.ts'
+import { openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
 import type { K8sEventsSettings } from './k8s-events-receiver.ts'
 
 /** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
@@ -30,20 +30,12 @@ export function startReceiver(
 ): Promise<RunningReceiver> {
   const server = openCluster(id, settings)
   const { cluster } = settings
-  const stop = new AbortController()
-  const ended = watchEvents(id, settings, server, host, stop.signal)
+  const running = watchUntilDisposed(server, (signal) => watchEvents(id, settings, server, host, signal))
   host.started('Starting to watch Events', {
     endpoint: server.address,
     ...{ 'otelcol.component.id': id, cluster },
   })
-  return Promise.resolve({
-    listeners: [],
-    async [Symbol.asyncDispose]() {
-      stop.abort()
-      await ended
-      server[Symbol.dispose]()
-    },
-  })
+  return Promise.resolve(running)
 }
 
 async function watchEvents(

@@ -10,7 +10,7 @@ import {
   UNSUPPORTED_COLLECTOR_KEY,
   withoutUndefined,
 } from '../../config/schema.ts'
-import { choice, DURATION, TEXT, TEXT_LIST } from '../../config/value-kinds.ts'
+import { choice, TEXT, TEXT_LIST, WAIT } from '../../config/value-kinds.ts'
 import { type AskedCluster, buildAskedCluster, clusterKeys, kubeconfigRule } from '../cluster-settings.ts'
 import type { ReceiverType } from '../receiver-type.ts'
 
@@ -40,7 +40,7 @@ const schema = section(
       'Objects of those alone; then what belongs to no namespace is watched only where `objects` names it. All when empty.',
     ),
     discovery_interval: field(
-      DURATION,
+      WAIT,
       '30s',
       'How often is asked which resources there are, so that those of new CustomResourceDefinitions are watched; at least 1s.',
     ),

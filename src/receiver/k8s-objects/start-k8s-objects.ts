@@ -40,8 +40,8 @@ import {
   type WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
 import { type ObservationSender, sendUntilStored } from '../observation-reporter.ts'
-import type { ClusterObserver, ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
-import { openCluster, WatchReports } from '../watched-cluster.ts'
+import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
+import { openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
 import type { K8sObjectsSettings, WantedObjects } from './k8s-objects-receiver.ts'
 
 /** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
@@ -58,7 +58,6 @@ export function startReceiver(
 ): Promise<RunningReceiver> {
   const server = openCluster(id, settings)
   const { cluster } = settings
-  const stop = new AbortController()
   const streams = new WatchReports(
     { receiver: id, cluster, address: server.address },
     clusters,
@@ -75,19 +74,10 @@ export function startReceiver(
     ...{ port: inference, reading, waiting, memory, onTrouble },
     ...{ cluster, receiver: id, observer: clusters },
   }
-  const ended = followCluster(
-    { settings, server, teller, limits: DEFAULT_STREAM_LIMITS, waiting, streams },
-    stop.signal,
-  )
+  const followed = { settings, server, teller, limits: DEFAULT_STREAM_LIMITS, waiting, streams }
+  const running = watchUntilDisposed(server, (signal) => followCluster(followed, signal))
   started('Starting to watch', { endpoint: server.address, 'otelcol.component.id': id, cluster })
-  return Promise.resolve({
-    listeners: [],
-    async [Symbol.asyncDispose]() {
-      stop.abort()
-      await ended
-      server[Symbol.dispose]()
-    },
-  })
+  return Promise.resolve(running)
 }
 
 /** Lists that are made at a time: each may hold a page in memory. */
@@ -252,9 +242,6 @@ export interface ObjectReporter extends ObservationSender {
   /** How objects are read. */
   readonly reading: ReadingRules
   readonly cluster: string
-  /** The id of the receiver. */
-  readonly receiver: string
-  readonly observer: ClusterObserver
   /** Ends what is told again and again. */
   readonly signal: AbortSignal
 }
@@ -336,7 +323,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
   }
 
   async #tell(observations: ObservationBatch['observations'], position: string | undefined): Promise<void> {
-    const { cluster, receiver, observer, signal } = this.#teller
+    const { cluster, signal } = this.#teller
     const skipped = this.#skipped
     this.#skipped = {}
     const batch = {
@@ -347,7 +334,5 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
       ...(position !== undefined && { position }),
     }
     await sendUntilStored(this.#teller, batch, signal)
-    if (observations.length > 0) observer.recorded(receiver, observations.length)
-    for (const [reason, count] of Object.entries(skipped)) observer.skipped(receiver, reason, count)
   }
 }

@@ -17,12 +17,14 @@ import type { PacedBody, SlowBodyWatch } from '../http-body.ts'
 import {
   BUDGET_EXHAUSTED,
   budgetHolderOf,
+  CHUNK_BYTES,
   type PausableReading,
   pausableReadingOf,
   REQUEST_BYTES,
   type Reservation,
 } from '../in-flight.ts'
 import type { Intake } from '../intake.ts'
+import { KeptChunks } from '../kept-chunks.ts'
 
 export interface AdmissionSettings {
   maxMessageBytes: number
@@ -207,7 +209,7 @@ class AdmittedCall {
   }
 
   #count(chunk: Buffer): void {
-    this.#countReceived(chunk.length)
+    this.#countReceived(chunk.length + CHUNK_BYTES)
     if (this.#state !== 'reading') return
     if (this.#sender !== undefined) this.#reservation.chargeTo(budgetHolderOf(this.#sender(), this.#peer))
     this.#sender = undefined
@@ -265,6 +267,7 @@ export type Ending = Parameters<ServerInterceptingCallInterface['sendStatus']>[0
 interface GrpcJsInternals extends ServerInterceptingCallInterface {
   readonly stream: ServerHttp2Stream
   decompressMessage(framed: Buffer, encoding: string): Promise<Buffer>
+  handleDataFrame(chunk: Buffer): void
 }
 
 interface CallHooks {
@@ -280,8 +283,8 @@ interface CallHooks {
 }
 
 /**
- * The only place that uses the internals of grpc-js: the bytes of a call as they arrive, decompression, and every way a call
- * ends. Memory could not be bounded without it: grpc-js counts a message only once it is complete, and its interceptors do not
+ * The only place that uses the internals of grpc-js: the bytes of a call as they arrive, what grpc-js keeps of them,
+ * decompression, and every way a call ends. Memory could not be bounded without it: grpc-js counts a message only once it is complete, and its interceptors do not
  * see the calls that grpc-js ends before that.
  */
 export class GrpcJsCall {
@@ -304,6 +307,16 @@ export class GrpcJsCall {
     }
     inside.decompressMessage = (framed, encoding) => hooks.decompress(framed.subarray(PREFIX_BYTES), encoding)
     this.#stream.prependListener('data', (chunk: Buffer) => hooks.bytes(chunk))
+    const handle = inside.handleDataFrame.bind(inside)
+    // Apart, frames of a byte would hold a hundred times their bytes until the message is whole.
+    const chunks = new KeptChunks()
+    inside.handleDataFrame = (chunk) => {
+      chunks.add(chunk)
+      for (const large of chunks.takeLarge()) handle(large)
+    }
+    this.#stream.prependListener('end', () => {
+      for (const rest of chunks.all()) handle(rest)
+    })
     this.#stream.once('close', () => hooks.closed())
   }
 
@@ -342,8 +355,12 @@ export function sessionOf(call: ServerInterceptingCallInterface): Http2Session |
 }
 
 function internalsOf(call: ServerInterceptingCallInterface): GrpcJsInternals {
-  const { stream, decompressMessage } = call as Partial<GrpcJsInternals>
-  if (typeof stream?.prependListener !== 'function' || typeof decompressMessage !== 'function')
+  const inside = call as Partial<GrpcJsInternals>
+  const isKnown =
+    typeof inside.stream?.prependListener === 'function' &&
+    typeof inside.decompressMessage === 'function' &&
+    typeof inside.handleDataFrame === 'function'
+  if (!isKnown)
     throw new Error(
       `this version of @grpc/grpc-js is not known; install ${GRPC_JS_VERSION}, as package.json has it`,
     )

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { CorsSettings } from '../../model/connection-settings.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import type { IngestPort, Sender, Signal } from '../../model/otlp-requests.ts'
 import { encodeExportResponse, encodeRpcStatus, type Encoding } from '../../model/otlp/responses.ts'
-import { applyCors, type CorsSettings, isDnsRebinding } from '../../platform/browser-origins.ts'
+import { applyCors, isDnsRebinding } from '../../platform/browser-origins.ts'
 import { peerOf } from '../../platform/connections.ts'
 import type { Authenticator, Checked } from '../../platform/credentials.ts'
 import {

@@ -1,4 +1,5 @@
-import type { CorsConfig, DeclaredListener, Listener, ServerTls } from '../../config/causeway-config.ts'
+import type { CorsSettings, ServerTlsSettings } from '../../model/connection-settings.ts'
+import type { DeclaredListener, Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import {
   field,
@@ -10,7 +11,7 @@ import {
   withoutUndefined,
 } from '../../config/schema.ts'
 import { buildCors, buildServerTls, cors, serverAuth, serverTls } from '../../config/tls-auth-cors.ts'
-import { choice, DURATION, LISTEN_ENDPOINT, size, URL_PATH, wholeNumber } from '../../config/value-kinds.ts'
+import { choice, LISTEN_ENDPOINT, size, URL_PATH, WAIT, wholeNumber } from '../../config/value-kinds.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { openServerTls } from '../../platform/tls.ts'
 import type { ReceiverType } from '../receiver-type.ts'
@@ -25,19 +26,15 @@ interface GrpcKeepaliveConfig {
 }
 
 const parameters = section('When connections end. 0s means never.', {
-  max_connection_idle: field(DURATION, '15m', 'After so long without a request a connection is closed.'),
+  max_connection_idle: field(WAIT, '15m', 'After so long without a request a connection is closed.'),
   max_connection_age: field(
-    DURATION,
+    WAIT,
     '0s',
     'A connection this old is closed, a tenth earlier or later; what is under way on it is finished.',
   ),
-  max_connection_age_grace: field(
-    DURATION,
-    '0s',
-    'How much longer that may take; 0s means as long as it does.',
-  ),
-  time: field(DURATION, '2m', 'How often a connection is pinged.'),
-  timeout: field(DURATION, '20s', 'A connection is closed when a ping is not answered within this.'),
+  max_connection_age_grace: field(WAIT, '0s', 'How much longer that may take; 0s means as long as it does.'),
+  time: field(WAIT, '2m', 'How often a connection is pinged.'),
+  timeout: field(WAIT, '20s', 'A connection is closed when a ping is not answered within this.'),
 })
 
 /** The keys are the Collector's; there everything but the pings goes on for ever by default. */
@@ -101,22 +98,18 @@ const http = switchedSection(
     auth: serverAuth,
     max_request_body_size: field(size(1), '64MiB', 'Largest request, before and after decompression.'),
     read_header_timeout: field(
-      DURATION,
+      WAIT,
       '10s',
       'How long the headers may take to arrive; 0s means as long as the whole request.',
     ),
     read_timeout: field(
-      DURATION,
+      WAIT,
       '60s',
       'How long a whole request may take to arrive, or it is refused for now; 0s means for ever.',
     ),
-    idle_timeout: field(
-      DURATION,
-      '75s',
-      'How long a connection may rest between requests; 0s means for ever.',
-    ),
+    idle_timeout: field(WAIT, '75s', 'How long a connection may rest between requests; 0s means for ever.'),
     write_timeout: field(
-      DURATION,
+      WAIT,
       '30s',
       'How long an answer may wait for its reader to take more of it; 0s means for ever.',
     ),
@@ -165,7 +158,7 @@ export interface OtlpReceiverSettings {
 }
 
 interface ServerConfig extends Listener {
-  tls?: ServerTls
+  tls?: ServerTlsSettings
   /** The id of an authenticator. */
   auth?: string
 }
@@ -185,7 +178,7 @@ interface HttpServerConfig extends ServerConfig {
   idleTimeoutMs: number
   /** How long an answer may wait for its reader to take more of it. */
   writeTimeoutMs: number
-  cors?: CorsConfig
+  cors?: CorsSettings
   tracesUrlPath: string
   logsUrlPath: string
   metricsUrlPath: string
@@ -206,10 +199,10 @@ export const otlpReceiver: ReceiverType<OtlpReceiverSettings> = {
     ...(grpc === undefined ? [] : [listenerOf(grpc, 'protocols::grpc', 'OTLP/gRPC')]),
     ...(http === undefined ? [] : [listenerOf(http, 'protocols::http', 'OTLP/HTTP')]),
   ],
-  openFiles(id, { grpc, http }) {
+  openFiles(id, { grpc, http }, onTrouble) {
     using opened = new DisposableStack()
     for (const tls of [grpc?.tls, http?.tls])
-      if (tls !== undefined) opened.use(openServerTls(`receiver ${id}`, tls))
+      if (tls !== undefined) opened.use(openServerTls(`receiver ${id}`, tls, onTrouble))
     return opened.move()
   },
   load: () => import('./start-otlp-receiver.ts'),

@@ -1,3 +1,5 @@
+import type { Endpoint } from '../../config/value-kinds.ts'
+import type { RunningListener } from '../listener.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith, ReceiverListener } from '../receiver-type.ts'
 import { startGrpcReceiver } from './grpc-server.ts'
 import { startHttpReceiver } from './otlp-http.ts'
@@ -11,33 +13,26 @@ export async function startReceiver(
   await using open = new AsyncDisposableStack()
   const common = { ...guards, receiver: id, signals }
   const listeners: ReceiverListener[] = []
+  const listens = (transport: 'grpc' | 'http', running: RunningListener, { host, port }: Endpoint): void => {
+    listeners.push(statusOf(transport, open.use(running)))
+    const endpoint = `${host}:${port}`
+    started(`Starting ${transport.toUpperCase()} server`, { endpoint, 'otelcol.component.id': id })
+  }
   if (grpc !== undefined) {
-    const settings = {
-      ...common,
-      ...grpc,
-      ...authenticatorOf(grpc),
-      maxMessageBytes: grpc.maxRecvMsgSizeBytes,
-    }
-    const running = open.use(await startGrpcReceiver(settings, intake, observer))
-    listeners.push(statusOf('grpc', running))
-    started('Starting GRPC server', { endpoint: `${grpc.host}:${grpc.port}`, 'otelcol.component.id': id })
+    const limits = { maxMessageBytes: grpc.maxRecvMsgSizeBytes }
+    const settings = { ...common, ...grpc, ...authenticatorOf(grpc), ...limits }
+    listens('grpc', await startGrpcReceiver(settings, intake, observer), grpc)
   }
   if (http !== undefined) {
-    const settings = {
-      ...common,
-      ...http,
-      ...authenticatorOf(http),
-      maxMessageBytes: http.maxRequestBodyBytes,
-    }
-    const running = open.use(await startHttpReceiver(settings, intake, observer))
-    listeners.push(statusOf('http', running))
-    started('Starting HTTP server', { endpoint: `${http.host}:${http.port}`, 'otelcol.component.id': id })
+    const limits = { maxMessageBytes: http.maxRequestBodyBytes }
+    const settings = { ...common, ...http, ...authenticatorOf(http), ...limits }
+    listens('http', await startHttpReceiver(settings, intake, observer), http)
   }
   const opened = open.move()
   return { listeners, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-function statusOf(transport: string, running: { readonly connections: number }): ReceiverListener {
+function statusOf(transport: string, running: RunningListener): ReceiverListener {
   return {
     transport,
     get connections() {

@@ -115,6 +115,28 @@ test('cascade metrics go out at an interval and at the end, cumulatively, with e
   expect(new Set(starts.map(({ startTimeUnixNano }) => startTimeUnixNano)).size).toBe(1)
 })
 
+test('a backend slower than the interval gets the metrics, one request after the other, and none counts as failed', async () => {
+  const held = Promise.withResolvers<undefined>()
+  await using backend = await startHttpBackend((response) => {
+    void held.promise.then(() => response.setHeader('content-type', 'application/json').end('{}'))
+  })
+  const exporter = { endpoint: `http://127.0.0.1:${backend.port}`, encoding: 'json' }
+  const settings = await freshSettings({
+    metricExporters: { 'otlp_http/metrics': exporter },
+    connector: { metrics: { interval: '20ms' } },
+  })
+  await using causeway = await startCauseway(settings)
+  await eventually(() => expect(backend.requests.length).toBe(1))
+  const uptime = async (): Promise<number> => (await ownMetric(settings, 'otelcol_process_uptime')) ?? 0
+  const asked = await uptime()
+  await eventually(async () => expect(await uptime()).toBeGreaterThan(asked + 0.3))
+  expect(backend.requests.length).toBe(1)
+  held.resolve(undefined)
+  await eventually(() => expect(backend.requests.length).toBeGreaterThan(2))
+  expect(await ownMetric(settings, 'otelcol_exporter_send_failed_metric_points', 'otlp_http/metrics')).toBe(0)
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+})
+
 function metricsIn(body: Buffer): MetricJson[] {
   const { resourceMetrics } = JSON.parse(body.toString()) as {
     resourceMetrics: { scopeMetrics: { metrics: MetricJson[] }[] }[]
