@@ -67,22 +67,14 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
         (pages) => listJson('mergelogs', pages, part, mergelogJson),
       )
     }
-    case 'spans': {
-      const { cpid, part } = question
-      return inPart(
-        part,
-        cpid === undefined ? 1 : 4,
-        (after) => (cpid === undefined ? queries.spans(after) : queries.spansOf(cpid, after)),
-        (pages) => recordsJson('spans', pages, part, queries),
-      )
-    }
+    case 'spans':
     case 'logs': {
-      const { cpid, part } = question
+      const { kind, cpid, part } = question
       return inPart(
         part,
-        cpid === undefined ? 1 : 2,
-        (after) => (cpid === undefined ? queries.logs(after) : queries.logsOf(cpid, after)),
-        (pages) => recordsJson('logs', pages, part, queries),
+        cpid === undefined ? 1 : { spans: 4, logs: 2 }[kind],
+        (after) => (cpid === undefined ? queries[kind](after) : queries[`${kind}Of`](cpid, after)),
+        (pages) => recordsJson(kind, pages, part, queries),
       )
     }
     case 'cascades': {
@@ -286,7 +278,7 @@ const HAPPENINGS = 100
 const LOOKED_AT = 1_000
 
 /**
- * What a text may mean: a CPID, whole or its first digits, an outgoing trace id, and objects whose reference contains it; with the
+ * What a text may mean: a CPID, whole or its first digits, a trace id, and objects whose reference contains it; with the
  * cascades of each, newest first.
  */
 function* findJson(
@@ -305,8 +297,7 @@ function* findJson(
   const roots = new Set<Cpid>()
   let state: NonNullable<Found['cpid']>['state'] = 'unknown'
   if (cpid !== undefined) {
-    const ofTrace = queries.rootOfTrace(Buffer.from(cpid.replaceAll('-', ''), 'hex'))
-    if (ofTrace !== undefined) roots.add(ofTrace)
+    for (const root of queries.rootsOfTrace(Buffer.from(cpid.replaceAll('-', ''), 'hex'))) roots.add(root)
     const found = queries.cascadesOf(cpid)
     if (typeof found !== 'string') for (const root of found.cascades) roots.add(root)
     state = typeof found === 'string' ? found : 'known'

@@ -3,7 +3,10 @@ import type { CausewayQueries, LinkedSpan, TraceFacts } from '../model/queries.t
 import type { UnixNanos } from '../model/time-and-size.ts'
 import {
   CascadeFold,
+  earlier,
   type FoldedSpan,
+  later,
+  MOST_NS,
   spanTimes,
   type SpanTimes,
   spanTree,
@@ -60,26 +63,27 @@ export interface CascadeAnalysis {
 type Read = Pick<CausewayQueries, 'tracesOf' | 'linkedSpans' | 'linkedSpansOf'>
 
 /**
- * Finds out where the time of a cascade went, a trace at a step; only what is small is kept. Traces that were divided
- * because they were full count as one. The critical path leads to the span ending last, and where that stands in an
- * episode that began later, on to what ended last before the episode began.
+ * Finds out where the time of a cascade went, a trace at a step, with an empty piece of an answer after each; only what is
+ * small is kept. Traces that were divided because they were full count as one. The critical path leads to the span ending
+ * last, and where that stands in an episode that began later, on to what ended last before the episode began.
  */
-export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined, CascadeAnalysis> {
+export function* analyseCascade(queries: Read, root: Cpid): Generator<string, CascadeAnalysis> {
   const services = new TimePerService()
   const clusters = new TimePerService(serviceInCluster)
   const kinds = new TimePerKind()
   const plans: CascadePlan[] = []
   const path: StepWithin[] = []
   const all = queries.tracesOf(root)
+  const within = possibleTimes(all)
   const lastActive = newestActivity(all)
   let byNs: bigint | undefined
   for (const traces of joinDividedTraces(all).reverse()) {
     const fold = new CascadeFold(traces)
     for (const trace of traces) {
-      const spans = queries.linkedSpans(trace.id)
+      const spans = queries.linkedSpans(trace.id).map(within)
       kinds.add(spans.filter(isPlaced))
       fold.add(trace, spans.map(slim))
-      yield
+      yield ''
     }
     const folded = fold.spans()
     const tree = spanTree(folded)
@@ -93,7 +97,7 @@ export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined,
     plans.push(planOf(traces, tree, times, new Set(steps)))
     path.unshift(...stepsWithin(queries, placed, steps, times))
     byNs = path[0]?.span.startNs
-    yield
+    yield ''
   }
   return {
     plans: plans.reverse(),
@@ -116,6 +120,30 @@ function ofSeveral(times: readonly ServiceTime[]): readonly ServiceTime[] {
 
 function isPlaced(span: LinkedSpan): boolean {
   return span.beingPlaced !== true
+}
+
+/** A time this far from all activity of a cascade is wrong. */
+const FAR_NS = 86_400_000_000_000n
+
+/** Takes a time that is far from all activity of a cascade, such as 0, for the nearest time in it. */
+function possibleTimes(traces: readonly TraceFacts[]): (span: LinkedSpan) => LinkedSpan {
+  const fromNs = traces.map(({ startNs }) => startNs).reduce(earlier, MOST_NS)
+  const untilNs = traces.map(({ lastNs }) => lastNs).reduce(later, fromNs)
+  const possible = (ns: bigint): bigint => {
+    if (ns < fromNs - FAR_NS) return fromNs
+    return ns > untilNs + FAR_NS ? untilNs : ns
+  }
+  return (span) => {
+    const { startNs, endNs, above } = span
+    const times = { startNs: possible(startNs), endNs: possible(endNs) }
+    const isAbovePossible = above?.endNs === undefined || possible(above.endNs) === above.endNs
+    if (times.startNs === startNs && times.endNs === endNs && isAbovePossible) return span
+    return {
+      ...span,
+      ...times,
+      ...(above?.endNs !== undefined && { above: { ...above, endNs: possible(above.endNs) } }),
+    }
+  }
 }
 
 const NONE: readonly string[] = []
@@ -272,12 +300,12 @@ interface StepTime {
  */
 export function stepTimes(path: readonly { startNs: UnixNanos; endNs: UnixNanos }[]): StepTime[] {
   const startNs = path[0]?.startNs ?? 0n
-  const overNs = latest(startNs, path.at(-1)?.endNs ?? startNs)
+  const overNs = later(startNs, path.at(-1)?.endNs ?? startNs)
   let atNs = startNs
   return path.map((step, index) => {
-    const fromNs = earliest(latest(atNs, step.startNs), overNs)
+    const fromNs = earlier(later(atNs, step.startNs), overNs)
     const nextNs = path[index + 1]?.startNs ?? overNs
-    const untilNs = latest(fromNs, earliest(earliest(step.endNs, nextNs), overNs))
+    const untilNs = later(fromNs, earlier(earlier(step.endNs, nextNs), overNs))
     const held = { waitNs: fromNs - atNs, fromNs, heldNs: untilNs - fromNs }
     atNs = untilNs
     return held
@@ -294,14 +322,6 @@ export function positionOfMost<T>(items: readonly T[], ofItem: (item: T) => bigi
     found = position
   })
   return found
-}
-
-function latest(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
-}
-
-function earliest(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
 }
 
 /** A span inside a step of the critical path, and how much of what the step held up was its own time. */

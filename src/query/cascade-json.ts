@@ -87,19 +87,14 @@ export function* cascadeJson(queries: CascadeRead, facts: CascadeFacts): Generat
     missedVersions: facts.missedVersions,
     missingCpids: queries.missingIn(facts.root, MISSING_NAMED),
   }).slice(0, -1)
-  const analysing = analyseCascade(queries, facts.root)
-  let found = analysing.next()
-  while (found.done !== true) {
-    yield ''
-    found = analysing.next()
-  }
-  yield `,${JSON.stringify(totalsJson(found.value, facts)).slice(1, -1)}`
+  const analysis = yield* analyseCascade(queries, facts.root)
+  yield `,${JSON.stringify(totalsJson(analysis, facts)).slice(1, -1)}`
   const mergelogs = queries.mergelogsIn(facts.root, MERGELOGS_SHOWN + 1)
   yield `,"mergelogs":${JSON.stringify(mergelogs.slice(0, MERGELOGS_SHOWN).map(mergelogJson))}`
   if (mergelogs.length > MERGELOGS_SHOWN) yield ',"mergelogsTruncated":true'
   yield ',"traces":['
   let separator = ''
-  for (const plan of found.value.plans) {
+  for (const plan of analysis.plans) {
     const [first, ...rest] = plan.traces
     yield `${separator}${JSON.stringify(traceJson(first, null)).slice(0, -1)},"spans":[`
     separator = ','
@@ -259,8 +254,8 @@ export interface ReadableCascade {
 /** Two cascades beside one another: their services and kinds of objects, what got slower first. */
 export function* compareJson(one: ReadableCascade, other: ReadableCascade): Generator<string> {
   const [a, b] = [one.facts, other.facts]
-  const ofA = yield* analysed(one)
-  const ofB = yield* analysed(other)
+  const ofA = yield* analyseCascade(one.queries, one.facts.root)
+  const ofB = yield* analyseCascade(other.queries, other.facts.root)
   const [durationA, durationB] = [a, b].map(({ startNs, lastNs }) => lastNs - startNs) as [bigint, bigint]
   yield JSON.stringify({
     a: cascadeOutline(a),
@@ -279,15 +274,6 @@ export function* compareJson(one: ReadableCascade, other: ReadableCascade): Gene
       differenceMs: millis(pair.differenceNs),
     })),
   } satisfies Comparison)
-}
-
-function* analysed({ queries, facts }: ReadableCascade): Generator<string, CascadeAnalysis> {
-  const analysing = analyseCascade(queries, facts.root)
-  for (;;) {
-    const found = analysing.next()
-    if (found.done === true) return found.value
-    yield ''
-  }
 }
 
 interface Total {

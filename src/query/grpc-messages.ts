@@ -1,5 +1,6 @@
 /* eslint-disable causeway/no-lookup-by-name -- fields have the names of our own tables */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { bytesOf } from '../model/otlp/encode-telemetry.ts'
 import type { Json, JsonObject } from '../model/otlp/protobuf-to-json.ts'
 
 type Scalar = keyof typeof WIRE_TYPES
@@ -184,8 +185,7 @@ const MESSAGES: Readonly<Record<string, Message>> = TABLE
 export function bytesOfMessage(name: MessageName, object: JsonObject): Buffer {
   const writer = new BinaryWriter()
   writeMessage(writer, name, object)
-  const { buffer, byteOffset, byteLength } = writer.finish()
-  return Buffer.from(buffer, byteOffset, byteLength)
+  return bytesOf(writer)
 }
 
 function writeMessage(writer: BinaryWriter, name: string, object: JsonObject): void {

@@ -44,11 +44,8 @@ export function* foundTraces(
   nowMs: () => number,
 ): Generator<string, { readonly traces: readonly string[]; readonly lacks: string | undefined }> {
   const effort = new SearchEffort(nowMs, () => queries.bytesRead)
-  const finding = findTraces(queries, search, effort, ({ trace }) => trace.traceId)
-  for (let next = finding.next(); ; next = finding.next()) {
-    if (next.done === true) return { traces: [...new Set(next.value)], lacks: effort.lacks }
-    yield ''
-  }
+  const found = yield* findTraces(queries, search, effort, ({ trace }) => trace.traceId)
+  return { traces: [...new Set(found)], lacks: effort.lacks }
 }
 
 /** Each of them whole. */

@@ -1,7 +1,7 @@
 import { CPID_COPY, CPID_SYNTHETIC } from '../model/attributes.ts'
 import type { CausewayQueries } from '../model/queries.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
-import { allOf, anyOf, compare, INTRINSIC, spansWith } from './span-filters.ts'
+import { allOf, anyOf, compare, INTRINSIC, SERVICE, spansWith } from './span-filters.ts'
 import { partialJson } from './tempo-search-json.ts'
 import { lookThrough } from './trace-names-json.ts'
 import { SearchEffort } from './trace-search.ts'
@@ -27,7 +27,6 @@ export interface JaegerMetricsAsked {
 const MOST_SERIES = 1_000
 /** How many values of how many lengths all series together may remember. */
 const MOST_CHANGES = 1_000_000
-const SERVICE: Attribute = { kind: 'attribute', scope: 'resource', name: 'service.name' }
 /** What marks spans that are no calls, or those of another trace again. */
 const NO_CALLS: readonly Attribute[] = [
   { kind: 'attribute', scope: 'span', name: CPID_COPY },

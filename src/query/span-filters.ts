@@ -30,6 +30,8 @@ export const OLD_TAGS: Readonly<Record<string, Attribute>> = {
   'root.service.name': INTRINSIC.rootServiceName,
 }
 
+export const SERVICE: Attribute = { kind: 'attribute', scope: 'resource', name: 'service.name' }
+
 export function allOf(left: Field, right: Field): Field {
   if (left === ANY_SPAN) return right
   return right === ANY_SPAN ? left : { kind: 'binary', operator: '&&', left, right }

@@ -51,13 +51,8 @@ function childrenByParent<Span extends LinkedSpan>(
   spans: readonly Span[],
   byId: ReadonlyMap<bigint, Span>,
 ): Map<bigint, Span[]> {
-  const children = new Map<bigint, Span[]>()
-  for (const span of spans) {
-    if (span.parentId === 0n || !byId.has(span.parentId)) continue
-    const siblings = children.get(span.parentId)
-    if (siblings === undefined) children.set(span.parentId, [span])
-    else siblings.push(span)
-  }
+  const below = spans.filter(({ parentId }) => parentId !== 0n && byId.has(parentId))
+  const children = Map.groupBy(below, ({ parentId }) => parentId)
   for (const siblings of children.values()) siblings.reverse().sort((a, b) => laterLast(b, a))
   return children
 }
@@ -125,11 +120,11 @@ function lengthOf(intervals: readonly Interval[] = []): bigint {
   return total
 }
 
-function later(a: bigint, b: bigint): bigint {
+export function later(a: bigint, b: bigint): bigint {
   return a > b ? a : b
 }
 
-function earlier(a: bigint, b: bigint): bigint {
+export function earlier(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }
 
@@ -163,7 +158,7 @@ export class CascadeFold {
   constructor(parts: readonly TraceFacts[]) {
     this.#last = parts.at(-1)
     this.#isDivided = parts.length > 1
-    this.#startNs = parts.reduce((first, { startNs }) => (startNs < first ? startNs : first), MOST)
+    this.#startNs = parts.reduce((first, { startNs }) => (startNs < first ? startNs : first), MOST_NS)
   }
 
   /** Adds the spans of a trace, trace by trace in the order of the parts. */
@@ -245,7 +240,7 @@ export class CascadeFold {
   }
 }
 
-const MOST = 2n ** 63n - 1n
+export const MOST_NS = 2n ** 63n - 1n
 
 function isChange(span: LinkedSpan): span is LinkedSpan & { cpid: string } {
   const { row, name, cpid } = span

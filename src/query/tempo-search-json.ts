@@ -1,5 +1,6 @@
 import type { JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import type { CausewayQueries } from '../model/queries.ts'
+import { durationNs } from './span-tree.ts'
 import { findTraces, type FoundTrace, SearchEffort, type TraceSearch } from './trace-search.ts'
 import type { Read } from './traceql/conditions.ts'
 import type { SpanView } from './traceql/fetch-plan.ts'
@@ -18,19 +19,12 @@ export function* tempoSearchJson(
   let left = MOST_SHOWN
   let [traces, failure]: [JsonObject[], string | undefined] = [[], undefined]
   try {
-    const finding = findTraces(queries, search, effort, (found) => {
+    traces = yield* findTraces(queries, search, effort, (found) => {
       const shown = foundJson(found, Math.min(search.spansPerTrace, left))
       for (const { spans } of found.sets)
         left = Math.max(0, left - Math.min(spans.length, search.spansPerTrace))
       return shown
     })
-    for (let next = finding.next(); ; next = finding.next()) {
-      if (next.done === true) {
-        traces = next.value
-        break
-      }
-      yield ''
-    }
   } catch (error) {
     if (!(error instanceof TraceQlError)) throw error
     failure = error.message
@@ -76,7 +70,7 @@ function foundJson(found: FoundTrace, spansPerSet: number): JsonObject {
     rootServiceName: facts.rootServiceName,
     rootTraceName: facts.rootName,
     startTimeUnixNano: String(facts.startNs),
-    durationMs: Number((facts.endNs - facts.startNs) / 1_000_000n),
+    durationMs: Number(durationNs(facts) / 1_000_000n),
     spanSet: first,
     spanSets,
     serviceStats: serviceStats(trace),
@@ -116,7 +110,7 @@ function spanJson(view: SpanView, selected: SpanView | undefined): JsonObject {
     spanID: stored.spanId,
     name: stored.name,
     startTimeUnixNano: String(stored.startNs),
-    durationNanos: String(stored.endNs - stored.startNs),
+    durationNanos: String(durationNs(stored)),
     attributes: [...read.values()].map(({ attribute, value }) => ({
       key: attribute.name,
       value: staticJson(value),

@@ -219,13 +219,13 @@ function byScope(spans: StoredSpan[]): readonly StoredSpan[] {
   return spans.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** The newest traces that a pipeline finds, each as `show` makes it. Undefined where others may take a turn. */
+/** The newest traces that a pipeline finds, each as `show` makes it; an empty piece of an answer where others may take a turn. */
 export function* findTraces<T>(
   queries: CausewayQueries,
   search: TraceSearch,
   effort: SearchEffort,
   show: (found: FoundTrace) => T,
-): Generator<undefined, T[]> {
+): Generator<string, T[]> {
   const all: { startNs: bigint; shown: T }[] = []
   for (const source of new TraceLook(queries, search, effort).sources()) {
     effort.begin()
@@ -233,7 +233,7 @@ export function* findTraces<T>(
     for (const found of source) {
       if (found === undefined) {
         if (effort.end()) break
-        yield undefined
+        yield ''
         effort.begin()
       } else {
         all.push({ startNs: found.facts.startNs, shown: show(found) })

@@ -1,3 +1,4 @@
+import { objectOfReference } from '../model/kubernetes-objects.ts'
 import type { Cpid } from '../model/merge-graph.ts'
 import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
 import type { CausewayQueries, ObjectVersionFacts } from '../model/queries.ts'
@@ -37,7 +38,8 @@ function* newestOf(queries: Queries, reference: string): Generator<string, Objec
     found.push(...page)
     if (found.length > 0) break
   }
-  return found.filter(({ object }) => pathOf(object) === pathOf(found[0]?.object ?? ''))
+  const first = objectOfReference(found[0]?.object ?? '')
+  return found.filter(({ object }) => objectOfReference(object) === first)
 }
 
 function* newestMention(queries: Queries, reference: string): Generator<string, readonly Cpid[]> {
@@ -112,8 +114,8 @@ class Chain {
   }
 
   *#readBy(facts: ObjectVersionFacts): Generator<string, number[]> {
-    const own = pathOf(facts.object)
-    const others = facts.observed.filter((reference) => pathOf(reference) !== own)
+    const own = objectOfReference(facts.object)
+    const others = facts.observed.filter((reference) => objectOfReference(reference) !== own)
     const from: number[] = []
     for (const reference of others.length > 0 || facts.seen === undefined ? others : facts.observed) {
       if (this.#places.size >= MOST_VERSIONS && !this.#places.has(reference)) {
@@ -182,8 +184,4 @@ function versionJson({
     from: [...from],
     begunBy: [...begunBy],
   }
-}
-
-function pathOf(reference: string): string {
-  return reference.split('?', 1)[0] ?? ''
 }

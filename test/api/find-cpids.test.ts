@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
 import type { Found } from '../../src/query/answer-schemas.ts'
+import { hexTrace } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { QueryApi } from './support/query-api.ts'
 
@@ -40,6 +41,28 @@ test('the beginning of a CPID finds it, or those that it may be', async () => {
     }),
     { numRuns: 60 },
   )
+})
+
+test('the trace id that a sender gave leads to the cascades of what it sent in that trace', async () => {
+  const [first, last] = [CPIDS[0], CPIDS.at(-1)]
+  if (first === undefined || last === undefined) throw new Error('there are no CPIDs')
+  api.writer.spans('controller', [
+    { trace: 0x77, id: 1, cpid: first },
+    { trace: 0x77, id: 2, parent: 1 },
+    { trace: 0x77, id: 3, cpid: last },
+    { trace: 0x78, id: 4 },
+    ...Array.from({ length: 8 }, (_, at) => ({ trace: 0x80 + at, id: 5, cpid: first })),
+  ])
+  const cascadesOf = async (trace: number): Promise<string[]> => {
+    const { body } = await api.get(`find?q=${hexTrace(trace)}`)
+    return (body as Found).cascades.map(({ root }) => root).sort()
+  }
+  expect(await cascadesOf(0x77)).toEqual([first, last])
+  api.writer.pass(10_001)
+  expect(await cascadesOf(0x77)).toEqual([first, last])
+  expect(await cascadesOf(0x87)).toEqual([first])
+  expect(await cascadesOf(0x78)).toEqual([])
+  expect(await cascadesOf(0x79)).toEqual([])
 })
 
 test('an object of that name is found too', async () => {

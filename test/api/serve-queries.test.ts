@@ -4,7 +4,7 @@ import { afterEach, expect, test } from '@jest/globals'
 import type { CausewayQueries, MergelogFacts } from '../../src/model/queries.ts'
 import type { Clock, Timers } from '../../src/model/time-and-size.ts'
 import { systemClock, systemTimers } from '../../src/platform/system-clock.ts'
-import type { FromQuery, ToQuery } from '../../src/query/threads/query-threads.ts'
+import type { FromQuery, ToQuery } from '../../src/query/threads/query-messages.ts'
 import { serveQueries } from '../../src/query/threads/query-thread.ts'
 import { id as cpidOf } from '../query/asking.ts'
 import { TestClock } from '../support/test-clock.ts'
@@ -104,13 +104,14 @@ class Served {
   async manyTurns(): Promise<void> {
     for (let turn = 0; turn < 50; turn++) {
       const id = ++this.#asked
-      this.tell({ kind: 'ask', id, question: { kind: 'cpid', cpid: cpidOf(1) }, known: [] })
+      this.tell({ kind: 'ask', id, question: { kind: 'cpid', cpid: cpidOf(1) }, known: [], asker })
       await this.until(() => this.heard.some((message) => 'id' in message && message.id === id))
     }
   }
 }
 
-const ASK: ToQuery = { kind: 'ask', id: 1, question: { kind: 'mergelogs', part: {} }, known: [] }
+const asker = { address: '', connection: 0 }
+const ASK: ToQuery = { kind: 'ask', id: 1, question: { kind: 'mergelogs', part: {} }, known: [], asker }
 
 test('one chunk is made before anything is read, and no more than four are under way unread', async () => {
   const served = new Served()
@@ -144,7 +145,7 @@ test('of very many long answers to one asker some are begun, and another one whe
   const served = new Served()
   const most = 16
   const long = { question: { kind: 'mergelogs', part: {} }, known: [] } as const
-  for (let id = 1; id <= most + 3; id++) served.tell({ kind: 'ask', id, ...long })
+  for (let id = 1; id <= most + 3; id++) served.tell({ kind: 'ask', id, ...long, asker })
   await served.until(() => served.chunks === most)
   served.tell({ kind: 'cancel', id: most + 1 })
   served.tell({ kind: 'cancel', id: 7 })
@@ -171,7 +172,7 @@ test('who asks very much keeps nobody else waiting', async () => {
 
 test('a question that fails is answered so, and others go on', async () => {
   const served = new Served()
-  served.tell({ kind: 'ask', id: 7, question: { kind: 'cpid', cpid: cpidOf(1) }, known: [] })
+  served.tell({ kind: 'ask', id: 7, question: { kind: 'cpid', cpid: cpidOf(1) }, known: [], asker })
   served.tell(ASK)
   await served.until(() => served.chunks === 1)
   expect(served.heard).toContainEqual({ kind: 'failed', id: 7, reason: 'the disk is on fire' })

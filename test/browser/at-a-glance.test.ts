@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { cpid, mergelogsRequest, spansRequest, type SpanSketch } from '../support/otlp-requests.ts'
-import type { OtlpRequest } from '../support/rollout.ts'
-import { accessibilityFaults, Dashboard } from './support/dashboard.ts'
+import { cpid, mergelogsRequest } from '../support/otlp-requests.ts'
+import { accessibilityFaults, Dashboard, spans } from './support/dashboard.ts'
 
 const WIDTHS = [390, 768, 1280]
 const WEB = 'apps/v1/deployments/shop/web'
@@ -9,11 +8,6 @@ const SET = 'apps/v1/replicasets/shop/web-7d9f'
 const OTHERS = [11, 12, 13, 14]
 
 let dashboard: Dashboard
-
-const spans = (service: string, sketches: SpanSketch[]): OtlpRequest => ({
-  signal: 'traces',
-  bytes: spansRequest(service, sketches),
-})
 
 /** A ReplicaSet controller that makes two Pods. The second is bound before its controller tells who made it. */
 beforeAll(async () => {

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { cpid, mergelogsRequest, spansRequest, type SpanSketch } from '../support/otlp-requests.ts'
-import type { OtlpRequest } from '../support/rollout.ts'
-import { accessibilityFaults, Dashboard } from './support/dashboard.ts'
+import { cpid, mergelogsRequest } from '../support/otlp-requests.ts'
+import { accessibilityFaults, Dashboard, spans } from './support/dashboard.ts'
 
 const DEPLOYMENT = 'apps/v1/deployments/default/web'
 const [MADE, SCALED, MERGED] = [cpid(1), cpid(2), cpid(3)]
@@ -9,11 +8,6 @@ const MINUTE = 60_000
 const WIDTHS = [390, 768, 1280]
 
 let dashboard: Dashboard
-
-const spans = (service: string, sketches: SpanSketch[]): OtlpRequest => ({
-  signal: 'traces',
-  bytes: spansRequest(service, sketches),
-})
 
 /** One makes a Deployment; two minutes later another scales it, which is merged with the first and drives what follows. */
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { type Cpid, cpidOfBytes } from '../../src/model/merge-graph.ts'
 import { answer } from '../../src/query/answer.ts'
 import type { Question, TraceShape } from '../../src/query/question.ts'
 import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
-import { SqliteQueries } from '../../src/store/sqlite/queries.ts'
+import { sqliteQueries } from '../../src/store/sqlite/queries.ts'
 
 const SHAPES: readonly TraceShape[] = [
   'jaeger',
@@ -17,7 +17,7 @@ const MOST = 3
 
 /** Asks the database whatever can be asked; throws when an answer is not JSON, or there is none. */
 export function askEverything(db: Sqlite): void {
-  const queries = new SqliteQueries(db)
+  const queries = sqliteQueries(db)
   const cpids = db.prepare<[], Buffer>(`SELECT uuid FROM cpids LIMIT ${MOST}`).pluck().all().map(cpidOfBytes)
   const traceIds = db.prepare<[], Buffer>(`SELECT trace_id FROM traces LIMIT ${MOST}`).pluck().all()
   const questions: Question[] = [

@@ -3,7 +3,7 @@ import type { Absent, Pages } from '../../src/model/queries.ts'
 import { answer } from '../../src/query/answer.ts'
 import type { Question } from '../../src/query/question.ts'
 import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
-import { SqliteQueries } from '../../src/store/sqlite/queries.ts'
+import { sqliteQueries } from '../../src/store/sqlite/queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 
 /** The CPID with this number. */
@@ -26,7 +26,7 @@ export const numbersOf = (cpids: readonly string[]): number[] =>
 /** The JSON that a question is answered with, parsed; the refusal where it is refused. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller knows the shape
 export function ask<T>({ db }: { db: Sqlite }, question: Question): T {
-  const answered = answer(new SqliteQueries(db), question)
+  const answered = answer(sqliteQueries(db), question)
   if (answered.kind !== 'found') return answered.kind as T
   return JSON.parse([...answered.pieces].join('')) as T
 }

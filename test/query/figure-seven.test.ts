@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { SqliteQueries } from '../../src/store/sqlite/queries.ts'
+import type { CausewayQueries } from '../../src/model/queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { TestWriter } from '../support/test-writer.ts'
 import { all, ask, id, inParts, numbersOf } from './asking.ts'
 import { FIGURE_7, figureSeven, TABLE_2 } from './figure-seven.ts'
 
 let writer: TestWriter
-let queries: SqliteQueries
+let queries: CausewayQueries
 
 beforeAll(async () => {
   writer = await figureSeven()

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { answer } from '../../src/query/answer.ts'
 import type { Cpid } from '../../src/model/merge-graph.ts'
 import type { Question } from '../../src/query/question.ts'
-import { SqliteQueries } from '../../src/store/sqlite/queries.ts'
+import { sqliteQueries } from '../../src/store/sqlite/queries.ts'
 import { TooMuchRead } from '../../src/store/sqlite/record-queries.ts'
 import { cpid, START_NS } from '../support/otlp-requests.ts'
 import { metricsRequest } from '../support/pod-metrics.ts'
@@ -46,7 +46,7 @@ async function written(): Promise<TestWriter> {
 }
 
 function ask({ db }: TestWriter, question: Question): unknown {
-  const found = answer(new SqliteQueries(db), question)
+  const found = answer(sqliteQueries(db), question)
   if (found.kind !== 'found') return found
   return JSON.parse([...found.pieces].join(''))
 }
@@ -99,7 +99,7 @@ test('Pods beyond the limit are counted, and a change that is not there has none
 
 test('where much waits to be decided about, the answer is a long one, of the thread for these', async () => {
   using writer = await written()
-  const queries = new SqliteQueries(writer.db)
+  const queries = sqliteQueries(writer.db)
   queries.allow({ bytes: 100, cpids: 10 })
   expect(() => queries.podStats(ROOT, 10)).toThrow(TooMuchRead)
 })

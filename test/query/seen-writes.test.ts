@@ -92,7 +92,7 @@ test('the cascades of a namespace are those that wrote into it, or began in it',
     reference.split('?', 1)[0]?.split('/').at(-2) === namespace && !reference.startsWith('v1/nodes/')
   for (const namespace of ['shop', 'kube-system'])
     expectSame({ namespace }, ({ spans, outline }) =>
-      [outline.object ?? '', ...spans.flatMap(({ wrote = [] }) => wrote)].some(
+      [outline.object ?? '', ...driven(spans).flatMap(({ wrote = [] }) => wrote)].some(
         (reference) => isIn(reference, namespace) || reference.startsWith(`v1/namespaces/${namespace}?`),
       ),
     )

@@ -264,6 +264,32 @@ test.each(['{ 1 / 0 = 1 && status = error }', '{ !.ok || name != "x" }', '({} | 
   },
 )
 
+test('an operation between kinds that do not match is refused, wherever it stands', () => {
+  const wrong = fc.constantFrom(
+    '1 + "x"',
+    '1 - true',
+    '1 / ok',
+    '2s * "x"',
+    '"x" ^ 2',
+    '-"x" + 1',
+    '1 % server',
+  )
+  const around = fc.constantFrom('1 + (#)', '(#) * 2', '.a - (#)', '-(#)', '(#) ^ .a', '3 / (#)')
+  const compared = fc.constantFrom(
+    '(#) = 1',
+    '1 != (#)',
+    '!((#) > 1)',
+    'true || (#) < 2',
+    '.a = 1 && (#) >= 1',
+  )
+  fc.assert(
+    fc.property(wrong, fc.array(around, { maxLength: 3 }), compared, (field, outer, last) => {
+      const query = [...outer, last, '{ # }'].reduce((inner, form) => form.replace('#', inner), field)
+      expect(() => readTraceQl(query)).toThrow(TraceQlError)
+    }),
+  )
+})
+
 test('any text is read or refused', () => {
   const pieces =
     '{ } ( ) && || ! = =~ != >> &~ !< | - + * ^ "x" name .a span.b status error 1ms 1 .5 nil by( count() avg( select( coalesce() rate() with( ,'

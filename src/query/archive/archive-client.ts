@@ -1,7 +1,7 @@
 import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import type { ClientTlsSettings } from '../../model/connection-settings.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import { agentFor, type AnswerLimits, failureText, limitAnswers } from '../../platform/http-agent.ts'
-import type { ClientTlsSettings } from '../../platform/tls.ts'
 
 /** The address of an archive. Plain data, since it is posted to threads. */
 export interface ArchiveAddress {

@@ -1,6 +1,7 @@
+import type { CascadeFilter } from '../../model/queries.ts'
 import { cascadeOutline } from '../cascade-json.ts'
 import { cpidJson, graphJson, mergelogJson, objectJson, objectVersionJson } from '../object-json.ts'
-import type { ArchivedQuestion, NoAnswer } from '../question.ts'
+import type { ArchivedQuestion, NoAnswer, PageRequest } from '../question.ts'
 import { ArchiveSilent } from './archive-client.ts'
 import type { ArchiveQuestions } from './archive-questions.ts'
 import { BadCursor, partialOf } from './asking-parts.ts'
@@ -31,11 +32,8 @@ export async function archiveAnswer(
 
 async function answerOf(questions: ArchiveQuestions, question: ArchivedQuestion): Promise<ArchiveAnswer> {
   switch (question.kind) {
-    case 'cascades': {
-      const { cascades, next = null, ...rest } = await questions.cascades(question.filter, question.part)
-      const listed = cascades.map((facts) => ({ ...cascadeOutline(facts), causeway: facts.causeway ?? null }))
-      return found({ cascades: listed, next, ...rest })
-    }
+    case 'cascades':
+      return found(await archivedCascadesJson(questions, question.filter, question.part))
     case 'cpid': {
       const answered = await questions.cpids.facts(question.cpid)
       if (typeof answered === 'string') return { kind: answered }
@@ -107,6 +105,17 @@ async function answerOf(questions: ArchiveQuestions, question: ArchivedQuestion)
     case 'span':
       return await questions.held.answer(question)
   }
+}
+
+/** Cascades with who archived each. */
+export async function archivedCascadesJson(
+  questions: ArchiveQuestions,
+  filter: CascadeFilter,
+  part: PageRequest,
+): Promise<object> {
+  const { cascades, next = null, ...rest } = await questions.cascades(filter, part)
+  const listed = cascades.map((facts) => ({ ...cascadeOutline(facts), causeway: facts.causeway ?? null }))
+  return { cascades: listed, next, ...rest }
 }
 
 function found(answer: object): ArchiveAnswer {

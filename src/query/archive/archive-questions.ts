@@ -101,7 +101,7 @@ export class ArchiveQuestions {
     const shown = value.slice(0, most - 1)
     const last = shown.at(-1)
     const next = value.length > shown.length && last !== undefined ? textOfPlace(placeOf(last)) : undefined
-    return { cascades: shown, next, ...(partial !== undefined && { partial }) }
+    return { cascades: shown, next, ...partialOf(partial) }
   }
 
   /** The cascades of which this Causeway has newer data, in the order of the archive. */
@@ -174,7 +174,7 @@ export class ArchiveQuestions {
         return ours.isCut ? { value, partial: `of this Causeway the newest ${MOST_OWN}` } : { value }
       },
     )
-    return { ...value, ...(partial !== undefined && { partial }) }
+    return { ...value, ...partialOf(partial) }
   }
 
   #ownObjects(
@@ -236,7 +236,7 @@ export class ArchiveQuestions {
     return {
       ...{ services: both('services'), clusters: both('clusters'), actors: both('actors') },
       ...{ namespaces: both('namespaces'), kinds: both('kinds') },
-      ...(partial !== undefined && { partial }),
+      ...partialOf(partial),
     }
   }
 

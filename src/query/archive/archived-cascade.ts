@@ -30,61 +30,22 @@ export interface ToldTrace {
   readonly trace: string
 }
 
-interface TraceRow extends ToldTrace {
-  continues: string
-  open: Numeric
-  first: string
-  last: string
-  spans: Numeric
-  failed: Numeric
-  merges: Numeric
-  missing: Numeric
-  truncated: Numeric
-  skew: Numeric
-  doubtful: Numeric
-  reference: string
-  service: string
-  cluster: string
-  reason: string
-  began: string
-  gaps: Numeric
-  missed: Numeric
-  services: string[]
-}
+type TraceCounts =
+  'open' | 'spans' | 'failed' | 'merges' | 'missing' | 'truncated' | 'skew' | 'doubtful' | 'gaps'
+type TraceTexts = 'continues' | 'first' | 'last' | 'reference' | 'service' | 'cluster' | 'reason' | 'began'
 
-interface SpanRow {
-  trace: string
-  cpid: Cpid
-  span: string
-  parent: string
-  name: string
-  service: string
-  cluster: string
-  start: string
-  end: string
-  kind: string
-  status: string
-  digest: string
-  waited: number | null
-  copy: string
-  activity: string
-  actor: string
-  cause: string
-  gap: string
-}
+type TraceRow = ToldTrace &
+  Record<TraceCounts | 'missed', Numeric> &
+  Record<TraceTexts, string> & { services: string[] }
 
-interface OwnSpanRow {
-  trace: string
-  span: string
-  parent: string
-  name: string
-  kind: string
-  service: string
-  start: string
-  duration: string
-  cpid: string
-  time: string
-}
+/** Of a span that was received, and of one that Causeway added. */
+type AnySpanRow = Record<'trace' | 'span' | 'parent' | 'name' | 'kind' | 'service' | 'start', string>
+
+type SpanTexts = 'cluster' | 'end' | 'status' | 'digest' | 'copy' | 'activity' | 'actor' | 'cause' | 'gap'
+
+type SpanRow = AnySpanRow & Record<SpanTexts, string> & { cpid: Cpid; waited: number | null }
+
+type OwnSpanRow = AnySpanRow & Record<'duration' | 'cpid' | 'time', string>
 
 interface ReferenceRow {
   span: string

@@ -30,7 +30,7 @@ export const NOTHING_HERE: Unarchived = {
   momentOf: () => undefined,
 }
 
-/** Queries the archive too. If it does not answer, returns the answer without it, and why. */
+/** Queries the archive too. If it does not answer, returns the answer without it, and why. Without a database it rejects. */
 export async function orWithout<T>(
   { archive, queries }: AskingParts,
   withIt: (deadline: AbortSignal) => Promise<Answered<T>>,
@@ -39,10 +39,9 @@ export async function orWithout<T>(
   try {
     return await withIt(archive.deadline())
   } catch (error) {
-    if (!(error instanceof ArchiveSilent)) throw error
+    if (!(error instanceof ArchiveSilent) || queries === undefined) throw error
     const { value, partial } = await without()
-    const here = queries === undefined ? 'nothing is' : 'only what this Causeway holds is'
-    const said = `${here} in this answer: the archive at ${error.message}`
+    const said = `only what this Causeway holds is in this answer: the archive at ${error.message}`
     return { value, partial: partial === undefined ? said : `${said}; ${partial}` }
   }
 }

@@ -27,42 +27,39 @@ export function placeOf({ startNs, root, causeway = '' }: FleetCascade): Cascade
   return { startNs, root, causeway }
 }
 
-/** The columns of a trace: in a JSON tuple, and in the table. Times are nanoseconds. */
-const COLUMNS: readonly (readonly [name: string, type: string, from: string])[] = [
-  ['x_episode', 'UInt32', 's.episode'],
-  ['x_trace', 'String', "replaceAll(toString(s.trace_id), '-', '')"],
-  ['x_open', 'UInt8', "s.state = 'open'"],
-  ['x_first', 'Int64', 'toUnixTimestamp64Nano(s.start)'],
-  ['x_last', 'Int64', 'toUnixTimestamp64Nano(s.last_activity)'],
-  ['x_spans', 'UInt32', 's.spans'],
-  ['x_failed', 'UInt32', 's.failed'],
-  ['x_merges', 'UInt32', 's.merges'],
-  ['x_missing', 'UInt32', 's.missing'],
-  ['x_truncated', 'UInt8', "s.truncated = 'yes'"],
-  ['x_skew', 'UInt8', "s.clock_skew = 'yes'"],
-  ['x_doubtful', 'UInt8', "s.doubtful_times = 'yes'"],
+type Column = readonly [name: string, type: string, from: string, of: (trace: ArchivedCascade) => unknown]
+
+/** The columns of a trace: in a JSON tuple, in the table, and of what the archive lacks. Times are nanoseconds. */
+const COLUMNS: readonly Column[] = [
+  ['x_episode', 'UInt32', 's.episode', (t) => t.episode],
+  ['x_trace', 'String', "replaceAll(toString(s.trace_id), '-', '')", (t) => t.traceId],
+  ['x_open', 'UInt8', "s.state = 'open'", (t) => Number(t.isOpen)],
+  ['x_first', 'Int64', 'toUnixTimestamp64Nano(s.start)', (t) => t.firstNs],
+  ['x_last', 'Int64', 'toUnixTimestamp64Nano(s.last_activity)', (t) => t.lastNs],
+  ['x_spans', 'UInt32', 's.spans', (t) => t.spans],
+  ['x_failed', 'UInt32', 's.failed', (t) => t.failed],
+  ['x_merges', 'UInt32', 's.merges', (t) => t.merges],
+  ['x_missing', 'UInt32', 's.missing', (t) => t.missing],
+  ['x_truncated', 'UInt8', "s.truncated = 'yes'", (t) => Number(t.truncated)],
+  ['x_skew', 'UInt8', "s.clock_skew = 'yes'", (t) => Number(t.clockSkew)],
+  ['x_doubtful', 'UInt8', "s.doubtful_times = 'yes'", (t) => Number(t.hasDoubtfulTimes)],
   // For rows from before there was a column for all of it.
-  ['x_reference', 'Nullable(String)', 'coalesce(s.reference, s.object)'],
-  ['x_service', 'Nullable(String)', 'CAST(s.service AS Nullable(String))'],
-  ['x_cluster', 'Nullable(String)', 'CAST(s.cluster AS Nullable(String))'],
-  ['x_reason', 'Nullable(String)', 's.reason'],
-  ['x_began', 'String', "ifNull(CAST(s.began_by AS Nullable(String)), '')"],
-  ['x_gaps', 'UInt32', 's.gaps'],
-  ['x_missed', 'UInt32', 's.missed_versions'],
-  ['x_services', 'Array(String)', 'CAST(s.service_names AS Array(String))'],
-  ['x_actors', 'Array(String)', 'CAST(s.actors AS Array(String))'],
-  ['x_namespaces', 'Array(String)', 'CAST(s.namespaces AS Array(String))'],
+  ['x_reference', 'Nullable(String)', 'coalesce(s.reference, s.object)', (t) => t.reference],
+  ['x_service', 'Nullable(String)', 'CAST(s.service AS Nullable(String))', (t) => t.service],
+  ['x_cluster', 'Nullable(String)', 'CAST(s.cluster AS Nullable(String))', (t) => t.cluster],
+  ['x_reason', 'Nullable(String)', 's.reason', (t) => t.reason],
+  ['x_began', 'String', "ifNull(CAST(s.began_by AS Nullable(String)), '')", (t) => t.beganBy ?? ''],
+  ['x_gaps', 'UInt32', 's.gaps', (t) => t.gaps],
+  ['x_missed', 'UInt32', 's.missed_versions', (t) => t.missedVersions],
+  ['x_services', 'Array(String)', 'CAST(s.service_names AS Array(String))', (t) => t.serviceNames],
+  ['x_actors', 'Array(String)', 'CAST(s.actors AS Array(String))', (t) => t.actors],
+  ['x_namespaces', 'Array(String)', 'CAST(s.namespaces AS Array(String))', (t) => t.namespaces],
 ]
 
-function tupleOf(trace: ArchivedCascade): unknown[] {
-  return [
-    ...[trace.root, trace.isGone ? 1 : 0, trace.episode, trace.traceId, trace.isOpen ? 1 : 0],
-    ...[trace.firstNs, trace.lastNs, trace.spans, trace.failed, trace.merges, trace.missing],
-    ...[trace.truncated ? 1 : 0, trace.clockSkew ? 1 : 0, trace.hasDoubtfulTimes ? 1 : 0, trace.reference],
-    ...[trace.service, trace.cluster, trace.reason, trace.beganBy ?? '', trace.gaps, trace.missedVersions],
-    ...[trace.serviceNames, trace.actors, trace.namespaces],
-  ]
-}
+const tupleOf = (trace: ArchivedCascade): unknown[] => [
+  ...[trace.root, Number(trace.isGone)],
+  ...COLUMNS.map(([, , , of]) => of(trace)),
+]
 
 function jsonOf(value: unknown): string {
   if (typeof value === 'bigint') return value.toString()
@@ -90,29 +87,12 @@ interface Asked {
   readonly roots: readonly Cpid[] | undefined
 }
 
-interface CascadeRow {
-  root_text: Cpid
-  causeway: string
-  trace: string
-  open: number | string
-  start: string
-  last: string
-  traces: number | string
-  spans: number | string
-  failed: number | string
-  services: number | string
-  merges: number | string
-  missing: number | string
-  truncated: number | string
-  skew: number | string
-  reference: string | null
-  service: string | null
-  cluster: string | null
-  reason: string | null
-  began: string
-  gaps: number | string
-  missed: number | string
-}
+type Counted =
+  'open' | 'traces' | 'spans' | 'failed' | 'services' | 'merges' | 'missing' | 'truncated' | 'skew'
+
+type CascadeRow = { root_text: Cpid } & Record<Counted | 'gaps' | 'missed', number | string> &
+  Record<'reference' | 'service' | 'cluster' | 'reason', string | null> &
+  Record<'causeway' | 'trace' | 'start' | 'last' | 'began', string>
 
 const DAY_NS = 86_400_000_000_000n
 /** The newest days are searched first, then more, then all. */

@@ -66,7 +66,7 @@ export class CpidQuestions {
   }
 
   async facts(cpid: Cpid): Promise<FleetCpid | 'unknown' | 'pruned'> {
-    const { known, partial } = await this.#known([cpid], true)
+    const { known, partial } = await this.#known([cpid])
     const state = known.stateOf(cpid)
     if (state !== 'known') return absent(state, partial)
     return { facts: { ...known.of(cpid), sources: known.sourcesOf(cpid) }, ...partialOf(partial) }
@@ -83,7 +83,7 @@ export class CpidQuestions {
     const from = last === undefined ? 0 : related.cpids.indexOf(last) + 1
     if (after !== undefined && from === 0) throw new BadCursor()
     const cpids = related.cpids.slice(from)
-    const { known, partial } = await this.#known(cpids, true)
+    const { known, partial } = await this.#known(cpids)
     const mergelogs: Omit<MergelogFacts, 'position'>[] = []
     for (const one of cpids) {
       const [facts, sources] = [known.of(one), known.sourcesOf(one)]
@@ -101,7 +101,7 @@ export class CpidQuestions {
     const below = await this.#walked('below', cpid)
     const { distances, truncated } = nearest(inOrder(above), inOrder(below), limit)
     const cpids = [...distances.keys()]
-    const { known, partial } = await this.#known(cpids, true)
+    const { known, partial } = await this.#known(cpids)
     const state = known.stateOf(cpid)
     if (state !== 'known' && cpids.length === 1) return absent(state, partial)
     const edges = cpids.flatMap((target) =>
@@ -156,17 +156,15 @@ export class CpidQuestions {
     return { ...value, ...rest }
   }
 
-  async #known(
-    cpids: readonly Cpid[],
-    withSources: boolean,
-  ): Promise<{ known: KnownCpids; partial?: string }> {
+  /** What is known of CPIDs, with their sources. */
+  async #known(cpids: readonly Cpid[]): Promise<{ known: KnownCpids; partial?: string }> {
     const { archive, queries, unarchived = NOTHING_HERE } = this.#parts
     const { value, ...rest } = await orWithout(
       this.#parts,
       async (deadline) => {
         const known = new KnownCpids(unarchived, queries)
         await known.ask(archive, cpids, deadline)
-        if (withSources) await known.askSources(archive, cpids, deadline)
+        await known.askSources(archive, cpids, deadline)
         return { value: known }
       },
       () => ({ value: new KnownCpids(unarchived, queries) }),

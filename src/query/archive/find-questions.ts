@@ -99,10 +99,12 @@ async function askFor(
   return { cpids, objects, roots: [...new Set(touching)] }
 }
 
-/** Trace ids of cascades have the form of a CPID. */
+/** Trace ids, of cascades and those that senders gave, have the form of a CPID. */
 async function rootsOfTrace(archive: ArchiveClient, trace: Cpid, deadline: AbortSignal): Promise<Cpid[]> {
   const rows = await archive.rows<{ root: Cpid }>(
-    `SELECT DISTINCT toString(s.root) AS root FROM ${archive.name('cascades')} AS s FINAL WHERE s.trace_id = ${quote(trace)}`,
+    `SELECT toString(s.root) AS root FROM ${archive.name('cascades')} AS s FINAL WHERE s.trace_id = ${quote(trace)}
+     UNION DISTINCT SELECT toString(c.root) AS root FROM ${archive.name('cascade_changes')} AS c FINAL
+     WHERE c.cpid IN (SELECT s.cpid FROM ${archive.name('spans')} AS s WHERE s.trace_id = ${quote(trace)})`,
     deadline,
   )
   return rows.map(({ root }) => root)
@@ -129,12 +131,17 @@ async function objectsNamed(
   limit: number,
   deadline: AbortSignal,
 ): Promise<string[]> {
-  const by = actor === undefined ? '' : ` AND (s.actor = ${quote(actor)} OR s.service = ${quote(actor)})`
+  const by = (columns: readonly string[]): string =>
+    actor === undefined ? '' : ` AND (${columns.map((column) => `${column} = ${quote(actor)}`).join(' OR ')})`
   const within = namespace === undefined ? '' : ` AND position(s.object, ${quote(`/${namespace}/`)}) > 0`
+  const named = `positionCaseInsensitiveUTF8(s.object, ${quote(text)}) > 0${within}`
   const rows = await archive.rows<{ object: string }>(
-    `SELECT s.object AS object FROM ${archive.name('object_events')} AS s
-     WHERE positionCaseInsensitiveUTF8(s.object, ${quote(text)}) > 0${by}${within}
-     GROUP BY object ORDER BY max(s.time) DESC, object LIMIT ${limit}`,
+    `SELECT object FROM (
+       SELECT s.object AS object, s.time AS at FROM ${archive.name('object_events')} AS s
+       WHERE ${named}${by(['s.actor', 's.service'])}
+       UNION ALL SELECT assumeNotNull(s.object) AS object, s.time AS at FROM ${archive.name('mergelogs')} AS s
+       WHERE ${named}${by(['s.service'])}
+     ) GROUP BY object ORDER BY max(at) DESC, object LIMIT ${limit}`,
     deadline,
   )
   const found = rows.map(({ object }) => object)
@@ -147,10 +154,13 @@ async function changesOf(
   deadline: AbortSignal,
 ): Promise<Cpid[]> {
   if (objects.length === 0) return []
+  const named = `s.object IN (${objects.map(quote).join(', ')})`
   const rows = await archive.rows<{ cpid: Cpid }>(
-    `SELECT toString(s.cpid) AS cpid FROM ${archive.name('object_events')} AS s FINAL
-     WHERE s.object IN (${objects.map(quote).join(', ')}) AND s.cpid != toUUID('00000000-0000-0000-0000-000000000000')
-     GROUP BY cpid ORDER BY max(s.time) DESC LIMIT ${CHANGES}`,
+    `SELECT toString(id) AS cpid FROM (
+       SELECT s.cpid AS id, s.time AS at FROM ${archive.name('object_events')} AS s FINAL
+       WHERE ${named} AND s.cpid != toUUID('00000000-0000-0000-0000-000000000000')
+       UNION ALL SELECT s.cpid AS id, s.time AS at FROM ${archive.name('mergelogs')} AS s FINAL WHERE ${named}
+     ) GROUP BY id ORDER BY max(at) DESC LIMIT ${CHANGES}`,
     deadline,
   )
   return rows.map(({ cpid }) => cpid)

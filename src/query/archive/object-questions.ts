@@ -9,16 +9,10 @@ export interface FleetObject extends Omit<ObjectActivity, 'position'> {
   readonly causeway: string | undefined
 }
 
-interface ObjectRow {
-  ref: string
-  action: ObjectActivity['action']
-  cpid: string
-  at: string
-  service: string
-  cluster: string
-  causeway: string
-  arrival: string
-}
+type ObjectRow = { action: ObjectActivity['action'] } & Record<
+  'ref' | 'cpid' | 'at' | 'service' | 'cluster' | 'causeway' | 'arrival',
+  string
+>
 
 interface AskedObjects {
   readonly ref: string

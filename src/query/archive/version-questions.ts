@@ -38,31 +38,12 @@ export interface FleetVersions extends FleetAnswer {
   readonly next: string | undefined
 }
 
-interface VersionRow {
-  ref: string
-  version: string
-  arrival: string
-  at: string
-  name: string
-  span: string
-  digest: string
-  cpid: Cpid
-  service: string
-  cluster: string
-  actor: string
-  cause: string
-  gap: string
-  causeway: string
-}
+type Texts =
+  'ref' | 'version' | 'arrival' | 'at' | 'name' | 'span' | 'digest' | 'actor' | 'cause' | 'gap' | 'causeway'
+type VersionRow = { cpid: Cpid } & Record<Texts | 'service' | 'cluster', string>
 
 /** Of the mergelog of a version's CPID. */
-interface ToldRow {
-  cpid: Cpid
-  service: string
-  object: string
-  reason: string
-  begins: number
-}
+type ToldRow = { cpid: Cpid; begins: number } & Record<'service' | 'object' | 'reason', string>
 
 /** Where a list of versions goes on: how many of this version came before. */
 interface VersionPlace {
@@ -101,7 +82,7 @@ export class VersionQuestions {
       },
       () => ({ value: pageOf(this.#ownVersions(ref, after, most, undefined), after, limit) }),
     )
-    return { ...value, ...(partial !== undefined && { partial }) }
+    return { ...value, ...partialOf(partial) }
   }
 
   #ownVersions(
@@ -139,7 +120,7 @@ export class VersionQuestions {
       async (deadline) => await this.#followed(ref, deadline),
       () => ({ value: [...whyJson(queries ?? NOTHING, ref)].join('') }),
     )
-    return { text: value, ...(partial !== undefined && { partial }) }
+    return { text: value, ...partialOf(partial) }
   }
 
   /** What is asked for and not known yet is asked of both; then it is followed from the beginning. */
@@ -273,13 +254,8 @@ async function askVersions(
 function factsOf(row: VersionRow, observed: readonly string[], told: ToldRow | undefined): FleetVersion {
   const cause = WRITE_CAUSES.find((one) => one === row.cause)
   return {
-    ...{
-      object: row.ref,
-      timeNs: BigInt(row.at),
-      name: row.name,
-      spanId: BigInt(row.span),
-      service: row.service,
-    },
+    ...{ object: row.ref, name: row.name, service: row.service },
+    ...{ timeNs: BigInt(row.at), spanId: BigInt(row.span) },
     ...{ version: BigInt(row.version), arrival: BigInt(row.arrival), causeway: textOrNone(row.causeway) },
     ...{ cluster: textOrNone(row.cluster), cpid: row.cpid === NONE ? undefined : row.cpid },
     ...{ cascades: [], drivenBy: [], observed, changed: [], supersededBy: undefined },

@@ -1,6 +1,6 @@
 import { ownValue } from '../../model/untrusted-names.ts'
 import type { TraceQuestion } from '../question.ts'
-import { allOf, ANY_SPAN, anyOf, compare, INTRINSIC, spansWith } from '../span-filters.ts'
+import { allOf, ANY_SPAN, anyOf, compare, INTRINSIC, SERVICE, spansWith } from '../span-filters.ts'
 import { type Attribute, type Field, KINDS } from '../traceql/syntax.ts'
 import {
   ANY_BOOLEAN,
@@ -277,10 +277,10 @@ function isOf(service: string | undefined, operation: string | undefined): Field
   )
 }
 
-/** Spans that take at least and at most so many nanoseconds. */
-function lasts(least: number | undefined, most: number | undefined): Field {
-  const limit = (operator: '>=' | '<=', nanos: number | undefined): Field =>
-    nanos === undefined ? ANY_SPAN : compare(INTRINSIC.duration, operator, nanos)
+/** Spans that take at least and at most so many nanoseconds. To Jaeger 0 is no limit. */
+function lasts(least = 0, most = 0): Field {
+  const limit = (operator: '>=' | '<=', nanos: number): Field =>
+    nanos === 0 ? ANY_SPAN : compare(INTRINSIC.duration, operator, nanos)
   return allOf(limit('>=', least), limit('<=', most))
 }
 
@@ -317,7 +317,6 @@ function notTags(name: string): BadParameter {
   )
 }
 
-const SERVICE: Attribute = { kind: 'attribute', scope: 'resource', name: 'service.name' }
 /** What Jaeger makes tags of that is no attribute, and the words that it has for it. */
 const INTRINSIC_TAGS: Readonly<Record<string, Attribute>> = {
   'span.kind': INTRINSIC.kind,

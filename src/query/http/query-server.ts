@@ -4,10 +4,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { extname, join } from 'node:path'
+import type { CorsSettings, ServerTlsSettings } from '../../model/connection-settings.ts'
 import { errorText } from '../../model/faults.ts'
 import { bareHost, isLoopback, matchesPattern, ownValue } from '../../model/untrusted-names.ts'
 import type { Clock } from '../../model/time-and-size.ts'
-import { applyCors, type CorsSettings, isAllowedOrigin, isOwnName } from '../../platform/browser-origins.ts'
+import { applyCors, isAllowedOrigin, isOwnName } from '../../platform/browser-origins.ts'
 import type { ConnectionLimits, Endpoints } from '../../platform/connections.ts'
 import type { Authenticator } from '../../platform/credentials.ts'
 import {
@@ -21,7 +22,7 @@ import {
   type Listening,
 } from '../../platform/http-listener.ts'
 import { systemClock } from '../../platform/system-clock.ts'
-import { followCertificates, openServerTls, type ServerTlsSettings } from '../../platform/tls.ts'
+import { followCertificates, openServerTls } from '../../platform/tls.ts'
 import { readInPieces } from '../../platform/pipelined-requests.ts'
 import { acceptProxyHeaders, TrustedProxies } from '../../platform/trusted-proxies.ts'
 import { type Asker, type QueryService, UnreadAnswer } from '../question.ts'

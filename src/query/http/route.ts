@@ -45,17 +45,19 @@ interface RouteSettings<Path extends string, Query extends Name> {
   readonly summary: string
   readonly query?: readonly Query[]
   readonly answer: z.ZodType
-  readonly failures?: readonly number[]
   readonly ask: (given: Given<Path, Query>) => Question
 }
 
-const MALFORMED = 400
+const MALFORMED = [400]
+/** Of a path with a CPID in it, which may be unknown, or pruned. */
+const OF_A_CPID = [400, 404, 410]
 
 /** A path that leads to a question. */
 export function route<const Path extends string, const Query extends Name = never>(
   path: Path,
-  { summary, query = [], answer, failures = [MALFORMED], ask }: RouteSettings<Path, Query>,
+  { summary, query = [], answer, ask }: RouteSettings<Path, Query>,
 ): Route {
+  const failures = path.includes('{') ? OF_A_CPID : MALFORMED
   return { path, summary, query, answer, failures, ask: (values) => ask(values as Given<Path, Query>) }
 }
 
@@ -64,7 +66,7 @@ export function aboutRoute(
   path: string,
   { summary, answer, tell }: Required<Pick<Route, 'summary' | 'answer' | 'tell'>>,
 ): Route {
-  return { path, summary, query: [], answer, failures: [MALFORMED], tell }
+  return { path, summary, query: [], answer, failures: MALFORMED, tell }
 }
 
 /** A parameter of the API: how it is described, and how it is read. */

@@ -30,9 +30,6 @@ import {
   type ServerInfo,
 } from './route.ts'
 
-/** Failures of a CPID: malformed, unknown or pruned. */
-const CPID_FAILURES = [400, 404, 410] as const
-
 /** The parameters of a list in pages. */
 const PAGE_PARAMETERS = ['limit', 'after'] as const
 
@@ -56,60 +53,51 @@ const CPID_ROUTES = [
   route('/cpids/{cpid}', {
     summary: 'What is known of a CPID',
     answer: CpidFactsAnswer,
-    failures: CPID_FAILURES,
     ask: ({ cpid }) => ({ kind: 'cpid', cpid }),
   }),
   route('/cpids/{cpid}/related', {
     summary: 'The CPID and every CPID reachable from it, by mergelog time',
     answer: RelatedCpids,
-    failures: CPID_FAILURES,
     ask: ({ cpid }) => ({ kind: 'related', cpid }),
   }),
   route('/cpids/{cpid}/ancestors', {
     summary: 'Its ancestors, nearest first',
     answer: Ancestors,
-    failures: CPID_FAILURES,
     ask: ({ cpid }) => ({ kind: 'ancestors', cpid }),
   }),
   route('/cpids/{cpid}/roots', {
     summary: 'Its ancestors without sources; a root is its own. Which of them drive it is in `cascades`',
     answer: Roots,
-    failures: CPID_FAILURES,
     ask: ({ cpid }) => ({ kind: 'roots', cpid }),
   }),
   route('/cpids/{cpid}/mergelogs', {
     summary: 'The mergelogs of its related CPIDs; whole unless `limit` is given',
     query: PAGE_PARAMETERS,
     answer: MergelogList,
-    failures: CPID_FAILURES,
     ask: ({ cpid, ...part }) => ({ kind: 'mergelogs', cpid, part: pageOf(part) }),
   }),
   route('/cpids/{cpid}/spans', {
     summary: 'The spans of its related CPIDs as received; whole unless `limit` is given',
     query: PAGE_PARAMETERS,
     answer: SpanList,
-    failures: CPID_FAILURES,
     ask: ({ cpid, ...part }) => ({ kind: 'spans', cpid, part: pageOf(part) }),
   }),
   route('/cpids/{cpid}/logs', {
     summary: 'The log records of its related CPIDs as received; whole unless `limit` is given',
     query: PAGE_PARAMETERS,
     answer: LogList,
-    failures: CPID_FAILURES,
     ask: ({ cpid, ...part }) => ({ kind: 'logs', cpid, part: pageOf(part) }),
   }),
   route('/cpids/{cpid}/cascades', {
     summary: 'The cascades in which it takes part, newest first, and which of them drive it',
     query: PAGE_PARAMETERS,
     answer: CascadesOfCpid,
-    failures: CPID_FAILURES,
     ask: ({ cpid, ...part }) => ({ kind: 'cascadesOf', cpid, part: pageOf(part, DEFAULT_LIMIT) }),
   }),
   route('/cpids/{cpid}/graph', {
     summary: 'The merge graph around it: ancestors and descendants, nearest first, at most `limit` (200)',
     query: ['limit'],
     answer: Graph,
-    failures: CPID_FAILURES,
     ask: ({ cpid, limit = GRAPH_NODES }) => ({ kind: 'graph', cpid, limit }),
   }),
 ]
@@ -128,7 +116,6 @@ const CASCADE_ROUTES = [
   route('/cascades/{root}', {
     summary: 'A cascade: its spans as trees, where its time went, its critical path, its mergelogs',
     answer: Cascade,
-    failures: CPID_FAILURES,
     ask: ({ root }) => ({ kind: 'cascade', root }),
   }),
   route('/cascades/{root}/objects', {
@@ -136,7 +123,6 @@ const CASCADE_ROUTES = [
       'The objects that a cascade wrote, each with what owns it and what was done to it; at most `limit` (1000)',
     query: ['limit'],
     answer: TouchedObjects,
-    failures: CPID_FAILURES,
     ask: ({ root, limit = DEFAULT_LIMIT }) => ({ kind: 'touchedObjects', root, limit }),
   }),
   route('/cascades/{root}/pod-stats', {
@@ -144,20 +130,17 @@ const CASCADE_ROUTES = [
       'CPU, memory, restarts and throttling of the Pods that a cascade wrote, from 5 minutes before its first write of each to 15 after the last; at most `limit` (100) Pods',
     query: ['limit'],
     answer: CascadePodStats,
-    failures: CPID_FAILURES,
     ask: ({ root, limit = POD_LIMIT }) => ({ kind: 'podStats', root, limit }),
   }),
   route('/cascades/{root}/compare/{other}', {
     summary: 'Two cascades beside one another: what got slower',
     answer: Comparison,
-    failures: CPID_FAILURES,
     ask: ({ root, other }) => ({ kind: 'compare', a: root, b: other }),
   }),
   route('/cascades/{root}/spans/{spanId}', {
     summary: 'One span as it was sent out',
     query: ['trace'],
     answer: SpanList,
-    failures: CPID_FAILURES,
     ask: ({ root, spanId, trace }) => ({ kind: 'span', root, spanId, traceId: trace }),
   }),
 ]
@@ -184,7 +167,7 @@ const LIST_ROUTES = [
     ask: (part) => ({ kind: 'logs', part: pageOf(part, DEFAULT_LIMIT) }),
   }),
   route('/objects', {
-    summary: 'What happened to an object, newest first',
+    summary: 'What happened to an object, the last received first',
     query: ['ref', ...PAGE_PARAMETERS],
     answer: ObjectHistory,
     ask: ({ ref, ...part }) => ({ kind: 'objects', ref, part: pageOf(part, DEFAULT_LIMIT) }),

@@ -9,6 +9,7 @@ import {
   ANY_NUMBER,
   ANY_TEXT,
   BadParameter,
+  decoded,
   JSON_TYPE,
   malformed,
   type TraceApiParameters,
@@ -56,7 +57,8 @@ export function readTempoRequest(
     return asked({ kind: 'tags', version, ...readNames(parameters), ...(scope !== undefined && { scope }) })
   }
   if (tag !== 'tag' || name === undefined || values !== 'values' || others.length > 0) return undefined
-  return asked({ kind: 'tagValues', version, tag: decodedAgain(name), ...readNames(parameters) })
+  // Grafana encodes names of attributes twice.
+  return asked({ kind: 'tagValues', version, tag: decoded(name), ...readNames(parameters) })
 }
 
 function asked(question: TraceQuestion): TraceRequest {
@@ -87,15 +89,6 @@ function readNames(parameters: TraceApiParameters): Omit<NamesAsked, 'version'> 
       : parameters.count(['limit', 'maxTagsPerScope'], MAX_NAMES, MAX_NAMES)
   const { pipeline } = queryOf(parameters.text('q'))
   return { limit, search: { pipeline, ...rangeOf(parameters) } }
-}
-
-/** Grafana encodes names of attributes twice. */
-function decodedAgain(name: string): string {
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
-  }
 }
 
 const TRACES = 20
@@ -158,8 +151,9 @@ function tagIs(key: string, value: string): Field {
   return compare(ownValue(OLD_TAGS, key) ?? { kind: 'attribute', scope: 'any', name: key }, 'contains', value)
 }
 
-function traceLasts(operator: '>=' | '<=', nanos: number | undefined): Field {
-  return nanos === undefined ? ANY_SPAN : compare(INTRINSIC.traceDuration, operator, nanos)
+/** To Tempo 0 is no limit. */
+function traceLasts(operator: '>=' | '<=', nanos = 0): Field {
+  return nanos === 0 ? ANY_SPAN : compare(INTRINSIC.traceDuration, operator, nanos)
 }
 
 const PAIR = /\s*([^\s="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s="]*))(?=\s|$)/y

@@ -156,6 +156,15 @@ export function malformed(name: string, text: string, form?: string): BadParamet
 const MAX_SHOWN = 100
 const short = (text: string): string => JSON.stringify(text.slice(0, MAX_SHOWN))
 
+/** A part of a path without its percent-encoding, or as it is where it has none that can be read. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
 const TRACE_ID = /^[0-9a-f]{1,32}$/
 
 /** A trace id in full; short ones have zeros before them. */

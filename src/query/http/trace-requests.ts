@@ -5,6 +5,7 @@ import { readEtags, sendBody, sendNotModified, sendText } from './replies.ts'
 import { readTempoRequest } from './tempo-requests.ts'
 import {
   BadParameter,
+  decoded,
   type Dialect,
   JSON_TYPE,
   refusalText,
@@ -115,13 +116,5 @@ function understood(
   } catch (error) {
     if (error instanceof BadParameter) return refused(dialect, error.message)
     throw error
-  }
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
   }
 }

@@ -332,19 +332,18 @@ export function foldedBinary(operator: Operator, left: Field, right: Field): Fie
     left: isTraceId(right) ? withoutZeros(left) : left,
     right: isTraceId(left) ? withoutZeros(right) : right,
   }
-  return folded(made, () => checkOperation(made))
+  return folded(made)
 }
 
 export function foldedUnary(operator: Extract<Field, { kind: 'unary' }>['operator'], of: Field): Field {
-  const made = { kind: 'unary' as const, operator, of }
-  return folded(made, () => checkUnary(made))
+  return folded({ kind: 'unary', operator, of })
 }
 
 /** Replaces a field that does not read the span by its value. A field without a value, such as 1 / 0, stays: it fails later. */
-function folded(field: Field, check: () => void): Field {
+function folded(field: Field): Field {
   if (looksAtSpan(field)) return field
   try {
-    check()
+    checkField(field)
     return { kind: 'static', value: compileField(field)({ valueOf: () => NIL }) }
   } catch (error) {
     if (error instanceof TraceQlError) return field

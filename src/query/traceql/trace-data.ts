@@ -111,12 +111,7 @@ const CLIENT = 3
  */
 export function placesOf(spans: readonly StoredSpan[]): Map<StoredSpan, Place> {
   const nodes = spans.map((span): Node => ({ span, children: [], place: { ...NOWHERE } }))
-  const byId = new Map<string, Node[]>()
-  for (const node of nodes) {
-    const same = byId.get(node.span.spanId)
-    if (same === undefined) byId.set(node.span.spanId, [node])
-    else same.push(node)
-  }
+  const byId = Map.groupBy(nodes, ({ span }) => span.spanId)
   const roots = nodes.filter(({ span }) => span.parentId === '')
   const isBroken = [...byId.values()].some((same) => same.length > 2)
   if (roots.length > 0 && !isBroken) {

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { startCauseway, type CausewayProcess } from '../../../lab/harness/causeway/causeway-process.ts'
 import { freshSettings } from '../../../lab/harness/causeway/causeway-settings.ts'
+import { spansRequest, type SpanSketch } from '../../support/otlp-requests.ts'
 import type { OtlpRequest } from '../../support/rollout.ts'
 import { launchChromium } from '../../../lab/harness/browser/launch.ts'
 
@@ -11,6 +12,12 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** For anything that a page is waited for. */
 const LONGEST_MS = 60_000
 export const TRACE_URL = 'https://jaeger.example/trace/{trace_id}?uiFind={span_id}'
+
+/** What a service sends. */
+export const spans = (service: string, sketches: SpanSketch[]): OtlpRequest => ({
+  signal: 'traces',
+  bytes: spansRequest(service, sketches),
+})
 
 /** A real Causeway and a real browser before it. Whatever a page did that it must not do is kept in `faults`. */
 export class Dashboard implements AsyncDisposable {

@@ -5,12 +5,11 @@ import { ClickHouseServer } from '../../../lab/harness/clickhouse-server.ts'
 import type { CascadeFilter, CausewayQueries } from '../../../src/model/queries.ts'
 import type { Cpid } from '../../../src/model/merge-graph.ts'
 import { parseRfc3339 } from '../../../src/model/time-and-size.ts'
-import { answer } from '../../../src/query/answer.ts'
 import type { Question } from '../../../src/query/question.ts'
 import { type Step, steps } from '../../support/drawn-history.ts'
 import { cpid as cpidText, START_NS } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
-import { addressOf, Asking, type Json } from './support/asking.ts'
+import { addressOf, Asking, inAnyOrder, type Json, oracle } from './support/asking.ts'
 import { archiveAll } from './support/archiving.ts'
 
 let server: ClickHouseServer
@@ -97,11 +96,6 @@ const REFERENCES = [
   'v1/pods/default/cart?uid=u1',
   'none',
 ]
-
-function oracle(queries: CausewayQueries, question: Question): Json | string {
-  const answered = answer(queries, question)
-  return answered.kind === 'found' ? (JSON.parse([...answered.pieces].join('')) as Json) : answered.kind
-}
 
 const started = ({ start }: Json): bigint => parseRfc3339(String(start)) ?? 0n
 
@@ -222,15 +216,6 @@ function cascadeAsArchived(cascade: Json): unknown {
     timePerKind: undefined,
     traces: traces as unknown,
   })
-}
-
-/** Lists sorted, and without whose they are. */
-function inAnyOrder(value: unknown): unknown {
-  if (Array.isArray(value))
-    return value.map(inAnyOrder).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).filter(([key]) => key !== 'causeway')
-  return Object.fromEntries(entries.map(([key, item]) => [key, inAnyOrder(item)]))
 }
 
 test('a history cut anywhere between archive and database is answered as by one database that holds all', async () => {

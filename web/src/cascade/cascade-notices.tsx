@@ -12,8 +12,9 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
   const longest = steps[longestStep ?? -1]
   const step = longest !== undefined && longest.heldMs >= LEAST_TOLD_MS ? longest : undefined
   const wait = steps[longestWait ?? -1]
+  // A step with a wrong time may be longer than the duration, which leaves that out.
   const share = (ms: number) =>
-    durationMs > 0 ? ` (${Math.round((100 * ms) / durationMs)} % of the cascade)` : ''
+    durationMs > 0 && !clockSkew ? ` (${Math.round((100 * ms) / durationMs)} % of the cascade)` : ''
   return (
     <div class="cascade-notices">
       {step !== undefined && (

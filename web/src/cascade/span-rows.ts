@@ -16,14 +16,29 @@ export interface SpanRows {
 /** Causeway's span for the end of a cascade summarizes it. The page shows that already. */
 const isSummary = (span: Span): boolean => span.synthetic && span.name === 'cascade'
 
-export function spanRows({ traces }: Pick<Cascade, 'traces'>): SpanRows {
+/** A time this far from all activity of a cascade is wrong. */
+const FAR_MS = 86_400_000
+
+/** A span with times to draw: one that is far from all activity, such as 1970, is drawn at the nearest time in it. */
+function inTime(span: Span, wholeMs: number): Span {
+  const possible = (ms: number): number => {
+    if (ms < -FAR_MS) return 0
+    return ms > wholeMs + FAR_MS ? wholeMs : ms
+  }
+  const [fromMs, toMs] = [span.offsetMs, span.offsetMs + span.durationMs]
+  const offsetMs = possible(fromMs)
+  if (offsetMs === fromMs && possible(toMs) === toMs) return span
+  return { ...span, offsetMs, durationMs: possible(toMs) - offsetMs }
+}
+
+export function spanRows({ traces, durationMs }: Pick<Cascade, 'traces' | 'durationMs'>): SpanRows {
   const spans: Span[] = []
   const trace: number[] = []
   const positions = new Map(traces.map((one, at) => [one.traceId, at]))
   traces.forEach((one, at) => {
     for (const span of one.spans) {
       if (isSummary(span)) continue
-      spans.push(span)
+      spans.push(inTime(span, durationMs))
       trace.push(span.traceId === undefined ? at : (positions.get(span.traceId) ?? at))
     }
   })

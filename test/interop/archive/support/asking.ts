@@ -1,7 +1,8 @@
 import type { ClickHouseServer } from '../../../../lab/harness/clickhouse-server.ts'
 import { archiveSettings } from '../../../../lab/harness/archive-settings.ts'
 import type { Cpid } from '../../../../src/model/merge-graph.ts'
-import type { CascadeFilter } from '../../../../src/model/queries.ts'
+import type { CascadeFilter, CausewayQueries } from '../../../../src/model/queries.ts'
+import { answer } from '../../../../src/query/answer.ts'
 import { type ArchiveAddress, ArchiveClient } from '../../../../src/query/archive/archive-client.ts'
 import { archiveAnswer } from '../../../../src/query/archive/archive-json.ts'
 import { ArchiveQuestions } from '../../../../src/query/archive/archive-questions.ts'
@@ -32,6 +33,21 @@ function questionOf(kind: keyof typeof LISTED, of: CascadeFilter | string, part:
   if (typeof of !== 'string') return { kind: 'cascades', filter: of, part }
   if (kind === 'cascadesOf') return { kind, cpid: of as Cpid, part }
   return { kind: kind === 'objects' ? kind : 'objectVersions', ref: of, part }
+}
+
+/** What one database that holds everything answers, or why there is no answer. */
+export function oracle(queries: CausewayQueries, question: Question): Json | string {
+  const answered = answer(queries, question)
+  return answered.kind === 'found' ? (JSON.parse([...answered.pieces].join('')) as Json) : answered.kind
+}
+
+/** Lists sorted, and without whose they are. */
+export function inAnyOrder(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map(inAnyOrder).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).filter(([key]) => key !== 'causeway')
+  return Object.fromEntries(entries.map(([key, item]) => [key, inAnyOrder(item)]))
 }
 
 /** Asks an archive beside what a writer holds. */
