@@ -20,12 +20,12 @@ export const AUDIT_VIEWS: readonly AuditView[] = [
   },
   {
     view: 'audit_cascade_spans',
-    row: 'Each span of each such trace, with its parent there. `copy`: it is in another trace too. `activity` is `no` where another change drives it: then it does not count in the cascade',
+    row: 'Each span of each trace, with its parent there. A trace that began before a late mergelog gave its CPID sources stands here too; it is no cascade, so `audit_cascades` leaves it out. `copy`: it is in another trace too. `activity` is `no` where another change drives it: then it does not count in the cascade',
     indexed: ['root'],
   },
   {
     view: 'audit_cascade_changes',
-    row: "Each CPID in each such trace; `drives` where the trace's root drives it, `no` where the root is only an ancestor",
+    row: "Each CPID in each trace, those that `audit_cascades` leaves out too; `drives` where the trace's root drives it, `no` where the root is only an ancestor",
     indexed: ['root', 'cpid'],
   },
   {

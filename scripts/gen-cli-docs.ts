@@ -17,7 +17,8 @@ For whoever types commands: what \`--help\` prints, in general and for each comm
 \`\`\`text
 ${helpText(COMMANDS)}\`\`\`
 
-A terminal gets text in colour, unless \`NO_COLOR\` is set. Anything else gets lines as wide as \`COLUMNS\` says, or 100 characters.
+On a terminal, trees and findings are in colour, unless \`NO_COLOR\` is set, and the trees of \`cascade\` and the tables of \`sql\` are as wide as it
+is. Elsewhere such trees are as wide as \`COLUMNS\` says, or 100 characters, and tables have whole cells.
 
 ${commands.join('\n')}`
 }

@@ -42,6 +42,7 @@ export async function kubectl({ kubectl: options, env }: Access, args: readonly 
 
 function byUrl(url: string, token: string | undefined): Ask {
   const base = url.replace(/\/+$/, '')
+  if (!/^https?:\/\//i.test(url)) throw new Error(`"${url}" is no URL; write it as http://${url}`)
   return async <Answer>(path: string): Promise<Answer> => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     const response = await fetch(`${base}${path}`, { headers }).catch((error: unknown) => {
@@ -55,7 +56,16 @@ function byUrl(url: string, token: string | undefined): Ask {
     if (response.ok) return (await response.json()) as Answer
     if (response.status === 401 || response.status === 403)
       throw new Error(`Causeway at ${base} turned this away; set CAUSEWAY_TOKEN to a token that may ask`)
-    throw new Error(`Causeway at ${base} answered ${response.status}: ${await response.text()}`)
+    throw new Error(`Causeway at ${base} answered ${response.status}: ${messageIn(await response.text())}`)
+  }
+}
+
+/** What an answer of the API says; all of it where it is not the API's. */
+function messageIn(text: string): string {
+  try {
+    return (JSON.parse(text) as { error: { message: string } }).error.message
+  } catch {
+    return text.trim()
   }
 }
 

@@ -43,8 +43,8 @@ export function resourceOf(typed: string): string {
 /** What `pod/web-7c9f` or `pod web-7c9f` is called in references: `pods/shop/web-7c9f`. Throws an Error that says what to type. */
 export function referenceOf(words: readonly string[], namespace: string): string {
   const parts = words.length === 1 ? (words[0] ?? '').split('/') : words
-  const [kind, name, more] = parts
-  if (kind === undefined || kind === '' || name === undefined || name === '' || more !== undefined)
+  const [kind = '', name = '', more] = parts
+  if (kind === '' || name === '' || more !== undefined || kind.includes('/'))
     throw new Error(`"${words.join(' ')}" names no object; write <kind>/<name>, such as deployment/web`)
   const resource = resourceOf(kind)
   return OF_NO_NAMESPACE.has(resource) ? `${resource}/${name}` : `${resource}/${namespace}/${name}`

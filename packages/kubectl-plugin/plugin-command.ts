@@ -38,20 +38,30 @@ const VERSIONS = 200
 const CHANGES = 10
 const MORE = `There is more: of the newest ${VERSIONS} versions at most ${CHANGES} changes are named. The dashboard's page of the object has all.\n`
 
+function read(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        namespace: { type: 'string', short: 'n' },
+        context: { type: 'string' },
+        kubeconfig: { type: 'string' },
+        url: { type: 'string' },
+        output: { type: 'string', short: 'o' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+  } catch (error) {
+    // Node adds how to pass it as an object's name.
+    const [fault = ''] = error instanceof Error ? error.message.split(/\.\s/) : []
+    throw new Error(`${fault}; kubectl causeway --help lists the options`, { cause: error })
+  }
+}
+
 /** Runs a command. Rejects with an Error that says what to do next. */
 export async function runPlugin({ args, env, nowMs, print }: PluginIo): Promise<void> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      namespace: { type: 'string', short: 'n' },
-      context: { type: 'string' },
-      kubeconfig: { type: 'string' },
-      url: { type: 'string' },
-      output: { type: 'string', short: 'o' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  })
+  const { values, positionals } = read(args)
   const [command, ...words] = positionals
   if (values.help === true || command === undefined || command === 'help') {
     print(USAGE)

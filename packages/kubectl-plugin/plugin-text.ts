@@ -54,8 +54,15 @@ const DONE = new Map(
 /** What inference gives as a reason: `<part> by <writer>`. */
 const PARTS = new Map(
   Object.entries({
-    ...{ creation: 'created', authored: 'changed', scale: 'scaled', deletion: 'deleted', removal: 'let go' },
-    ...{ status: 'changed the status of', binding: 'bound' },
+    ...{ creation: 'created', authored: 'changed', scale: 'scaled', deletion: 'deleted', removal: 'removed' },
+    ...{ status: 'reported the status of', binding: 'bound' },
+  }),
+)
+/** What a command that begins a change writes as its reason: `kubectl create`. */
+const COMMANDS = new Map(
+  Object.entries({
+    ...{ apply: 'applied', annotate: 'annotated', create: 'created', delete: 'deleted', expose: 'exposed' },
+    ...{ label: 'labelled', rollout: 'rolled out', scale: 'scaled' },
   }),
 )
 
@@ -121,7 +128,8 @@ function deed({ object, reason }: Cascade, namespace: string): string {
   const done = PARTS.get(part ?? '')
   if (done !== undefined)
     return `${done} ${what}${begun === undefined || begun === 'unknown' ? '' : ` by itself (${begun})`}`
-  return `changed ${what}${reason === null ? '' : `: ${reason}`}`
+  const [, command = ''] = /^\S+ (\w+)/.exec(reason ?? '') ?? []
+  return `${COMMANDS.get(command) ?? 'changed'} ${what}${reason === null ? '' : `: ${reason}`}`
 }
 
 function actorOf({ actor, service }: Cascade): string {
@@ -133,12 +141,12 @@ function told({ root, spans, state }: Cascade): string {
   return `${spans} spans, ${state}: kubectl causeway cascade ${root.slice(0, 8)}`
 }
 
-/** `changed deployment/web`, `changed the status of it`. */
+/** `changed deployment/web`, `reported the status of it`. */
 function wrote(name: string, what: string): string {
   const [verb = '', ...rest] = name.split(' ')
   const done = DONE.get(verb)
   if (done === undefined) return `${name} ${what}`
-  return rest.at(-1) === 'status' ? `${done} the status of ${what}` : `${done} ${what}`
+  return rest.at(-1) === 'status' ? `reported the status of ${what}` : `${done} ${what}`
 }
 
 const writes = (count: number): string => (count === 1 ? '1 write' : `${count} writes`)

@@ -48,7 +48,6 @@ export function runCommandOf(server: Command['load']): Command {
       cluster: 'the name of the cluster, as in the receivers of Causeway (default: the name of the context)',
     },
     options: ['reason', 'endpoint', 'cluster', 'kubeconfig', 'context'],
-    leastArgs: 0,
     mostArgs: Number.POSITIVE_INFINITY,
     load: () => Promise.resolve(runsAny(server)),
   }

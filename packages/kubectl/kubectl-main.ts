@@ -3,6 +3,10 @@ import { KUBECTL, runCommandOf } from './kubectl-command.ts'
 import { CliError, EXIT_USAGE } from '../../src/cli/command-line.ts'
 import { runCommand } from '../../src/cli/run-command.ts'
 
+/** The command does its work, wherever this goes. */
+const stderr = (): NodeJS.WriteStream =>
+  process.stderr.listenerCount('error') > 0 ? process.stderr : process.stderr.on('error', () => undefined)
+
 const runsNoServer = new CliError('write the command behind --: causeway run -- <command>', EXIT_USAGE)
 
 // The command line with these commands alone, which start at once.
@@ -14,7 +18,7 @@ void runCommand(
       return process.stdout
     },
     get stderr() {
-      return process.stderr
+      return stderr()
     },
     readInput: () => text(process.stdin),
     terminalWidth: undefined,

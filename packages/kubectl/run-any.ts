@@ -11,7 +11,7 @@ interface Chosen {
 
 /**
  * Runs any program that reads a kubeconfig, and tells what it wrote as one change. Whatever keeps the change from being told, the program
- * does its work. Rejects with a ProgramMissing where it cannot be started.
+ * does its work. Rejects with a CliError where it cannot be started.
  */
 export async function runAny(
   [program = '', ...args]: readonly string[],

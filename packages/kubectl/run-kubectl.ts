@@ -6,7 +6,7 @@ export const KUBECTL_PROGRAM = 'kubectl'
 
 /**
  * Runs kubectl, and tells what it wrote as one change. Whatever keeps the change from being told, kubectl does its work. Rejects with a
- * ProgramMissing where there is no kubectl.
+ * CliError where there is no kubectl.
  */
 export async function runKubectl(args: readonly string[], options: ChangeOptions): Promise<ProgramEnd> {
   const read = readKubectlArguments(args)

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
+import { CliError } from '../../src/cli/command-line.ts'
 
 /** How a program ended. */
 export interface ProgramEnd {
@@ -15,12 +16,13 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const
 /** What a terminal sends to all that run in it. */
 const OF_TERMINALS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT'])
 
-/** A program that is not there cannot be run; what to do says the message. */
-export class ProgramMissing extends Error {}
+/** The exit codes of shells for a program that is not there, and for one that cannot be run. */
+const NOT_FOUND = 127
+const NOT_RUNNABLE = 126
 
 /**
  * Runs a program on this process' own terminal, with what was set for whoever typed it, and hands on the signals that this process gets.
- * Rejects with a ProgramMissing when it cannot be started.
+ * Rejects with a CliError when it cannot be started.
  */
 export async function runProgram(
   command: string,
@@ -38,13 +40,10 @@ export async function runProgram(
     if (process.platform !== 'win32' || signal !== 'SIGUSR2') process.on(signal, hand)
     return [signal, hand] as const
   })
-  child.on('error', (error: NodeJS.ErrnoException) =>
-    reject(
-      new ProgramMissing(
-        `${command} cannot be started (${error.code ?? error.message}); install it, or put it on the PATH`,
-      ),
-    ),
-  )
+  child.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    const said = `${command} cannot be started (${code ?? message}); install it, or put it on the PATH`
+    reject(new CliError(said, code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE))
+  })
   child.on('exit', (code, signal) => {
     resolve({ exitCode: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), signal })
   })

@@ -65,17 +65,25 @@ function addressOf(line: CommandLine, { env }: CliIo): ArchiveAddress {
       '--archive must be a URL such as https://auditor@clickhouse.example:8443/causeway; the password is read from CLICKHOUSE_PASSWORD',
       EXIT_USAGE,
     )
-  const database = decodeURIComponent(url.pathname.slice(1)) || 'causeway'
+  const database = decoded(url.pathname.slice(1)) || 'causeway'
   if (!/^\w+$/.test(database))
     throw new CliError(
       `--archive names the database ${JSON.stringify(database)}; write letters, digits and underscores behind the port`,
       EXIT_USAGE,
     )
-  const password = url.password === '' ? env['CLICKHOUSE_PASSWORD'] : decodeURIComponent(url.password)
+  const password = url.password === '' ? env['CLICKHOUSE_PASSWORD'] : decoded(url.password)
   return {
     ...{ endpoint: url.origin, database, timeoutMs: timeoutOf(line, TIMEOUT_MS) },
-    username: decodeURIComponent(url.username) || (env['CLICKHOUSE_USER'] ?? 'default'),
+    username: decoded(url.username) || (env['CLICKHOUSE_USER'] ?? 'default'),
     ...(password !== undefined && { password }),
     tls: { ...DEFAULT_CLIENT_TLS, insecure: url.protocol === 'http:' },
+  }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw new CliError('--archive has a % that encodes nothing; write %25 for a percent sign', EXIT_USAGE)
   }
 }

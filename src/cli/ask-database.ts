@@ -3,21 +3,28 @@ import type { Cpid } from '../model/merge-graph.ts'
 import type { Absent, CausewayQueries, SchemaState } from '../model/queries.ts'
 import { answer } from '../query/answer.ts'
 import type { Question } from '../query/question.ts'
+import { openForQuestions, type QuestionsDatabase } from './database-file.ts'
 import {
-  type ChangesDatabase,
-  openForChanges,
-  openForQuestions,
-  type QuestionsDatabase,
-} from './database-file.ts'
-import { CliError, type CliIo, type CommandLine, messageOf, type TextSink } from './command-line.ts'
+  CliError,
+  type CliIo,
+  type CommandLine,
+  EXIT_USAGE,
+  messageOf,
+  type TextSink,
+} from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 
-/** Asks the configured database, whether or not a Causeway runs on it. Throws CliError when there is none. */
+/** Asks the configured database alone, whether or not a Causeway runs on it. Throws CliError when there is none. */
 export async function withQueries<T>(
   line: CommandLine,
   io: CliIo,
   ask: (queries: CausewayQueries) => Promise<T> | T,
 ): Promise<T> {
+  if (line.timeout !== undefined)
+    throw new CliError(
+      '--timeout is how long an archive may take; name one with --archive, or leave it out',
+      EXIT_USAGE,
+    )
   return await withDatabase(line, io, (database) => ask(database.queries()))
 }
 
@@ -38,19 +45,12 @@ export async function readablePath(line: CommandLine, io: CliIo): Promise<string
   return path
 }
 
-/** Runs `work` on an existing database with the schema of this Causeway. */
-export async function withWritableStore<T>(
-  path: string,
-  work: (database: ChangesDatabase) => Promise<T> | T,
-): Promise<T> {
-  return await withStore(path, openForChanges, work)
-}
-
 interface Checked extends Disposable {
   readonly schema: SchemaState
 }
 
-async function withStore<T, Database extends Checked>(
+/** Runs `work` on an existing database with the schema of this Causeway. */
+export async function withStore<T, Database extends Checked>(
   path: string,
   open: (path: string) => Database,
   work: (database: Database) => Promise<T> | T,

@@ -12,7 +12,7 @@ export type Commands = ReadonlyMap<string, Command>
 /** One command. */
 export interface Command {
   /** Its arguments, as the help shows them. */
-  usage: string
+  usage?: string
   summary: string
   /** More text for its help. */
   help?: string
@@ -24,8 +24,10 @@ export interface Command {
   passesOn?: boolean
   /** Help texts of options that mean something else to this command. */
   meanings?: Readonly<Partial<Record<OptionName, string>>>
-  leastArgs: number
-  mostArgs: number
+  /** None unless given. */
+  leastArgs?: number
+  /** As many as `leastArgs` unless given. */
+  mostArgs?: number
   /** Loads the code of the command. */
   load: () => Promise<Run>
 }
@@ -91,7 +93,7 @@ export const OPTIONS = {
   timeout: {
     type: 'string',
     value: '<duration>',
-    meaning: 'how long a query of the database may take (sql 10s, doctor 30s)',
+    meaning: 'how long the archive or, for sql and doctor, the database may take (sql 10s, others 30s)',
   },
   'max-rows': { type: 'string', value: '<n>', meaning: 'how many rows to print at most (1000)' },
   cluster: {
@@ -410,7 +412,7 @@ export interface CliIo {
   stderr: TextSink
   /** All of the standard input, as text. */
   readInput: () => Promise<string>
-  /** The width of the terminal; undefined when stdout is not a terminal. */
+  /** The width of the terminal, 0 where it does not know, as some in containers; undefined when stdout is not a terminal. */
   terminalWidth: number | undefined
   /** The component types; those of Causeway by default. */
   components?: Components

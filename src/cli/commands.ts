@@ -7,18 +7,19 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   return await runCommand(argv, io, COMMANDS)
 }
 
-const NO_ARGUMENTS = { usage: '', options: [], leastArgs: 0, mostArgs: 0 } as const
-
 const OBSERVE_HELP = `
 Watches the current context of the kubeconfig, as kubectl does, prints each cascade as it settles, and serves the dashboard until Ctrl-C.
 Needs no configuration, only the right to list and watch, and names what it may not see. Without --database, what it saw is gone when it
 ends. --set changes a setting, as in: --set extensions.cpid_query.endpoint=localhost:4320. docs/kubernetes.md says more.
 `
 
-const ARCHIVED_HELP = `
+const ARCHIVED = {
+  help: `
 With --archive also what other Causeways wrote there and what retention removed here, as one answer. Without --config the archive is
 asked alone. Where it does not answer, what the database holds is printed, and that it is only a part. docs/archive.md says more.
-`
+`,
+  meanings: { timeout: 'how long the archive may take (30s)' },
+}
 
 const SQL_HELP = `
 Runs one SELECT, read-only, beside a running Causeway or without one; - reads the statement from the standard input. docs/audit.md has
@@ -75,66 +76,44 @@ For one shell: source <(causeway completion bash). For all: write it to ~/.local
 `
 
 /** Every command by name, in the order of the help. Its code is loaded when it runs. */
-export const COMMANDS: Commands = new Map<string, Command>([
-  ['run', runCommandOf(async () => (await import('./configuration.ts')).server)],
-  [
-    'observe',
-    {
-      usage: '',
+export const COMMANDS: Commands = new Map(
+  Object.entries<Command>({
+    run: runCommandOf(async () => (await import('./configuration.ts')).server),
+    observe: {
       summary: 'watch a cluster that nobody patched, and print each cascade as it settles',
       help: OBSERVE_HELP,
       config: 'itself',
       meanings: { namespace: 'only what is in it; several with commas between them' },
       options: ['kubeconfig', 'context', 'namespace', 'database'],
-      leastArgs: 0,
-      mostArgs: 0,
       load: async () => (await import('./observe-command.ts')).runObserve,
     },
-  ],
-  ['kubectl', KUBECTL],
-  [
-    'validate',
-    {
-      ...NO_ARGUMENTS,
+    kubectl: KUBECTL,
+    validate: {
+      options: [],
       summary: 'check the configuration',
       load: async () => (await import('./configuration.ts')).validate,
     },
-  ],
-  [
-    'components',
-    {
-      ...NO_ARGUMENTS,
+    components: {
+      options: [],
       summary: 'print the receivers, exporters, extensions and connectors of this build',
       load: async () => (await import('./configuration.ts')).components,
     },
-  ],
-  [
-    'print-config',
-    {
-      ...NO_ARGUMENTS,
+    'print-config': {
+      options: [],
       summary: 'print the configuration with every default, and with secrets blacked out',
       load: async () => (await import('./configuration.ts')).printConfig,
     },
-  ],
-  [
-    'related',
-    {
+    related: {
       usage: '<cpid>',
       summary: 'list the CPID and every CPID that descends from it, by mergelog time',
-      help: ARCHIVED_HELP,
+      ...ARCHIVED,
       options: ['format', 'archive', 'timeout'],
-      meanings: { timeout: 'how long the archive may take (30s)' },
       leastArgs: 1,
-      mostArgs: 1,
       load: async () => (await import('./database-commands.ts')).runRelated,
     },
-  ],
-  [
-    'cascades',
-    {
-      usage: '',
+    cascades: {
       summary: 'list cascades, newest first',
-      help: ARCHIVED_HELP,
+      ...ARCHIVED,
       options: [
         ...['format', 'state', 'object', 'service', 'cluster', 'actor', 'namespace', 'limit'],
         ...['archive', 'timeout'],
@@ -142,92 +121,55 @@ export const COMMANDS: Commands = new Map<string, Command>([
       meanings: {
         cluster: 'only cascades that began in the cluster of this k8s.cluster.name',
         namespace: 'only cascades that wrote into the namespace, or began in it',
-        timeout: 'how long the archive may take (30s)',
+        ...ARCHIVED.meanings,
       },
-      leastArgs: 0,
-      mostArgs: 0,
       load: async () => (await import('./database-commands.ts')).runCascades,
     },
-  ],
-  [
-    'cascade',
-    {
+    cascade: {
       usage: '<cpid>',
       summary: 'show the cascades of a CPID: spans as trees, critical path, time of each service',
-      help: ARCHIVED_HELP,
+      ...ARCHIVED,
       options: ['format', 'all', 'archive', 'timeout'],
-      meanings: { timeout: 'how long the archive may take (30s)' },
       leastArgs: 1,
-      mostArgs: 1,
       load: async () => (await import('./cascade-command.ts')).runCascade,
     },
-  ],
-  [
-    'mergelogs',
-    {
+    mergelogs: {
       usage: '[<cpid>]',
       summary: 'list all mergelogs, oldest first, or those of the CPIDs that descend from one',
-      help: ARCHIVED_HELP,
+      ...ARCHIVED,
       options: ['format', 'limit', 'archive', 'timeout'],
-      meanings: { timeout: 'how long the archive may take (30s)' },
-      leastArgs: 0,
       mostArgs: 1,
       load: async () => (await import('./database-commands.ts')).runMergelogs,
     },
-  ],
-  [
-    'sql',
-    {
+    sql: {
       usage: '"<select>"',
       summary: 'ask the database in SQL, read-only',
       help: SQL_HELP,
       options: ['format', 'wide', 'timeout', 'max-rows'],
       meanings: { timeout: 'how long the query may take, at most 1h (10s)' },
       leastArgs: 1,
-      mostArgs: 1,
       load: async () => (await import('./sql-command.ts')).runSql,
     },
-  ],
-  [
-    'import',
-    {
-      usage: '',
+    import: {
       summary: 'store the cascades of a cluster from recorded audit logs and watches',
       help: IMPORT_HELP,
       config: 'optional',
       options: ['cluster', 'audit', 'watch', 'follow', 'format'],
-      leastArgs: 0,
-      mostArgs: 0,
       load: async () => (await import('./import-command.ts')).runImport,
     },
-  ],
-  [
-    'doctor',
-    {
-      usage: '',
+    doctor: {
       summary: 'check that everything is reachable and writable, and that mergelogs arrive',
       help: DOCTOR_HELP,
       options: ['format', 'timeout'],
       meanings: { timeout: 'how long it may take to look through the database (30s)' },
-      leastArgs: 0,
-      mostArgs: 0,
       load: async () => (await import('./doctor-command.ts')).runDoctor,
     },
-  ],
-  [
-    'migrate',
-    {
-      usage: '',
+    migrate: {
       summary: 'create the database, or bring its schema up to date',
       options: ['format'],
-      leastArgs: 0,
-      mostArgs: 0,
       load: async () => (await import('./database-commands.ts')).runMigrate,
     },
-  ],
-  [
-    'archive',
-    {
+    archive: {
       usage: 'init',
       summary: 'create the tables of the archives, or print the statements and a role for auditors',
       help: ARCHIVE_HELP,
@@ -236,45 +178,30 @@ export const COMMANDS: Commands = new Map<string, Command>([
         cluster: 'the clusters that the role may read, with commas between them; all unless given',
       },
       leastArgs: 1,
-      mostArgs: 1,
       load: async () => (await import('./archive-command.ts')).runArchive,
     },
-  ],
-  [
-    'prune',
-    {
-      usage: '',
+    prune: {
       summary: 'remove now what retention no longer keeps',
       help: PRUNE_HELP,
       options: ['format'],
-      leastArgs: 0,
-      mostArgs: 0,
       load: async () => (await import('./database-commands.ts')).runPrune,
     },
-  ],
-  [
-    'salvage',
-    {
+    salvage: {
       usage: '<new file>',
       summary: 'copy what is readable in a damaged database into a new file',
       help: SALVAGE_HELP,
       options: ['format'],
       leastArgs: 1,
-      mostArgs: 1,
       load: async () => (await import('../../packages/salvage/salvage-command.ts')).runSalvage,
     },
-  ],
-  [
-    'completion',
-    {
+    completion: {
       usage: 'bash',
       summary: 'print the completion script for bash',
       help: COMPLETION_HELP,
       config: 'none',
       options: [],
       leastArgs: 1,
-      mostArgs: 1,
       load: async () => (await import('./completion-command.ts')).runCompletion,
     },
-  ],
-])
+  }),
+)

@@ -10,12 +10,12 @@ import type {
 import { noPruneCounts, type PruneCounts } from '../model/store-ports.ts'
 import { rfc3339 } from '../model/time-and-size.ts'
 import { LimitedPages } from '../query/list-json.ts'
-import { archiveAnswer } from '../query/archive/archive-json.ts'
+import { archivedCascadesJson } from '../query/archive/archive-json.ts'
 import { partialOf } from '../query/archive/asking-parts.ts'
 import { mergelogJson } from '../query/object-json.ts'
 import type { Cpid } from '../model/merge-graph.ts'
 import { notePartial, wholeCpidOf, withArchive } from './ask-archive.ts'
-import { requireFound, withQueries, withWritableStore, writeJson } from './ask-database.ts'
+import { requireFound, withQueries, withStore, writeJson } from './ask-database.ts'
 import {
   CliError,
   type CliIo,
@@ -28,7 +28,7 @@ import {
   wantsJson,
 } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
-import { type ChangesDatabase, migrateDatabase } from './database-file.ts'
+import { type ChangesDatabase, migrateDatabase, openForChanges } from './database-file.ts'
 import { actorText, AlignedRows, count, duration, objectText, printable, textTable } from './text.ts'
 
 export const runMigrate: Run = async (line, io) => {
@@ -47,7 +47,7 @@ const CPIDS_AT_ONCE = 200
 export const runPrune: Run = (line, io) => {
   const json = wantsJson(line)
   const { cpid } = loadCommandConfig(line, io).config
-  return withWritableStore(cpid.storage.path, (database) => {
+  return withStore(cpid.storage.path, openForChanges, (database) => {
     const counts = pruneAll(database, cpid)
     io.stdout.write(json ? `${JSON.stringify(counts)}\n` : textOf(counts))
     return 0
@@ -116,8 +116,8 @@ async function archivedCascades(
 ): Promise<number> {
   return await withArchive(line, io, async (questions) => {
     if (wantsJson(line)) {
-      const answered = await archiveAnswer(questions, { kind: 'cascades', filter, part: { limit } })
-      if (answered.kind === 'found') io.stdout.write(`${answered.text}\n`)
+      const answer = await archivedCascadesJson(questions, filter, { limit })
+      io.stdout.write(`${JSON.stringify(answer)}\n`)
       return 0
     }
     const { cascades, next, partial } = await questions.cascades(filter, { limit })
@@ -251,9 +251,7 @@ async function archivedRelated(line: CommandLine, io: CliIo): Promise<number> {
     const found = requireFound(cpid, await questions.cpids.related(cpid))
     if (wantsJson(line)) {
       const { cpids, partial } = found
-      io.stdout.write(
-        `${JSON.stringify({ cpid, related: cpids, ...(partial !== undefined && { partial }) })}\n`,
-      )
+      io.stdout.write(`${JSON.stringify({ cpid, related: cpids, ...partialOf(partial) })}\n`)
       return 0
     }
     const queries = database?.queries()

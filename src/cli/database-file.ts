@@ -5,14 +5,14 @@ import { systemClock } from '../platform/system-clock.ts'
 import { askSql, type FromSql } from '../query/threads/ask-sql.ts'
 import { migrate, schemaState } from '../store/sqlite/migrate.ts'
 import {
+  bytesOf,
   checkWritable,
-  isDatabaseLocked,
   openForReading,
   openForWriting,
   QUICK_CHECK,
   WAL_KEPT_BYTES,
 } from '../store/sqlite/open-database.ts'
-import { SqliteQueries } from '../store/sqlite/queries.ts'
+import { sqliteQueries } from '../store/sqlite/queries.ts'
 import { SqliteUnarchived } from '../store/sqlite/unarchived.ts'
 import { readSetAside, SqliteSenderFacts } from '../store/sqlite/setup-facts.ts'
 import { sqliteStores } from '../store/sqlite/writer-stores.ts'
@@ -22,6 +22,8 @@ import { StoreWriter, type WriterSettings } from '../store/store-writer.ts'
 export interface QuestionsDatabase extends Disposable {
   /** Throws when the file is no database. */
   readonly schema: SchemaState
+  /** The size of the file, once what is in the write-ahead log is there too. */
+  readonly bytes: number
   queries(): CausewayQueries
   /** What is not archived yet. */
   unarchived(): Unarchived
@@ -37,7 +39,10 @@ export function openForQuestions(path: string): QuestionsDatabase {
     get schema() {
       return schemaState(db)
     },
-    queries: () => new SqliteQueries(db),
+    get bytes() {
+      return bytesOf(db)
+    },
+    queries: () => sqliteQueries(db),
     unarchived: () => new SqliteUnarchived(db),
     senders: () => new SqliteSenderFacts(db),
     setAside: () => readSetAside(db),
@@ -74,11 +79,6 @@ export function longLogBytes(path: string): number | undefined {
 }
 
 const MAX_FAULTS = 5
-
-/** Whether a Causeway runs on a database now. */
-export function isRunningOn(path: string): boolean {
-  return isDatabaseLocked(path)
-}
 
 /** Creates or migrates a database; returns the names of the migrations that ran. */
 export async function migrateDatabase(path: string): Promise<string[]> {

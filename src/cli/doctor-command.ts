@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { COMPONENTS, type Components } from '../app/components.ts'
+import { faultsOfFiles } from '../app/faults-of-files.ts'
 import { listenerLimits } from '../app/listener-limits.ts'
 import { authenticatorsOf } from '../app/start-sending.ts'
 import type {
@@ -11,13 +12,15 @@ import type {
 } from '../config/causeway-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import { ConfigError, describeMistake } from '../config/schema.ts'
+import { formatEndpoint } from '../config/value-kinds.ts'
 import { openOnce } from '../exporter/open-transport.ts'
 import { ownValue } from '../model/untrusted-names.ts'
 import type { Signal } from '../model/otlp-requests.ts'
 import type { SendOutcome } from '../model/outbox.ts'
 import { openFilesLimit } from '../platform/open-files.ts'
 import { systemClock } from '../platform/system-clock.ts'
-import { isRunningOn, openForQuestions } from './database-file.ts'
+import { isDatabaseLocked } from '../store/sqlite/open-database.ts'
+import { openForQuestions } from './database-file.ts'
 import {
   CliError,
   type CliIo,
@@ -70,9 +73,10 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
   yield ok('configuration', 'is right')
   for (const warning of warnings) yield warn('configuration', warning, 'see docs/reference/configuration.md')
   const { storage, retention, linking } = config.cpid
-  const isRunning = isRunningOn(storage.path)
+  const isRunning = isDatabaseLocked(storage.path)
   yield ok('causeway', isRunning ? 'runs on this database' : 'does not run on this database')
   yield checkOpenFiles(config)
+  yield* checkFiles(config, io.components ?? COMPONENTS)
   yield* checkPorts(config, isRunning)
   yield* checkDatabase(storage.path, retention, timeoutMs)
   yield* checkBackends(config, io.components ?? COMPONENTS)
@@ -219,7 +223,7 @@ export async function* checkPorts(config: CausewayConfig, isRunning: boolean): A
 }
 
 async function whileRunning({ what, setting, host, port, url, expects = 200 }: Port): Promise<Finding> {
-  const where = addressOf({ host, port })
+  const where = formatEndpoint({ host, port })
   const error = await connectionError(host, port)
   if (error !== undefined) {
     return fail(
@@ -238,7 +242,7 @@ async function whileRunning({ what, setting, host, port, url, expects = 200 }: P
 }
 
 async function whileStopped({ what, setting, host, port, url, expects = 200 }: Port): Promise<Finding> {
-  const where = addressOf({ host, port })
+  const where = formatEndpoint({ host, port })
   if ((await connectionError(host, port)) === undefined) {
     const other =
       url !== undefined && (await httpStatus(url)) === expects
@@ -267,7 +271,7 @@ function portsOf({ receivers, extensions, telemetry }: CausewayConfig): Port[] {
             ...metrics,
             what: 'metrics',
             setting: 'service::telemetry::metrics::readers',
-            url: `http://${addressOf(metrics)}/metrics`,
+            url: `http://${formatEndpoint(metrics)}/metrics`,
           },
         ]),
   ]
@@ -277,11 +281,7 @@ function portOf({ host, port, what, path, page, tls }: ConfiguredListener): Port
   const about = { host, port, what, setting: `${path}::endpoint` }
   // Over TLS the name in the certificate is not known here, so that no more than the connection is tried.
   if (page === undefined || tls !== undefined) return about
-  return { ...about, url: `http://${addressOf({ host, port })}${page.path}`, expects: page.status }
-}
-
-function addressOf({ host, port }: Listener): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+  return { ...about, url: `http://${formatEndpoint({ host, port })}${page.path}`, expects: page.status }
 }
 
 const LONGEST_MS = 3_000
@@ -319,6 +319,16 @@ export async function httpStatus(url: string): Promise<number | undefined> {
   } catch {
     return undefined
   }
+}
+
+/** Whether the certificates, tokens and passwords that the configuration names can be used, and are valid now. */
+async function* checkFiles(config: CausewayConfig, components: Components): AsyncGenerator<Finding> {
+  for await (const { reason } of faultsOfFiles(config, components))
+    yield fail(
+      'files',
+      reason,
+      'then ask again; a running causeway reads it anew at SIGHUP, or by itself where that is configured',
+    )
 }
 
 /** Whether this process may open enough files for the configured connections. */

@@ -52,7 +52,7 @@ function checkSchema(path: string): Finding {
     using database = openForQuestions(path)
     switch (database.schema) {
       case 'current':
-        return ok('database', `${path}, ${sizeText(statSync(path).size)}, in step with this version`)
+        return ok('database', `${path}, ${sizeText(database.bytes)}, in step with this version`)
       case 'older':
         return warn('database', `${path} has an older schema`, 'run causeway migrate, or start causeway')
       case 'newer':

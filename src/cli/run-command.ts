@@ -57,8 +57,9 @@ async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promi
 }
 
 function checkArguments({ command: name = UNNAMED, args }: CommandLine, command: Command): void {
-  if (args.length >= command.leastArgs && args.length <= command.mostArgs) return
-  throw new CliError(`write causeway ${name} ${command.usage}`.trimEnd(), EXIT_USAGE)
+  const { usage = '', leastArgs = 0, mostArgs = leastArgs } = command
+  if (args.length >= leastArgs && args.length <= mostArgs) return
+  throw new CliError(`write causeway ${name} ${usage}`.trimEnd(), EXIT_USAGE)
 }
 
 function sentenceOf(error: unknown): string {
@@ -82,7 +83,7 @@ const HELP = ['help [<command>]', 'say what Causeway does, or what a command doe
 /** What `causeway --help` prints. */
 export function helpText(commands: ReadonlyMap<string, Command>): string {
   const named = [...commands].map(
-    ([name, { usage, summary }]) => [`${name} ${usage}`.trimEnd(), summary] as const,
+    ([name, { usage = '', summary }]) => [`${name} ${usage}`.trimEnd(), summary] as const,
   )
   return `Causeway shows a cascading Kubernetes change as one trace.
 
@@ -100,7 +101,7 @@ causeway <command> --help, or causeway help <command>, says more. Every command 
 
 /** What `causeway <command> --help` prints. */
 export function commandHelp(name: string, command: Command): string {
-  const { usage, summary, help, config, meanings, passesOn } = command
+  const { usage = '', summary, help, config, meanings, passesOn } = command
   const own = optionsOf(command).map(
     (option) => [writtenOption(option), meanings?.[option] ?? OPTIONS[option].meaning] as const,
   )

@@ -19,7 +19,7 @@ export const runSql: Run = async (line, io) => {
   const output = wantsJson(line)
     ? jsonOutput(io.stdout)
     : textOutput(io.stdout, {
-        width: line.wide === true ? undefined : io.terminalWidth,
+        width: line.wide === true || io.terminalWidth === 0 ? undefined : io.terminalWidth,
         onCut: () =>
           note('cells are cut to the width of the terminal; --wide or --format json shows them whole'),
       })

@@ -99,7 +99,7 @@ export class AlignedRows {
 const PIPED_WIDTH = 100
 const MIN_WIDTH = 40
 const MAX_WIDTH = 400
-const DIGITS = /^\d{1,4}$/
+const COLUMNS_KNOWN = /^[1-9]\d{0,3}$/
 
 type Colour = 'dim' | 'red' | 'cyan' | 'yellow' | 'green'
 
@@ -116,7 +116,8 @@ export interface Terminal {
 /** The terminal's layout; COLUMNS, else 100 characters, when the output goes elsewhere. */
 export function terminalOf({ terminalWidth, env }: Pick<CliIo, 'terminalWidth' | 'env'>): Terminal {
   const { COLUMNS = '', NO_COLOR = '', TERM } = env
-  const width = terminalWidth ?? (DIGITS.test(COLUMNS) ? Number(COLUMNS) : PIPED_WIDTH)
+  const known = terminalWidth === 0 ? undefined : terminalWidth
+  const width = known ?? (COLUMNS_KNOWN.test(COLUMNS) ? Number(COLUMNS) : PIPED_WIDTH)
   const isColoured = terminalWidth !== undefined && NO_COLOR === '' && TERM !== 'dumb'
   return {
     width: Math.min(Math.max(width, MIN_WIDTH), MAX_WIDTH),

@@ -148,7 +148,12 @@ export async function importRecordings(
   if (follow === undefined) {
     for (const recording of recordings) {
       let number = 0
-      for await (const some of recording.lines()) for (const line of some) add(recording, line, ++number)
+      for await (const some of recording.lines()) {
+        for (const line of some) {
+          if ('blank' in line) number += line.blank
+          else add(recording, line, ++number)
+        }
+      }
       if (recording.isCutShort)
         counts.warnings.push(
           `${recording.path} was cut off: its gzip does not end, and what came after is missing; name a whole copy of it`,

@@ -55,7 +55,7 @@ export class ReplayedTime {
     this.#nextLook = undefined
     while (this.#writer.inference.infer(MOST_AT_ONCE));
     while (this.#writer.isLinkDue) if (this.#writer.link(MOST_AT_ONCE) === 0) break
-    while (this.#writer.isAnythingDue()) if (!this.#writer.expire(MOST_AT_ONCE)) break
+    while (this.#writer.reader.isAnythingDue()) if (!this.#writer.linking.expire(MOST_AT_ONCE)) break
   }
 }
 

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { createGunzip, type Gunzip } from 'node:zlib'
 import {
   arrayIn,
+  type BlankLines,
   isObject,
   type JsonObject,
   linesOf,
@@ -14,7 +15,8 @@ import {
   parseBounded,
   textIn,
 } from '../kube/objects/object-json.ts'
-import { readAuditEvent, readWatchEvent } from '../kube/objects/observations.ts'
+import { readAuditEvents } from '../kube/objects/audit-events.ts'
+import { readWatchEvent } from '../kube/objects/observations.ts'
 import { errorText, isOutOfMemory, reasonOf } from '../model/faults.ts'
 import type { ReadingRules } from '../model/kubernetes-objects.ts'
 import { serializeObservations } from '../model/kubernetes-observations.ts'
@@ -77,7 +79,7 @@ export class Recording implements NamedRecording {
   }
 
   /** Its lines in batches; the last one may lack its end, unless the recording grows. */
-  lines(following?: Following): AsyncGenerator<readonly (Buffer | LongLine)[]> {
+  lines(following?: Following): AsyncGenerator<readonly (Buffer | LongLine | BlankLines)[]> {
     return linesOf(following === undefined ? this.#whole() : this.#growing(following), MAX_LINE_BYTES)
   }
 
@@ -250,6 +252,10 @@ export class GrowingRecordings implements AsyncDisposable {
     for await (const lines of recording.lines({ signal: this.#signal, onEnd })) {
       one.endMs = undefined
       for (const line of lines) {
+        if ('blank' in line) {
+          number += line.blank
+          continue
+        }
         const atNs = this.#take(recording, line, ++number)
         if (atNs > one.lastNs) one.lastNs = atNs
       }
@@ -294,16 +300,13 @@ export function readLine(
 function lineOf(source: RecordedSource, event: JsonObject, digest: Buffer, reading: ReadingRules): ReadLine {
   const { atNs, isTimed } = source === 'audit' ? timeOfAudit(event) : timeOfWatch(event)
   const told =
-    source === 'audit' ? readAuditEvent(event, reading) : readWatchEvent(event, atNs, undefined, reading)
+    source === 'audit' ? readAuditEvents(event, reading) : readWatchEvent(event, atNs, undefined, reading)
   const key = { atNs, hash: digest.subarray(0, HASH_BYTES) }
   if (typeof told === 'string')
     return { line: { ...key, version: 0n, told: serializeObservations([]), skipped: told }, isTimed: true }
-  const line = {
-    ...key,
-    version: told.version ?? 0n,
-    told: serializeObservations([told]),
-    skipped: undefined,
-  }
+  const all = 'source' in told ? [told] : told
+  const [{ version = 0n } = {}] = all
+  const line = { ...key, version, told: serializeObservations(all), skipped: undefined }
   return { line, isTimed }
 }
 

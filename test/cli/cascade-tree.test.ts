@@ -72,6 +72,13 @@ test('colours only on a terminal, and never against NO_COLOR', () => {
   expect(drawn(WAITING, { terminalWidth: 100, env: { NO_COLOR: '1' } })).toBe(drawn(WAITING))
 })
 
+test('a terminal that does not know its width is as wide as a file', () => {
+  const env = { NO_COLOR: '1' }
+  expect(drawn(WAITING, { terminalWidth: 0, env })).toBe(drawn(WAITING))
+  expect(drawn(WAITING, { terminalWidth: 0, columns: 60, env })).toBe(drawn(WAITING, { columns: 60 }))
+  expect(drawn(WAITING, { env: { COLUMNS: '0' } })).toBe(drawn(WAITING))
+})
+
 test('long lists and deep levels are cut, and what is cut is counted', () => {
   const wide = [span(1, 0, 0, 100), ...Array.from({ length: 320 }, (_, at) => span(at + 2, 1, 1, 2))]
   const lines = drawn(wide).split('\n')

@@ -116,7 +116,8 @@ test('a table is cut to the width of the terminal, and whole with --wide and els
     stderr: CUT,
   })
   const whole = 'first                no\na long value indeed   2\nb                     3\n(2 rows)\n'
-  for (const ran of [cli.run('sql', LONG), runOnTerminal(18, LONG, '--wide'), runOnTerminal(23, LONG)])
+  const wide = [runOnTerminal(18, LONG, '--wide'), runOnTerminal(23, LONG), runOnTerminal(0, LONG)]
+  for (const ran of [cli.run('sql', LONG), ...wide])
     expect(await ran).toEqual({ code: 0, stdout: whole, stderr: '' })
 })
 

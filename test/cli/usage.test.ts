@@ -52,6 +52,13 @@ test.each([
     2,
     '--timeout "0s" is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m',
   ],
+  ...['cascades', 'mergelogs', `cascade ${cpid(1)}`, `related ${cpid(1)}`].map(
+    (command): [string[], number, string] => [
+      [...command.split(' '), '--timeout', '5s'],
+      2,
+      '--timeout is how long an archive may take; name one with --archive, or leave it out',
+    ],
+  ),
   [
     ['sql', 'SELECT 1', '--max-rows', '-1'],
     2,

@@ -166,11 +166,42 @@ test.each([
   ],
   ['no object', ['why', 'web'], { CAUSEWAY_URL: 'http://127.0.0.1:1' }, /write <kind>\/<name>/],
   ['no such command', ['what', 'deploy/web'], {}, /there are why, who and cascade/],
-  ['an option that is not there', ['why', 'deploy/web', '--all'], {}, /--all/],
+  [
+    'an option that is not there',
+    ['why', 'deploy/web', '--all'],
+    {},
+    /^error: Unknown option '--all'; kubectl causeway --help lists the options\n$/,
+  ],
+  [
+    'an option without its value',
+    ['why', 'deploy/web', '-n'],
+    {},
+    /argument missing; kubectl causeway --help/,
+  ],
+  [
+    'a word too many',
+    ['why', 'deploy/web', 'more'],
+    { CAUSEWAY_URL: 'http://127.0.0.1:1' },
+    /"deploy\/web more" names no object; write <kind>\/<name>/,
+  ],
+  [
+    'an address without its scheme',
+    ['why', 'deploy/web', '--url', 'localhost:4319'],
+    {},
+    /^error: "localhost:4319" is no URL; write it as http:\/\/localhost:4319\n$/,
+  ],
 ] as const)('of %s an error says what to do', async (_, args, env, says) => {
   const answer = await plugin(args, env)
   expect(answer).toMatchObject({ code: 1, printed: '' })
   expect(answer.errors).toMatch(says)
+})
+
+test('what Causeway refuses is told in its own words', async () => {
+  const { code, errors } = await plugin(['cascade', '00000000-0000-4000-8000-00000000dead', '--url', url])
+  expect(code).toBe(1)
+  expect(errors).toBe(
+    `error: Causeway at ${url} answered 404: no mergelog, span or log has named this CPID; check it, and whether its sender reaches Causeway\n`,
+  )
 })
 
 test('an object that nobody wrote is said to be one', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { BIN } from '../../lab/harness/causeway/causeway-process.ts'
+import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
 import { CREATE, DEPLOYMENTS, KubectlScene, type Seen, type Step } from './support/kubectl-scene.ts'
 
 /** What a program that is run by `causeway run` does: a script for Node, behind what it needs to speak with the API server. */
@@ -183,6 +184,21 @@ test('a program that uses another kubeconfig does its work, and a line says that
   expect(scene.told).toEqual([])
 })
 
+test.each([
+  ['a disk that is full', 'exec "$@" 2>/dev/full'],
+  ['a program that has ended', 'exec "$@" 2> >(:)'],
+])('a program does its work where what is said of it goes to %s', async (_, script) => {
+  const command = [process.execPath, BIN, 'run', '--', 'sh', '-c', 'echo done; exit 3']
+  await using program = new RunningProgram({
+    name: 'causeway run',
+    command: 'bash',
+    args: ['-c', script, 'bash', ...command],
+    env: { ...process.env, KUBECONFIG: '/nowhere' },
+  })
+  expect(await program.ending()).toEqual({ code: 3, signal: null })
+  expect(program.printed).toBe('done\n')
+})
+
 test('what a command runs by causeway is part of its change', async () => {
   await using scene = await KubectlScene.open()
   const inner = [
@@ -233,7 +249,7 @@ test('within a change no other cluster can be chosen, and what else is said of a
 test('a program that is not there, and a kubeconfig that is not there, are told', async () => {
   await using scene = await KubectlScene.open()
   await using missing = scene.startCommand(['run', ...options(scene), '--', 'no-such-program'], [])
-  expect((await missing.ending()).code).not.toBe(0)
+  expect((await missing.ending()).code).toBe(127)
   expect(missing.errors).toContain('no-such-program cannot be started (ENOENT)')
   const kubeconfig = join(scene.directory, 'none')
   await using unread = scene.startCommand(

@@ -1,0 +1,33 @@
+import { text } from 'node:stream/consumers'
+import { runCauseway } from '../app/run-causeway.ts'
+import { runCli } from './commands.ts'
+import { readManifest } from './run-command.ts'
+
+let isServing = false
+
+// Whoever reads the output of a command may stop reading, as head does. What a server prints ends it in no case.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (isServing) return
+  if (error.code === 'EPIPE') process.exit(0)
+  process.stderr.write(`Error: cannot write the output: ${error.message}\n`)
+  process.exit(1)
+})
+// The disk of a log may be full, and who reads it may have ended.
+process.stderr.on('error', () => undefined)
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  readInput: () => text(process.stdin),
+  terminalWidth: process.stdout.isTTY ? process.stdout.columns : undefined,
+  env: process.env,
+  untilAsked: () => {
+    const asked = new AbortController()
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => asked.abort())
+    return asked.signal
+  },
+  run: (loaded, read, writeLog) => {
+    isServing = true
+    return runCauseway(loaded, read, readManifest().version, { writeLog })
+  },
+})
