@@ -6,6 +6,9 @@ const { CAUSEWAY_INTEROP, CAUSEWAY_FAULTS, CAUSEWAY_ATTACK, CAUSEWAY_BROWSER, CA
 // Of the programs that tests start what Node makes of the sources is kept, as bin/causeway.js keeps it.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/causeway', import.meta.url))
 
+// What this machine has its shells run first, such as a version manager that waits for a lock, is not ours to test.
+delete process.env.BASH_ENV
+
 export default {
   runtime: '<rootDir>/test/support/jest/native-runtime.js',
   testEnvironment: '<rootDir>/test/support/jest/this-process.js',

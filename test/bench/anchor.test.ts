@@ -108,7 +108,7 @@ test('every span is sent once, and later changes of a Deployment merge with what
   expect(own).toHaveLength(12 * SPANS_PER_CHANGE)
   expect(new Set(own.map(({ spanId }) => spanId)).size).toBe(own.length)
   expect(own.every(({ attributes }) => attributes['cpid.copy'] === undefined)).toBe(true)
-  expect(writer.writer.takeLinkCounts()).toMatchObject({ lateMergelogs: 0, lateParents: 0, episodes: 0 })
+  expect(writer.writer.linking.takeCounts()).toMatchObject({ lateMergelogs: 0, lateParents: 0, episodes: 0 })
   const sources = writer.db.prepare<[string], string>('SELECT source FROM audit_edges WHERE cpid = ?').pluck()
   expect(sources.all(cpidText(SEED, DEPLOYMENTS, 'replicaset')).toSorted()).toEqual(
     [cpidText(SEED, DEPLOYMENTS, 'operator'), cpidText(SEED, 0, 'replicaset')].toSorted(),

@@ -57,7 +57,7 @@ export function changeObjects(
       writer.ingest([{ signal: 'traces', bytes: traces }])
       while (writer.link(MANY) > 0);
       clock.advance(BETWEEN_MS)
-      while (writer.isAnythingDue()) writer.expire(MANY)
+      while (writer.reader.isAnythingDue()) writer.linking.expire(MANY)
     }
     const { user, system } = process.threadCpuUsage(cpu)
     return (user + system) / requests.length

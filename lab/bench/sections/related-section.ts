@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Cpid } from '../../../src/model/merge-graph.ts'
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
 import { openForReading, openForWriting } from '../../../src/store/sqlite/open-database.ts'
-import { SqliteQueries } from '../../../src/store/sqlite/queries.ts'
+import { sqliteQueries } from '../../../src/store/sqlite/queries.ts'
 import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
@@ -55,7 +55,7 @@ async function build(path: string): Promise<void> {
 /** Each round asks about other roots, through a connection that has read nothing yet. */
 function askStore(path: string, round: number): Record<string, number> {
   const db = openForReading(path)
-  const queries = new SqliteQueries(db)
+  const queries = sqliteQueries(db)
   const ask = (): number[] =>
     rootsOf(round).map((root) => {
       const startedMs = performance.now()
