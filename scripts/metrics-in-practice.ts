@@ -345,7 +345,7 @@ export const METRICS_IN_PRACTICE: readonly MetricsOfQuestion[] = [
       [
         ['cpid_storage_fault'],
         'Absent, or 0',
-        '1 by `kind`: `full`, `io`, `hangs`, `readOnly`, `damaged`. See [the database cannot be used](../operations.md#the-database-cannot-be-used)',
+        '1 by `kind`: `full`, `io`, `hangs`, `locked`, `readOnly`, `damaged`. See [the database cannot be used](../operations.md#the-database-cannot-be-used)',
       ],
       [['cpid_clock_leaps'], '0', 'See [a clock that leaps](../recovery.md#a-clock-that-leaps)'],
       [

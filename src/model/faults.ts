@@ -11,6 +11,7 @@ export function errorText(error: unknown): string {
  * - readOnly: it may only be read.
  * - damaged: its content is corrupt; that does not heal.
  * - io: the disk under it fails.
+ * - locked: another program holds its write lock.
  * - hangs: what is asked of it is not answered, as by a disk of the network that is away.
  */
 export interface StorageFault {
@@ -20,7 +21,7 @@ export interface StorageFault {
 }
 
 /** What errors tell of. */
-export type StorageErrorKind = 'full' | 'readOnly' | 'damaged' | 'io'
+export type StorageErrorKind = 'full' | 'readOnly' | 'damaged' | 'io' | 'locked'
 
 export type StorageFaultKind = StorageErrorKind | 'hangs'
 

@@ -156,6 +156,7 @@ const ADVICE: Record<StorageErrorKind | 'other', string> = {
     'it is damaged, or no database of Causeway: causeway doctor says more, causeway salvage takes what is readable ' +
     'into a new file (docs/recovery.md); or name another path',
   io: 'check that the folder exists, is writable and has space, or name another path',
+  locked: 'another program holds its write lock: end that program, or its transaction (fuser -v names it)',
   other: 'check that the folder exists, is writable and has space, or name another path',
 }
 
@@ -244,6 +245,7 @@ const KINDS: readonly (readonly [string, StorageErrorKind])[] = [
   ['SQLITE_NOTADB', 'damaged'],
   ['SQLITE_IOERR', 'io'],
   ['SQLITE_CANTOPEN', 'io'],
+  ['SQLITE_BUSY', 'locked'],
 ]
 
 /** Prefixes of result codes that a single row can cause. All others are about the database or the moment. */
@@ -261,6 +263,9 @@ const SENTENCES: Record<StorageErrorKind, (said: string) => string> = {
     'file with causeway salvage (docs/recovery.md)',
   io: (said) =>
     `the disk of the database fails (${said}); look for it in the system's log, and for a limit on the size of files`,
+  locked: (said) =>
+    `another program holds the write lock of the database (${said}); end that program, or its transaction: ` +
+    'fuser -v with the path of the database names it, and storing goes on by itself',
 }
 
 /** What an error of SQLite means for the database; undefined if it is about something else. */
