@@ -19,6 +19,9 @@ interface Following<T> {
   onTrouble: (reason: string) => void
 }
 
+/** How often what is in use is doubted where its files are not read again. */
+const DOUBT_MS = 60_000
+
 /**
  * What is made of files, such as a certificate, and made anew when one of them changes. They are read again on an interval
  * instead of being watched, because a mounted Secret changes by a link somewhere above the file.
@@ -38,7 +41,8 @@ export class FollowedFiles<T> implements Disposable {
     this.#contents = following.files.map(read)
     this.#current = following.make(this.#contents)
     const isFollowed = following.intervalMs > 0 && following.files.length > 0
-    this.#timer = isFollowed ? setInterval(() => this.look(), following.intervalMs).unref() : undefined
+    if (isFollowed) this.#timer = setInterval(() => this.look(), following.intervalMs).unref()
+    else if (following.doubt !== undefined) this.#timer = setInterval(() => this.#tellDoubt(), DOUBT_MS).unref()
     this.#tellDoubt()
   }
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Authority } from '../../lab/harness/certificates.ts'
@@ -99,3 +100,39 @@ test('what is wrong with a file is told again when it comes back after it was ri
   }
   expect(told).toEqual([expect.stringContaining('own key'), expect.stringContaining('own key')])
 })
+
+test.each(['reload_interval: 1h', 'no reload_interval'])(
+  'of a certificate that expires it is told, with %s',
+  (interval) => {
+    const { cert, key } = new Authority().issue({ from: asDer(0), to: asDer(1) })
+    const [certFile, keyFile] = [join(folder, 'expires.crt'), join(folder, 'expires.key')]
+    writeFileSync(certFile, cert)
+    writeFileSync(keyFile, key)
+    const tls = {
+      certFile,
+      keyFile,
+      ...(interval !== 'no reload_interval' && { reloadIntervalMs: 3_600_000 }),
+    }
+    const told: string[] = []
+    let nowMs = FIRST_DAY_MS
+    const pass = (ms: number): void => {
+      nowMs += ms
+      mock.timers.tick(ms)
+    }
+    mock.timers.enable({ apis: ['setInterval'] })
+    try {
+      using _ = openServerTls(
+        'receiver otlp',
+        tls,
+        (reason) => told.push(reason),
+        () => nowMs,
+      )
+      pass(DAY_MS - 1)
+      expect(told).toEqual([])
+      pass(DAY_MS)
+      expect(told).toEqual([expect.stringContaining(`that expired at ${isoOf(1)}`)])
+    } finally {
+      mock.timers.reset()
+    }
+  },
+)
