@@ -42,7 +42,8 @@ export class FollowedFiles<T> implements Disposable {
     this.#current = following.make(this.#contents)
     const isFollowed = following.intervalMs > 0 && following.files.length > 0
     if (isFollowed) this.#timer = setInterval(() => this.look(), following.intervalMs).unref()
-    else if (following.doubt !== undefined) this.#timer = setInterval(() => this.#tellDoubt(), DOUBT_MS).unref()
+    else if (following.doubt !== undefined)
+      this.#timer = setInterval(() => this.#tellDoubt(), DOUBT_MS).unref()
     this.#tellDoubt()
   }
 
