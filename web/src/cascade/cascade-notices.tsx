@@ -19,13 +19,18 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
     <div class="cascade-notices">
       {step !== undefined && (
         <p>
-          Longest step: <strong>{step.name}</strong> of {step.service}, {duration(step.heldMs)}
+          Longest step: <strong>{step.name}</strong> of <bdi>{step.service}</bdi>, {duration(step.heldMs)}
           {share(step.heldMs)}
           {step.mostly !== null && (
             <>
               , mostly <strong>{step.mostly.name}</strong>
-              {step.mostly.service !== step.service && ` of ${step.mostly.service}`},{' '}
-              {duration(step.mostly.heldMs)}
+              {step.mostly.service !== step.service && (
+                <>
+                  {' '}
+                  of <bdi>{step.mostly.service}</bdi>
+                </>
+              )}
+              , {duration(step.mostly.heldMs)}
             </>
           )}
           .
@@ -33,7 +38,8 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
       )}
       {wait !== undefined && (
         <p>
-          Longest wait: {duration(wait.waitMs)} before <strong>{wait.name}</strong> of {wait.service}.
+          Longest wait: {duration(wait.waitMs)} before <strong>{wait.name}</strong> of{' '}
+          <bdi>{wait.service}</bdi>.
         </p>
       )}
       {state === 'open' && (

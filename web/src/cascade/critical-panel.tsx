@@ -65,7 +65,7 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
                     )}
                     {step.mostly !== null && (
                       <div class="muted">
-                        {step.mostly.name} {duration(step.mostly.heldMs)}
+                        <bdi>{step.mostly.name}</bdi> {duration(step.mostly.heldMs)}
                       </div>
                     )}
                   </td>

@@ -28,7 +28,7 @@ export function SentSpan({ answer }: { answer: Answer<SpansAnswer> }) {
           <ul class="records">
             {events.map((event, index) => (
               <li key={index}>
-                <span class="number muted">{timeOf(event.timeUnixNano)}</span> {event.name}
+                <span class="number muted">{timeOf(event.timeUnixNano)}</span> <bdi>{event.name}</bdi>
                 <AttributeList attributes={event.attributes ?? []} />
               </li>
             ))}

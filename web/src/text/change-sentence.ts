@@ -67,7 +67,7 @@ export function changeSentence({
   const verb = DONE.get(what ?? part ?? '') ?? COMMANDS.get(command ?? '') ?? 'changed'
   const who = (part !== undefined && DONE.has(part) ? by : undefined) ?? actor ?? 'somebody'
   const why = selfBegun(reason)
-  const sentence = `${who} ${verb} ${object === null ? 'something' : thing(object)}`
+  const sentence = `${isolated(who)} ${verb} ${object === null ? 'something' : thing(object)}`
   return why === undefined ? sentence : `${sentence} ${why}`
 }
 
@@ -78,9 +78,16 @@ export function relativeTo(start: string, other: string): string {
   return `${duration(Math.abs(ms))} ${ms < 0 ? 'before' : 'after'}`
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\u202e\u2067\ufb1d-\ufdff\ufe70-\ufefc]/
+
+/** Between the characters that keep what is read from right to left from turning round what stands beside it (Unicode, FSI and PDI). */
+function isolated(name: string): string {
+  return RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name
+}
+
 function thing(object: string): string {
   const { resource, name } = objectName(object)
-  return resource === '' ? name : `${singular(resource)} ${name}`
+  return resource === '' ? isolated(name) : `${singular(resource)} ${isolated(name)}`
 }
 
 /** The singular of a resource: `deployment` for `deployments`. */
