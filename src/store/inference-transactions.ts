@@ -197,7 +197,7 @@ export class InferenceTransactions {
     const mayWait = this.#bytes < MAX_BYTES / 2
     for (const [name, cluster] of this.#clusters) {
       if (mayWait && cluster.streams.areAwaited(this.#nowNs)) continue
-      const work = cluster.take(this.#nowNs, most)
+      const work = cluster.take(this.#nowNs, most, mayWait)
       this.#setAsideFaults(cluster)
       // A report may contain no new write: the request was refused, or the write is known.
       if (work.writes.length + work.events.length === 0 && !cluster.hasWorked) continue

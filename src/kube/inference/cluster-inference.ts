@@ -37,7 +37,7 @@ export interface ClusterInferenceState {
 export class ClusterInference {
   readonly streams = new LaggingStreams()
   readonly line: WriteQueue
-  readonly #eventsWaitNs: bigint
+  readonly #settings: WriteQueueSettings
   readonly #events: WaitingEvent[]
   /** Reports whose rows are still stored, in order of arrival. */
   readonly #tellings: Telling[]
@@ -47,7 +47,7 @@ export class ClusterInference {
   /** `from` is the state of an earlier instance, from which this one resumes. */
   constructor(settings: WriteQueueSettings, from?: ClusterInferenceState) {
     this.line = new WriteQueue(settings, from?.line)
-    this.#eventsWaitNs = settings.windowNs + settings.whoWaitNs
+    this.#settings = settings
     this.#events = [...(from?.events ?? [])]
     this.#tellings = [...(from?.tellings ?? [])]
     this.#bytes = this.#tellings.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -81,13 +81,18 @@ export class ClusterInference {
     }
   }
 
-  /** About `most` items of what can be processed. Returns the same items again until `worked` is called. */
-  take(nowNs: UnixNanos, most: number): InferenceWork {
+  /**
+   * About `most` items of what can be processed. Returns the same items again until `worked` is called. If they may not wait longer than
+   * they must, watches that are behind are not waited for.
+   */
+  take(nowNs: UnixNanos, most: number, mayWait = true): InferenceWork {
     if (this.#work !== undefined) return this.#work
-    const writes = this.line.takeDue(nowNs, most)
+    const windowNs = mayWait ? this.line.waitNs(nowNs) : this.#settings.windowNs
+    const writes = this.line.takeDue(nowNs, most, windowNs)
+    const eventsWaitNs = windowNs + this.#settings.whoWaitNs
     const events: ClusterEvent[] = []
     for (let next = this.#events[0]; next !== undefined && events.length < most; next = this.#events[0]) {
-      if (nowNs - next.sinceNs < this.#eventsWaitNs) break
+      if (nowNs - next.sinceNs < eventsWaitNs) break
       events.push(next.event)
       this.#events.shift()
     }

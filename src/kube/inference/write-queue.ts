@@ -1,26 +1,32 @@
 import { isOutOfMemory, reasonOf } from '../../model/faults.ts'
-import { fingerprintOf, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
+import { fingerprintOf } from '../../model/kubernetes-objects.ts'
 import type {
   AdmittedRequest,
   AuditedRequest,
   ClusterWrite,
-  MissingObject,
   Observation,
   WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 import {
-  AdmittedRequests,
-  API_CLOCK_SKEW_NS,
-  combinedRequest,
-  isEvictionMark,
-  isOnTheWay,
-  mayHaveMade,
-} from './requests-of-writes.ts'
+  isThere,
+  isWrittenOnTheWay,
+  keyOf,
+  mayHaveDoneNothing,
+  nameOf,
+  type Pending,
+  seenNs,
+  startNs,
+  uidOf,
+  wasThere,
+  writeOf,
+} from './pending-write.ts'
+import { AdmittedRequests, API_CLOCK_SKEW_NS, isEvictionMark, mayHaveMade } from './requests-of-writes.ts'
 import { SortedQueue } from './sorted-queue.ts'
+import { WatchLag } from './watch-lag.ts'
 
 export interface WriteQueueSettings {
-  /** How long streams of other resources may take to catch up. */
+  /** How long streams of other resources may take to catch up, at least; longer if they have been further behind. */
   readonly windowNs: bigint
   /** How long to wait for a source that reports the writer; 0 if there is none. */
   readonly whoWaitNs: bigint
@@ -30,26 +36,6 @@ export interface WriteQueueSettings {
   readonly isAudited?: boolean
   /** Whether the writer may still report the write itself. Nothing is awaited unless given. */
   readonly awaitsTelling?: (write: ClusterWrite, waitedNs: bigint) => boolean
-}
-
-/** What is known of a write so far. */
-interface Pending {
-  readonly sinceNs: UnixNanos
-  /** Undefined for a request whose answer names none. */
-  readonly version: bigint | undefined
-  /** The time by which it had been made: a watch had reported it, or a version above it. */
-  madeNs?: UnixNanos | undefined
-  watched?: WatchedVersion | MissingObject | undefined
-  audited?: AuditedRequest | undefined
-  admitted?: AdmittedRequest | undefined
-  /** This request is an eviction that has already marked the Pod, in the version before the one that deletes it. */
-  hasMarked?: true
-  /** This request deletes a collection that no answer lists: the objects that it has deleted, by uid. */
-  deleted?: Set<string>
-  /** A report that waited separately and turned out to be the request of this write. */
-  joined?: Pending
-  /** Processing it failed, and the fault was reported. */
-  isFaulty?: true
 }
 
 /** A report that cannot be processed as it is, and why. */
@@ -85,8 +71,6 @@ const MOST_AT_ONCE_NS = nanosOfMs(1)
 const ON_THE_WAY_NS = nanosOfMs(200)
 const MOST_ON_THE_WAY = 64
 
-const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' } as const
-
 /**
  * Combines what the sources of a cluster report of each write, and returns writes in order of their versions. A write that is reported
  * after later ones were returned comes late, and out of order.
@@ -110,6 +94,7 @@ export class WriteQueue {
   #lastMadeNs: UnixNanos
   /** Requests that may have been refused. Each waits beside the queue for the write that it made. */
   readonly #admitted: AdmittedRequests
+  readonly #lag = new WatchLag()
   #faults: WriteQueueFault[] = []
   #unmatched = 0
 
@@ -166,6 +151,11 @@ export class WriteQueue {
     return unmatched
   }
 
+  /** How long a write should wait for lower versions of other streams. */
+  waitNs(nowNs: UnixNanos): bigint {
+    return this.#lag.waitNs(this.#settings.windowNs, nowNs)
+  }
+
   /** What could not be added or combined with other reports, since the last call. */
   takeFaults(): WriteQueueFault[] {
     return this.#faults.splice(0)
@@ -189,9 +179,9 @@ export class WriteQueue {
 
   /**
    * The writes that can be decided now, lowest version first, `most` or a few more. A write that waits for its writer holds back all
-   * above it.
+   * above it. `windowNs` is how long each waits for lower versions of other streams.
    */
-  takeDue(nowNs: UnixNanos, most = Infinity): ClusterWrite[] {
+  takeDue(nowNs: UnixNanos, most = Infinity, windowNs = this.waitNs(nowNs)): ClusterWrite[] {
     const due: ClusterWrite[] = []
     for (
       let next = this.#versioned.first;
@@ -199,7 +189,7 @@ export class WriteQueue {
       next = this.#versioned.first
     ) {
       this.#attempt(next, () => this.#join(next))
-      if (!this.#isDue(next, nowNs) || this.#awaitsEnclosing(next, nowNs)) break
+      if (!this.#isDue(next, nowNs, windowNs) || this.#awaitsEnclosing(next, nowNs, windowNs)) break
       if (this.#settings.awaitsTelling?.(writeOf(next), nowNs - next.sinceNs) === true) break
       this.#attempt(next, () => this.#joinCollection(next))
       this.#takeUnversioned(seenNs(next), due)
@@ -213,7 +203,7 @@ export class WriteQueue {
       if (next.joined !== undefined) this.#waiting.delete(next.joined)
       due.push(writeOf(next, this.#madeNs(next)))
     }
-    if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - this.#settings.windowNs, due)
+    if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - windowNs, due)
     // However long the queue is held back, each version finds the request that made it.
     const [oldest] = this.#waiting
     this.#admitted.dropOld(oldest?.sinceNs ?? nowNs)
@@ -243,7 +233,12 @@ export class WriteQueue {
     this.#waiting.add(pending)
     const above = this.#versioned.add(pending)
     this.#index(pending)
-    if (observation.source !== 'audit') pending.madeNs = earlier(observation.seenNs, above?.madeNs)
+    if (observation.source === 'audit') return
+    pending.madeNs = earlier(observation.seenNs, above?.madeNs)
+    if (observation.source !== 'watch' || observation.by !== 'event') return
+    const isLate = this.#given !== undefined && version < this.#given
+    const madeNs = isLate ? earlier(pending.madeNs, this.#lastMadeNs) : pending.madeNs
+    this.#lag.note(observation.seenNs - madeNs, nowNs)
   }
 
   #index(pending: Pending): void {
@@ -274,9 +269,9 @@ export class WriteQueue {
     this.#waiting.add(pending)
   }
 
-  #isDue(pending: Pending, nowNs: UnixNanos): boolean {
+  #isDue(pending: Pending, nowNs: UnixNanos, windowNs: bigint): boolean {
     const waitedNs = nowNs - pending.sinceNs
-    const { windowNs, whoWaitNs, isAudited = true } = this.#settings
+    const { whoWaitNs, isAudited = true } = this.#settings
     if (waitedNs < windowNs) return false
     const isOver = pending.audited !== undefined || waitedNs >= whoWaitNs || wasThere(pending)
     if (isOver || !isAudited) this.#attempt(pending, () => this.#admit(pending))
@@ -287,14 +282,14 @@ export class WriteQueue {
    * A write that the API server made while serving a request waits until the writes just after it are due: one of them may be the
    * requested write.
    */
-  #awaitsEnclosing(pending: Pending, nowNs: UnixNanos): boolean {
-    const { windowNs, whoWaitNs } = this.#settings
+  #awaitsEnclosing(pending: Pending, nowNs: UnixNanos, windowNs: bigint): boolean {
+    const { whoWaitNs } = this.#settings
     const waitedNs = nowNs - pending.sinceNs
     if (waitedNs >= windowNs + whoWaitNs + ON_THE_WAY_NS || !isWrittenOnTheWay(pending)) return false
     if (waitedNs < windowNs + ON_THE_WAY_NS) return true
     return this.#versioned
       .behind(MOST_ON_THE_WAY)
-      .some((one) => one.sinceNs <= pending.sinceNs + ON_THE_WAY_NS && !this.#isDue(one, nowNs))
+      .some((one) => one.sinceNs <= pending.sinceNs + ON_THE_WAY_NS && !this.#isDue(one, nowNs, windowNs))
   }
 
   /** Joins the request that made it, if admission reported it. */
@@ -437,63 +432,6 @@ export class WriteQueue {
     else this.#byName.set(name, left)
   }
 }
-
-/** No source reports what it changed, and no watch has seen that it changed anything. */
-function mayHaveDoneNothing({ audited }: Pending): boolean {
-  if (audited === undefined || audited.facts !== undefined || audited.gone) return false
-  const { verb, subresource } = audited.request
-  return subresource === '' && (verb === 'patch' || verb === 'update')
-}
-
-/** A version of an object other than its end. */
-function isThere({ watched, audited }: Pending): boolean {
-  const told = watched ?? audited
-  return told !== undefined && told.source !== 'list' && !told.gone
-}
-
-function isWrittenOnTheWay({ watched, audited, admitted }: Pending): boolean {
-  const told = watched?.source === 'watch' ? watched : audited
-  if (told === undefined) return false
-  return isOnTheWay({ object: told.object, facts: told.facts, request: (audited ?? admitted)?.request })
-}
-
-/** The object existed before the first list, so no source reports who wrote it. */
-function wasThere({ watched }: Pending): boolean {
-  return watched?.source === 'watch' && watched.by === 'first list'
-}
-
-function writeOf({ watched, audited, admitted, version }: Pending, madeNs?: UnixNanos): ClusterWrite {
-  const one = watched ?? audited
-  if (one === undefined) throw new Error('a write that no source told of')
-  const seenNs = madeNs ?? one.seenNs
-  return {
-    object: one.object,
-    version,
-    gone: one.source === 'list' || one.gone,
-    facts: watched?.source === 'watch' ? watched.facts : audited?.facts,
-    request: combinedRequest(audited?.request, admitted?.request, seenNs),
-    seenNs,
-    listed: watched && (watched.source === 'list' ? 'later' : LISTED[watched.by]),
-  }
-}
-
-function keyOf(pending: Pending): string {
-  return `${uidOf(pending)} ${pending.version}`
-}
-
-function uidOf({ watched, audited }: Pending): string {
-  return (watched ?? audited)?.object.uid ?? ''
-}
-
-function nameOf({ resource, namespace, name }: ObjectIdentity): string {
-  return `${resource}/${namespace}/${name}`
-}
-
-function seenNs({ watched, audited }: Pending): UnixNanos {
-  return audited?.request.endNs ?? watched?.seenNs ?? 0n
-}
-
-const startNs = ({ audited }: Pending): UnixNanos => audited?.request.startNs ?? 0n
 
 function earlier(one: UnixNanos, other: UnixNanos = one): UnixNanos {
   return one < other ? one : other

@@ -1,0 +1,38 @@
+import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
+
+/** How long a lag counts, at least. It counts up to twice as long. */
+const REMEMBERED_NS = nanosOfMs(60_000)
+/** A watch may be this much further behind than it was. */
+const MARGIN = 2n
+/** The longest that writes wait for watches that are behind. A store whose versions are numbered otherwise is always behind. */
+const LONGEST_NS = nanosOfMs(5_000)
+
+/** How far the watches of a cluster have lately been behind one another: how late versions arrived after higher ones. */
+export class WatchLag {
+  #sinceNs: UnixNanos = 0n
+  #latestNs = 0n
+  #beforeNs = 0n
+
+  /** A version arrived this long after a higher one. */
+  note(lagNs: bigint, nowNs: UnixNanos): void {
+    this.#forget(nowNs)
+    // A watch that was away for long is not waited for.
+    if (lagNs > this.#latestNs && lagNs <= LONGEST_NS) this.#latestNs = lagNs
+  }
+
+  /** How long a write has to wait for versions below it, `leastNs` or longer. */
+  waitNs(leastNs: bigint, nowNs: UnixNanos): bigint {
+    this.#forget(nowNs)
+    const lagNs = this.#latestNs > this.#beforeNs ? this.#latestNs : this.#beforeNs
+    const waitNs = lagNs * MARGIN < LONGEST_NS ? lagNs * MARGIN : LONGEST_NS
+    return waitNs > leastNs ? waitNs : leastNs
+  }
+
+  #forget(nowNs: UnixNanos): void {
+    const passedNs = nowNs - this.#sinceNs
+    if (passedNs >= 0n && passedNs < REMEMBERED_NS) return
+    this.#beforeNs = passedNs >= 0n && passedNs < 2n * REMEMBERED_NS ? this.#latestNs : 0n
+    this.#latestNs = 0n
+    this.#sinceNs = nowNs
+  }
+}
