@@ -14,9 +14,9 @@ const VIEWS = [
   'audit_cascade_changes',
 ]
 
-type Form = 'event' | 'log before'
+type Form = 'event' | 'log before' | 'log after'
 
-/** A drawn step; each mergelog is of a span of its own, as its event or as a log record in it that comes first. */
+/** A drawn step; each mergelog is of a span of its own, as its event or as a log record in it that comes first or last. */
 function playAs(form: Form, writer: TestWriter, step: Step, at: number, seen: Set<string>): void {
   if (step.kind === 'pass') {
     writer.pass(step.ms)
@@ -40,6 +40,7 @@ function playAs(form: Form, writer: TestWriter, step: Step, at: number, seen: Se
   }
   if (form === 'log before') writer.mergelogs('merger', [{ ...mergelog, told }])
   writer.spans('merger', [{ ...span, ...(form === 'event' && { events: [mergelogEvent(mergelog)] }) }])
+  if (form === 'log after') writer.mergelogs('merger', [{ ...mergelog, told }])
 }
 
 const order = (a: SentSpan, b: SentSpan): number =>
@@ -52,37 +53,54 @@ function inNoOrder(span: SentSpan): SentSpan {
   return { ...span, attributes, links: span.links.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1)) }
 }
 
-/** What was sent and is stored, in no order. */
-function outcome(writer: TestWriter): unknown {
+/** What is stored, in no order. */
+function stored(writer: TestWriter): Record<string, string[]> {
   const rows = (view: string): string[] =>
     writer.db
       .prepare<[], object>(`SELECT * FROM ${view}`)
       .all()
       .map((row) => JSON.stringify(row))
       .sort()
-  return {
-    sent: writer.sent().map(inNoOrder).sort(order),
-    ...Object.fromEntries(VIEWS.map((view) => [view, rows(view)])),
-  }
+  return Object.fromEntries(VIEWS.map((view) => [view, rows(view)]))
 }
 
-test.each(['cascade', 'links', 'passthrough'] as const)(
+/** What was sent and is stored, in no order. */
+function outcome(writer: TestWriter): unknown {
+  return { sent: writer.sent().map(inNoOrder).sort(order), ...stored(writer) }
+}
+
+/** The same history with the mergelogs in both forms. */
+async function expectAlike(
+  mode: 'cascade' | 'links' | 'passthrough',
+  form: Form,
+  of: (writer: TestWriter) => unknown,
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(steps, async (drawn) => {
+      const [asEvent, asLog] = [new Set<string>(), new Set<string>()]
+      using one = await TestWriter.open({ linking: { mode } })
+      using other = await TestWriter.open({ linking: { mode } })
+      // No time is ahead of the clock.
+      for (const writer of [one, other]) writer.clock.advance(60_000)
+      for (const [at, step] of [...drawn, { kind: 'pass', ms: 301_000 } as const].entries()) {
+        playAs('event', one, step, at, asEvent)
+        playAs(form, other, step, at, asLog)
+      }
+      expect(of(other)).toEqual(of(one))
+    }),
+    { numRuns: 100 },
+  )
+}
+
+const MODES = ['cascade', 'links', 'passthrough'] as const
+
+test.each(MODES)(
   '%s: a mergelog has the same outcome as a span event and as a log record that comes before its span',
-  async (mode) => {
-    await fc.assert(
-      fc.asyncProperty(steps, async (drawn) => {
-        const [asEvent, asLog] = [new Set<string>(), new Set<string>()]
-        using one = await TestWriter.open({ linking: { mode } })
-        using other = await TestWriter.open({ linking: { mode } })
-        // No time is ahead of the clock.
-        for (const writer of [one, other]) writer.clock.advance(60_000)
-        for (const [at, step] of [...drawn, { kind: 'pass', ms: 301_000 } as const].entries()) {
-          playAs('event', one, step, at, asEvent)
-          playAs('log before', other, step, at, asLog)
-        }
-        expect(outcome(other)).toEqual(outcome(one))
-      }),
-      { numRuns: 100 },
-    )
-  },
+  (mode) => expectAlike(mode, 'log before', outcome),
+)
+
+// Of roots that are first seen at the same time the one whose span comes first is in front.
+test.each(MODES)(
+  '%s: the merge graph is the same with a mergelog as a span event and as a log record that comes after its span',
+  (mode) => expectAlike(mode, 'log after', stored),
 )
