@@ -1,5 +1,3 @@
-const [, , command = '-'] = process.argv
-
-// A server reloads at SIGHUP. One that comes before there is anything to reload must not end it.
-if (command === 'observe' || command.startsWith('-')) process.on('SIGHUP', () => undefined)
+// A server reloads at SIGHUP. One that comes before it is known what is to run, or what to reload, must not end it.
+process.on('SIGHUP', () => undefined)
 await import('./cli/command-process.ts')

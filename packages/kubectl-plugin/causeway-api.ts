@@ -63,7 +63,8 @@ function byUrl(url: string, token: string | undefined): Ask {
 /** What an answer of the API says; all of it where it is not the API's. */
 function messageIn(text: string): string {
   try {
-    return (JSON.parse(text) as { error: { message: string } }).error.message
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } }
+    return typeof error?.message === 'string' ? error.message : text.trim()
   } catch {
     return text.trim()
   }

@@ -128,7 +128,7 @@ function deed({ object, reason }: Cascade, namespace: string): string {
   const done = PARTS.get(part ?? '')
   if (done !== undefined)
     return `${done} ${what}${begun === undefined || begun === 'unknown' ? '' : ` by itself (${begun})`}`
-  const [, command = ''] = /^\S+ (\w+)/.exec(reason ?? '') ?? []
+  const [, command = ''] = /^(?:kubectl|oc) (\w+)/.exec(reason ?? '') ?? []
   return `${COMMANDS.get(command) ?? 'changed'} ${what}${reason === null ? '' : `: ${reason}`}`
 }
 

@@ -41,8 +41,12 @@ export async function runProgram(
     return [signal, hand] as const
   })
   child.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-    const said = `${command} cannot be started (${code ?? message}); install it, or put it on the PATH`
-    reject(new CliError(said, code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE))
+    const isMissing = code === 'ENOENT'
+    const advice = isMissing
+      ? 'install it, or put it on the PATH'
+      : 'name a program that you may run (chmod +x)'
+    const said = `${command} cannot be started (${code ?? message}); ${advice}`
+    reject(new CliError(said, isMissing ? NOT_FOUND : NOT_RUNNABLE))
   })
   child.on('exit', (code, signal) => {
     resolve({ exitCode: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), signal })

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs'
 import Database from 'better-sqlite3'
-import { type Sqlite, storageFault } from '../../src/store/sqlite/open-database.ts'
+import { type Sqlite, isDamage } from '../../src/store/sqlite/open-database.ts'
 
 const HEADER_BYTES = 100
 const PAGE_BYTES = 4096
@@ -66,7 +66,7 @@ function tryOpen(path: string): Sqlite | undefined {
     )
     if (found.pluck().get() === 3) return db
   } catch (error) {
-    if (storageFault(error) === undefined) throw error
+    if (!isDamage(error)) throw error
   }
   db?.close()
   return undefined

@@ -1,4 +1,4 @@
-import { type Sqlite, storageFault } from '../../src/store/sqlite/open-database.ts'
+import { type Sqlite, isDamage } from '../../src/store/sqlite/open-database.ts'
 
 /** A row: the rowid first where the table has one, then the columns asked for. */
 export type Row = readonly unknown[]
@@ -163,7 +163,7 @@ function unlessDamaged<T extends object | bigint | string>(read: () => T): T | u
   try {
     return read()
   } catch (error) {
-    if (storageFault(error) === undefined) throw error
+    if (!isDamage(error)) throw error
     return undefined
   }
 }

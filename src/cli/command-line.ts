@@ -419,6 +419,8 @@ export interface CliIo {
   env: Readonly<Record<string, string | undefined>>
   /** Aborts on SIGINT or SIGTERM; before the first call these end the process. */
   untilAsked?: () => AbortSignal
+  /** Called once it is known that no server is to run, which would reload at SIGHUP. */
+  endsAtHangUp?: () => void
   /**
    * Runs Causeway until it is stopped, and returns the exit code. `read` reads the configuration again; `writeLog` takes log lines,
    * standard error by default.

@@ -26,6 +26,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => asked.abort())
     return asked.signal
   },
+  endsAtHangUp: () => process.removeAllListeners('SIGHUP'),
   run: (loaded, read, writeLog) => {
     isServing = true
     return runCauseway(loaded, read, readManifest().version, { writeLog })

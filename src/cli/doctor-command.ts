@@ -73,8 +73,9 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
   yield ok('configuration', 'is right')
   for (const warning of warnings) yield warn('configuration', warning, 'see docs/reference/configuration.md')
   const { storage, retention, linking } = config.cpid
-  const isRunning = isDatabaseLocked(storage.path)
-  yield ok('causeway', isRunning ? 'runs on this database' : 'does not run on this database')
+  const running = checkRunning(storage.path)
+  const isRunning = running.isRunning
+  yield running.finding
   yield checkOpenFiles(config)
   yield* checkFiles(config, io.components ?? COMPONENTS)
   yield* checkPorts(config, isRunning)
@@ -321,13 +322,24 @@ export async function httpStatus(url: string): Promise<number | undefined> {
   }
 }
 
+function checkRunning(path: string): { finding: Finding; isRunning: boolean } {
+  try {
+    const isRunning = isDatabaseLocked(path)
+    const message = isRunning ? 'runs on this database' : 'does not run on this database'
+    return { finding: ok('causeway', message), isRunning }
+  } catch (error) {
+    const advice = 'until then it cannot be known whether a Causeway runs on this database'
+    return { finding: fail('causeway', messageOf(error), advice), isRunning: false }
+  }
+}
+
 /** Whether the certificates, tokens and passwords that the configuration names can be used, and are valid now. */
 async function* checkFiles(config: CausewayConfig, components: Components): AsyncGenerator<Finding> {
   for await (const { reason } of faultsOfFiles(config, components))
     yield fail(
       'files',
       reason,
-      'then ask again; a running causeway reads it anew at SIGHUP, or by itself where that is configured',
+      'then run doctor again; a running Causeway takes the file at SIGHUP, or after its reload_interval',
     )
 }
 

@@ -36,6 +36,7 @@ export async function runCommand(argv: readonly string[], io: CliIo, commands: C
 }
 
 async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promise<number> {
+  if (!mayServe(line)) io.endsAtHangUp?.()
   const command = commands.get(line.command ?? UNNAMED)
   if (line.help === true) {
     const text =
@@ -54,6 +55,10 @@ async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promi
   checkArguments(line, command)
   const run = await command.load()
   return await run(line, io)
+}
+
+function mayServe({ command = UNNAMED, args }: CommandLine): boolean {
+  return command === 'observe' || (command === UNNAMED && args.length === 0)
 }
 
 function checkArguments({ command: name = UNNAMED, args }: CommandLine, command: Command): void {

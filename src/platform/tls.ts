@@ -135,6 +135,8 @@ interface PemPart {
 }
 
 const BEGIN = '-----BEGIN'
+/** Comments between certificates may speak of it. */
+const BEGINNING = /^-----BEGIN/m
 /** A certificate, or something whose kind was cut off. */
 const CERTIFICATE = /^ (?:X509 |TRUSTED )?CERTIFICATE-----|^(?! [A-Z0-9 ]+-----)/
 
@@ -196,7 +198,7 @@ function readCertificate(pem: Buffer): X509Certificate | undefined {
 /** OpenSSL would silently trust nobody, or only those before a certificate that is damaged or not written to its end yet. */
 function faultOfAuthorities(text: string): string | undefined {
   const certificates = text
-    .split(BEGIN)
+    .split(BEGINNING)
     .slice(1)
     .filter((part) => CERTIFICATE.test(part))
   if (certificates.length === 0) return 'no certificate in it'

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals'
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cascadeLoad } from './support/cascade-load.ts'
-import { CausewayProcess, startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { BIN, CausewayProcess, startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 import {
   CONFIG_FILE,
@@ -135,20 +136,44 @@ test('under load, again and again, with a dead backend, nothing acknowledged is 
   expectStoredOnce(settings, load.spans)
 })
 
-test('a SIGHUP while its code is loaded does not end it', async () => {
-  const settings = await freshSettings()
+/** Node's options with which a process gets SIGHUP when it loads a file. */
+function hungUpLoading(file: string, command = ''): string {
   const code = `
     import { registerHooks } from 'node:module'
     import { isMainThread } from 'node:worker_threads'
-    if (isMainThread)
+    if (isMainThread) {
+      process.argv.splice(2, 0, ...${JSON.stringify(command === '' ? [] : [command])})
       registerHooks({
         load(url, context, next) {
-          if (url.endsWith('/app/run-causeway.ts')) process.kill(process.pid, 'SIGHUP')
+          if (url.endsWith(${JSON.stringify(file)})) process.kill(process.pid, 'SIGHUP')
           return next(url, context)
         },
-      })`
-  const options = `NODE_OPTIONS=--import=data:text/javascript,${encodeURIComponent(code)}`
-  await using causeway = new CausewayProcess(settings, process.execPath, ['env', options])
-  await causeway.ready()
-  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+      })
+    }`
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`
+}
+
+test.each(['', 'run'])(
+  'a SIGHUP while the code of causeway %s is loaded does not end it',
+  async (command) => {
+    const settings = await freshSettings()
+    const options = `NODE_OPTIONS=${hungUpLoading('/app/run-causeway.ts', command)}`
+    await using causeway = new CausewayProcess(settings, process.execPath, ['env', options])
+    await causeway.ready()
+    expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  },
+)
+
+test('a SIGHUP ends a command that is no server, wherever its name stands', async () => {
+  const { home } = await freshSettings()
+  const recording = join(home, 'watch.jsonl')
+  writeFileSync(recording, '')
+  const config = ['--config', join(home, CONFIG_FILE)]
+  const following = ['import', '--cluster', 'test', '--follow', '--watch', recording]
+  const env = { ...process.env, NODE_OPTIONS: hungUpLoading('/cli/import-command.ts') }
+  for (const args of [
+    [...following, ...config],
+    [...config, ...following],
+  ])
+    expect(spawnSync(process.execPath, [BIN, ...args], { env }).signal).toBe('SIGHUP')
 })

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
@@ -36,39 +36,45 @@ const mishap = fc.constantFrom(...(Object.keys(MISHAPS) as (keyof typeof MISHAPS
 test('nothing is acknowledged that would be lost, whatever happens to the files meanwhile', async () => {
   let run = 0
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.option(mishap), { minLength: 1, maxLength: 8 }), async (happens) => {
-      const home = join(folder, String(run++))
-      mkdirSync(home)
-      const path = join(home, 'causeway.db')
-      let acknowledged = 0
-      {
-        using writer = await TestWriter.open({}, path)
-        const send = () => writer.spans('controller', [{ trace: acknowledged + 1, id: 1 }])
-        const store = (): void => {
-          expect(send()).toMatchObject({ kind: 'accepted', stored: 1 })
-          acknowledged++
-        }
-        store()
-        for (const what of happens) {
-          if (what === null) {
-            store()
-            continue
+    fc.asyncProperty(
+      fc.array(fc.option(mishap), { minLength: 1, maxLength: 8 }),
+      fc.boolean(),
+      async (happens, byLink) => {
+        const home = join(folder, String(run++))
+        mkdirSync(home)
+        const path = join(home, 'causeway.db')
+        const link = `${home}-link.db`
+        if (byLink) symlinkSync(path, link)
+        let acknowledged = 0
+        {
+          using writer = await TestWriter.open({}, byLink ? link : path)
+          const send = () => writer.spans('controller', [{ trace: acknowledged + 1, id: 1 }])
+          const store = (): void => {
+            expect(send()).toMatchObject({ kind: 'accepted', stored: 1 })
+            acknowledged++
           }
-          const takeBack = MISHAPS[what](path)
-          expect(send()).toEqual({
-            kind: 'failed',
-            reason: expect.stringMatching(
-              /was moved, deleted or replaced while causeway runs.*; or restart causeway, which takes what is there then$/,
-            ),
-          })
-          takeBack()
+          store()
+          for (const what of happens) {
+            if (what === null) {
+              store()
+              continue
+            }
+            const takeBack = MISHAPS[what](path)
+            expect(send()).toEqual({
+              kind: 'failed',
+              reason: expect.stringMatching(
+                /was moved, deleted or replaced while causeway runs.*; or restart causeway, which takes what is there then$/,
+              ),
+            })
+            takeBack()
+          }
+          store()
         }
-        store()
-      }
-      const stored = openForReading(path)
-      expect(stored.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(acknowledged)
-      stored.close()
-    }),
+        const stored = openForReading(path)
+        expect(stored.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(acknowledged)
+        stored.close()
+      },
+    ),
     { numRuns: 15 },
   )
 })

@@ -280,6 +280,12 @@ export function storageFault(
   return { kind, reason: SENTENCES[kind](kind === 'io' ? `${said}, ${code}` : said) }
 }
 
+/** Whether what was to be read is damaged, or the disk does not give it: what is beside it may be read. */
+export function isDamage(error: unknown): boolean {
+  const kind = storageFault(error)?.kind
+  return kind === 'damaged' || kind === 'io'
+}
+
 function isAboutOneItem(error: unknown): boolean {
   const code = codeOf(error)
   if (code.startsWith('SQLITE_')) return OF_ONE_ROW.some((start) => code.startsWith(start))

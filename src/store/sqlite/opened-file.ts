@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import type { Sqlite } from './open-database.ts'
 
 /** SQLite's own code for it, which it only looks for without a write-ahead log. */
@@ -12,8 +12,10 @@ export class OpenedFile {
   readonly #files: readonly OneFile[]
 
   constructor({ name, memory }: Sqlite) {
+    // SQLite follows a link, and keeps its own files beside what that leads to.
+    const target = memory ? '' : realpathSync(name)
     this.#files = (memory ? [] : FILES).flatMap(([ending, what]) => {
-      const path = name + ending
+      const path = ending === '' ? name : target + ending
       const identity = identityOf(path)
       return identity === undefined ? [] : [{ path, what, identity }]
     })

@@ -1,4 +1,3 @@
-import type { Span } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { PartialNotice, Pending } from '../parts/notice.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
@@ -12,13 +11,14 @@ import {
   severityOf,
   valueText,
 } from './otlp-record.ts'
+import type { DrawnSpan } from './span-rows.ts'
 
 /** Enough for one change. The answer also contains the logs of all its descendants. */
 const ASKED = 1_000
 const SHOWN = 200
 
 /** Log records of a CPID. Those of the span's own service during the span are highlighted. */
-export function CpidLogs({ cpid, span }: { cpid: string; span: Span }) {
+export function CpidLogs({ cpid, span }: { cpid: string; span: DrawnSpan }) {
   const answer = useAnswer<LogsAnswer>(`/api/v1/cpids/${cpid}/logs?limit=${ASKED}`)
   if (answer.data === undefined || answer.isLoading) return <Pending answer={answer} what="its logs" />
   const lines = logLines(answer.data).filter(
@@ -26,9 +26,10 @@ export function CpidLogs({ cpid, span }: { cpid: string; span: Span }) {
       (attribute(record.attributes, 'cpid.id') ?? attribute(record.attributes, 'cpid.new')) === cpid,
   )
   const fromMs = Date.parse(span.start)
+  const { durationMs } = span.told ?? span
   const isDuring = ({ record, service }: LogLine) => {
     const ms = Number(nanosOf(record) / 1_000_000n)
-    return service === span.service && ms >= fromMs - 1 && ms <= fromMs + span.durationMs + 1
+    return service === span.service && ms >= fromMs - 1 && ms <= fromMs + durationMs + 1
   }
   return (
     <section>

@@ -46,6 +46,7 @@ export function SpanDetails({ rows, at, root, start, traceUrl, onChoose }: SpanD
   const parent = rows.parents[at] ?? -1
   const link = isBeingPlaced ? undefined : traceLink(traceUrl, traceId, span.spanId)
   const marks = marksOf(span)
+  const { offsetMs, durationMs } = span.told ?? span
   return (
     <aside class="details" aria-label="Span" tabIndex={0}>
       <header>
@@ -77,11 +78,11 @@ export function SpanDetails({ rows, at, root, start, traceUrl, onChoose }: SpanD
         )}
         <dt>Began</dt>
         <dd>
-          {duration(span.offsetMs)} in, at {timeOfDay(span.start)}
+          {duration(offsetMs)} in, at {timeOfDay(span.start)}
         </dd>
         <dt>Took</dt>
         <dd>
-          <strong>{took(span.durationMs)}</strong>
+          <strong>{took(durationMs)}</strong>
           {`, ${took(span.selfMs)} itself`}
         </dd>
         {span.waitMs !== undefined && span.waitMs > 0 && (

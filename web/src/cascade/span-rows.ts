@@ -1,8 +1,14 @@
 import type { Cascade, Span, Trace } from '../../../src/query/answer-schemas.ts'
 
+/** A span with the times at which it is drawn. */
+export interface DrawnSpan extends Span {
+  /** Its own times, where they are impossible and so drawn elsewhere. */
+  readonly told?: Pick<Span, 'offsetMs' | 'durationMs'>
+}
+
 /** The spans of a cascade in tree order, trace after trace, and who caused whom. */
 export interface SpanRows {
-  spans: readonly Span[]
+  spans: readonly DrawnSpan[]
   /** The position of the span above; -1 at the top of a trace. */
   parents: Int32Array
   /** The number of spans in each subtree, including its top. */
@@ -20,7 +26,7 @@ const isSummary = (span: Span): boolean => span.synthetic && span.name === 'casc
 const FAR_MS = 86_400_000
 
 /** A span with times to draw: one that is far from all activity, such as 1970, is drawn at the nearest time in it. */
-function inTime(span: Span, wholeMs: number): Span {
+function inTime(span: Span, wholeMs: number): DrawnSpan {
   const possible = (ms: number): number => {
     if (ms < -FAR_MS) return 0
     return ms > wholeMs + FAR_MS ? wholeMs : ms
@@ -28,11 +34,12 @@ function inTime(span: Span, wholeMs: number): Span {
   const [fromMs, toMs] = [span.offsetMs, span.offsetMs + span.durationMs]
   const offsetMs = possible(fromMs)
   if (offsetMs === fromMs && possible(toMs) === toMs) return span
-  return { ...span, offsetMs, durationMs: possible(toMs) - offsetMs }
+  const told = { offsetMs: fromMs, durationMs: span.durationMs }
+  return { ...span, offsetMs, durationMs: possible(toMs) - offsetMs, told }
 }
 
 export function spanRows({ traces, durationMs }: Pick<Cascade, 'traces' | 'durationMs'>): SpanRows {
-  const spans: Span[] = []
+  const spans: DrawnSpan[] = []
   const trace: number[] = []
   const positions = new Map(traces.map((one, at) => [one.traceId, at]))
   traces.forEach((one, at) => {

@@ -4,7 +4,7 @@ import { colourOf } from '../parts/service-colour.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { useVirtualRows } from '../parts/use-virtual-rows.ts'
 import { duration } from '../text/duration.ts'
-import { FAILED, type SpanRows } from './span-rows.ts'
+import { type DrawnSpan, FAILED, type SpanRows } from './span-rows.ts'
 
 interface SpanTableProps {
   rows: SpanRows
@@ -88,7 +88,7 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
 }
 
 interface SpanCellsProps {
-  span: Span
+  span: DrawnSpan
   wholeMs: number
   hasUsers: boolean
   onChoose: () => void
@@ -97,6 +97,7 @@ interface SpanCellsProps {
 function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
   const marks = marksOf(span).filter((mark) => mark !== 'failed')
   const { name, service, cluster, depth, offsetMs, durationMs, selfMs, waitMs } = span
+  const told = span.told ?? span
   return (
     <>
       <span role="cell" class="indented" style={{ '--depth': Math.min(depth, DEEPEST_INDENT) }}>
@@ -118,10 +119,10 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
         {marks.join(', ')}
       </span>
       <span role="cell" class="number">
-        {duration(offsetMs)}
+        {duration(told.offsetMs)}
       </span>
       <span role="cell" class="number">
-        {duration(durationMs)}
+        {duration(told.durationMs)}
       </span>
       <span role="cell" class="number">
         {duration(selfMs)}

@@ -14,8 +14,8 @@ const DONE = new Map(
   }),
 )
 
-/** The reason of a program that writes the command that was used: `kubectl create`. */
-const COMMAND = /^\S+ (create|apply|delete|scale|annotate|label|rollout|expose)\b/
+/** The reason where the command that was used is known: `kubectl create`. Other reasons are what somebody wrote. */
+const COMMAND = /^(?:kubectl|oc) (create|apply|delete|scale|annotate|label|rollout|expose)\b/
 const COMMANDS = new Map(
   Object.entries({
     create: 'created',
