@@ -143,7 +143,7 @@ export function* cascadeText(
     }
     yield* cascadeTree(spanTree(fold.spans()), facts, screen, all)
   }
-  const { services, path } = analyseCascadeAtOnce(queries, facts.root)
+  const { services, path } = analyseCascadeAtOnce(queries, facts)
   if (services.length === 0) return
   if (path.length > 0) yield* linesOf(['', ...criticalPathText(path, facts, all)])
   yield '\n'

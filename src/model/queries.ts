@@ -324,8 +324,8 @@ export interface CausewayQueries {
   objectVersions(ref: string, after: Position | undefined, first?: number): Pages<ObjectVersionFacts>
   /** Objects whose reference contains the text, in any case of its letters, newest first; whole references without query. */
   objectsNamed(text: string): Pages<string>
-  /** The root of the outgoing trace with this id, and those of the cascades of what a sender sent in a trace with this id. */
-  rootsOfTrace(traceId: Buffer): readonly Cpid[]
+  /** The root of the outgoing trace with this id, and those of the cascades of what a sender sent in a trace with this id, newest first. */
+  rootsOfTrace(traceId: Buffer): Pages<Cpid>
   facets(): Facets
   /** What was measured of the Pods that a cascade wrote, of `limit` Pods at most. */
   podStats(root: Cpid, limit: number): PodStatsFound

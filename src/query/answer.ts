@@ -297,7 +297,11 @@ function* findJson(
   const roots = new Set<Cpid>()
   let state: NonNullable<Found['cpid']>['state'] = 'unknown'
   if (cpid !== undefined) {
-    for (const root of queries.rootsOfTrace(Buffer.from(cpid.replaceAll('-', ''), 'hex'))) roots.add(root)
+    for (const some of queries.rootsOfTrace(Buffer.from(cpid.replaceAll('-', ''), 'hex'))) {
+      for (const root of some) roots.add(root)
+      yield ''
+      if (roots.size >= limit) break
+    }
     const found = queries.cascadesOf(cpid)
     if (typeof found !== 'string') for (const root of found.cascades) roots.add(root)
     state = typeof found === 'string' ? found : 'known'

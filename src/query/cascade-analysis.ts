@@ -1,12 +1,10 @@
-import type { Cpid } from '../model/merge-graph.ts'
-import type { CausewayQueries, LinkedSpan, TraceFacts } from '../model/queries.ts'
+import type { CascadeFacts, CausewayQueries, LinkedSpan, TraceFacts } from '../model/queries.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
 import {
   CascadeFold,
   earlier,
   type FoldedSpan,
   later,
-  MOST_NS,
   spanTimes,
   type SpanTimes,
   spanTree,
@@ -60,6 +58,8 @@ export interface CascadeAnalysis {
   readonly path: readonly PathStep[]
 }
 
+type Whole = Pick<CascadeFacts, 'root' | 'startNs' | 'lastNs'>
+
 type Read = Pick<CausewayQueries, 'tracesOf' | 'linkedSpans' | 'linkedSpansOf'>
 
 /**
@@ -67,14 +67,14 @@ type Read = Pick<CausewayQueries, 'tracesOf' | 'linkedSpans' | 'linkedSpansOf'>
  * small is kept. Traces that were divided because they were full count as one. The critical path leads to the span ending
  * last, and where that stands in an episode that began later, on to what ended last before the episode began.
  */
-export function* analyseCascade(queries: Read, root: Cpid): Generator<string, CascadeAnalysis> {
+export function* analyseCascade(queries: Read, facts: Whole): Generator<string, CascadeAnalysis> {
   const services = new TimePerService()
   const clusters = new TimePerService(serviceInCluster)
   const kinds = new TimePerKind()
   const plans: CascadePlan[] = []
   const path: StepWithin[] = []
-  const all = queries.tracesOf(root)
-  const within = possibleTimes(all)
+  const all = queries.tracesOf(facts.root)
+  const within = possibleTimes(facts)
   const lastActive = newestActivity(all)
   let byNs: bigint | undefined
   for (const traces of joinDividedTraces(all).reverse()) {
@@ -126,9 +126,7 @@ function isPlaced(span: LinkedSpan): boolean {
 const FAR_NS = 86_400_000_000_000n
 
 /** Takes a time that is far from all activity of a cascade, such as 0, for the nearest time in it. */
-function possibleTimes(traces: readonly TraceFacts[]): (span: LinkedSpan) => LinkedSpan {
-  const fromNs = traces.map(({ startNs }) => startNs).reduce(earlier, MOST_NS)
-  const untilNs = traces.map(({ lastNs }) => lastNs).reduce(later, fromNs)
+function possibleTimes({ startNs: fromNs, lastNs: untilNs }: Whole): (span: LinkedSpan) => LinkedSpan {
   const possible = (ns: bigint): bigint => {
     if (ns < fromNs - FAR_NS) return fromNs
     return ns > untilNs + FAR_NS ? untilNs : ns

@@ -87,7 +87,7 @@ export function* cascadeJson(queries: CascadeRead, facts: CascadeFacts): Generat
     missedVersions: facts.missedVersions,
     missingCpids: queries.missingIn(facts.root, MISSING_NAMED),
   }).slice(0, -1)
-  const analysis = yield* analyseCascade(queries, facts.root)
+  const analysis = yield* analyseCascade(queries, facts)
   yield `,${JSON.stringify(totalsJson(analysis, facts)).slice(1, -1)}`
   const mergelogs = queries.mergelogsIn(facts.root, MERGELOGS_SHOWN + 1)
   yield `,"mergelogs":${JSON.stringify(mergelogs.slice(0, MERGELOGS_SHOWN).map(mergelogJson))}`
@@ -254,8 +254,8 @@ export interface ReadableCascade {
 /** Two cascades beside one another: their services and kinds of objects, what got slower first. */
 export function* compareJson(one: ReadableCascade, other: ReadableCascade): Generator<string> {
   const [a, b] = [one.facts, other.facts]
-  const ofA = yield* analyseCascade(one.queries, one.facts.root)
-  const ofB = yield* analyseCascade(other.queries, other.facts.root)
+  const ofA = yield* analyseCascade(one.queries, one.facts)
+  const ofB = yield* analyseCascade(other.queries, other.facts)
   const [durationA, durationB] = [a, b].map(({ startNs, lastNs }) => lastNs - startNs) as [bigint, bigint]
   yield JSON.stringify({
     a: cascadeOutline(a),

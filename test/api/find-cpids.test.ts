@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
 import type { Found } from '../../src/query/answer-schemas.ts'
-import { hexTrace } from '../support/otlp-requests.ts'
+import { ask } from '../query/asking.ts'
+import { cpid, hexTrace } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { QueryApi } from './support/query-api.ts'
 
@@ -63,6 +64,23 @@ test('the trace id that a sender gave leads to the cascades of what it sent in t
   expect(await cascadesOf(0x87)).toEqual([first])
   expect(await cascadesOf(0x78)).toEqual([])
   expect(await cascadesOf(0x79)).toEqual([])
+})
+
+test("of a sender's trace with many CPIDs the cascades of the newest are found", async () => {
+  using writer = await TestWriter.open()
+  const made = Array.from({ length: 250 }, (_, at) => cpid(at + 1))
+  for (const [at, one] of made.entries()) {
+    writer.mergelogs('paper', [{ new: one, time: at }])
+    writer.spans('controller', [{ trace: 0x99, id: at + 1, cpid: one, start: at, end: at + 1 }])
+  }
+  writer.pass(10_001)
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 100 }), async (limit) => {
+      const { cascades } = ask<Found>(writer, { kind: 'find', text: hexTrace(0x99), limit, filter: {} })
+      expect(cascades.map(({ root }) => root)).toEqual(made.toReversed().slice(0, limit))
+    }),
+    { numRuns: 20 },
+  )
 })
 
 test('an object of that name is found too', async () => {

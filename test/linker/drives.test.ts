@@ -264,7 +264,10 @@ test('where the time went is told of activity alone', async () => {
   makeIt(writer)
   changeIt(writer)
   writer.pass(11_000)
-  const { path, services } = analyseCascadeAtOnce(writer.queries(), FIRST as Cpid)
+  const queries = writer.queries()
+  const facts = queries.cascade(FIRST as Cpid)
+  if (typeof facts === 'string') throw new Error(facts)
+  const { path, services } = analyseCascadeAtOnce(queries, facts)
   expect(path.map(({ span }) => span.name)).toEqual(['change apps/v1/deployments', 'span 1', 'span 2'])
   expect(services.map(({ service, spans }) => [service, spans])).toEqual([
     ['deployment-controller', 1],

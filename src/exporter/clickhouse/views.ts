@@ -116,8 +116,8 @@ FROM ${table('cascade_spans')} AS s FINAL`,
   s.sources AS sources, s.sender AS sender, k.arrived AS kept_arrived, k.service AS kept_service, k.cluster AS kept_cluster,
   toJSONString(arrayMap(source -> toString(source), k.sources)) AS kept_sources, s.causeway AS causeway
 FROM ${table('refused_mergelogs')} AS s FINAL
-INNER JOIN (SELECT toString(cpid) AS cpid, arrived, service, cluster, sources FROM ${table('mergelogs')} FINAL
-  WHERE cpid IN (SELECT toUUIDOrZero(cpid) FROM ${table('refused_mergelogs')})) AS k ON k.cpid = s.cpid
+GLOBAL INNER JOIN (SELECT toString(cpid) AS cpid, arrived, service, cluster, sources FROM ${table('mergelogs')} FINAL
+  WHERE cpid GLOBAL IN (SELECT toUUIDOrZero(cpid) FROM ${table('refused_mergelogs')})) AS k ON k.cpid = s.cpid
 WHERE s.reason IN ('contested', 'different_sources')`,
   },
   {

@@ -99,12 +99,16 @@ async function askFor(
   return { cpids, objects, roots: [...new Set(touching)] }
 }
 
+/** The most CPIDs of one original trace whose cascades are looked up: the newest. */
+const CPIDS_OF_TRACE = 100
+
 /** Trace ids, of cascades and those that senders gave, have the form of a CPID. */
 async function rootsOfTrace(archive: ArchiveClient, trace: Cpid, deadline: AbortSignal): Promise<Cpid[]> {
   const rows = await archive.rows<{ root: Cpid }>(
     `SELECT toString(s.root) AS root FROM ${archive.name('cascades')} AS s FINAL WHERE s.trace_id = ${quote(trace)}
      UNION DISTINCT SELECT toString(c.root) AS root FROM ${archive.name('cascade_changes')} AS c FINAL
-     WHERE c.cpid IN (SELECT s.cpid FROM ${archive.name('spans')} AS s WHERE s.trace_id = ${quote(trace)})`,
+     WHERE c.cpid GLOBAL IN (SELECT s.cpid FROM ${archive.name('spans')} AS s WHERE s.trace_id = ${quote(trace)}
+       GROUP BY s.cpid ORDER BY max(s.start) DESC LIMIT ${CPIDS_OF_TRACE})`,
     deadline,
   )
   return rows.map(({ root }) => root)

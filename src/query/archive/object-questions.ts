@@ -115,7 +115,7 @@ export async function askRoots(
   const rows = await archive.rows<{ cpid: Cpid; root: Cpid; drives: number | string }>(
     `SELECT toString(h.cpid) AS cpid, toString(h.root) AS root, max(h.drives = 'yes') AS drives
      FROM (SELECT cpid, root, drives FROM ${archive.name('cascade_changes')} FINAL WHERE cpid GLOBAL IN (${among})) AS h
-     INNER JOIN (SELECT root, min(start) AS began FROM ${archive.name('cascades')} FINAL
+     GLOBAL INNER JOIN (SELECT root, min(start) AS began FROM ${archive.name('cascades')} FINAL
        WHERE root GLOBAL IN (SELECT root FROM ${archive.name('cascade_changes')} WHERE cpid GLOBAL IN (${among})) GROUP BY root) AS c
      ON c.root = h.root
      GROUP BY h.cpid, h.root ORDER BY max(c.began) DESC, root`,

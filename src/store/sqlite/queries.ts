@@ -113,14 +113,13 @@ export function sqliteQueries(db: Sqlite): CausewayQueries {
     objects: (ref, after, first) => objects().pages(ref, after, first),
     objectVersions: (ref, after, first) => versions().pages(ref, after, first),
     objectsNamed: (text) => objects().numbers.named(text),
-    rootsOfTrace: (traceId) => {
+    *rootsOfTrace(traceId) {
       const root = traces().rootOf.get(traceId)
-      const roots = new Set(cpids().cpids(root === undefined ? [] : [root]))
+      if (root !== undefined) yield cpids().cpids([root])
       for (const cpid of sent().cpidsOf(traceId)) {
         const found = of(cpid, (id) => cascadesOf(id))
-        if (typeof found !== 'string') for (const one of found.cascades) roots.add(one)
+        if (typeof found !== 'string') yield found.cascades
       }
-      return [...roots]
     },
     facets: () => readFacets(db),
     podStats: (root, limit) => {
@@ -157,7 +156,8 @@ const PAGE_BYTES = MIB
 /** The numbers of the original trace with the id @id. */
 const ORIGINS = `(SELECT origin FROM origin_trace_index WHERE trace_id = @id
   UNION SELECT id FROM origin_traces WHERE id > (SELECT indexed_origins FROM progress) AND trace_id = @id)`
-/** The most CPIDs of one original trace whose cascades are looked up. */
+/** The most spans of one original trace that are looked at, and the most CPIDs of those whose cascades are: the newest. */
+const SPANS_OF_TRACE = 10_000
 const CPIDS_OF_TRACE = 100
 
 /** Reads what was sent into traces, as exporters read it; and which CPIDs a sender's trace has. */
@@ -182,9 +182,10 @@ class SentItems {
       .pluck()
     this.#cpids = db
       .prepare<[{ id: Buffer }], Cpid>(
-        `SELECT cpids.text FROM (SELECT DISTINCT spans.cpid FROM ${ORIGINS} found
-           CROSS JOIN spans ON spans.origin = found.origin WHERE spans.cpid IS NOT NULL LIMIT ${CPIDS_OF_TRACE}) found
-         CROSS JOIN cpids ON cpids.id = found.cpid`,
+        `SELECT cpids.text FROM (SELECT cpid, max(id) AS newest FROM (SELECT spans.cpid, spans.id FROM ${ORIGINS} found
+             CROSS JOIN spans ON spans.origin = found.origin LIMIT ${SPANS_OF_TRACE})
+           WHERE cpid IS NOT NULL GROUP BY cpid ORDER BY newest DESC LIMIT ${CPIDS_OF_TRACE}) found
+         CROSS JOIN cpids ON cpids.id = found.cpid ORDER BY found.newest DESC`,
       )
       .pluck()
   }
