@@ -40,6 +40,8 @@ interface InFlight {
   giveUp: AbortController
   /** Whether the backend did not take it, so that it is sent again. */
   isRetrying: boolean
+  /** The next request is to be sent once this one has ended. */
+  isAwaited: boolean
   done: Promise<void>
 }
 
@@ -69,7 +71,9 @@ export async function startMetricsPipeline(
       onTrouble: (reason) => onTrouble(`exporter ${config.id} ${reason}`),
       writeLine: (line) => log.info(line),
       onRetry: ({ reason, delayMs }) => {
-        if (sending.inFlight !== undefined) sending.inFlight.isRetrying = true
+        const { inFlight } = sending
+        if (inFlight !== undefined) inFlight.isRetrying = true
+        if (inFlight?.isAwaited === true) inFlight.giveUp.abort()
         log.info(WILL_RETRY, { ...about, error: reason, interval: `${delayMs}ms` })
       },
     })
@@ -80,11 +84,12 @@ export async function startMetricsPipeline(
   /** Sends after the request in flight; a retry ends for it. */
   async function send(sending: Sending): Promise<void> {
     const before = sending.inFlight
+    if (before !== undefined) before.isAwaited = true
     if (before?.isRetrying === true) before.giveUp.abort()
     await before?.done
     const giveUp = new AbortController()
     const done = sendOnce(sending, AbortSignal.any([giveUp.signal, stop.signal]))
-    sending.inFlight = { giveUp, isRetrying: false, done }
+    sending.inFlight = { giveUp, isRetrying: false, isAwaited: false, done }
     await done
     sending.inFlight = undefined
   }

@@ -137,6 +137,33 @@ test('a backend slower than the interval gets the metrics, one request after the
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
 })
 
+test('the last metrics are sent at the end, also where the request before them fails meanwhile', async () => {
+  const held = Promise.withResolvers<undefined>()
+  let accepted = 0
+  await using backend = await startHttpBackend((response) => {
+    if (backend.requests.length > 1) {
+      accepted++
+      response.setHeader('content-type', 'application/json').end('{}')
+    } else void held.promise.then(() => response.writeHead(503).end())
+  })
+  const exporter = {
+    ...{ endpoint: `http://127.0.0.1:${backend.port}`, encoding: 'json' },
+    retry_on_failure: { initial_interval: '1h', max_interval: '1h' },
+  }
+  const settings = await freshSettings({
+    metricExporters: { 'otlp_http/metrics': exporter },
+    connector: { metrics: { interval: '20ms' } },
+  })
+  await using causeway = await startCauseway(settings)
+  await eventually(() => expect(backend.requests.length).toBe(1))
+  const ending = causeway.end('SIGTERM')
+  await eventually(() => expect(causeway.errors).toMatch(/Starting shutdown/))
+  await eventually(() => expect(fetch(`http://127.0.0.1:${settings.ports.http}/`)).rejects.toThrow())
+  held.resolve(undefined)
+  expect(await ending).toEqual({ code: 0, signal: null })
+  expect(accepted).toBe(1)
+})
+
 function metricsIn(body: Buffer): MetricJson[] {
   const { resourceMetrics } = JSON.parse(body.toString()) as {
     resourceMetrics: { scopeMetrics: { metrics: MetricJson[] }[] }[]
