@@ -174,8 +174,10 @@ export interface ClusterWrite {
   readonly version: bigint | undefined
   /** If the version is unknown: the newest version of any object that was reported before. */
   readonly after?: bigint | undefined
-  /** A watch that shows everything has not shown it. */
+  /** The versions of its object are watched, no watch is behind, and none has shown it. */
   readonly isUnseen?: boolean
+  /** Its request deleted a collection that no source lists: perhaps this object was deleted before. */
+  readonly isOfCollection?: boolean
   /** The object is gone with it. */
   readonly gone: boolean
   /** Of the version, or where no source shows it of the version before. */

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { replay } from '../../lab/harness/inference/replay.ts'
 import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
 import { readAuditEvents } from '../../src/kube/objects/audit-events.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
@@ -150,4 +151,44 @@ test.each([
     }),
     { numRuns: 300 },
   )
+})
+
+test('a collection that no answer lists takes no write of an object that was going before', () => {
+  const deletedBy = (user: string, verb: string, name: string, fromMs: number): readonly Observation[] => {
+    const read = readAuditEvents({
+      ...{ stage: 'ResponseComplete', level: 'Metadata', verb, auditID: user, requestURI: '/' },
+      ...{ responseStatus: { code: 200 }, user: { username: user } },
+      objectRef: { apiVersion: 'v1', resource: 'pods', namespace: 'shop', ...(name !== '' && { name }) },
+      ...{ requestReceivedTimestamp: time(fromMs), stageTimestamp: time(fromMs + 50) },
+    })
+    if (typeof read === 'string') throw new Error(read)
+    return read
+  }
+  const seen = (type: string, version: number, ms: number, meta: JsonObject, phase: string): Observation => {
+    const metadata = { name: 'web', namespace: 'shop', uid: 'u', resourceVersion: `${version}`, ...meta }
+    const object = { kind: 'Pod', apiVersion: 'v1', metadata, spec: { nodeName: 'one' }, status: { phase } }
+    const read = readWatchEvent({ type, object }, atMs(ms))
+    if (typeof read === 'string') throw new Error(read)
+    return read
+  }
+  const going = { deletionTimestamp: time(35_000), deletionGracePeriodSeconds: 30 }
+  const { decisions } = replay(
+    [
+      seen('ADDED', 5, 0, {}, 'Running'),
+      seen('MODIFIED', 6, 5_020, going, 'Running'),
+      ...deletedBy('dave', 'delete', 'web', 5_000),
+      ...deletedBy('carol', 'deletecollection', '', 7_400),
+      seen('MODIFIED', 7, 7_700, going, 'Failed'),
+      seen('DELETED', 8, 7_900, { ...going, deletionGracePeriodSeconds: 0 }, 'Failed'),
+    ],
+    ['audit', 'watch'],
+    undefined,
+    { operators: [], controllers: [] },
+  )
+  expect(decisions.map(({ part, writer }) => `${part} by ${writer.user ?? writer.service}`)).toEqual([
+    'creation by unknown',
+    'deletion by dave',
+    'status by kubelet',
+    'removal by kubelet',
+  ])
 })

@@ -31,33 +31,43 @@ function deletion(ms: number): readonly Observation[] {
   return typeof read === 'string' ? [] : read
 }
 
-/** Who began a change with what, where the watch of a cluster is there or not. */
-function begun(isWatched: boolean, ...observations: readonly Observation[]): string[] {
+/** Who began a change with what, where the cluster is watched or not, or its watch is behind. */
+function begun(
+  watch: 'watched' | 'behind' | 'not watched',
+  ...observations: readonly Observation[]
+): string[] {
+  const isWatched = watch !== 'not watched'
   const queue = new WriteQueue({ windowNs: 500n * MS, whoWaitNs: 2_000n * MS, isWatched })
   const [objects, changes] = [new MemoryObjects(), new MemoryChanges()]
   const settings = { cluster: 'prod', operators: ['carol'], controllers: [], relations: RELATIONS }
   for (const observation of observations) queue.add(observation, observation.seenNs)
-  return queue.takeDue(at(60_000)).flatMap((write) => {
-    const decision = decide(write, objects, changes, settings)
-    return decision === undefined
-      ? []
-      : [`${decision.part} by ${decision.writer.user ?? decision.writer.service}`]
-  })
+  return queue
+    .takeDue(at(60_000), 100, { windowNs: 500n * MS, isBehind: watch === 'behind' })
+    .flatMap((write) => {
+      const decision = decide(write, objects, changes, settings)
+      return decision === undefined
+        ? []
+        : [`${decision.part} by ${decision.writer.user ?? decision.writer.service}`]
+    })
 }
 
 const MADE = seen('ADDED', 5, 0)
 
 test('a deletion that the watch does not show was only tried', () => {
-  expect(begun(true, MADE, ...deletion(5_000))).toEqual(['creation by unknown'])
+  expect(begun('watched', MADE, ...deletion(5_000))).toEqual(['creation by unknown'])
 })
 
 test('a deletion that the watch shows is by whoever asked for it', () => {
-  expect(begun(true, MADE, ...deletion(5_000), seen('DELETED', 6, 5_010))).toEqual([
+  expect(begun('watched', MADE, ...deletion(5_000), seen('DELETED', 6, 5_010))).toEqual([
     'creation by unknown',
     'deletion by carol',
   ])
 })
 
 test('without a watch it is believed', () => {
-  expect(begun(false, MADE, ...deletion(5_000))).toEqual(['creation by unknown', 'deletion by carol'])
+  expect(begun('not watched', MADE, ...deletion(5_000))).toEqual(['creation by unknown', 'deletion by carol'])
+})
+
+test('while the watch is behind it is believed too: it may show the deletion later', () => {
+  expect(begun('behind', MADE, ...deletion(5_000))).toEqual(['creation by unknown', 'deletion by carol'])
 })

@@ -1,9 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
+import { replay } from '../../lab/harness/inference/replay.ts'
 import { inferWriter } from '../../src/kube/inference/write-attribution.ts'
 import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import type { WritePart } from '../../src/kube/inference/write-part.ts'
-import type { ClusterWrite } from '../../src/model/kubernetes-observations.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { ClusterWrite, Observation } from '../../src/model/kubernetes-observations.ts'
+import { nanosOfMs } from '../../src/model/time-and-size.ts'
 
 /** A program that Causeway does not know as one that people use. */
 const PROGRAM = 'deployer/1.0'
@@ -63,3 +67,56 @@ test.each(['creation', 'deletion'] as const)(
     expect(writerNamed(ofKubernetes, PROGRAM, part).role).toBe('controller')
   },
 )
+
+test('an account that reconciles nothing begins a change with a deletion, unless something new asks for it', () => {
+  const START_MS = Date.UTC(2026, 0, 1)
+  const timeAt = (ms: number): string => new Date(START_MS + ms).toISOString()
+  const seen = (
+    kind: string,
+    version: number,
+    ms: number,
+    meta: JsonObject,
+    rest: JsonObject,
+  ): Observation => {
+    const metadata = { name: kind, namespace: 'shop', uid: kind, resourceVersion: `${version}`, ...meta }
+    const apiVersion = kind === 'Pod' ? 'v1' : 'apps/v1'
+    const object = { kind, apiVersion, metadata, ...rest }
+    const read = readWatchEvent({ type: 'MODIFIED', object }, nanosOfMs(START_MS + ms))
+    if (typeof read === 'string') throw new Error(read)
+    return read
+  }
+  const set = { spec: { replicas: 1, template: {} } }
+  const owned = {
+    ownerReferences: [
+      { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'ReplicaSet', uid: 'ReplicaSet', controller: true },
+    ],
+  }
+  const request = readAuditEvent({
+    ...{ stage: 'ResponseComplete', level: 'Metadata', verb: 'delete', responseStatus: { code: 200 } },
+    ...{ user: { username: 'system:serviceaccount:ci:restarter' }, userAgent: PROGRAM, requestURI: '/' },
+    objectRef: { apiVersion: 'v1', resource: 'pods', namespace: 'shop', name: 'Pod' },
+    ...{ requestReceivedTimestamp: timeAt(499_990), stageTimestamp: timeAt(500_001) },
+  })
+  if (typeof request === 'string') throw new Error(request)
+  const { decisions } = replay(
+    [
+      seen('ReplicaSet', 5, 0, { generation: 1 }, set),
+      seen('Pod', 6, 100, owned, { spec: { nodeName: 'one' } }),
+      seen('ReplicaSet', 7, 200, { generation: 1 }, { ...set, status: { replicas: 1 } }),
+      seen(
+        'Pod',
+        8,
+        500_000,
+        { ...owned, deletionTimestamp: timeAt(530_000) },
+        { spec: { nodeName: 'one' } },
+      ),
+      request,
+    ],
+    ['audit', 'watch'],
+  )
+  expect(decisions.at(-1)).toMatchObject({
+    part: 'deletion',
+    cause: 'operator',
+    writer: { service: 'restarter' },
+  })
+})

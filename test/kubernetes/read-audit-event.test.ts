@@ -53,6 +53,20 @@ test.each([
   ['dry_run', { verb: 'delete', requestObject: { kind: 'DeleteOptions', dryRun: ['All'] } }],
   ['dry_run', { verb: 'deletecollection', requestObject: { kind: 'DeleteOptions', dryRun: ['All'] } }],
   ['dry_run', { verb: 'delete', requestURI: '/?dryRun=All', requestObject: undefined }],
+  [
+    'dry_run',
+    {
+      verb: 'create',
+      objectRef: {
+        resource: 'pods',
+        name: 'web',
+        namespace: 'shop',
+        subresource: 'eviction',
+        apiVersion: 'v1',
+      },
+      requestObject: { kind: 'Eviction', deleteOptions: { dryRun: ['All'] } },
+    },
+  ],
   ['lease', { objectRef: { resource: 'leases', apiGroup: 'coordination.k8s.io', apiVersion: 'v1' } }],
   ['event', { objectRef: { resource: 'events', apiVersion: 'v1' } }],
   ['no_object', { objectRef: { resource: 'serviceaccounts', subresource: 'token', apiVersion: 'v1' } }],
@@ -100,6 +114,7 @@ test('the deletion of a collection is one of each object that was there', () => 
     pod('plain', {}),
     pod('held', { finalizers: ['example.com/x'] }),
     pod('of-a-node', {}, { nodeName: 'one' }),
+    { ...pod('ended', {}, { nodeName: 'one' }), status: { phase: 'Succeeded' } },
     pod('going', { deletionTimestamp: '2026-11-22T03:00:38Z' }),
   ]
   const event = {
@@ -115,6 +130,7 @@ test('the deletion of a collection is one of each object that was there', () => 
     ['plain', 'u plain', undefined, true, 'delete'],
     ['held', 'u held', undefined, false, 'delete'],
     ['of-a-node', 'u of-a-node', undefined, false, 'delete'],
+    ['ended', 'u ended', undefined, true, 'delete'],
   ])
 })
 

@@ -88,7 +88,7 @@ export class ClusterInference {
   take(nowNs: UnixNanos, most: number, mayWait = true): InferenceWork {
     if (this.#work !== undefined) return this.#work
     const windowNs = mayWait ? this.line.waitNs(nowNs) : this.#settings.windowNs
-    const writes = this.line.takeDue(nowNs, most, windowNs)
+    const writes = this.line.takeDue(nowNs, most, { windowNs, isBehind: this.streams.areBehind })
     const eventsWaitNs = windowNs + this.#settings.whoWaitNs
     const events: ClusterEvent[] = []
     for (let next = this.#events[0]; next !== undefined && events.length < most; next = this.#events[0]) {
@@ -166,6 +166,11 @@ class LaggingStreams {
       if (this.#behind.size === 0) this.#sinceNs = nowNs
       this.#behind.add(watcher)
     }
+  }
+
+  /** Some stream has yet to catch up, whether or not it is still waited for. */
+  get areBehind(): boolean {
+    return this.#behind.size > 0
   }
 
   areAwaited(nowNs: UnixNanos): boolean {

@@ -84,15 +84,18 @@ export function decide(
   changes: Changes,
   settings: InferenceSettings,
 ): Decision | undefined {
-  const write = withOwnRequest(withKnownIdentity(told, objects), objects)
-  const object = objects.get(write.object.uid)
-  if (isDecided(write, object, objects)) return undefined
+  const reported = withOwnRequest(withKnownIdentity(told, objects), objects)
+  const object = objects.get(reported.object.uid)
+  if (isDecided(reported, object, objects)) return undefined
   // No source has reported the object, so nothing can be said of its binding or status.
-  const isUnknown = object === undefined && write.version === undefined
-  if (isUnknown && ['binding', 'status'].includes(write.request?.subresource ?? '')) return undefined
-  if (isOnlyTried(write, object)) return undefined
-  const below = write.version ?? (isBinding(write) ? boundBy(object) : undefined) ?? LAST
+  const isUnknown = object === undefined && reported.version === undefined
+  if (isUnknown && ['binding', 'status'].includes(reported.request?.subresource ?? '')) return undefined
+  if (isOnlyTried(reported, object)) return undefined
+  const below = reported.version ?? (isBinding(reported) ? boundBy(object) : undefined) ?? LAST
   const before = object && newestBelow(object, below)
+  // Nobody deletes again, by a collection, what is going already.
+  const write =
+    reported.isOfCollection === true && isGoing(before) ? { ...reported, request: undefined } : reported
   const part = partOfWrite(write, before?.facts)
   if (write.listed === 'first' && object === undefined) {
     note(write, { cpid: parseCpid(write.facts?.cpid ?? ''), includes: [] }, undefined, objects)

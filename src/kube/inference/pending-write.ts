@@ -23,6 +23,8 @@ export interface Pending {
   hasMarked?: true
   /** This request deletes a collection that no answer lists: the objects that it has deleted, by uid. */
   deleted?: Set<string>
+  /** Its request deleted a collection without an answer. */
+  isOfCollection?: true
   /** A report that waited separately and turned out to be the request of this write. */
   joined?: Pending
   /** Processing it failed, and the fault was reported. */
@@ -55,7 +57,10 @@ export function wasThere({ watched }: Pending): boolean {
 
 const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' } as const
 
-export function writeOf({ watched, audited, admitted, version }: Pending, madeNs?: UnixNanos): ClusterWrite {
+export function writeOf(
+  { watched, audited, admitted, version, isOfCollection }: Pending,
+  madeNs?: UnixNanos,
+): ClusterWrite {
   const one = watched ?? audited
   if (one === undefined) throw new Error('a write that no source told of')
   const seenNs = madeNs ?? one.seenNs
@@ -67,6 +72,7 @@ export function writeOf({ watched, audited, admitted, version }: Pending, madeNs
     request: combinedRequest(audited?.request, admitted?.request, seenNs),
     seenNs,
     listed: watched && (watched.source === 'list' ? 'later' : LISTED[watched.by]),
+    ...(isOfCollection && { isOfCollection }),
   }
 }
 

@@ -28,7 +28,7 @@ function reactsToOthers({ write, part, reads, before }: Asked): boolean {
   const isSpec = (write.facts?.generation ?? 0) > (before?.facts.generation ?? 0)
   const isStarting = write.object.resource === 'pods' && before?.facts.prints.slice === ''
   const isNews = ({ identity, known }: ReadVersion): boolean => {
-    const isWanted = part === 'authored' && (isSpec || !isStarting)
+    const isWanted = part === 'deletion' || (part === 'authored' && (isSpec || !isStarting))
     const isContent = isWanted && !isCustomResource(identity.apiVersion)
     return ((isContent ? known.contentVersion : undefined) ?? known.version) > (before?.version ?? 0n)
   }

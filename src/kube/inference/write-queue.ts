@@ -156,6 +156,10 @@ export class WriteQueue {
     return this.#lag.waitNs(this.#settings.windowNs, nowNs)
   }
 
+  #usual(nowNs: UnixNanos): { windowNs: bigint; isBehind: boolean } {
+    return { windowNs: this.waitNs(nowNs), isBehind: false }
+  }
+
   /** What could not be added or combined with other reports, since the last call. */
   takeFaults(): WriteQueueFault[] {
     return this.#faults.splice(0)
@@ -179,9 +183,9 @@ export class WriteQueue {
 
   /**
    * The writes that can be decided now, lowest version first, `most` or a few more. A write that waits for its writer holds back all
-   * above it. `windowNs` is how long each waits for lower versions of other streams.
+   * above it. `windowNs` is how long each waits for lower versions of other streams; `isBehind`, that some stream has yet to catch up.
    */
-  takeDue(nowNs: UnixNanos, most = Infinity, windowNs = this.waitNs(nowNs)): ClusterWrite[] {
+  takeDue(nowNs: UnixNanos, most = Infinity, { windowNs, isBehind } = this.#usual(nowNs)): ClusterWrite[] {
     const due: ClusterWrite[] = []
     for (
       let next = this.#versioned.first;
@@ -192,7 +196,7 @@ export class WriteQueue {
       if (!this.#isDue(next, nowNs, windowNs) || this.#awaitsEnclosing(next, nowNs, windowNs)) break
       if (this.#settings.awaitsTelling?.(writeOf(next), nowNs - next.sinceNs) === true) break
       this.#attempt(next, () => this.#joinCollection(next))
-      this.#takeUnversioned(seenNs(next), due)
+      this.#takeUnversioned(seenNs(next), due, isBehind)
       this.#takeDeletionsBefore(next, due)
       this.#versioned.shift()
       this.#unindex(next)
@@ -203,7 +207,7 @@ export class WriteQueue {
       if (next.joined !== undefined) this.#waiting.delete(next.joined)
       due.push(writeOf(next, this.#madeNs(next)))
     }
-    if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - windowNs, due)
+    if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - windowNs, due, isBehind)
     // However long the queue is held back, each version finds the request that made it.
     const [oldest] = this.#waiting
     this.#admitted.dropOld(oldest?.sinceNs ?? nowNs)
@@ -300,7 +304,7 @@ export class WriteQueue {
   }
 
   /** Requests without a version that come before a moment. If versions are watched, one may still join them until then. */
-  #takeUnversioned(untilNs: UnixNanos, due: ClusterWrite[]): void {
+  #takeUnversioned(untilNs: UnixNanos, due: ClusterWrite[], isBehind: boolean): void {
     const { whoWaitNs, isWatched } = this.#settings
     for (let next = this.#unversioned.first; next !== undefined; next = this.#unversioned.first) {
       const atNs = isWatched ? next.sinceNs + whoWaitNs : seenNs(next)
@@ -315,7 +319,8 @@ export class WriteQueue {
       }
       this.#attempt(next, () => this.#admit(next))
       // If versions are watched it has waited, and later writes were returned meanwhile.
-      due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given, isUnseen: isWatched })
+      const isUnseen = isWatched && !isBehind
+      due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given, isUnseen })
     }
   }
 
@@ -405,6 +410,7 @@ export class WriteQueue {
     made.deleted ??= new Set()
     made.deleted.add(object.uid)
     pending.audited = made.audited
+    pending.isOfCollection = true
   }
 
   /**

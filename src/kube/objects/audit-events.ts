@@ -58,7 +58,10 @@ export function readAuditEvents(
 function isDeletedAtOnce(item: Json, asked: JsonObject): boolean {
   const isHeld = arrayIn(objectIn(item, 'metadata'), 'finalizers').length > 0
   const isKept = ['Foreground', 'Orphan'].includes(textIn(asked, 'propagationPolicy'))
-  const hasKubelet = textIn(objectIn(item, 'spec'), 'nodeName') !== '' && asked.gracePeriodSeconds !== 0
+  // The API server gives no grace period to a Pod that has ended.
+  const hasEnded = ['Succeeded', 'Failed'].includes(textIn(objectIn(item, 'status'), 'phase'))
+  const hasKubelet =
+    textIn(objectIn(item, 'spec'), 'nodeName') !== '' && !hasEnded && asked.gracePeriodSeconds !== 0
   return !isHeld && !isKept && !hasKubelet
 }
 
@@ -125,6 +128,8 @@ export function readAuditEvent(
 /** A deletion with a body ignores the query of its URI. Undefined where the policy keeps no body that could overrule it. */
 function isDryRun(event: JsonObject, verb: Verb, asked: JsonObject): boolean | undefined {
   if (verb === 'delete' && Object.keys(asked).length > 0) return arrayIn(asked, 'dryRun').length > 0
+  if (arrayIn(objectIn(asked, 'deleteOptions'), 'dryRun').length > 0 && textIn(asked, 'kind') === 'Eviction')
+    return true
   const uri = textIn(event, 'requestURI')
   const isAsked = new URLSearchParams(uri.slice(uri.indexOf('?') + 1)).has('dryRun')
   return isAsked && verb === 'delete' && textIn(event, 'level') === 'Metadata' ? undefined : isAsked

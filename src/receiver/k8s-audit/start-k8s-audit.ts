@@ -139,8 +139,9 @@ function followLog(
 /** Asked anew each time: it changes while something is awaited. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted
 
-/** So many events are read, and told, at a time. */
+/** So many events are read, and told, at a time; fewer once they have told of so many writes, as deletions of collections do. */
 const EVENTS_A_TURN = 200
+const WRITES_A_TURN = 1_000
 const LEAST_RETRY_S = 1
 /** API servers put 400 events into a list; one that tells of a write has some hundred bytes. */
 const FREE_EVENTS = 10_000
@@ -219,9 +220,13 @@ export class AuditWebhook {
       answerText(response, 400, events)
       return
     }
-    for (let at = 0; at < events.length; at += EVENTS_A_TURN) {
+    for (let at = 0; at < events.length;) {
       if (at > 0) await yieldTurn()
-      const outcome = await this.#tell(events.slice(at, at + EVENTS_A_TURN))
+      const some = new AuditEvents(this.#settings.reading)
+      const end = at + EVENTS_A_TURN
+      while (at < Math.min(end, events.length) && some.observations.length < WRITES_A_TURN)
+        some.add(events[at++] ?? null)
+      const outcome = await this.#tell(some)
       if (outcome.kind === 'busy') answerLater(response, outcome.retryAfterMs, outcome.reason)
       else if (outcome.kind === 'failed') answerText(response, 503, outcome.reason)
       // What was stored of the list is known when it comes again.
@@ -230,11 +235,8 @@ export class AuditWebhook {
     answerJson(response, 200, '{}')
   }
 
-  async #tell(some: readonly Json[]): Promise<ObservationOutcome> {
-    const { receiver, reporter, observer, reading } = this.#settings
-    const events = new AuditEvents(reading)
-    for (const event of some) events.add(event)
-    const { observations, skipped, unreadable, reason } = events
+  async #tell({ observations, skipped, unreadable, reason }: AuditEvents): Promise<ObservationOutcome> {
+    const { receiver, reporter, observer } = this.#settings
     const outcome = await Promise.race([reporter.report({ observations, skipped }), this.#stopped.promise])
     if (outcome.kind === 'stored' && unreadable > 0)
       observer.unreadable(
