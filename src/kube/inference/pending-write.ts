@@ -12,6 +12,8 @@ import { combinedRequest, isOnTheWay } from './requests-of-writes.ts'
 /** What is known of a write so far. */
 export interface Pending {
   readonly sinceNs: UnixNanos
+  /** When it, or a version above it that waited then, was first reported. */
+  aheadNs?: UnixNanos
   /** Undefined for a request whose answer names none. */
   readonly version: bigint | undefined
   /** The time by which it had been made: a watch had reported it, or a version above it. */

@@ -90,6 +90,8 @@ export class WriteQueue {
   readonly #waiting: Set<Pending>
   /** The newest version that was returned. */
   #given: bigint | undefined
+  /** `aheadNs` of that version. */
+  #givenAheadNs: UnixNanos | undefined
   /** When the last returned write had been made. */
   #lastMadeNs: UnixNanos
   /** Requests that may have been refused. Each waits beside the queue for the write that it made. */
@@ -201,6 +203,7 @@ export class WriteQueue {
       this.#versioned.shift()
       this.#unindex(next)
       this.#given = next.version
+      this.#givenAheadNs = next.aheadNs
       this.#byKey.delete(keyOf(next))
       this.#forgetDeletion(next)
       this.#waiting.delete(next)
@@ -239,10 +242,11 @@ export class WriteQueue {
     this.#index(pending)
     if (observation.source === 'audit') return
     pending.madeNs = earlier(observation.seenNs, above?.madeNs)
+    pending.aheadNs = earlier(nowNs, above?.aheadNs)
     if (observation.source !== 'watch' || observation.by !== 'event') return
     const isLate = this.#given !== undefined && version < this.#given
-    const madeNs = isLate ? earlier(pending.madeNs, this.#lastMadeNs) : pending.madeNs
-    this.#lag.note(observation.seenNs - madeNs, nowNs)
+    const aheadNs = isLate ? earlier(pending.aheadNs, this.#givenAheadNs) : pending.aheadNs
+    this.#lag.note(nowNs - aheadNs, nowNs)
   }
 
   #index(pending: Pending): void {

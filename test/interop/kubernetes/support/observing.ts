@@ -31,6 +31,8 @@ export async function observing(scene: Scene, cluster: Cluster): Promise<Map<Sou
         ...Object.fromEntries(Object.entries(all).map(([id, settings]) => [`receivers.${id}`, settings])),
         'service.pipelines.traces/in.receivers': ['otlp', ...Object.keys(all)],
         'connectors.cpid.inference.controllers': ['kwok'],
+        // However busy this machine is, no watch is further behind the others.
+        'connectors.cpid.inference.window': '3s',
         // Autoscalers and binders of volumes look again only every 15 s, and CronJobs wait for their minute.
         'connectors.cpid.linking.settle_after': '90s',
       },
