@@ -316,6 +316,17 @@ test('a file that is no database, one of a newer version, and mistakes in the co
   expect([code, of('configuration').length]).toEqual([1, 2])
 })
 
+test('where the lock beside the database is something else, it says so and goes on', async () => {
+  const settings = await freshSettings()
+  await withDatabase(settings, () => undefined)
+  writeFileSync(`${settings.database}-lock`, 'something else'.repeat(100))
+  const { code, of } = await examined(settings)
+  expect(code).toBe(1)
+  expect(of('causeway')).toEqual([expect.stringMatching(/^fail: cannot lock the database .*-lock/)])
+  expect(of('OTLP/gRPC')).not.toEqual([])
+  expect(of('database')).not.toEqual([])
+})
+
 test('a damaged database', async () => {
   const settings = await freshSettings()
   await withDatabase(settings, (writer, clock) => {

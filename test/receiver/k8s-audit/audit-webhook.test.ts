@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Authority } from '../../../lab/harness/certificates.ts'
 import { freePort } from '../../../lab/harness/free-ports.ts'
@@ -89,6 +90,36 @@ test('a list may be compressed, and longer than what is told at a time', async (
   expect(answer.status).toBe(200)
   expect(webhook.host.store.told.map((one) => one.source === 'audit' && one.request.auditId)).toEqual(ids)
   expect(webhook.host.store.tellings).toHaveLength(3)
+})
+
+test('deletions of collections are told in parts, however many objects a list of events has', async () => {
+  const collection = (id: string, size: number): object =>
+    JSON.parse(
+      auditLine(id, {
+        verb: 'deletecollection',
+        responseObject: {
+          kind: 'PodList',
+          items: Array.from({ length: size }, (_, at) => ({
+            metadata: { name: `${id}-${at}`, uid: `${id} ${at}` },
+          })),
+        },
+      }),
+    ) as object
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 12 }),
+      async (sizes) => {
+        await using webhook = await startWebhook({ maxBytes: 10_000_000 })
+        const items = sizes.map((size, at) => collection(`e${at}`, size))
+        const body = JSON.stringify({ kind: 'EventList', apiVersion: 'audit.k8s.io/v1', items })
+        expect(await webhook.post(body)).toMatchObject({ status: 200 })
+        const { store } = webhook.host
+        expect(store.told).toHaveLength(sizes.reduce((sum, size) => sum + size, 0))
+        for (const { observations } of store.tellings) expect(observations.length).toBeLessThan(1_000 + 900)
+      },
+    ),
+    { numRuns: 6 },
+  )
 })
 
 test('while too much waits the API server is told when to come again, and a fault is one', async () => {
