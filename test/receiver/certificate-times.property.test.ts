@@ -121,12 +121,13 @@ test.each(['reload_interval: 1h', 'no reload_interval'])(
     }
     mock.timers.enable({ apis: ['setInterval'] })
     try {
-      using _ = openServerTls(
+      using followed = openServerTls(
         'receiver otlp',
         tls,
         (reason) => told.push(reason),
         () => nowMs,
       )
+      expect(followed.current).toMatchObject({ cert: Buffer.from(cert) })
       pass(DAY_MS - 1)
       expect(told).toEqual([])
       pass(DAY_MS)
