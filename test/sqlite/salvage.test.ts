@@ -297,3 +297,18 @@ test('a file that is there already, and one that is no database, are left alone'
   expect(existsSync(path)).toBe(false)
   expect(existsSync(`${path}-copy`)).toBe(false)
 })
+
+test('a database that another program holds is not taken for a damaged one', async () => {
+  const path = join(folder, `held-${++copies}.db`)
+  copyFileSync(sound, path)
+  const held = new Database(path)
+  held.pragma('locking_mode = EXCLUSIVE')
+  held.exec('BEGIN EXCLUSIVE; COMMIT')
+  try {
+    await expect(salvage(path, `${path}-new`)).rejects.toThrow(/locked/)
+    expect(existsSync(`${path}-new`)).toBe(false)
+    expect(existsSync(`${path}-new-copy`)).toBe(false)
+  } finally {
+    held.close()
+  }
+})

@@ -144,8 +144,8 @@ export class WriteQueue {
   }
 
   /**
-   * How many requests were given up since the last call: those reported by admission that made no reported write, and creations whose
-   * name neither an audit log nor a watch reported.
+   * How many requests were given up since the last call: those reported by admission that made no reported write, creations whose name
+   * neither an audit log nor a watch reported, and, of a cluster that is not watched, deletions of collections that no answer lists.
    */
   takeUnmatched(): number {
     const unmatched = this.#unmatched + this.#admitted.takeUnmatched()
