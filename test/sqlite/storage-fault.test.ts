@@ -88,7 +88,7 @@ test.each([
   ['SQLITE_NOTADB', 'damaged'],
   ['SQLITE_IOERR_WRITE', 'io'],
   ['SQLITE_CANTOPEN', 'io'],
-  ['SQLITE_BUSY', undefined],
+  ['SQLITE_BUSY', 'locked'],
 ])('%s is %s', (code, kind) => {
   expect(storageFault(Object.assign(new Error('x'), { code }))?.kind).toBe(kind)
 })

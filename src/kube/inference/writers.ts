@@ -39,6 +39,8 @@ export const OF_STATUS: Readonly<Record<string, string>> = {
   persistentvolumeclaims: 'persistent-volume-binder',
   persistentvolumes: 'persistent-volume-binder',
   resourceclaims: 'resource-claim-controller',
+  poddisruptionbudgets: 'disruption-controller',
+  resourcequotas: 'resourcequota-controller',
 }
 /** Which controllers write what an author would write. */
 export const OF_CONTENT: Readonly<Record<string, string>> = {
@@ -88,15 +90,10 @@ export const MADE_FOR: Readonly<Record<string, string>> = {
 
 const OTHERS_OF_KUBERNETES = [
   ...['attachdetach-controller', 'certificate-controller', 'clusterrole-aggregation-controller'],
-  ...['disruption-controller', 'endpointslicemirroring-controller', 'ephemeral-volume-controller'],
+  ...['endpointslicemirroring-controller', 'ephemeral-volume-controller'],
   ...['expand-controller', 'legacy-service-account-token-cleaner', 'pod-garbage-collector'],
   ...['pv-protection-controller', 'pvc-protection-controller', 'replication-controller'],
-  ...[
-    'resource-claim-controller',
-    'resourcequota-controller',
-    'route-controller',
-    'service-cidrs-controller',
-  ],
+  ...['resource-claim-controller', 'route-controller', 'service-cidrs-controller'],
   ...[
     'service-controller',
     'storage-version-migrator-controller',
