@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs'
 import Database from 'better-sqlite3'
-import { type Sqlite, isDamage } from '../../src/store/sqlite/open-database.ts'
+import { isDamage, type Sqlite } from '../../src/store/sqlite/open-database.ts'
 
 const HEADER_BYTES = 100
 const PAGE_BYTES = 4096

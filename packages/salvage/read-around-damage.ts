@@ -1,4 +1,4 @@
-import { type Sqlite, isDamage } from '../../src/store/sqlite/open-database.ts'
+import { isDamage, type Sqlite } from '../../src/store/sqlite/open-database.ts'
 
 /** A row: the rowid first where the table has one, then the columns asked for. */
 export type Row = readonly unknown[]

@@ -73,9 +73,8 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
   yield ok('configuration', 'is right')
   for (const warning of warnings) yield warn('configuration', warning, 'see docs/reference/configuration.md')
   const { storage, retention, linking } = config.cpid
-  const running = checkRunning(storage.path)
-  const isRunning = running.isRunning
-  yield running.finding
+  const { isRunning, finding } = checkRunning(storage.path)
+  yield finding
   yield checkOpenFiles(config)
   yield* checkFiles(config, io.components ?? COMPONENTS)
   yield* checkPorts(config, isRunning)

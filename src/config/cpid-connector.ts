@@ -121,7 +121,7 @@ const inference = section(
     window: field(
       DURATION,
       '500ms',
-      'How long a write waits, at least, for what other streams tell of earlier ones. It waits twice as long as one has been behind the others lately, up to 5 s.',
+      'How long a write waits, at least, for earlier writes from other streams. If a stream was behind the others in the last minute, it waits twice that lag, up to 5 s.',
     ),
     operators: field(
       TEXT_LIST,

@@ -19,7 +19,7 @@ interface Following<T> {
   onTrouble: (reason: string) => void
 }
 
-/** How often what is in use is doubted where its files are not read again. */
+/** How often a certificate in use is checked where its file is not read again. */
 const DOUBT_MS = 60_000
 
 /**

@@ -135,7 +135,7 @@ interface PemPart {
 }
 
 const BEGIN = '-----BEGIN'
-/** Comments between certificates may speak of it. */
+/** At the start of a line alone: comments between certificates may contain it too. */
 const BEGINNING = /^-----BEGIN/m
 /** A certificate, or something whose kind was cut off. */
 const CERTIFICATE = /^ (?:X509 |TRUSTED )?CERTIFICATE-----|^(?! [A-Z0-9 ]+-----)/

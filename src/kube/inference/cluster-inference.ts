@@ -82,10 +82,10 @@ export class ClusterInference {
   }
 
   /**
-   * About `most` items of what can be processed. Returns the same items again until `worked` is called. If they may not wait longer than
-   * they must, watches that are behind are not waited for.
+   * About `most` items of what can be processed. Returns the same items again until `worked` is called. Without `mayWait` writes wait for
+   * the configured window and no longer, however far watches are behind.
    */
-  take(nowNs: UnixNanos, most: number, mayWait = true): InferenceWork {
+  take(nowNs: UnixNanos, most: number, mayWait: boolean): InferenceWork {
     if (this.#work !== undefined) return this.#work
     const windowNs = mayWait ? this.line.waitNs(nowNs) : this.#settings.windowNs
     const writes = this.line.takeDue(nowNs, most, { windowNs, isBehind: this.streams.areBehind })

@@ -158,10 +158,6 @@ export class WriteQueue {
     return this.#lag.waitNs(this.#settings.windowNs, nowNs)
   }
 
-  #usual(nowNs: UnixNanos): { windowNs: bigint; isBehind: boolean } {
-    return { windowNs: this.waitNs(nowNs), isBehind: false }
-  }
-
   /** What could not be added or combined with other reports, since the last call. */
   takeFaults(): WriteQueueFault[] {
     return this.#faults.splice(0)
@@ -187,7 +183,11 @@ export class WriteQueue {
    * The writes that can be decided now, lowest version first, `most` or a few more. A write that waits for its writer holds back all
    * above it. `windowNs` is how long each waits for lower versions of other streams; `isBehind`, that some stream has yet to catch up.
    */
-  takeDue(nowNs: UnixNanos, most = Infinity, { windowNs, isBehind } = this.#usual(nowNs)): ClusterWrite[] {
+  takeDue(
+    nowNs: UnixNanos,
+    most = Infinity,
+    { windowNs, isBehind } = { windowNs: this.waitNs(nowNs), isBehind: false },
+  ): ClusterWrite[] {
     const due: ClusterWrite[] = []
     for (
       let next = this.#versioned.first;

@@ -156,8 +156,9 @@ const PAGE_BYTES = MIB
 /** The numbers of the original trace with the id @id. */
 const ORIGINS = `(SELECT origin FROM origin_trace_index WHERE trace_id = @id
   UNION SELECT id FROM origin_traces WHERE id > (SELECT indexed_origins FROM progress) AND trace_id = @id)`
-/** The most spans of one original trace that are looked at, and the most CPIDs of those whose cascades are: the newest. */
+/** The most spans of one original trace that are read for its CPIDs; of a longer trace, any of them. */
 const SPANS_OF_TRACE = 10_000
+/** The most of these CPIDs whose cascades are looked up: the newest. */
 const CPIDS_OF_TRACE = 100
 
 /** Reads what was sent into traces, as exporters read it; and which CPIDs a sender's trace has. */
