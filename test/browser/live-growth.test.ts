@@ -9,7 +9,7 @@ const PODS = 40
 let dashboard: Dashboard
 
 beforeAll(async () => {
-  dashboard = await Dashboard.start({ settleAfter: '4s' })
+  dashboard = await Dashboard.start()
 })
 afterAll(() => dashboard[Symbol.asyncDispose]())
 afterEach(() => expect(dashboard.faults).toEqual([]))
@@ -72,8 +72,6 @@ test('a cascade that grows while it is open grows on its page, and what was chos
   expect(new URL(page.url()).searchParams.get('zoom')).toBe(zoom)
   await page.getByRole('complementary', { name: 'Span' }).getByRole('heading', { name: 'apply' }).waitFor()
 
-  await page.getByText('settled', { exact: true }).waitFor()
-  await page.getByText('Still open').waitFor({ state: 'detached' })
   expect(await page.evaluate('window.before === document.querySelector("main")')).toBe(true)
 })
 
@@ -91,4 +89,18 @@ test('a cascade whose link comes before its spans shows once they have come', as
   await page.getByRole('heading', { name: 'Nothing is known of this CPID' }).waitFor()
   await dashboard.send(begin(3))
   await page.getByRole('application', { name: /Flame graph by cause, 2 spans/ }).waitFor()
+})
+
+test('an open page shows that its cascade has settled, and what comes after that', async () => {
+  await using settling = await Dashboard.start({ settleAfter: '4s' })
+  await settling.send(begin(4))
+  const page = await settling.open(`/cascades/${cpid(4)}?as=table`)
+  await page.getByText('settled', { exact: true }).waitFor()
+  await page.getByText('Still open').waitFor({ state: 'detached' })
+  await page.evaluate('window.before = document.querySelector("main")')
+
+  await settling.send([pods(4, 0, 3)])
+  await page.getByText('create pod 2', { exact: true }).waitFor()
+  expect(await page.evaluate('window.before === document.querySelector("main")')).toBe(true)
+  expect(settling.faults).toEqual([])
 })

@@ -18,6 +18,13 @@ const PASSING: ReadonlySet<string> = new Set(['unreachable', 'unknown_cpid'])
 /** At most about one part in this many of the time is spent on repeated requests. */
 const SHARE = 10
 
+const SETTLED_AGAIN_MS = 10_000
+
+/** How long to wait before a cascade is requested again. A settled one can still grow, but seldom does. */
+export function untilGrown(state: 'open' | 'settled', whileOpenMs: number): number {
+  return state === 'open' ? whileOpenMs : SETTLED_AGAIN_MS
+}
+
 interface Known<T> {
   path: string
   data: T

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
-import { useAnswer } from '../api/use-answer.ts'
+import { untilGrown, useAnswer } from '../api/use-answer.ts'
 import { type KeyValue, type OtlpSpan, type SpansAnswer, valueText } from './otlp-record.ts'
 
 /** A larger cascade is searched only by what the page already has. The attributes of all its spans would be too much data. */
@@ -11,13 +11,13 @@ export type SentTexts = ReadonlyMap<string, string>
 
 const ASK_AGAIN_MS = 4_000
 
-/** Loads the sent spans of a cascade when a search begins, and again while it is open. */
+/** Loads the sent spans of a cascade when a search begins, and again as it may grow. */
 export function useSentTexts(
   { root, state }: Pick<Cascade, 'root' | 'state'>,
   isWanted: boolean,
 ): SentTexts | undefined {
   const answer = useAnswer<SpansAnswer>(isWanted ? spansPath(root) : undefined, () =>
-    state === 'open' ? ASK_AGAIN_MS : undefined,
+    untilGrown(state, ASK_AGAIN_MS),
   )
   return useMemo(() => answer.data && sentTexts(answer.data), [answer.data])
 }
