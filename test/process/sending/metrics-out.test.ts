@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { gunzipSync } from 'node:zlib'
 import { startHttpBackend } from '../../../lab/harness/sinks/http-backend.ts'
-import { cpid, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
+import { cpid, mergelogEvent, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
 import { traceOf } from '../../support/sent-spans.ts'
 import { startCauseway } from '../../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from '../support/leave-nothing-behind.ts'
@@ -62,15 +62,12 @@ test('cascade metrics go out at an interval and at the end, cumulatively, with e
   })
   isRefusing = false
   using sender = new RequestSender(settings.ports.grpc)
-  await sender.send({ signal: 'logs', bytes: mergelogsRequest('kubectl', [{ new: ALPHA }]) })
-  await sender.send({
-    signal: 'logs',
-    bytes: mergelogsRequest('controller', [{ new: cpid(0xb), sources: [ALPHA] }]),
-  })
+  // All in one request: a trace that began with the mergelogs alone might settle before its spans come.
+  const events = [mergelogEvent({ new: ALPHA }), mergelogEvent({ new: cpid(0xb), sources: [ALPHA] })]
   await sender.send({
     signal: 'traces',
     bytes: spansRequest('controller', [
-      { trace: 1, id: 11, cpid: ALPHA, start: 5, end: 10, attributes: { 'cpid.wrote': [POD] } },
+      { trace: 1, id: 11, cpid: ALPHA, start: 5, end: 10, attributes: { 'cpid.wrote': [POD] }, events },
       { trace: 2, id: 21, cpid: ALPHA, start: 30, attributes: { 'cpid.observed': [POD] } },
     ]),
   })
