@@ -24,6 +24,7 @@ const IS_FOR_ANY_MACHINE = ['FAULTS', 'ATTACK', 'BROWSER', 'INTEROP', 'SQLITE_SH
 
 export default async function beforeAll() {
   build()
+  process.env.TMPDIR = temporaryFolder('causeway-tests-')
   if (IS_FOR_ANY_MACHINE && process.platform !== 'win32') process.env.PATH = barePath(process.env.PATH ?? '')
   process.env.CAUSEWAY_MIGRATED = await keepMigrated()
 }
@@ -48,13 +49,25 @@ async function keepMigrated() {
   return path
 }
 
+/** A folder that is removed with all in it once the run has ended. */
+function temporaryFolder(prefix) {
+  const folder = mkdtempSync(join(tmpdir(), prefix))
+  process.on('exit', () => {
+    try {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    } catch (error) {
+      console.error(`${folder} is left: ${error.message}`)
+    }
+  })
+  return folder
+}
+
 /**
  * A PATH with the commands of .ci/bare-commands and npm. What npm and bin/node.js put in front stays there; the machine's part is
  * outside of the checkout, as on any machine.
  */
 function barePath(path) {
-  const folder = mkdtempSync(join(tmpdir(), 'causeway-bare-path-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder('causeway-bare-path-')
   const folders = path.split(delimiter)
   const added = folders.filter((each) => each.startsWith(ROOT))
   const ofMachine = folders.filter((each) => !each.startsWith(ROOT))
