@@ -29,6 +29,7 @@ import { up as failedSpans } from './032-failed-spans.ts'
 import { up as heldItems } from './033-held-items.ts'
 import { up as podStats } from './034-pod-stats.ts'
 import { up as unfinishedSteps } from './035-unfinished-steps.ts'
+import { up as boundsOfWhatWasSent } from './036-bounds-of-what-was-sent.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -62,4 +63,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '033-held-items': { up: heldItems },
   '034-pod-stats': { up: podStats },
   '035-unfinished-steps': { up: unfinishedSteps },
+  '036-bounds-of-what-was-sent': { up: boundsOfWhatWasSent },
 }

@@ -61,7 +61,7 @@ const READ_AGAIN_MS = 5_000
 /** The heartbeat: written even if nothing changed, so that no other Causeway takes the name. */
 const SHOWS_ITSELF_MS = 20_000
 const LOST =
-  'refused mergelogs, which were not kept until the archive could take them; raise retention::max_bytes, or mend the archive sooner'
+  'refused mergelogs, which were not kept until the archive could take them; raise retention::max_age and max_bytes, or mend the archive sooner'
 
 /** Copies stored facts into one archive, in order, from its position. Retries without end. */
 export class ArchiveDrain {

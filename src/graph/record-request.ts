@@ -411,7 +411,8 @@ export class Recording {
             counts.refusedMergelogs.contested = (counts.refusedMergelogs.contested ?? 0) + 1
           }
           const timeNs = record.timeNs === 0n ? nanosOfMs(this.#store.wallMs) : record.timeNs
-          this.#store.addMergelog(id, outcome.arrival, mergelog, record, timeNs, from, reportingSpan)
+          const { arrival, replaced: replaces } = outcome
+          this.#store.addMergelog(id, arrival, mergelog, record, timeNs, from, { reportingSpan, replaces })
           if (mergelog.sources.length > 0) counts.merges++
         }
         counts.mergelogs++

@@ -104,13 +104,15 @@ export function sendMergedInto(
   to: { trace: Trace; change: ChangeSpan; node: CpidNode },
 ): void {
   const mergelog = ctx.mergelogs.find(to.node.id)
+  const spanId = derivedSpanId('merged into', from.trace.traceId, cpidBytes(to.node.cpid))
+  if (mergelog?.replaces === true && ctx.outbox.wasOwnSent(from.trace.id, spanId)) return
   if (!hasRoomFor(ctx, from.trace, { spans: 1, bytes: mergelogBytes(ctx.scopes, mergelog) })) {
     ctx.counts.leftOut++
     return
   }
   const ns = stampIn(ctx, from.trace, mergelog === undefined ? from.trace.lastNs : changeTime(mergelog))
   sendSynthetic(ctx, from.trace, {
-    spanId: derivedSpanId('merged into', from.trace.traceId, cpidBytes(to.node.cpid)),
+    spanId,
     parentId: from.parentId,
     name: 'merged into',
     cpid: from.source.cpid,

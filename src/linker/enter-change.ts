@@ -222,16 +222,18 @@ function enterOwnTrace(ctx: LinkContext, cpid: number, startTimes: readonly Unix
     sendRootChange(ctx, trace, node, ns)
   } else if (mergelog !== undefined && mergelog.sources.length > 0) {
     const at = stampIn(ctx, trace, ns)
-    sendSynthetic(ctx, trace, {
-      spanId: derivedSpanId('merged from', trace.traceId, cpidBytes(node.cpid)),
-      parentId: trace.rootSpan,
-      name: 'merged from',
-      cpid: node.cpid,
-      startNs: at,
-      attributes: changeAttributes(mergelog, ns),
-      links: sourceLinks(ctx, trace, mergelog, undefined),
-      senderScope: mergelog.scope,
-    })
+    const spanId = derivedSpanId('merged from', trace.traceId, cpidBytes(node.cpid))
+    if (!mergelog.replaces || !ctx.outbox.wasOwnSent(trace.id, spanId))
+      sendSynthetic(ctx, trace, {
+        spanId,
+        parentId: trace.rootSpan,
+        name: 'merged from',
+        cpid: node.cpid,
+        startNs: at,
+        attributes: changeAttributes(mergelog, ns),
+        links: sourceLinks(ctx, trace, mergelog, undefined),
+        senderScope: mergelog.scope,
+      })
   }
   if (mergelog === undefined) return
   const change = ctx.changes.find(cpid, trace.id)

@@ -240,6 +240,8 @@ function addTrace(
     dueMs: ctx.clock.activeMs + Math.min(settings.settleAfterMs, settings.maxOpenMs),
     firstNs,
     lastNs: firstNs,
+    sentFromNs: firstNs,
+    sentToNs: firstNs,
     clockSkew: false,
     doubtfulTimes: lacksPlausibleTime(ctx, firstNs),
     sentSpans: 0,

@@ -14,7 +14,7 @@ import { canBeParentOf, type Cause, causeIn, hasOtherParts, observeHop, partWith
 import { ensureChangeSpan } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import { listedRoots, noteActivity } from './open-traces.ts'
-import { extendBounds } from './synthetic-spans.ts'
+import { countSent, extendBounds } from './synthetic-spans.ts'
 import { changeBytes, countGuest, hasRoomForParent, spanBytes } from './trace-room.ts'
 
 interface Placing {
@@ -67,8 +67,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   })
   if (cause !== undefined && !placing.copy) observeHop(ctx, trace, span, cause)
   if (span.writes) ctx.objects.addWrites(trace.cascade, span, ctx.objects.versions(span.row, 'wrote'))
-  trace.sentSpans++
-  trace.sentBytes += spanBytes(span)
+  countSent(trace, { bytes: spanBytes(span), startNs: span.startNs, endNs: span.endNs })
   countGuest(ctx, trace, span)
   ctx.traces.touch(trace)
   if (placing.driven) {

@@ -37,13 +37,14 @@ interface SyntheticSpan {
 /** Sends a span of Causeway's own into a trace. */
 export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpan): void {
   const { counts, settings } = ctx
+  const endNs = span.endNs !== undefined && span.endNs > span.startNs ? span.endNs : span.startNs + 1n
   const bytes = encodeSpan({
     traceId: trace.traceId,
     spanId: span.spanId,
     parentId: span.parentId,
     name: span.name,
     startNs: span.startNs,
-    endNs: span.endNs !== undefined && span.endNs > span.startNs ? span.endNs : span.startNs + 1n,
+    endNs,
     attributes: { [CPID_ID]: span.cpid, [CPID_SYNTHETIC]: true, ...span.attributes },
     links: span.links ?? [],
   })
@@ -62,10 +63,26 @@ export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpa
     bytes,
     ...(span.above && { above: span.above }),
   })
-  trace.sentSpans++
-  trace.sentBytes += size
+  countSent(trace, { bytes: size, startNs: span.startNs, endNs })
   counts.sent++
   ctx.traces.touch(trace)
+}
+
+/** A span on its way into a trace. */
+interface Sent {
+  readonly bytes: number
+  readonly startNs: UnixNanos
+  readonly endNs: UnixNanos
+}
+
+/** Counts what is sent into a trace, and extends the times of all that was. */
+export function countSent(trace: Trace, { bytes, startNs, endNs }: Sent): void {
+  trace.sentSpans++
+  trace.sentBytes += bytes
+  for (const ns of [startNs, endNs]) {
+    if (ns < trace.sentFromNs) trace.sentFromNs = ns
+    if (ns > trace.sentToNs) trace.sentToNs = ns
+  }
 }
 
 /** The time of a synthetic span: inside its trace, or at the last activity of an ended one. */

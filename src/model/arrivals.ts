@@ -161,7 +161,7 @@ export interface ArrivalStore {
     record: MergelogRecord,
     timeNs: UnixNanos,
     from: RecordOrigin,
-    reportingSpan?: ReportingSpanIds,
+    told: MergelogArrival,
   ): void
   /** Puts the mergelog of a CPID among the refused: another takes its place. */
   contestMergelog(cpid: number, text: Cpid): void
@@ -170,6 +170,12 @@ export interface ArrivalStore {
   ownerOf(cpid: number): ServiceInCluster | undefined
   /** Called last in a transaction that stored requests. */
   endRequests(): void
+}
+
+/** How a mergelog came: in which span, if any, and whether in place of another. */
+export interface MergelogArrival {
+  readonly reportingSpan: ReportingSpanIds | undefined
+  readonly replaces: boolean
 }
 
 /** What one request added, for the metrics. */

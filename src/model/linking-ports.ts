@@ -245,6 +245,9 @@ export interface Trace {
   dueMs: number
   firstNs: UnixNanos
   lastNs: UnixNanos
+  /** All times of its spans are within these, also of copies and impossible ones; `firstNs` and `lastNs` bound its activity alone. */
+  sentFromNs: UnixNanos
+  sentToNs: UnixNanos
   /** Some times are impossible, or lie far before the others: `firstNs` and `lastNs` leave them out. */
   clockSkew: boolean
   /** All times so far lie so long before their arrival that a better one will replace them. */
@@ -309,6 +312,8 @@ export interface StoredMergelog {
   readonly object: string | undefined
   readonly reason: string | undefined
   readonly cluster: string | undefined
+  /** The CPID had a mergelog before, of a sender with a worse claim; it may have been linked already. */
+  readonly replaces: boolean
 }
 
 /** Which change span a CPID has in which trace. */

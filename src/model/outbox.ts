@@ -66,6 +66,8 @@ export interface Decisions {
   sendSynthetic(decision: SyntheticDecision): void
   /** True when the span was sent into the trace (0: into its original one). */
   wasSent(trace: number, row: number): boolean
+  /** True when one of Causeway's own spans with this id was sent into the trace. Reads all of its own spans. */
+  wasOwnSent(trace: number, spanId: bigint): boolean
   /** True when it is known that the span was sent nowhere yet; false of one that was linked by an earlier process. */
   isUnsent(row: number): boolean
   /** How many spans there are from this one up to its change span, itself counted; undefined where that is not known without walking. */

@@ -46,8 +46,12 @@ export class TestGraph implements AsyncDisposable {
     const { id } = this.graph.findOrAdd(cpid)
     const record = { newCpid: cpid, sources, timeNs: 1n, object: undefined, reason: undefined }
     const from = { scope: 1, cluster: '' }
-    if (outcome.replaced) this.#arrivals.contestMergelog(id, cpid)
-    this.#arrivals.addMergelog(id, outcome.arrival, mergelog, record, 1n, from)
+    const { arrival, replaced: replaces } = outcome
+    if (replaces) this.#arrivals.contestMergelog(id, cpid)
+    this.#arrivals.addMergelog(id, arrival, mergelog, record, 1n, from, {
+      reportingSpan: undefined,
+      replaces,
+    })
   }
 
   inTransaction<T>(work: (nowMs: number) => T): T {

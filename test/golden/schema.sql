@@ -25,6 +25,12 @@ CREATE TRIGGER archive_mergelog_of_cpid AFTER UPDATE OF has_mergelog, explained 
   WHERE h.cpid = new.id AND u.state = 0 AND coalesce(u.continues, u.id) = coalesce(t.continues, t.id);
   END;
 
+CREATE TRIGGER archive_mergelog_of_root AFTER UPDATE OF has_mergelog ON cpids
+  WHEN old.has_mergelog = 0 AND new.has_mergelog = 1 AND EXISTS (SELECT 1 FROM archives) BEGIN
+  INSERT OR REPLACE INTO archive_changes (kind, item, other)
+  SELECT 3, h.trace, h.cpid FROM traces t CROSS JOIN change_spans h ON h.trace = t.id WHERE t.root = new.id;
+  END;
+
 CREATE TRIGGER archive_new_beginner AFTER INSERT ON trace_actors WHEN new.began = 1 AND EXISTS (SELECT 1 FROM archives) BEGIN
   INSERT OR REPLACE INTO archive_changes (kind, item, other)
   SELECT 2, u.id, 0 FROM traces t CROSS JOIN traces u ON u.root = t.root WHERE t.id = new.trace; END;
@@ -436,7 +442,7 @@ CREATE TABLE mergelogs (
   object TEXT,
   object_id INTEGER,
   reason TEXT
-  , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL, told_trace BLOB, told_span INTEGER, told_ms INTEGER) STRICT;
+  , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL, told_trace BLOB, told_span INTEGER, told_ms INTEGER, replaces INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX mergelogs_by_object ON mergelogs (object_id, arrival) WHERE object_id IS NOT NULL;
 
@@ -696,7 +702,7 @@ CREATE TABLE traces (
   root_sent INTEGER NOT NULL,
   provisional INTEGER NOT NULL,
   last_decision INTEGER NOT NULL,
-  last_wall_ms INTEGER NOT NULL, continues_root INTEGER NOT NULL DEFAULT 0, clock_skew INTEGER NOT NULL DEFAULT 0, doubtful_times INTEGER NOT NULL DEFAULT 0, continues INTEGER, guest_spans INTEGER NOT NULL DEFAULT 0, guest_bytes INTEGER NOT NULL DEFAULT 0, failed_spans INTEGER NOT NULL DEFAULT 0,
+  last_wall_ms INTEGER NOT NULL, continues_root INTEGER NOT NULL DEFAULT 0, clock_skew INTEGER NOT NULL DEFAULT 0, doubtful_times INTEGER NOT NULL DEFAULT 0, continues INTEGER, guest_spans INTEGER NOT NULL DEFAULT 0, guest_bytes INTEGER NOT NULL DEFAULT 0, failed_spans INTEGER NOT NULL DEFAULT 0, sent_from_ns INTEGER NOT NULL DEFAULT 0, sent_to_ns INTEGER NOT NULL DEFAULT 0,
   UNIQUE (root, episode)
   ) STRICT;
 

@@ -28,7 +28,8 @@ export function merge(
     reason: 'why',
   }
   const arrival = graph.announce(id, 'mergelog')
-  arrivals.addMergelog(id, arrival, mergelog, record, timeNs, { scope, cluster: '' }, told)
+  const from = { scope, cluster: '' }
+  arrivals.addMergelog(id, arrival, mergelog, record, timeNs, from, { reportingSpan: told, replaces: false })
   return { id, arrival }
 }
 

@@ -93,7 +93,8 @@ function record(
       reason: undefined,
     }
     const from = { scope: 1, cluster: '' }
-    arrivals.addMergelog(graph.findOrAdd(name(id)).id, outcome.arrival, mergelog, said, 1n, from)
+    const told = { reportingSpan: undefined, replaces: outcome.replaced }
+    arrivals.addMergelog(graph.findOrAdd(name(id)).id, outcome.arrival, mergelog, said, 1n, from, told)
   }
   return outcome.kind
 }

@@ -25,8 +25,9 @@ export function openedTrace(root: number, episode = 0): Omit<Trace, 'id' | 'casc
   const said = { clockSkew: false, doubtfulTimes: false, truncated: false, rootSent: false }
   const traceId = Buffer.alloc(16, `${root} ${episode}`)
   const times = { openedMs: 0, lastArrivalMs: 0, lastWallMs: 0, dueMs: 1_000, firstNs: 0n, lastNs: 0n }
+  const sent = { sentFromNs: 0n, sentToNs: 0n }
   const is = { open: true, provisional: false, continuesRoot: false }
-  return { traceId, root, episode, rootSpan: 7n, ...times, ...counted, ...said, ...is }
+  return { traceId, root, episode, rootSpan: 7n, ...times, ...sent, ...counted, ...said, ...is }
 }
 
 /** What any implementation has to keep to of what the linker reads and writes. */

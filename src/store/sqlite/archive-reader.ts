@@ -219,18 +219,23 @@ export class SqliteArchiveReader implements ArchiveReader {
           for (const found of this.#all(CPID, item)) facts.cpids.push(cpidOf(found))
           for (const found of this.#all('SELECT id FROM traces WHERE root = ?', item))
             traces.add(whole(found['id']))
+          this.#addChanges(this.#all(CHANGES_OF_ROOT, item), facts)
       }
     }
     for (const found of this.#all(CHANGED_CPIDS, change, upTo)) facts.cpids.push(cpidOf(found))
-    for (const found of this.#all(CHANGES_IN_TRACES, change, upTo)) {
-      const trace = this.#spans.trace(whole(found['trace']))
-      if (trace !== undefined) facts.changes.push(changeOf(found, trace))
-    }
+    this.#addChanges(this.#all(CHANGES_IN_TRACES, change, upTo), facts)
     for (const trace of traces) {
       for (const found of this.#all(CASCADE, trace)) facts.cascades.push(cascadeOf(found))
       for (const found of this.#all(ACTORS, trace)) facts.actors.push(actorOf(found))
     }
     return { upTo, hasMore: rows.length === CHANGES || bytes >= BYTES }
+  }
+
+  #addChanges(rows: readonly Row[], facts: ArchivedFacts): void {
+    for (const found of rows) {
+      const trace = this.#spans.trace(whole(found['trace']))
+      if (trace !== undefined) facts.changes.push(changeOf(found, trace))
+    }
   }
 
   /** Returns its size in bytes. */
@@ -279,8 +284,12 @@ export class SqliteArchiveReader implements ArchiveReader {
         sender: text(row['sender']),
         ...sentOf(row),
       })
-    const upTo = facts.refusedMergelogs.at(-1)?.number ?? after
-    return { upTo, hasMore: rows.length === ROWS, lost: upTo - after - rows.length }
+    const hasMore = rows.length === ROWS
+    const [progress] = this.#all('SELECT last_refused AS n FROM progress')
+    const upTo = hasMore
+      ? (facts.refusedMergelogs.at(-1)?.number ?? after)
+      : Math.max(after, whole(progress?.['n']))
+    return { upTo, hasMore, lost: upTo - after - rows.length }
   }
 
   #refusedItems(after: number, facts: ArchivedFacts): number {
@@ -338,6 +347,9 @@ const CHANGED_CPIDS = `${CPID_COLUMNS} FROM archive_changes x NOT INDEXED CROSS 
 const CHANGES_IN_TRACES = `SELECT h.trace, b.uuid AS cpid, h.driven FROM archive_changes x NOT INDEXED
   CROSS JOIN change_spans h ON h.trace = x.item AND h.cpid = x.other CROSS JOIN cpids b ON b.id = h.cpid
   WHERE ${changed(CHANGED.changeSpan)}`
+
+const CHANGES_OF_ROOT = `SELECT h.trace, b.uuid AS cpid, h.driven FROM traces t CROSS JOIN change_spans h ON h.trace = t.id
+  CROSS JOIN cpids b ON b.id = h.cpid WHERE t.root = ?`
 
 const IN_TRACE = `a.uuid AS root, t.episode, t.trace_id AS in_trace, t.first_ns,
   (SELECT r.cluster FROM mergelogs m ${sender('m')} WHERE m.cpid = a.id) AS root_cluster`

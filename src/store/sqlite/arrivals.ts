@@ -2,10 +2,10 @@ import type { Statement } from 'better-sqlite3'
 import {
   type ArrivalStore,
   type LogRecord,
+  type MergelogArrival,
   type MergelogRecord,
   type RecordOrigin,
   type RefusedRecordOrigin,
-  type ReportingSpanIds,
   type RequestAnswer,
   type ServiceInCluster,
   SPAN_HAS_LINKS,
@@ -86,8 +86,8 @@ export class SqliteArrivals implements ArrivalStore {
     )
     this.#addMergelog = db.prepare(
       `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason,
-         told_trace, told_span, told_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         told_trace, told_span, told_ms, replaces)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#removeMergelog = db.prepare(
       'DELETE FROM mergelogs WHERE cpid = ? RETURNING arrival, sources, object_id AS object',
@@ -206,7 +206,7 @@ export class SqliteArrivals implements ArrivalStore {
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
     { scope, cluster }: RecordOrigin,
-    told?: ReportingSpanIds,
+    { reportingSpan: told, replaces }: MergelogArrival,
   ): void {
     const teller = told !== undefined && told.traceKey !== '' && told.spanId !== 0n ? told : undefined
     const blob = Buffer.concat(sources.map(cpidBytes))
@@ -224,6 +224,7 @@ export class SqliteArrivals implements ArrivalStore {
       teller === undefined ? null : Buffer.from(teller.traceKey, 'latin1'),
       teller?.spanId ?? null,
       teller === undefined ? null : this.#progress.activeMs,
+      replaces ? 1 : 0,
     )
     // A time in the future counts as the arrival (pruning rule).
     const arrivalNs = nanosOfMs(this.wallMs)

@@ -345,6 +345,7 @@ interface MergelogRow {
   object: string | null
   reason: string | null
   cluster: string | null
+  replaces: bigint
 }
 
 interface TellerRow {
@@ -361,7 +362,7 @@ export class MergelogReader implements Mergelogs {
   constructor(db: Sqlite) {
     this.#find = db
       .prepare<[number], MergelogRow>(
-        `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, r.cluster FROM mergelogs m
+        `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, m.replaces, r.cluster FROM mergelogs m
          LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = +?`,
       )
       .safeIntegers()
@@ -390,6 +391,7 @@ export class MergelogReader implements Mergelogs {
           object: row.object ?? undefined,
           reason: row.reason ?? undefined,
           cluster: row.cluster ?? undefined,
+          replaces: row.replaces === 1n,
         }
   }
 }

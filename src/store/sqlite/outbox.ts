@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import type { LogOutboxItem, LogOutboxReader } from '../../model/linking-ports.ts'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
+import { spanIdBytes } from '../../model/otlp/encode-telemetry.ts'
 import { envelopeBytes } from '../../model/otlp/outgoing-records.ts'
 import {
   type Decisions,
@@ -43,6 +44,7 @@ export class DecisionTable implements Decisions {
   readonly #insert: Statement
   readonly #placed: Statement<[number, number], PlacedRow>
   readonly #sent: Statement<[number, number], number>
+  readonly #ownSent: Statement<[number, Buffer]>
   readonly #traces: Statement<[{ span: number }], number>
   readonly #driven: Statement<[number], number>
   /** For spans first linked by this process: every trace they were sent into, negative if they are no activity of it. */
@@ -64,6 +66,7 @@ export class DecisionTable implements Decisions {
     this.#sent = db
       .prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
       .pluck()
+    this.#ownSent = db.prepare('SELECT 1 FROM outbox WHERE trace = ? AND span IS NULL AND instr(extra, ?)')
     this.#traces = db
       .prepare<[{ span: number }], number>(
         `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
@@ -89,6 +92,10 @@ export class DecisionTable implements Decisions {
     const known = this.#sentTo.get(row)
     if (known !== undefined) return known.includes(trace) || known.includes(-trace)
     return this.#sent.get(trace, row) === 1
+  }
+
+  wasOwnSent(trace: number, spanId: bigint): boolean {
+    return this.#ownSent.get(trace, spanIdBytes(spanId)) !== undefined
   }
 
   isUnsent(row: number): boolean {

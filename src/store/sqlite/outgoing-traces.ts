@@ -54,11 +54,11 @@ export class TraceTable implements Traces {
     this.#insert = db.prepare(
       `INSERT INTO traces (trace_id, root, episode, root_span, state, opened_ms, last_arrival_ms, due_ms, first_ns,
          last_ns, sent_spans, sent_bytes, controller_spans, services, merges, missing, truncated, root_sent,
-         provisional, last_decision, last_wall_ms, continues_root, continues, clock_skew, doubtful_times)
-       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, ?, 0, ?, ?, ?, ?, ?)`,
+         provisional, last_decision, last_wall_ms, continues_root, continues, clock_skew, doubtful_times, sent_from_ns, sent_to_ns)
+       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, ?, 0, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#update = db.prepare(
-      `UPDATE traces SET state = ?, last_arrival_ms = ?, due_ms = ?, first_ns = ?, last_ns = ?, sent_spans = ?,
+      `UPDATE traces SET state = ?, last_arrival_ms = ?, due_ms = ?, first_ns = ?, last_ns = ?, sent_from_ns = ?, sent_to_ns = ?, sent_spans = ?,
          sent_bytes = ?, guest_spans = ?, guest_bytes = ?, controller_spans = ?, failed_spans = ?, services = ?, merges = ?, missing = ?, truncated = ?, root_sent = ?,
          last_decision = ?, last_wall_ms = ?, clock_skew = ?, doubtful_times = ? WHERE id = ?`,
     )
@@ -119,6 +119,8 @@ export class TraceTable implements Traces {
       continues?.cascade ?? null,
       trace.clockSkew ? 1 : 0,
       trace.doubtfulTimes ? 1 : 0,
+      trace.sentFromNs,
+      trace.sentToNs,
     )
     const id = Number(lastInsertRowid)
     const added: Trace = {
@@ -157,6 +159,8 @@ export class TraceTable implements Traces {
         trace.dueMs,
         trace.firstNs,
         trace.lastNs,
+        trace.sentFromNs,
+        trace.sentToNs,
         trace.sentSpans,
         trace.sentBytes,
         trace.guestSpans,
@@ -228,6 +232,8 @@ function traceOf(row: TraceRow): Trace {
     dueMs: whole(row['due_ms']),
     firstNs: row['first_ns'] ?? 0n,
     lastNs: row['last_ns'] ?? 0n,
+    sentFromNs: row['sent_from_ns'] ?? 0n,
+    sentToNs: row['sent_to_ns'] ?? 0n,
     clockSkew: row['clock_skew'] === 1n,
     doubtfulTimes: row['doubtful_times'] === 1n,
     sentSpans: whole(row['sent_spans']),

@@ -7,6 +7,7 @@ import type {
   PruneCandidate,
   PruneStore,
 } from '../../model/store-ports.ts'
+import { CHANGED } from './archives.ts'
 import type { SqliteMergeGraph } from './merge-graph.ts'
 import type { Sqlite } from './open-database.ts'
 import { CpidContentsRemoval, SpanRemoval, TraceRemoval } from './pruning-cpid-contents.ts'
@@ -191,7 +192,7 @@ class Tombstones {
   /**
    * Removes the oldest tombstones beyond `keep`, except those whose traces still exist: these are removed with the last CPID in them, and
    * since each CPID keeps at most `max_fanout` roots there are never many. Also keeps tombstones of CPIDs that unsent log records took
-   * from their spans. Checks at most `limit`.
+   * from their spans. Those that an archive has not heard of yet stay too, while there are no more than twice `keep`. Checks at most `limit`.
    */
   removeOld(keep: number, limit: number): number {
     let excess = this.#progress.tombstones - keep
@@ -199,16 +200,23 @@ class Tombstones {
       this.#looked = 0
       return 0
     }
-    const page = this.#sql.rows<{ id: number; text: Cpid; nextEpisode: number; isNeeded: number }>(
+    const page = this.#sql.rows<{
+      id: number
+      text: Cpid
+      nextEpisode: number
+      isNeeded: number
+      isUnarchived: number
+    }>(
       `SELECT id, text, next_episode AS nextEpisode, EXISTS (SELECT 1 FROM traces WHERE root = cpids.id)
-         OR EXISTS (SELECT 1 FROM log_outbox WHERE cpid = cpids.id) AS isNeeded FROM cpids
+         OR EXISTS (SELECT 1 FROM log_outbox WHERE cpid = cpids.id) AS isNeeded,
+         EXISTS (SELECT 1 FROM archive_changes WHERE kind = ${CHANGED.cpid} AND item = cpids.id) AS isUnarchived FROM cpids
        WHERE state = 1 AND id > +? ORDER BY id LIMIT +?`,
       this.#looked,
       limit,
     )
-    for (const { id, text, nextEpisode, isNeeded } of page) {
+    for (const { id, text, nextEpisode, isNeeded, isUnarchived } of page) {
       if (excess <= 0) break
-      if (isNeeded === 1) continue
+      if (isNeeded === 1 || (isUnarchived === 1 && excess <= keep)) continue
       this.#sql.run('DELETE FROM cpids WHERE id = +?', id)
       this.#graph.drop(id, text)
       this.#noteEpisode(nextEpisode)

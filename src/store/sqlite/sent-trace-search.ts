@@ -168,7 +168,7 @@ export class SentTraceSearch {
         : `EXISTS (SELECT 1 FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.trace = traces.id
              AND CASE WHEN o.span IS NULL THEN ${own.sql} ELSE ${received.sql} END)`
     const window = this.#db.prepare<Bound[], { id: number; trace_id: Buffer }>(
-      `SELECT id, trace_id FROM traces WHERE id >= ? AND id < ? AND last_ns >= ? AND first_ns <= ? AND ${hinted}
+      `SELECT id, trace_id FROM traces WHERE id >= ? AND id < ? AND sent_to_ns >= ? AND sent_from_ns <= ? AND ${hinted}
        ORDER BY id DESC`,
     )
     for (let before = Number.MAX_SAFE_INTEGER; ;) {

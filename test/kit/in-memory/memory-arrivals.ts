@@ -1,8 +1,8 @@
 import type {
   ArrivalStore,
+  MergelogArrival,
   MergelogRecord,
   RecordOrigin,
-  ReportingSpanIds,
   RequestAnswer,
   ServiceInCluster,
 } from '../../../src/model/arrivals.ts'
@@ -57,12 +57,22 @@ export class MemoryArrivals implements ArrivalStore {
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
     { scope }: RecordOrigin,
-    told?: ReportingSpanIds,
+    { reportingSpan: told, replaces }: MergelogArrival,
   ): void {
     const { wallMs, activeMs, mergelogs, tellers, cpids, scopes } = this.#tables
     const owner = [...scopes.values()].find(({ id }) => id === scope)
     const cluster = owner?.cluster === '' ? undefined : owner?.cluster
-    const said = { arrival, timeNs, arrivedMs: wallMs, sources: [...sources], scope, object, reason, cluster }
+    const said = {
+      arrival,
+      timeNs,
+      arrivedMs: wallMs,
+      sources: [...sources],
+      scope,
+      object,
+      reason,
+      cluster,
+      replaces,
+    }
     mergelogs.set(cpid, said)
     if (told !== undefined && told.traceKey !== '' && told.spanId !== 0n) {
       const traceId = Buffer.from(told.traceKey, 'latin1')
