@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import type { Sender } from '../../src/model/otlp-requests.ts'
 import { loadText, SMALLEST } from '../config/load-text.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
-import { TestWriter } from '../support/test-writer.ts'
+import { type TestSettings, TestWriter } from '../support/test-writer.ts'
 
 const sender: Sender = { username: 'anybody' }
 const RULES = "{ rules: [{ match: { username: '*' }, merge_from: { clusters: ['*'], services: ['*'] } }] }"
 
-async function opened(rules = RULES): Promise<TestWriter> {
+async function opened(rules = RULES, settings: TestSettings = {}): Promise<TestWriter> {
   const { cpid: connector } = loadText(SMALLEST.replace('cpid: }', `cpid: { senders: ${rules} } }`)).config
-  return TestWriter.open({ senders: connector.senders! })
+  return TestWriter.open({ ...settings, senders: connector.senders! })
 }
 
 interface Who {
@@ -212,3 +212,24 @@ describe('which changes its spans may join', () => {
     expect(writer.rows('spans')).toBe(3)
   })
 })
+
+test.each(['cascade', 'links'] as const)(
+  'in mode %s a mergelog in place of another sends no span id into a trace again',
+  async (mode) => {
+    using writer = await opened(RULES, { linking: { mode } })
+    mergelog(writer, OWNER, 1)
+    span(writer, OWNER, 1)
+    writer.pass(400_000)
+    mergelog(writer, OWNER, 5)
+    span(writer, OWNER, 5)
+    writer.pass(100)
+    span(writer, OWNER, 2)
+    expect(mergelog(writer, THIEF, 2, [1, 5])).toBe(true)
+    writer.pass(11_000)
+    expect(mergelog(writer, OWNER, 2, [1, 5])).toBe(true)
+    writer.pass(11_000)
+    const ids = writer.sent().map(({ traceId, spanId }) => `${traceId} ${spanId}`)
+    expect(writer.sent().filter(({ name }) => name === 'merged into').length).toBeGreaterThan(0)
+    expect(new Set(ids).size).toBe(ids.length)
+  },
+)

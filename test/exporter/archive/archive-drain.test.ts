@@ -166,6 +166,53 @@ test('refused mergelogs that were dropped before the archive got them are counte
   expect(dropped).toEqual([{ items: 500 - left, reason: expect.stringContaining('refused mergelogs') }])
 })
 
+test('so are those that went with their age, though none is refused after them', async () => {
+  using writer = await TestWriter.open({ retention: { maxAgeMs: 60_000 } })
+  const archive = new KeptArchive()
+  kept(writer)
+  for (const at of [1, 2, 3]) writer.mergelogs('liar', [{ new: cpid(at), sources: [cpid(at)] }])
+  writer.clock.advance(3_600_000)
+  pruneAll(writer)
+  expect(writer.rows('rejected_mergelogs')).toBe(0)
+  const { dropped } = await drain(writer, archive)
+  expect(dropped).toEqual([{ items: 3, reason: expect.stringContaining('max_age') }])
+  expect((await drain(writer, archive)).dropped).toEqual([])
+})
+
+test('a tombstone stays until the archive has heard that its CPID was pruned, up to twice as many', async () => {
+  for (const isRead of [true, false]) {
+    using writer = await TestWriter.open({ retention: { maxCpids: 3 } })
+    const archive = new KeptArchive()
+    kept(writer)
+    writer.mergelogs('kubectl', [{ new: cpid(1), time: 0 }])
+    for (let at = 2; at < 14; at++) {
+      const time = at * 310_000
+      writer.mergelogs('kubectl', [{ new: cpid(at), time }])
+      writer.spans('controller', [{ trace: at, id: at, cpid: cpid(at), start: time }])
+      // The oldest CPID is held by its open cascade, and is pruned after younger ones.
+      for (const [late, ms] of [
+        [0, 200_000],
+        [200_000, 110_000],
+      ] as const) {
+        if (at < 8)
+          writer.spans('controller', [{ trace: 100 + at + late, id: at, cpid: cpid(1), start: time + late }])
+        writer.pass(ms)
+      }
+      if (isRead) await drain(writer, archive)
+      pruneAll(writer)
+      if (isRead) await drain(writer, archive)
+    }
+    expect(writer.rows('cpids WHERE state = 1')).toBeLessThanOrEqual(6)
+    if (!isRead) continue
+    const told = new Map(
+      archive.batches.flatMap(({ facts }) => facts.cpids.map((one) => [one.cpid, one.isPruned] as const)),
+    )
+    const gone = [...told].filter(([text]) => writer.rows(`cpids WHERE text = '${text}'`) === 0)
+    expect(gone.length).toBeGreaterThan(3)
+    expect(gone.filter(([, isPruned]) => !isPruned)).toEqual([])
+  }
+})
+
 test('a mergelog that is refused after all before it have gone with their age is archived too', async () => {
   using writer = await TestWriter.open({ retention: { maxAgeMs: 60_000 } })
   const archive = new KeptArchive()
