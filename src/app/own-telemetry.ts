@@ -169,6 +169,11 @@ export class OwnTelemetry {
     }
   }
 
+  /** Why the database cannot be used now; undefined if it can. */
+  get storageTrouble(): string | undefined {
+    return this.#faults.values().next().value?.reason
+  }
+
   /** Reports a database fault that a part of Causeway found, or that it is over. */
   storage(part: string, fault: StorageFault | undefined): void {
     const before = this.#faults.get(part)

@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import { setTimeout as setTimeoutOf } from 'node:timers/promises'
 import type { CausewayConfig } from '../config/causeway-config.ts'
 import { errorText } from '../model/faults.ts'
 import { createLogger, type Logger } from '../platform/logger.ts'
@@ -11,6 +12,8 @@ import { type RunningCauseway, startCauseway } from './start-causeway.ts'
 
 /** docs/operations.md promises: the process exits within 10 s of a signal, even with a dead backend. */
 const SHUTDOWN_LIMIT_MS = 9_500
+/** The pause before the configuration that ran is started again, if it cannot be started after a reload. */
+const START_AGAIN_MS = 5_000
 
 interface RunOptions {
   readonly components?: Components | undefined
@@ -67,7 +70,8 @@ export async function runCauseway(
       log.info('Shutdown complete.')
       return code
     }
-    current = await reload(current, { read, start, components, log: () => log })
+    const pause = (): Promise<boolean> => asked.isToEndWithin(START_AGAIN_MS)
+    current = await reload(current, { read, start, components, log: () => log, pause })
   }
 }
 
@@ -88,6 +92,17 @@ class ProcessRequests implements Disposable {
     this.#code ??= code
     this.#limit ??= setTimeout(() => this.#onLate(code), SHUTDOWN_LIMIT_MS)
     this.#wake.resolve(undefined)
+  }
+
+  /** Waits until a signal comes, or for so long. */
+  async isToEndWithin(ms: number): Promise<boolean> {
+    const passed = new AbortController()
+    await Promise.race([
+      this.#wake.promise,
+      setTimeoutOf(ms, undefined, { signal: passed.signal }).catch(() => undefined),
+    ])
+    passed.abort()
+    return this.#code !== undefined
   }
 
   reload(): void {
@@ -146,6 +161,8 @@ interface Reloading {
   /** The types that the configuration is read with. */
   components: Components
   log: () => Logger
+  /** Waits before the next start; true when the process is to end. */
+  pause: () => Promise<boolean>
 }
 
 interface Current {
@@ -156,19 +173,38 @@ interface Current {
 const KEPT = 'The configuration is not taken over; the one before stays in use.'
 
 /**
- * Reloads: stops what runs only after the new configuration and its files were found right. If the new one does not start all the
- * same, starts the previous one again. Rejects when that fails too.
+ * Reloads: stops what runs only after the new configuration and its files were found right, and while the database can be used: what is
+ * stopped could not be started. If the new one does not start all the same, starts the previous one again, as often as it takes.
  */
-async function reload(current: Current, { read, start, components, log }: Reloading): Promise<Current> {
+async function reload(current: Current, reloading: Reloading): Promise<Current> {
+  const { read, start, components, log } = reloading
   const next = await readNext(read, components, log())
   if (next === undefined) return current
+  const trouble = current.running.storageTrouble
+  if (trouble !== undefined) {
+    log().error(KEPT, { reason: `${trouble}; reload again after that` })
+    return current
+  }
   log().info('Configuration read again; restarting with it.')
   await current.running.stopForRestart()
   try {
     return { read: next, running: await start(next) }
   } catch (error) {
     log().error(KEPT, { reason: errorText(error) })
-    return { read: current.read, running: await start(current.read) }
+    return { read: current.read, running: await startAgain(current.read, reloading) }
+  }
+}
+
+async function startAgain(previous: ReadConfig, { start, log, pause }: Reloading): Promise<RunningCauseway> {
+  for (;;) {
+    try {
+      return await start(previous)
+    } catch (error) {
+      log().error('The configuration that was in use cannot be started; it is tried again.', {
+        reason: errorText(error),
+      })
+      if (await pause()) throw error
+    }
   }
 }
 

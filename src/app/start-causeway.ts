@@ -31,6 +31,8 @@ const EXPORT_GRACE_MS = 3_000
 
 /** Disposing drains and stops. */
 export interface RunningCauseway extends AsyncDisposable {
+  /** Why the database cannot be used now; undefined if it can. */
+  readonly storageTrouble: string | undefined
   /** Stops for an immediate restart: answers requests, and leaves unsent data to the next start. */
   stopForRestart(): Promise<void>
 }
@@ -81,7 +83,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     for (const watcher of watchers) watcher.setReady(false)
   })
   log.info('Everything is ready. Begin running and processing data.', { receivers: String(listening) })
-  return running(grace, open.move())
+  return running(telemetry, grace, open.move())
 }
 
 /** The context that all parts share; `watchers` get the health of Causeway. */
@@ -130,8 +132,15 @@ async function startServingMetrics(starting: StartContext): Promise<void> {
   open.use(await startMetricsServer({ ...config.telemetry.metrics, ...options, metrics }))
 }
 
-function running(grace: StartContext['grace'], opened: AsyncDisposableStack): RunningCauseway {
+function running(
+  telemetry: OwnTelemetry,
+  grace: StartContext['grace'],
+  opened: AsyncDisposableStack,
+): RunningCauseway {
   return {
+    get storageTrouble() {
+      return telemetry.storageTrouble
+    },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
     stopForRestart: () => {
       grace.linkMs = 0

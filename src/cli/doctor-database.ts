@@ -80,7 +80,7 @@ function checkWriting(path: string): Finding {
     return fail(
       'writing',
       `the database cannot be written: ${messageOf(error)}`,
-      'check the owner and mode of the file and of its folder',
+      'check the owner and mode of the file and of its folder, and whether the disk is read-only or full',
     )
   }
 }

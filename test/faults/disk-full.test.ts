@@ -59,6 +59,25 @@ test('where a file cannot grow, senders are told to try again, the reason is sai
   expectStoredOnce(settings, all)
 })
 
+test('a reload while a file cannot grow is refused, and what runs goes on', async () => {
+  const settings = await freshSettings()
+  await using causeway = await startCauseway(settings)
+  limitFiles(causeway.pid, '0')
+  await eventually(async () => {
+    await post(settings, '{"resourceSpans":[]}')
+    expect((await healthAnswer(settings)).code).toBe(503)
+  })
+  process.kill(causeway.pid, 'SIGHUP')
+  await eventually(() => expect(causeway.errors).toMatch(/not taken over.*disk.*reload again after that/))
+  expect((await fetch(`http://127.0.0.1:${settings.ports.query}/api/v1/cascades`)).status).toBe(200)
+  limitFiles(causeway.pid, 'unlimited')
+  await eventually(async () => expect(await healthAnswer(settings)).toEqual({ code: 200, reasons: '' }))
+  process.kill(causeway.pid, 'SIGHUP')
+  await eventually(() => expect(causeway.errors).toContain('restarting with it'))
+  await causeway.ready()
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+})
+
 test('it stops cleanly while a file cannot grow', async () => {
   const settings = await freshSettings()
   await using causeway = await startCauseway(settings)

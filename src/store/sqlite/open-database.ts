@@ -7,7 +7,9 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
+  rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
@@ -112,11 +114,19 @@ export function bytesOf(db: Sqlite): number {
   return pragma('page_count') * pragma('page_size')
 }
 
-/** Throws if the database cannot be written; changes nothing. */
+/** Throws if the database cannot be written; changes nothing. A transaction alone writes nothing, also on a disk that is read-only. */
 export function checkWritable(db: Sqlite): void {
   db.exec('BEGIN IMMEDIATE')
   db.exec('ROLLBACK')
+  const probe = `${targetOf(db.name)}-probe-${process.pid}`
+  try {
+    writeFileSync(probe, Buffer.alloc(PROBE_BYTES), { flag: 'wx', mode: 0o600, flush: true })
+  } finally {
+    rmSync(probe, { force: true })
+  }
 }
+
+const PROBE_BYTES = 4_096
 
 /** Running queries end within this time. A program that replicates the log never releases it. */
 const CLOSE_WAIT_MS = 500
@@ -262,7 +272,7 @@ const SENTENCES: Record<StorageErrorKind, (said: string) => string> = {
     `the database is damaged (${said}); stop causeway, ask causeway doctor, and take what is readable into a new ` +
     'file with causeway salvage (docs/recovery.md)',
   io: (said) =>
-    `the disk of the database fails (${said}); look for it in the system's log, and for a limit on the size of files`,
+    `the disk of the database fails (${said}); look for it in the system's log, whether it is read-only now, and for a limit on the size of files`,
   locked: (said) =>
     `another program holds the write lock of the database (${said}); end that program, or its transaction: ` +
     'fuser -v with the path of the database names it, and storing goes on by itself',
