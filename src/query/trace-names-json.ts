@@ -1,3 +1,4 @@
+import { CPID_COPY } from '../model/attributes.ts'
 import { ownValue } from '../model/untrusted-names.ts'
 import { type CausewayQueries, MOST_FACETS, type SentTraceRange } from '../model/queries.ts'
 import { endOfJaeger } from './jaeger-json.ts'
@@ -109,7 +110,12 @@ export function* jaegerOperationsJson(
   else yield legacyList([...new Set(operations.map(({ name }) => name))], effort.lacks)
 }
 
-/** How often a span of one service is the parent of one of another; with a service, of calls by it and of it alone. */
+const COPY: Attribute = { kind: 'attribute', scope: 'span', name: CPID_COPY }
+
+/**
+ * How often a span of one service is the parent of one of another, each span in one trace only; with a service, of calls by it and of it
+ * alone.
+ */
 export function* jaegerDependenciesJson(
   queries: CausewayQueries,
   { fromNs, toNs, service }: SentTraceRange & { readonly service?: string },
@@ -123,10 +129,13 @@ export function* jaegerDependenciesJson(
     { pipeline: spansWith(ANY_SPAN), ...range },
     {
       effort,
-      also: [],
-      see: ({ trace: { spans } }) => {
+      also: [COPY],
+      see: ({ trace: { spans }, selected }) => {
         const services = new Map(spans.map(({ spanId, scope }) => [spanId, scope.service]))
-        for (const { parentId, scope } of spans) {
+        for (const span of spans) {
+          const { parentId, scope } = span
+          const isCopy = selected(span)?.valueOf(COPY)
+          if (isCopy?.type === 'boolean' && isCopy.value) continue
           const [parent, child] = [services.get(parentId), scope.service]
           if (parent === undefined || parent === child) continue
           if (service !== undefined && parent !== service && child !== service) continue

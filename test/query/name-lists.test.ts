@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { answer } from '../../src/query/answer.ts'
 import type { Question } from '../../src/query/question.ts'
 import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
+import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 interface Names {
@@ -116,3 +117,15 @@ test.each(SLOW.map((question) => [JSON.stringify(question).slice(0, 60), questio
     expect(cut.message ?? cut.errors?.[0]?.msg).toContain('ask about a shorter time')
   },
 )
+
+test('a call of a span that is in two cascades counts once among the dependencies', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: cpid(1) }, { new: cpid(2) }])
+  writer.mergelogs('controller', [{ new: cpid(3), sources: [cpid(1), cpid(2)], time: 10 }])
+  writer.spans('controller', [{ trace: 3, id: 3, cpid: cpid(3), start: 100, end: 200 }])
+  writer.spans('api', [{ trace: 3, id: 4, parent: 3, start: 120, end: 150 }])
+  writer.pass(20_000)
+  expect(writer.sent().filter(({ service }) => service === 'api')).toHaveLength(2)
+  const { data } = ask(writer, { kind: 'dependencies' }) as unknown as { data: object[] }
+  expect(data).toContainEqual({ parent: 'controller', child: 'api', callCount: 1 })
+})

@@ -14,6 +14,8 @@ import { KnownCpids } from './known-cpids.ts'
 import { NOTHING_HERE } from './asking-parts.ts'
 
 /** The most spans of a cascade, since its answer is made in memory. */
+/** OTLP's number of an error. */
+const FAILED = 2
 const MOST_SPANS = 20_000
 const NONE = '00000000-0000-0000-0000-000000000000'
 const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer']
@@ -186,8 +188,16 @@ export class ArchivedCascade implements CascadeRead {
     this.#mergelogs = mergelogsAmong(cpids, known)
     this.#missing = cpids.filter((cpid) => known.sourcesOf(cpid) === undefined)
     const causeways = new Set(traces.map(({ causeway }) => causeway))
+    const received = [...this.#spans.values()]
+      .flat()
+      .filter(({ row, activity }) => row !== undefined && activity)
     // What several Causeways count may be the same.
     const counted = {
+      ...(spans.length <= MOST_SPANS && {
+        spans: received.length,
+        failed: received.filter(({ status }) => status === FAILED).length,
+        gaps: received.filter(({ seen }) => seen?.gap === true).length,
+      }),
       missing: this.#missing.length,
       merges: this.#mergelogs.filter(({ sources }) => sources.length > 0).length,
     }
