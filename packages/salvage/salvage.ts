@@ -1,5 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { errorText } from '../../src/model/faults.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import {
   holdDatabase,
@@ -46,19 +47,33 @@ async function salvageHeld(from: string, to: string): Promise<Salvaged> {
     await migrate(target)
     target.pragma('wal_checkpoint(TRUNCATE)')
     using source = openDamaged(from, to, `${to}-copy`)
+    // A log would need as much room again; a file that is not finished is removed.
+    target.pragma('journal_mode = OFF')
     target.pragma('synchronous = OFF')
     const tables = tablesOf(target).map((table) => copyTable(source.db, target, table))
     const isProgressLost = tables.some(({ table, lost }) => table === 'progress' && lost.length > 0)
     const mended = mend(target, isProgressLost)
     target.pragma('synchronous = FULL')
+    target.pragma('journal_mode = WAL')
     target.pragma('wal_checkpoint(TRUNCATE)')
     target.close()
     return { isHeaderNew: source.isHeaderNew, tables, mended }
   } catch (error) {
     target.close()
     for (const end of ['', '-wal', '-shm']) rmSync(`${to}${end}`, { force: true })
-    throw error
+    throw isNoRoom(error)
+      ? new Error(
+          `cannot write ${to}: ${errorText(error)}; make room for the database twice, and do it again`,
+          { cause: error },
+        )
+      : error
   }
+}
+
+function isNoRoom(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause ?? error) : error
+  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined
+  return code === 'ENOSPC' || storageFault(cause)?.kind === 'full'
 }
 
 function copyTable(source: Sqlite, target: Sqlite, wanted: TableToRead): SalvagedTable {

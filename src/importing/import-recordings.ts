@@ -4,6 +4,7 @@ import { type CausewayConfig, exporterIdsOf } from '../config/causeway-config.ts
 import type { ClusterInferenceState } from '../kube/inference/cluster-inference.ts'
 import { parseRelations } from '../kube/inference/relations.ts'
 import type { LongLine } from '../kube/objects/object-json.ts'
+import { errorText } from '../model/faults.ts'
 import type { ReadingRules } from '../model/kubernetes-objects.ts'
 import {
   deserializeObservations,
@@ -22,7 +23,7 @@ import {
   withLine,
 } from '../store/sqlite/import-order.ts'
 import { migrate } from '../store/sqlite/migrate.ts'
-import { closeWriting, holdDatabase, openForWriting } from '../store/sqlite/open-database.ts'
+import { closeWriting, holdDatabase, openForWriting, storageFault } from '../store/sqlite/open-database.ts'
 import { sqliteStores } from '../store/sqlite/writer-stores.ts'
 import { StoreWriter } from '../store/store-writer.ts'
 import { firstTickAtOrAfterMs, RecordedClock, ReplayedTime } from './recorded-time.ts'
@@ -78,6 +79,13 @@ export async function importInto(
       { mayOnlyRead: true },
     )
     return await importRecordings({ cluster, recordings, reading, openWriter, stored }, options)
+  } catch (cause) {
+    if (storageFault(cause) === undefined) throw cause
+    throw new Error(
+      `the database ${path}, or what is sorted in the temporary folder, cannot be written any more: ${errorText(cause)}; make room, or ` +
+        'mend the disk, and name the same files again: it goes on where it ended',
+      { cause },
+    )
   } finally {
     closeWriting(db)
     hold?.[Symbol.dispose]()

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -62,3 +62,26 @@ test('an import that is killed, followed, ended by a signal and run again stores
   await cli.json(...cli.argv)
   expect(allRows(cli.path)).toEqual(await whole())
 }, 300_000)
+
+test('where the database cannot grow, an import says what to do, and goes on where it ended', async () => {
+  using cli = new Recorded().grow(LINES)
+  const { status, stderr } = spawnSync(
+    'bash',
+    // Units of 1,024 bytes: the schema fits.
+    [
+      '-c',
+      'ulimit -f 1200; exec "$@"',
+      'bash',
+      process.execPath,
+      PROGRAM,
+      ...cli.argv,
+      '--config',
+      cli.config,
+    ],
+    { encoding: 'utf8' },
+  )
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/cannot be written any more: .*make room.*name the same files again/)
+  await cli.json(...cli.argv)
+  expect(allRows(cli.path)).toEqual(await whole())
+})
