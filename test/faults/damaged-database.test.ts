@@ -117,7 +117,10 @@ test('damaged spans met while sending and answering: both say so, and what is wh
   await eventually(async () => {
     expect((await healthAnswer(settings)).reasons).toMatch(/the database is damaged/)
   })
-  const answer = await fetch(`http://127.0.0.1:${settings.ports.query}/api/v1/cpids/${cpid(1)}/spans`)
+  // The port may not listen yet.
+  const answer = await eventually(() =>
+    fetch(`http://127.0.0.1:${settings.ports.query}/api/v1/cpids/${cpid(1)}/spans`),
+  )
   expect(answer.status).toBe(500)
   using sender = new RequestSender(settings.ports.grpc)
   await sender.send(markerSpan('beside the damage'))
