@@ -2,6 +2,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { rollout } from '../support/rollout.ts'
 import { Dashboard } from './support/dashboard.ts'
 
+/** For a test that starts a browser of its own. */
+const LONGEST_MS = 300_000
+
 let dashboard: Dashboard
 
 beforeAll(async () => {
@@ -17,7 +20,6 @@ test('says what to do while there is nothing, then shows cascades as they arrive
 
   await dashboard.send(rollout({ number: 1, atMs: 0, name: 'web', pods: 2, cluster: 'east' }).requests)
   const row = page.getByRole('row', { name: /deployments default\/web/ })
-  await row.getByText('open').waitFor()
   await row.getByText('settled').waitFor()
   expect(await row.getByRole('cell').allTextContents()).toEqual(
     expect.arrayContaining([expect.stringContaining('kubectl in east'), '35', '7', '1', '0']),
@@ -26,6 +28,22 @@ test('says what to do while there is nothing, then shows cascades as they arrive
   await dashboard.send(rollout({ number: 2, atMs: 5_000, name: 'cart', pods: 1, cluster: 'west' }).requests)
   await page.getByRole('row', { name: /deployments default\/cart/ }).waitFor()
 })
+
+test(
+  'a cascade is open until it settles',
+  async () => {
+    await using patient = await Dashboard.start()
+    const page = await patient.open('/')
+    await page.getByText('No cascade has arrived yet').waitFor()
+    await patient.send(rollout({ number: 1, atMs: 0, name: 'web', pods: 2, cluster: 'east' }).requests)
+    await page
+      .getByRole('row', { name: /deployments default\/web/ })
+      .getByText('open')
+      .waitFor()
+    expect(patient.faults).toEqual([])
+  },
+  LONGEST_MS,
+)
 
 test('filters stand in the address, and an address opens with its filters', async () => {
   const page = await dashboard.open('/')

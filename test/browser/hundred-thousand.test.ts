@@ -9,6 +9,7 @@ const AT_ONCE = 2_000
 const OF_POD = 10
 /** Whatever a cascade has, a view of it has no more. */
 const MOST_ELEMENTS = 3_000
+const LONGEST_MS = 300_000
 
 let dashboard: Dashboard
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
     }
     expect(cascades[0]?.spans).toBe(SPANS)
   }, 120_000)
-})
+}, LONGEST_MS)
 afterAll(() => dashboard[Symbol.asyncDispose]())
 afterEach(() => expect(dashboard.faults).toEqual([]))
 
@@ -65,7 +66,7 @@ test.each([1280, 820, 390])(
     await nothingCutOff()
     await page.context().close()
   },
-  300_000,
+  LONGEST_MS,
 )
 
 /** Of each Pod a reconcile and calls in it, each of which writes an object of its own. */
