@@ -29,7 +29,7 @@ function auditedIn(path: string): AuditedRequest[] {
 /** The writes of a namespace, by object and version, as they are known by what was told. */
 function writesOf(told: readonly Observation[], isAudited: boolean): Map<string, ClusterWrite> {
   const line = new WriteQueue({
-    windowNs: SECOND_NS / 2n,
+    windowNs: 3n * SECOND_NS,
     whoWaitNs: 2n * SECOND_NS,
     isWatched: true,
     isAudited,

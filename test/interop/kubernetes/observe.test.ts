@@ -15,6 +15,7 @@ sceneTest('causeway observe prints the cascade of a Deployment, and ends with Ct
       ...[BIN, 'observe', '--kubeconfig', cluster.kubeconfig()],
       ...['--set', `extensions.cpid_query.endpoint=localhost:${port}`],
       ...['--set', 'connectors.cpid.linking.settle_after=15s'],
+      ...['--set', 'connectors.cpid.inference.window=3s'],
     ],
   })
   await scene.eventually(() =>

@@ -49,7 +49,7 @@ const STORIES: readonly Story[] = [
 /** What operators are told to have audited. */
 const AUDIT_POLICY = new URL('../../../examples/kubernetes/audit-policy.yaml', import.meta.url)
 const LONGEST_PLAY_MS = 900_000
-const LONGEST_LINKING_MS = 60_000
+const LONGEST_LINKING_MS = 180_000
 const LAST = 'last-of-all'
 
 /** One cluster for all: each story has a namespace, all are played at once, and Causeways with different sources look on. */

@@ -52,6 +52,8 @@ async function watched(scene: Scene, sources: 'audit log and watch' | 'a watch a
       'service.pipelines.traces/in.receivers': ['otlp', ...Object.keys(all)],
       // It runs the operator.
       'connectors.cpid.inference.controllers': ['kwok', 'admin'],
+      // However busy this machine is, the audit log is no further behind the watch.
+      'connectors.cpid.inference.who_wait': '5s',
       'connectors.cpid.linking.settle_after': '90s',
     },
   })

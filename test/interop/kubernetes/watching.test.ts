@@ -30,7 +30,7 @@ async function watching(scene: Scene): Promise<{ cluster: Cluster; causeway: Cau
       'receivers.k8s_objects': { cluster: 'test', auth_type: 'kubeConfig', kubeconfig },
       'service.pipelines.traces/in.receivers': ['otlp', 'k8s_objects'],
       'connectors.cpid.inference.controllers': ['kwok'],
-      'connectors.cpid.linking.settle_after': '20s',
+      'connectors.cpid.linking.settle_after': '90s',
     },
   })
   await untilListed(scene, causeway)

@@ -57,6 +57,8 @@ export class Causeway {
       // Long enough for a slow machine, since a story must not settle before it is over.
       'connectors.cpid.linking.wait': '10s',
       'connectors.cpid.linking.settle_after': '15s',
+      // However busy this machine is, no watch is further behind the others.
+      'connectors.cpid.inference.window': '3s',
       'service.pipelines.traces/out.exporters': Object.keys(settings.exporters),
       ...Object.fromEntries(
         Object.entries(settings.exporters).map(([id, value]) => [`exporters.${id}`, value]),

@@ -31,8 +31,8 @@ export async function observing(scene: Scene, cluster: Cluster): Promise<Map<Sou
         ...Object.fromEntries(Object.entries(all).map(([id, settings]) => [`receivers.${id}`, settings])),
         'service.pipelines.traces/in.receivers': ['otlp', ...Object.keys(all)],
         'connectors.cpid.inference.controllers': ['kwok'],
-        // However busy this machine is, no watch is further behind the others.
-        'connectors.cpid.inference.window': '3s',
+        // However busy this machine is, no audit log is further behind a watch.
+        'connectors.cpid.inference.who_wait': '5s',
         // Autoscalers and binders of volumes look again only every 15 s, and CronJobs wait for their minute.
         'connectors.cpid.linking.settle_after': '90s',
       },

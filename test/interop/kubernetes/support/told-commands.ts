@@ -90,7 +90,7 @@ export async function preparedCommands(scene: Scene): Promise<{ causeway: Causew
       },
       'service.pipelines.traces/in.receivers': ['otlp', 'k8s_objects'],
       'connectors.cpid.inference.controllers': ['kwok'],
-      'connectors.cpid.linking.settle_after': '20s',
+      'connectors.cpid.linking.settle_after': '90s',
     },
   })
   await untilListed(scene, causeway)
