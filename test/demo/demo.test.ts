@@ -16,9 +16,11 @@ test.each(OUTPUTS)(
     await using backend = await TraceBackend.up()
     const nobody = `127.0.0.1:${await freePort()}`
     const sets = ['--set', `exporters.otlp_grpc/jaeger.endpoint=${nobody}`]
+    // However busy this machine is, nothing settles before the story is over.
+    const patient = ['--settle-after', '15s', '--set', 'connectors.cpid.linking.wait=10s']
     await using demo = await DemoRun.start(
       output,
-      ...['--exporter-endpoint', `127.0.0.1:${backend.port}`, ...sets],
+      ...['--exporter-endpoint', `127.0.0.1:${backend.port}`, ...sets, ...patient],
     )
     const { code } = await demo.ending()
     expect({ code, faults: demoFaults(demo.printed), ...(code !== 0 && { printed: demo.printed }) }).toEqual({

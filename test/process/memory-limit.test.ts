@@ -12,28 +12,35 @@ import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
 
 const MIB = 2 ** 20
 const BODY = 60 * MIB
+/** What is left of a body to come, and a piece of it: more than a body must deliver to be no slow one. */
+const [LEFT, PIECE] = [MIB, 2048]
+const EVERY_MS = 1_000
 const OK = 0
 const UNAVAILABLE = 14
 
 leaveNothingBehind()
 
-/** A request that has sent all but the last byte of a large body. */
+/** A request that has sent most of a large body, and sends the rest little by little. */
 async function unended(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
     .on('error', () => undefined)
     .resume()
   await once(socket, 'connect')
   const head = ['POST /v1/traces HTTP/1.1', 'Host: x', 'Content-Type: application/x-protobuf']
-  socket.write(`${head.join('\r\n')}\r\nContent-Length: ${BODY + 1}\r\n\r\n`)
+  socket.write(`${head.join('\r\n')}\r\nContent-Length: ${BODY + LEFT}\r\n\r\n`)
   const written = Promise.withResolvers<undefined>()
   socket.write(Buffer.alloc(BODY, 1), () => written.resolve(undefined))
   await written.promise
+  const timer = setInterval(() => socket.write(Buffer.alloc(PIECE, 1)), EVERY_MS)
+  socket.once('close', () => clearInterval(timer))
   return socket
 }
 
 test('above its soft memory limit Causeway asks senders to come again, and takes what they send once it holds nothing of others', async () => {
   const settings = await freshSettings({ connector: { admission: { max_in_flight: '1GiB' } } })
   settings.patch = {
+    // However long this takes, the bodies may take longer.
+    receivers: { otlp: { protocols: { http: { read_timeout: '0s' } } } },
     extensions: { memory_limiter: { limit_mib: 1000, spike_limit_mib: 750, check_interval: '100ms' } },
   }
   await using causeway = await startCauseway(settings)

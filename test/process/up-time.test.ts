@@ -22,7 +22,7 @@ test('killed in the middle of a wait and of an open trace, it ends both by its o
   await using backend = await TraceBackend.up()
   const settings = await freshSettings({
     exporters: { otlp_grpc: exporterTo(backend.port) },
-    linking: { wait: '8s', settle_after: '10s' },
+    linking: { wait: '15s', settle_after: '20s' },
   })
   using sender = new RequestSender(settings.ports.grpc)
   const first = await startCauseway(settings)
