@@ -10,7 +10,7 @@ import type { Reply } from '../../src/query/question.ts'
 import { callGrpc } from './support/grpc-client.ts'
 import { ABOUT } from './support/query-api.ts'
 
-const PINGS = { 'grpc.keepalive_time_ms': 100, 'grpc.keepalive_timeout_ms': 1_000 }
+const PINGS = { 'grpc.keepalive_time_ms': 100, 'grpc.keepalive_timeout_ms': 5_000 }
 
 const started: AsyncDisposable[] = []
 afterEach(async () => {

@@ -18,6 +18,8 @@ const PLACES = 1_024 + 64
 /** So many wait to be accepted at once without being asked to come again. */
 const WAVE = 250
 const OK = 0
+/** However long a slow machine takes, none is closed for its silence. */
+const PATIENT_MS = 120_000
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -48,7 +50,7 @@ async function idleConnections(
 }
 
 test(`${IDLE} silent connections at the gRPC port keep out nobody who is there, nor who comes`, async () => {
-  await using receiver = await startGrpc(new RecordingPort())
+  await using receiver = await startGrpc(new RecordingPort(), { firstBytesMs: PATIENT_MS })
   using sender = new GrpcSender(receiver.port)
   expect(await sender.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
   await using idle = await idleConnections(receiver.port, IDLE)
@@ -61,7 +63,10 @@ test(`${IDLE} silent connections at the gRPC port keep out nobody who is there, 
 })
 
 test(`${IDLE} silent connections at the HTTP port keep out nobody who is there, nor who comes`, async () => {
-  await using receiver = await startHttp(new RecordingPort())
+  await using receiver = await startHttp(new RecordingPort(), {
+    headersTimeoutMs: PATIENT_MS,
+    requestTimeoutMs: PATIENT_MS,
+  })
   using agent = agentOfOne()
   expect(await postThrough(agent, receiver.port)).toBe(200)
   await using idle = await idleConnections(receiver.port, IDLE)
