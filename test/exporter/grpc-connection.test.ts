@@ -42,6 +42,8 @@ async function startHttp2Backend(
     stream.on('error', () => undefined)
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     stream.on('end', () => {
+      // Ended and destroyed at once, when the connection is gone.
+      if (stream.destroyed) return
       const connection =
         stream.session === undefined ? -1 : sessions.indexOf(stream.session as ServerHttp2Session)
       onStream(stream, Buffer.concat(chunks), connection, headers)
