@@ -27,3 +27,6 @@ export const REQUEST = new TextEncoder().encode('an export request, repeated, re
 
 /** A signal that nobody aborts. */
 export const going = (): AbortSignal => new AbortController().signal
+
+/** A request that a backend can read, whatever it is to hold. */
+export const emptyRequest = (): Uint8Array => new Uint8Array()

@@ -48,6 +48,20 @@ export const endsWithoutStatus: RawBehaviour = (stream) => {
   stream.end()
 }
 
+/** Ends a stream with an error code of HTTP/2. */
+export const resetsTheStream =
+  (code: number): RawBehaviour =>
+  (stream) =>
+    stream.close(code)
+
+/** Ends the connection with an error code of HTTP/2; without an error the stream might go on, so that it is ended too. */
+export const goesAway =
+  (code: number): RawBehaviour =>
+  (stream) => {
+    stream.session?.goaway(code, 0, Buffer.from('too_many_pings'))
+    if (code === constants.NGHTTP2_NO_ERROR) stream.close(constants.NGHTTP2_CANCEL)
+  }
+
 export const failsInTheStream: RawBehaviour = (stream) => stream.close(constants.NGHTTP2_INTERNAL_ERROR)
 export const cancelsTheStream: RawBehaviour = (stream) => stream.close(constants.NGHTTP2_CANCEL)
 export const refusesTheStream: RawBehaviour = (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM)

@@ -205,10 +205,20 @@ export function outcomeOfGrpcError(error: ServiceError): SendOutcome {
   return { kind: 'refused', splittable: SPLITTABLE.has(error.code), reason }
 }
 
-/** The stream ended without a status, so that grpc-js made one: the backend has not refused anything. */
+/** The statuses that grpc-js makes up for streams and connections that ended without one, beyond those that are retried anyhow. */
+const UNSAID: readonly { code: status; details: RegExp }[] = [
+  { code: status.INTERNAL, details: /^(Received RST_STREAM|Write error: |Failed to start HTTP\/2 stream)/ },
+  // ENHANCE_YOUR_CALM: it asks for fewer requests, not for smaller ones.
+  { code: status.RESOURCE_EXHAUSTED, details: /^Bandwidth exhausted or memory limit exceeded$/ },
+  // INADEQUATE_SECURITY
+  { code: status.PERMISSION_DENIED, details: /^Protocol not secure enough$/ },
+  { code: status.UNKNOWN, details: /^Received HTTP status code 200$/ },
+]
+
+/** The backend has not refused anything. */
 function isUnsaid(error: ServiceError): boolean {
   const { code, details } = error
-  return (code === status.INTERNAL && details.startsWith('Received RST_STREAM')) || isWithoutMessage(error)
+  return UNSAID.some((one) => one.code === code && one.details.test(details)) || isWithoutMessage(error)
 }
 
 /** grpc-js says so. Whoever answers like that may not be the backend: nothing says that it has the data, or refuses it. */
