@@ -10,6 +10,13 @@ const ERROR_MESSAGE = 2
 /** The largest reply read from a backend, in bytes (OTLP specification, "Message Size Limits"). */
 export const MAX_REPLY_BYTES = 4 * MIB
 
+/** The backend has said yes, and nothing else that can be read. */
+export const UNREADABLE_REPLY: SendOutcome = {
+  kind: 'delivered',
+  refused: 0,
+  message: 'the backend accepted the request with an unreadable reply',
+}
+
 /**
  * Reads an Export*ServiceResponse, which are the same for every signal (OTLP
  * specification, "Partial Success"). The backend has said yes, so an unreadable reply is still delivered.
@@ -21,7 +28,7 @@ export function outcomeOfReply(reply: Uint8Array): SendOutcome {
     const partial = lastBytes(reply, PARTIAL_SUCCESS)
     return delivered(Number(lastInt(partial, REJECTED)), lastText(partial, ERROR_MESSAGE))
   } catch {
-    return delivered(0, 'the backend accepted the request with an unreadable reply')
+    return UNREADABLE_REPLY
   }
 }
 

@@ -22,11 +22,7 @@ export interface RawGrpcBackend extends AsyncDisposable {
 export type RawBehaviour = (stream: ServerHttp2Stream) => void
 
 /** Answers as a backend that took the request. */
-export const answersOk: RawBehaviour = (stream) => {
-  stream.respond(GRPC, { waitForTrailers: true })
-  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
-  stream.end(Buffer.alloc(PREFIX_BYTES))
-}
+export const answersOk: RawBehaviour = (stream) => answersBytes(Buffer.alloc(PREFIX_BYTES))(stream)
 
 /** Answers with a status alone. */
 export const answersStatus =
@@ -34,6 +30,15 @@ export const answersStatus =
   (stream) => {
     const said = { 'grpc-status': String(code), 'grpc-message': 'as the test has it', ...headers }
     stream.respond({ ...GRPC, ...said }, { endStream: true })
+  }
+
+/** Answers OK, with bytes of its own in the place of the message. */
+export const answersBytes =
+  (bytes: Uint8Array, headers: Record<string, string> = {}): RawBehaviour =>
+  (stream) => {
+    stream.respond({ ...GRPC, ...headers }, { waitForTrailers: true })
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
+    stream.end(bytes)
   }
 
 /** Begins an answer and leaves it at that, with the stream open. */

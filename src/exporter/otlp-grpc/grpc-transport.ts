@@ -18,7 +18,13 @@ import { bufferOf } from '../../model/otlp/protobuf-wire.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
 import type { Credentials } from '../../platform/credentials.ts'
 import { openClientTls } from '../../platform/tls.ts'
-import { MAX_REPLY_BYTES, outcomeOfReply, readRpcStatus, shorten } from '../backend-replies.ts'
+import {
+  MAX_REPLY_BYTES,
+  outcomeOfReply,
+  readRpcStatus,
+  shorten,
+  UNREADABLE_REPLY,
+} from '../backend-replies.ts'
 import type { SendingHost } from '../exporter-type.ts'
 import type { OtlpGrpcSettings } from './otlp-grpc-exporter.ts'
 
@@ -51,6 +57,9 @@ const EXPORT_METHOD: Record<Signal, string> = {
   metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
 }
 
+/** Of an odd length, so that grpc-js never says of a reply what a backend says of a request. */
+const LONGEST_REPLY_BYTES = MAX_REPLY_BYTES + 1
+
 /** grpc-js would wait up to two minutes between attempts to connect; the retry interval should govern. */
 const RECONNECT_WITHIN_MS = 5000
 
@@ -82,6 +91,7 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
     if (credentials !== undefined) shown.set(credentials.header, credentials.value())
     // grpc-js compares this with the machine's calendar itself, so no other clock would do.
     const deadline = Date.now() + settings.timeoutMs
+    let head: Metadata | undefined
     const running = used.makeUnaryRequest<Buffer, Buffer>(
       method,
       sameBytes,
@@ -93,9 +103,10 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
         calls.delete(running)
         signal.removeEventListener('abort', cancel)
         if (error?.code === status.DEADLINE_EXCEEDED) leave(used)
-        resolve(error ? outcomeOfGrpcError(error) : outcomeOfReply(reply ?? Buffer.alloc(0)))
+        resolve(error ? outcomeOfGrpcError(error, head) : outcomeOfReply(reply ?? Buffer.alloc(0)))
       },
     )
+    running.on('metadata', (begun: Metadata) => (head = begun))
     const cancel = (): void => running.cancel()
     calls.add(running)
     signal.addEventListener('abort', cancel, { once: true })
@@ -151,7 +162,7 @@ function channelOptions(settings: GrpcTransportSettings): ConstructorParameters<
   const name = settings.tls.serverNameOverride
   return {
     'grpc.primary_user_agent': settings.userAgent,
-    'grpc.max_receive_message_length': MAX_REPLY_BYTES,
+    'grpc.max_receive_message_length': LONGEST_REPLY_BYTES,
     'grpc.max_send_message_length': -1,
     'grpc.max_reconnect_backoff_ms': RECONNECT_WITHIN_MS,
     'grpc.service_config_disable_resolution': 1,
@@ -192,17 +203,42 @@ const RETRYABLE: ReadonlySet<status> = new Set([
 /** Refusals that may be about the size of the batch or about one span in it. */
 const SPLITTABLE: ReadonlySet<status> = new Set([status.RESOURCE_EXHAUSTED, status.INVALID_ARGUMENT])
 
-/** What a failed export call means (OTLP specification, "OTLP/gRPC Response" and "OTLP/gRPC Throttling"). */
-export function outcomeOfGrpcError(error: ServiceError): SendOutcome {
+const CORRECT_IT = 'as no OTLP backend does; correct the endpoint, or a proxy before it'
+
+/**
+ * What a failed export call means (OTLP specification, "OTLP/gRPC Response" and "OTLP/gRPC Throttling"); `head` is that of the
+ * reply, if one began.
+ */
+export function outcomeOfGrpcError(error: ServiceError, head?: Metadata): SendOutcome {
+  if (head !== undefined && isUnreadable(error)) {
+    return isOfGrpc(head)
+      ? UNREADABLE_REPLY
+      : { kind: 'retry', reason: `it answers with no gRPC, ${CORRECT_IT}` }
+  }
   const reason = isWithoutMessage(error)
-    ? 'it answers OK without a message, as no OTLP backend does; correct the endpoint, or a proxy before it'
-    : shorten(`${status[error.code]}: ${error.details}`)
+    ? `it answers OK without a message, ${CORRECT_IT}`
+    : shorten(`${nameOf(error.code)}: ${error.details}`)
   const afterMs = retryInfoMs(error)
   const throttled = error.code === status.RESOURCE_EXHAUSTED && afterMs !== undefined
   if (RETRYABLE.has(error.code) || throttled || isUnsaid(error)) {
     return afterMs === undefined ? { kind: 'retry', reason } : { kind: 'retry', afterMs, reason }
   }
   return { kind: 'refused', splittable: SPLITTABLE.has(error.code), reason }
+}
+
+const nameOf = (code: status): string => (code in status ? status[code] : `status ${code}`)
+
+const UNREADABLE = new RegExp(
+  `^(Failed to decompress (gzip|deflate)-encoded message|Received message .*\\b${LONGEST_REPLY_BYTES}\\)?)$`,
+)
+
+/** grpc-js cannot read the message of a reply, which backends send with a yes only. Of some such errors it makes no status at all. */
+function isUnreadable({ code, details }: Partial<ServiceError>): boolean {
+  return code === undefined || UNREADABLE.test(details ?? '')
+}
+
+function isOfGrpc(head: Metadata): boolean {
+  return String(head.get('content-type')[0]).startsWith('application/grpc')
 }
 
 /** The statuses that grpc-js makes up for streams and connections that ended without one, beyond those that are retried anyhow. */
