@@ -86,13 +86,44 @@ test('a backend that never answers means retry', async () => {
   })
 })
 
-test('a backend that stops in the middle of its answer means retry', async () => {
+test.each(['HTTP/1.1 20', 'HTTP/1.1 200 OK\r\nContent-Le'])(
+  'a backend that stops in the middle of the head of its answer (%j) means retry',
+  async (beginning) => {
+    await using backend = await startRawBackend((socket) => socket.end(beginning))
+    await using transport = open(`http://127.0.0.1:${backend.port}/v1/traces`)
+    expect(await transport.send(REQUEST, going())).toMatchObject({ kind: 'retry' })
+  },
+)
+
+const ACCEPTED = {
+  kind: 'delivered',
+  refused: 0,
+  message: 'the backend accepted the request with an unreadable reply',
+}
+const BEGUN: Record<string, string> = {
+  'with a length': 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf',
+  'in chunks': 'HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
+  'in bad chunks': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhalf',
+}
+
+test.each(Object.keys(BEGUN))('a yes %s is one, though its body breaks off', async (how) => {
+  await using backend = await startRawBackend((socket) => socket.end(BEGUN[how]))
+  await using transport = open(`http://127.0.0.1:${backend.port}/v1/traces`)
+  expect(await transport.send(REQUEST, going())).toEqual(ACCEPTED)
+})
+
+test.each([
+  ['yes', 200, ACCEPTED],
+  ['no', 400, { kind: 'refused', splittable: true, reason: 'HTTP 400 Bad Request: half' }],
+])('a %s is one, though its body never ends; the connection is given up', async (_, status, outcome) => {
+  const { promise: hungUp, resolve } = Promise.withResolvers<undefined>()
   await using backend = await startHttpBackend((response) => {
-    response.writeHead(200, { 'content-length': 100 })
-    response.write('half', () => response.destroy())
+    response.on('close', () => resolve(undefined))
+    response.writeHead(status).write('half')
   })
-  await using transport = open(backend.url)
-  expect(await transport.send(REQUEST, going())).toMatchObject({ kind: 'retry' })
+  await using transport = open(backend.url, { timeoutMs: 2_000 })
+  expect(await transport.send(REQUEST, going())).toEqual(outcome)
+  await hungUp
 })
 
 test('a refusal counts even when its body breaks off, as from a backend that reads a large request no further', async () => {

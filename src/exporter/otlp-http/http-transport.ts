@@ -19,6 +19,7 @@ import {
   readRpcStatus,
   shorten,
   textOf,
+  UNREADABLE_REPLY,
 } from '../backend-replies.ts'
 import type { SendingHost } from '../exporter-type.ts'
 import { agentFor } from '../../platform/http-agent.ts'
@@ -142,7 +143,7 @@ export interface HttpReply {
   status: number
   headers: http.IncomingHttpHeaders
   body: Buffer
-  /** The body was longer than the limit, or broke off; `body` is its beginning. */
+  /** The body was longer than the limit, broke off or took too long; `body` is its beginning. */
   cut: boolean
 }
 
@@ -153,7 +154,7 @@ export interface PostLimits {
   signal: AbortSignal
 }
 
-/** Posts a body and reads the reply. Rejects when none comes in time, the connection fails or the signal aborts. */
+/** Posts a body and reads the reply. Rejects when none begins in time, or before the connection fails or the signal aborts. */
 export function post(
   url: URL,
   options: https.RequestOptions,
@@ -165,8 +166,9 @@ export function post(
   const chunks: Buffer[] = []
   let response: http.IncomingMessage | undefined
 
-  const timer = setTimeout(() => fail(new Error(`no answer within ${limits.timeoutMs} ms`)), limits.timeoutMs)
-  const onAbort = (): void => fail(new Error('stopped while sending'))
+  const onTimeout = (): void => broken(new Error(`no answer within ${limits.timeoutMs} ms`))
+  const timer = setTimeout(onTimeout, limits.timeoutMs)
+  const onAbort = (): void => broken(new Error('stopped while sending'))
   limits.signal.addEventListener('abort', onAbort, { once: true })
 
   function settle(): void {
@@ -184,9 +186,9 @@ export function post(
     reject(error)
   }
   function broken(error: Error): void {
-    // A backend may refuse a large body before reading all of it; its status still counts.
-    if (response?.statusCode !== undefined && response.statusCode >= 400) finish(response, true)
-    else fail(error)
+    // Its status counts once it has come: of a yes it has the data, and a large body it may refuse before reading all of it.
+    if (response === undefined) fail(error)
+    else finish(response, true)
   }
 
   request.on('error', broken)
@@ -235,7 +237,7 @@ function backendMs({ headers }: HttpReply): number | undefined {
 }
 
 function outcomeOfSuccess(reply: HttpReply): SendOutcome {
-  if (reply.cut) return delivered(0, 'the backend accepted the request with a reply too large to read')
+  if (reply.cut) return UNREADABLE_REPLY
   if (isJson(reply)) return outcomeOfJson(textOf(reply.body))
   return outcomeOfReply(reply.body)
 }
