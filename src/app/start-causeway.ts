@@ -33,7 +33,7 @@ const EXPORT_GRACE_MS = 3_000
 export interface RunningCauseway extends AsyncDisposable {
   /** Why the database cannot be used now; undefined if it can. */
   readonly storageTrouble: string | undefined
-  /** Stops for an immediate restart: answers requests, and leaves unsent data to the next start. */
+  /** Stops for an immediate restart: answers requests, lets what is in flight arrive, and leaves the rest to the next start. */
   stopForRestart(): Promise<void>
 }
 
@@ -119,7 +119,7 @@ function prepare(
     metrics,
     telemetry,
     quotas,
-    grace: { linkMs: LINK_GRACE_MS, exportMs: EXPORT_GRACE_MS },
+    grace: { linkMs: LINK_GRACE_MS, exportMs: EXPORT_GRACE_MS, isRestart: false },
     open,
     onFatal,
   }
@@ -144,7 +144,7 @@ function running(
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
     stopForRestart: () => {
       grace.linkMs = 0
-      grace.exportMs = 0
+      grace.isRestart = true
       return opened.disposeAsync()
     },
   }

@@ -18,8 +18,8 @@ export interface StartContext {
   readonly metrics: Metrics
   readonly telemetry: OwnTelemetry
   readonly quotas: ListenerLimits
-  /** How long linking and sending may take at shutdown, in milliseconds. */
-  readonly grace: { linkMs: number; exportMs: number }
+  /** How long linking and sending may take at shutdown, in milliseconds; before a restart only what is in flight is sent. */
+  readonly grace: { linkMs: number; exportMs: number; isRestart: boolean }
   /** Closes what was opened, in reverse order. */
   readonly open: AsyncDisposableStack
   /** Called on a fatal fault. */

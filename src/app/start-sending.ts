@@ -59,7 +59,7 @@ export async function startSending(starting: StartContext, { store, ready }: Sta
       if (message.lastDecisions !== undefined) sending.linked(message.lastDecisions)
     if (message.kind === 'resting') sending.collectGarbage()
   })
-  open.defer(() => sending.stop(grace.exportMs))
+  open.defer(() => sending.stop(grace))
 }
 
 /** Starts to send cascade metrics, if a metrics pipeline has exporters. */
@@ -133,9 +133,9 @@ class ExportClient {
   }
 
   /** Sends within the grace period, then ends; the rest is sent after the next start. */
-  async stop(graceMs: number): Promise<void> {
+  async stop({ exportMs, isRestart }: StartContext['grace']): Promise<void> {
     this.#isStopping = true
-    this.#thread.post({ kind: 'stop', graceMs })
+    this.#thread.post({ kind: 'stop', graceMs: exportMs, isRestart })
     await this.#thread.ended
   }
 }

@@ -71,6 +71,8 @@ export class ArchiveDrain {
   #isUnreadable = false
   /** Aborted by `finish`: then what is stored is written without pauses, and `run` ends. */
   readonly #finishing = new AbortController()
+  /** Aborted by `leave`. */
+  readonly #leaving = new AbortController()
 
   constructor(position: ArchivePosition, parts: ArchiveDrainParts) {
     this.#position = position
@@ -87,10 +89,16 @@ export class ArchiveDrain {
     this.#finishing.abort()
   }
 
+  /** Ends `run` once the batch in flight is written, or has failed. */
+  leave(): void {
+    this.#leaving.abort()
+  }
+
   /** Writes until finished or aborted; a batch that is then in flight is repeated after a restart. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const stopped = (): boolean => signal.aborted
-    const rested = AbortSignal.any([signal, this.#finishing.signal])
+    const left = AbortSignal.any([signal, this.#leaving.signal])
+    const stopped = (): boolean => left.aborted
+    const rested = AbortSignal.any([left, this.#finishing.signal])
     const { clock } = this.#parts
     let writtenMs = -Infinity
     while (!stopped()) {
@@ -103,7 +111,7 @@ export class ArchiveDrain {
         if (this.#finishing.signal.aborted) return
         continue
       }
-      if (reading !== undefined && !(await this.#write(reading, signal))) return
+      if (reading !== undefined && !(await this.#write(reading, signal, left))) return
       if (reading !== undefined) writtenMs = clock.monotonicMs()
       if (reading?.hasMore === true) continue
       if (this.#finishing.signal.aborted && reading === undefined) return
@@ -128,13 +136,17 @@ export class ArchiveDrain {
     }
   }
 
-  /** False if stopped before everything was written. */
-  async #write({ facts, upTo, lost }: ArchiveReading, signal: AbortSignal): Promise<boolean> {
+  /** False if stopped before everything was written; `left` aborts only what is not in flight. */
+  async #write(
+    { facts, upTo, lost }: ArchiveReading,
+    signal: AbortSignal,
+    left: AbortSignal,
+  ): Promise<boolean> {
     const { archive, clock, retry, random, onRetry, onDrop, onMoved } = this.#parts
     const nowMs = Math.trunc(clock.wallMs())
     const version = Math.max(this.#position.version + 1, nowMs * 1_000)
     const batch: ArchiveBatch = { facts, version, nowMs }
-    const stopped = (): boolean => signal.aborted
+    const stopped = (): boolean => left.aborted
     for (let intervalMs = retry.initialIntervalMs; ;) {
       const outcome = await written(archive, batch, signal)
       if (outcome.kind === 'written') {
@@ -147,7 +159,7 @@ export class ArchiveDrain {
       if (stopped()) return false
       const delayMs = retryDelayMs(intervalMs, undefined, retry, random)
       onRetry({ reason: outcome.reason, delayMs })
-      await this.#sleep(delayMs, signal)
+      await this.#sleep(delayMs, left)
       if (stopped()) return false
       intervalMs = Math.min(intervalMs * retry.multiplier, retry.maxIntervalMs)
     }

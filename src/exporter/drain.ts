@@ -101,6 +101,7 @@ export class Drain {
   #woken = Promise.withResolvers<undefined>()
   /** A batch was left unfinished. */
   #isHeld = false
+  #isFinishing = false
 
   constructor(
     settings: DrainSettings,
@@ -128,9 +129,15 @@ export class Drain {
     this.#woken.resolve(undefined)
   }
 
-  /** Sends until the signal aborts; requests then in flight are repeated after a restart. Never rejects. */
+  /** Ends `run` once what is in flight has been sent. */
+  finish(): void {
+    this.#isFinishing = true
+    this.wake()
+  }
+
+  /** Sends until finished, or until the signal aborts; requests then in flight are repeated after a restart. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const stopped = (): boolean => signal.aborted
+    const stopped = (): boolean => signal.aborted || this.#isFinishing
     const wake = (): void => this.wake()
     signal.addEventListener('abort', wake, { once: true })
     while (!stopped()) {

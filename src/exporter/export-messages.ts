@@ -22,7 +22,8 @@ export interface ExportThreadData {
 export type ToExport =
   | { kind: 'linked'; lastDecisions: Record<Signal, number> }
   | { kind: 'collectGarbage' }
-  | { kind: 'stop'; graceMs: number }
+  /** Before a restart only what is in flight is sent. */
+  | { kind: 'stop'; graceMs: number; isRestart: boolean }
 
 export type FromExport =
   | { kind: 'ready' }

@@ -29,6 +29,8 @@ const { COMPONENTS: components } = (await import(data.components)) as { COMPONEN
 async function run(port: MessagePort): Promise<void> {
   const post = (message: FromExport): void => port.postMessage(message)
   const stop = new AbortController()
+  /** Aborted when nothing is to be tried again any more. */
+  const ending = new AbortController()
   let { lastDecisions } = data
   const db = openForReading(path)
   const outbox = new SqliteOutbox(db)
@@ -39,7 +41,8 @@ async function run(port: MessagePort): Promise<void> {
   }
   const drains: Awaited<ReturnType<typeof openDrain>>[] = []
   for (const signal of SIGNALS)
-    for (const config of exporters[signal]) drains.push(await openDrain(config, signal, items[signal], post))
+    for (const config of exporters[signal])
+      drains.push(await openDrain(config, signal, items[signal], { post, ending: ending.signal }))
   const archiving: Awaited<ReturnType<typeof openArchiveDrain>>[] = []
   for (const config of archives) archiving.push(await openArchiveDrain(config, db, post))
   const isDone = (): boolean => drains.every(({ drain, signal }) => drain.position >= lastDecisions[signal])
@@ -59,6 +62,11 @@ async function run(port: MessagePort): Promise<void> {
       case 'stop': {
         const finish = (): void => stop.abort()
         const timer = setTimeout(finish, message.graceMs)
+        if (message.isRestart) {
+          ending.abort()
+          for (const { drain } of drains) drain.finish()
+          for (const { drain } of archiving) drain.leave()
+        }
         for (const { drain } of archiving) drain.finish()
         onMoved = () => {
           if (isDone() && areArchived) finish()
@@ -74,8 +82,11 @@ async function run(port: MessagePort): Promise<void> {
     areArchived = true
     onMoved()
   })
-  await Promise.all([...drains.map(({ drain }) => drain.run(stop.signal)), archived])
-  for (const { transport } of drains) await transport[Symbol.asyncDispose]()
+  const drained = drains.map(async ({ drain, transport }) => {
+    await drain.run(stop.signal)
+    await transport[Symbol.asyncDispose]()
+  })
+  await Promise.all([...drained, archived])
   for (const { archive } of archiving) await archive[Symbol.asyncDispose]()
   db.close()
   post({ kind: 'stopped' })
@@ -86,12 +97,12 @@ async function openDrain(
   config: ExporterConfig,
   signal: Signal,
   items: OutgoingItems,
-  post: (message: FromExport) => void,
+  { post, ending }: { post: (message: FromExport) => void; ending: AbortSignal },
 ) {
   const exporter = config.id
   const events = { onMoved: (): void => undefined }
   const hooks = hooksOf(exporter, post)
-  const transport = await named(exporter, () => openTransport(config, signal, hooks))
+  const transport = await named(exporter, () => openTransport(config, signal, { ...hooks, ending }))
   const drain = new Drain(
     {
       name: exporter,

@@ -24,6 +24,8 @@ interface SendingHooks {
 
 export interface TransportHooks extends SendingHooks {
   onRetry: (notice: RetryNotice) => void
+  /** Aborted when nothing is to be tried again any more; what is in flight goes on. */
+  ending?: AbortSignal
 }
 
 /** Opens the transport of a configured exporter for a signal, with retries. Rejects when a setting is unusable. */
@@ -35,8 +37,9 @@ export async function openTransport(
   const transport = await openOnce(config, signal, hooks)
   const { retry } = config.sending
   if (retry === undefined) return transport
-  const { onRetry } = hooks
-  return retrying(transport, retry, { clock: systemClock, sleep, random: Math.random, onRetry })
+  const { onRetry, ending } = hooks
+  const tools = { clock: systemClock, sleep, random: Math.random, onRetry }
+  return retrying(transport, retry, ending === undefined ? tools : { ...tools, ending })
 }
 
 /** The same without retries. Rejects when a setting is unusable. */
@@ -109,6 +112,8 @@ export interface RetryTools {
   random: () => number
   /** Called before each wait; log it as `WILL_RETRY`. */
   onRetry: (notice: RetryNotice) => void
+  /** Aborted when nothing is to be tried again any more; what is in flight goes on. */
+  ending?: AbortSignal
 }
 
 /** What a backend may ask for at most, unless `max_interval` is longer. A Collector waits no longer either before it gives up. */
@@ -118,14 +123,15 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Retries with growing delays, not shorter than the backend asked for, up to five minutes (OTLP specification, "Failures" and "Throttling"). It
- * answers retry only when the signal aborts, which ends the wait at once; after the last retry it answers refused. It closes
+ * answers retry only when the signal or `ending` aborts, which ends the wait at once; after the last retry it answers refused. It closes
  * the transport it wraps.
  */
 export function retrying(transport: Transport, retry: RetrySettings, tools: RetryTools): Transport {
   return {
     async send(request, signal) {
       const startedMs = tools.clock.monotonicMs()
-      const stopped = (): boolean => signal.aborted
+      const stopped = (): boolean => signal.aborted || tools.ending?.aborted === true
+      let ended: AbortSignal | undefined
       let intervalMs = retry.initialIntervalMs
       for (;;) {
         const outcome = await transport.send(request, signal)
@@ -136,7 +142,8 @@ export function retrying(transport: Transport, retry: RetrySettings, tools: Retr
           return givenUp(`no more retries left within ${retry.maxElapsedMs} ms: ${outcome.reason}`)
         }
         tools.onRetry({ reason: outcome.reason, delayMs })
-        await tools.sleep(delayMs, signal)
+        ended ??= tools.ending === undefined ? signal : AbortSignal.any([signal, tools.ending])
+        await tools.sleep(delayMs, ended)
         if (stopped()) return outcome
         intervalMs = Math.min(intervalMs * retry.multiplier, retry.maxIntervalMs)
       }

@@ -6,6 +6,7 @@ import { SqliteOutbox } from '../../src/store/sqlite/outbox.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { DELIVERED, refused, retry, scripted } from './scripted-transport.ts'
+import { going } from './transport-settings.ts'
 
 const SPANS = 40
 
@@ -34,6 +35,7 @@ async function drained(
   transport: Transport,
   isEnough: (progress: DrainProgress) => boolean,
   position = 0,
+  whenRunning: (drain: Drain) => void = () => undefined,
 ): Promise<Drained> {
   const stop = new AbortController()
   const result: Drained = { progress: [], dropped: 0, broken: [], drain: undefined as unknown as Drain }
@@ -53,7 +55,9 @@ async function drained(
       onBroken: (broken) => result.broken.push(...broken),
     },
   )
-  await result.drain.run(stop.signal)
+  const ran = result.drain.run(stop.signal)
+  whenRunning(result.drain)
+  await ran
   return result
 }
 
@@ -132,6 +136,54 @@ test.each([
   expect(sent).toBe(last)
   expect(moved).toEqual([8])
   expect(drain.position).toBe(8)
+})
+
+test('what is in flight when it is to finish is sent, and nothing else', async () => {
+  using writer = await filled()
+  const answers: PromiseWithResolvers<SendOutcome>[] = []
+  const moved: number[] = []
+  const transport: Transport = {
+    send: () => {
+      const answer = Promise.withResolvers<SendOutcome>()
+      answers.push(answer)
+      if (answers.length === 2) drain.finish()
+      return answer.promise
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+  const drain = new Drain(
+    { name: 'x', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 2 },
+    0,
+    outgoingSpans(new SqliteOutbox(writer.db)),
+    transport,
+    {
+      onProgress: ({ position }) => moved.push(position),
+      onDrop: () => undefined,
+      onInFlight: () => undefined,
+      onUnreadable: () => undefined,
+      onBroken: () => undefined,
+    },
+  )
+  const ran = drain.run(going())
+  expect(answers).toHaveLength(2)
+  for (const { resolve } of answers) resolve(DELIVERED)
+  await ran
+  expect(answers).toHaveLength(2)
+  expect(moved).toEqual([8, 16])
+})
+
+test('an idle one that is to finish ends', async () => {
+  using writer = await filled()
+  const transport = scripted(() => DELIVERED)
+  const { drain } = await drained(
+    writer,
+    transport,
+    () => true,
+    writer.writer.progress.lastDecision,
+    (it) => it.finish(),
+  )
+  expect(transport.sent).toEqual([])
+  expect(drain.position).toBe(writer.writer.progress.lastDecision)
 })
 
 test('an outbox that cannot be read is told of and read again, and so is that it can be', async () => {

@@ -100,14 +100,14 @@ const ACCEPTED = {
   refused: 0,
   message: 'the backend accepted the request with an unreadable reply',
 }
-const BEGUN: Record<string, string> = {
-  'with a length': 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf',
-  'in chunks': 'HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
-  'in bad chunks': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhalf',
-}
+const BEGUN = [
+  ['with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'],
+  ['in chunks', 'HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'],
+  ['in bad chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhalf'],
+] as const
 
-test.each(Object.keys(BEGUN))('a yes %s is one, though its body breaks off', async (how) => {
-  await using backend = await startRawBackend((socket) => socket.end(BEGUN[how]))
+test.each(BEGUN)('a yes %s is one, though its body breaks off', async (_, answer) => {
+  await using backend = await startRawBackend((socket) => socket.end(answer))
   await using transport = open(`http://127.0.0.1:${backend.port}/v1/traces`)
   expect(await transport.send(REQUEST, going())).toEqual(ACCEPTED)
 })

@@ -6,6 +6,7 @@ import {
   type RetryNotice,
   type RetrySettings,
   type RetryTools,
+  sleep,
 } from '../../src/exporter/open-transport.ts'
 import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
 import { DELIVERED, refused, retry, scripted } from './scripted-transport.ts'
@@ -51,6 +52,20 @@ test('waits longer each time, up to the longest interval, and never stops by its
   expect(tools.waits).toEqual([5000, 7500, 11_250, 16_875, 25_313, 30_000, 30_000, 30_000])
   expect(inner.sent.every((request) => request === REQUEST)).toBe(true)
   expect(tools.notices[0]).toEqual({ reason: 'down', delayMs: 5000 })
+})
+
+test('what is not to be tried again answers retry, though it would be given up otherwise, and ends a wait at once', async () => {
+  const over = new AbortController()
+  const tools: RetryTools = { ...bench(0.5, () => over.abort()), ending: over.signal }
+  const inner = scripted(() => retry())
+  for (const enabled of [true, false])
+    expect(await retrying(inner, { ...settings, enabled }, tools).send(REQUEST, going())).toEqual(retry())
+  expect(inner.sent).toHaveLength(2)
+  const fresh = new AbortController()
+  const waiting = { ...bench(), sleep, ending: fresh.signal, onRetry: () => fresh.abort() }
+  expect(
+    await retrying(inner, { ...settings, initialIntervalMs: 3_600_000 }, waiting).send(REQUEST, going()),
+  ).toEqual(retry())
 })
 
 test.each([

@@ -9,6 +9,7 @@ import {
 import { SqliteArchiveReader } from '../../../src/store/sqlite/archive-reader.ts'
 import { cpid } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
+import { going } from '../transport-settings.ts'
 
 const RETRY = {
   ...{ enabled: true, initialIntervalMs: 1_000, randomizationFactor: 0, multiplier: 2, maxIntervalMs: 3_000 },
@@ -87,6 +88,40 @@ test('what fails is written again as it was, with longer pauses, for as long as 
   expect(again).toHaveLength(4)
   for (const batch of again) expect(batch).toBe(first)
 })
+
+test.each([
+  ['is written', { kind: 'written', rows: 1, refused: 0, message: '' }, 1],
+  ['has failed', { kind: 'retry', reason: 'it is down' }, 0],
+] as [string, ArchiveOutcome, number][])(
+  'what it writes when it is to leave %s, and it ends',
+  async (_, outcome, times) => {
+    using writer = await TestWriter.open()
+    const position = kept(writer)
+    writer.spans('controller', [{ trace: 1, id: 1, name: 'work', cpid: cpid(1) }])
+    writer.pass(301_000)
+    const stopped: boolean[] = []
+    let moved = 0
+    const draining = new ArchiveDrain(position, {
+      archive: {
+        write: (_batch, signal) => {
+          draining.leave()
+          stopped.push(signal.aborted)
+          return Promise.resolve(outcome)
+        },
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      },
+      ...{ reader: new SqliteArchiveReader(writer.db), clock: { wallMs: () => 5_000, monotonicMs: () => 0 } },
+      ...{ retry: RETRY, intervalMs: 1, random: () => 0.5 },
+      onMoved: () => (moved += 1),
+      onRetry: () => undefined,
+      onDrop: () => undefined,
+      onUnreadable: () => undefined,
+    })
+    await draining.run(going())
+    expect(stopped).toEqual([false])
+    expect(moved).toBe(times)
+  },
+)
 
 test('versions grow though the clock goes back, and a start goes on where the last one was', async () => {
   using writer = await TestWriter.open()
