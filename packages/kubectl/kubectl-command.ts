@@ -6,6 +6,7 @@ const HELP = `
 causeway kubectl --reason 'ticket 4711' -- apply -f shop/ runs kubectl, and makes one change of all that it writes: the objects carry its CPID,
 and Causeway gets the change at --endpoint. Everything behind -- belongs to kubectl, as do the output and the exit code. Commands that only
 read run unchanged. If Causeway cannot be reached, kubectl does its work all the same, and a line on stderr says so. docs/kubectl.md says more.
+The -- may be left out where no option stands behind it, as in causeway kubectl get pods.
 `
 
 export const KUBECTL: Command = {
@@ -32,6 +33,7 @@ const RUN_HELP = `
 causeway run -- helm upgrade shop ./chart runs the command behind --, and makes one change of all that it and the programs it starts write to
 the cluster, as causeway kubectl does. They find the cluster by KUBECONFIG; output, exit code and signals are the command's own. If
 Causeway cannot be reached, the command does its work all the same, and a line on stderr says so. docs/kubectl.md says more.
+The -- may be left out where no option stands behind it, as in causeway run make.
 
 causeway run --config otel-config.yaml, without a command, is the same as causeway --config otel-config.yaml.
 `

@@ -204,7 +204,10 @@ export function readCommandLine(argv: readonly string[], commands: Commands): Co
   const command = first === undefined ? commands.get(UNNAMED) : commandNamed(first.value, commands)
   if (asksForHelp && args.length > 0) throw new CliError('write causeway help [<command>]', EXIT_USAGE)
   const known = [...(command === undefined ? [] : optionsOf(command)), ...ALWAYS]
+  const program = command?.passesOn === true ? args[0] : undefined
   for (const option of options) {
+    // Behind a program an option is the program's, though this one has an option of the same name.
+    if (program !== undefined && option.index > program.index) throw missingDashes(first, program.value)
     const name = known.find((one) => one === option.name)
     if (name !== undefined) checkValue(name, option)
     else if (command?.passesOn === true) throw beforeDashes(argv, tokens, option, known)
@@ -297,7 +300,10 @@ function beforeDashes(
   const isNear = optionsNear(writtenName(argv, option), known).length > 0
   if (isNear || tokens.some(({ kind }) => kind === 'option-terminator'))
     return unknownOption(argv, option, command?.value, known)
-  const before = argv[Math.min(option.index, first?.index ?? option.index)] ?? ''
+  return missingDashes(command, argv[Math.min(option.index, first?.index ?? option.index)] ?? '')
+}
+
+function missingDashes(command: { value: string } | undefined, before: string): CliError {
   const whose = command?.value === UNNAMED ? 'another program' : (command?.value ?? '')
   return new CliError(`what is for ${whose} stands behind --; write -- before ${before}`, EXIT_USAGE)
 }

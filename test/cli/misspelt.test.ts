@@ -72,6 +72,23 @@ test.each([
   [['cascade', '--all=yes'], '--all takes no value; write --all'],
   [['kubectl', 'apply', '-f', 'shop/'], 'what is for kubectl stands behind --; write -- before apply'],
   [['kubectl', 'get', 'pods', '--limit', '3'], 'what is for kubectl stands behind --; write -- before get'],
+  [
+    ['run', 'helm', 'upgrade', 'shop', './shop', '--set', 'replicas=1'],
+    'what is for another program stands behind --; write -- before helm',
+  ],
+  ...['config', 'context', 'kubeconfig', 'cluster', 'reason', 'endpoint'].map((own): [string[], string] => [
+    ['run', '--reason', 'x', 'flux', `--${own}=x`],
+    'what is for another program stands behind --; write -- before flux',
+  ]),
+  [['kubectl', 'get', 'pods', '--help'], 'what is for kubectl stands behind --; write -- before get'],
+  [
+    ['kubectl', 'exec', 'web', '--cluster', 'c', '--', 'ls'],
+    'what is for kubectl stands behind --; write -- before exec',
+  ],
+  [
+    ['kubectl', 'exec', '-it', 'web', '--', 'ls'],
+    'what is for kubectl stands behind --; write -- before exec',
+  ],
   [['version'], 'unknown command "version"; did you mean --version?; causeway --help lists the commands'],
   [['nonsense'], 'unknown command "nonsense"; causeway --help lists the commands'],
   [
