@@ -114,7 +114,7 @@ class Touched {
     // What it began with is known better now.
     if (object.writeCount === 0) object.deeds.delete('changed')
     if (owner !== undefined && wrote.length === 1) object.owner = objectOfReference(owner)
-    object.deeds.add(deedOf(span))
+    object.deeds.add(deedOf(span, reference))
     if (span.status === FAILED) {
       object.failed++
       object.deeds.add('failed')
@@ -204,11 +204,21 @@ function writeJson(span: LinkedSpan, reference: string, { startNs }: CascadeFact
   }
 }
 
-/** What a write did, by the name of its span: Causeway's own are called so, and those of many controllers. */
-function deedOf({ name }: LinkedSpan): Deed {
-  if (/^(?:create|POST)\b/i.test(name)) return 'made'
-  if (/^(?:delete|DELETE)\b/i.test(name)) return 'went'
-  return /[ /]status$/.test(name) ? 'status' : 'changed'
+/**
+ * What a write did, by the name of its span: Causeway's own are called so, and those of many controllers. A command is called after its
+ * program (`kubectl delete`); where the API server told it no version of an object, that is gone.
+ */
+function deedOf({ name, service }: LinkedSpan, reference: string): Deed {
+  const isCommand = name.startsWith(`${service} `)
+  const did = isCommand ? name.slice(service.length + 1) : name
+  if (/^(?:create|POST)\b/i.test(did) || (isCommand && /^(?:expose|run)\b/.test(did))) return 'made'
+  if (/^delete\b/i.test(did) || (isCommand && isWithoutVersion(reference))) return 'went'
+  return /[ /]status$/.test(did) ? 'status' : 'changed'
+}
+
+function isWithoutVersion(reference: string): boolean {
+  const { uid = '' } = parseObjectReference(reference) ?? {}
+  return uid !== '' && !/[?&]rv=/.test(reference)
 }
 
 /** Of what was read, the object after which one is called: `web-7d9f` of `web`, the longest such name. */

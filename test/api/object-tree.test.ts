@@ -106,6 +106,40 @@ test('objects of a cascade stand below what owns them, with what was done to eac
   expect(pod).toMatchObject({ writeCount: 2, failed: 1, ownership: 'told' })
 })
 
+/** Commands as `causeway kubectl` and `causeway run` tell of them. */
+async function commands(path?: string): Promise<TestWriter> {
+  const writer = await TestWriter.open({}, path)
+  const of = (name: string, known: string): string => `v1/configmaps/shop/${name}?${known}`
+  for (const [at, name, wrote] of [
+    [1, 'kubectl delete', [of('gone', 'uid=u1&rv=5'), of('gone', 'uid=u1')]],
+    [2, 'kubectl create', [of('new', 'uid=u2&rv=6')]],
+    [3, 'kubectl apply', [of('kept', 'uid=u3&rv=7'), of('pruned', 'uid=u4')]],
+    [4, 'helm uninstall', [of('part', 'uid=u5&rv=8'), of('part', 'uid=u5')]],
+  ] as const) {
+    const [service = ''] = name.split(' ')
+    writer.mergelogs(service, [{ new: cpid(at), object: wrote[0], reason: 'because' }])
+    const span = { trace: at, id: at, cpid: cpid(at), name, start: at, end: at + 1 }
+    writer.spans(service, [{ ...span, attributes: { 'cpid.wrote': wrote } }])
+  }
+  writer.link()
+  return writer
+}
+
+test.each([
+  [1, { gone: ['went'] }],
+  [2, { new: ['made'] }],
+  [3, { kept: ['changed'], pruned: ['went'] }],
+  [4, { part: ['changed', 'went'] }],
+])(
+  'what command %d did to each object is told by its name, or by a version that is not there',
+  async (at, expected) => {
+    await using api = await QueryApi.over(commands)
+    const { objects } = await ask<TouchedObjects>(api, `/cascades/${cpid(at)}/objects`)
+    const did = objects.map(({ object, deeds }) => [object.replace('v1/configmaps/shop/', ''), deeds])
+    expect(Object.fromEntries(did)).toEqual(expected)
+  },
+)
+
 test('what an instrumented controller wrote stands below what was read for it, where it is called after that', async () => {
   const { objects } = await ask<TouchedObjects>(instrumented, `/cascades/${cpid(1)}/objects`)
   expect(objects.slice(0, 2).map(({ object, owner, ownership }) => ({ object, owner, ownership }))).toEqual([
