@@ -1,15 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Ask, causewayApi, kubectl } from './causeway-api.ts'
 import { referenceOf } from './named-object.ts'
-import {
-  type Cascade,
-  type CascadeSpan,
-  cascadeText,
-  type Cause,
-  type Version,
-  whoText,
-  whyText,
-} from './plugin-text.ts'
+import { type Cascade, cascadeText, type Cause, type Version, whoText, whyText } from './plugin-text.ts'
 
 export const USAGE = `kubectl causeway asks Causeway about the objects of a cluster.
 
@@ -88,7 +80,7 @@ export async function runPlugin({ args, env, nowMs, print }: PluginIo): Promise<
 
   if (command === 'cascade') {
     const root = await rootOf(ask, words, namespace)
-    const answer = await ask<Cascade & { traces: { spans: CascadeSpan[] }[] }>(`/api/v1/cascades/${root}`)
+    const answer = await ask<Cascade>(`/api/v1/cascades/${root}`)
     show(answer, () =>
       cascadeText(
         answer,

@@ -22,12 +22,14 @@ export interface Cascade {
   readonly reason: string | null
   readonly missing: number
   readonly gaps: number
+  readonly traces: readonly { readonly spans: readonly CascadeSpan[] }[]
 }
 
 export interface CascadeSpan {
   readonly depth: number
   readonly name: string
   readonly service: string
+  readonly cpid: string | null
   readonly user?: string
   readonly offsetMs: number
   readonly durationMs: number
@@ -58,7 +60,8 @@ const PARTS = new Map(
     ...{ status: 'reported the status of', binding: 'bound' },
   }),
 )
-/** What a command that begins a change writes as its reason: `kubectl create`. */
+/** What a command that begins a change is called, and unless it is given another reason, writes as that: `kubectl create`. */
+const COMMAND = /^(?:kubectl|oc) (\w+)/
 const COMMANDS = new Map(
   Object.entries({
     ...{ apply: 'applied', annotate: 'annotated', create: 'created', delete: 'deleted', expose: 'exposed' },
@@ -72,14 +75,16 @@ export function whyText(asked: string, namespace: string, causes: readonly Cause
   if (last === undefined || version === undefined) return `Causeway saw nobody write ${asked}.\n`
   const lines = [
     `${shortReference(version.object, namespace)} was last written ${ago(version.timestamp, nowMs)}: ` +
-      `${version.service} ${wrote(version.name, 'it')}`,
+      `${version.service} ${wrote(version, 'it')}`,
     `because ${sentence(last.change, namespace)} ${before(last.change.start, version.timestamp)}`,
     `  ${told(last.change)}`,
   ]
   const earlier = causes.slice(1)
   if (earlier.length > 0) lines.push('', 'Before that it was written because')
   for (const { change, versions } of earlier)
-    lines.push(`  ${sentence(change, namespace)}, ${ago(change.start, nowMs)} (${writes(versions.length)})`)
+    lines.push(
+      `  ${sentence(change, namespace)}, ${ago(change.start, nowMs)} (${counted(versions.length, 'write')})`,
+    )
   return `${lines.join('\n')}\n`
 }
 
@@ -94,8 +99,9 @@ export function whoText(asked: string, namespace: string, causes: readonly Cause
   const rows = [...people].flatMap(([actor, changes]) => {
     const [last] = changes
     if (last === undefined) return []
-    const count = changes.length === 1 ? '1 change' : `${changes.length} changes`
-    return [[actor, count, `last ${ago(last.start, nowMs)}: ${deed(last, namespace)}`]]
+    return [
+      [actor, counted(changes.length, 'change'), `last ${ago(last.start, nowMs)}: ${deed(last, namespace)}`],
+    ]
   })
   return aligned(rows)
 }
@@ -106,11 +112,11 @@ export function cascadeText(change: Cascade, spans: readonly CascadeSpan[], name
   const failed = drawn.filter(({ status }) => status === ERROR).length
   const least = Math.min(...drawn.map(({ depth }) => depth))
   const head =
-    `${sentence(change, namespace)}: ${drawn.length} steps in ${milliseconds(change.durationMs)}, ${change.state}` +
+    `${sentence(change, namespace)}: ${counted(drawn.length, 'step')} in ${milliseconds(change.durationMs)}, ${change.state}` +
     (failed === 0 ? '' : `, ${failed} failed`) +
     (change.missing === 0 ? '' : `, ${change.missing} missing`)
   const rows = drawn.map(({ depth, name, service, offsetMs, status, wrote: [object] = [] }) => {
-    const what = object === undefined ? name : wrote(name, shortReference(object, namespace))
+    const what = object === undefined ? name : wrote({ name, service }, shortReference(object, namespace))
     const outcome = status === ERROR ? ' FAILED' : ''
     return [`+${milliseconds(offsetMs)}`, `${'  '.repeat(depth - least)}${service}`, `${what}${outcome}`]
   })
@@ -122,14 +128,28 @@ function sentence(change: Cascade, namespace: string): string {
   return `${actorOf(change)} ${deed(change, namespace)}`
 }
 
-function deed({ object, reason }: Cascade, namespace: string): string {
+function deed(change: Cascade, namespace: string): string {
+  const { object, reason } = change
   const what = object === null ? 'something' : shortReference(object, namespace)
   const [, begun, part] = /^(?:(\w+): )?(\w+) by /.exec(reason ?? '') ?? []
   const done = PARTS.get(part ?? '')
   if (done !== undefined)
     return `${done} ${what}${begun === undefined || begun === 'unknown' ? '' : ` by itself (${begun})`}`
-  const [, command = ''] = /^(?:kubectl|oc) (\w+)/.exec(reason ?? '') ?? []
-  return `${COMMANDS.get(command) ?? 'changed'} ${what}${reason === null ? '' : `: ${reason}`}`
+  return `${deedOfCommand(reason ?? '') ?? begunBy(change) ?? 'changed'} ${what}${reason === null ? '' : `: ${reason}`}`
+}
+
+function deedOfCommand(text: string): string | undefined {
+  const [, command = ''] = COMMAND.exec(text) ?? []
+  return COMMANDS.get(command)
+}
+
+/** What the command did that wrote as the change itself, and not what followed. */
+function begunBy({ root, traces }: Cascade): string | undefined {
+  for (const { cpid, name, wrote = [] } of traces.flatMap(({ spans }) => spans)) {
+    const did = cpid === root && wrote.length > 0 ? deedOfCommand(name) : undefined
+    if (did !== undefined) return did
+  }
+  return undefined
 }
 
 function actorOf({ actor, service }: Cascade): string {
@@ -138,18 +158,22 @@ function actorOf({ actor, service }: Cascade): string {
 }
 
 function told({ root, spans, state }: Cascade): string {
-  return `${spans} spans, ${state}: kubectl causeway cascade ${root.slice(0, 8)}`
+  return `${counted(spans, 'span')}, ${state}: kubectl causeway cascade ${root.slice(0, 8)}`
 }
 
-/** `changed deployment/web`, `reported the status of it`. */
-function wrote(name: string, what: string): string {
+/** `changed deployment/web`, `reported the status of it`; a command is called after its program. */
+function wrote({ name, service }: { name: string; service: string }, what: string): string {
+  if (name.startsWith(`${service} `)) {
+    const [command = ''] = name.slice(service.length + 1).split(' ')
+    return `${COMMANDS.get(command) ?? 'changed'} ${what}`
+  }
   const [verb = '', ...rest] = name.split(' ')
   const done = DONE.get(verb)
   if (done === undefined) return `${name} ${what}`
   return rest.at(-1) === 'status' ? `reported the status of ${what}` : `${done} ${what}`
 }
 
-const writes = (count: number): string => (count === 1 ? '1 write' : `${count} writes`)
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 function before(earlier: string, later: string): string {
   const ms = Date.parse(later) - Date.parse(earlier)

@@ -106,6 +106,31 @@ test('a cascade, of an object and by the digits that the others print', async ()
   expect(steps[0]).toMatch(/^\+0 ms +kubectl +deleted deployment\/web$/)
 })
 
+test('what causeway kubectl did keeps its verb behind a reason, and one is no plural', async () => {
+  const cpid = '00000000-0000-4000-8000-000000000b1e'
+  const object = 'v1/configmaps/shop/settings?uid=s1'
+  await send('logs', mergelogsRequest('kubectl', [{ new: cpid, object: `${object}&rv=5`, reason: 'bye' }]))
+  const span = { ...{ trace: 2_000, id: 2_000, cpid, name: 'kubectl delete' } }
+  const wrote = { 'cpid.wrote': [`${object}&rv=5`, object] }
+  await send('traces', spansRequest('kubectl', [{ ...span, attributes: wrote }]))
+  const why = await eventually(async () => {
+    const answer = await plugin(['why', 'cm/settings', '--url', url])
+    expect(answer.printed).toContain('because')
+    return answer
+  })
+  expect(lines(why)).toEqual([
+    expect.stringMatching(/^configmap\/settings was last written .* ago: kubectl deleted it$/),
+    expect.stringMatching(/^because kubectl deleted configmap\/settings: bye .*$/),
+    expect.stringMatching(/^ {2}1 span, (?:open|settled): kubectl causeway cascade 00000000$/),
+  ])
+  expect((await plugin(['who', 'cm/settings', '--url', url])).printed).toMatch(
+    /: deleted configmap\/settings: bye\n$/,
+  )
+  const [head, step] = lines(await plugin(['cascade', 'cm/settings', '--url', url]))
+  expect(head).toMatch(/^kubectl deleted configmap\/settings: bye: 1 step in /)
+  expect(step).toMatch(/kubectl +deleted configmap\/settings$/)
+})
+
 test('it finds Causeway in the cluster, and the namespace in the context', async () => {
   const inCluster = {
     SERVICES: JSON.stringify([

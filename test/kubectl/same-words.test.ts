@@ -16,6 +16,7 @@ const COMMANDS = [
   'scale',
 ]
 const PARTS = ['authored', 'binding', 'creation', 'deletion', 'removal', 'scale', 'status']
+const command = fc.constantFrom(...COMMANDS).map((verb) => `kubectl ${verb}`)
 const reason = fc.oneof(
   fc.constantFrom(...COMMANDS).map((command) => `kubectl ${command}`),
   fc.constantFrom(...PARTS).map((part) => `${part} by alice`),
@@ -25,17 +26,31 @@ const reason = fc.oneof(
   fc.constantFrom(null, 'fixes it', 'creates', 'create', ''),
 )
 
-const change = (because: string | null): Cascade => ({
-  ...{ root: '', state: 'settled', start: '', durationMs: 0, spans: 0, missing: 0, gaps: 0 },
+const ROOT = '00000000-0000-4000-8000-000000000001'
+const SPAN = {
+  ...{ depth: 0, service: 'kubectl', cpid: ROOT, offsetMs: 0, durationMs: 1, status: 0, synthetic: false },
+  wrote: ['v1/services/shop/web?uid=1'],
+}
+
+const change = (because: string | null, command?: string): Cascade => ({
+  ...{ root: ROOT, state: 'settled', start: '', durationMs: 0, spans: 0, missing: 0, gaps: 0 },
   ...{ object: 'v1/services/shop/web', service: 'kubectl', actor: 'alice', reason: because },
+  traces: command === undefined ? [] : [{ spans: [{ ...SPAN, name: command }] }],
 })
 
 test('kubectl causeway says with the same verb as the dashboard what a change did', () => {
   fc.assert(
-    fc.property(reason, (because) => {
-      const [said = ''] = cascadeText(change(because), [], 'shop').split(' service/web')
-      expect(said).toBe(changeSentence(change(because)).split(' service web')[0])
+    fc.property(reason, fc.option(command, { nil: undefined }), (because, by) => {
+      const [said = ''] = cascadeText(change(because, by), [], 'shop').split(' service/web')
+      expect(said).toBe(changeSentence(change(because), by).split(' service web')[0])
     }),
     { numRuns: 200 },
+  )
+})
+
+test('a reason of their own does not hide what somebody did', () => {
+  expect(changeSentence(change('bye'), 'kubectl delete')).toBe('alice deleted service web')
+  expect(cascadeText(change('bye', 'kubectl delete'), [], 'shop')).toMatch(
+    /^alice deleted service\/web: bye: /,
   )
 })

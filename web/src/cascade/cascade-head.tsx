@@ -8,7 +8,7 @@ import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
-import { changeSentence } from '../text/change-sentence.ts'
+import { changeSentence, deedOfCommand } from '../text/change-sentence.ts'
 import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
 import { objectName } from '../text/object-name.ts'
@@ -101,7 +101,7 @@ function HeadSentence({ cascade, rows }: { cascade: Cascade; rows: SpanRows }) {
     <p class="head-sentence">
       {(object !== null || actor !== null) && (
         <>
-          <strong>{changeSentence(cascade)}</strong>:{' '}
+          <strong>{changeSentence(cascade, begunBy(cascade, rows))}</strong>:{' '}
         </>
       )}
       {written === 0 ? (
@@ -118,6 +118,13 @@ function HeadSentence({ cascade, rows }: { cascade: Cascade; rows: SpanRows }) {
       , {state === 'open' ? 'not over yet' : `over after ${duration(durationMs)}`}.
     </p>
   )
+}
+
+/** The span of the command that began it, which says what was done where its reason does not. */
+function begunBy({ root }: Cascade, { spans }: SpanRows): string | undefined {
+  return spans.find(
+    ({ cpid, name, wrote = [] }) => cpid === root && wrote.length > 0 && deedOfCommand(name) !== undefined,
+  )?.name
 }
 
 /** How many objects the spans of this change wrote. */

@@ -1,6 +1,6 @@
 import type { CascadeOutline } from '../../../src/query/answer-schemas.ts'
 import type { Why, WhyVersion } from '../../../src/query/object-answer-schemas.ts'
-import { changeSentence, begunBecause, singular } from '../text/change-sentence.ts'
+import { begunBecause, changeSentence, deedOfCommand, singular } from '../text/change-sentence.ts'
 import { objectName } from '../text/object-name.ts'
 
 /** A write or a change that led to the present state of an object, and the numbers of the steps that it follows from. */
@@ -32,7 +32,9 @@ export function whySteps({ versions, changes }: Why): WhyStep[] {
     return {
       id: String(at),
       timestamp: version.timestamp,
-      ...titles(began === undefined ? writeSentence(version) : { short: changeSentence(began) }),
+      ...titles(
+        began === undefined ? writeSentence(version) : { short: changeSentence(began, version.name) },
+      ),
       kind: began === undefined ? kindOfWrite(version) : kindOfChange(began),
       version,
       change: began,
@@ -116,7 +118,7 @@ const VERBS: readonly (readonly [RegExp, string])[] = [
 
 function writeSentence({ name, object, user, service, cause }: WhyVersion): { who: string; short: string } {
   const { resource, name: called } = objectName(object)
-  const verb = VERBS.find(([pattern]) => pattern.test(name))?.[1] ?? 'changed'
+  const verb = deedOfCommand(name) ?? VERBS.find(([pattern]) => pattern.test(name))?.[1] ?? 'changed'
   const who = cause === 'operator' ? (user ?? service) : service
   return { who, short: `${verb} ${resource === '' ? called : `${singular(resource)} ${called}`}` }
 }

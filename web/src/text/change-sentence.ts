@@ -5,6 +5,7 @@ import { objectName } from './object-name.ts'
 /** The first word of an inferred reason, and the verb for it. */
 const DONE = new Map(
   Object.entries({
+    authored: 'changed',
     creation: 'created',
     scale: 'scaled',
     deletion: 'deleted',
@@ -14,7 +15,7 @@ const DONE = new Map(
   }),
 )
 
-/** The reason where the command that was used is known: `kubectl create`. Other reasons are what somebody wrote. */
+/** The reason where nobody wrote one, and the name of a command's span: `kubectl create`. */
 const COMMAND = /^(?:kubectl|oc) (create|apply|delete|scale|annotate|label|rollout|expose)\b/
 const COMMANDS = new Map(
   Object.entries({
@@ -55,16 +56,21 @@ export function selfBegun(reason: string | null): string | undefined {
   return because === undefined ? undefined : WHY.get(because)
 }
 
-/** What a change was, in a sentence: `alice scaled deployment web`. */
-export function changeSentence({
-  actor,
-  reason,
-  object,
-}: Pick<CascadeOutline, 'actor' | 'reason' | 'object'>): string {
+/** What a command did, by the name of its span, behind `kubectl`; undefined for other names. */
+export function deedOfCommand(name: string): string | undefined {
+  const [, command] = COMMAND.exec(name) ?? []
+  return COMMANDS.get(command ?? '')
+}
+
+/** What a change was, in a sentence: `alice scaled deployment web`. `begunBy` is the name of the span that began it, where it is known. */
+export function changeSentence(
+  { actor, reason, object }: Pick<CascadeOutline, 'actor' | 'reason' | 'object'>,
+  begunBy = '',
+): string {
   const [, , what] = BY_ITSELF.exec(reason ?? '') ?? []
   const [, part, by] = BY_SOMEBODY.exec(reason ?? '') ?? []
-  const [, command] = COMMAND.exec(reason ?? '') ?? []
-  const verb = DONE.get(what ?? part ?? '') ?? COMMANDS.get(command ?? '') ?? 'changed'
+  const verb =
+    DONE.get(what ?? part ?? '') ?? deedOfCommand(reason ?? '') ?? deedOfCommand(begunBy) ?? 'changed'
   const who = (part !== undefined && DONE.has(part) ? by : undefined) ?? actor ?? 'somebody'
   const why = selfBegun(reason)
   const sentence = `${isolated(who)} ${verb} ${object === null ? 'something' : thing(object)}`
