@@ -53,20 +53,25 @@ function byUrl(url: string, token: string | undefined): Ask {
         },
       )
     })
-    if (response.ok) return (await response.json()) as Answer
     if (response.status === 401 || response.status === 403)
       throw new Error(`Causeway at ${base} turned this away; set CAUSEWAY_TOKEN to a token that may ask`)
-    throw new Error(`Causeway at ${base} answered ${response.status}: ${messageIn(await response.text())}`)
+    const text = await response.text()
+    const answer = parsed<Answer & { error?: { message?: unknown } }>(text, base)
+    if (response.ok) return answer
+    const { error } = answer
+    const message = typeof error?.message === 'string' ? error.message : text.trim()
+    throw new Error(`Causeway at ${base} answered ${response.status}: ${message}`)
   }
 }
 
-/** What an answer of the API says; all of it where it is not the API's. */
-function messageIn(text: string): string {
+function parsed<Answer>(text: string, base: string): Answer {
   try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown } }
-    return typeof error?.message === 'string' ? error.message : text.trim()
-  } catch {
-    return text.trim()
+    return JSON.parse(text) as Answer
+  } catch (cause) {
+    throw new Error(
+      `what answers at ${base} is not Causeway's query API; set --url or CAUSEWAY_URL to its query port`,
+      { cause },
+    )
   }
 }
 

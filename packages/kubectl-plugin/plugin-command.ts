@@ -96,11 +96,11 @@ export async function runPlugin({ args, env, nowMs, print }: PluginIo): Promise<
   show(causes, () => `${text(reference, namespace, causes, nowMs)}${isCut ? MORE : ''}`)
 }
 
-/** The namespace that kubectl would take; without a kubeconfig `default`. */
+/** The namespace that kubectl would take; `default` where nobody named a kubeconfig or a context, and none is needed. */
 async function namespaceOfContext(access: Parameters<typeof kubectl>[0]): Promise<string> {
   const asked = ['config', 'view', '--minify', '-o', 'jsonpath={..namespace}']
   const named = await kubectl(access, asked).catch((error: unknown) => {
-    if (access.url === undefined) throw error
+    if (access.url === undefined || access.kubectl.length > 0) throw error
     return ''
   })
   return named.trim() || 'default'

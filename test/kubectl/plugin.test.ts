@@ -1,4 +1,6 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +16,11 @@ const PLUGIN = fileURLToPath(new URL('../../bin/kubectl-causeway.js', import.met
 const KUBECTL = `
 const args = process.argv.slice(2)
 const raw = args[args.indexOf('--raw') + 1]
-if (args[0] === 'config') process.stdout.write('shop')
+if (args.includes('--context')) {
+  process.stderr.write('error: context "nope" does not exist\\n')
+  process.exitCode = 1
+} else if (args[0] === 'config' && process.env.NO_KUBECONFIG) process.exitCode = 1
+else if (args[0] === 'config') process.stdout.write('shop')
 else if (args.includes('--raw')) {
   const [, path] = /^\\/api\\/v1\\/namespaces\\/tracing\\/services\\/causeway:query\\/proxy(.*)$/.exec(raw)
   const response = await fetch(process.env.BEHIND + path)
@@ -219,6 +225,33 @@ test.each([
   const answer = await plugin(args, env)
   expect(answer).toMatchObject({ code: 1, printed: '' })
   expect(answer.errors).toMatch(says)
+})
+
+test('a context that is not there is told, though the address is known', async () => {
+  for (const option of ['--context', '--kubeconfig']) {
+    const named = await plugin(['who', 'deploy/web', option, 'nope', '--url', url], { NO_KUBECONFIG: '1' })
+    expect(named).toMatchObject({ code: 1, printed: '' })
+    expect(named.errors).toMatch(/^error: kubectl config failed: /)
+  }
+  const unnamed = await plugin(['why', 'pod/none', '--url', url], { NO_KUBECONFIG: '1' })
+  expect(unnamed).toMatchObject({ code: 0, printed: 'Causeway saw nobody write pods/default/none.\n' })
+})
+
+test.each([
+  ['a page', 200, '<!doctype html><p>Jaeger</p>'],
+  ['a page that is not found', 404, '<!doctype html><p>Not found</p>'],
+])('where the address answers with %s it is said that it is not the query API', async (_, status, body) => {
+  const other = createServer((__, response) => response.writeHead(status).end(body))
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const at = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  try {
+    expect(await plugin(['why', 'deploy/web'], { CAUSEWAY_URL: at })).toEqual({
+      ...{ code: 1, printed: '' },
+      errors: `error: what answers at ${at} is not Causeway's query API; set --url or CAUSEWAY_URL to its query port\n`,
+    })
+  } finally {
+    other.close()
+  }
 })
 
 test('what Causeway refuses is told in its own words', async () => {
