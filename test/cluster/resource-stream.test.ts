@@ -98,6 +98,36 @@ test('a watch goes on from its last version, bookmarks counted, however it ended
     expect(followed.told.filter((told) => told.endsWith('event'))).toHaveLength(6)
   }))
 
+test('a bookmark or an event without a version is no place to go on from', () =>
+  withServer(async (api, followed) => {
+    followed.follow(api)
+    await listed(followed)
+    const { version } = api.history
+    await eventually(() => expect(api.watchers).toBe(1))
+    api.write('{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":""}}}\n')
+    api.write('{"type":"BOOKMARK","object":{}}\n')
+    api.write('{"type":"MODIFIED","object":{"metadata":{"name":"odd"}}}\n')
+    await eventually(() => expect(followed.told.at(-1)).toMatch(/^MODIFIED odd@/))
+    api.end()
+    await eventually(() => expect(api.requests.at(-1)).toContain(`resourceVersion=${version}`))
+    expect([followed.stored, followed.relists]).toEqual([String(version), []])
+  }))
+
+test('a list without a version is not taken for one: it is made again', () =>
+  withServer(async (api, followed) => {
+    let lists = 0
+    api.instead.push(({ url = '' }, response) => {
+      if (!url.includes('sendInitialEvents') || lists++ > 0) return false
+      const end = { annotations: { 'k8s.io/initial-events-end': 'true' } }
+      response.end(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: end } })}\n`)
+      return true
+    })
+    followed.follow(api)
+    await listed(followed)
+    expect(followed.troubles).toEqual(['its list has no version from which it could be watched'])
+    expect(followed.told).toEqual(['list begins', 'list begins', 'list ends 100 first list'])
+  }))
+
 test('a version that is no longer kept is listed anew, and what is in the list came while nobody looked', () =>
   withServer(async (api, followed) => {
     followed.stored = '101'

@@ -219,9 +219,16 @@ export class ResourceStream<Item> {
         return false
       case 'bookmark':
         this.#moved()
-        if (line.isListEnd || this.#version !== undefined) this.#version = line.version
-        if (!line.isListEnd && this.#version !== undefined) this.#handover.add(undefined, 0, line.version)
-        return line.isListEnd
+        if (line.isListEnd) {
+          this.#version = line.version
+          return true
+        }
+        // A watch from an empty version would begin anew, and nothing would mark the gap.
+        if (this.#version !== undefined && line.version !== '') {
+          this.#version = line.version
+          this.#handover.add(undefined, 0, line.version)
+        }
+        return false
       case 'change':
         this.#moved()
         this.#add(line.change, line.object, line.bytes, line.version)
@@ -234,8 +241,9 @@ export class ResourceStream<Item> {
     const isListing = this.#version === undefined
     // List items do not state their kind, and metadata-only items state only that they are metadata.
     const item = this.#readObject(change, { ...object, apiVersion, kind }, isListing ? this.#seen : 'event')
-    this.#handover.add(item, bytes, isListing ? undefined : version)
-    if (!isListing) this.#version = version
+    const reached = isListing || version === '' ? undefined : version
+    this.#handover.add(item, bytes, reached)
+    this.#version = reached ?? this.#version
   }
 
   /** What is kept of an object. An object that cannot be read is skipped, without affecting others. */
@@ -254,6 +262,10 @@ export class ResourceStream<Item> {
   }
 
   async #listEnds(version: string): Promise<void> {
+    if (version === '') {
+      this.#version = undefined
+      throw new Error('its list has no version from which it could be watched')
+    }
     await this.#handover.drained()
     await this.#follower.listEnds(version, this.#seen)
     this.#context.observer.listed(this.name)
