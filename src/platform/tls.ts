@@ -196,7 +196,7 @@ function readCertificate(pem: Buffer): X509Certificate | undefined {
 }
 
 /** OpenSSL would silently trust nobody, or only those before a certificate that is damaged or not written to its end yet. */
-function faultOfAuthorities(text: string): string | undefined {
+export function faultOfAuthorities(text: string): string | undefined {
   const certificates = text
     .split(BEGINNING)
     .slice(1)

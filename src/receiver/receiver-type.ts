@@ -62,7 +62,7 @@ export interface ReceiverHost {
   readonly shutdownGraceMs: number
   /** The authenticator that a listener names; the receiver does not dispose of it. */
   readonly authenticatorOf: (listener: { auth?: string }) => { authenticator?: Authenticator }
-  /** Logs that a listener has started, and where. */
+  /** Logs what has started, and where, or goes on. */
   readonly started: (what: string, fields: Record<string, string>) => void
   /** Called with what an operator should look at; repetitions are not logged again. */
   readonly onTrouble: (reason: string) => void

@@ -1,11 +1,12 @@
 import type { WatchedResource } from '../kube/cluster/api-resources.ts'
 import { ApiError, ApiServer, isCertificateTrouble, NotAnApiServer } from '../kube/cluster/api-server.ts'
 import { type ClusterAccess, serviceAccountAccess } from '../kube/cluster/cluster-access.ts'
+import type { FilesTrouble } from '../kube/cluster/files-in-use.ts'
 import { kubeconfigAccess } from '../kube/cluster/kubeconfig.ts'
 import type { StreamObserver } from '../kube/cluster/resource-stream.ts'
 import { errorText } from '../model/faults.ts'
 import type { AskedCluster } from './cluster-settings.ts'
-import type { ClusterObserver, RunningReceiver } from './receiver-type.ts'
+import type { ClusterObserver, ReceiverHost, RunningReceiver } from './receiver-type.ts'
 
 /** What the streams of a cluster meet, as metrics and as sentences for an operator. */
 export class WatchReports implements StreamObserver {
@@ -165,7 +166,7 @@ export function adviceForUnreachableCluster(error: unknown, authType: AskedClust
   if (error.status === UNAUTHORIZED)
     return isPod
       ? 'let the Pod have its service account (automountServiceAccountToken: true)'
-      : `log in again as for kubectl and start Causeway anew, or correct ${access}`
+      : `log in again as for kubectl, or correct ${access}`
   if (error.status === FORBIDDEN)
     return 'let it ask which resources there are: bind it to the ClusterRole system:discovery'
   if (error.status === TOO_MANY || error.status >= SERVER_FAULT)
@@ -198,11 +199,27 @@ export function missingRoleRules(refused: readonly WatchedResource[]): string {
 }
 
 /** The API server that a receiver is configured with; nothing is asked yet. Throws an Error that says what to correct. */
-export function openCluster(id: string, asked: AskedCluster): ApiServer {
+export function openCluster(id: string, asked: AskedCluster, onTrouble?: FilesTrouble): ApiServer {
   try {
-    return new ApiServer(accessOf(asked))
+    return new ApiServer(accessOf(asked, onTrouble))
   } catch (cause) {
     throw new Error(`receiver ${id}: ${errorText(cause)}`, { cause })
+  }
+}
+
+/** Logs what is wrong with the files by which a cluster is reached, and when that is over. */
+export function logFiles(
+  id: string,
+  cluster: string,
+  { onTrouble, started }: Pick<ReceiverHost, 'onTrouble' | 'started'>,
+): FilesTrouble {
+  return (reason) => {
+    if (reason !== undefined) onTrouble(`${id}: ${reason}`)
+    else
+      started('The files by which a cluster is reached can be used again', {
+        'otelcol.component.id': id,
+        cluster,
+      })
   }
 }
 
@@ -223,7 +240,10 @@ export function watchUntilDisposed(
   }
 }
 
-function accessOf({ authType, kubeconfig, context }: AskedCluster): ClusterAccess {
-  if (authType === 'serviceAccount') return serviceAccountAccess()
-  return kubeconfigAccess({ path: kubeconfig, context })
+function accessOf(
+  { authType, kubeconfig, context }: AskedCluster,
+  onTrouble: FilesTrouble | undefined,
+): ClusterAccess {
+  if (authType === 'serviceAccount') return serviceAccountAccess(undefined, undefined, onTrouble)
+  return kubeconfigAccess({ path: kubeconfig, context, ...(onTrouble && { onTrouble }) })
 }

@@ -42,7 +42,7 @@ const HTTPS_PORT = 443
 /** An API server as one user sees it. Its connections are kept alive for further requests; disposing ends them. */
 export class ApiServer implements Disposable {
   readonly #access: ClusterAccess
-  #agent: { agent: Agent; shown: string } | undefined
+  #agent: { agent: Agent; shown: readonly unknown[] } | undefined
 
   constructor(access: ClusterAccess) {
     this.#access = access
@@ -163,11 +163,11 @@ export class ApiServer implements Disposable {
     return await promise
   }
 
-  /** Connections are bound to one client certificate. Another certificate needs new connections. */
+  /** Connections are bound to one client certificate, and to who is trusted. Others need new connections. */
   #agentFor({ cert, key }: PresentedCredential): Agent {
-    const shown = `${cert ?? ''}${key ?? ''}`
-    if (this.#agent?.shown === shown) return this.#agent.agent
     const { server, tls, proxy } = this.#access
+    const shown = [cert, key, proxy, tls.ca, tls.servername, tls.rejectUnauthorized]
+    if (this.#agent?.shown.every((part, at) => part === shown[at]) === true) return this.#agent.agent
     const options = {
       keepAlive: true,
       keepAliveMsecs: TCP_KEEP_ALIVE_MS,
@@ -177,10 +177,17 @@ export class ApiServer implements Disposable {
       server.protocol === 'https:'
         ? new EarlyAgent({ ...options, ...tls, ...(cert !== undefined && { cert, key }) })
         : new http.Agent(options)
-    // Requests on the former agent run to their end.
+    if (this.#agent !== undefined) retire(this.#agent.agent)
     this.#agent = { agent, shown }
     return agent
   }
+}
+
+/** Requests on it run to their end, and then its connections are closed. */
+function retire(agent: Agent): void {
+  agent.maxFreeSockets = 0
+  for (const resting of Object.values(agent.freeSockets)) for (const socket of resting ?? []) socket.destroy()
+  if (agent instanceof EarlyAgent) agent.dropEarly()
 }
 
 /** Throws an ApiServerTimeout if reading takes longer than `answerMs`. What is read later is not timed. */
@@ -386,8 +393,13 @@ export class EarlyAgent extends https.Agent {
   }
 
   override destroy(): void {
-    this.#drop(this.#early)
+    this.dropEarly()
     super.destroy()
+  }
+
+  /** Ends the connection that was made in advance, if it waits for its request. */
+  dropEarly(): void {
+    this.#drop(this.#early)
   }
 
   #drop(early: Duplex | undefined): void {

@@ -3,7 +3,9 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { errorText } from '../../model/faults.ts'
 import { readNamedFile } from '../../platform/named-file.ts'
+import { faultOfAuthorities } from '../../platform/tls.ts'
 import { type Json, type JsonObject, objectIn, textIn } from '../objects/object-json.ts'
+import { type FilesRead, FilesInUse, type FilesTrouble } from './files-in-use.ts'
 
 /** How to reach the API server of a cluster, which certificates to trust, and which credential to present. */
 export interface ClusterAccess {
@@ -11,6 +13,7 @@ export interface ClusterAccess {
   readonly name: string
   /** `https://10.0.0.1:6443`, with a path if there is one. */
   readonly server: URL
+  /** As its files are now, and so the proxy. */
   readonly tls: ServerTrust
   /** The proxy to use; empty for the one of the environment, if any. */
   readonly proxy: string
@@ -34,32 +37,45 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 export function serviceAccountAccess(
   directory = SERVICE_ACCOUNT,
   env: Readonly<Record<string, string | undefined>> = process.env,
+  onTrouble?: FilesTrouble,
 ): ClusterAccess {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
   if (host === undefined || port === undefined)
     throw new Error(
       'KUBERNETES_SERVICE_HOST is not set, so this is no Pod; outside of a cluster write auth_type: kubeConfig',
     )
+  const trust = new FilesInUse((files) => ({ ca: authorityOfAccount(directory, files) }), onTrouble)
   return {
     name: 'in cluster',
     server: new URL(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`),
-    tls: { ca: fileOfAccount(directory, 'ca.crt') },
+    get tls() {
+      return trust.current
+    },
     proxy: '',
     credential: tokenFileCredential(join(directory, 'token')),
     namespace: '',
   }
 }
 
-function fileOfAccount(directory: string, name: string): string {
+function authorityOfAccount(directory: string, files: FilesRead): string {
+  const path = join(directory, 'ca.crt')
+  let ca: string
   try {
-    return readNamedFile(join(directory, name)).toString('utf8')
+    ca = files.read(path).toString('utf8')
   } catch (cause) {
-    const path = join(directory, name)
     throw new Error(
       `${path} cannot be read; let the Pod have its service account (automountServiceAccountToken: true)`,
       { cause },
     )
   }
+  files.doubt(authorityDoubt(path, ca))
+  return ca
+}
+
+/** Why nobody, or not everybody in it, would be trusted; undefined if all can be. */
+export function authorityDoubt(what: string, ca: string): string | undefined {
+  const fault = faultOfAuthorities(ca)
+  return fault === undefined ? undefined : `${what} has ${fault}`
 }
 
 /** What a request presents to authenticate. */
@@ -72,8 +88,8 @@ export interface PresentedCredential {
 
 /** A source of credentials. Tokens expire, and so do certificates from plugins. */
 export interface Credential {
-  /** The credential, if it never changes. */
-  readonly fixed?: PresentedCredential
+  /** The credential, if it need not be obtained. */
+  readonly fixed?: PresentedCredential | undefined
   /** The current credential, renewed if it has expired. Rejects with what to do. */
   present(): Promise<PresentedCredential>
   /** The API server refused it: a cached credential is not used again. */
@@ -228,7 +244,7 @@ function parse(command: string, output: string): Json {
 }
 
 /** The `oidc` provider of a kubeconfig. Missing settings are empty texts. */
-interface OidcUser {
+export interface OidcUser {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string

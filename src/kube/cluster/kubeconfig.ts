@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join, resolve, sep } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { parse } from 'yaml'
 import { errorText } from '../../model/faults.ts'
-import { readNamedFile } from '../../platform/named-file.ts'
 import {
   arrayIn,
   booleanIn,
@@ -14,6 +13,7 @@ import {
   textIn,
 } from '../objects/object-json.ts'
 import {
+  authorityDoubt,
   bearer,
   combinedCredential,
   type ClusterAccess,
@@ -22,10 +22,12 @@ import {
   type ExecPlugin,
   fixedCredential,
   oidcCredential,
+  type OidcUser,
   type PresentedCredential,
   type ServerTrust,
   tokenFileCredential,
 } from './cluster-access.ts'
+import { type FilesRead, FilesInUse, type FilesTrouble } from './files-in-use.ts'
 
 interface KubeconfigChoice {
   /** A file; by default the files that kubectl reads. */
@@ -38,6 +40,7 @@ interface KubeconfigChoice {
   /** Overrides of the kubeconfig's cluster settings, by the same keys. Paths are relative to the working directory. */
   readonly clusterSettings?: JsonObject
   readonly userSettings?: JsonObject
+  readonly onTrouble?: FilesTrouble
 }
 
 const FILES = new Set(['certificate-authority', 'client-certificate', 'client-key'])
@@ -53,41 +56,80 @@ const REPLACES: ReadonlyMap<string, readonly string[]> = new Map([
   ['insecure-skip-tls-verify', AUTHORITIES],
 ])
 
-/** A cluster as a kubeconfig names it. Throws an Error that says what is missing in which file. */
-export function kubeconfigAccess({ path, context, ...choice }: KubeconfigChoice): ClusterAccess {
-  const kubeconfig = readKubeconfig(path === undefined ? kubeconfigFiles() : [path])
-  const name = context ?? kubeconfig.currentContext
+/**
+ * A cluster as a kubeconfig names it. Its files are followed; a kubeconfig that comes to name another server is not, since what is known is
+ * of this one. Throws an Error that says what is missing in which file.
+ */
+export function kubeconfigAccess({ path, onTrouble, ...choice }: KubeconfigChoice): ClusterAccess {
+  const paths = path === undefined ? kubeconfigFiles() : [path]
+  const kept = new KeptCredential()
+  let first: { readonly name: string; readonly server: URL } | undefined
+  const parts = new FilesInUse((files) => {
+    const kubeconfig = readKubeconfig(paths, files)
+    const name = first?.name ?? choice.context ?? kubeconfig.currentContext
+    const { context, cluster, user } = chosenParts(kubeconfig, name, choice)
+    const server = serverOf(cluster, kubeconfig)
+    first ??= { name, server }
+    if (server.href !== first.server.href)
+      throw new Error(
+        `${where(kubeconfig)} names the server ${server.origin} now; reload Causeway to ask that one`,
+      )
+    return {
+      ...{ name, server, namespace: textIn(context.content, 'namespace') },
+      tls: trustOf(cluster),
+      proxy: proxyOf(cluster, kubeconfig),
+      credential: userCredential(user, cluster, kept),
+    }
+  }, onTrouble)
+  const { name, server, namespace } = parts.current
+  return {
+    ...{ name, server, namespace },
+    get tls() {
+      return parts.current.tls
+    },
+    get proxy() {
+      return parts.current.proxy
+    },
+    credential: {
+      get fixed() {
+        return parts.current.credential.fixed
+      },
+      present: async () => await parts.current.credential.present(),
+      refused() {
+        parts.current.credential.refused()
+        parts.lookAgain()
+      },
+    },
+  }
+}
+
+function chosenParts(
+  kubeconfig: Kubeconfig,
+  name: string,
+  choice: Omit<KubeconfigChoice, 'path' | 'onTrouble'>,
+): Record<'context' | 'cluster' | 'user', NamedPart> {
   if (name === '')
     throw new Error(`${where(kubeconfig)} has no current-context; name one: ${namesOf(kubeconfig.contexts)}`)
-  const { content } = partNamed(kubeconfig, 'contexts', name)
-  const cluster = withSettings(
-    partNamed(kubeconfig, 'clusters', choice.cluster ?? textIn(content, 'cluster')),
-    choice.clusterSettings,
-  )
-  const userName = choice.user ?? textIn(content, 'user')
-  const user = withSettings(
-    userName === '' ? { content: {}, directory: '.' } : partNamed(kubeconfig, 'users', userName),
-    choice.userSettings,
-  )
+  const context = partNamed(kubeconfig, 'contexts', name)
+  const cluster = partNamed(kubeconfig, 'clusters', choice.cluster ?? textIn(context.content, 'cluster'))
+  const userName = choice.user ?? textIn(context.content, 'user')
+  const user = userName === '' ? { ...context, content: {} } : partNamed(kubeconfig, 'users', userName)
   return {
-    name,
-    server: serverOf(cluster, kubeconfig),
-    tls: trustOf(cluster),
-    proxy: proxyOf(cluster, kubeconfig),
-    credential: userCredential(user, cluster),
-    namespace: textIn(content, 'namespace'),
+    context,
+    cluster: withSettings(cluster, choice.clusterSettings),
+    user: withSettings(user, choice.userSettings),
   }
 }
 
 /** Applies the overrides, and drops the keys that they replace. */
-function withSettings({ content, directory }: NamedPart, settings: JsonObject = {}): NamedPart {
+function withSettings({ content, ...part }: NamedPart, settings: JsonObject = {}): NamedPart {
   const own = Object.entries(settings).map(([key, value]) => [
     key,
     FILES.has(key) && typeof value === 'string' ? resolve(value) : value,
   ])
   const replaced = new Set(Object.keys(settings).flatMap((key) => [key, ...(REPLACES.get(key) ?? [])]))
   const rest = Object.entries(content).filter(([key]) => !replaced.has(key))
-  return { content: Object.fromEntries([...rest, ...own]) as JsonObject, directory }
+  return { ...part, content: Object.fromEntries([...rest, ...own]) as JsonObject }
 }
 
 function serverOf({ content }: NamedPart, kubeconfig: Kubeconfig): URL {
@@ -111,8 +153,9 @@ function proxyOf({ content }: NamedPart, kubeconfig: Kubeconfig): string {
 function trustOf(cluster: NamedPart): ServerTrust {
   const ca = fileOrData(cluster, 'certificate-authority')
   const servername = textIn(cluster.content, 'tls-server-name')
+  if (ca !== undefined) cluster.files.doubt(authorityDoubt('the certificate-authority of the kubeconfig', ca))
   return {
-    ...(ca !== '' && { ca }),
+    ...(ca && { ca }),
     ...(servername !== '' && { servername }),
     ...(booleanIn(cluster.content, 'insecure-skip-tls-verify') && { rejectUnauthorized: false }),
   }
@@ -138,9 +181,9 @@ const PLUGIN_VERSIONS = new Set(['client.authentication.k8s.io/v1', 'client.auth
 const PLUGIN_CONFIG = 'client.authentication.k8s.io/exec'
 
 /** The credential of a user in a kubeconfig. Throws an Error that says what cannot be used. */
-function userCredential(user: NamedPart, cluster: NamedPart): Credential {
+function userCredential(user: NamedPart, cluster: NamedPart, kept: KeptCredential): Credential {
   const fixed = fixedCredential(fixedPart(user))
-  const changing = changingPart(user, cluster)
+  const changing = changingPart(user, cluster, kept)
   return changing === undefined ? fixed : combinedCredential(fixed, changing)
 }
 
@@ -149,6 +192,7 @@ function fixedPart(user: NamedPart): PresentedCredential {
   const { content } = user
   const cert = fileOrData(user, 'client-certificate')
   const key = fileOrData(user, 'client-key')
+  if (cert !== undefined && key !== undefined) user.files.doubt(pairDoubt(cert, key))
   const [token, name, password] = ['token', 'username', 'password'].map((part) => textIn(content, part))
   const basic = Buffer.from(`${name ?? ''}:${password ?? ''}`).toString('base64')
   const groups = arrayIn(content, 'as-groups').filter((group) => typeof group === 'string')
@@ -160,19 +204,43 @@ function fixedPart(user: NamedPart): PresentedCredential {
       ...(as !== '' && { 'impersonate-user': as }),
       ...(groups.length > 0 && { 'impersonate-group': groups }),
     },
-    ...(cert !== '' && key !== '' && { cert, key }),
+    ...(cert && key && { cert, key }),
+  }
+}
+
+/** Why the pair cannot be shown, as when one of the two files is not written yet; undefined if it can. */
+function pairDoubt(cert: string, key: string): string | undefined {
+  if (cert === '' || key === '')
+    return `the ${cert === '' ? 'client-certificate' : 'client-key'} of the kubeconfig is empty`
+  try {
+    createSecureContext({ cert, key })
+    return undefined
+  } catch (error) {
+    return `the client-certificate and client-key of the kubeconfig do not fit: ${errorText(error)}`
+  }
+}
+
+/** A credential stays for as long as its settings do: a plugin's token and a new refresh token are nowhere else. */
+class KeptCredential {
+  #kept: { settings: string; credential: Credential } | undefined
+
+  keep<Settings>(settings: Settings, make: (settings: Settings) => Credential): Credential {
+    const text = JSON.stringify(settings)
+    if (this.#kept?.settings !== text) this.#kept = { settings: text, credential: make(settings) }
+    return this.#kept.credential
   }
 }
 
 /** A credential that expires and is renewed. A plugin takes precedence over a file. */
-function changingPart(user: NamedPart, cluster: NamedPart): Credential | undefined {
+function changingPart(user: NamedPart, cluster: NamedPart, kept: KeptCredential): Credential | undefined {
   const { content, directory } = user
-  if (Object.hasOwn(content, 'exec')) return execCredential(pluginOf(user, cluster))
+  if (Object.hasOwn(content, 'exec'))
+    return kept.keep(pluginOf(user, cluster), (plugin) => execCredential(plugin))
   const tokenFile = textIn(content, 'tokenFile')
   if (tokenFile !== '') return tokenFileCredential(resolve(directory, tokenFile))
   const provider = objectIn(content, 'auth-provider')
   const name = textIn(provider, 'name')
-  if (name === 'oidc') return oidcOf({ content: objectIn(provider, 'config'), directory })
+  if (name === 'oidc') return kept.keep(oidcUserOf(objectIn(provider, 'config'), directory), oidcCredential)
   if (name !== '')
     throw new Error(
       `the kubeconfig's auth-provider ${name} is no longer part of Kubernetes; use its exec plugin`,
@@ -213,16 +281,16 @@ function clusterForPlugin(cluster: NamedPart): JsonObject {
     server: textIn(content, 'server'),
     'tls-server-name': textIn(content, 'tls-server-name'),
     'insecure-skip-tls-verify': booleanIn(content, 'insecure-skip-tls-verify'),
-    'certificate-authority-data': Buffer.from(ca).toString('base64'),
+    'certificate-authority-data': Buffer.from(ca ?? '').toString('base64'),
     'proxy-url': textIn(content, 'proxy-url'),
     config: objectIn(extension, 'extension'),
   }
 }
 
-function oidcOf({ content, directory }: NamedPart): Credential {
+function oidcUserOf(content: JsonObject, directory: string): OidcUser {
   const file = textIn(content, 'idp-certificate-authority')
   const data = textIn(content, 'idp-certificate-authority-data')
-  return oidcCredential({
+  return {
     issuer: textIn(content, 'idp-issuer-url'),
     clientId: textIn(content, 'client-id'),
     clientSecret: textIn(content, 'client-secret'),
@@ -230,13 +298,14 @@ function oidcOf({ content, directory }: NamedPart): Credential {
     refreshToken: textIn(content, 'refresh-token'),
     caFile: file === '' ? '' : resolve(directory, file),
     caPem: Buffer.from(data, 'base64').toString(),
-  })
+  }
 }
 
-/** A part of a kubeconfig by its name, and the folder that its paths are relative to. */
+/** A part of a kubeconfig by its name, the folder that its paths are relative to, and what reads them. */
 interface NamedPart {
   readonly content: JsonObject
   readonly directory: string
+  readonly files: FilesRead
 }
 
 interface Kubeconfig {
@@ -258,42 +327,42 @@ export function kubeconfigFiles(env: Readonly<Record<string, string | undefined>
  * Merges files as kubectl does: of parts with the same name the first wins, and missing files are skipped unless all are missing. Throws
  * an Error that names the file.
  */
-function readKubeconfig(files: readonly string[]): Kubeconfig {
-  const there = files.filter((path) => existsSync(path))
+function readKubeconfig(paths: readonly string[], files: FilesRead): Kubeconfig {
+  const there = paths.filter((path) => files.isThere(path))
   if (there.length === 0)
-    throw new Error(`there is no kubeconfig at ${files.join(', ')}; name one (--kubeconfig, KUBECONFIG)`)
+    throw new Error(`there is no kubeconfig at ${paths.join(', ')}; name one (--kubeconfig, KUBECONFIG)`)
   const clusters = new Map<string, NamedPart>()
   const users = new Map<string, NamedPart>()
   const contexts = new Map<string, NamedPart>()
   let currentContext = ''
   for (const path of there) {
-    const content = readFile(path)
+    const content = readFile(path, files)
     currentContext ||= textIn(content, 'current-context')
-    const directory = dirname(path)
-    addParts(clusters, content, 'clusters', 'cluster', directory)
-    addParts(users, content, 'users', 'user', directory)
-    addParts(contexts, content, 'contexts', 'context', directory)
+    const from = { directory: dirname(path), files }
+    addParts(clusters, content, 'clusters', 'cluster', from)
+    addParts(users, content, 'users', 'user', from)
+    addParts(contexts, content, 'contexts', 'context', from)
   }
   return { files: there, currentContext, clusters, users, contexts }
 }
 
-/** The text under `<key>-data`, or the contents of the file under `<key>`; empty if neither is given. */
-function fileOrData({ content, directory }: NamedPart, key: string): string {
+/** The text under `<key>-data`, or the contents of the file under `<key>`; undefined if neither is given. */
+function fileOrData({ content, directory, files }: NamedPart, key: string): string | undefined {
   const data = textIn(content, `${key}-data`)
   if (data !== '') return Buffer.from(data, 'base64').toString()
   const file = textIn(content, key)
-  if (file === '') return ''
+  if (file === '') return undefined
   try {
-    return readNamedFile(resolve(directory, file)).toString('utf8')
+    return files.read(resolve(directory, file)).toString('utf8')
   } catch (cause) {
     throw new Error(`the kubeconfig's ${key} cannot be read: ${errorText(cause)}`, { cause })
   }
 }
 
-function readFile(path: string): JsonObject {
+function readFile(path: string, files: FilesRead): JsonObject {
   let content: Json
   try {
-    content = parse(readNamedFile(path).toString('utf8')) as Json
+    content = parse(files.read(path).toString('utf8')) as Json
   } catch (cause) {
     throw new Error(`the kubeconfig ${path} cannot be read: ${errorText(cause)}`, { cause })
   }
@@ -306,10 +375,10 @@ function addParts(
   content: JsonObject,
   list: string,
   key: string,
-  directory: string,
+  from: Omit<NamedPart, 'content'>,
 ): void {
   for (const entry of arrayIn(content, list)) {
     const name = textIn(entry, 'name')
-    if (!parts.has(name)) parts.set(name, { content: objectIn(entry, key), directory })
+    if (!parts.has(name)) parts.set(name, { ...from, content: objectIn(entry, key) })
   }
 }

@@ -20,7 +20,7 @@ import type { ClusterEvent, SkipReason } from '../../model/kubernetes-observatio
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { ObservationReporter } from '../observation-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
-import { openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
+import { logFiles, openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
 import type { K8sEventsSettings } from './k8s-events-receiver.ts'
 
 /** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
@@ -28,8 +28,8 @@ export function startReceiver(
   { id, settings }: StartedWith<K8sEventsSettings>,
   host: ReceiverHost,
 ): Promise<RunningReceiver> {
-  const server = openCluster(id, settings)
   const { cluster } = settings
+  const server = openCluster(id, settings, logFiles(id, cluster, host))
   const running = watchUntilDisposed(server, (signal) => watchEvents(id, settings, server, host, signal))
   host.started('Starting to watch Events', {
     endpoint: server.address,

@@ -41,7 +41,7 @@ import {
 } from '../../model/kubernetes-observations.ts'
 import { type ObservationSender, sendUntilStored } from '../observation-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
-import { openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
+import { logFiles, openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
 import type { K8sObjectsSettings, WantedObjects } from './k8s-objects-receiver.ts'
 
 /** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
@@ -56,8 +56,8 @@ export function startReceiver(
     onTrouble,
   }: ReceiverHost,
 ): Promise<RunningReceiver> {
-  const server = openCluster(id, settings)
   const { cluster } = settings
+  const server = openCluster(id, settings, logFiles(id, cluster, { onTrouble, started }))
   const streams = new WatchReports(
     { receiver: id, cluster, address: server.address },
     clusters,

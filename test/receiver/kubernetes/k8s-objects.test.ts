@@ -120,6 +120,25 @@ test('what takes part in cascades is watched, also what comes to be later; of Se
   await eventually(() => expect(host.port.told).toMatchObject([{ by: 'later list', object: { name: 'w' } }]))
 })
 
+test('a kubeconfig that cannot be read any more is named in the log, and when it is well again', async () => {
+  await using api = await TestApiServer.start()
+  const host = new Host()
+  const settings = settingsFor(api.url)
+  await using running = await start(settings, host)
+  expect(running.listeners).toEqual([])
+  await eventually(() => expect(host.started).toHaveLength(2))
+  writeFileSync(kubeconfig, '{')
+  await eventually(() => expect(host.troubles).toHaveLength(1))
+  expect(host.troubles).toEqual([
+    expect.stringMatching(
+      /^k8s_objects: the kubeconfig \S+ cannot be read: .*; what was read before stays in use$/s,
+    ),
+  ])
+  settingsFor(api.url)
+  await eventually(() => expect(host.started).toHaveLength(3))
+  expect(host.started.at(-1)).toEqual({ 'otelcol.component.id': 'k8s_objects', cluster: 'test' })
+})
+
 test('what may not be seen is said once, and keeps nobody from the rest', async () => {
   await using api = await TestApiServer.start()
   api.served = [...RESOURCES]
