@@ -106,3 +106,12 @@ test('of the log is shown what somebody should see to', () => {
   write('{"level":"warn","msg":"Something needs to be looked at.","reason":"the roof"}')
   expect(shown).toEqual(['listed 7, not 0', 'listed 7, not 2', 'Look at�this', 'the roof'])
 })
+
+test('a file that names no context is told', async () => {
+  using cli = new Cli()
+  const path = join(dirname(cli.config), 'no-kubeconfig')
+  writeFileSync(path, 'replicas: 1\n')
+  expect(await cli.runBare('observe', '--kubeconfig', path)).toMatchObject({
+    stderr: `Error: the kubeconfig ${path} names no context; name a kubeconfig that does (--kubeconfig, KUBECONFIG)\n`,
+  })
+})

@@ -108,6 +108,10 @@ function chosenParts(
   name: string,
   choice: Omit<KubeconfigChoice, 'path' | 'onTrouble'>,
 ): Record<'context' | 'cluster' | 'user', NamedPart> {
+  if (name === '' && kubeconfig.contexts.size === 0)
+    throw new Error(
+      `${where(kubeconfig)} names no context; name a kubeconfig that does (--kubeconfig, KUBECONFIG)`,
+    )
   if (name === '')
     throw new Error(`${where(kubeconfig)} has no current-context; name one: ${namesOf(kubeconfig.contexts)}`)
   const context = partNamed(kubeconfig, 'contexts', name)
