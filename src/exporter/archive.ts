@@ -80,10 +80,6 @@ export class ArchiveDrain {
     this.#sleep = parts.sleep ?? realSleep
   }
 
-  get position(): ArchivePosition {
-    return this.#position
-  }
-
   /** Ends `run` once everything stored now is written. */
   finish(): void {
     this.#finishing.abort()

@@ -16,7 +16,6 @@ import type { OutboxReader, ScopeEnvelopes, Transport } from '../model/outbox.ts
 import { sleep as realSleep, type Sleep } from './open-transport.ts'
 
 interface DrainSettings {
-  name: string
   /** Spans or log records a request holds at most. */
   batchMaxItems: number
   /** Bytes a request holds at most, unless one item is larger. */
@@ -234,13 +233,10 @@ export class Drain {
 
 /**
  * The outcome of a batch, in items.
- * - done: every item was delivered or refused for good; `reasons` are the first few different reasons and
- *   warnings that the backend gave.
+ * - done: every item was delivered or refused for good.
  * - unfinished: some items have no outcome; send the whole batch again later.
  */
-export type SplitOutcome =
-  | { kind: 'done'; delivered: number; refused: number; reasons: string[] }
-  | { kind: 'unfinished'; reason: string; afterMs?: number }
+export type SplitOutcome = { kind: 'done'; delivered: number; refused: number } | { kind: 'unfinished' }
 
 interface SplitTools<Item> {
   /** Builds the request of some items, each of which must be one span or one log record in it. */
@@ -253,8 +249,6 @@ interface SplitTools<Item> {
   onDrop?: (dropped: { items: number; reason: string }) => void
 }
 
-const MAX_REASONS = 10
-
 /**
  * Sends a batch and halves it after a refusal that may concern only some items, so that only items which the backend refuses
  * alone are skipped. Parts are sent one after another, in order.
@@ -263,15 +257,10 @@ export async function sendSplitting<Item>(
   items: readonly Item[],
   { encode, transport, signal, onDrop, countOf = () => 1 }: SplitTools<Item>,
 ): Promise<SplitOutcome> {
-  const reasons = new Set<string>()
   let delivered = 0
   let refused = 0
-  const note = (reason: string): void => {
-    if (reason !== '' && reasons.size < MAX_REASONS) reasons.add(reason)
-  }
   const drop = (count: number, reason: string): void => {
     refused += count
-    note(reason)
     onDrop?.({ items: count, reason })
   }
 
@@ -284,15 +273,10 @@ export async function sendSplitting<Item>(
         const lost = Math.min(outcome.refused, sum(part))
         delivered += sum(part) - lost
         if (lost > 0) drop(lost, outcome.message)
-        else note(outcome.message)
         break
       }
-      case 'retry': {
-        const { reason, afterMs } = outcome
-        return afterMs === undefined
-          ? { kind: 'unfinished', reason }
-          : { kind: 'unfinished', reason, afterMs }
-      }
+      case 'retry':
+        return { kind: 'unfinished' }
       case 'refused':
         if (outcome.splittable && part.length > 1) {
           const middle = Math.ceil(part.length / 2)
@@ -302,7 +286,7 @@ export async function sendSplitting<Item>(
         }
     }
   }
-  return { kind: 'done', delivered, refused, reasons: [...reasons] }
+  return { kind: 'done', delivered, refused }
 }
 
 /** The outbox of spans. */

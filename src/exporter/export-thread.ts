@@ -105,7 +105,6 @@ async function openDrain(
   const transport = await named(exporter, () => openTransport(config, signal, { ...hooks, ending }))
   const drain = new Drain(
     {
-      name: exporter,
       batchMaxItems: config.sending.batchMaxItems,
       batchMaxBytes: BATCH_MAX_BYTES,
       consumers: config.sending.consumers,

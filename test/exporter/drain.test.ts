@@ -40,7 +40,7 @@ async function drained(
   const stop = new AbortController()
   const result: Drained = { progress: [], dropped: 0, broken: [], drain: undefined as unknown as Drain }
   result.drain = new Drain(
-    { name: 'otlp_grpc/test', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 3 },
+    { batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 3 },
     position,
     outgoingSpans(new SqliteOutbox(writer.db)),
     transport,
@@ -120,7 +120,7 @@ test.each([
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
   const drain = new Drain(
-    { name: 'x', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 4 },
+    { batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 4 },
     0,
     outgoingSpans(new SqliteOutbox(writer.db)),
     transport,
@@ -152,7 +152,7 @@ test('what is in flight when it is to finish is sent, and nothing else', async (
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
   const drain = new Drain(
-    { name: 'x', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 2 },
+    { batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 2 },
     0,
     outgoingSpans(new SqliteOutbox(writer.db)),
     transport,
@@ -194,7 +194,7 @@ test('an outbox that cannot be read is told of and read again, and so is that it
   const outbox = outgoingSpans(new SqliteOutbox(writer.db))
   writer.db.exec('ALTER TABLE outbox RENAME TO gone')
   const drain = new Drain(
-    { name: 'x', batchMaxItems: 100, batchMaxBytes: 1_000_000, consumers: 1 },
+    { batchMaxItems: 100, batchMaxBytes: 1_000_000, consumers: 1 },
     0,
     outbox,
     transport,

@@ -95,7 +95,7 @@ async function sendAll(config: ExporterConfig): Promise<Sent> {
     if (position === last) stop.abort()
   }
   const outbox = outgoingLogs(new SqliteLogOutbox(writer.db, new SqliteOutbox(writer.db)))
-  const settings = { name: 'otlp/test', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 2 }
+  const settings = { batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 2 }
   const hooks = {
     onProgress,
     onDrop: () => undefined,
