@@ -29,6 +29,7 @@ export class OwnTelemetry {
   readonly #metrics: Metrics
   readonly #log: Logger
   readonly #onFault: TelemetrySinks['onFault']
+  readonly #onWarning: TelemetrySinks['onWarning']
   readonly #setAsideLog: SetAsideLog
   readonly #nowMs: () => number
   readonly #faults = new Map<string, StorageFault>()
@@ -40,6 +41,7 @@ export class OwnTelemetry {
     this.#metrics = metrics
     this.#log = log
     this.#onFault = onFault
+    this.#onWarning = onWarning
     this.#nowMs = nowMs ?? (() => performance.now())
     this.#noticeLimiter = new NoticeLimiter(this.#nowMs)
     this.#questions = new FailedQuestionLog(log, this.#nowMs)
@@ -191,6 +193,11 @@ export class OwnTelemetry {
   /** Warns the operator; everything goes on. */
   notice(reason: string): void {
     if (this.#noticeLimiter.isNew(reason)) this.#log.warn(NOTICE_MESSAGE, { reason })
+  }
+
+  /** Shows a warning of a part of Causeway in the health check; with undefined it is over. */
+  warning(part: string, warning: string | undefined): void {
+    this.#onWarning?.(part, warning)
   }
 
   #trouble(reason: string): void {

@@ -293,6 +293,7 @@ async function startReceivers(
     authenticatorOf,
     started: (what, fields) => log.info(what, fields),
     onTrouble: (reason) => telemetry.notice(reason),
+    onWarning: (receiver, warning) => telemetry.warning(receiver, warning),
   }
   let started = 0
   for (const receiver of receivers) {

@@ -66,6 +66,8 @@ export interface ReceiverHost {
   readonly started: (what: string, fields: Record<string, string>) => void
   /** Called with what an operator should look at; repetitions are not logged again. */
   readonly onTrouble: (reason: string) => void
+  /** Shows a warning of this receiver in the health check; with undefined it is over. */
+  readonly onWarning: (receiver: string, warning: string | undefined) => void
 }
 
 export type ReceiverTransport = 'grpc' | 'http'

@@ -5,22 +5,36 @@ import type { FilesTrouble } from '../kube/cluster/files-in-use.ts'
 import { kubeconfigAccess } from '../kube/cluster/kubeconfig.ts'
 import type { StreamObserver } from '../kube/cluster/resource-stream.ts'
 import { errorText } from '../model/faults.ts'
+import { NANOS_PER_MS, nanosOfMs, type UnixNanos } from '../model/time-and-size.ts'
 import type { AskedCluster } from './cluster-settings.ts'
 import type { ClusterObserver, ReceiverHost, RunningReceiver } from './receiver-type.ts'
+
+/** Whom the reports of a cluster go to. */
+interface WatchSinks {
+  readonly observer: ClusterObserver
+  readonly onTrouble: (reason: string) => void
+  readonly onAllSeen?: (seen: number, refused: number) => void
+  readonly onBehind?: (isBehind: boolean) => void
+  /** Told of a cluster of which nothing has been seen for long; undefined once something is. */
+  readonly onWarning: (warning: string | undefined) => void
+  readonly now: () => UnixNanos
+}
+
+/** How long nothing may be seen of a cluster before this is a warning: an API server that is started anew is back sooner. */
+const LONG_UNSEEN_MS = 60_000
 
 /** What the streams of a cluster meet, as metrics and as sentences for an operator. */
 export class WatchReports implements StreamObserver {
   readonly #receiver: string
   readonly #cluster: string
   readonly #address: string
-  readonly #observer: ClusterObserver
-  readonly #onTrouble: (reason: string) => void
-  readonly #onAllSeen: (seen: number, refused: number) => void
-  readonly #onBehind: (isBehind: boolean) => void
+  readonly #sinks: WatchSinks
   readonly #behind = new Set<string>()
   readonly #refused = new Set<string>()
   /** Those that are followed and not refused. */
   readonly #streams = new Set<string>()
+  /** Since when nothing is seen, and whether that was told. */
+  #unseen: { readonly sinceNs: UnixNanos; isTold: boolean } | undefined
   #wereLevel = false
   /** All of them were level once, then behind, and none is level since: the server was away. */
   #isOut = false
@@ -34,18 +48,12 @@ export class WatchReports implements StreamObserver {
 
   constructor(
     { receiver, cluster, address }: { receiver: string; cluster: string; address: string },
-    observer: ClusterObserver,
-    onTrouble: (reason: string) => void,
-    onAllSeen: (seen: number, refused: number) => void = () => undefined,
-    onBehind: (isBehind: boolean) => void = () => undefined,
+    sinks: WatchSinks,
   ) {
     this.#receiver = receiver
     this.#cluster = cluster
     this.#address = address
-    this.#observer = observer
-    this.#onTrouble = onTrouble
-    this.#onAllSeen = onAllSeen
-    this.#onBehind = onBehind
+    this.#sinks = sinks
   }
 
   /** Once each of them is listed, or refused, that is told, and all that are refused in one; of later ones each by itself. */
@@ -59,14 +67,16 @@ export class WatchReports implements StreamObserver {
     this.#streams.add(stream)
     this.#behind.add(stream)
     this.#isOut ||= this.#wereLevel && this.#behind.size === this.#streams.size
-    if (this.#behind.size === 1) this.#onBehind(true)
+    if (this.#behind.size === 1) this.#sinks.onBehind?.(true)
   }
 
   level(stream: string): void {
+    if (this.#unseen?.isTold === true) this.#sinks.onWarning(undefined)
+    this.#unseen = undefined
     if (!this.#behind.delete(stream)) return
-    if (this.#behind.size === 0 || this.#isOut) this.#onBehind(false)
+    if (this.#behind.size === 0 || this.#isOut) this.#sinks.onBehind?.(false)
     // The others come soon as well, and are waited for from now on.
-    if (this.#behind.size > 0 && this.#isOut) this.#onBehind(true)
+    if (this.#behind.size > 0 && this.#isOut) this.#sinks.onBehind?.(true)
     this.#isOut = false
     this.#wereLevel ||= this.#behind.size === 0
   }
@@ -83,11 +93,11 @@ export class WatchReports implements StreamObserver {
     this.#anew.delete(stream)
     if (this.#awaited?.delete(stream) !== true || this.#awaited.size > 0) return
     this.#tellRefused()
-    this.#onAllSeen(this.#begun - this.#refused.size, this.#refused.size)
+    this.#sinks.onAllSeen?.(this.#begun - this.#refused.size, this.#refused.size)
   }
 
   relisted(stream: string, reason: string): void {
-    this.#observer.relisted(this.#receiver)
+    this.#sinks.observer.relisted(this.#receiver)
     this.#anew.add(stream)
     if (this.#anew.size === 1)
       this.#say(
@@ -97,7 +107,7 @@ export class WatchReports implements StreamObserver {
 
   restarted(stream: string): void {
     this.listed(stream)
-    this.#observer.watched(this.#receiver)
+    this.#sinks.observer.watched(this.#receiver)
   }
 
   refused(stream: string, reason: string | undefined): void {
@@ -109,23 +119,38 @@ export class WatchReports implements StreamObserver {
       this.#streams.delete(stream)
       this.#untold.set(stream, reason)
     }
-    this.#observer.refused(this.#receiver, this.#refused.size)
+    this.#sinks.observer.refused(this.#receiver, this.#refused.size)
     this.listed(stream)
     if (this.#awaited === undefined || this.#awaited.size === 0) this.#tellRefused()
   }
 
   unreachable(reason: string): void {
+    this.#warnOfLongUnseen(reason)
     this.#say(
       `the cluster ${this.#cluster} at ${this.#address} is asked again later: ${reason} (causeway doctor says what to do)`,
     )
   }
 
   unreadable(stream: string, reason: string): void {
-    this.#observer.unreadable(this.#receiver, 1, `${stream} of the cluster ${this.#cluster}: ${reason}`)
+    this.#sinks.observer.unreadable(this.#receiver, 1, `${stream} of the cluster ${this.#cluster}: ${reason}`)
   }
 
   trouble(stream: string, reason: string): void {
     this.#say(stream === '' ? reason : `${stream} of the cluster ${this.#cluster}: ${reason}`)
+  }
+
+  #warnOfLongUnseen(reason: string): void {
+    const isSeen = [...this.#streams].some((name) => !this.#behind.has(name) && !this.#refused.has(name))
+    if (isSeen) return
+    const nowNs = this.#sinks.now()
+    this.#unseen ??= { sinceNs: nowNs, isTold: false }
+    const { sinceNs } = this.#unseen
+    if (nowNs - sinceNs < nanosOfMs(LONG_UNSEEN_MS)) return
+    this.#unseen.isTold = true
+    const since = new Date(Number(sinceNs / NANOS_PER_MS)).toISOString()
+    this.#sinks.onWarning(
+      `${this.#receiver}: nothing is seen of the cluster ${this.#cluster} at ${this.#address} since ${since}: ${reason}`,
+    )
   }
 
   #tellRefused(): void {
@@ -142,7 +167,7 @@ export class WatchReports implements StreamObserver {
   }
 
   #say(reason: string): void {
-    this.#onTrouble(`${this.#receiver}: ${reason}`)
+    this.#sinks.onTrouble(`${this.#receiver}: ${reason}`)
   }
 }
 

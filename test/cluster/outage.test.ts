@@ -9,6 +9,12 @@ const FOR_EVER: BackoffClock = {
   random: () => 0,
 }
 
+const none = (): void => undefined
+const OBSERVES_NOTHING = {
+  ...{ recorded: none, skipped: none, unreadable: none },
+  ...{ relisted: none, watched: none, refused: none },
+}
+
 test('once one reaches the server, the others ask it as well, and wait again when it does not answer them', async () => {
   const outage = new Outage()
   const { signal } = new AbortController()
@@ -31,13 +37,13 @@ test('once one reaches the server, the others ask it as well, and wait again whe
 
 test('after an outage those that are behind are waited for from when the first is level', () => {
   const told: boolean[] = []
-  const none = (): void => undefined
   const reports = new WatchReports(
     { receiver: 'r', cluster: 'c', address: 'https://c' },
-    { recorded: none, skipped: none, unreadable: none, relisted: none, watched: none, refused: none },
-    none,
-    none,
-    (isBehind) => told.push(isBehind),
+    {
+      observer: OBSERVES_NOTHING,
+      ...{ onTrouble: none, onWarning: none, now: () => 0n },
+      onBehind: (isBehind) => told.push(isBehind),
+    },
   )
   const toldAfter = (tell: () => void): boolean[] => {
     told.length = 0

@@ -42,12 +42,18 @@ async function watchEvents(
   receiver: string,
   { cluster, namespaces }: K8sEventsSettings,
   server: ApiServer,
-  { observationPort: port, clusterObserver: clusters, memory, onTrouble }: ReceiverHost,
+  { observationPort: port, clusterObserver: clusters, memory, onTrouble, onWarning }: ReceiverHost,
   signal: AbortSignal,
 ): Promise<void> {
-  const reports = new WatchReports({ receiver, cluster, address: server.address }, clusters, onTrouble)
-  const watched = await untilFound(server, namespaces, reports, signal)
   const waiting = SYSTEM_BACKOFF_CLOCK
+  const reports = new WatchReports(
+    { receiver, cluster, address: server.address },
+    {
+      ...{ observer: clusters, onTrouble, now: () => waiting.now() },
+      onWarning: (warning) => onWarning(receiver, warning),
+    },
+  )
+  const watched = await untilFound(server, namespaces, reports, signal)
   const context = {
     server,
     waiting,

@@ -54,22 +54,27 @@ export function startReceiver(
     memory,
     started,
     onTrouble,
+    onWarning,
   }: ReceiverHost,
 ): Promise<RunningReceiver> {
   const { cluster } = settings
   const server = openCluster(id, settings, logFiles(id, cluster, { onTrouble, started }))
+  const waiting = SYSTEM_BACKOFF_CLOCK
   const streams = new WatchReports(
     { receiver: id, cluster, address: server.address },
-    clusters,
-    onTrouble,
-    (seen, refused) =>
-      started(EVERYTHING_LISTED, {
-        ...{ 'otelcol.component.id': id, cluster, resources: String(seen) },
-        ...(refused > 0 && { refused: String(refused) }),
-      }),
-    (isBehind) => inference.setBehind(cluster, id, isBehind),
+    {
+      observer: clusters,
+      onTrouble,
+      onAllSeen: (seen, refused) =>
+        started(EVERYTHING_LISTED, {
+          ...{ 'otelcol.component.id': id, cluster, resources: String(seen) },
+          ...(refused > 0 && { refused: String(refused) }),
+        }),
+      onBehind: (isBehind) => inference.setBehind(cluster, id, isBehind),
+      onWarning: (warning) => onWarning(id, warning),
+      now: () => waiting.now(),
+    },
   )
-  const waiting = SYSTEM_BACKOFF_CLOCK
   const teller = {
     ...{ port: inference, reading, waiting, memory, onTrouble },
     ...{ cluster, receiver: id, observer: clusters },

@@ -57,6 +57,7 @@ class Watcher {
         authenticatorOf: () => ({}),
         started: (what) => this.started.push(what),
         onTrouble: (reason) => this.troubles.push(reason),
+        onWarning: () => undefined,
       },
     )
   }

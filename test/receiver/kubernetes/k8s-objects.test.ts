@@ -75,6 +75,7 @@ class Host {
       authenticatorOf: () => ({}),
       started: (_, fields) => this.started.push(fields),
       onTrouble: (reason) => this.troubles.push(reason),
+      onWarning: none,
     }
   }
 }

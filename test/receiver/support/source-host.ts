@@ -48,6 +48,7 @@ export class SourceHost {
       authenticatorOf: () => (authenticator === undefined ? {} : { authenticator }),
       started: () => undefined,
       onTrouble: (reason) => void this.troubles.push(reason),
+      onWarning: () => undefined,
       ...host,
     }
   }
