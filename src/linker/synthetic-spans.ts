@@ -79,10 +79,9 @@ interface Sent {
 export function countSent(trace: Trace, { bytes, startNs, endNs }: Sent): void {
   trace.sentSpans++
   trace.sentBytes += bytes
-  for (const ns of [startNs, endNs]) {
-    if (ns < trace.sentFromNs) trace.sentFromNs = ns
-    if (ns > trace.sentToNs) trace.sentToNs = ns
-  }
+  const [fromNs, toNs] = startNs <= endNs ? [startNs, endNs] : [endNs, startNs]
+  if (fromNs < trace.sentFromNs) trace.sentFromNs = fromNs
+  if (toNs > trace.sentToNs) trace.sentToNs = toNs
 }
 
 /** The time of a synthetic span: inside its trace, or at the last activity of an ended one. */
