@@ -56,22 +56,25 @@ function byUrl(url: string, token: string | undefined): Ask {
     if (response.status === 401 || response.status === 403)
       throw new Error(`Causeway at ${base} turned this away; set CAUSEWAY_TOKEN to a token that may ask`)
     const text = await response.text()
-    const answer = parsed<Answer & { error?: { message?: unknown } }>(text, base)
-    if (response.ok) return answer
-    const { error } = answer
-    const message = typeof error?.message === 'string' ? error.message : text.trim()
-    throw new Error(`Causeway at ${base} answered ${response.status}: ${message}`)
+    if (!response.ok) throw new Error(`Causeway at ${base} answered ${response.status}: ${messageIn(text)}`)
+    try {
+      return JSON.parse(text) as Answer
+    } catch (cause) {
+      throw new Error(
+        `what answers at ${base} is not Causeway's query API; set --url or CAUSEWAY_URL to its query port`,
+        { cause },
+      )
+    }
   }
 }
 
-function parsed<Answer>(text: string, base: string): Answer {
+/** What an answer of the API says; all of it where it is not the API's. */
+function messageIn(text: string): string {
   try {
-    return JSON.parse(text) as Answer
-  } catch (cause) {
-    throw new Error(
-      `what answers at ${base} is not Causeway's query API; set --url or CAUSEWAY_URL to its query port`,
-      { cause },
-    )
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } }
+    return typeof error?.message === 'string' ? error.message : text.trim()
+  } catch {
+    return text.trim()
   }
 }
 
