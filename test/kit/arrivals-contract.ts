@@ -76,6 +76,7 @@ export function arrivalsContract(open: Open): void {
         sources: [cpid(1), cpid(2)],
         scope,
         reason: 'why',
+        replaces: false,
       }
       expect(inside.mergelogs.find(id)).toEqual({ ...said, object: undefined, cluster: 'north' })
       expect(inside.graph.storedSources(id + 1)).toBeUndefined()
