@@ -56,25 +56,25 @@ function byUrl(url: string, token: string | undefined): Ask {
     if (response.status === 401 || response.status === 403)
       throw new Error(`Causeway at ${base} turned this away; set CAUSEWAY_TOKEN to a token that may ask`)
     const text = await response.text()
-    if (!response.ok) throw new Error(`Causeway at ${base} answered ${response.status}: ${messageIn(text)}`)
-    try {
-      return JSON.parse(text) as Answer
-    } catch (cause) {
+    const answer = jsonIn(text)
+    if (answer === undefined && (response.ok || response.status === NOT_FOUND))
       throw new Error(
         `what answers at ${base} is not Causeway's query API; set --url or CAUSEWAY_URL to its query port`,
-        { cause },
       )
-    }
+    if (response.ok) return answer as Answer
+    const { error } = (answer ?? {}) as { error?: { message?: unknown } }
+    const message = typeof error?.message === 'string' ? error.message : text.trim()
+    throw new Error(`Causeway at ${base} answered ${response.status}: ${message}`)
   }
 }
 
-/** What an answer of the API says; all of it where it is not the API's. */
-function messageIn(text: string): string {
+const NOT_FOUND = 404
+
+function jsonIn(text: string): unknown {
   try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown } }
-    return typeof error?.message === 'string' ? error.message : text.trim()
+    return JSON.parse(text) as unknown
   } catch {
-    return text.trim()
+    return undefined
   }
 }
 

@@ -237,17 +237,26 @@ test('a context that is not there is told, though the address is known', async (
   expect(unnamed).toMatchObject({ code: 0, printed: 'Causeway saw nobody write pods/default/none.\n' })
 })
 
+const NO_QUERY_API =
+  "what answers at URL is not Causeway's query API; set --url or CAUSEWAY_URL to its query port"
+
 test.each([
-  ['a page', 200, '<!doctype html><p>Jaeger</p>'],
-  ['a page that is not found', 404, '<!doctype html><p>Not found</p>'],
-])('where the address answers with %s it is said that it is not the query API', async (_, status, body) => {
+  ['a page', 200, '<p>Jaeger</p>', NO_QUERY_API],
+  ['a page that is not found', 404, '<p>Not found</p>', NO_QUERY_API],
+  [
+    'a proxy without a backend',
+    502,
+    '<p>Bad gateway</p>',
+    'Causeway at URL answered 502: <p>Bad gateway</p>',
+  ],
+])('where the address answers with %s it is said what it answers', async (_, status, body, told) => {
   const other = createServer((__, response) => response.writeHead(status).end(body))
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   const at = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
   try {
     expect(await plugin(['why', 'deploy/web'], { CAUSEWAY_URL: at })).toEqual({
       ...{ code: 1, printed: '' },
-      errors: `error: what answers at ${at} is not Causeway's query API; set --url or CAUSEWAY_URL to its query port\n`,
+      errors: `error: ${told.replace('URL', at)}\n`,
     })
   } finally {
     other.close()
