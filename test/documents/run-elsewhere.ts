@@ -185,8 +185,12 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     { why: NO_REGISTRY },
   'helm install causeway deploy/helm/causeway --namespace causeway --create-namespace --set cluster=production --set image.repository=registry.example.com/causeway':
     { by: 'test/interop/kubernetes/helm-install.test.ts', as: "helm.run('install', ...about" },
-  'helm template causeway deploy/helm/causeway --values my-values.yaml --show-only templates/configmap.yaml':
-    { by: 'test/interop/kubernetes/helm-chart.test.ts', as: "'templates/configmap.yaml'" },
+  "helm template causeway deploy/helm/causeway --values my-values.yaml --show-only templates/configmap.yaml | sed '1,/otel-config.yaml/d; s/^    //' >chart-config.yaml":
+    { by: 'test/interop/kubernetes/helm-chart.test.ts', as: "sed '1,/otel-config.yaml/d; s/^    //'" },
+  'causeway validate --config chart-config.yaml': {
+    by: 'test/interop/kubernetes/helm-chart.test.ts',
+    as: "'validate', '--config', path",
+  },
   'helm upgrade causeway deploy/helm/causeway --namespace causeway --values my-values.yaml': {
     by: 'test/interop/kubernetes/helm-install.test.ts',
     as: "helm.run('upgrade', ...about",
