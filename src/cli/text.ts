@@ -3,11 +3,8 @@ import { CONTROLS } from '../model/untrusted-names.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
 import type { CliIo } from './command-line.ts'
 
-const NS_PER_US = 1_000n
-const NS_PER_MS = 1_000_000n
-const NS_PER_S = 1_000_000_000n
-const NS_PER_MIN = 60n * NS_PER_S
-const NS_PER_H = 60n * NS_PER_MIN
+/** In nanoseconds. */
+const MS = 1e6
 
 /** Text from outside on one line, without control characters; a dash where there is none. */
 export function printable(text: string | undefined): string {
@@ -19,15 +16,18 @@ export function objectText(reference: string | undefined): string {
   return printable(reference?.split('?', 1)[0])
 }
 
-/** A duration with about three digits: 12.3ms, 1.23s, 2m03s, 1h02m. */
+/** A duration, rounded to three digits as in the dashboard: 12.3ms, 1.23s, 2m03s, 1h02m. */
 export function duration(ns: bigint): string {
   if (ns < 0n) return `-${duration(-ns)}`
-  if (ns < NS_PER_US) return `${ns}ns`
-  if (ns < NS_PER_MS) return `${threeDigits(ns, NS_PER_US)}µs`
-  if (ns < NS_PER_S) return `${threeDigits(ns, NS_PER_MS)}ms`
-  if (ns < NS_PER_MIN) return `${threeDigits(ns, NS_PER_S)}s`
-  if (ns < NS_PER_H) return `${ns / NS_PER_MIN}m${twoDigits((ns % NS_PER_MIN) / NS_PER_S)}s`
-  return `${ns / NS_PER_H}h${twoDigits((ns % NS_PER_H) / NS_PER_MIN)}m`
+  if (ns < 1_000n) return `${ns}ns`
+  const ms = Number(ns) / MS
+  if (ms < 0.9995) return `${threeDigits(ms * 1_000)}µs`
+  if (ms < 999.5) return `${threeDigits(ms)}ms`
+  if (ms < 59_950) return `${threeDigits(ms / 1_000)}s`
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m${twoDigits(seconds % 60)}s`
+  const minutes = Math.round(seconds / 60)
+  return `${Math.floor(minutes / 60)}h${twoDigits(minutes % 60)}m`
 }
 
 /** `1 span`, `2 spans` */
@@ -35,16 +35,12 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** Cuts instead of rounding, so that 999.9 ms does not become 1000 ms. */
-function threeDigits(ns: bigint, unit: bigint): string {
-  const whole = ns / unit
-  const decimals = whole >= 100n ? 0 : whole >= 10n ? 1 : 2
-  const fraction = ((ns % unit) * 100n) / unit
-  const digits = twoDigits(fraction).slice(0, decimals).replace(/0+$/, '')
-  return digits === '' ? String(whole) : `${whole}.${digits}`
+function threeDigits(value: number): string {
+  if (value >= 99.95) return value.toFixed(0)
+  return value.toFixed(value >= 9.995 ? 1 : 2).replace(/\.?0+$/, '')
 }
 
-function twoDigits(value: bigint): string {
+function twoDigits(value: number): string {
   return value.toString().padStart(2, '0')
 }
 
