@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module'
-import { setTimeout as setTimeoutOf } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CausewayConfig } from '../config/causeway-config.ts'
 import { errorText } from '../model/faults.ts'
 import { createLogger, type Logger } from '../platform/logger.ts'
@@ -94,15 +94,19 @@ class ProcessRequests implements Disposable {
     this.#wake.resolve(undefined)
   }
 
-  /** Waits until a signal comes, or for so long. */
+  /** Waits until a signal comes, at most for so long; true when the process is to end. */
   async isToEndWithin(ms: number): Promise<boolean> {
+    const isToEnd = (): boolean => this.#code !== undefined
+    if (isToEnd()) return true
+    // A signal that came before ends no further wait.
+    this.#wake = Promise.withResolvers<undefined>()
     const passed = new AbortController()
     await Promise.race([
       this.#wake.promise,
-      setTimeoutOf(ms, undefined, { signal: passed.signal }).catch(() => undefined),
+      sleep(ms, undefined, { signal: passed.signal }).catch(() => undefined),
     ])
     passed.abort()
-    return this.#code !== undefined
+    return isToEnd()
   }
 
   reload(): void {

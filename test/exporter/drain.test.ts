@@ -119,8 +119,17 @@ test.each([
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
-  const drain = new Drain(
-    { batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 4 },
+  const drain = drainInto(moved, writer, transport, 4)
+  await drain.run(stop.signal)
+  expect(sent).toBe(last)
+  expect(moved).toEqual([8])
+  expect(drain.position).toBe(8)
+})
+
+/** Sends eight spans a batch, and adds each position that it reaches to a list. */
+function drainInto(moved: number[], writer: TestWriter, transport: Transport, consumers: number): Drain {
+  return new Drain(
+    { batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers },
     0,
     outgoingSpans(new SqliteOutbox(writer.db)),
     transport,
@@ -132,11 +141,7 @@ test.each([
       onBroken: () => undefined,
     },
   )
-  await drain.run(stop.signal)
-  expect(sent).toBe(last)
-  expect(moved).toEqual([8])
-  expect(drain.position).toBe(8)
-})
+}
 
 test('what is in flight when it is to finish is sent, and nothing else', async () => {
   using writer = await filled()
@@ -151,19 +156,7 @@ test('what is in flight when it is to finish is sent, and nothing else', async (
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
-  const drain = new Drain(
-    { batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 2 },
-    0,
-    outgoingSpans(new SqliteOutbox(writer.db)),
-    transport,
-    {
-      onProgress: ({ position }) => moved.push(position),
-      onDrop: () => undefined,
-      onInFlight: () => undefined,
-      onUnreadable: () => undefined,
-      onBroken: () => undefined,
-    },
-  )
+  const drain = drainInto(moved, writer, transport, 2)
   const ran = drain.run(going())
   expect(answers).toHaveLength(2)
   for (const { resolve } of answers) resolve(DELIVERED)

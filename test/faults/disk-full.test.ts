@@ -62,11 +62,7 @@ test('where a file cannot grow, senders are told to try again, the reason is sai
 test('a reload while a file cannot grow is refused, and what runs goes on', async () => {
   const settings = await freshSettings()
   await using causeway = await startCauseway(settings)
-  limitFiles(causeway.pid, '0')
-  await eventually(async () => {
-    await post(settings, '{"resourceSpans":[]}')
-    expect((await healthAnswer(settings)).code).toBe(503)
-  })
+  await letNoFileGrow(settings, causeway.pid)
   process.kill(causeway.pid, 'SIGHUP')
   await eventually(() => expect(causeway.errors).toMatch(/not taken over.*disk.*reload again after that/))
   expect((await fetch(`http://127.0.0.1:${settings.ports.query}/api/v1/cascades`)).status).toBe(200)
@@ -81,14 +77,19 @@ test('a reload while a file cannot grow is refused, and what runs goes on', asyn
 test('it stops cleanly while a file cannot grow', async () => {
   const settings = await freshSettings()
   await using causeway = await startCauseway(settings)
-  limitFiles(causeway.pid, '0')
+  await letNoFileGrow(settings, causeway.pid)
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(causeway.complaints).toEqual([])
+})
+
+/** From here on no file can grow, and Causeway has found that out. */
+async function letNoFileGrow(settings: CausewaySettings, pid: number): Promise<void> {
+  limitFiles(pid, '0')
   await eventually(async () => {
     await post(settings, '{"resourceSpans":[]}')
     expect((await healthAnswer(settings)).code).toBe(503)
   })
-  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
-  expect(causeway.complaints).toEqual([])
-})
+}
 
 /** What no file of the process may grow beyond, in bytes; a disk that is full does the same, but takes a disk. */
 function limitFiles(pid: number, most: string): void {

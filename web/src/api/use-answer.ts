@@ -21,7 +21,7 @@ const SHARE = 10
 const SETTLED_AGAIN_MS = 10_000
 
 /** How long to wait before a cascade is requested again. A settled one can still grow, but seldom does. */
-export function untilGrown(state: 'open' | 'settled', whileOpenMs: number): number {
+export function askAgainMs(state: 'open' | 'settled', whileOpenMs: number): number {
   return state === 'open' ? whileOpenMs : SETTLED_AGAIN_MS
 }
 

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { Cascade, DashboardSettings } from '../../../src/query/answer-schemas.ts'
-import { untilGrown, useAnswer } from '../api/use-answer.ts'
+import { askAgainMs, useAnswer } from '../api/use-answer.ts'
 import { go, hrefWith } from '../app/address.ts'
 import { PartialNotice, Pending, TroubleNotice } from '../parts/notice.tsx'
 import { Tabs } from '../parts/tabs.tsx'
@@ -32,7 +32,7 @@ const PANELS = {
 /** One cascade, kept up to date while it is open. */
 export function CascadePage({ root, search }: { root: string; search: URLSearchParams }) {
   const answer = useAnswer<Cascade>(`/api/v1/cascades/${root}`, ({ state }) =>
-    untilGrown(state, ASK_AGAIN_MS),
+    askAgainMs(state, ASK_AGAIN_MS),
   )
   const settings = useAnswer<DashboardSettings>('/api/v1/dashboard')
   if (answer.data === undefined || answer.isLoading)

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
-import { untilGrown, useAnswer } from '../api/use-answer.ts'
+import { askAgainMs, useAnswer } from '../api/use-answer.ts'
 import type { TimelineEvent } from '../timeline/event-strip.tsx'
 import {
   attribute,
@@ -31,7 +31,7 @@ const NONE: CascadeEvents = { events: [], isTruncated: false, isLoading: true }
 /** The events of the changes that the spans of a cascade carry. Mergelogs are left out: the picture has them as marks of their own. */
 export function useEvents({ root, start, state }: Cascade, { spans }: SpanRows): CascadeEvents {
   const answer = useAnswer<LogsAnswer>(`/api/v1/cpids/${root}/logs?limit=${ASKED}`, () =>
-    untilGrown(state, ASK_AGAIN_MS),
+    askAgainMs(state, ASK_AGAIN_MS),
   )
   return useMemo(() => {
     if (answer.data === undefined) return NONE

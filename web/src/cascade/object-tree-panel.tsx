@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
 import type { ObjectWrite, TouchedObject, TouchedObjects } from '../../../src/query/object-answer-schemas.ts'
-import { untilGrown, useAnswer } from '../api/use-answer.ts'
+import { askAgainMs, useAnswer } from '../api/use-answer.ts'
 import { go, hrefTo, hrefWith } from '../app/address.ts'
 import { ActorMark } from '../parts/actor-mark.tsx'
 import { CauseMark } from '../parts/cause-mark.tsx'
@@ -35,7 +35,7 @@ interface Branch {
 /** The objects of a cascade, owners down to what they own, with what the change did to each. */
 export function ObjectTreePanel({ cascade, search }: { cascade: Cascade; search: URLSearchParams }) {
   const answer = useAnswer<TouchedObjects>(`/api/v1/cascades/${cascade.root}/objects`, () =>
-    untilGrown(cascade.state, ASK_AGAIN_MS),
+    askAgainMs(cascade.state, ASK_AGAIN_MS),
   )
   const only = search.get('deed') ?? ''
   const objects = answer.data?.objects

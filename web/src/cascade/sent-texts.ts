@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
-import { untilGrown, useAnswer } from '../api/use-answer.ts'
+import { askAgainMs, useAnswer } from '../api/use-answer.ts'
 import { type KeyValue, type OtlpSpan, type SpansAnswer, valueText } from './otlp-record.ts'
 
 /** A larger cascade is searched only by what the page already has. The attributes of all its spans would be too much data. */
@@ -17,7 +17,7 @@ export function useSentTexts(
   isWanted: boolean,
 ): SentTexts | undefined {
   const answer = useAnswer<SpansAnswer>(isWanted ? spansPath(root) : undefined, () =>
-    untilGrown(state, ASK_AGAIN_MS),
+    askAgainMs(state, ASK_AGAIN_MS),
   )
   return useMemo(() => answer.data && sentTexts(answer.data), [answer.data])
 }

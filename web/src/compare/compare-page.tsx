@@ -4,7 +4,7 @@ import type {
   KindTimeAnswer as KindTime,
   ServiceTimeAnswer as ServiceTime,
 } from '../../../src/query/answer-schemas.ts'
-import { untilGrown, useAnswer } from '../api/use-answer.ts'
+import { askAgainMs, useAnswer } from '../api/use-answer.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { PartialNotice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
@@ -20,7 +20,7 @@ const ASK_AGAIN_MS = 3_000
 /** Two cascades side by side: which services and kinds of object got slower. */
 export function ComparePage({ a, b }: { a: string; b: string }) {
   const answer = useAnswer<Comparison>(`/api/v1/cascades/${a}/compare/${b}`, (data) =>
-    Math.min(untilGrown(data.a.state, ASK_AGAIN_MS), untilGrown(data.b.state, ASK_AGAIN_MS)),
+    Math.min(askAgainMs(data.a.state, ASK_AGAIN_MS), askAgainMs(data.b.state, ASK_AGAIN_MS)),
   )
   const data = answer.data
   if (data === undefined || answer.isLoading) return <Pending answer={answer} what="the comparison" isPage />
