@@ -170,10 +170,12 @@ export class WaitingRequests<T extends WaitingRequest> {
   #takeLight(): readonly QueuedRequest<T>[] {
     for (;;) {
       const taken = this.#light.take(COMMIT_MS)
-      const isLight = ({ request, spentMs }: QueuedRequest<T>): boolean =>
-        spentMs > 0 || this.#shares.isLight(request)
-      const light = taken.filter(isLight)
-      for (const waiting of taken) if (!isLight(waiting)) this.#moveToHeavy(waiting)
+      const light: QueuedRequest<T>[] = []
+      // Each is judged once: moving one changes what the others seem to cost.
+      for (const waiting of taken) {
+        if (waiting.spentMs > 0 || this.#shares.isLight(waiting.request)) light.push(waiting)
+        else this.#moveToHeavy(waiting)
+      }
       if (light.length > 0 || taken.length === 0) return light
     }
   }
