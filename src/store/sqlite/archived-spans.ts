@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
-import type { Statement } from 'better-sqlite3'
 import type { ArchivedSpan, InTrace } from '../../model/archive.ts'
 import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
 import { type Cpid, cpidOfBytes } from '../../model/merge-graph.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection } from './on-connection.ts'
 
 /** Who sent it, and the hashes of its envelope. */
 interface Scope {
@@ -28,42 +27,35 @@ const UNKNOWN: Scope = { service: null, cluster: null, hashes: Buffer.alloc(0) }
  * Reads the spans of an archive, and what several facts share, each once for as long as it may be believed: between `begin` and the end of
  * the transaction. A span is usually asked for twice: as it came, and where it was sent.
  */
-export class ArchivedSpans {
-  readonly #after: Statement<[number, number], SpanRow>
-  readonly #one: Statement<[number], SpanRow>
-  readonly #scope: Statement<[number], [string | null, string | null, Buffer | null, Buffer | null]>
-  readonly #cpid: Statement<[number], Buffer>
-  readonly #origin: Statement<[number], Buffer>
-  readonly #trace: Statement<[number], [Buffer, bigint, Buffer, bigint, string | null]>
+export class ArchivedSpans extends OnConnection {
+  readonly #after = this.db
+    .prepare<[number, number], SpanRow>(`${SPAN} WHERE s.id > ? AND s.id <= ? ORDER BY s.id`)
+    .raw()
+    .safeIntegers()
+  // With +?, or SQLite looks through all of seen_writes.
+  readonly #one = this.db.prepare<[number], SpanRow>(`${SPAN} WHERE s.id = +?`).raw().safeIntegers()
+  readonly #scope = this.db
+    .prepare<[number], [string | null, string | null, Buffer | null, Buffer | null]>(
+      `SELECT r.service, r.cluster, r.hash, p.hash FROM scopes p LEFT JOIN resources r ON r.id = p.resource WHERE p.id = +?`,
+    )
+    .raw()
+  readonly #cpid = this.db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
+  readonly #origin = this.db
+    .prepare<[number], Buffer>('SELECT trace_id FROM origin_traces WHERE id = ?')
+    .pluck()
+  readonly #trace = this.db
+    .prepare<[number], [Buffer, bigint, Buffer, bigint, string | null]>(
+      `SELECT a.uuid, t.episode, t.trace_id, t.first_ns, r.cluster FROM traces t CROSS JOIN cpids a ON a.id = t.root
+         LEFT JOIN mergelogs m ON m.cpid = a.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource
+         WHERE t.id = +?`,
+    )
+    .raw()
+    .safeIntegers()
   #spans = new Map<number, ArchivedSpan>()
   #scopes = new Map<number, Scope>()
   #cpids = new Map<number, Cpid | null>()
   #origins = new Map<number, string | undefined>()
   #traces = new Map<number, InTrace | undefined>()
-
-  constructor(db: Sqlite) {
-    this.#after = db
-      .prepare<[number, number], SpanRow>(`${SPAN} WHERE s.id > ? AND s.id <= ? ORDER BY s.id`)
-      .raw()
-      .safeIntegers()
-    // With +?, or SQLite looks through all of seen_writes.
-    this.#one = db.prepare<[number], SpanRow>(`${SPAN} WHERE s.id = +?`).raw().safeIntegers()
-    this.#scope = db
-      .prepare<[number], [string | null, string | null, Buffer | null, Buffer | null]>(
-        `SELECT r.service, r.cluster, r.hash, p.hash FROM scopes p LEFT JOIN resources r ON r.id = p.resource WHERE p.id = +?`,
-      )
-      .raw()
-    this.#cpid = db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
-    this.#origin = db.prepare<[number], Buffer>('SELECT trace_id FROM origin_traces WHERE id = ?').pluck()
-    this.#trace = db
-      .prepare<[number], [Buffer, bigint, Buffer, bigint, string | null]>(
-        `SELECT a.uuid, t.episode, t.trace_id, t.first_ns, r.cluster FROM traces t CROSS JOIN cpids a ON a.id = t.root
-         LEFT JOIN mergelogs m ON m.cpid = a.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource
-         WHERE t.id = +?`,
-      )
-      .raw()
-      .safeIntegers()
-  }
 
   /** Forgets what was read at another moment. */
   begin(): void {

@@ -25,6 +25,7 @@ import { CHANGED } from './archives.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { cpidsOf } from './merge-graph.ts'
 import { ObjectTable } from './object-versions.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { type ResourceEnvelope, ScopeNumbers } from './scopes.ts'
 import type { TraceIndex } from './trace-id-index.ts'
@@ -40,7 +41,7 @@ interface RememberedLimits {
 }
 
 /** Arrivals in SQLite. */
-export class SqliteArrivals implements ArrivalStore {
+export class SqliteArrivals extends OnConnection implements ArrivalStore {
   readonly interner: ScopeNumbers
   readonly traces: TraceIndex
   readonly objects: ObjectTable
@@ -50,67 +51,57 @@ export class SqliteArrivals implements ArrivalStore {
   #lastCpid = 0
   #lastOrigin = 0
   readonly #requests: RequestTable
-  readonly #addSpan: Statement
-  readonly #addPair: Statement
-  readonly #addSeen: Statement
-  readonly #addLog: Statement
-  readonly #addMergelog: Statement
-  readonly #removeMergelog: Statement<[number], { arrival: number; sources: Buffer; object: number | null }>
-  readonly #noteReplaced: Statement
-  readonly #setPruneTime: Statement
-  readonly #numberRejected: Statement
-  readonly #addRejected: Statement
-  readonly #dropRejected: Statement
+  readonly #addSpan = this.db.prepare(
+    `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  readonly #addPair = this.db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
+  readonly #addSeen = this.db.prepare(
+    `INSERT INTO seen_writes (span, user_name, cause, gap, missed, audit_id, admitted_trace)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  readonly #addLog = this.db.prepare(
+    `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw, digest)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  readonly #addMergelog = this.db.prepare(
+    `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason,
+         told_trace, told_span, told_ms, replaces)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  readonly #removeMergelog = this.db.prepare<
+    [number],
+    { arrival: number; sources: Buffer; object: number | null }
+  >('DELETE FROM mergelogs WHERE cpid = ? RETURNING arrival, sources, object_id AS object')
+  readonly #noteReplaced = this.db.prepare(
+    `INSERT OR REPLACE INTO archive_changes (kind, item, other, sources)
+         SELECT ${CHANGED.replacedMergelog}, ?, ?, ? WHERE EXISTS (SELECT 1 FROM archives)`,
+  )
+  readonly #setPruneTime = this.db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
+  readonly #numberRejected = this.db.prepare('UPDATE progress SET last_refused = last_refused + 1')
+  readonly #addRejected = this.db.prepare(
+    `INSERT INTO rejected_mergelogs (id, arrived_ms, cpid, sources, reason, scope, sender)
+         SELECT last_refused, ?, ?, ?, ?, ?, ? FROM progress`,
+  )
+  // Two for one, so that rows above the limit are soon gone.
+  readonly #dropRejected = this.db.prepare(
+    `DELETE FROM rejected_mergelogs WHERE id IN (
+         SELECT id FROM rejected_mergelogs WHERE id <= ? ORDER BY id LIMIT 2)`,
+  )
   readonly #maxRefusedMergelogs: number
-  readonly #owner: Statement<[number], ServiceInCluster>
+  readonly #owner = this.db.prepare<[number], ServiceInCluster>(
+    `SELECT r.service, coalesce(r.cluster, '') AS cluster
+       FROM mergelogs m JOIN scopes s ON s.id = m.scope JOIN resources r ON r.id = s.resource WHERE m.cpid = ?`,
+  )
 
   constructor(db: Sqlite, progress: Progress, traces: TraceIndex, remembered: RememberedLimits) {
+    super(db)
     this.#maxRefusedMergelogs = remembered.refusedMergelogs
     this.#progress = progress
     this.traces = traces
     this.interner = new ScopeNumbers(db, traces)
     this.objects = new ObjectTable(db, progress)
     this.#requests = new RequestTable(db, remembered.requests)
-    this.#addSpan = db.prepare(
-      `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
-    this.#addSeen = db.prepare(
-      `INSERT INTO seen_writes (span, user_name, cause, gap, missed, audit_id, admitted_trace)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#addLog = db.prepare(
-      `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw, digest)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#addMergelog = db.prepare(
-      `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason,
-         told_trace, told_span, told_ms, replaces)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#removeMergelog = db.prepare(
-      'DELETE FROM mergelogs WHERE cpid = ? RETURNING arrival, sources, object_id AS object',
-    )
-    this.#noteReplaced = db.prepare(
-      `INSERT OR REPLACE INTO archive_changes (kind, item, other, sources)
-         SELECT ${CHANGED.replacedMergelog}, ?, ?, ? WHERE EXISTS (SELECT 1 FROM archives)`,
-    )
-    this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
-    this.#numberRejected = db.prepare('UPDATE progress SET last_refused = last_refused + 1')
-    this.#addRejected = db.prepare(
-      `INSERT INTO rejected_mergelogs (id, arrived_ms, cpid, sources, reason, scope, sender)
-         SELECT last_refused, ?, ?, ?, ?, ?, ? FROM progress`,
-    )
-    // Two for one, so that rows above the limit are soon gone.
-    this.#dropRejected = db.prepare(
-      `DELETE FROM rejected_mergelogs WHERE id IN (
-         SELECT id FROM rejected_mergelogs WHERE id <= ? ORDER BY id LIMIT 2)`,
-    )
-    this.#owner = db.prepare(
-      `SELECT r.service, coalesce(r.cluster, '') AS cluster
-       FROM mergelogs m JOIN scopes s ON s.id = m.scope JOIN resources r ON r.id = s.resource WHERE m.cpid = ?`,
-    )
   }
 
   get wallMs(): number {
@@ -318,31 +309,31 @@ export function requestLimits({ maxBytes }: Pick<Retention, 'maxBytes'>): Reques
  * Recognises repeated requests for an hour (pruning sees to that), and keeps the newest with refused items for auditors. Row numbers grow
  * by what each row counts as, so the limit is a distance between two numbers.
  */
-export class RequestTable {
+export class RequestTable extends OnConnection {
   readonly #limits: RequestLimits
-  readonly #answer: Statement<[Buffer], RequestAnswer>
-  readonly #add: Statement
-  readonly #dropOld: Statement
-  readonly #addRefused: Statement
-  readonly #dropOldRefused: Statement
+  readonly #answer = this.db.prepare<[Buffer], RequestAnswer>(
+    'SELECT rejected, message FROM requests WHERE hash = ?',
+  )
+  readonly #add = this.db.prepare(
+    `INSERT INTO requests (id, hash, arrived_ms, rejected, message)
+       SELECT coalesce(max(id), 0) + ?, ?, ?, ?, ? FROM requests`,
+  )
+  readonly #dropOld = this.#dropping('requests')
+  readonly #addRefused = this.db.prepare(
+    `INSERT INTO rejected_items (id, arrived_ms, items, message)
+       SELECT coalesce(max(id), 0) + ?, ?, ?, ? FROM rejected_items`,
+  )
+  readonly #dropOldRefused = this.#dropping('rejected_items')
 
   constructor(db: Sqlite, limits: RequestLimits) {
+    super(db)
     this.#limits = limits
-    this.#answer = db.prepare('SELECT rejected, message FROM requests WHERE hash = ?')
-    this.#add = db.prepare(
-      `INSERT INTO requests (id, hash, arrived_ms, rejected, message)
-       SELECT coalesce(max(id), 0) + ?, ?, ?, ?, ? FROM requests`,
+  }
+
+  #dropping(table: string): Statement {
+    return this.db.prepare(
+      `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE id <= ? ORDER BY id LIMIT ?)`,
     )
-    this.#addRefused = db.prepare(
-      `INSERT INTO rejected_items (id, arrived_ms, items, message)
-       SELECT coalesce(max(id), 0) + ?, ?, ?, ? FROM rejected_items`,
-    )
-    const dropOld = (table: string): Statement =>
-      db.prepare(
-        `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE id <= ? ORDER BY id LIMIT ?)`,
-      )
-    this.#dropOld = dropOld('requests')
-    this.#dropOldRefused = dropOld('rejected_items')
   }
 
   answerTo(hash: Buffer): RequestAnswer | undefined {

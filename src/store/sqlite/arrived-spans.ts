@@ -17,6 +17,7 @@ import { MAX_LINKS } from '../../model/otlp/encode-telemetry.ts'
 import { readLinks } from '../../model/otlp/read-stored-span.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import type { SqliteArrivals } from './arrivals.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { SPAN_IS_NO_REPEAT, SPAN_IS_REPEAT } from './repeated-records.ts'
 import type { LinkScopeTable } from './scopes.ts'
@@ -63,62 +64,53 @@ const MOST_ASKED = 2_000
 const FIRST_SPANS = 200
 
 /** Stored spans, as the linker sees them. */
-export class ArrivedSpanTable implements Spans {
+export class ArrivedSpanTable extends OnConnection implements Spans {
   readonly #progress: Progress
   readonly #arrivals: SqliteArrivals
   readonly #scopes: LinkScopeTable
-  readonly #next: Statement<[number, number], SpanRow>
-  readonly #one: Statement<[number], SpanRow>
-  readonly #ofCpid: Statement<[number], SpanRow>
-  readonly #children: Statement<[number, bigint], SpanRow>
-  readonly #raw: Statement<[number], Buffer>
-  readonly #find: Statement<[number, bigint], number | null>
-  readonly #ofResource: Statement<[number, bigint, number], number>
-  readonly #firstStart: Statement<[{ cpid: number; from: bigint; to: bigint }], bigint | null>
-  readonly #setCpid: Statement
-  readonly #remove: Statement
+  readonly #next = this.#spans<[number, number]>('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
+  readonly #one = this.#spans<[number]>('spans s WHERE s.id = ?')
+  readonly #ofCpid = this.#spans<[number]>(
+    'cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = +? ORDER BY s.id',
+  )
+  readonly #children = this.#spans<[number, bigint]>(
+    'spans s WHERE s.origin = +? AND +s.parent_id = +? AND s.cpid IS NULL ORDER BY s.id',
+  )
+  readonly #raw = this.db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
+  readonly #find = this.db
+    .prepare<[number, bigint], number | null>('SELECT min(id) FROM spans WHERE origin = +? AND span_id = +?')
+    .pluck()
+  readonly #ofResource = this.db
+    .prepare<[number, bigint, number], number>(
+      `SELECT s.id FROM (SELECT id FROM spans WHERE origin = +? AND span_id = +? ORDER BY id LIMIT ${SHARING}) c
+         CROSS JOIN spans s ON s.id = c.id CROSS JOIN scopes p ON p.id = s.scope
+         WHERE p.resource = (SELECT resource FROM scopes WHERE id = ?) AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id LIMIT 1`,
+    )
+    .pluck()
+  readonly #firstStart = this.db
+    .prepare<[{ cpid: number; from: bigint; to: bigint }], bigint | null>(
+      `SELECT min(start_ns) FROM (
+           SELECT s.cpid, s.start_ns FROM (SELECT origin FROM cpid_origins WHERE cpid = @cpid ORDER BY origin LIMIT ${FIRST_SPANS}) c
+           CROSS JOIN spans s ON s.origin = c.origin LIMIT ${FIRST_SPANS}
+         ) WHERE cpid = @cpid AND start_ns BETWEEN @from AND @to`,
+    )
+    .pluck()
+    .safeIntegers()
+  readonly #setCpid = this.db.prepare(`UPDATE spans SET cpid = ?, flags = flags | ? WHERE id = ?`)
+  readonly #remove = this.db.prepare('DELETE FROM spans WHERE id = ?')
   #round = new Map<number, ArrivedSpan>()
   /** Other spans that were read in this round. */
   readonly #asked = new Map<number, ArrivedSpan>()
 
   constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, scopes: LinkScopeTable) {
+    super(db)
     this.#progress = progress
     this.#arrivals = arrivals
     this.#scopes = scopes
-    const spans = <Bind extends unknown[]>(rest: string): Statement<Bind, SpanRow> =>
-      db.prepare<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw().safeIntegers()
-    this.#next = spans('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
-    this.#one = spans('spans s WHERE s.id = ?')
-    this.#ofCpid = spans(
-      'cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = +? ORDER BY s.id',
-    )
-    this.#children = spans(
-      'spans s WHERE s.origin = +? AND +s.parent_id = +? AND s.cpid IS NULL ORDER BY s.id',
-    )
-    this.#raw = db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
-    this.#find = db
-      .prepare<[number, bigint], number | null>(
-        'SELECT min(id) FROM spans WHERE origin = +? AND span_id = +?',
-      )
-      .pluck()
-    this.#ofResource = db
-      .prepare<[number, bigint, number], number>(
-        `SELECT s.id FROM (SELECT id FROM spans WHERE origin = +? AND span_id = +? ORDER BY id LIMIT ${SHARING}) c
-         CROSS JOIN spans s ON s.id = c.id CROSS JOIN scopes p ON p.id = s.scope
-         WHERE p.resource = (SELECT resource FROM scopes WHERE id = ?) AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id LIMIT 1`,
-      )
-      .pluck()
-    this.#firstStart = db
-      .prepare<[{ cpid: number; from: bigint; to: bigint }], bigint | null>(
-        `SELECT min(start_ns) FROM (
-           SELECT s.cpid, s.start_ns FROM (SELECT origin FROM cpid_origins WHERE cpid = @cpid ORDER BY origin LIMIT ${FIRST_SPANS}) c
-           CROSS JOIN spans s ON s.origin = c.origin LIMIT ${FIRST_SPANS}
-         ) WHERE cpid = @cpid AND start_ns BETWEEN @from AND @to`,
-      )
-      .pluck()
-      .safeIntegers()
-    this.#setCpid = db.prepare(`UPDATE spans SET cpid = ?, flags = flags | ? WHERE id = ?`)
-    this.#remove = db.prepare('DELETE FROM spans WHERE id = ?')
+  }
+
+  #spans<Bind extends unknown[]>(rest: string): Statement<Bind, SpanRow> {
+    return this.db.prepare<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw().safeIntegers()
   }
 
   /** A new transaction: what was read before may be outdated. */

@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import {
   type CascadeFacts,
@@ -8,6 +7,7 @@ import {
   textOrNone,
   type TraceFacts,
 } from '../../model/queries.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import { SupersededVersions } from './superseded-versions.ts'
@@ -63,25 +63,23 @@ type FactsRow = Record<
   Record<'trace_id' | 'uuid', Buffer>
 
 /** Reads the facts of cascades, newest first. */
-export class CascadeFactsReader {
+export class CascadeFactsReader extends OnConnection {
   readonly #candidates: CascadeCandidates
-  readonly #facts: Statement<[{ ids: string }], FactsRow>
-  readonly #first: Statement<[number], number>
-  readonly #firsts: Statement<[string], number>
+  readonly #facts = this.db.prepare<[{ ids: string }], FactsRow>(FACTS).safeIntegers()
+  readonly #first = this.db
+    .prepare<[number], number>('SELECT id FROM traces WHERE root = ? ORDER BY episode LIMIT 1')
+    .pluck()
+  readonly #firsts = this.db
+    .prepare<[string], number>(
+      'SELECT min(traces.id) FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value GROUP BY traces.root',
+    )
+    .pluck()
   readonly #superseded: SupersededVersions
 
   constructor(db: Sqlite) {
+    super(db)
     this.#candidates = new CascadeCandidates(db)
     this.#superseded = new SupersededVersions(db)
-    this.#facts = db.prepare<[{ ids: string }], FactsRow>(FACTS).safeIntegers()
-    this.#first = db
-      .prepare<[number], number>('SELECT id FROM traces WHERE root = ? ORDER BY episode LIMIT 1')
-      .pluck()
-    this.#firsts = db
-      .prepare<[string], number>(
-        'SELECT min(traces.id) FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value GROUP BY traces.root',
-      )
-      .pluck()
   }
 
   /** The cascade of a root, if it is one. */
@@ -192,37 +190,31 @@ interface FilterBind {
 }
 
 /** Finds the cascades that match a filter, newest first, as the numbers of their first traces. */
-class CascadeCandidates {
-  readonly #window: Statement<[FilterBind & { least: bigint; before: bigint }], number>
-  readonly #among: Statement<[FilterBind & { ids: string }], number>
-  readonly #newest: Statement<[bigint], bigint | null>
-  readonly #open: Statement<[bigint], number>
+class CascadeCandidates extends OnConnection {
+  readonly #window = this.db
+    .prepare<[FilterBind & { least: bigint; before: bigint }], number>(
+      firstTraces('traces first_trace', 'first_trace.id >= @least AND first_trace.id < @before'),
+    )
+    .pluck()
+  readonly #among = this.db
+    .prepare<[FilterBind & { ids: string }], number>(
+      firstTraces('json_each(@ids) wanted JOIN traces first_trace ON first_trace.id = wanted.value', 'true'),
+    )
+    .pluck()
+  readonly #newest = this.db
+    .prepare<[bigint], bigint | null>('SELECT max(id) FROM traces WHERE id < ?')
+    .pluck()
+    .safeIntegers()
+  readonly #open = this.db
+    .prepare<[bigint], number>(
+      `SELECT min(id) FROM traces WHERE root IN (SELECT root FROM traces WHERE state = 0)
+         GROUP BY root HAVING min(id) < ? ORDER BY 1 DESC`,
+    )
+    .pluck()
   readonly #rare: RareCascades
 
   constructor(db: Sqlite) {
-    this.#window = db
-      .prepare<[FilterBind & { least: bigint; before: bigint }], number>(
-        firstTraces('traces first_trace', 'first_trace.id >= @least AND first_trace.id < @before'),
-      )
-      .pluck()
-    this.#among = db
-      .prepare<[FilterBind & { ids: string }], number>(
-        firstTraces(
-          'json_each(@ids) wanted JOIN traces first_trace ON first_trace.id = wanted.value',
-          'true',
-        ),
-      )
-      .pluck()
-    this.#newest = db
-      .prepare<[bigint], bigint | null>('SELECT max(id) FROM traces WHERE id < ?')
-      .pluck()
-      .safeIntegers()
-    this.#open = db
-      .prepare<[bigint], number>(
-        `SELECT min(id) FROM traces WHERE root IN (SELECT root FROM traces WHERE state = 0)
-         GROUP BY root HAVING min(id) < ? ORDER BY 1 DESC`,
-      )
-      .pluck()
+    super(db)
     this.#rare = new RareCascades(db)
   }
 
@@ -330,49 +322,40 @@ interface RootsInTwoKinds {
 }
 
 /** Finds the traces of roots and the roots of CPIDs. */
-export class CascadeTraces {
-  readonly #ofRoot: Statement<[number], TraceRow>
+export class CascadeTraces extends OnConnection {
+  readonly #ofRoot = this.db
+    .prepare<[number], TraceRow>(`SELECT ${TRACE_COLUMNS} FROM traces WHERE root = ? ORDER BY episode`)
+    .safeIntegers()
   /** The CPIDs of a cascade that have a mergelog, by its time. */
-  readonly merged: Statement<[number, number], number>
-  /** The root of the outgoing trace with this id. */
-  readonly rootOf: Statement<[Buffer], number>
-  readonly missing: Statement<[number, number], number>
-  readonly #rootsOf: Statement<[number], { root: number; driven: number }>
-  readonly #rootsAmong: Statement<[string, number], number>
-
-  constructor(db: Sqlite) {
-    this.#ofRoot = db
-      .prepare<[number], TraceRow>(`SELECT ${TRACE_COLUMNS} FROM traces WHERE root = ? ORDER BY episode`)
-      .safeIntegers()
-    this.missing = db
-      .prepare<[number, number], number>(
-        `SELECT DISTINCT cpids.id FROM traces JOIN change_spans ON change_spans.trace = traces.id
-         JOIN cpids ON cpids.id = change_spans.cpid
-         WHERE traces.root = ? AND cpids.has_mergelog = 0 AND cpids.explained = 0 ORDER BY cpids.id LIMIT ?`,
-      )
-      .pluck()
-    this.merged = db
-      .prepare<[number, number], number>(
-        `SELECT DISTINCT mergelogs.cpid FROM traces JOIN change_spans ON change_spans.trace = traces.id
+  readonly merged = this.db
+    .prepare<[number, number], number>(
+      `SELECT DISTINCT mergelogs.cpid FROM traces JOIN change_spans ON change_spans.trace = traces.id
          JOIN mergelogs ON mergelogs.cpid = change_spans.cpid
          WHERE traces.root = ? ORDER BY mergelogs.time_ns, mergelogs.cpid LIMIT ?`,
-      )
-      .pluck()
-    this.rootOf = db.prepare<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?').pluck()
-    this.#rootsOf = db.prepare<[number], { root: number; driven: number }>(
-      `SELECT traces.root, max(change_spans.driven) AS driven
+    )
+    .pluck()
+  /** The root of the outgoing trace with this id. */
+  readonly rootOf = this.db.prepare<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?').pluck()
+  readonly missing = this.db
+    .prepare<[number, number], number>(
+      `SELECT DISTINCT cpids.id FROM traces JOIN change_spans ON change_spans.trace = traces.id
+         JOIN cpids ON cpids.id = change_spans.cpid
+         WHERE traces.root = ? AND cpids.has_mergelog = 0 AND cpids.explained = 0 ORDER BY cpids.id LIMIT ?`,
+    )
+    .pluck()
+  readonly #rootsOf = this.db.prepare<[number], { root: number; driven: number }>(
+    `SELECT traces.root, max(change_spans.driven) AS driven
          FROM change_spans JOIN traces ON traces.id = change_spans.trace
          LEFT JOIN mergelogs ON mergelogs.cpid = traces.root
          WHERE change_spans.cpid = ? AND NOT (traces.provisional = 1 AND coalesce(length(mergelogs.sources), 0) > 0)
          GROUP BY traces.root ORDER BY min(traces.id) DESC`,
-    )
-    this.#rootsAmong = db
-      .prepare<[string, number], number>(
-        `SELECT traces.root FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value
+  )
+  readonly #rootsAmong = this.db
+    .prepare<[string, number], number>(
+      `SELECT traces.root FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value
          GROUP BY traces.root ORDER BY min(traces.id) DESC LIMIT ?`,
-      )
-      .pluck()
-  }
+    )
+    .pluck()
 
   ofRoot(root: number): TraceFacts[] {
     return this.#ofRoot.all(root).map(traceFactsOf)

@@ -11,6 +11,7 @@ import {
   textOrNone,
 } from '../../model/queries.ts'
 import { cpidsOf } from './merge-graph.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { type BytesRead, TooMuchRead } from './record-queries.ts'
 import { SupersededVersions } from './superseded-versions.ts'
@@ -20,25 +21,21 @@ const CPIDS_A_PAGE = 500
 const BEHIND_DIGITS = 'g'
 
 /** Turns CPIDs into their numbers and back. */
-export class CpidLookup {
-  readonly #find: Statement<[Cpid], { id: number; state: number }>
-  readonly #beginning: Statement<[string, string, number], Cpid>
-  readonly #uuids: Statement<[string], string | null>
-
-  constructor(db: Sqlite) {
-    this.#find = db.prepare('SELECT id, state FROM cpids WHERE text = +?')
-    this.#beginning = db
-      .prepare<[string, string, number], Cpid>(
-        'SELECT text FROM cpids WHERE text >= ? AND text < ? ORDER BY text LIMIT ?',
-      )
-      .pluck()
-    this.#uuids = db
-      .prepare<[string], string | null>(
-        `SELECT group_concat(lower(hex(cpids.uuid)), '' ORDER BY wanted.key)
+export class CpidLookup extends OnConnection {
+  readonly #find = this.db.prepare<[Cpid], { id: number; state: number }>(
+    'SELECT id, state FROM cpids WHERE text = +?',
+  )
+  readonly #beginning = this.db
+    .prepare<[string, string, number], Cpid>(
+      'SELECT text FROM cpids WHERE text >= ? AND text < ? ORDER BY text LIMIT ?',
+    )
+    .pluck()
+  readonly #uuids = this.db
+    .prepare<[string], string | null>(
+      `SELECT group_concat(lower(hex(cpids.uuid)), '' ORDER BY wanted.key)
          FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value`,
-      )
-      .pluck()
-  }
+    )
+    .pluck()
 
   /** The number of a live CPID. */
   find(cpid: Cpid): number | Absent {
@@ -91,39 +88,35 @@ interface AncestorRow {
 }
 
 /** Walks the merge graph by the numbers of its CPIDs. */
-export class GraphWalk {
+export class GraphWalk extends OnConnection {
   readonly #read: Pick<BytesRead, 'maxCpids'>
-  readonly #reached: Statement<[{ from: number; most: number }], number>
-  readonly #inOrder: Statement<[RelatedBind], number>
-  readonly #sighted: Statement<[{ from: number; least: number }], number>
-  readonly #self: Statement<[number], AncestorRow>
-  readonly #sources: Statement<[string], AncestorRow>
-
-  constructor(db: Sqlite, read: Pick<BytesRead, 'maxCpids'>) {
-    this.#read = read
-    this.#reached = db
-      .prepare<[{ from: number; most: number }], number>(
-        `WITH RECURSIVE related (id) AS (${RELATED_IDS} LIMIT @most) SELECT count(*) FROM related`,
-      )
-      .pluck()
-    this.#inOrder = db
-      .prepare<[RelatedBind], number>(
-        `${RELATED}
+  readonly #reached = this.db
+    .prepare<[{ from: number; most: number }], number>(
+      `WITH RECURSIVE related (id) AS (${RELATED_IDS} LIMIT @most) SELECT count(*) FROM related`,
+    )
+    .pluck()
+  readonly #inOrder = this.db
+    .prepare<[RelatedBind], number>(
+      `${RELATED}
          SELECT related.id FROM related JOIN cpids ON cpids.id = related.id
          WHERE (related.id <> @from, ${MOMENT}, related.id) > (@rank, @time, @id)
          ORDER BY related.id <> @from, ${MOMENT}, related.id`,
-      )
-      .pluck()
-    this.#sighted = db
-      .prepare<[{ from: number; least: number }], number>(
-        `${RELATED} SELECT id FROM related WHERE id >= @least ORDER BY id`,
-      )
-      .pluck()
-    this.#self = db.prepare('SELECT id, in_degree FROM cpids WHERE id = ?')
-    this.#sources = db.prepare(
-      `SELECT DISTINCT cpids.id, cpids.in_degree FROM json_each(?) wanted JOIN edges ON edges.target = wanted.value
-       JOIN cpids ON cpids.id = edges.source ORDER BY ${MOMENT}, cpids.id`,
     )
+    .pluck()
+  readonly #sighted = this.db
+    .prepare<[{ from: number; least: number }], number>(
+      `${RELATED} SELECT id FROM related WHERE id >= @least ORDER BY id`,
+    )
+    .pluck()
+  readonly #self = this.db.prepare<[number], AncestorRow>('SELECT id, in_degree FROM cpids WHERE id = ?')
+  readonly #sources = this.db.prepare<[string], AncestorRow>(
+    `SELECT DISTINCT cpids.id, cpids.in_degree FROM json_each(?) wanted JOIN edges ON edges.target = wanted.value
+       JOIN cpids ON cpids.id = edges.source ORDER BY ${MOMENT}, cpids.id`,
+  )
+
+  constructor(db: Sqlite, read: Pick<BytesRead, 'maxCpids'>) {
+    super(db)
+    this.#read = read
   }
 
   /** The CPID and its descendants, itself first, then by time. `after` is rank (0 for itself), time and number. */
@@ -198,40 +191,39 @@ interface EdgeRow {
 }
 
 /** Reads the merge graph around a CPID: its ancestors and its descendants, nearest first. */
-export class GraphAroundReader {
-  readonly #above: Statement<[string, number], number>
-  readonly #below: Statement<[string, number], number>
-  readonly #nodes: Statement<[string], NodeRow>
-  readonly #edges: Statement<[string, string], EdgeRow>
-  readonly #superseded: SupersededVersions
-
-  constructor(db: Sqlite) {
-    this.#superseded = new SupersededVersions(db)
-    const step = (from: string, to: string): Statement<[string, number], number> =>
-      db
-        .prepare<[string, number], number>(
-          `SELECT DISTINCT edges.${to} FROM json_each(?) wanted JOIN edges ON edges.${from} = wanted.value ORDER BY 1 LIMIT ?`,
-        )
-        .pluck()
-    this.#above = step('target', 'source')
-    this.#below = step('source', 'target')
-    this.#nodes = db
-      .prepare<[string], NodeRow>(
-        `SELECT cpids.id, cpids.uuid, cpids.in_degree, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns,
+export class GraphAroundReader extends OnConnection {
+  readonly #above = this.#step('target', 'source')
+  readonly #below = this.#step('source', 'target')
+  readonly #nodes = this.db
+    .prepare<[string], NodeRow>(
+      `SELECT cpids.id, cpids.uuid, cpids.in_degree, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns,
            mergelogs.object, mergelogs.reason, resources.service, resources.cluster
          FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value
          LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id
          LEFT JOIN scopes ON scopes.id = mergelogs.scope
          LEFT JOIN resources ON resources.id = scopes.resource ORDER BY wanted.key`,
-      )
-      .safeIntegers()
-    this.#edges = db.prepare<[string, string], EdgeRow>(
-      `SELECT source_cpid.uuid AS source, target_cpid.uuid AS target
+    )
+    .safeIntegers()
+  readonly #edges = this.db.prepare<[string, string], EdgeRow>(
+    `SELECT source_cpid.uuid AS source, target_cpid.uuid AS target
        FROM json_each(?) wanted JOIN edges ON edges.target = wanted.value
        JOIN cpids source_cpid ON source_cpid.id = edges.source
        JOIN cpids target_cpid ON target_cpid.id = edges.target
        WHERE edges.source IN (SELECT value FROM json_each(?)) ORDER BY edges.target, edges.source`,
-    )
+  )
+  readonly #superseded: SupersededVersions
+
+  constructor(db: Sqlite) {
+    super(db)
+    this.#superseded = new SupersededVersions(db)
+  }
+
+  #step(from: string, to: string): Statement<[string, number], number> {
+    return this.db
+      .prepare<[string, number], number>(
+        `SELECT DISTINCT edges.${to} FROM json_each(?) wanted JOIN edges ON edges.${from} = wanted.value ORDER BY 1 LIMIT ?`,
+      )
+      .pluck()
   }
 
   /** Visits levels above and below in turns, so that what is left out is farthest away. */
@@ -316,32 +308,26 @@ interface CpidRow {
 }
 
 /** Reads mergelogs with their senders. */
-export class MergelogFactsReader {
-  readonly #cpid: Statement<[number], CpidRow>
-  readonly #of: Statement<[string], MergelogRow>
-  readonly #all: Statement<[bigint, bigint, number], MergelogRow>
-
-  constructor(db: Sqlite) {
-    this.#cpid = db
-      .prepare<[number], CpidRow>(
-        `SELECT cpids.uuid, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns, mergelogs.sources, mergelogs.object, resources.service
+export class MergelogFactsReader extends OnConnection {
+  readonly #cpid = this.db
+    .prepare<[number], CpidRow>(
+      `SELECT cpids.uuid, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns, mergelogs.sources, mergelogs.object, resources.service
          FROM cpids LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id ${SENDER} WHERE cpids.id = ?`,
-      )
-      .safeIntegers()
-    this.#of = db
-      .prepare<[string], MergelogRow>(
-        `SELECT ${COLUMNS} FROM json_each(?) wanted JOIN mergelogs ON mergelogs.cpid = wanted.value
+    )
+    .safeIntegers()
+  readonly #of = this.db
+    .prepare<[string], MergelogRow>(
+      `SELECT ${COLUMNS} FROM json_each(?) wanted JOIN mergelogs ON mergelogs.cpid = wanted.value
          JOIN cpids ON cpids.id = mergelogs.cpid
          ${SENDER} ORDER BY wanted.key`,
-      )
-      .safeIntegers()
-    this.#all = db
-      .prepare<[bigint, bigint, number], MergelogRow>(
-        `SELECT ${COLUMNS} FROM mergelogs JOIN cpids ON cpids.id = mergelogs.cpid ${SENDER}
+    )
+    .safeIntegers()
+  readonly #all = this.db
+    .prepare<[bigint, bigint, number], MergelogRow>(
+      `SELECT ${COLUMNS} FROM mergelogs JOIN cpids ON cpids.id = mergelogs.cpid ${SENDER}
          WHERE (mergelogs.time_ns, mergelogs.arrival) > (?, ?) ORDER BY mergelogs.time_ns, mergelogs.arrival LIMIT ?`,
-      )
-      .safeIntegers()
-  }
+    )
+    .safeIntegers()
 
   cpid(id: number): CpidFacts | undefined {
     const row = this.#cpid.get(id)

@@ -1,6 +1,6 @@
-import type { Statement } from 'better-sqlite3'
 import { type Cpid, cpidBytes } from '../../model/merge-graph.ts'
 import type { HeldItem, HeldItems } from '../../model/reported-writes.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -16,31 +16,29 @@ interface HeldRow {
 }
 
 /** Items that wait for a decision of inference, in SQLite. */
-export class HeldItemTable implements HeldItems {
+export class HeldItemTable extends OnConnection implements HeldItems {
   readonly #progress: Progress
-  readonly #isAny: Statement<[], number>
-  readonly #isDue: Statement<[number], number>
-  readonly #hold: Statement<[Buffer, number, Buffer, string | null, number]>
-  readonly #take: Statement<[Buffer], HeldRow>
-  readonly #drop: Statement<[Buffer]>
-  readonly #due: Statement<[number, number], HeldRow & { id: number }>
-  readonly #dropOne: Statement<[number]>
+  readonly #isAny = this.db.prepare<[], number>('SELECT 1 FROM held_items LIMIT 1').pluck()
+  readonly #isDue = this.db
+    .prepare<[number], number>('SELECT 1 FROM held_items WHERE due_ms <= +? LIMIT 1')
+    .pluck()
+  // Ids are contiguous from the oldest on, so there are at most as many as the difference.
+  readonly #hold = this.db.prepare<[Buffer, number, Buffer, string | null, number]>(
+    `INSERT INTO held_items (cpid, signal, request, sender, due_ms) SELECT ?, ?, ?, ?, ?
+       WHERE coalesce((SELECT max(id) FROM held_items) - (SELECT min(id) FROM held_items) + 1, 0) < ${MOST_ITEMS}`,
+  )
+  readonly #take = this.db.prepare<[Buffer], HeldRow>(
+    'SELECT signal, request, sender FROM held_items WHERE cpid = +? ORDER BY id',
+  )
+  readonly #drop = this.db.prepare<[Buffer]>('DELETE FROM held_items WHERE cpid = +?')
+  readonly #due = this.db.prepare<[number, number], HeldRow & { id: number }>(
+    'SELECT id, signal, request, sender FROM held_items WHERE due_ms <= +? ORDER BY due_ms, id LIMIT +?',
+  )
+  readonly #dropOne = this.db.prepare<[number]>('DELETE FROM held_items WHERE id = ?')
 
   constructor(db: Sqlite, progress: Progress) {
+    super(db)
     this.#progress = progress
-    this.#isAny = db.prepare<[], number>('SELECT 1 FROM held_items LIMIT 1').pluck()
-    this.#isDue = db.prepare<[number], number>('SELECT 1 FROM held_items WHERE due_ms <= +? LIMIT 1').pluck()
-    // Ids are contiguous from the oldest on, so there are at most as many as the difference.
-    this.#hold = db.prepare(
-      `INSERT INTO held_items (cpid, signal, request, sender, due_ms) SELECT ?, ?, ?, ?, ?
-       WHERE coalesce((SELECT max(id) FROM held_items) - (SELECT min(id) FROM held_items) + 1, 0) < ${MOST_ITEMS}`,
-    )
-    this.#take = db.prepare('SELECT signal, request, sender FROM held_items WHERE cpid = +? ORDER BY id')
-    this.#drop = db.prepare('DELETE FROM held_items WHERE cpid = +?')
-    this.#due = db.prepare(
-      'SELECT id, signal, request, sender FROM held_items WHERE due_ms <= +? ORDER BY due_ms, id LIMIT +?',
-    )
-    this.#dropOne = db.prepare('DELETE FROM held_items WHERE id = ?')
   }
 
   get areThere(): boolean {

@@ -10,6 +10,7 @@ import type {
 } from '../../model/linking-ports.ts'
 import { hasOwnAttribute } from '../../model/otlp/outgoing-records.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { LOG_IS_REPEAT } from './repeated-records.ts'
 import type { Progress } from './transactions.ts'
@@ -31,54 +32,53 @@ type LogRow = [
 ]
 
 /** Log records that are linked, in SQLite. */
-export class ArrivedLogTable implements LogLinkStore {
+export class ArrivedLogTable extends OnConnection implements LogLinkStore {
   readonly #progress: Progress
-  readonly #next: Statement<[number, number, number], LogRow>
-  readonly #one: Statement<[number], LogRow>
-  readonly #wait: Statement
-  readonly #stop: Statement<[number], number>
-  readonly #forCpid: Statement<[number], number>
-  readonly #forSpan: Statement<[bigint, number], number>
-  readonly #due: Statement<[number, number], number>
-  readonly #countForSpans: Statement<[], number>
-  readonly #insert: Statement
-  readonly #remove: Statement
+  readonly #next = this.#logs<[number, number, number]>(
+    'WHERE l.id > +? AND l.id <= +? ORDER BY l.id LIMIT +?',
+  )
+  readonly #one = this.#logs<[number]>('WHERE l.id = ?')
+  readonly #wait = this.db.prepare(
+    'INSERT INTO waiting_logs (arrival, kind, cpid, trace_id, span_id, due_ms) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  readonly #stop = this.db
+    .prepare<[number], number>('DELETE FROM waiting_logs WHERE arrival = ? RETURNING kind')
+    .pluck()
+  readonly #forCpid = this.#rows<[number]>('WHERE cpid = +? AND kind = 0 ORDER BY arrival')
+  readonly #forSpan = this.#rows<
+    [bigint, number]
+  >(`WHERE kind = 1 AND span_id = ? AND trace_id = (SELECT trace_id FROM origin_traces WHERE id = ?)
+       ORDER BY arrival`)
+  readonly #due = this.#rows<[number, number]>('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
+  readonly #countForSpans = this.db
+    .prepare<[], number>('SELECT count(*) FROM waiting_logs WHERE kind = 1')
+    .pluck()
+  readonly #insert = this.db.prepare(
+    'INSERT INTO log_outbox (decision, log, trace_id, flags, cpid) VALUES (?, ?, ?, ?, ?)',
+  )
+  readonly #remove = this.db.prepare('DELETE FROM logs WHERE id = ?')
   /** Since when spans are missing. Lost at a restart, after which they count as missing from then on. */
   readonly #missed = new GenerationCache<string, number>(MISSED_SPANS)
   /** How many wait for a span, so that spans need not query while none does. */
   #waitingForSpans: number | undefined
 
   constructor(db: Sqlite, progress: Progress) {
+    super(db)
     this.#progress = progress
-    const logs = <Bind extends unknown[]>(rest: string): Statement<Bind, LogRow> =>
-      db
-        .prepare<Bind, LogRow>(
-          `SELECT l.id, l.cpid, l.trace_id, l.span_id, CASE WHEN l.cpid IS NULL AND l.span_id <> 0 THEN l.raw END,
+  }
+
+  #rows<Bind extends unknown[]>(rest: string): Statement<Bind, number> {
+    return this.db.prepare<Bind, number>(`SELECT arrival FROM waiting_logs ${rest}`).pluck()
+  }
+
+  #logs<Bind extends unknown[]>(rest: string): Statement<Bind, LogRow> {
+    return this.db
+      .prepare<Bind, LogRow>(
+        `SELECT l.id, l.cpid, l.trace_id, l.span_id, CASE WHEN l.cpid IS NULL AND l.span_id <> 0 THEN l.raw END,
              ${LOG_IS_REPEAT} FROM logs l ${rest}`,
-        )
-        .raw()
-        .safeIntegers()
-    const rows = <Bind extends unknown[]>(rest: string): Statement<Bind, number> =>
-      db.prepare<Bind, number>(`SELECT arrival FROM waiting_logs ${rest}`).pluck()
-    this.#next = logs('WHERE l.id > +? AND l.id <= +? ORDER BY l.id LIMIT +?')
-    this.#one = logs('WHERE l.id = ?')
-    this.#wait = db.prepare(
-      'INSERT INTO waiting_logs (arrival, kind, cpid, trace_id, span_id, due_ms) VALUES (?, ?, ?, ?, ?, ?)',
-    )
-    this.#stop = db
-      .prepare<[number], number>('DELETE FROM waiting_logs WHERE arrival = ? RETURNING kind')
-      .pluck()
-    this.#forCpid = rows('WHERE cpid = +? AND kind = 0 ORDER BY arrival')
-    this.#forSpan = rows(
-      `WHERE kind = 1 AND span_id = ? AND trace_id = (SELECT trace_id FROM origin_traces WHERE id = ?)
-       ORDER BY arrival`,
-    )
-    this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
-    this.#countForSpans = db.prepare<[], number>('SELECT count(*) FROM waiting_logs WHERE kind = 1').pluck()
-    this.#remove = db.prepare('DELETE FROM logs WHERE id = ?')
-    this.#insert = db.prepare(
-      'INSERT INTO log_outbox (decision, log, trace_id, flags, cpid) VALUES (?, ?, ?, ?, ?)',
-    )
+      )
+      .raw()
+      .safeIntegers()
   }
 
   /** The first `limit` of these events and of the log records after an arrival, in order. */

@@ -1,10 +1,10 @@
-import type { Statement } from 'better-sqlite3'
 import { SPAN_OBSERVED, SPAN_SEEN_WRITE, SPAN_WROTE } from '../../model/arrivals.ts'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import { namedObjects, readOwnSpan } from '../../model/otlp/read-stored-span.ts'
 import { SENT_COPY, SENT_JOINED, SENT_SYNTHETIC, SENT_UNDRIVEN } from '../../model/outbox.ts'
 import type { CrossTraceSpan, LinkedSpan } from '../../model/queries.ts'
 import type { SeenWrite, WriteCause } from '../../model/seen-write.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { CPID_OF_NEAREST_ANCESTOR } from './record-queries.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
@@ -98,25 +98,24 @@ const JOINED = `LEFT JOIN spans ON spans.id = outbox.span ${RECEIVED_JOINED}`
 const NONE: readonly string[] = []
 
 /** Reads the spans of a trace as they were sent: each decision, with its span. Includes spans that are still being placed. */
-export class LinkedSpans {
+export class LinkedSpans extends OnConnection {
   readonly #scopes: ScopeFacts
   readonly beingPlaced: SpansBeingPlaced
-  readonly #ofTrace: Statement<[number], SentRow>
-  readonly #ofDecisions: Statement<[string], SentRow>
+  readonly #ofTrace = this.db
+    .prepare<[number], SentRow>(`SELECT ${SENT_COLUMNS} FROM outbox ${JOINED} WHERE outbox.trace = ?`)
+    .raw()
+    .safeIntegers()
+  readonly #ofDecisions = this.db
+    .prepare<[string], SentRow>(
+      `SELECT ${SENT_COLUMNS} FROM json_each(?) wanted CROSS JOIN outbox ON outbox.decision = wanted.value ${JOINED}`,
+    )
+    .raw()
+    .safeIntegers()
 
   constructor(db: Sqlite) {
+    super(db)
     this.#scopes = new ScopeFacts(db)
     this.beingPlaced = new SpansBeingPlaced(db, this.#scopes)
-    this.#ofTrace = db
-      .prepare<[number], SentRow>(`SELECT ${SENT_COLUMNS} FROM outbox ${JOINED} WHERE outbox.trace = ?`)
-      .raw()
-      .safeIntegers()
-    this.#ofDecisions = db
-      .prepare<[string], SentRow>(
-        `SELECT ${SENT_COLUMNS} FROM json_each(?) wanted CROSS JOIN outbox ON outbox.decision = wanted.value ${JOINED}`,
-      )
-      .raw()
-      .safeIntegers()
   }
 
   of(trace: number): LinkedSpan[] {
@@ -225,33 +224,32 @@ const PLACED_COLUMNS = `spans.id,
     WHERE above.origin = spans.origin AND above.span_id = spans.parent_id) END, ${RECEIVED_COLUMNS}`
 
 /** Reads spans that have arrived and wait for something before they are sent into a trace. */
-class SpansBeingPlaced {
+class SpansBeingPlaced extends OnConnection {
   readonly #scopes: ScopeFacts
-  readonly #any: Statement<[], number>
-  readonly #rows: Statement<[{ trace: number }], number>
-  readonly #ofTrace: Statement<[{ trace: number }], PlacingRow>
-  readonly #ofRows: Statement<[{ trace: number; rows: string }], PlacingRow>
+  readonly #any = this.db
+    .prepare<[], number>(
+      'SELECT 1 FROM progress WHERE last_arrival > linked_arrival OR EXISTS (SELECT 1 FROM waiting)',
+    )
+    .pluck()
+  readonly #rows = this.db
+    .prepare<[{ trace: number }], number>(`${FOUND} SELECT id FROM found ORDER BY id`)
+    .pluck()
+  readonly #ofTrace = this.db
+    .prepare<[{ trace: number }], PlacingRow>(
+      `${FOUND} SELECT ${PLACED_COLUMNS} FROM found CROSS JOIN spans ON spans.id = found.id ${RECEIVED_JOINED} ORDER BY spans.id`,
+    )
+    .raw()
+    .safeIntegers()
+  readonly #ofRows = this.db
+    .prepare<[{ trace: number; rows: string }], PlacingRow>(
+      `SELECT ${PLACED_COLUMNS} FROM json_each(@rows) wanted CROSS JOIN spans ON spans.id = wanted.value ${RECEIVED_JOINED}`,
+    )
+    .raw()
+    .safeIntegers()
 
   constructor(db: Sqlite, scopes: ScopeFacts) {
+    super(db)
     this.#scopes = scopes
-    this.#any = db
-      .prepare<[], number>(
-        'SELECT 1 FROM progress WHERE last_arrival > linked_arrival OR EXISTS (SELECT 1 FROM waiting)',
-      )
-      .pluck()
-    this.#rows = db.prepare<[{ trace: number }], number>(`${FOUND} SELECT id FROM found ORDER BY id`).pluck()
-    this.#ofTrace = db
-      .prepare<[{ trace: number }], PlacingRow>(
-        `${FOUND} SELECT ${PLACED_COLUMNS} FROM found CROSS JOIN spans ON spans.id = found.id ${RECEIVED_JOINED} ORDER BY spans.id`,
-      )
-      .raw()
-      .safeIntegers()
-    this.#ofRows = db
-      .prepare<[{ trace: number; rows: string }], PlacingRow>(
-        `SELECT ${PLACED_COLUMNS} FROM json_each(@rows) wanted CROSS JOIN spans ON spans.id = wanted.value ${RECEIVED_JOINED}`,
-      )
-      .raw()
-      .safeIntegers()
   }
 
   of(trace: number): LinkedSpan[] {

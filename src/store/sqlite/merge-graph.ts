@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3'
 import type { ChangeReporter, Mergelogs, StoredMergelog } from '../../model/linking-ports.ts'
 import {
   type Cpid,
@@ -12,6 +11,7 @@ import {
   type RankedCpid,
 } from '../../model/merge-graph.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -33,75 +33,61 @@ interface CpidRow {
 }
 
 /** The merge graph in SQLite. */
-export class SqliteMergeGraph implements MergeGraph {
+export class SqliteMergeGraph extends OnConnection implements MergeGraph {
   readonly #cache = new CpidCache()
   readonly #progress: Progress
-  readonly #byText: Statement<[Cpid], CpidRow>
-  readonly #byId: Statement<[number], CpidRow>
-  readonly #insert: Statement
-  readonly #update: Statement
-  readonly #revive: Statement
-  readonly #sources: Statement<[number], number>
-  readonly #targets: Statement<[number], number>
-  readonly #targetsAfter: Statement<[number, number, number], number>
-  readonly #sourcesAfter: Statement<[number, number, number], number>
-  readonly #storedRank: Statement<[number], number | null>
-  readonly #place: Statement<[number, number]>
-  readonly #countUnexplained: Statement<[number], number>
-  readonly #explainLater: Statement<[number, number]>
-  readonly #isExplainedLater: Statement<[number], number>
-  readonly #nextToExplain: Statement<[], { id: number; after: number }>
-  readonly #explainedNow: Statement<[number]>
-  readonly #addEdge: Statement
-  readonly #removeEdges: Statement
-  readonly #claim: Statement
+  readonly #byText = this.db.prepare<[Cpid], CpidRow>(`SELECT ${COLUMNS} FROM cpids WHERE text = +?`)
+  readonly #byId = this.db.prepare<[number], CpidRow>(`SELECT ${COLUMNS} FROM cpids WHERE id = ?`)
+  readonly #insert = this.db.prepare(
+    'INSERT INTO cpids (uuid, first_seen_ms, missing_since_ms, prune_ns) VALUES (?, ?, ?, CAST(? AS INTEGER) * 1000000)',
+  )
+  readonly #update = this.db.prepare(
+    `UPDATE cpids SET state = ?, has_mergelog = ?, explained = ?, unexplained_sources = ?, in_degree = ?,
+         roots = ?, next_episode = ? WHERE id = ?`,
+  )
+  readonly #revive = this.db.prepare('UPDATE cpids SET prune_ns = CAST(? AS INTEGER) * 1000000 WHERE id = ?')
+  readonly #sources = this.db.prepare<[number], number>('SELECT source FROM edges WHERE target = ?').pluck()
+  readonly #targets = this.db.prepare<[number], number>('SELECT target FROM edges WHERE source = ?').pluck()
+  readonly #targetsAfter = this.db
+    .prepare<[number, number, number], number>(
+      'SELECT target FROM edges WHERE source = ? AND target > ? ORDER BY target LIMIT ?',
+    )
+    .pluck()
+  readonly #sourcesAfter = this.db
+    .prepare<[number, number, number], number>(
+      'SELECT source FROM edges WHERE target = ? AND source > ? ORDER BY source LIMIT ?',
+    )
+    .pluck()
+  readonly #storedRank = this.db
+    .prepare<[number], number | null>('SELECT rank FROM cpids WHERE id = ?')
+    .pluck()
+  readonly #place = this.db.prepare<[number, number]>('UPDATE cpids SET rank = ? WHERE id = ?')
+  readonly #countUnexplained = this.db
+    .prepare<[number], number>(
+      'SELECT count(*) FROM edges e CROSS JOIN cpids c ON c.id = e.source WHERE e.target = ? AND c.explained = 0',
+    )
+    .pluck()
+  readonly #explainLater = this.db.prepare<[number, number]>(
+    'INSERT OR REPLACE INTO explain_later (cpid, after) VALUES (?, ?)',
+  )
+  readonly #isExplainedLater = this.db
+    .prepare<[number], number>('SELECT 1 FROM explain_later WHERE cpid = ?')
+    .pluck()
+  readonly #nextToExplain = this.db.prepare<[], { id: number; after: number }>(
+    'SELECT cpid AS id, after FROM explain_later LIMIT 1',
+  )
+  readonly #explainedNow = this.db.prepare<[number]>('DELETE FROM explain_later WHERE cpid = ?')
+  readonly #addEdge = this.db.prepare('INSERT OR IGNORE INTO edges (source, target) VALUES (?, ?)')
+  readonly #removeEdges = this.db.prepare('DELETE FROM edges WHERE target = ?')
+  readonly #claim = this.db.prepare('UPDATE cpids SET claim = ? WHERE id = ?')
   readonly #watchers: GraphWatcher[] = []
   #mayHaveMore = true
-  readonly #stored: Statement<[number], Buffer>
-  readonly #announce: Statement
+  readonly #stored = this.db.prepare<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?').pluck()
+  readonly #announce = this.db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
 
   constructor(db: Sqlite, progress: Progress) {
+    super(db)
     this.#progress = progress
-    this.#byText = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE text = +?`)
-    this.#byId = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE id = ?`)
-    this.#insert = db.prepare(
-      'INSERT INTO cpids (uuid, first_seen_ms, missing_since_ms, prune_ns) VALUES (?, ?, ?, CAST(? AS INTEGER) * 1000000)',
-    )
-    this.#update = db.prepare(
-      `UPDATE cpids SET state = ?, has_mergelog = ?, explained = ?, unexplained_sources = ?, in_degree = ?,
-         roots = ?, next_episode = ? WHERE id = ?`,
-    )
-    this.#revive = db.prepare('UPDATE cpids SET prune_ns = CAST(? AS INTEGER) * 1000000 WHERE id = ?')
-    this.#sources = db.prepare<[number], number>('SELECT source FROM edges WHERE target = ?').pluck()
-    this.#targets = db.prepare<[number], number>('SELECT target FROM edges WHERE source = ?').pluck()
-    this.#targetsAfter = db
-      .prepare<[number, number, number], number>(
-        'SELECT target FROM edges WHERE source = ? AND target > ? ORDER BY target LIMIT ?',
-      )
-      .pluck()
-    this.#sourcesAfter = db
-      .prepare<[number, number, number], number>(
-        'SELECT source FROM edges WHERE target = ? AND source > ? ORDER BY source LIMIT ?',
-      )
-      .pluck()
-    this.#storedRank = db.prepare<[number], number | null>('SELECT rank FROM cpids WHERE id = ?').pluck()
-    this.#place = db.prepare('UPDATE cpids SET rank = ? WHERE id = ?')
-    this.#countUnexplained = db
-      .prepare<[number], number>(
-        'SELECT count(*) FROM edges e CROSS JOIN cpids c ON c.id = e.source WHERE e.target = ? AND c.explained = 0',
-      )
-      .pluck()
-    this.#explainLater = db.prepare('INSERT OR REPLACE INTO explain_later (cpid, after) VALUES (?, ?)')
-    this.#isExplainedLater = db
-      .prepare<[number], number>('SELECT 1 FROM explain_later WHERE cpid = ?')
-      .pluck()
-    this.#nextToExplain = db.prepare('SELECT cpid AS id, after FROM explain_later LIMIT 1')
-    this.#explainedNow = db.prepare('DELETE FROM explain_later WHERE cpid = ?')
-    this.#addEdge = db.prepare('INSERT OR IGNORE INTO edges (source, target) VALUES (?, ?)')
-    this.#removeEdges = db.prepare('DELETE FROM edges WHERE target = ?')
-    this.#claim = db.prepare('UPDATE cpids SET claim = ? WHERE id = ?')
-    this.#stored = db.prepare<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?').pluck()
-    this.#announce = db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
   }
 
   get forgotten(): ForgottenTombstones {
@@ -355,23 +341,18 @@ interface TellerRow {
 }
 
 /** Reads a stored mergelog with the cluster of its sender. */
-export class MergelogReader implements Mergelogs {
-  readonly #find: Statement<[number], MergelogRow>
-  readonly #toldBy: Statement<[number], TellerRow>
-
-  constructor(db: Sqlite) {
-    this.#find = db
-      .prepare<[number], MergelogRow>(
-        `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, m.replaces, r.cluster FROM mergelogs m
+export class MergelogReader extends OnConnection implements Mergelogs {
+  readonly #find = this.db
+    .prepare<[number], MergelogRow>(
+      `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, m.replaces, r.cluster FROM mergelogs m
          LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = +?`,
-      )
-      .safeIntegers()
-    this.#toldBy = db
-      .prepare<[number], TellerRow>(
-        `SELECT told_trace, told_span, told_ms FROM mergelogs WHERE cpid = +? AND told_trace IS NOT NULL`,
-      )
-      .safeIntegers()
-  }
+    )
+    .safeIntegers()
+  readonly #toldBy = this.db
+    .prepare<[number], TellerRow>(
+      `SELECT told_trace, told_span, told_ms FROM mergelogs WHERE cpid = +? AND told_trace IS NOT NULL`,
+    )
+    .safeIntegers()
 
   reporterOf(cpid: number): ChangeReporter | undefined {
     const row = this.#toldBy.get(cpid)

@@ -1,7 +1,7 @@
-import type { Statement } from 'better-sqlite3'
 import type { MetricOutboxReader, MetricPart, QueuedMetrics } from '../../model/pod-stats.ts'
 import type { Retention } from '../../model/store-ports.ts'
 import { MIB } from '../../model/time-and-size.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -11,31 +11,29 @@ const MOST_BYTES = 1024 * MIB
 const ROWS_A_TURN = 100
 
 /** Metrics that exporters have not sent yet, in SQLite. `ExporterPositions` removes what all have sent. */
-export class MetricOutbox {
+export class MetricOutbox extends OnConnection {
   readonly #progress: Progress
   readonly #maxAgeMs: number
   readonly #mostBytes: number
-  readonly #isSent: Statement<[], number>
-  readonly #add: Statement
-  readonly #removeOld: Statement<[{ before: number; most: number }], number>
+  readonly #isSent = this.db.prepare<[], number>('SELECT 1 FROM metric_exporters LIMIT 1').pluck()
+  readonly #add = this.db.prepare(
+    `INSERT INTO metric_outbox (decision, arrived_ms, points, upto_bytes, request) SELECT @decision, @wallMs, @points,
+         coalesce((SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1), 0) + @bytes, @request`,
+  )
+  // The oldest row has its own bytes in its sum already, and may stay alone however large it is.
+  readonly #removeOld = this.db
+    .prepare<[{ before: number; most: number }], number>(
+      `DELETE FROM metric_outbox WHERE decision IN (SELECT decision FROM metric_outbox ORDER BY decision LIMIT ${ROWS_A_TURN})
+           AND (arrived_ms < @before OR upto_bytes <= (SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1) - @most)
+         RETURNING points`,
+    )
+    .pluck()
 
   constructor(db: Sqlite, progress: Progress, { maxAgeMs, maxBytes }: Retention) {
+    super(db)
     this.#progress = progress
     this.#maxAgeMs = maxAgeMs
     this.#mostBytes = maxBytes === 0 ? MOST_BYTES : Math.min(MOST_BYTES, Math.floor(maxBytes / SHARE))
-    this.#isSent = db.prepare<[], number>('SELECT 1 FROM metric_exporters LIMIT 1').pluck()
-    this.#add = db.prepare(
-      `INSERT INTO metric_outbox (decision, arrived_ms, points, upto_bytes, request) SELECT @decision, @wallMs, @points,
-         coalesce((SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1), 0) + @bytes, @request`,
-    )
-    // The oldest row has its own bytes in its sum already, and may stay alone however large it is.
-    this.#removeOld = db
-      .prepare<[{ before: number; most: number }], number>(
-        `DELETE FROM metric_outbox WHERE decision IN (SELECT decision FROM metric_outbox ORDER BY decision LIMIT ${ROWS_A_TURN})
-           AND (arrived_ms < @before OR upto_bytes <= (SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1) - @most)
-         RETURNING points`,
-      )
-      .pluck()
   }
 
   /** Keeps a part of a request until every exporter has sent it; nothing where there are none. */
@@ -62,14 +60,10 @@ export class MetricOutbox {
 const AT_ONCE_BYTES = 16 * MIB
 
 /** Reads the outbox of metrics, on a connection of its own. */
-export class SqliteMetricOutbox implements MetricOutboxReader {
-  readonly #after: Statement<[number, number], QueuedMetrics>
-
-  constructor(db: Sqlite) {
-    this.#after = db.prepare(
-      'SELECT decision, points, request FROM metric_outbox WHERE decision > ? ORDER BY decision LIMIT ?',
-    )
-  }
+export class SqliteMetricOutbox extends OnConnection implements MetricOutboxReader {
+  readonly #after = this.db.prepare<[number, number], QueuedMetrics>(
+    'SELECT decision, points, request FROM metric_outbox WHERE decision > ? ORDER BY decision LIMIT ?',
+  )
 
   after(position: number, limit: number): QueuedMetrics[] {
     const found: QueuedMetrics[] = []

@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3'
 import { CORE_API_VERSION, objectOfReference } from '../../model/kubernetes-objects.ts'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import { namedObjects } from '../../model/otlp/read-stored-span.ts'
@@ -11,6 +10,7 @@ import {
   textOrNone,
 } from '../../model/queries.ts'
 import { type SeenColumns, seenWriteOf } from './linked-span-queries.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
 import { SupersededVersions } from './superseded-versions.ts'
@@ -125,28 +125,20 @@ const ABOVE = `WITH RECURSIVE above(origin, parent_id, scope, raw, height) AS (
   SELECT raw FROM above WHERE height > 0 ORDER BY height`
 
 /** Reads who wrote which version of objects, highest version first. The cost grows with what is requested, not with what was written. */
-export class ObjectVersionsReader {
+export class ObjectVersionsReader extends OnConnection {
   readonly #numbers: ObjectNumbers
   readonly #cascadesOf: (cpid: number) => CascadesOfCpid
-  readonly #newest: Statement<[VersionsBind], Written>
-  readonly #details: Statement<[Written], Details>
-  readonly #above: Statement<[bigint], Buffer>
-  readonly #superseded: SupersededVersions
-
-  constructor(db: Sqlite, cascadesOf: (cpid: number) => CascadesOfCpid) {
-    this.#numbers = new ObjectNumbers(db)
-    this.#cascadesOf = cascadesOf
-    this.#newest = db
-      .prepare<[VersionsBind], Written>(
-        `SELECT named.span, named.object, named.version FROM span_objects named
+  readonly #newest = this.db
+    .prepare<[VersionsBind], Written>(
+      `SELECT named.span, named.object, named.version FROM span_objects named
          WHERE named.object = @object AND named.role = 1 AND named.version >= @least
            AND (named.version, named.span) <= (@version, @span) AND ${NAMING_SPAN_IS_NO_REPEAT}
          ORDER BY named.version DESC, named.span DESC LIMIT @most`,
-      )
-      .safeIntegers()
-    this.#details = db
-      .prepare<[Written], Details>(
-        `SELECT objects.object, span_objects.uid, spans.name, spans.span_id, spans.end_ns, spans.raw, cpids.id, cpids.uuid,
+    )
+    .safeIntegers()
+  readonly #details = this.db
+    .prepare<[Written], Details>(
+      `SELECT objects.object, span_objects.uid, spans.name, spans.span_id, spans.end_ns, spans.raw, cpids.id, cpids.uuid,
            resources.service, resources.cluster, mergelogs.reason, length(mergelogs.sources) = 0 AND mergelogs.object_id = objects.id AND by.service = resources.service,
            seen_writes.user_name, seen_writes.cause, seen_writes.gap, seen_writes.missed
          FROM spans JOIN objects ON objects.id = @object
@@ -157,10 +149,16 @@ export class ObjectVersionsReader {
          LEFT JOIN mergelogs ON mergelogs.cpid = spans.cpid
          LEFT JOIN scopes by_scope ON by_scope.id = mergelogs.scope LEFT JOIN resources by ON by.id = by_scope.resource
          WHERE spans.id = @span`,
-      )
-      .raw()
-      .safeIntegers()
-    this.#above = db.prepare<[bigint], Buffer>(ABOVE).pluck()
+    )
+    .raw()
+    .safeIntegers()
+  readonly #above = this.db.prepare<[bigint], Buffer>(ABOVE).pluck()
+  readonly #superseded: SupersededVersions
+
+  constructor(db: Sqlite, cascadesOf: (cpid: number) => CascadesOfCpid) {
+    super(db)
+    this.#numbers = new ObjectNumbers(db)
+    this.#cascadesOf = cascadesOf
     this.#superseded = new SupersededVersions(db)
   }
 
@@ -311,21 +309,19 @@ export const ALL_EVENTS = happenings(
  * Reads the events of objects in the order of arrival, newest first. Recent events cost the same however often the objects changed. If
  * those are not enough, the cost grows with the changes of the objects.
  */
-export class ObjectEvents {
-  readonly #lately: Statement<[EventsBind], ObjectEventRow>
-  readonly #ever: Statement<[EventsBind], ObjectEventRow>
-  readonly #lateness: Statement<[{ arrival: bigint; lately: number }], bigint>
+export class ObjectEvents extends OnConnection {
+  readonly #lately = this.db.prepare<[EventsBind], ObjectEventRow>(RECENT_EVENTS).safeIntegers()
+  readonly #ever = this.db.prepare<[EventsBind], ObjectEventRow>(ALL_EVENTS).safeIntegers()
+  readonly #lateness = this.db
+    .prepare<[{ arrival: bigint; lately: number }], bigint>(
+      'SELECT span FROM span_objects WHERE span <= @arrival ORDER BY span DESC LIMIT 1 OFFSET @lately',
+    )
+    .pluck()
+    .safeIntegers()
   readonly #namedLately: number
 
   constructor(db: Sqlite, namedLately = LATELY) {
-    this.#lately = db.prepare<[EventsBind], ObjectEventRow>(RECENT_EVENTS).safeIntegers()
-    this.#ever = db.prepare<[EventsBind], ObjectEventRow>(ALL_EVENTS).safeIntegers()
-    this.#lateness = db
-      .prepare<[{ arrival: bigint; lately: number }], bigint>(
-        'SELECT span FROM span_objects WHERE span <= @arrival ORDER BY span DESC LIMIT 1 OFFSET @lately',
-      )
-      .pluck()
-      .safeIntegers()
+    super(db)
     this.#namedLately = namedLately
   }
 
@@ -348,29 +344,24 @@ interface ObjectRow {
 }
 
 /** Finds objects by their reference, its beginning, or a part of it. */
-class ObjectNumbers {
-  readonly #within: Statement<[{ part: string }], number>
-  readonly #parts: Statement<[{ before: number; least: number; part: string }], ObjectRow>
-  readonly #containing: Statement<[{ before: number; least: number; pattern: string }], ObjectRow>
-  readonly #newest: Statement<[number], number | null>
-
-  constructor(db: Sqlite) {
-    this.#within = db
-      .prepare<[{ part: string }], number>(
-        `SELECT id FROM objects WHERE object = @part OR (object > @part || '/' AND object < @part || '0')
+class ObjectNumbers extends OnConnection {
+  readonly #within = this.db
+    .prepare<[{ part: string }], number>(
+      `SELECT id FROM objects WHERE object = @part OR (object > @part || '/' AND object < @part || '0')
          ORDER BY id DESC LIMIT ${MOST}`,
-      )
-      .pluck()
-    this.#parts = db.prepare(
-      `SELECT id, object FROM objects WHERE id >= @least AND id < @before
+    )
+    .pluck()
+  readonly #parts = this.db.prepare<[{ before: number; least: number; part: string }], ObjectRow>(
+    `SELECT id, object FROM objects WHERE id >= @least AND id < @before
          AND instr('/' || object || '/', '/' || @part || '/') > 0 ORDER BY id DESC`,
-    )
-    this.#containing = db.prepare(
-      `SELECT id, object FROM objects WHERE id >= @least AND id < @before AND object LIKE @pattern ESCAPE '\\'
+  )
+  readonly #containing = this.db.prepare<[{ before: number; least: number; pattern: string }], ObjectRow>(
+    `SELECT id, object FROM objects WHERE id >= @least AND id < @before AND object LIKE @pattern ESCAPE '\\'
        ORDER BY id DESC`,
-    )
-    this.#newest = db.prepare<[number], number | null>('SELECT max(id) FROM objects WHERE id < ?').pluck()
-  }
+  )
+  readonly #newest = this.db
+    .prepare<[number], number | null>('SELECT max(id) FROM objects WHERE id < ?')
+    .pluck();
 
   /**
    * The objects that match a reference without query, the beginning of one, or a part of one, newest first. Gives an empty page after

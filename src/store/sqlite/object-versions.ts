@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3'
 import {
   kindOfObject,
   namespaceOfObject,
@@ -7,6 +6,7 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import type { LinkedObjects, ObjectVersion, Writer } from '../../model/linking-ports.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -53,7 +53,7 @@ interface References {
 }
 
 /** Which spans read and wrote which versions of which objects. */
-export class ObjectTable implements LinkedObjects {
+export class ObjectTable extends OnConnection implements LinkedObjects {
   readonly #progress: Progress
   readonly #objects = new GenerationCache<string, number>(OBJECTS)
   readonly #kinds = new GenerationCache<number, string>(OBJECTS)
@@ -63,101 +63,84 @@ export class ObjectTable implements LinkedObjects {
   readonly #observed = new GenerationCache<string, true>(OBSERVATIONS)
   /** What spans that are about to be linked observed and wrote. It is read several times. */
   readonly #ofSpans = new GenerationCache<number, References>(SPANS)
-  readonly #find: Statement<[string, string], number>
-  readonly #addObject: Statement
-  readonly #name: Statement<[number], string>
-  readonly #wrote: Statement<[number, number, bigint], number>
-  readonly #addVersion: Statement
-  readonly #versions: Statement<[number, number], VersionRow>
-  readonly #writer: Statement<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>
-  readonly #below: Statement<[BelowQuery], { row: bigint; version: bigint }>
-  readonly #addWrite: Statement
-  readonly #addPod: Statement
-  readonly #addNamespace: Statement
-  readonly #writers: Statement<[WriterQuery], number>
-  readonly #await: Statement
-  readonly #since: Statement<[number, bigint], number>
-  readonly #addObserver: Statement
-  readonly #observers: Statement<[number, bigint], number>
-  readonly #dropObservers: Statement
-  readonly #dropAwaited: Statement
-  readonly #removeNamed: Statement<[number], number>
-  readonly #removeUnnamed: Statement
-
-  constructor(db: Sqlite, progress: Progress) {
-    this.#progress = progress
-    this.#find = db
-      .prepare<[string, string], number>('SELECT id FROM objects WHERE object = ? AND cluster = ?')
-      .pluck()
-    this.#addObject = db.prepare('INSERT INTO objects (object, cluster) VALUES (?, ?)')
-    this.#name = db.prepare<[number], string>('SELECT object FROM objects WHERE id = ?').pluck()
-    this.#wrote = db
-      .prepare<[number, number, bigint], number>(
-        'SELECT 1 FROM span_objects WHERE span = ? AND role = 1 AND object = ? AND version = ?',
-      )
-      .pluck()
-    this.#addVersion = db.prepare(
-      'INSERT OR IGNORE INTO span_objects (span, role, object, version, uid) VALUES (?, ?, ?, ?, ?)',
+  readonly #find = this.db
+    .prepare<[string, string], number>('SELECT id FROM objects WHERE object = ? AND cluster = ?')
+    .pluck()
+  readonly #addObject = this.db.prepare('INSERT INTO objects (object, cluster) VALUES (?, ?)')
+  readonly #name = this.db.prepare<[number], string>('SELECT object FROM objects WHERE id = ?').pluck()
+  readonly #wrote = this.db
+    .prepare<[number, number, bigint], number>(
+      'SELECT 1 FROM span_objects WHERE span = ? AND role = 1 AND object = ? AND version = ?',
     )
-    this.#versions = db
-      .prepare<[number, number], VersionRow>(
-        'SELECT object, version, uid FROM span_objects WHERE span = ? AND role = ?',
-      )
-      .safeIntegers()
-    this.#writer = db
-      .prepare<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>(
-        `SELECT span FROM span_objects WHERE object = +@object AND role = 1 AND version = +@version AND span <= +@upTo
+    .pluck()
+  readonly #addVersion = this.db.prepare(
+    'INSERT OR IGNORE INTO span_objects (span, role, object, version, uid) VALUES (?, ?, ?, ?, ?)',
+  )
+  readonly #versions = this.db
+    .prepare<[number, number], VersionRow>(
+      'SELECT object, version, uid FROM span_objects WHERE span = ? AND role = ?',
+    )
+    .safeIntegers()
+  readonly #writer = this.db
+    .prepare<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>(
+      `SELECT span FROM span_objects WHERE object = +@object AND role = 1 AND version = +@version AND span <= +@upTo
            AND (uid = +@uid OR uid IS NULL OR +@uid IS NULL) LIMIT 1`,
-      )
-      .pluck()
-    this.#below = db
-      .prepare<[BelowQuery], { row: bigint; version: bigint }>(
-        `SELECT span AS row, version FROM (SELECT span, version, uid FROM span_objects
+    )
+    .pluck()
+  readonly #below = this.db
+    .prepare<[BelowQuery], { row: bigint; version: bigint }>(
+      `SELECT span AS row, version FROM (SELECT span, version, uid FROM span_objects
            WHERE object = +@object AND role = 1 AND version < +@version AND version >= 0 AND span <= +@upTo
            ORDER BY version DESC, span DESC LIMIT +@most)
          WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
-      )
-      .safeIntegers()
-    this.#addWrite = db.prepare(
-      'INSERT OR IGNORE INTO trace_writes (trace, object, version, end_ns, span, uid) VALUES (?, ?, ?, ?, ?, ?)',
     )
-    this.#addPod = db.prepare(
-      `INSERT INTO cascade_pods (uid, trace, cluster, object, first_ns, last_ns)
+    .safeIntegers()
+  readonly #addWrite = this.db.prepare(
+    'INSERT OR IGNORE INTO trace_writes (trace, object, version, end_ns, span, uid) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  readonly #addPod = this.db.prepare(
+    `INSERT INTO cascade_pods (uid, trace, cluster, object, first_ns, last_ns)
          SELECT @uid, @cascade, cluster, object, @endNs, @endNs FROM objects WHERE id = @object
        ON CONFLICT DO UPDATE SET first_ns = min(first_ns, excluded.first_ns), last_ns = max(last_ns, excluded.last_ns)`,
-    )
-    this.#addNamespace = db.prepare('INSERT OR IGNORE INTO trace_namespaces (trace, namespace) VALUES (?, ?)')
-    this.#writers = db
-      .prepare<[WriterQuery], number>(
-        `SELECT span FROM (SELECT span, uid FROM trace_writes
+  )
+  readonly #addNamespace = this.db.prepare(
+    'INSERT OR IGNORE INTO trace_namespaces (trace, namespace) VALUES (?, ?)',
+  )
+  readonly #writers = this.db
+    .prepare<[WriterQuery], number>(
+      `SELECT span FROM (SELECT span, uid FROM trace_writes
            WHERE trace = +@cascade AND object = +@object AND version <= +@version
            ORDER BY version DESC, end_ns DESC, span DESC LIMIT +@most)
          WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
-      )
-      .pluck()
-    this.#await = db.prepare(
-      'INSERT OR IGNORE INTO awaited_versions (object, version, since_ms) VALUES (?, ?, ?)',
     )
-    this.#since = db
-      .prepare<[number, bigint], number>(
-        'SELECT since_ms FROM awaited_versions WHERE object = ? AND version = ?',
-      )
-      .pluck()
-    this.#addObserver = db.prepare(
-      'INSERT OR IGNORE INTO awaited_writers (object, version, span) VALUES (?, ?, ?)',
+    .pluck()
+  readonly #await = this.db.prepare(
+    'INSERT OR IGNORE INTO awaited_versions (object, version, since_ms) VALUES (?, ?, ?)',
+  )
+  readonly #since = this.db
+    .prepare<[number, bigint], number>(
+      'SELECT since_ms FROM awaited_versions WHERE object = ? AND version = ?',
     )
-    this.#observers = db
-      .prepare<[number, bigint], number>('SELECT span FROM awaited_writers WHERE object = ? AND version = ?')
-      .pluck()
-    this.#dropObservers = db.prepare('DELETE FROM awaited_writers WHERE object = ? AND version = ?')
-    this.#removeNamed = db
-      .prepare<[number], number>('DELETE FROM span_objects WHERE span = ? RETURNING object')
-      .pluck()
-    this.#removeUnnamed = db.prepare(
-      `DELETE FROM objects WHERE id = @object AND NOT EXISTS (SELECT 1 FROM span_objects WHERE object = @object)
+    .pluck()
+  readonly #addObserver = this.db.prepare(
+    'INSERT OR IGNORE INTO awaited_writers (object, version, span) VALUES (?, ?, ?)',
+  )
+  readonly #observers = this.db
+    .prepare<[number, bigint], number>('SELECT span FROM awaited_writers WHERE object = ? AND version = ?')
+    .pluck()
+  readonly #dropObservers = this.db.prepare('DELETE FROM awaited_writers WHERE object = ? AND version = ?')
+  readonly #dropAwaited = this.db.prepare('DELETE FROM awaited_versions WHERE object = ? AND version = ?')
+  readonly #removeNamed = this.db
+    .prepare<[number], number>('DELETE FROM span_objects WHERE span = ? RETURNING object')
+    .pluck()
+  readonly #removeUnnamed = this.db.prepare(
+    `DELETE FROM objects WHERE id = @object AND NOT EXISTS (SELECT 1 FROM span_objects WHERE object = @object)
          AND NOT EXISTS (SELECT 1 FROM mergelogs WHERE object_id = @object)`,
-    )
-    this.#dropAwaited = db.prepare('DELETE FROM awaited_versions WHERE object = ? AND version = ?')
+  )
+
+  constructor(db: Sqlite, progress: Progress) {
+    super(db)
+    this.#progress = progress
   }
 
   /**

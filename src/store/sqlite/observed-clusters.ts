@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3'
 import {
   ANY_RESOURCE,
   type ClusterObjects,
@@ -21,29 +20,43 @@ import {
   RelationRows,
   type StoredObject,
 } from './observed-objects.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Progress } from './transactions.ts'
 
 /** The state that inference keeps of clusters, in SQLite. */
-export class InferenceTables implements InferenceStore, Cached {
+export class InferenceTables extends OnConnection implements InferenceStore, Cached {
   readonly #progress: Progress
   readonly #rows: InferenceRows
   readonly #sought: ReadonlySet<string>
   readonly #clusters = new Map<string, number>()
   readonly #objects = new Map<number, SqliteClusterObjects>()
   readonly #removal: ObservedRemoval
-  readonly #findCluster: Statement<[string], number>
-  readonly #addCluster: Statement
-  readonly #toldNow: Statement
-  readonly #addBatch: Statement
-  readonly #removeBatches: Statement
-  readonly #batches: Statement<[number, number], StoredObservationBatch>
-  readonly #move: Statement
-  readonly #position: Statement<[string, string], string>
+  readonly #findCluster = this.db
+    .prepare<[string], number>('SELECT id FROM k8s_clusters WHERE name = ?')
+    .pluck()
+  readonly #addCluster = this.db.prepare('INSERT INTO k8s_clusters (name, told_ms) VALUES (?, ?)')
+  readonly #toldNow = this.db.prepare('UPDATE k8s_clusters SET told_ms = ? WHERE id = ?')
+  readonly #addBatch = this.db.prepare('INSERT INTO k8s_tellings (cluster, body) VALUES (?, ?)')
+  readonly #removeBatches = this.db.prepare('DELETE FROM k8s_tellings WHERE cluster = ? AND id <= ?')
+  readonly #batches = this.db.prepare<[number, number], StoredObservationBatch>(
+    `SELECT t.id, c.name AS cluster, t.body FROM k8s_tellings t JOIN k8s_clusters c ON c.id = t.cluster
+         WHERE t.id > ? ORDER BY t.id LIMIT ?`,
+  )
+  readonly #move = this.db.prepare(
+    `INSERT INTO k8s_streams (cluster, stream, position) VALUES (?, ?, ?)
+         ON CONFLICT (cluster, stream) DO UPDATE SET position = excluded.position`,
+  )
+  readonly #position = this.db
+    .prepare<[string, string], string>(
+      `SELECT s.position FROM k8s_clusters c JOIN k8s_streams s ON s.cluster = c.id WHERE c.name = ? AND s.stream = ?`,
+    )
+    .pluck()
 
   /** `sought`: references by which objects are looked up. */
   constructor(db: Sqlite, progress: Progress, sought: ReadonlySet<string>) {
+    super(db)
     this.#progress = progress
     this.#sought = sought
     this.#rows = {
@@ -52,24 +65,6 @@ export class InferenceTables implements InferenceStore, Cached {
       acted: new ActorRows(db),
     }
     this.#removal = new ObservedRemoval(db, this.#rows)
-    this.#findCluster = db.prepare<[string], number>('SELECT id FROM k8s_clusters WHERE name = ?').pluck()
-    this.#addCluster = db.prepare('INSERT INTO k8s_clusters (name, told_ms) VALUES (?, ?)')
-    this.#toldNow = db.prepare('UPDATE k8s_clusters SET told_ms = ? WHERE id = ?')
-    this.#addBatch = db.prepare('INSERT INTO k8s_tellings (cluster, body) VALUES (?, ?)')
-    this.#removeBatches = db.prepare('DELETE FROM k8s_tellings WHERE cluster = ? AND id <= ?')
-    this.#batches = db.prepare<[number, number], StoredObservationBatch>(
-      `SELECT t.id, c.name AS cluster, t.body FROM k8s_tellings t JOIN k8s_clusters c ON c.id = t.cluster
-         WHERE t.id > ? ORDER BY t.id LIMIT ?`,
-    )
-    this.#move = db.prepare(
-      `INSERT INTO k8s_streams (cluster, stream, position) VALUES (?, ?, ?)
-         ON CONFLICT (cluster, stream) DO UPDATE SET position = excluded.position`,
-    )
-    this.#position = db
-      .prepare<[string, string], string>(
-        `SELECT s.position FROM k8s_clusters c JOIN k8s_streams s ON s.cluster = c.id WHERE c.name = ? AND s.stream = ?`,
-      )
-      .pluck()
   }
 
   objectsOf(cluster: string): SqliteClusterObjects {

@@ -4,7 +4,7 @@ import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
 import type { ContentReference, ObjectFacts, ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidBytes, cpidOfBytes } from '../../model/merge-graph.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection } from './on-connection.ts'
 
 /** How many versions of an object are kept. A write has read one of the last ones. */
 export const KEPT_VERSIONS = 8
@@ -42,75 +42,63 @@ export interface StoredObject extends KnownObject {
 
 const COLUMNS = 'id, uid, api_version, resource, namespace, name, version, forgotten'
 
-/** The rows of the objects of clusters and of their last versions. */
-export class ObjectRows {
-  readonly #byUid: Statement<[number, string], ObjectRow>
-  readonly #byId: Statement<[number], ObjectRow>
-  readonly uidOf: Statement<[number], string>
-  /** The uid of the newest object with that name. */
-  readonly named: Statement<[NameQuery], string>
-  /** The uid of the last object with that name that is gone. */
-  readonly lastGone: Statement<[NameQuery], string>
-  /** The names of all objects that are gone, as `nameKey` makes them. */
-  readonly goneNames: Statement<[number], string>
-  /** The numbers of objects of a resource in a namespace that changed since a version, newest change first. */
-  readonly changedIn: Statement<[number, string, string, bigint, number], number>
-  readonly #there: Statement<[number, string, string, string], ObjectRow>
-  readonly #insert: Statement
-  readonly #update: Statement
-  readonly #updateGone: Statement
-  readonly #versions: Statement<[number], VersionRow>
-  readonly #addVersion: Statement
-  readonly #dropVersions: Statement
-  readonly #remove: Statement
+const OF_NAME = 'cluster = @cluster AND resource = @resource AND namespace = @namespace AND name = @name'
+const THERE = `SELECT uid, version FROM k8s_objects INDEXED BY k8s_objects_by_name
+  WHERE ${OF_NAME} AND gone_ms IS NULL ORDER BY id DESC LIMIT ${MOST_NAMESAKES}`
+const GONE = `SELECT uid, version FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
+  WHERE ${OF_NAME} AND gone_ms IS NOT NULL ORDER BY version DESC LIMIT 1`
+const NEWEST_NAMED = `SELECT uid, version FROM (${THERE}) UNION ALL SELECT uid, version FROM (${GONE})`
 
-  constructor(db: Sqlite) {
-    const rows = <P extends unknown[]>(where: string): Statement<P, ObjectRow> =>
-      db.prepare<P, ObjectRow>(`SELECT ${COLUMNS} FROM k8s_objects WHERE ${where}`).safeIntegers()
-    this.#byUid = rows('cluster = ? AND uid = ?')
-    this.#byId = rows('id = ?')
-    this.uidOf = db.prepare<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?').pluck()
-    const ofName = 'cluster = @cluster AND resource = @resource AND namespace = @namespace AND name = @name'
-    const there = `SELECT uid, version FROM k8s_objects INDEXED BY k8s_objects_by_name
-      WHERE ${ofName} AND gone_ms IS NULL ORDER BY id DESC LIMIT ${MOST_NAMESAKES}`
-    const gone = `SELECT uid, version FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
-      WHERE ${ofName} AND gone_ms IS NOT NULL ORDER BY version DESC LIMIT 1`
-    const newest = `SELECT uid, version FROM (${there}) UNION ALL SELECT uid, version FROM (${gone})`
-    const uid = (sql: string): Statement<[NameQuery], string> => db.prepare<[NameQuery], string>(sql).pluck()
-    this.named = uid(`SELECT uid FROM (${newest}) ORDER BY version DESC LIMIT 1`)
-    this.lastGone = uid(gone)
-    this.goneNames = db
-      .prepare<[number], string>(
-        `SELECT resource || ' ' || namespace || ' ' || name FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
+/** The rows of the objects of clusters and of their last versions. */
+export class ObjectRows extends OnConnection {
+  readonly #byUid = this.#rows<[number, string]>('cluster = ? AND uid = ?')
+  readonly #byId = this.#rows<[number]>('id = ?')
+  readonly uidOf = this.db.prepare<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?').pluck()
+  /** The uid of the newest object with that name. */
+  readonly named = this.#uid(`SELECT uid FROM (${NEWEST_NAMED}) ORDER BY version DESC LIMIT 1`)
+  /** The uid of the last object with that name that is gone. */
+  readonly lastGone = this.#uid(GONE)
+  /** The names of all objects that are gone, as `nameKey` makes them. */
+  readonly goneNames = this.db
+    .prepare<[number], string>(
+      `SELECT resource || ' ' || namespace || ' ' || name FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
            WHERE cluster = ? AND gone_ms IS NOT NULL`,
-      )
-      .pluck()
-    this.changedIn = db
-      .prepare<[number, string, string, bigint, number], number>(
-        `SELECT id FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND version > ?
+    )
+    .pluck()
+  /** The numbers of objects of a resource in a namespace that changed since a version, newest change first. */
+  readonly changedIn = this.db
+    .prepare<[number, string, string, bigint, number], number>(
+      `SELECT id FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND version > ?
            ORDER BY version DESC LIMIT ?`,
-      )
-      .pluck()
-    this.#there = rows(
-      `cluster = ? AND resource = ? AND api_version = ? AND uid > ? AND gone_ms IS NULL ORDER BY uid LIMIT ${MOST_HELD}`,
     )
-    this.#insert = db.prepare(
-      `INSERT INTO k8s_objects (cluster, uid, api_version, resource, namespace, name, version, forgotten, gone_ms)
+    .pluck()
+  readonly #there = this.#rows<[number, string, string, string]>(
+    `cluster = ? AND resource = ? AND api_version = ? AND uid > ? AND gone_ms IS NULL ORDER BY uid LIMIT ${MOST_HELD}`,
+  )
+  readonly #insert = this.db.prepare(
+    `INSERT INTO k8s_objects (cluster, uid, api_version, resource, namespace, name, version, forgotten, gone_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, -1, ?)`,
+  )
+  readonly #update = this.db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ? WHERE id = ?')
+  readonly #updateGone = this.db.prepare('UPDATE k8s_objects SET gone_ms = ? WHERE id = ?')
+  readonly #versions = this.db
+    .prepare<[number], VersionRow>(
+      'SELECT version, cpid, gone, facts, includes, readable_ns, content_version, begun FROM k8s_versions WHERE object = ? ORDER BY version DESC',
     )
-    this.#update = db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ? WHERE id = ?')
-    this.#updateGone = db.prepare('UPDATE k8s_objects SET gone_ms = ? WHERE id = ?')
-    this.#versions = db
-      .prepare<[number], VersionRow>(
-        'SELECT version, cpid, gone, facts, includes, readable_ns, content_version, begun FROM k8s_versions WHERE object = ? ORDER BY version DESC',
-      )
-      .safeIntegers()
-    this.#addVersion = db.prepare(
-      `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns, content_version, begun)
+    .safeIntegers()
+  readonly #addVersion = this.db.prepare(
+    `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns, content_version, begun)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#remove = db.prepare('DELETE FROM k8s_objects WHERE id = ?')
-    this.#dropVersions = db.prepare('DELETE FROM k8s_versions WHERE object = ? AND version <= ?')
+  )
+  readonly #dropVersions = this.db.prepare('DELETE FROM k8s_versions WHERE object = ? AND version <= ?')
+  readonly #remove = this.db.prepare('DELETE FROM k8s_objects WHERE id = ?')
+
+  #uid(sql: string): Statement<[NameQuery], string> {
+    return this.db.prepare<[NameQuery], string>(sql).pluck()
+  }
+
+  #rows<P extends unknown[]>(where: string): Statement<P, ObjectRow> {
+    return this.db.prepare<P, ObjectRow>(`SELECT ${COLUMNS} FROM k8s_objects WHERE ${where}`).safeIntegers()
   }
 
   find(cluster: number, uid: string): StoredObject | undefined {
@@ -271,52 +259,42 @@ interface Indexed {
 }
 
 /** The rows of who owns whom, and whose content references whom, in the newest version of each object. */
-export class RelationRows {
-  readonly #addOwner: Statement
-  readonly #dropOwner: Statement
+export class RelationRows extends OnConnection {
+  readonly #addOwner = this.db.prepare(
+    'INSERT OR IGNORE INTO k8s_owners (cluster, owner, resource, version, object) VALUES (?, ?, ?, ?, ?)',
+  )
+  readonly #dropOwner = this.db.prepare(
+    'DELETE FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version = ? AND object = ?',
+  )
   /** Objects of an owner, by their newest version, that are above a version; newest first. */
-  readonly owned: Statement<[number, string, string, bigint, number], number>
+  readonly owned = this.db
+    .prepare<[number, string, string, bigint, number], number>(
+      `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version > ?
+           ORDER BY version DESC LIMIT ?`,
+    )
+    .pluck()
   /** The same of any resource. */
-  readonly ownedOfAny: Statement<[number, string, bigint, number], number>
-  readonly #addReference: Statement
-  readonly #dropReference: Statement
-  /** Objects of a resource whose content references an object in a field. */
-  readonly naming: Statement<[number, string, string, string, string, string, number], number>
-
-  constructor(db: Sqlite) {
-    this.#addOwner = db.prepare(
-      'INSERT OR IGNORE INTO k8s_owners (cluster, owner, resource, version, object) VALUES (?, ?, ?, ?, ?)',
-    )
-    this.#dropOwner = db.prepare(
-      'DELETE FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version = ? AND object = ?',
-    )
-    this.owned = db
-      .prepare<[number, string, string, bigint, number], number>(
-        `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version > ?
+  readonly ownedOfAny = this.db
+    .prepare<[number, string, bigint, number], number>(
+      `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND version > ? AND instr(resource, ' ') = 0
            ORDER BY version DESC LIMIT ?`,
-      )
-      .pluck()
-    this.ownedOfAny = db
-      .prepare<[number, string, bigint, number], number>(
-        `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND version > ? AND instr(resource, ' ') = 0
-           ORDER BY version DESC LIMIT ?`,
-      )
-      .pluck()
-    this.#addReference = db.prepare(
-      `INSERT OR IGNORE INTO k8s_references (cluster, resource, namespace, name, field, by_resource, object)
+    )
+    .pluck()
+  readonly #addReference = this.db.prepare(
+    `INSERT OR IGNORE INTO k8s_references (cluster, resource, namespace, name, field, by_resource, object)
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#dropReference = db.prepare(
-      `DELETE FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
+  )
+  readonly #dropReference = this.db.prepare(
+    `DELETE FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
          AND by_resource = ? AND object = ?`,
-    )
-    this.naming = db
-      .prepare<[number, string, string, string, string, string, number], number>(
-        `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
+  )
+  /** Objects of a resource whose content references an object in a field. */
+  readonly naming = this.db
+    .prepare<[number, string, string, string, string, string, number], number>(
+      `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
            AND by_resource = ? LIMIT ?`,
-      )
-      .pluck()
-  }
+    )
+    .pluck()
 
   /** Indexes an object by its newest version instead of the one before. Only references that are sought are kept. */
   replace(
@@ -366,56 +344,44 @@ export const GROUP = 'kinds of '
 const MOST_LOOKING = 1_000
 
 /** The rows of who last acted for which object, of what each controller reconciles, and of which requests were reported. */
-export class ActorRows {
-  readonly last: Statement<[number, string, string], bigint>
-  readonly note: Statement
-  readonly remove: Statement
-  readonly #told: Statement
-  readonly #dropTold: Statement
-  readonly primaries: Statement<[number, string], string>
-  readonly notePrimary: Statement
-  readonly lookingAfter: Statement<[number, string], string>
-  readonly groups: Statement<[number, string], string>
-
-  constructor(db: Sqlite) {
-    this.last = db
-      .prepare<[number, string, string], bigint>(
-        'SELECT version FROM k8s_acted WHERE cluster = ? AND uid = ? AND actor = ?',
-      )
-      .pluck()
-      .safeIntegers()
-    this.note = db.prepare(
-      `INSERT INTO k8s_acted (cluster, uid, actor, version) VALUES (?, ?, ?, ?)
+export class ActorRows extends OnConnection {
+  readonly last = this.db
+    .prepare<[number, string, string], bigint>(
+      'SELECT version FROM k8s_acted WHERE cluster = ? AND uid = ? AND actor = ?',
+    )
+    .pluck()
+    .safeIntegers()
+  readonly note = this.db.prepare(
+    `INSERT INTO k8s_acted (cluster, uid, actor, version) VALUES (?, ?, ?, ?)
          ON CONFLICT (cluster, uid, actor) DO UPDATE SET version = excluded.version`,
+  )
+  readonly remove = this.db.prepare('DELETE FROM k8s_acted WHERE cluster = ? AND uid = ?')
+  readonly #told = this.db.prepare(
+    'INSERT OR IGNORE INTO k8s_told_requests (cluster, request, told_ms) VALUES (?, ?, ?)',
+  )
+  readonly #dropTold = this.db.prepare('DELETE FROM k8s_told_requests WHERE id <= ?')
+  readonly primaries = this.db
+    .prepare<[number, string], string>(
+      `SELECT resource FROM k8s_primaries WHERE cluster = ? AND actor = ? ORDER BY resource LIMIT ${MOST_KINDS}`,
     )
-    this.remove = db.prepare('DELETE FROM k8s_acted WHERE cluster = ? AND uid = ?')
-    this.#told = db.prepare(
-      'INSERT OR IGNORE INTO k8s_told_requests (cluster, request, told_ms) VALUES (?, ?, ?)',
-    )
-    this.#dropTold = db.prepare('DELETE FROM k8s_told_requests WHERE id <= ?')
-    this.primaries = db
-      .prepare<[number, string], string>(
-        `SELECT resource FROM k8s_primaries WHERE cluster = ? AND actor = ? ORDER BY resource LIMIT ${MOST_KINDS}`,
-      )
-      .pluck()
-    this.lookingAfter = db
-      .prepare<[number, string], string>(
-        `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor NOT LIKE '${GROUP}%'
-           ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
-      )
-      .pluck()
-    this.groups = db
-      .prepare<[number, string], string>(
-        `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor LIKE '${GROUP}%'
-           ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
-      )
-      .pluck()
-    this.notePrimary = db.prepare(
-      `INSERT OR IGNORE INTO k8s_primaries (cluster, actor, resource) SELECT @cluster, @by, @resource
+    .pluck()
+  readonly notePrimary = this.db.prepare(
+    `INSERT OR IGNORE INTO k8s_primaries (cluster, actor, resource) SELECT @cluster, @by, @resource
          WHERE (SELECT count(*) FROM k8s_primaries
                 WHERE cluster = @cluster AND (actor LIKE '${GROUP}%') = (@by LIKE '${GROUP}%')) < ${MOST_LOOKING}`,
+  )
+  readonly lookingAfter = this.db
+    .prepare<[number, string], string>(
+      `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor NOT LIKE '${GROUP}%'
+           ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
     )
-  }
+    .pluck()
+  readonly groups = this.db
+    .prepare<[number, string], string>(
+      `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor LIKE '${GROUP}%'
+           ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
+    )
+    .pluck()
 
   /** `nowMs` is up time. */
   isFirstReport(cluster: number, request: string, nowMs: number): boolean {

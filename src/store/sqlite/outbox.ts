@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3'
 import type { LogOutboxItem, LogOutboxReader } from '../../model/linking-ports.ts'
 import { cpidOfBytes } from '../../model/merge-graph.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
@@ -23,6 +22,7 @@ import type { PositionStore } from '../../model/store-ports.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { LOG_WITHOUT_SPAN_ID } from './linked-logs.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -39,48 +39,45 @@ interface PlacedRow {
 }
 
 /** Writes decisions, and caches which spans went into which traces. */
-export class DecisionTable implements Decisions {
+export class DecisionTable extends OnConnection implements Decisions {
   readonly #progress: Progress
-  readonly #insert: Statement
-  readonly #placed: Statement<[number, number], PlacedRow>
-  readonly #sent: Statement<[number, number], number>
-  readonly #ownSent: Statement<[number, Buffer]>
-  readonly #traces: Statement<[{ span: number }], number>
-  readonly #driven: Statement<[number], number>
+  readonly #insert = this.db.prepare(
+    `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause, cause_trace)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  readonly #placed = this.db
+    .prepare<[number, number], PlacedRow>(
+      'SELECT parent_id, flags, cause, cause_trace FROM outbox WHERE trace = ? AND span = ?',
+    )
+    .safeIntegers()
+  readonly #sent = this.db
+    .prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
+    .pluck()
+  readonly #ownSent = this.db.prepare<[number, Buffer]>(
+    'SELECT 1 FROM outbox WHERE trace = ? AND span IS NULL AND instr(extra, ?)',
+  )
+  readonly #traces = this.db
+    .prepare<[{ span: number }], number>(
+      `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
+         JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = +@span
+         UNION SELECT trace FROM outbox WHERE span = +@span AND flags & ${SENT_FOR_CHILD} ORDER BY 1`,
+    )
+    .pluck()
+  readonly #driven = this.db
+    .prepare<[number], number>(
+      `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
+         JOIN outbox o ON o.trace = t.trace AND o.span = s.id AND o.flags & ${NO_ACTIVITY} = 0
+         WHERE s.id = +? ORDER BY 1`,
+    )
+    .pluck()
   /** For spans first linked by this process: every trace they were sent into, negative if they are no activity of it. */
   readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
   /** The depth of such spans in the trace into which they were sent last. */
   readonly #depths = new GenerationCache<number, { trace: number; depth: number }>(SPANS)
 
   constructor(db: Sqlite, progress: Progress) {
+    super(db)
     this.#progress = progress
-    this.#insert = db.prepare(
-      `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause, cause_trace)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#placed = db
-      .prepare<[number, number], PlacedRow>(
-        'SELECT parent_id, flags, cause, cause_trace FROM outbox WHERE trace = ? AND span = ?',
-      )
-      .safeIntegers()
-    this.#sent = db
-      .prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
-      .pluck()
-    this.#ownSent = db.prepare('SELECT 1 FROM outbox WHERE trace = ? AND span IS NULL AND instr(extra, ?)')
-    this.#traces = db
-      .prepare<[{ span: number }], number>(
-        `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
-         JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = +@span
-         UNION SELECT trace FROM outbox WHERE span = +@span AND flags & ${SENT_FOR_CHILD} ORDER BY 1`,
-      )
-      .pluck()
-    this.#driven = db
-      .prepare<[number], number>(
-        `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
-         JOIN outbox o ON o.trace = t.trace AND o.span = s.id AND o.flags & ${NO_ACTIVITY} = 0
-         WHERE s.id = +? ORDER BY 1`,
-      )
-      .pluck()
   }
 
   /** A span that is linked for the first time has not been sent. */
@@ -196,18 +193,55 @@ type ItemRow = [
 ]
 
 /** Reads the outbox through a connection of its own. */
-export class SqliteOutbox implements OutboxReader {
+export class SqliteOutbox extends OnConnection implements OutboxReader {
   readonly #db: Sqlite
-  readonly #after: Statement<[number, number], ItemRow>
-  readonly #envelopes: Statement<[number], { resource_id: number; resource: Buffer; scope: Buffer }>
-  readonly #traceId: Statement<[number], Buffer>
-  readonly #uuid: Statement<[number], Buffer>
-  readonly #ofDecision: Statement<[number], ItemRow>
-  readonly #decisions: Statement<[number], number>
-  readonly #decisionsOfSpan: Statement<[number, bigint], number>
-  readonly #ownDecisions: Statement<[number], number>
-  readonly #ofTrace: Statement<[number, bigint], ItemRow>
-  readonly #ofOrigin: Statement<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>
+  readonly #after = this.db
+    .prepare<[number, number], ItemRow>(
+      `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
+         WHERE outbox.decision > ? ORDER BY outbox.decision LIMIT ?`,
+    )
+    .raw()
+    .safeIntegers()
+  readonly #envelopes = this.db.prepare<[number], { resource_id: number; resource: Buffer; scope: Buffer }>(
+    `SELECT scopes.resource AS resource_id, resources.envelope AS resource, scopes.envelope AS scope
+       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
+  )
+  readonly #traceId = this.db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
+  readonly #uuid = this.db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
+  readonly #ofDecision = this.db
+    .prepare<[number], ItemRow>(
+      `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span WHERE outbox.decision = +?`,
+    )
+    .raw()
+    .safeIntegers()
+  readonly #decisions = this.db
+    .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? ORDER BY 1')
+    .pluck()
+  readonly #decisionsOfSpan = this.db
+    .prepare<[number, bigint], number>(
+      `SELECT outbox.decision FROM outbox CROSS JOIN spans ON spans.id = outbox.span
+         WHERE outbox.trace = ? AND spans.span_id = ? ORDER BY 1`,
+    )
+    .pluck()
+  readonly #ownDecisions = this.db
+    .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
+    .pluck()
+  readonly #ofTrace = this.db
+    .prepare<[number, bigint], ItemRow>(
+      `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
+         WHERE outbox.trace = ? AND outbox.decision > ? ORDER BY outbox.decision`,
+    )
+    .raw()
+    .safeIntegers()
+  // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
+  readonly #ofOrigin = this.db
+    .prepare<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>(
+      `SELECT ${COLUMNS}, spans.span_id, spans.id
+         FROM spans CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id
+         WHERE spans.origin = ? AND (spans.span_id, spans.id) > (?, ?) ORDER BY spans.span_id, spans.id`,
+    )
+    .raw()
+    .safeIntegers()
   readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
     most: SCOPE_BYTES,
     of: envelopeBytes,
@@ -215,54 +249,8 @@ export class SqliteOutbox implements OutboxReader {
   readonly #traceCache = new GenerationCache<number, Buffer>(TRACES)
 
   constructor(db: Sqlite) {
+    super(db)
     this.#db = db
-    this.#after = db
-      .prepare<[number, number], ItemRow>(
-        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
-         WHERE outbox.decision > ? ORDER BY outbox.decision LIMIT ?`,
-      )
-      .raw()
-      .safeIntegers()
-    this.#ofDecision = db
-      .prepare<[number], ItemRow>(
-        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span WHERE outbox.decision = +?`,
-      )
-      .raw()
-      .safeIntegers()
-    this.#decisions = db
-      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? ORDER BY 1')
-      .pluck()
-    this.#decisionsOfSpan = db
-      .prepare<[number, bigint], number>(
-        `SELECT outbox.decision FROM outbox CROSS JOIN spans ON spans.id = outbox.span
-         WHERE outbox.trace = ? AND spans.span_id = ? ORDER BY 1`,
-      )
-      .pluck()
-    this.#ownDecisions = db
-      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
-      .pluck()
-    this.#ofTrace = db
-      .prepare<[number, bigint], ItemRow>(
-        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
-         WHERE outbox.trace = ? AND outbox.decision > ? ORDER BY outbox.decision`,
-      )
-      .raw()
-      .safeIntegers()
-    // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
-    this.#ofOrigin = db
-      .prepare<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>(
-        `SELECT ${COLUMNS}, spans.span_id, spans.id
-         FROM spans CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id
-         WHERE spans.origin = ? AND (spans.span_id, spans.id) > (?, ?) ORDER BY spans.span_id, spans.id`,
-      )
-      .raw()
-      .safeIntegers()
-    this.#envelopes = db.prepare(
-      `SELECT scopes.resource AS resource_id, resources.envelope AS resource, scopes.envelope AS scope
-       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
-    )
-    this.#traceId = db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
-    this.#uuid = db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
   }
 
   /** Reads the rows that belong to the decisions in the same transaction: retention may remove them right after. */
@@ -407,18 +395,18 @@ interface LogItemRow {
 }
 
 /** Reads the decisions about log records, through the connection of the outbox reader. */
-export class SqliteLogOutbox implements LogOutboxReader {
+export class SqliteLogOutbox extends OnConnection implements LogOutboxReader {
   readonly #outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>
-  readonly #after: Statement<[number, number], LogItemRow>
-
-  constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>) {
-    this.#outbox = outbox
-    this.#after = db.prepare(
-      `SELECT log_outbox.decision, log_outbox.trace_id, log_outbox.flags, logs.raw, logs.scope, cpids.uuid
+  readonly #after = this.db.prepare<[number, number], LogItemRow>(
+    `SELECT log_outbox.decision, log_outbox.trace_id, log_outbox.flags, logs.raw, logs.scope, cpids.uuid
        FROM log_outbox LEFT JOIN logs ON logs.id = log_outbox.log
        LEFT JOIN cpids ON cpids.id = log_outbox.cpid
        WHERE log_outbox.decision > ? ORDER BY log_outbox.decision LIMIT ?`,
-    )
+  )
+
+  constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>) {
+    super(db)
+    this.#outbox = outbox
   }
 
   after(position: number, limit: number): LogOutboxItem[] {

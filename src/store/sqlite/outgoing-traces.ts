@@ -8,6 +8,7 @@ import type {
   Traces,
 } from '../../model/linking-ports.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -19,56 +20,51 @@ const NO_TRACE = 0
 type TraceRow = { [column: string]: bigint | null } & { trace_id: Buffer }
 
 /** Outgoing traces. Changed ones are written by `flush`. The cache evicts only between transactions. */
-export class TraceTable implements Traces {
+export class TraceTable extends OnConnection implements Traces {
   readonly #progress: Progress
   readonly #byId = new GenerationCache<number, Trace>(TRACES)
   readonly #currentOf = new GenerationCache<number, number>(TRACES)
   readonly #services = new GenerationCache<string, true>(SERVICES)
   readonly #touched = new Map<number, Trace>()
-  readonly #one: Statement<[number], TraceRow>
-  readonly #current: Statement<[number], TraceRow>
-  readonly #ofRoot: Statement<[number], TraceRow>
-  readonly #due: Statement<[number, number], TraceRow>
-  readonly #insert: Statement
-  readonly #update: Statement
-  readonly #addService: Statement
-  readonly #missing: Statement<[number, number], number>
-  readonly #parts: Statement<[number, number], TraceRow>
-  readonly #servicesIn: Statement<[number, number], number>
-
-  constructor(db: Sqlite, progress: Progress) {
-    this.#progress = progress
-    const traces = <Bind extends unknown[]>(rest: string): Statement<Bind, TraceRow> =>
-      db.prepare<Bind, TraceRow>(`SELECT * FROM traces ${rest}`).safeIntegers()
-    this.#one = traces('WHERE id = ?')
-    this.#current = traces('WHERE root = +? ORDER BY episode DESC LIMIT 1')
-    this.#ofRoot = traces('WHERE root = +? ORDER BY episode')
-    this.#parts = traces('WHERE id = ? OR continues = ? ORDER BY episode')
-    this.#servicesIn = db
-      .prepare<[number, number], number>(
-        `SELECT count(DISTINCT service) FROM trace_services WHERE trace IN
-           (SELECT id FROM traces WHERE id = ? UNION ALL SELECT id FROM traces WHERE continues = ?)`,
-      )
-      .pluck()
-    this.#due = traces('WHERE state = 0 AND due_ms <= ? ORDER BY due_ms LIMIT ?')
-    this.#insert = db.prepare(
-      `INSERT INTO traces (trace_id, root, episode, root_span, state, opened_ms, last_arrival_ms, due_ms, first_ns,
+  readonly #one = this.#traces<[number]>('WHERE id = ?')
+  readonly #current = this.#traces<[number]>('WHERE root = +? ORDER BY episode DESC LIMIT 1')
+  readonly #ofRoot = this.#traces<[number]>('WHERE root = +? ORDER BY episode')
+  readonly #due = this.#traces<[number, number]>('WHERE state = 0 AND due_ms <= ? ORDER BY due_ms LIMIT ?')
+  readonly #insert = this.db.prepare(
+    `INSERT INTO traces (trace_id, root, episode, root_span, state, opened_ms, last_arrival_ms, due_ms, first_ns,
          last_ns, sent_spans, sent_bytes, controller_spans, services, merges, missing, truncated, root_sent,
          provisional, last_decision, last_wall_ms, continues_root, continues, clock_skew, doubtful_times, sent_from_ns, sent_to_ns)
        VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, ?, 0, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#update = db.prepare(
-      `UPDATE traces SET state = ?, last_arrival_ms = ?, due_ms = ?, first_ns = ?, last_ns = ?, sent_from_ns = ?, sent_to_ns = ?, sent_spans = ?,
+  )
+  readonly #update = this.db.prepare(
+    `UPDATE traces SET state = ?, last_arrival_ms = ?, due_ms = ?, first_ns = ?, last_ns = ?, sent_from_ns = ?, sent_to_ns = ?, sent_spans = ?,
          sent_bytes = ?, guest_spans = ?, guest_bytes = ?, controller_spans = ?, failed_spans = ?, services = ?, merges = ?, missing = ?, truncated = ?, root_sent = ?,
          last_decision = ?, last_wall_ms = ?, clock_skew = ?, doubtful_times = ? WHERE id = ?`,
-    )
-    this.#addService = db.prepare('INSERT OR IGNORE INTO trace_services (trace, service) VALUES (?, ?)')
-    this.#missing = db
-      .prepare<[number, number], number>(
-        `SELECT count(DISTINCT c.id) FROM traces t JOIN change_spans s ON s.trace = t.id JOIN cpids c ON c.id = s.cpid
+  )
+  readonly #addService = this.db.prepare(
+    'INSERT OR IGNORE INTO trace_services (trace, service) VALUES (?, ?)',
+  )
+  readonly #missing = this.db
+    .prepare<[number, number], number>(
+      `SELECT count(DISTINCT c.id) FROM traces t JOIN change_spans s ON s.trace = t.id JOIN cpids c ON c.id = s.cpid
          WHERE t.root = +? AND coalesce(t.continues, t.id) = +? AND c.has_mergelog = 0 AND c.explained = 0`,
-      )
-      .pluck()
+    )
+    .pluck()
+  readonly #parts = this.#traces<[number, number]>('WHERE id = ? OR continues = ? ORDER BY episode')
+  readonly #servicesIn = this.db
+    .prepare<[number, number], number>(
+      `SELECT count(DISTINCT service) FROM trace_services WHERE trace IN
+           (SELECT id FROM traces WHERE id = ? UNION ALL SELECT id FROM traces WHERE continues = ?)`,
+    )
+    .pluck()
+
+  constructor(db: Sqlite, progress: Progress) {
+    super(db)
+    this.#progress = progress
+  }
+
+  #traces<Bind extends unknown[]>(rest: string): Statement<Bind, TraceRow> {
+    return this.db.prepare<Bind, TraceRow>(`SELECT * FROM traces ${rest}`).safeIntegers()
   }
 
   trace(id: number): Trace | undefined {
@@ -262,28 +258,24 @@ interface ChangeRow {
 }
 
 /** The change span of each CPID in each trace. */
-export class ChangeSpanTable implements ChangeSpans {
+export class ChangeSpanTable extends OnConnection implements ChangeSpans {
   readonly #cache = new GenerationCache<string, ChangeSpan>(CHANGES)
-  readonly #one: Statement<[number, number], ChangeRow>
-  readonly #newest: Statement<[number, number], ChangeRow>
-  readonly #cpids: Statement<[number], number>
-  readonly #insert: Statement
-  readonly #noteDriven: Statement<[number, number]>
+  readonly #one = this.#changes<[number, number]>('WHERE cpid = ? AND trace = ?')
+  readonly #newest = this.#changes<[number, number]>('WHERE cpid = +? ORDER BY trace DESC LIMIT +?')
+  readonly #cpids = this.db
+    .prepare<[number], number>('SELECT cpid FROM change_spans WHERE trace = +? ORDER BY depth, cpid')
+    .pluck()
+  readonly #insert = this.db.prepare(
+    'INSERT INTO change_spans (cpid, trace, span_id, depth, driven) VALUES (?, ?, ?, ?, ?)',
+  )
+  readonly #noteDriven = this.db.prepare<[number, number]>(
+    'UPDATE change_spans SET driven = 1 WHERE cpid = ? AND trace = ?',
+  )
 
-  constructor(db: Sqlite) {
-    const changes = <Bind extends unknown[]>(rest: string): Statement<Bind, ChangeRow> =>
-      db
-        .prepare<Bind, ChangeRow>(`SELECT trace, span_id, depth, driven FROM change_spans ${rest}`)
-        .safeIntegers()
-    this.#one = changes('WHERE cpid = ? AND trace = ?')
-    this.#newest = changes('WHERE cpid = +? ORDER BY trace DESC LIMIT +?')
-    this.#cpids = db
-      .prepare<[number], number>('SELECT cpid FROM change_spans WHERE trace = +? ORDER BY depth, cpid')
-      .pluck()
-    this.#insert = db.prepare(
-      'INSERT INTO change_spans (cpid, trace, span_id, depth, driven) VALUES (?, ?, ?, ?, ?)',
-    )
-    this.#noteDriven = db.prepare('UPDATE change_spans SET driven = 1 WHERE cpid = ? AND trace = ?')
+  #changes<Bind extends unknown[]>(rest: string): Statement<Bind, ChangeRow> {
+    return this.db
+      .prepare<Bind, ChangeRow>(`SELECT trace, span_id, depth, driven FROM change_spans ${rest}`)
+      .safeIntegers()
   }
 
   find(cpid: number, trace: number): ChangeSpan | undefined {
@@ -334,19 +326,15 @@ interface Added {
 }
 
 /** How often each actor wrote in each trace, one row each, so that cascades are found by their actors. */
-export class TraceActorTable implements TraceActors {
-  readonly #add: Statement<[Added]>
-
-  constructor(db: Sqlite) {
-    this.#add = db.prepare<[Added]>(
-      `INSERT INTO trace_actors (trace, actor, writes, gaps, missed, began)
+export class TraceActorTable extends OnConnection implements TraceActors {
+  readonly #add = this.db.prepare<[Added]>(
+    `INSERT INTO trace_actors (trace, actor, writes, gaps, missed, began)
        SELECT @trace, coalesce(user_name, @service), 1, gap, missed, cause = 'operator' AND @ofRoot = 1
        FROM seen_writes WHERE span = @span
        ON CONFLICT (trace, actor) DO UPDATE SET writes = writes + 1, gaps = gaps + excluded.gaps,
          missed = missed + excluded.missed,
          began = max(began, excluded.began)`,
-    )
-  }
+  )
 
   add(trace: Trace, { row, service, cpid }: ArrivedSpan): void {
     this.#add.run({ trace: trace.id, span: row, service, ofRoot: cpid === trace.root ? 1 : 0 })

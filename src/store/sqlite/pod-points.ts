@@ -1,6 +1,6 @@
-import type { Statement } from 'better-sqlite3'
 import type { PodPoint } from '../../model/pod-stats.ts'
 import { MIB } from '../../model/time-and-size.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -60,57 +60,49 @@ const NS_PER_S = 1e9
 const MS_PER_S = 1_000
 
 /** Points of Pods: first all of them for a while, then those about Pods that a cascade wrote, around the time when it did. */
-export class PodPointTable {
+export class PodPointTable extends OnConnection {
   readonly #progress: Progress
-  readonly #add: Statement
-  readonly #bytes: Statement<[], number>
-  readonly #oldest: Statement<[number, number], Row>
-  readonly #isDue: Statement<[number], number>
-  readonly #remove: Statement<[number]>
-  readonly #places: Statement<[string, { cluster: string }], Place>
-  readonly #series: Statement<[SeriesKey], Buffer>
-  readonly #count: Statement<[number, string], number>
-  readonly #save: Statement
+  readonly #add = this.db.prepare(
+    `INSERT INTO waiting_pod_points (arrived_ms, cluster, upto_bytes, points) SELECT @activeMs, @cluster,
+         coalesce((SELECT upto_bytes FROM waiting_pod_points ORDER BY id DESC LIMIT 1), 0) + length(@text), @text`,
+  )
+  readonly #bytes = this.db
+    .prepare<[], number>(
+      `SELECT (SELECT upto_bytes FROM waiting_pod_points ORDER BY id DESC LIMIT 1) - upto_bytes + length(points)
+         FROM waiting_pod_points ORDER BY id LIMIT 1`,
+    )
+    .pluck()
+  readonly #oldest = this.db.prepare<[number, number], Row>(
+    'SELECT id, cluster, points FROM waiting_pod_points WHERE arrived_ms <= +? ORDER BY id LIMIT +?',
+  )
+  readonly #isDue = this.db
+    .prepare<[number], number>(
+      'SELECT arrived_ms <= ? FROM (SELECT arrived_ms FROM waiting_pod_points ORDER BY id LIMIT 1)',
+    )
+    .pluck()
+  readonly #remove = this.db.prepare<[number]>('DELETE FROM waiting_pod_points WHERE id <= ?')
+  readonly #places = this.db
+    .prepare<[string, { cluster: string }], Place>(
+      `SELECT trace, first_ns, last_ns FROM cascade_pods
+         WHERE uid = ? AND (@cluster = '' OR cluster = @cluster) ORDER BY trace DESC LIMIT ${MOST_CASCADES}`,
+    )
+    .safeIntegers()
+  readonly #series = this.db
+    .prepare<[SeriesKey], Buffer>(
+      'SELECT points FROM pod_series WHERE trace = @trace AND uid = @uid AND metric = @metric AND container = @container',
+    )
+    .pluck()
+  readonly #count = this.db
+    .prepare<[number, string], number>('SELECT count(*) FROM pod_series WHERE trace = ? AND uid = ?')
+    .pluck()
+  readonly #save = this.db.prepare(
+    `INSERT INTO pod_series (trace, uid, metric, container, points) VALUES (@trace, @uid, @metric, @container, @points)
+       ON CONFLICT DO UPDATE SET points = excluded.points`,
+  )
 
   constructor(db: Sqlite, progress: Progress) {
+    super(db)
     this.#progress = progress
-    this.#add = db.prepare(
-      `INSERT INTO waiting_pod_points (arrived_ms, cluster, upto_bytes, points) SELECT @activeMs, @cluster,
-         coalesce((SELECT upto_bytes FROM waiting_pod_points ORDER BY id DESC LIMIT 1), 0) + length(@text), @text`,
-    )
-    this.#bytes = db
-      .prepare<[], number>(
-        `SELECT (SELECT upto_bytes FROM waiting_pod_points ORDER BY id DESC LIMIT 1) - upto_bytes + length(points)
-         FROM waiting_pod_points ORDER BY id LIMIT 1`,
-      )
-      .pluck()
-    this.#oldest = db.prepare(
-      'SELECT id, cluster, points FROM waiting_pod_points WHERE arrived_ms <= +? ORDER BY id LIMIT +?',
-    )
-    this.#isDue = db
-      .prepare<[number], number>(
-        'SELECT arrived_ms <= ? FROM (SELECT arrived_ms FROM waiting_pod_points ORDER BY id LIMIT 1)',
-      )
-      .pluck()
-    this.#remove = db.prepare('DELETE FROM waiting_pod_points WHERE id <= ?')
-    this.#places = db
-      .prepare<[string, { cluster: string }], Place>(
-        `SELECT trace, first_ns, last_ns FROM cascade_pods
-         WHERE uid = ? AND (@cluster = '' OR cluster = @cluster) ORDER BY trace DESC LIMIT ${MOST_CASCADES}`,
-      )
-      .safeIntegers()
-    this.#series = db
-      .prepare<[SeriesKey], Buffer>(
-        'SELECT points FROM pod_series WHERE trace = @trace AND uid = @uid AND metric = @metric AND container = @container',
-      )
-      .pluck()
-    this.#count = db
-      .prepare<[number, string], number>('SELECT count(*) FROM pod_series WHERE trace = ? AND uid = ?')
-      .pluck()
-    this.#save = db.prepare(
-      `INSERT INTO pod_series (trace, uid, metric, container, points) VALUES (@trace, @uid, @metric, @container, @points)
-       ON CONFLICT DO UPDATE SET points = excluded.points`,
-    )
   }
 
   /** Keeps points, all of one cluster, until it is known whether a cascade wrote their Pods. Returns how many had no room. */

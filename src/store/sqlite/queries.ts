@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3'
 import { kindOfObject } from '../../model/kubernetes-objects.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import { readOwnSpan } from '../../model/otlp/read-stored-span.ts'
@@ -17,6 +16,7 @@ import { CascadeFactsReader, CascadeTraces } from './cascade-queries.ts'
 import { CpidLookup, GraphAroundReader, GraphWalk, MergelogFactsReader } from './graph-queries.ts'
 import { LinkedSpans } from './linked-span-queries.ts'
 import { ObjectFactsReader, ObjectVersionsReader } from './object-queries.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { PodStatReader } from './pod-stat-queries.ts'
@@ -162,33 +162,31 @@ const SPANS_OF_TRACE = 10_000
 const CPIDS_OF_TRACE = 100
 
 /** Reads what was sent into traces, as exporters read it; and which CPIDs a sender's trace has. */
-class SentItems {
+class SentItems extends OnConnection {
   readonly #outbox: SqliteOutbox
   readonly #read: BytesRead
-  readonly #trace: Statement<[Buffer], number>
-  readonly #forwarded: Statement<[{ id: Buffer }], number>
-  readonly #cpids: Statement<[{ id: Buffer }], Cpid>
-
-  constructor(db: Sqlite, read: BytesRead) {
-    this.#outbox = new SqliteOutbox(db)
-    this.#read = read
-    this.#trace = db.prepare<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?').pluck()
-    // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
-    this.#forwarded = db
-      .prepare<[{ id: Buffer }], number>(
-        `SELECT outbox.decision FROM ${ORIGINS} found
+  readonly #trace = this.db.prepare<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?').pluck()
+  // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
+  readonly #forwarded = this.db
+    .prepare<[{ id: Buffer }], number>(
+      `SELECT outbox.decision FROM ${ORIGINS} found
          CROSS JOIN spans ON spans.origin = found.origin
          CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id ORDER BY 1`,
-      )
-      .pluck()
-    this.#cpids = db
-      .prepare<[{ id: Buffer }], Cpid>(
-        `SELECT cpids.text FROM (SELECT cpid, max(id) AS newest FROM (SELECT spans.cpid, spans.id FROM ${ORIGINS} found
+    )
+    .pluck()
+  readonly #cpids = this.db
+    .prepare<[{ id: Buffer }], Cpid>(
+      `SELECT cpids.text FROM (SELECT cpid, max(id) AS newest FROM (SELECT spans.cpid, spans.id FROM ${ORIGINS} found
              CROSS JOIN spans ON spans.origin = found.origin LIMIT ${SPANS_OF_TRACE})
            WHERE cpid IS NOT NULL GROUP BY cpid ORDER BY newest DESC LIMIT ${CPIDS_OF_TRACE}) found
          CROSS JOIN cpids ON cpids.id = found.cpid ORDER BY found.newest DESC`,
-      )
-      .pluck()
+    )
+    .pluck()
+
+  constructor(db: Sqlite, read: BytesRead) {
+    super(db)
+    this.#outbox = new SqliteOutbox(db)
+    this.#read = read
   }
 
   /** What a backend has under this trace id: an outgoing trace, or forwarded spans. */

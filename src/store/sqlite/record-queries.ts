@@ -5,6 +5,7 @@ import type { ScopeEnvelopes } from '../../model/outbox.ts'
 import type { Pages, Position, ReadAllowance, StoredRecord } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { LOG_IS_NO_REPEAT, SPAN_IS_NO_REPEAT } from './repeated-records.ts'
 
@@ -23,32 +24,30 @@ interface SpanRow {
  * Reads stored spans page by page. Those of a CPID come by original trace and span id, the order of the index, so that any page can be
  * found without reading the ones before it.
  */
-export class SpanPages {
-  readonly #origins: Statement<[number, bigint], bigint>
-  readonly #ofOrigin: Statement<[bigint, bigint, bigint, number], SpanRow>
-  readonly #all: Statement<[bigint], SpanRow>
+export class SpanPages extends OnConnection {
+  readonly #origins = this.db
+    .prepare<[number, bigint], bigint>(
+      `SELECT origin FROM cpid_origins WHERE cpid = ? AND origin >= ? ORDER BY origin LIMIT ${SEARCHES_AT_ONCE}`,
+    )
+    .pluck()
+    .safeIntegers()
+  readonly #ofOrigin = this.db
+    .prepare<[bigint, bigint, bigint, number], SpanRow>(
+      `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s
+         WHERE s.origin = ? AND (s.span_id, s.id) > (?, ?) AND coalesce(s.cpid, ${CPID_OF_NEAREST_ANCESTOR}) = ? AND ${SPAN_IS_NO_REPEAT}
+         ORDER BY s.span_id, s.id`,
+    )
+    .safeIntegers()
+  readonly #all = this.db
+    .prepare<[bigint], SpanRow>(
+      `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s WHERE s.id > ? AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id`,
+    )
+    .safeIntegers()
   readonly #read: BytesRead
 
   constructor(db: Sqlite, read: BytesRead) {
+    super(db)
     this.#read = read
-    this.#origins = db
-      .prepare<[number, bigint], bigint>(
-        `SELECT origin FROM cpid_origins WHERE cpid = ? AND origin >= ? ORDER BY origin LIMIT ${SEARCHES_AT_ONCE}`,
-      )
-      .pluck()
-      .safeIntegers()
-    this.#ofOrigin = db
-      .prepare<[bigint, bigint, bigint, number], SpanRow>(
-        `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s
-         WHERE s.origin = ? AND (s.span_id, s.id) > (?, ?) AND coalesce(s.cpid, ${CPID_OF_NEAREST_ANCESTOR}) = ? AND ${SPAN_IS_NO_REPEAT}
-         ORDER BY s.span_id, s.id`,
-      )
-      .safeIntegers()
-    this.#all = db
-      .prepare<[bigint], SpanRow>(
-        `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s WHERE s.id > ? AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id`,
-      )
-      .safeIntegers()
   }
 
   /** The spans of these CPIDs, in ascending order of their numbers. A position is CPID, original trace, span id and number. */
@@ -98,23 +97,22 @@ interface LogRow {
 }
 
 /** Reads stored log records page by page. */
-export class LogPages {
-  readonly #ofCpid: Statement<[number, bigint], LogRow>
-  readonly #all: Statement<[bigint], LogRow>
+export class LogPages extends OnConnection {
+  readonly #ofCpid = this.db
+    .prepare<[number, bigint], LogRow>(
+      `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.cpid = ? AND l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
+    )
+    .safeIntegers()
+  readonly #all = this.db
+    .prepare<[bigint], LogRow>(
+      `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
+    )
+    .safeIntegers()
   readonly #read: BytesRead
 
   constructor(db: Sqlite, read: BytesRead) {
+    super(db)
     this.#read = read
-    this.#ofCpid = db
-      .prepare<[number, bigint], LogRow>(
-        `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.cpid = ? AND l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
-      )
-      .safeIntegers()
-    this.#all = db
-      .prepare<[bigint], LogRow>(
-        `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
-      )
-      .safeIntegers()
   }
 
   /** The logs of these CPIDs, in ascending order of their numbers. A position is the CPID's number and the record's. */
@@ -196,25 +194,24 @@ const SCOPES = 1_000
 const SCOPE_BYTES = 8 * MIB
 
 /** The envelopes in which records arrived. */
-export class EnvelopeReader {
+export class EnvelopeReader extends OnConnection {
   readonly #cache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
     most: SCOPE_BYTES,
     of: envelopeBytes,
   })
-  readonly #find: Statement<[number], ScopeEnvelopes>
-  readonly #after: Statement<[number], ScopeEnvelopes & { readonly id: number }>
+  readonly #find = this.db.prepare<[number], ScopeEnvelopes>(
+    `SELECT scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
+       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
+  )
+  readonly #after = this.db.prepare<[number], ScopeEnvelopes & { readonly id: number }>(
+    `SELECT scopes.id, scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
+       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id > ? ORDER BY scopes.id`,
+  )
   readonly #read: BytesRead
 
   constructor(db: Sqlite, read: BytesRead) {
+    super(db)
     this.#read = read
-    this.#find = db.prepare(
-      `SELECT scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
-       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
-    )
-    this.#after = db.prepare(
-      `SELECT scopes.id, scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
-       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id > ? ORDER BY scopes.id`,
-    )
   }
 
   *all(): Generator<ScopeEnvelopes[]> {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type { Statement } from 'better-sqlite3'
 import type { LinkScopes } from '../../model/linking-ports.ts'
 import { scopeEnvelope, serviceEnvelope } from '../../model/otlp/encode-telemetry.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 
@@ -19,35 +19,35 @@ export interface ResourceEnvelope {
 }
 
 /** Assigns small numbers to resources, scopes and original traces: the same number for the same bytes. */
-export class ScopeNumbers {
+export class ScopeNumbers extends OnConnection {
   readonly #resources = new GenerationCache<string, number>(ENVELOPES)
   readonly #scopes = new GenerationCache<string, number>(ENVELOPES)
   readonly #traces: TraceIndex
-  readonly #highest: Statement<[], { resource: number | null; scope: number | null }>
+  readonly #highest = this.db.prepare<[], { resource: number | null; scope: number | null }>(
+    'SELECT (SELECT max(id) FROM resources) AS resource, (SELECT max(id) FROM scopes) AS scope',
+  )
   /** A number is never reused, even if the highest was removed: readers cache envelopes by number. */
   #lastResource = 0
   #lastScope = 0
   /** Spans of a trace often arrive one after another. */
   #lastTrace = ''
   #lastOrigin = 0
-  readonly #findResource: Statement<[Buffer], number>
-  readonly #addResource: Statement
-  readonly #findScope: Statement<[number, Buffer], number>
-  readonly #addScope: Statement
+  readonly #findResource = this.db
+    .prepare<[Buffer], number>('SELECT id FROM resources WHERE hash = ?')
+    .pluck()
+  readonly #addResource = this.db.prepare(
+    'INSERT INTO resources (id, hash, service, cluster, envelope) VALUES (?, ?, ?, ?, ?)',
+  )
+  readonly #findScope = this.db
+    .prepare<[number, Buffer], number>('SELECT id FROM scopes WHERE resource = ? AND hash = ?')
+    .pluck()
+  readonly #addScope = this.db.prepare(
+    'INSERT INTO scopes (id, resource, hash, envelope) VALUES (?, ?, ?, ?)',
+  )
 
   constructor(db: Sqlite, traces: TraceIndex) {
+    super(db)
     this.#traces = traces
-    this.#findResource = db.prepare<[Buffer], number>('SELECT id FROM resources WHERE hash = ?').pluck()
-    this.#addResource = db.prepare(
-      'INSERT INTO resources (id, hash, service, cluster, envelope) VALUES (?, ?, ?, ?, ?)',
-    )
-    this.#findScope = db
-      .prepare<[number, Buffer], number>('SELECT id FROM scopes WHERE resource = ? AND hash = ?')
-      .pluck()
-    this.#addScope = db.prepare('INSERT INTO scopes (id, resource, hash, envelope) VALUES (?, ?, ?, ?)')
-    this.#highest = db.prepare(
-      'SELECT (SELECT max(id) FROM resources) AS resource, (SELECT max(id) FROM scopes) AS scope',
-    )
     this.#readHighest()
   }
 
@@ -145,16 +145,12 @@ interface ScopeFact {
 }
 
 /** Reads the facts of scopes. */
-export class ScopeFacts {
+export class ScopeFacts extends OnConnection {
   readonly #cache = new GenerationCache<number, ScopeFact>(SCOPES)
-  readonly #find: Statement<[number], ScopeFact>
-
-  constructor(db: Sqlite) {
-    this.#find = db.prepare<[number], ScopeFact>(
-      `SELECT r.service, coalesce(r.cluster, '') AS cluster, length(r.envelope) + length(s.envelope) AS envelopeBytes
+  readonly #find = this.db.prepare<[number], ScopeFact>(
+    `SELECT r.service, coalesce(r.cluster, '') AS cluster, length(r.envelope) + length(s.envelope) AS envelopeBytes
        FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
-    )
-  }
+  )
 
   of(scope: number): ScopeFact {
     const cached = this.#cache.get(scope)
@@ -175,12 +171,11 @@ const OWN_SCOPE = scopeEnvelope('causeway')
 /** Reads the facts of scopes, and creates the scopes of Causeway's own spans. */
 export class LinkScopeTable extends ScopeFacts implements LinkScopes {
   readonly #interner: ScopeNumbers
-  readonly #resourceOf: Statement<[number], number>
+  readonly #resourceOf = this.db.prepare<[number], number>('SELECT resource FROM scopes WHERE id = ?').pluck()
 
   constructor(db: Sqlite, interner: ScopeNumbers) {
     super(db)
     this.#interner = interner
-    this.#resourceOf = db.prepare<[number], number>('SELECT resource FROM scopes WHERE id = ?').pluck()
   }
 
   envelopeBytes(scope: number): number {

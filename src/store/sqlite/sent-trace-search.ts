@@ -1,8 +1,8 @@
-import type { Statement } from 'better-sqlite3'
 import { type OwnSpan, readOwnSpan } from '../../model/otlp/read-stored-span.ts'
 import type { Pages, SentTrace, SentTraceRange, SpanHint } from '../../model/queries.ts'
 import { type OutboxItem, SENT_INHERITED_CPID, SENT_PATCHED } from '../../model/outbox.ts'
 import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
@@ -109,19 +109,37 @@ function joined(kind: 'and' | 'or', parts: readonly SqlHint[]): SqlHint {
  * Finds sent traces, newest first: those of cascades, and those of forwarded spans. A hint allows skipping traces without reading their
  * spans.
  */
-export class SentTraceSearch {
+export class SentTraceSearch extends OnConnection {
   readonly #db: Sqlite
   readonly #outbox: SqliteOutbox
   readonly #read: BytesRead
   readonly #times: BlockTimes
-  readonly #sizesBefore: Statement<[number], { id: number; bytes: number }>
-  readonly #newestSpan: Statement<[], number | null>
-  readonly #originTrace: Statement<[number], Buffer>
-  readonly #bounds: Statement<[number], { least: number; most: number }>
-  readonly #bytesIn: Statement<[number, number], number | null>
-  readonly #bytesOf: Statement<[number, number], [heads: string | null, bytes: Buffer | null]>
+  readonly #sizesBefore = this.db.prepare<[number], { id: number; bytes: number }>(
+    `SELECT id, sent_bytes + guest_bytes + ${BYTES_BESIDE} * (sent_spans + guest_spans) AS bytes
+       FROM traces WHERE id < ? ORDER BY id DESC LIMIT ${TRACES_AT_ONCE}`,
+  )
+  readonly #newestSpan = this.db.prepare<[], number | null>('SELECT max(id) FROM spans').pluck()
+  readonly #originTrace = this.db
+    .prepare<[number], Buffer>('SELECT trace_id FROM origin_traces WHERE id = ?')
+    .pluck()
+  readonly #bounds = this.db.prepare<[number], { least: number; most: number }>(
+    'SELECT min(id) AS least, max(id) AS most FROM spans WHERE origin = ?',
+  )
+  readonly #bytesIn = this.db
+    .prepare<[number, number], number | null>('SELECT sum(length(raw)) FROM spans WHERE id > ? AND id <= ?')
+    .pluck()
+  // Bytes are joined as text, which SQLite accepts unchanged.
+  readonly #bytesOf = this.db
+    .prepare<[number, number], [heads: string | null, bytes: Buffer | null]>(
+      `SELECT group_concat(head, ';'), CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB) FROM (
+           SELECT s.id || ',' || s.origin || ',' || s.scope || ',' || o.flags || ',' || length(s.raw) AS head, s.raw AS raw
+           FROM spans s CROSS JOIN outbox o ON o.trace = 0 AND o.span = s.id
+           WHERE s.id > ? AND s.id <= ? ORDER BY s.id)`,
+    )
+    .raw()
 
   constructor(db: Sqlite, outbox: SqliteOutbox, read: BytesRead) {
+    super(db)
     this.#db = db
     this.#outbox = outbox
     this.#read = read
@@ -133,27 +151,6 @@ export class SentTraceSearch {
     }
     ofOwnSpan(OWN_KIND, ({ kind }) => kind)
     ofOwnSpan(OWN_DURATION, ({ startNs, endNs }) => endNs - startNs)
-    this.#sizesBefore = db.prepare(
-      `SELECT id, sent_bytes + guest_bytes + ${BYTES_BESIDE} * (sent_spans + guest_spans) AS bytes
-       FROM traces WHERE id < ? ORDER BY id DESC LIMIT ${TRACES_AT_ONCE}`,
-    )
-    this.#newestSpan = db.prepare<[], number | null>('SELECT max(id) FROM spans').pluck()
-    this.#originTrace = db
-      .prepare<[number], Buffer>('SELECT trace_id FROM origin_traces WHERE id = ?')
-      .pluck()
-    this.#bounds = db.prepare('SELECT min(id) AS least, max(id) AS most FROM spans WHERE origin = ?')
-    this.#bytesIn = db
-      .prepare<[number, number], number | null>('SELECT sum(length(raw)) FROM spans WHERE id > ? AND id <= ?')
-      .pluck()
-    // Bytes are joined as text, which SQLite accepts unchanged.
-    this.#bytesOf = db
-      .prepare<[number, number], [heads: string | null, bytes: Buffer | null]>(
-        `SELECT group_concat(head, ';'), CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB) FROM (
-           SELECT s.id || ',' || s.origin || ',' || s.scope || ',' || o.flags || ',' || length(s.raw) AS head, s.raw AS raw
-           FROM spans s CROSS JOIN outbox o ON o.trace = 0 AND o.span = s.id
-           WHERE s.id > ? AND s.id <= ? ORDER BY s.id)`,
-      )
-      .raw()
   }
 
   /** The traces of cascades. */
@@ -316,17 +313,13 @@ const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
 
 /** The time range of the spans in each block. The rows of a full block never change; they are only removed by retention. */
-class BlockTimes {
+class BlockTimes extends OnConnection {
   readonly #known = new Map<number, readonly [first: bigint, last: bigint]>()
-  readonly #read: Statement<[number, number], { first: bigint | null; last: bigint | null }>
-
-  constructor(db: Sqlite) {
-    this.#read = db
-      .prepare<[number, number], { first: bigint | null; last: bigint | null }>(
-        'SELECT min(start_ns) AS first, max(end_ns) AS last FROM spans WHERE id > ? AND id <= ?',
-      )
-      .safeIntegers()
-  }
+  readonly #read = this.db
+    .prepare<[number, number], { first: bigint | null; last: bigint | null }>(
+      'SELECT min(start_ns) AS first, max(end_ns) AS last FROM spans WHERE id > ? AND id <= ?',
+    )
+    .safeIntegers()
 
   mayReach(
     block: number,

@@ -1,26 +1,21 @@
-import type { Statement } from 'better-sqlite3'
 import { parseObjectReference } from '../../model/kubernetes-objects.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import { namedObjects } from '../../model/otlp/read-stored-span.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection } from './on-connection.ts'
 
 /** The spans that report a superseded version came before controllers could act on it, so only the first readers are checked. */
 const READERS_LOOKED_AT = 64
 
 /** Reads which changes were overwritten before any controller acted on them: spans named `superseded …` observed their versions. */
-export class SupersededVersions {
-  readonly #superseding: Statement<[{ object: string; version: bigint }], Buffer>
-
-  constructor(db: Sqlite) {
-    this.#superseding = db
-      .prepare<[{ object: string; version: bigint }], Buffer>(
-        `SELECT spans.raw FROM (SELECT span FROM span_objects
+export class SupersededVersions extends OnConnection {
+  readonly #superseding = this.db
+    .prepare<[{ object: string; version: bigint }], Buffer>(
+      `SELECT spans.raw FROM (SELECT span FROM span_objects
              WHERE object = (SELECT id FROM objects WHERE object = @object) AND role = 0 AND version = @version
              ORDER BY span LIMIT ${READERS_LOOKED_AT}) reader
            CROSS JOIN spans ON spans.id = reader.span WHERE spans.name GLOB 'superseded *'`,
-      )
-      .pluck()
-  }
+    )
+    .pluck()
 
   /** The change that overwrote what a version had set. Undefined for a reference without a version. */
   by(reference: string): Cpid | undefined {

@@ -1,4 +1,4 @@
-import type { Statement } from 'better-sqlite3'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -9,7 +9,7 @@ const PLACES = 2 ** 20
  * sorted by id, some with each request, so that neighbours share the written page. Only ids that are not in the index are read at
  * startup.
  */
-export class TraceIndex {
+export class TraceIndex extends OnConnection {
   readonly #db: Sqlite
   readonly #progress: Progress
   readonly #batch: number
@@ -22,21 +22,20 @@ export class TraceIndex {
   #last = 0
   #isRead = false
   readonly #indexed: TraceIdIndexTable
-  readonly #add: Statement
-  readonly #remove: Statement<[number, number], Buffer>
+  readonly #add = this.db.prepare('INSERT INTO origin_traces (id, trace_id) VALUES (?, ?)')
+  readonly #remove = this.db
+    .prepare<[number, number], Buffer>(
+      `DELETE FROM origin_traces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM spans WHERE origin = ?)
+         RETURNING trace_id`,
+    )
+    .pluck()
 
   constructor(db: Sqlite, progress: Progress, sizes: TraceIndexSizes) {
+    super(db)
     this.#db = db
     this.#progress = progress
     this.#batch = sizes.batch
     this.#indexed = new TraceIdIndexTable(db, sizes)
-    this.#add = db.prepare('INSERT INTO origin_traces (id, trace_id) VALUES (?, ?)')
-    this.#remove = db
-      .prepare<[number, number], Buffer>(
-        `DELETE FROM origin_traces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM spans WHERE origin = ?)
-         RETURNING trace_id`,
-      )
-      .pluck()
   }
 
   /** The number of the trace with this id, assigned now if it has none. `traceKey` is the id's 16 bytes as latin1. */
@@ -160,33 +159,31 @@ export const TRACE_INDEX_SIZES: TraceIndexSizes = {
  * The index of trace ids. Most ids that are looked up are new, and each lookup would read a page of its own. A filter in memory
  * recognises most new ids, once it has read the stored ones.
  */
-class TraceIdIndexTable {
+class TraceIdIndexTable extends OnConnection {
   /** The filter over all stored ids, if there is one. The next one is being filled, up to `#readUpTo`. */
   #filter: TraceIdBloomFilter | undefined
   #next: TraceIdBloomFilter | undefined
   #readUpTo: Buffer = Buffer.alloc(0)
   #remakeAt = 0
   readonly #sizes: TraceIndexSizes
-  readonly #count: Statement<[], number>
-  readonly #chunk: Statement<[Buffer, number], string | null>
-  readonly #find: Statement<[Buffer], number>
-  readonly #add: Statement
-  readonly #remove: Statement
+  readonly #count = this.db.prepare<[], number>('SELECT count(*) FROM origin_trace_index').pluck()
+  readonly #chunk = this.db
+    .prepare<[Buffer, number], string | null>(
+      `SELECT group_concat(hex(trace_id), '')
+         FROM (SELECT trace_id FROM origin_trace_index WHERE trace_id > ? ORDER BY trace_id LIMIT ?)`,
+    )
+    .pluck()
+  readonly #find = this.db
+    .prepare<[Buffer], number>('SELECT origin FROM origin_trace_index WHERE trace_id = ?')
+    .pluck()
+  readonly #add = this.db.prepare(
+    'INSERT OR REPLACE INTO origin_trace_index (trace_id, origin) VALUES (?, ?)',
+  )
+  readonly #remove = this.db.prepare('DELETE FROM origin_trace_index WHERE trace_id = ?')
 
   constructor(db: Sqlite, sizes: TraceIndexSizes) {
+    super(db)
     this.#sizes = sizes
-    this.#count = db.prepare<[], number>('SELECT count(*) FROM origin_trace_index').pluck()
-    this.#chunk = db
-      .prepare<[Buffer, number], string | null>(
-        `SELECT group_concat(hex(trace_id), '')
-         FROM (SELECT trace_id FROM origin_trace_index WHERE trace_id > ? ORDER BY trace_id LIMIT ?)`,
-      )
-      .pluck()
-    this.#find = db
-      .prepare<[Buffer], number>('SELECT origin FROM origin_trace_index WHERE trace_id = ?')
-      .pluck()
-    this.#add = db.prepare('INSERT OR REPLACE INTO origin_trace_index (trace_id, origin) VALUES (?, ?)')
-    this.#remove = db.prepare('DELETE FROM origin_trace_index WHERE trace_id = ?')
     for (let left = sizes.readAtStart; left > 0 && !this.#isComplete; left -= this.#sizes.readAtOnce)
       this.readOn()
   }

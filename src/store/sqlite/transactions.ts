@@ -1,7 +1,7 @@
-import type { Statement } from 'better-sqlite3'
 import type { ForgottenTombstones } from '../../model/merge-graph.ts'
 import type { Cached, RunOptions, Transactor } from '../../model/store-ports.ts'
 import type { Clock } from '../../model/time-and-size.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import { OpenedFile } from './opened-file.ts'
 
@@ -9,14 +9,14 @@ import { OpenedFile } from './opened-file.ts'
  * Runs each piece of the writer's work in a transaction of its own. After a rollback, or a write by another process, everything cached is
  * dropped first.
  */
-export class WriterTransaction {
+export class WriterTransaction extends OnConnection {
   readonly #db: Sqlite
   readonly #file: OpenedFile
   readonly #progress: Progress
   readonly #caches: Cached[]
-  readonly #changes: Statement<[], number>
+  readonly #changes = this.db.prepare<[], number>('SELECT total_changes()').pluck()
   /** Changes when another connection commits, not when this one does. */
-  readonly #readVersion: Statement<[], number>
+  readonly #readVersion = this.db.prepare<[], number>('PRAGMA data_version').pluck()
   #dataVersion: number | undefined
   /** Reloading the caches failed; it is repeated before the next transaction. */
   #isStale = false
@@ -25,12 +25,11 @@ export class WriterTransaction {
   #isInPart = false
 
   constructor(db: Sqlite, progress: Progress, caches: readonly Cached[]) {
+    super(db)
     this.#db = db
     this.#file = new OpenedFile(db)
     this.#progress = progress
     this.#caches = [...caches]
-    this.#changes = db.prepare<[], number>('SELECT total_changes()').pluck()
-    this.#readVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
     this.#dataVersion = this.#readVersion.get()
   }
 
@@ -181,7 +180,7 @@ interface ProgressRow {
  * The counters that outlive rows, the number of CPIDs, and up time. `activeMs` counts only while Causeway runs, whatever the wall clock
  * does, so that down time settles no trace. Kept in memory during a transaction and written at its end.
  */
-export class Progress {
+export class Progress extends OnConnection {
   wallMs = 0
   activeMs = 0
   lastArrival = 0
@@ -203,20 +202,20 @@ export class Progress {
   /** New rows that reference scopes. */
   readonly scopeUses: ScopeUses
   readonly #db: Sqlite
-  readonly #save: Statement
+  readonly #save = this.db.prepare(
+    `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?, last_metric_decision = ?,
+         indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?,
+         forgotten_ms = ?, forgotten_episode = ?`,
+  )
   readonly #clock: Clock
   #base = 0
   #startedMs: number
 
   constructor(db: Sqlite, clock: Clock) {
+    super(db)
     this.#db = db
     this.#clock = clock
     this.scopeUses = new ScopeUses(db)
-    this.#save = db.prepare(
-      `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?, last_metric_decision = ?,
-         indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?,
-         forgotten_ms = ?, forgotten_episode = ?`,
-    )
     this.#startedMs = clock.monotonicMs()
     this.load()
   }
@@ -298,16 +297,12 @@ const NAMING_SCOPES = ['spans', 'logs', 'mergelogs', 'rejected_mergelogs', 'outb
  * Counts new rows that reference scopes (`scopes.uses`): in memory until the end of the transaction, since most reference the same few.
  * All code that adds such a row must count it here: a scope must never count as unused while a row references it.
  */
-class ScopeUses {
-  readonly #raise: Statement
+class ScopeUses extends OnConnection {
+  readonly #raise = this.db.prepare('UPDATE scopes SET uses = uses + ? WHERE id = ?')
   readonly #added = new Map<number, number>()
   /** Records of a scope arrive one after another. */
   #last = 0
   #ofLast = 0
-
-  constructor(db: Sqlite) {
-    this.#raise = db.prepare('UPDATE scopes SET uses = uses + ? WHERE id = ?')
-  }
 
   add(scope: number): void {
     if (scope !== this.#last) this.#turnTo(scope)

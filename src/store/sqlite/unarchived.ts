@@ -5,6 +5,7 @@ import { CASCADE } from './archive-reader.ts'
 import { type Row, cascadeOf } from './archived-rows.ts'
 import { ArchivePositions, CHANGED } from './archives.ts'
 import { cpidsOf } from './merge-graph.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 
 /** The most changes that are searched for traces, and for spans. */
@@ -22,32 +23,28 @@ const STEPS = {
 type EdgesStatement = Statement<[string, number], { source: Buffer; cpid: Buffer }>
 
 /** Reads what archives do not have yet, through a read-only connection. */
-export class SqliteUnarchived implements Unarchived {
-  readonly #db: Sqlite
+export class SqliteUnarchived extends OnConnection implements Unarchived {
   readonly #positions: ArchivePositions
   readonly #edges: Readonly<Record<'above' | 'below', EdgesStatement>>
-  readonly #sources: Statement<[string], Buffer>
-  readonly #moment: Statement<[string], { state: bigint; merged_ns: bigint | null; first_seen_ms: bigint }>
-  readonly #cascade: Statement<[number], Row>
+  readonly #sources = this.db
+    .prepare<[string], Buffer>(
+      'SELECT m.sources FROM cpids c CROSS JOIN mergelogs m ON m.cpid = c.id WHERE c.text = +?',
+    )
+    .pluck()
+  readonly #moment = this.db
+    .prepare<[string], { state: bigint; merged_ns: bigint | null; first_seen_ms: bigint }>(
+      'SELECT state, merged_ns, first_seen_ms FROM cpids WHERE text = +?',
+    )
+    .safeIntegers()
+  readonly #cascade = this.db.prepare<[number], Row>(CASCADE).safeIntegers()
 
   constructor(db: Sqlite) {
-    this.#db = db
+    super(db)
     this.#positions = new ArchivePositions(db)
     const edges = (direction: 'above' | 'below'): EdgesStatement =>
       db.prepare(`WITH RECURSIVE reached (id) AS
         (SELECT cpids.id FROM json_each(?) wanted CROSS JOIN cpids ON cpids.text = +wanted.value ${STEPS[direction]}`)
     this.#edges = { above: edges('above'), below: edges('below') }
-    this.#sources = db
-      .prepare<[string], Buffer>(
-        'SELECT m.sources FROM cpids c CROSS JOIN mergelogs m ON m.cpid = c.id WHERE c.text = +?',
-      )
-      .pluck()
-    this.#moment = db
-      .prepare<[string], { state: bigint; merged_ns: bigint | null; first_seen_ms: bigint }>(
-        'SELECT state, merged_ns, first_seen_ms FROM cpids WHERE text = +?',
-      )
-      .safeIntegers()
-    this.#cascade = db.prepare<[number], Row>(CASCADE).safeIntegers()
   }
 
   position(): ReturnType<Unarchived['position']> {
@@ -82,14 +79,14 @@ export class SqliteUnarchived implements Unarchived {
   }
 
   #ids(sql: string, ...values: number[]): number[] {
-    return this.#db
+    return this.db
       .prepare<number[], number>(sql)
       .pluck()
       .all(...values)
   }
 
   attributed(change: number): ReadonlyMap<number, Cpid> {
-    const rows = this.#db
+    const rows = this.db
       .prepare<[number, number], { id: number; uuid: Buffer }>(
         `SELECT s.id, c.uuid FROM archive_changes x CROSS JOIN spans s ON s.id = x.item CROSS JOIN cpids c ON c.id = s.cpid
          WHERE x.change > ? AND x.kind = ${CHANGED.spanCpid} ORDER BY x.change DESC LIMIT ?`,

@@ -19,6 +19,7 @@ import {
 import { readJoinTargets } from '../../model/otlp/read-stored-span.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import type { ArrivedSpanTable } from './arrived-spans.ts'
+import { OnConnection } from './on-connection.ts'
 import type { Sqlite } from './open-database.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 import type { Progress } from './transactions.ts'
@@ -40,43 +41,37 @@ interface WaitingRow {
 const COLUMNS = 'arrival, kind, cpid, origin, parent_id, behind_until_ms'
 
 /** Spans and changes that wait for a mergelog or a parent, and until when. */
-export class WaitingTable implements WaitingItems {
+export class WaitingTable extends OnConnection implements WaitingItems {
   readonly #progress: Progress
-  readonly #insert: Statement
-  readonly #is: Statement<[number], number>
-  readonly #until: Statement<[number], number>
-  readonly #isBehind: Statement<[number], number>
-  readonly #find: Statement<[number], WaitingRow>
-  readonly #forCpid: Statement<[number], WaitingRow>
-  readonly #changeOf: Statement<[number], WaitingRow>
-  readonly #forParent: Statement<[number, bigint], WaitingRow>
-  readonly #due: Statement<[number, number], WaitingRow>
-  readonly #delete: Statement<[number], number>
-  readonly #countTold: Statement<[], number>
+  readonly #insert = this.db.prepare(`INSERT INTO waiting (${COLUMNS}, due_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`)
+  readonly #is = this.db
+    .prepare<[number], number>(`SELECT 1 FROM waiting WHERE arrival = ? AND kind <> ${CHANGE}`)
+    .pluck()
+  readonly #until = this.db.prepare<[number], number>('SELECT due_ms FROM waiting WHERE arrival = ?').pluck()
+  readonly #isBehind = this.db
+    .prepare<[number], number>('SELECT behind_until_ms IS NOT NULL FROM waiting WHERE arrival = ?')
+    .pluck()
+  readonly #find = this.#rows<[number]>('WHERE arrival = ?')
+  readonly #forCpid = this.#rows<[number]>('WHERE cpid = +? ORDER BY arrival')
+  readonly #changeOf = this.#rows<[number]>(`WHERE cpid = +? AND kind = ${CHANGE} ORDER BY arrival LIMIT 1`)
+  readonly #forParent = this.#rows<[number, bigint]>('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
+  readonly #due = this.#rows<[number, number]>('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
+  readonly #delete = this.db
+    .prepare<[number], number>('DELETE FROM waiting WHERE arrival = ? RETURNING origin IS -1')
+    .pluck()
+  readonly #countTold = this.db
+    .prepare<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`)
+    .pluck()
   /** At least the number of changes that wait for their reporting span, so that spans need not query while none does. */
   #told: number | undefined
 
   constructor(db: Sqlite, progress: Progress) {
+    super(db)
     this.#progress = progress
-    this.#insert = db.prepare(`INSERT INTO waiting (${COLUMNS}, due_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`)
-    const rows = <Bind extends unknown[]>(rest: string): Statement<Bind, WaitingRow> =>
-      db.prepare<Bind, WaitingRow>(`SELECT ${COLUMNS} FROM waiting ${rest}`).safeIntegers()
-    this.#is = db
-      .prepare<[number], number>(`SELECT 1 FROM waiting WHERE arrival = ? AND kind <> ${CHANGE}`)
-      .pluck()
-    this.#until = db.prepare<[number], number>('SELECT due_ms FROM waiting WHERE arrival = ?').pluck()
-    this.#isBehind = db
-      .prepare<[number], number>('SELECT behind_until_ms IS NOT NULL FROM waiting WHERE arrival = ?')
-      .pluck()
-    this.#find = rows('WHERE arrival = ?')
-    this.#forCpid = rows('WHERE cpid = +? ORDER BY arrival')
-    this.#changeOf = rows(`WHERE cpid = +? AND kind = ${CHANGE} ORDER BY arrival LIMIT 1`)
-    this.#forParent = rows('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
-    this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
-    this.#delete = db
-      .prepare<[number], number>('DELETE FROM waiting WHERE arrival = ? RETURNING origin IS -1')
-      .pluck()
-    this.#countTold = db.prepare<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`).pluck()
+  }
+
+  #rows<Bind extends unknown[]>(rest: string): Statement<Bind, WaitingRow> {
+    return this.db.prepare<Bind, WaitingRow>(`SELECT ${COLUMNS} FROM waiting ${rest}`).safeIntegers()
   }
 
   add(waiting: Waiting, dueMs: number): void {
@@ -160,24 +155,22 @@ interface StepRow {
 }
 
 /** The linker's unfinished steps, in SQLite. */
-export class UnfinishedStepTable implements UnfinishedSteps {
+export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps {
   readonly #waiting: WaitingTable
-  readonly #insert: Statement
-  readonly #take: Statement<[], StepRow>
-  readonly #isAny: Statement<[], number>
+  readonly #insert = this.db.prepare(
+    'INSERT INTO unfinished_steps (kind, arrival, cpid, joined) VALUES (?, ?, ?, ?)',
+  )
+  readonly #take = this.db.prepare<[], StepRow>(
+    `DELETE FROM unfinished_steps WHERE id = (SELECT min(id) FROM unfinished_steps)
+       RETURNING kind, arrival, cpid, joined`,
+  )
+  readonly #isAny = this.db.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM unfinished_steps)').pluck()
   /** Unknown after a rollback. */
   #areAny: boolean | undefined
 
   constructor(db: Sqlite, waiting: WaitingTable) {
+    super(db)
     this.#waiting = waiting
-    this.#insert = db.prepare(
-      'INSERT INTO unfinished_steps (kind, arrival, cpid, joined) VALUES (?, ?, ?, ?)',
-    )
-    this.#take = db.prepare(
-      `DELETE FROM unfinished_steps WHERE id = (SELECT min(id) FROM unfinished_steps)
-       RETURNING kind, arrival, cpid, joined`,
-    )
-    this.#isAny = db.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM unfinished_steps)').pluck()
   }
 
   /** Reads nothing, so that it cannot fail outside of a transaction. */
@@ -233,25 +226,23 @@ interface Pending {
  * Parents that had not arrived when their child was linked. Most arrive in the same round, since span processors export children first.
  * So this is written only at the end of the round.
  */
-export class AwaitedParentTable implements AwaitedParents {
+export class AwaitedParentTable extends OnConnection implements AwaitedParents {
   readonly #progress: Progress
   readonly #spans: Pick<ArrivedSpanTable, 'isOfThisRound'>
   readonly #pending = new Map<string, Pending>()
-  readonly #stored: Statement<[number, bigint], AwaitedRow>
-  readonly #insert: Statement
-  readonly #delete: Statement
+  readonly #stored = this.db.prepare<[number, bigint], AwaitedRow>(
+    'SELECT trace, cpid, since_ms, driven FROM awaited_parents WHERE origin = ? AND span_id = ?',
+  )
+  readonly #insert = this.db.prepare(
+    `INSERT INTO awaited_parents (origin, span_id, trace, cpid, since_ms, driven) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET driven = max(driven, excluded.driven)`,
+  )
+  readonly #delete = this.db.prepare('DELETE FROM awaited_parents WHERE origin = ? AND span_id = ?')
 
   constructor(db: Sqlite, progress: Progress, spans: Pick<ArrivedSpanTable, 'isOfThisRound'>) {
+    super(db)
     this.#progress = progress
     this.#spans = spans
-    this.#stored = db.prepare(
-      'SELECT trace, cpid, since_ms, driven FROM awaited_parents WHERE origin = ? AND span_id = ?',
-    )
-    this.#insert = db.prepare(
-      `INSERT INTO awaited_parents (origin, span_id, trace, cpid, since_ms, driven) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET driven = max(driven, excluded.driven)`,
-    )
-    this.#delete = db.prepare('DELETE FROM awaited_parents WHERE origin = ? AND span_id = ?')
   }
 
   add(origin: number, spanId: bigint, trace: number, cpid: number | undefined, driven: boolean): void {
@@ -330,21 +321,56 @@ interface OfPod {
 }
 
 /** Which spans have joined what, and which wait to join. */
-export class AwaitedJoinTable implements Joins {
+export class AwaitedJoinTable extends OnConnection implements Joins {
   readonly #progress: Progress
   readonly #traces: Pick<TraceIndex, 'find'>
-  readonly #raw: Statement<[number], Buffer>
-  readonly #ofRequest: Statement<[string, number], number>
-  readonly #ofTrace: Statement<[number, number], number>
-  readonly #ofPod: Statement<[OfPod], number>
-  readonly #add: Statement<[number, number]>
-  readonly #target: Statement<[number], number>
-  readonly #await: Statement<[string, number]>
-  readonly #stop: Statement<[number], string>
-  readonly #waiting: Statement<[string], number>
-  readonly #all: Statement<[], string>
-  readonly #keys: Statement<[number], { audit_id: string | null; admitted_trace: Buffer | null }>
-  readonly #pods: Statement<[number], string>
+  readonly #raw = this.db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
+  readonly #ofRequest = this.db
+    .prepare<[string, number], number>(
+      `SELECT span FROM seen_writes WHERE audit_id = ? AND span <= ? ORDER BY span LIMIT ${MAX_WRITES}`,
+    )
+    .pluck()
+  readonly #ofTrace = this.db
+    .prepare<[number, number], number>(
+      `SELECT span FROM seen_writes WHERE admitted_trace = (SELECT trace_id FROM origin_traces WHERE id = ?) AND span <= ?
+         ORDER BY span LIMIT ${MAX_WRITES}`,
+    )
+    .pluck()
+  readonly #ofPod = this.db
+    .prepare<[OfPod], number>(
+      `SELECT id FROM (
+           SELECT s.id, s.end_ns, x.version FROM objects o JOIN span_objects x ON x.object = o.id AND x.role = 1
+           JOIN spans s ON s.id = x.span JOIN seen_writes y ON y.span = s.id
+           WHERE o.object = @object AND (@cluster = '' OR o.cluster = @cluster) AND x.uid = @uid AND s.id <= @upTo
+           ORDER BY x.version DESC LIMIT ${MAX_OF_POD})
+         WHERE end_ns <= @upToNs ORDER BY version DESC LIMIT 1`,
+    )
+    .pluck()
+  readonly #add = this.db.prepare<[number, number]>(
+    'INSERT OR REPLACE INTO joined_spans (span, target) VALUES (?, ?)',
+  )
+  readonly #target = this.db
+    .prepare<[number], number>('SELECT target FROM joined_spans WHERE span = ?')
+    .pluck()
+  readonly #await = this.db.prepare<[string, number]>(
+    'INSERT OR IGNORE INTO awaited_joins (key, span) VALUES (?, ?)',
+  )
+  readonly #stop = this.db
+    .prepare<[number], string>('DELETE FROM awaited_joins WHERE span = ? RETURNING key')
+    .pluck()
+  readonly #waiting = this.db
+    .prepare<[string], number>('SELECT span FROM awaited_joins WHERE key = ? ORDER BY span')
+    .pluck()
+  readonly #all = this.db.prepare<[], string>('SELECT DISTINCT key FROM awaited_joins').pluck()
+  readonly #keys = this.db.prepare<[number], { audit_id: string | null; admitted_trace: Buffer | null }>(
+    'SELECT audit_id, admitted_trace FROM seen_writes WHERE span = ?',
+  )
+  readonly #pods = this.db
+    .prepare<[number], string>(
+      `SELECT x.uid FROM span_objects x JOIN objects o ON o.id = x.object
+         WHERE x.span = ? AND x.role = 1 AND x.uid IS NOT NULL AND o.object GLOB 'v1/pods/*'`,
+    )
+    .pluck()
   /** At least the keys that are waited for, so that spans need not query while there are none. */
   #awaited: Set<string> | undefined
   /** Those of them that are span ids named by links. */
@@ -352,47 +378,9 @@ export class AwaitedJoinTable implements Joins {
   #mostKeys = LEAST_KEYS
 
   constructor(db: Sqlite, progress: Progress, traces: Pick<TraceIndex, 'find'>) {
+    super(db)
     this.#progress = progress
     this.#traces = traces
-    this.#raw = db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
-    this.#ofRequest = db
-      .prepare<[string, number], number>(
-        `SELECT span FROM seen_writes WHERE audit_id = ? AND span <= ? ORDER BY span LIMIT ${MAX_WRITES}`,
-      )
-      .pluck()
-    this.#ofTrace = db
-      .prepare<[number, number], number>(
-        `SELECT span FROM seen_writes WHERE admitted_trace = (SELECT trace_id FROM origin_traces WHERE id = ?) AND span <= ?
-         ORDER BY span LIMIT ${MAX_WRITES}`,
-      )
-      .pluck()
-    this.#ofPod = db
-      .prepare<[OfPod], number>(
-        `SELECT id FROM (
-           SELECT s.id, s.end_ns, x.version FROM objects o JOIN span_objects x ON x.object = o.id AND x.role = 1
-           JOIN spans s ON s.id = x.span JOIN seen_writes y ON y.span = s.id
-           WHERE o.object = @object AND (@cluster = '' OR o.cluster = @cluster) AND x.uid = @uid AND s.id <= @upTo
-           ORDER BY x.version DESC LIMIT ${MAX_OF_POD})
-         WHERE end_ns <= @upToNs ORDER BY version DESC LIMIT 1`,
-      )
-      .pluck()
-    this.#add = db.prepare('INSERT OR REPLACE INTO joined_spans (span, target) VALUES (?, ?)')
-    this.#target = db.prepare<[number], number>('SELECT target FROM joined_spans WHERE span = ?').pluck()
-    this.#await = db.prepare('INSERT OR IGNORE INTO awaited_joins (key, span) VALUES (?, ?)')
-    this.#stop = db
-      .prepare<[number], string>('DELETE FROM awaited_joins WHERE span = ? RETURNING key')
-      .pluck()
-    this.#waiting = db
-      .prepare<[string], number>('SELECT span FROM awaited_joins WHERE key = ? ORDER BY span')
-      .pluck()
-    this.#all = db.prepare<[], string>('SELECT DISTINCT key FROM awaited_joins').pluck()
-    this.#keys = db.prepare('SELECT audit_id, admitted_trace FROM seen_writes WHERE span = ?')
-    this.#pods = db
-      .prepare<[number], string>(
-        `SELECT x.uid FROM span_objects x JOIN objects o ON o.id = x.object
-         WHERE x.span = ? AND x.role = 1 AND x.uid IS NOT NULL AND o.object GLOB 'v1/pods/*'`,
-      )
-      .pluck()
   }
 
   namedBy(row: number): JoinTargets {
