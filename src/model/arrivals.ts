@@ -40,6 +40,18 @@ export const SPAN_JOINED = 512
 /** The writer itself reports with this span a write that was also seen from outside. */
 export const SPAN_TOLD_WRITE = 1024
 
+/** OTLP's kinds and status codes of a span, by number. */
+export const SPAN_KINDS: readonly string[] = [
+  'unspecified',
+  'internal',
+  'server',
+  'client',
+  'producer',
+  'consumer',
+]
+export const SPAN_STATUSES: readonly string[] = ['unset', 'ok', 'error']
+export const STATUS_ERROR = 2
+
 /** The fields of a received span that linking and questions need, and the span's own bytes. */
 export interface SpanRecord {
   /** The OTLP Span message, a view into the request. */

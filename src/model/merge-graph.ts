@@ -9,13 +9,14 @@ const ALL_DIGITS = 32
 const DIGITS = /^[0-9a-f]+$/
 const DASHED = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const BARE = /^[0-9a-f]{32}$/
-const NIL = '00000000-0000-0000-0000-000000000000'
+/** The nil UUID is no CPID; an archive stores it in place of NULL. */
+export const NIL_CPID = '00000000-0000-0000-0000-000000000000' as Cpid
 
 /** Reads a CPID in any case, with or without dashes; undefined when it is not a UUID or is all zeros. */
 export function parseCpid(text: string): Cpid | undefined {
   const lower = text.toLowerCase()
   const dashed = DASHED.test(lower) ? lower : BARE.test(lower) ? dash(lower) : undefined
-  return dashed === undefined || dashed === NIL ? undefined : (dashed as Cpid)
+  return dashed === undefined || dashed === NIL_CPID ? undefined : (dashed as Cpid)
 }
 
 /** Reads the beginning of a CPID as `parseCpid` reads a whole one; undefined when it is none, or shorter than eight digits. */

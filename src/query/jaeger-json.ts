@@ -1,3 +1,4 @@
+import { STATUS_ERROR } from '../model/arrivals.ts'
 import type { Json, JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import type { OutboxItem } from '../model/outbox.ts'
 import type { CausewayQueries, Pages } from '../model/queries.ts'
@@ -183,14 +184,12 @@ function spanTags(span: JsonObject, scope: JsonObject): JaegerTag[] {
     ...text('otel.scope.name', jsonTextOf(scope['name'])),
     ...text('otel.scope.version', jsonTextOf(scope['version'])),
     ...text('span.kind', kind === 'unspecified' ? '' : kind),
-    ...text('otel.status_code', code === 2 ? 'ERROR' : code === 1 ? 'OK' : ''),
+    ...text('otel.status_code', code === STATUS_ERROR ? 'ERROR' : code === 1 ? 'OK' : ''),
     ...text('otel.status_description', jsonTextOf(status['message'])),
     ...text('w3c.tracestate', jsonTextOf(span['traceState'])),
-    ...(code === 2 ? [{ key: 'error', type: 'bool', value: true } as const] : []),
+    ...(code === STATUS_ERROR ? [{ key: 'error', type: 'bool', value: true } as const] : []),
   ].sort((a, b) => (a.key < b.key ? -1 : 1))
 }
-
-const ERROR = 2
 
 /** What Jaeger's page lists of the traces with a span that is looked for (api_v3, FindTraceSummaries). */
 export function* jaegerSummariesJson(
@@ -239,7 +238,7 @@ class Summing {
     const service = serviceOf(resource)
     const counts = this.#services.get(service) ?? { spans: 0, errors: 0 }
     this.#services.set(service, counts)
-    const isError = Number(jsonObjectOf(span['status'])['code'] ?? 0) === ERROR
+    const isError = Number(jsonObjectOf(span['status'])['code'] ?? 0) === STATUS_ERROR
     for (const one of [counts, this.#all]) {
       one.spans++
       if (isError) one.errors++

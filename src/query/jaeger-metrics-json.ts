@@ -1,3 +1,4 @@
+import { STATUS_ERROR } from '../model/arrivals.ts'
 import { CPID_COPY, CPID_SYNTHETIC } from '../model/attributes.ts'
 import type { CausewayQueries } from '../model/queries.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
@@ -32,7 +33,6 @@ const NO_CALLS: readonly Attribute[] = [
   { kind: 'attribute', scope: 'span', name: CPID_COPY },
   { kind: 'attribute', scope: 'span', name: CPID_SYNTHETIC },
 ]
-const ERROR = 2
 
 const isTrue = (value: Static | undefined): boolean => value?.type === 'boolean' && value.value
 /** Lengths count as the same that differ by no more than this. */
@@ -134,7 +134,7 @@ class Windows {
     if (series === undefined) return
     const ns = Number(span.endNs - span.startNs)
     const length = ns <= 0 ? -Infinity : Math.round(Math.log(ns) / LOG_WIDTH)
-    const isError = span.status === ERROR
+    const isError = span.status === STATUS_ERROR
     this.#change(series, { at: first, by: 1, length, isError })
     if (end < this.#points) this.#change(series, { at: end, by: -1, length, isError })
   }

@@ -1,3 +1,4 @@
+import { STATUS_ERROR } from '../model/arrivals.ts'
 import type { JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import type { CausewayQueries } from '../model/queries.ts'
 import { durationNs } from './span-tree.ts'
@@ -118,14 +119,12 @@ function spanJson(view: SpanView, selected: SpanView | undefined): JsonObject {
   }
 }
 
-const ERROR = 2
-
 function serviceStats({ spans }: StoredTrace): JsonObject {
   const stats = new Map<string, { spanCount: number; errorCount?: number }>()
   for (const { scope, status } of spans) {
     const known = stats.get(scope.service) ?? { spanCount: 0 }
     known.spanCount++
-    if (status === ERROR) known.errorCount = (known.errorCount ?? 0) + 1
+    if (status === STATUS_ERROR) known.errorCount = (known.errorCount ?? 0) + 1
     stats.set(scope.service, known)
   }
   return Object.fromEntries(stats)

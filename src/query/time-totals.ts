@@ -1,9 +1,8 @@
+import { STATUS_ERROR } from '../model/arrivals.ts'
 import { kindOfObject, objectOfReference } from '../model/kubernetes-objects.ts'
 import type { LinkedSpan } from '../model/queries.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
 import { durationNs, type SpanTimes } from './span-tree.ts'
-
-const ERROR = 2
 
 export interface ServiceTime {
   readonly service: string
@@ -47,7 +46,7 @@ export class TimePerService {
       time.selfNs += selfNs
       time.waitNs += waitNs
       time.spans++
-      if (status === ERROR) time.errors++
+      if (status === STATUS_ERROR) time.errors++
       if (startNs < time.firstNs) time.firstNs = startNs
       if (endNs > time.lastNs) time.lastNs = endNs
     }

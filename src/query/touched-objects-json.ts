@@ -1,3 +1,4 @@
+import { STATUS_ERROR } from '../model/arrivals.ts'
 import { namespaceOfObject, objectOfReference, parseObjectReference } from '../model/kubernetes-objects.ts'
 import type { Cpid } from '../model/merge-graph.ts'
 import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
@@ -5,7 +6,6 @@ import type { CascadeFacts, CausewayQueries, LinkedSpan } from '../model/queries
 import { millis } from '../model/time-and-size.ts'
 import { OBJECT_DEEDS, type ObjectWrite, type TouchedObject } from './object-answer-schemas.ts'
 
-const FAILED = 2
 /** How many of the first writes of an object are listed, and how many of the last. */
 const AT_EACH_END = 8
 const AT_ONCE = 100
@@ -98,7 +98,7 @@ class Touched {
     }
     for (const reference of wrote) this.#addWrite(span, reference, read)
     const [first] = observed
-    if (status !== FAILED || wrote.length > 0 || first === undefined) return
+    if (status !== STATUS_ERROR || wrote.length > 0 || first === undefined) return
     const object = this.#of(first)
     if (object === undefined) return
     object.failed++
@@ -115,7 +115,7 @@ class Touched {
     if (object.writeCount === 0) object.deeds.delete('changed')
     if (owner !== undefined && wrote.length === 1) object.owner = objectOfReference(owner)
     object.deeds.add(deedOf(span, reference))
-    if (span.status === FAILED) {
+    if (span.status === STATUS_ERROR) {
       object.failed++
       object.deeds.add('failed')
     }
@@ -199,7 +199,7 @@ function writeJson(span: LinkedSpan, reference: string, { startNs }: CascadeFact
     service: span.service,
     ...(span.seen?.user !== undefined && { user: span.seen.user }),
     ...(span.seen !== undefined && { cause: span.seen.cause }),
-    ...(span.status === FAILED && { failed: true }),
+    ...(span.status === STATUS_ERROR && { failed: true }),
     ...(span.changed !== undefined && { changed: [...span.changed] }),
   }
 }

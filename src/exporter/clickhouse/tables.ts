@@ -12,6 +12,8 @@ import type {
   ArchivedRefusedMergelog,
   ArchivedSpan,
 } from '../../model/archive.ts'
+import { SPAN_KINDS, SPAN_STATUSES } from '../../model/arrivals.ts'
+import { NIL_CPID } from '../../model/merge-graph.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 
 /** Values that every row of a batch shares. */
@@ -102,9 +104,6 @@ let lastDay = { number: 0, text: '1970-01-01' }
 
 const msOf = (ns: UnixNanos): number => Number(ns / 1_000_000n)
 
-/** In sorting keys, in place of NULL. */
-const NONE = '00000000-0000-0000-0000-000000000000'
-
 const TEXT = 'LowCardinality(String)'
 const TEXTS = 'Array(LowCardinality(String))'
 const TEXT_OR_NONE = 'LowCardinality(Nullable(String))'
@@ -114,10 +113,8 @@ const yesNo = (yes: boolean): string => (yes ? 'yes' : 'no')
 const uuidOf = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 
-const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer']
-const STATUSES = ['unset', 'ok', 'error']
-const kindOf = (kind: number): string => KINDS[kind] ?? 'unspecified'
-const statusOf = (status: number): string => STATUSES[status] ?? 'unset'
+const kindOf = (kind: number): string => SPAN_KINDS[kind] ?? 'unspecified'
+const statusOf = (status: number): string => SPAN_STATUSES[status] ?? 'unset'
 
 function severityOf(severity: number): string {
   const names = ['unset', 'trace', 'debug', 'info', 'warn', 'error', 'fatal']
@@ -132,7 +129,7 @@ function spanColumns<Fact>(of: (fact: Fact) => ArchivedSpan): Column<Fact>[] {
   })
   return [
     column('arrival', 'UInt64 CODEC(Delta, ZSTD(1))', ({ arrival }) => arrival),
-    column('cpid', 'UUID', ({ cpid }) => cpid ?? NONE),
+    column('cpid', 'UUID', ({ cpid }) => cpid ?? NIL_CPID),
     column('span_id', 'UInt64', ({ spanId }) => spanId),
     column('name', TEXT, ({ name }) => name),
     column('service', TEXT_OR_NONE, ({ service }) => service),
@@ -389,7 +386,7 @@ export const TABLES: readonly ArchiveTable[] = [
     name: 'object_events',
     columns: [
       { name: 'arrival', type: 'UInt64 CODEC(Delta, ZSTD(1))', of: ({ span }) => span.arrival },
-      { name: 'cpid', type: 'UUID', of: ({ span }) => span.cpid ?? NONE },
+      { name: 'cpid', type: 'UUID', of: ({ span }) => span.cpid ?? NIL_CPID },
       { name: 'object', type: 'String CODEC(ZSTD(1))', of: ({ object }) => object },
       { name: 'cluster', type: TEXT, of: ({ cluster }) => cluster },
       { name: 'action', type: TEXT, of: ({ wrote }) => (wrote ? 'wrote' : 'observed') },
@@ -421,7 +418,7 @@ export const TABLES: readonly ArchiveTable[] = [
     name: 'logs',
     columns: [
       { name: 'arrival', type: 'UInt64 CODEC(Delta, ZSTD(1))', of: ({ arrival }) => arrival },
-      { name: 'cpid', type: 'UUID', of: ({ cpid }) => cpid ?? NONE },
+      { name: 'cpid', type: 'UUID', of: ({ cpid }) => cpid ?? NIL_CPID },
       { name: 'time', type: NANOS, of: ({ timeNs }) => timeNs },
       { name: 'event_name', type: TEXT, of: ({ eventName }) => eventName },
       { name: 'severity', type: TEXT, of: ({ severity }) => severityOf(severity) },

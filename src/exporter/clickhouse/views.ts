@@ -1,5 +1,6 @@
-/** In sorting keys, in place of NULL. */
-const NONE = "toUUID('00000000-0000-0000-0000-000000000000')"
+import { NIL_CPID } from '../../model/merge-graph.ts'
+
+const NONE = `toUUID('${NIL_CPID}')`
 
 const hexOf = (uuid: string): string => `replaceAll(toString(${uuid}), '-', '')`
 const spanId = (id: string): string => `if(${id} = 0, NULL, lpad(lower(hex(${id})), 16, '0'))`

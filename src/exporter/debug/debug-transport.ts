@@ -1,3 +1,4 @@
+import { SPAN_KINDS, SPAN_STATUSES } from '../../model/arrivals.ts'
 import { errorText } from '../../model/faults.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
@@ -114,9 +115,6 @@ export interface SpanJson extends LinkJson {
 
 type SpanItem = RequestItem<SpanJson>
 
-const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer']
-const STATUSES = ['unset', 'ok', 'error']
-
 /** A span on one line: name, trace id, span id, attributes. */
 export function spanLine({ item }: SpanItem): string {
   const { name = '', traceId = '', spanId = '', attributes } = item
@@ -130,10 +128,10 @@ export function spanLines({ resource, scope, item }: SpanItem): string[] {
     `    trace id: ${item.traceId ?? ''}`,
     `    span id: ${item.spanId ?? ''}`,
     `    parent span id: ${item.parentSpanId ?? 'none'}`,
-    `    kind: ${named(KINDS, item.kind)}`,
+    `    kind: ${named(SPAN_KINDS, item.kind)}`,
     `    start: ${timeText(item.startTimeUnixNano)}`,
     `    end: ${timeText(item.endTimeUnixNano)}`,
-    `    status: ${named(STATUSES, item.status?.code)} ${item.status?.message ?? ''}`.trimEnd(),
+    `    status: ${named(SPAN_STATUSES, item.status?.code)} ${item.status?.message ?? ''}`.trimEnd(),
     `    scope: ${scope.name ?? ''} ${scope.version ?? ''}`.trimEnd(),
     ...attributeTexts(resource.attributes).map((text) => `    resource attribute: ${text}`),
     ...attributeTexts(item.attributes).map((text) => `    attribute: ${text}`),

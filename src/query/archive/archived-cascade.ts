@@ -1,5 +1,6 @@
+import { SPAN_KINDS, SPAN_STATUSES, STATUS_ERROR } from '../../model/arrivals.ts'
 import { CPID_ID, CPID_SYNTHETIC, CPID_TIME } from '../../model/attributes.ts'
-import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
+import { type Cpid, NIL_CPID, parseCpid } from '../../model/merge-graph.ts'
 import {
   type CascadeFacts,
   type LinkedSpan,
@@ -14,12 +15,7 @@ import { KnownCpids } from './known-cpids.ts'
 import { NOTHING_HERE } from './asking-parts.ts'
 
 /** The most spans of a cascade, since its answer is made in memory. */
-/** OTLP's number of an error. */
-const FAILED = 2
 const MOST_SPANS = 20_000
-const NONE = '00000000-0000-0000-0000-000000000000'
-const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer']
-const STATUSES = ['unset', 'ok', 'error']
 /** ClickHouse has no such table: spans as backends have them are not archived. */
 const NO_TABLE = 'UNKNOWN_TABLE'
 
@@ -195,7 +191,7 @@ export class ArchivedCascade implements CascadeRead {
     const counted = {
       ...(spans.length <= MOST_SPANS && {
         spans: received.length,
-        failed: received.filter(({ status }) => status === FAILED).length,
+        failed: received.filter(({ status }) => status === STATUS_ERROR).length,
         gaps: received.filter(({ seen }) => seen?.gap === true).length,
       }),
       missing: this.#missing.length,
@@ -329,9 +325,9 @@ function receivedSpan(
     ...{ decision, row, startNs, name: span.name, service: span.service },
     ...{ spanId: BigInt(span.span), parentId: BigInt(span.parent), endNs: BigInt(span.end) },
     ...(span.cluster !== '' && { cluster: span.cluster }),
-    cpid: span.cpid === NONE ? undefined : span.cpid,
-    kind: Math.max(0, KINDS.indexOf(span.kind)),
-    status: Math.max(0, STATUSES.indexOf(span.status)),
+    cpid: span.cpid === NIL_CPID ? undefined : span.cpid,
+    kind: Math.max(0, SPAN_KINDS.indexOf(span.kind)),
+    status: Math.max(0, SPAN_STATUSES.indexOf(span.status)),
     copy: span.copy === 'yes',
     activity: span.activity === 'yes',
     byCause: waited !== null,
@@ -351,7 +347,7 @@ function ownSpan(span: OwnSpanRow, decision: number): LinkedSpan {
     endNs: lasted === 1n ? startNs : startNs + lasted,
     spanId: BigInt(`0x${span.span}`),
     parentId: span.parent === '' ? 0n : BigInt(`0x${span.parent}`),
-    kind: Math.max(0, KINDS.indexOf(span.kind.toLowerCase())),
+    kind: Math.max(0, SPAN_KINDS.indexOf(span.kind.toLowerCase())),
     cpid: parseCpid(span.cpid),
     ...{ copy: false, activity: true, byCause: false, observed: [], wrote: [] },
     ...(span.time !== '' && { time: span.time }),

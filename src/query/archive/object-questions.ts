@@ -1,5 +1,5 @@
 import { CORE_API_VERSION } from '../../model/kubernetes-objects.ts'
-import type { Cpid } from '../../model/merge-graph.ts'
+import { type Cpid, NIL_CPID } from '../../model/merge-graph.ts'
 import { type ObjectActivity, textOrNone } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient, quote } from './archive-client.ts'
@@ -24,8 +24,6 @@ interface AskedObjects {
   /** CPIDs that spans of this Causeway have got since, by arrival. */
   readonly attributed: ReadonlyMap<number, Cpid>
 }
-
-const NONE = '00000000-0000-0000-0000-000000000000' as Cpid
 
 /** The newest events of the objects of a reference, from the archive. Throws ArchiveSilent. */
 export async function askObjects(
@@ -95,7 +93,7 @@ function cpidIn(
 ): Cpid | undefined {
   const now =
     own !== undefined && row.causeway === own.causeway ? attributed.get(Number(row.arrival)) : undefined
-  return now ?? (row.cpid === NONE ? undefined : (row.cpid as Cpid))
+  return now ?? (row.cpid === NIL_CPID ? undefined : (row.cpid as Cpid))
 }
 
 export interface Roots {
@@ -151,7 +149,7 @@ function factsOf(
 /** Newest first, in the order of the archive. */
 export function newestFirst(a: FleetObject, b: FleetObject): number {
   if (a.timeNs !== b.timeNs) return a.timeNs > b.timeNs ? -1 : 1
-  const texts = ({ object, action, cpid = NONE, service = '', causeway = '' }: FleetObject): string[] => [
+  const texts = ({ object, action, cpid = NIL_CPID, service = '', causeway = '' }: FleetObject): string[] => [
     ...[object, action, cpid, service, causeway],
   ]
   const others = texts(b)

@@ -1,5 +1,5 @@
 import { objectOfReference } from '../../model/kubernetes-objects.ts'
-import type { Cpid } from '../../model/merge-graph.ts'
+import { type Cpid, NIL_CPID } from '../../model/merge-graph.ts'
 import {
   type CascadeFacts,
   type CausewayQueries,
@@ -25,7 +25,6 @@ import { askRoots, matchingObjects, type Roots } from './object-questions.ts'
 
 /** The most versions of this Causeway that are looked through for one answer. */
 const MOST_OWN = 10_000
-const NONE = '00000000-0000-0000-0000-000000000000'
 
 export interface FleetVersion extends Omit<ObjectVersionFacts, 'position'> {
   readonly causeway: string | undefined
@@ -257,7 +256,7 @@ function factsOf(row: VersionRow, observed: readonly string[], told: ToldRow | u
     ...{ object: row.ref, name: row.name, service: row.service },
     ...{ timeNs: BigInt(row.at), spanId: BigInt(row.span) },
     ...{ version: BigInt(row.version), arrival: BigInt(row.arrival), causeway: textOrNone(row.causeway) },
-    ...{ cluster: textOrNone(row.cluster), cpid: row.cpid === NONE ? undefined : row.cpid },
+    ...{ cluster: textOrNone(row.cluster), cpid: row.cpid === NIL_CPID ? undefined : row.cpid },
     ...{ cascades: [], drivenBy: [], observed, changed: [], supersededBy: undefined },
     reason: textOrNone(told?.reason ?? ''),
     begins:
