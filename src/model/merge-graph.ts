@@ -124,9 +124,8 @@ export interface MergeGraph {
   save(node: CpidNode): void
   /** Makes a tombstone a live CPID again: it stays explained and goes on with its next episode. */
   revive(node: CpidNode): void
-  /** CPIDs with an edge to `id`, and those it has an edge to. */
+  /** CPIDs with an edge to `id`. */
   sourcesOf(id: number): number[]
-  targetsOf(id: number): number[]
   /** At most `limit` of its targets with a number above `after`, in order. */
   targetsAfter(id: number, after: number, limit: number): number[]
   /** At most `limit` of its sources, and of its targets, with a number above `after`, in order. */

@@ -47,7 +47,6 @@ export class SqliteMergeGraph extends OnConnection implements MergeGraph {
   )
   readonly #revive = this.db.prepare('UPDATE cpids SET prune_ns = CAST(? AS INTEGER) * 1000000 WHERE id = ?')
   readonly #sources = this.db.prepare<[number], number>('SELECT source FROM edges WHERE target = ?').pluck()
-  readonly #targets = this.db.prepare<[number], number>('SELECT target FROM edges WHERE source = ?').pluck()
   readonly #targetsAfter = this.db
     .prepare<[number, number, number], number>(
       'SELECT target FROM edges WHERE source = ? AND target > ? ORDER BY target LIMIT ?',
@@ -163,10 +162,6 @@ export class SqliteMergeGraph extends OnConnection implements MergeGraph {
 
   sourcesOf(id: number): number[] {
     return this.#sources.all(id)
-  }
-
-  targetsOf(id: number): number[] {
-    return this.#targets.all(id)
   }
 
   targetsAfter(id: number, after: number, limit: number): number[] {

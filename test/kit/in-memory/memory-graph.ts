@@ -97,12 +97,8 @@ export class MemoryGraph implements MergeGraph, Cached {
     return this.#edges().flatMap(([source, target]) => (target === id ? [source] : []))
   }
 
-  targetsOf(id: number): number[] {
-    return this.#edges().flatMap(([source, target]) => (source === id ? [target] : []))
-  }
-
   targetsAfter(id: number, after: number, limit: number): number[] {
-    return this.targetsOf(id)
+    return this.#targetsOf(id)
       .filter((target) => target > after)
       .slice(0, limit)
   }
@@ -112,7 +108,7 @@ export class MemoryGraph implements MergeGraph, Cached {
   }
 
   rankedTargets(id: number, after: number, limit: number): RankedCpid[] {
-    return this.#ranked(this.targetsOf(id), after, limit)
+    return this.#ranked(this.#targetsOf(id), after, limit)
   }
 
   setRank(id: number, rank: number): void {
@@ -170,6 +166,10 @@ export class MemoryGraph implements MergeGraph, Cached {
 
   #edges(): (readonly [number, number])[] {
     return [...this.#tables.edges.values()].sort(([a, c], [b, d]) => a - b || c - d)
+  }
+
+  #targetsOf(id: number): number[] {
+    return this.#edges().flatMap(([source, target]) => (source === id ? [target] : []))
   }
 
   #ranked(ids: readonly number[], after: number, limit: number): RankedCpid[] {
