@@ -53,10 +53,6 @@ export class InFlight {
     return this.#bytes
   }
 
-  get isFull(): boolean {
-    return this.#bytes >= this.maxBytes
-  }
-
   /**
    * Reserves for one request; dispose of the reservation when the request is answered. `holder` names the sender.
    */
