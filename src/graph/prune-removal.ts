@@ -129,7 +129,7 @@ export class PruneGuard {
   readonly #activeMs: () => number
   readonly #until = new Map<number, number>()
 
-  constructor(attempt: PruneAttempt = ATTEMPT_ONLY, activeMs: () => number) {
+  constructor(attempt: PruneAttempt, activeMs: () => number) {
     this.#attempt = attempt
     this.#activeMs = activeMs
   }
@@ -155,12 +155,6 @@ export class PruneGuard {
   forget(): void {
     this.#until.clear()
   }
-}
-
-/** Catches nothing. */
-const ATTEMPT_ONLY: PruneAttempt = (_cpid, _does, work) => {
-  work()
-  return true
 }
 
 /** What removing a CPID itself, or looking at what holds one, costs beside a removed row. */

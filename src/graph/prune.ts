@@ -19,8 +19,7 @@ const ROWS_AT_ONCE = 100
 export interface PruneSettings {
   retention: Retention
   maxFanout: number
-  /** Without one, what throws ends the turn. */
-  attempt?: PruneAttempt
+  attempt: PruneAttempt
 }
 
 export interface PruneResult extends PruneCounts {
