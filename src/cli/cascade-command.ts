@@ -455,11 +455,7 @@ const SHOWN_STEPS = 40
  * The critical path for people: the longest step and the longest wait in words, and every step with what it waited and
  * held up. Without `all`, the last steps are shown and those before are counted.
  */
-export function criticalPathText(
-  path: readonly PathStep[],
-  { startNs }: CascadeFacts,
-  all: boolean,
-): string[] {
+function criticalPathText(path: readonly PathStep[], { startNs }: CascadeFacts, all: boolean): string[] {
   const whole = path.reduce((sum, { waitNs, heldNs }) => sum + waitNs + heldNs, 0n)
   const longest = path[positionOfMost(path, ({ heldNs }) => heldNs) ?? -1]
   const waited = path[positionOfMost(path, ({ waitNs }) => waitNs) ?? -1]

@@ -142,10 +142,7 @@ const EMPTY_REQUEST = Buffer.alloc(0)
 type Ask = (exporter: ExporterConfig, signal: Signal) => Promise<SendOutcome>
 
 /** Whether every backend takes the signals that pipelines send it; it gets an empty request. */
-export async function* checkBackends(
-  config: CausewayConfig,
-  components: Components,
-): AsyncGenerator<Finding> {
+async function* checkBackends(config: CausewayConfig, components: Components): AsyncGenerator<Finding> {
   const { outTraces, outLogs, outMetrics, forwardedMetrics } = config.pipelines
   if (outTraces.length === 0) {
     yield warn(
@@ -215,7 +212,7 @@ interface Port extends Listener {
 }
 
 /** Whether a running Causeway listens on all its ports, or, when none runs, whether they are free. */
-export async function* checkPorts(config: CausewayConfig, isRunning: boolean): AsyncGenerator<Finding> {
+async function* checkPorts(config: CausewayConfig, isRunning: boolean): AsyncGenerator<Finding> {
   for (const port of portsOf(config)) {
     if (port.port === 0) yield ok(port.what, 'takes any free port')
     else yield isRunning ? await whileRunning(port) : await whileStopped(port)
@@ -292,7 +289,7 @@ const EVERY_ADDRESS: Readonly<Record<string, string>> = {
 }
 
 /** Whether something listens there: undefined if so, else the error code, such as ECONNREFUSED. */
-export function connectionError(host: string, port: number): Promise<string | undefined> {
+function connectionError(host: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const socket = connect({ host: ownValue(EVERY_ADDRESS, host) ?? host, port, timeout: LONGEST_MS })
   socket.once('connect', () => resolve(undefined))
@@ -302,7 +299,7 @@ export function connectionError(host: string, port: number): Promise<string | un
 }
 
 /** Whether this process could listen there: undefined if so, else the error code, such as EACCES. */
-export function listenError(host: string, port: number): Promise<string | undefined> {
+function listenError(host: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const server = createServer()
   server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
@@ -343,7 +340,7 @@ async function* checkFiles(config: CausewayConfig, components: Components): Asyn
 }
 
 /** Whether this process may open enough files for the configured connections. */
-export function checkOpenFiles(config: CausewayConfig): Finding {
+function checkOpenFiles(config: CausewayConfig): Finding {
   const limit = openFilesLimit()
   const { warning } = listenerLimits(config, limit)
   if (warning === undefined)

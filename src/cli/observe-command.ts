@@ -113,7 +113,7 @@ export interface ObservedBy {
 }
 
 /** The configuration of a Causeway that watches one cluster, as JSON, which is YAML too. */
-export function observeConfig({ receiver, dashboard }: ObservedBy, observed: Observed): string {
+function observeConfig({ receiver, dashboard }: ObservedBy, observed: Observed): string {
   const { cluster, kubeconfig, context, namespaces, database } = observed
   const asked = { cluster, auth_type: 'kubeConfig', kubeconfig, context, namespaces }
   return `yaml:${JSON.stringify({
@@ -187,7 +187,7 @@ export class SettledCascades {
 }
 
 /** Polls until the signal aborts; calls `show` with each cascade. */
-export async function watchSettled(
+async function watchSettled(
   cascades: SettledCascades,
   everyMs: number,
   show: (cascade: SettledCascade) => void,

@@ -58,7 +58,7 @@ export interface SqlOutput {
 }
 
 /** An array of objects, written as rows come. */
-export function jsonOutput(to: TextSink): SqlOutput {
+function jsonOutput(to: TextSink): SqlOutput {
   let keys: string[] = []
   let separator = '['
   return {
@@ -182,7 +182,7 @@ export function valueJson(value: SqlValue): string {
 }
 
 /** Unique names, so that no column of an object hides another: `cpid`, `cpid:1`. */
-export function distinctNames(names: readonly string[]): string[] {
+function distinctNames(names: readonly string[]): string[] {
   const taken = new Set<string>()
   return names.map((name) => {
     let distinct = name

@@ -240,7 +240,7 @@ export class CascadeFold {
   }
 }
 
-export const MOST_NS = 2n ** 63n - 1n
+const MOST_NS = 2n ** 63n - 1n
 
 function isChange(span: LinkedSpan): span is LinkedSpan & { cpid: string } {
   const { row, name, cpid } = span

@@ -250,7 +250,7 @@ export function* findTraces<T>(
 const LONGEST_NAME = 4_096
 
 /** A hint that is true for at least one span of every trace that a pipeline can find. Undefined if there is none. */
-export function hintOf({ stages }: Pipeline): SpanHint | undefined {
+function hintOf({ stages }: Pipeline): SpanHint | undefined {
   for (const stage of stages) {
     const hint = hintOfStage(stage)
     if (hint !== undefined) return hint

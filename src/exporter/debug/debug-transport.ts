@@ -116,7 +116,7 @@ export interface SpanJson extends LinkJson {
 type SpanItem = RequestItem<SpanJson>
 
 /** A span on one line: name, trace id, span id, attributes. */
-export function spanLine({ item }: SpanItem): string {
+function spanLine({ item }: SpanItem): string {
   const { name = '', traceId = '', spanId = '', attributes } = item
   return [name, traceId, spanId, ...attributeTexts(attributes)].join(' ')
 }
@@ -216,12 +216,12 @@ export interface MetricJson {
 type MetricItem = RequestItem<MetricJson>
 
 /** One of Causeway's own metrics on one line: name, unit, how many points. */
-export function metricLine({ item }: MetricItem): string {
+function metricLine({ item }: MetricItem): string {
   return `${item.name ?? ''} ${item.unit ?? ''} points=${pointsOf(item).length}`
 }
 
 /** One of Causeway's own metrics with its points, one a line. */
-export function metricLines(metric: MetricItem): string[] {
+function metricLines(metric: MetricItem): string[] {
   return [`Metric ${metricLine(metric)}`, ...pointsOf(metric.item).map((text) => `    ${text}`)]
 }
 
@@ -256,12 +256,12 @@ export interface KeyValueJson {
 const DEEPEST = 16
 
 /** Each attribute as `key=value`, values written as JSON. */
-export function attributeTexts(attributes: readonly KeyValueJson[] = []): string[] {
+function attributeTexts(attributes: readonly KeyValueJson[] = []): string[] {
   return attributes.map(({ key = '', value }) => `${key}=${anyValueText(value)}`)
 }
 
 /** An AnyValue as JSON text; bytes as base64, an empty value as null. */
-export function anyValueText(value: AnyValueJson = {}, depth = 0): string {
+function anyValueText(value: AnyValueJson = {}, depth = 0): string {
   if (depth === DEEPEST) return '…'
   const { arrayValue, kvlistValue, intValue, doubleValue } = value
   if (arrayValue !== undefined)
@@ -301,7 +301,7 @@ const LISTS: Record<Signal, readonly [string, string, string]> = {
 }
 
 /** The items of an export request, and the number of resources. Throws MalformedOtlp. */
-export function requestItems<T>(
+function requestItems<T>(
   signal: Signal,
   request: Uint8Array,
 ): { resources: number; items: RequestItem<T>[] } {

@@ -189,7 +189,7 @@ const PERCENT = 0.01
 const SPIKE_SHARE = 0.2
 
 /** The memory of the container or, without a limit, of the machine, in bytes. */
-export function availableMemory(): number {
+function availableMemory(): number {
   const total = totalmem()
   const constrained = process.constrainedMemory()
   return constrained > 0 && constrained < total ? constrained : total
