@@ -1,5 +1,6 @@
 import type { CascadeFacts, CausewayQueries, LinkedSpan, TraceFacts } from '../model/queries.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
+import { RollingProgress } from './rolling-progress.ts'
 import {
   CascadeFold,
   earlier,
@@ -155,7 +156,6 @@ function slim(span: LinkedSpan): LinkedSpan {
     observed: NONE,
     wrote: NONE,
     changed: NONE,
-    owner: '',
   }
 }
 
@@ -257,8 +257,8 @@ function withoutUnplacedSpans<Span extends LinkedSpan>(tree: readonly TreeSpan<S
 }
 
 /**
- * The way from the top of a trace to the received span that ends last, among those that are activity of it and end by `byNs`: that span, its
- * parent, and so on, the top first. Of several that end at once the deepest is taken. Empty when there is none.
+ * The way from the top of a trace to the received span that ends last, among those that are activity of it and end by `byNs`: that span, what it
+ * waited for or else its parent, and so on, the top first. Of several that end at once the deepest is taken. Empty when there is none.
  */
 export function criticalPath<Span extends LinkedSpan>(
   tree: readonly TreeSpan<Span>[],
@@ -272,9 +272,23 @@ export function criticalPath<Span extends LinkedSpan>(
   }
   if (last === undefined) return []
   const parents = new Map(tree.map(({ span, parent }) => [span, parent]))
-  const path: Span[] = []
-  for (let span: Span | undefined = last.span; span !== undefined; span = parents.get(span)) path.push(span)
-  return path.reverse()
+  const progress = new RollingProgress(tree)
+  const waitedFor = (span: Span): Span | undefined => {
+    const parent = parents.get(span)
+    return progress.takeBefore(span, parent?.endNs ?? span.startNs) ?? parent
+  }
+  // Clocks that contradict the tree can lead in a circle.
+  return wayTo(last.span, waitedFor) ?? wayTo(last.span, (span) => parents.get(span)) ?? []
+}
+
+/** What lies before a span, the first first; undefined where that goes in a circle. */
+function wayTo<Span>(last: Span, before: (span: Span) => Span | undefined): Span[] | undefined {
+  const way = new Set<Span>()
+  for (let span: Span | undefined = last; span !== undefined; span = before(span)) {
+    if (way.has(span)) return undefined
+    way.add(span)
+  }
+  return [...way].reverse()
 }
 
 function endsLater(a: TreeSpan, b: TreeSpan): boolean {

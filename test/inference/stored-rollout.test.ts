@@ -7,6 +7,7 @@ interface Cascade {
   services: number
   merges: number
   missing: number
+  criticalPath: { steps: { name: string }[] }
   traces: { spans: { name: string; depth: number; service: string }[] }[]
 }
 
@@ -76,6 +77,19 @@ test('what each person did has a cascade of its own, of which nothing is missing
     'deletion horizontalpodautoscalers: 1 services, 0 missing',
     'deletion deployments: 5 services, 0 missing',
     'deletion services: 4 services, 0 missing',
+  ])
+})
+
+test('the critical path of a rollout leads from each scaling to the progress that it went on after', () => {
+  const { steps } = cascadeOf(447n).criticalPath
+  const isScaling = (name: string): boolean => name === 'update apps/v1/replicasets'
+  const before = steps.flatMap((_, at) => (isScaling(steps[at + 1]?.name ?? '') ? [steps[at]?.name] : []))
+  expect(before).toEqual([
+    'patch apps/v1/deployments',
+    'update apps/v1/replicasets status',
+    'merge',
+    'update apps/v1/replicasets status',
+    'update apps/v1/replicasets status',
   ])
 })
 

@@ -34,6 +34,36 @@ test('the way to what ends last by a time', () => {
   expect(draw(CASCADE, 1n)).toEqual([])
 })
 
+const ROLLOUT = [
+  linkedSpan(1, 0, { startNs: 0n, endNs: 2n, name: 'patch' }),
+  seen(2, 1, 'deployment-controller', { startNs: 5n, endNs: 6n, name: 'create new' }),
+  seen(3, 2, 'replicaset-controller', { startNs: 20n, endNs: 21n, name: 'new is ready' }),
+  seen(4, 1, 'deployment-controller', { startNs: 19n, endNs: 22n, name: 'scale new' }),
+  seen(5, 1, 'deployment-controller', { startNs: 30n, endNs: 32n, name: 'scale old' }),
+  seen(6, 1, 'replicaset-controller', { startNs: 25n, endNs: 31n, name: 'not ended yet' }),
+  seen(7, 1, 'replicaset-controller', { startNs: 26n, endNs: 27n, name: "another's", owner: 'other' }),
+]
+
+/** A write that was seen from outside, of an object that the Deployment owns. */
+function seen(spanId: number, parentId: number, service: string, rest: Partial<LinkedSpan>): LinkedSpan {
+  const said = { user: undefined, cause: 'inferred', gap: false } as const
+  return linkedSpan(spanId, parentId, { service, byCause: true, owner: 'web', seen: said, ...rest })
+}
+
+test('a rollout that went on when Pods were ready waited for these, not for the patch', () => {
+  expect(draw(ROLLOUT)).toEqual([
+    'patch after 0 held 2',
+    'create new after 3 held 1',
+    'new is ready after 14 held 1',
+    'scale old after 9 held 2',
+  ])
+})
+
+test('a controller that reports what it observed has said what it waited for', () => {
+  const told = ROLLOUT.map((span) => ({ ...span, seen: undefined }))
+  expect(draw(told)).toEqual(['patch after 0 held 2', 'scale old after 28 held 2'])
+})
+
 test('of several that end at once, the deepest', () => {
   const spans = [
     linkedSpan(1, 0, { endNs: 9n }),
@@ -58,6 +88,32 @@ test('whatever the spans, it leads from a top through parents to a received span
       expect(path.length === 0).toBe(received.length === 0)
       path.forEach((span, at) => expect(parents.get(span)).toBe(at === 0 ? undefined : path[at - 1]))
       for (const { endNs } of received) expect(path.at(-1)!.endNs).toBeGreaterThanOrEqual(endNs)
+    }),
+  )
+})
+
+test('whatever was seen of whom, each step follows from one above or from one that ended before it, and none comes twice', () => {
+  const service = fc.constantFrom('deployment-controller', 'replicaset-controller')
+  const whose = fc.tuple(service, fc.constantFrom('web', 'shop', ''))
+  fc.assert(
+    fc.property(anyTrace(), fc.array(whose, { minLength: 12, maxLength: 12 }), (drawn, of) => {
+      const tree = spanTree(
+        drawn.map((span, at) => {
+          const [service, owner] = of[at]!
+          return { ...seen(0, 0, service, {}), ...span, service, owner }
+        }),
+      )
+      const parents = new Map(tree.map(({ span, parent }) => [span, parent]))
+      const path = criticalPath(tree)
+      expect(new Set(path).size).toBe(path.length)
+      path.forEach((span, at) => {
+        const before = path[at - 1]
+        if (before !== parents.get(span)) {
+          expect(before!.endNs).toBeLessThanOrEqual(span.startNs)
+          expect(before!.owner).toBe(span.owner)
+          expect(before!.service).not.toBe(span.service)
+        }
+      })
     }),
   )
 })

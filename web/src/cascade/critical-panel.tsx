@@ -20,7 +20,8 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
     <>
       <p class="panel-lead">
         From the change to its last effect, {duration(durationMs)}: each step waited for the one before. To
-        make the cascade faster, make one of these faster.
+        make the cascade faster, make one of these faster, or find out what a long wait was for: nothing that
+        Causeway saw.
       </p>
       <TableScroll label="Steps of the critical path">
         <table class="steps">
