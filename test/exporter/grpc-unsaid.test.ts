@@ -32,6 +32,7 @@ const message = (flag: number, bytes: Uint8Array): Buffer => {
   prefix.writeUInt32BE(bytes.length, 1)
   return Buffer.concat([prefix, bytes])
 }
+const EMPTY = Buffer.alloc(0)
 const HUGE = Buffer.alloc(5 * 1024 * 1024)
 
 test.each([
@@ -40,6 +41,7 @@ test.each([
   ['is compressed as nobody said', answersBytes(message(1, gzipSync('some')))],
   ['is compressed as nobody can', answersBytes(message(1, Buffer.from('none')), { 'grpc-encoding': 'zstd' })],
   ['says that it is huge', answersBytes(Buffer.from([0, 0x7f, 255, 255, 255]))],
+  ['is two', answersBytes(Buffer.concat([message(0, EMPTY), message(0, EMPTY)]))],
   ['is huge', answersBytes(message(0, HUGE))],
   ['is huge once unpacked', answersBytes(message(1, gzipSync(HUGE)), GZIP)],
 ])('a reply that %s is a yes all the same', async (_, behaviour) => {

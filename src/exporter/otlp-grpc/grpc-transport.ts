@@ -6,6 +6,8 @@ import {
   type ClientUnaryCall,
   compressionAlgorithms,
   connectivityState,
+  InterceptingCall,
+  type Interceptor,
   Metadata,
   type ServiceError,
   status,
@@ -98,7 +100,7 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
       sameBytes,
       bufferOf(request),
       shown,
-      { deadline },
+      { deadline, interceptors: READ_ON },
       (error, reply) => {
         calls.delete(running)
         signal.removeEventListener('abort', cancel)
@@ -141,6 +143,22 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
     },
   }
 }
+
+/** After a message grpc-js reads no further, and would wait for the end of a reply with two until the deadline. */
+const READ_ON: Interceptor[] = [
+  (options, nextCall) => {
+    const call = new InterceptingCall(nextCall(options), {
+      start: (metadata, _, next) =>
+        next(metadata, {
+          onReceiveMessage: (message: unknown, nextMessage) => {
+            nextMessage(message)
+            if (message !== null) call.startRead()
+          },
+        }),
+    })
+    return call
+  },
+]
 
 const sameBytes = (bytes: Buffer): Buffer => bytes
 
@@ -229,7 +247,7 @@ export function outcomeOfGrpcError(error: ServiceError, head?: Metadata): SendOu
 const nameOf = (code: status): string => (code in status ? status[code] : `status ${code}`)
 
 const UNREADABLE = new RegExp(
-  `^(Failed to decompress (gzip|deflate)-encoded message|Received message .*\\b${LONGEST_REPLY_BYTES}\\)?)$`,
+  `^(Too many responses received|Failed to decompress (gzip|deflate)-encoded message|Received message .*\\b${LONGEST_REPLY_BYTES}\\)?)$`,
 )
 
 /** grpc-js cannot read the message of a reply, which backends send with a yes only. Of some such errors it makes no status at all. */
