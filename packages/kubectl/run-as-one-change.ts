@@ -162,7 +162,12 @@ async function runThrough(
   const unnamed = change.writes - change.wrote.length
   if (unnamed > 0)
     complain(`${unnamed} of ${change.writes} versions are not named in the span of the command`)
-  if (told.isUnknown === true && !listener.wasUsed)
+  if (told.isUnknown === true && !listener.wasUsed && end.exitCode !== 0)
+    complain(
+      `${told.program} ended with code ${end.exitCode} before it asked the API server of the kubeconfig in KUBECONFIG and KUBE_CONFIG_PATH; ` +
+        'no change is reported',
+    )
+  else if (told.isUnknown === true && !listener.wasUsed)
     complain(
       `${told.program} did not use the kubeconfig in KUBECONFIG and KUBE_CONFIG_PATH, so what it wrote is not reported as one change; ` +
         'if it names another kubeconfig (KUBE_CONFIG_PATHS too), give that to causeway run --kubeconfig instead',

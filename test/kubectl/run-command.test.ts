@@ -184,6 +184,17 @@ test('a program that uses another kubeconfig does its work, and a line says that
   expect(scene.told).toEqual([])
 })
 
+test('a program that fails before it asks the API server is told as that, and no kubeconfig is blamed', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.startCommand(
+    ['run', ...options(scene), '--', process.execPath, '-e', 'process.exit(3)'],
+    [],
+  )
+  await program.ending()
+  expect(program.errors).toContain('ended with code 3 before it asked the API server')
+  expect(program.errors).not.toContain('did not use the kubeconfig')
+})
+
 test.each([
   ['a disk that is full', 'exec "$@" 2>/dev/full'],
   ['a program that has ended', 'exec "$@" 2> >(:)'],
