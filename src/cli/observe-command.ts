@@ -5,11 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { COMPONENTS, OBSERVE_COMPONENTS } from '../app/components.ts'
 import { NOTICE_MESSAGE } from '../app/rate-limited-logs.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
+import { formatEndpoint } from '../config/value-kinds.ts'
 import { kubeconfigAccess } from '../kube/cluster/kubeconfig.ts'
 import { EVERYTHING_LISTED } from '../model/kubernetes-observations.ts'
 import { NANOS_PER_MS } from '../model/time-and-size.ts'
 import { CliError, type CliIo, type CommandLine, messageOf, type Run } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
+import { listenError } from './doctor-command.ts'
 import { checkReceivers } from './doctor-finding.ts'
 import { count, duration, objectText, printable } from './text.ts'
 
@@ -40,6 +42,8 @@ export const runObserve: Run = async (line, io) => {
   })
   try {
     return await io.run(loaded, () => loaded, writeLog)
+  } catch (error) {
+    throw (await portTaken(loaded)) ?? error
   } finally {
     stop.abort()
     await watching
@@ -52,6 +56,22 @@ function load(line: CommandLine, database: string, io: CliIo): LoadedConfig {
   const cluster = nameOfCluster(kubeconfig, context)
   const source = observeConfig(OBSERVE_COMPONENTS, { cluster, kubeconfig, context, namespaces, database })
   return loadCommandConfig({ ...line, sources: [source] }, io)
+}
+
+const PORTS_TRIED = 20
+
+/** Where a port is taken: there is no file to change, so the option is named that takes a free one. */
+async function portTaken({ config }: LoadedConfig): Promise<CliError | undefined> {
+  for (const { host, port, path } of config.extensions.flatMap(({ listeners }) => listeners)) {
+    if (port === 0 || (await listenError(host, port)) !== 'EADDRINUSE') continue
+    let free = port + 1
+    while (free < port + PORTS_TRIED && (await listenError(host, free)) !== undefined) free++
+    const option = `--set ${path.replaceAll('::', '.')}.endpoint=${formatEndpoint({ host, port: free })}`
+    return new CliError(
+      `another program has port ${port}, perhaps a Causeway that runs already; for another one, add ${option}`,
+    )
+  }
+  return undefined
 }
 
 function nameOfCluster(path: string | undefined, context: string | undefined): string {

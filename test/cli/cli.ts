@@ -21,6 +21,8 @@ export class Cli implements Disposable {
   input = ''
   terminalWidth: number | undefined
   env: Record<string, string> = {}
+  /** What a Causeway does that is started. */
+  start: (config: CausewayConfig) => Promise<number> = () => Promise.resolve(42)
   readonly #folder: string
 
   constructor() {
@@ -52,7 +54,7 @@ service: { pipelines: { traces/in: { receivers: [otlp], exporters: [cpid] } } }
       env: this.env,
       run: ({ config }) => {
         this.runs.push(config)
-        return Promise.resolve(42)
+        return this.start(config)
       },
     })
     return { code, stdout, stderr }

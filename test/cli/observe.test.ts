@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -33,6 +34,24 @@ test('it is a configuration by itself, in a database that is gone afterwards', a
   expect(existsSync(dirname(config?.cpid.storage.path ?? '/'))).toBe(false)
   const kept = await cli.runBare('observe', '--kubeconfig', kubeconfig, '--database', cli.path)
   expect([kept.code, cli.runs[1]?.cpid.storage.path]).toEqual([42, cli.path])
+})
+
+test('where the port is taken, the option is named with which it starts', async () => {
+  using cli = new Cli()
+  await using api = await TestApiServer.start()
+  const kubeconfig = writeKubeconfig(cli, api.url)
+  const at = `--set=extensions.cpid_query.endpoint=127.0.0.1:${new URL(api.url).port}`
+  cli.start = async ({ extensions }) => {
+    const [at] = extensions.flatMap(({ listeners }) => listeners)
+    const server = createServer().listen(at)
+    await once(server, 'listening')
+    server.close()
+    return 42
+  }
+  const refused = await cli.runBare('observe', '--kubeconfig', kubeconfig, at)
+  expect(refused.code).toBe(1)
+  const [, set = '', option = ''] = /add (--set) (\S+)\n/.exec(refused.stderr) ?? []
+  expect(await cli.runBare('observe', '--kubeconfig', kubeconfig, at, set, option)).toMatchObject({ code: 42 })
 })
 
 test('what may not be seen is said first; where nothing may, or nothing answers, it does not start', async () => {
