@@ -248,9 +248,9 @@ export class Progress extends OnConnection {
     this.turn()
   }
 
-  /** Reads the time for the transaction that begins. */
+  /** Reads the time for the transaction that begins. Times below zero mark what is to be pruned, so a clock before 1970 counts as 1970. */
   turn(): void {
-    this.wallMs = Math.trunc(this.#clock.wallMs())
+    this.wallMs = Math.max(Math.trunc(this.#clock.wallMs()), 0)
     this.activeMs = this.#base + Math.trunc(this.#clock.monotonicMs() - this.#startedMs)
   }
 

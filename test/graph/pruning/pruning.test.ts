@@ -55,6 +55,16 @@ test.each([
   expect(live(writer)).toEqual(left)
 })
 
+test('what came while the clock was before 1970 is kept like all else', async () => {
+  using writer = await TestWriter.open({ retention: { maxCpids: 5 } })
+  writer.clock.setWall(-86_400_000)
+  writer.spans('early', [{ trace: 1, id: 1, cpid: cpid(1), name: 'work' }])
+  writer.mergelogs('early', [{ new: cpid(2), sources: [] }])
+  writer.pass(300_001)
+  writer.writer.prune(1000)
+  expect(live(writer)).toEqual([1, 2])
+})
+
 test('what belongs to a pruned CPID goes with it, and a tombstone stays', async () => {
   using writer = await figureSeven({ retention: { maxCpids: 5 } })
   const counts = writer.writer.prune(1000)
