@@ -1,4 +1,8 @@
+import { validateHeaderValue } from 'node:http'
+import { createSecureContext } from 'node:tls'
 import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { Authority } from '../../lab/harness/certificates.ts'
 import { execCredential } from '../../src/kube/cluster/cluster-access.ts'
 
 /** A plugin that waits for a program which it has started, and which holds its outputs open. */
@@ -15,6 +19,41 @@ test('a plugin that takes too long is ended, whatever it has started', async () 
   const credential = execCredential(plugin, { timeoutMs: 200, nowMs: () => 0 })
   await expect(credential.present()).rejects.toThrow(
     'the credential plugin sh took longer than 0.2 s and was ended',
+  )
+})
+
+const authority = new Authority('of a plugin')
+const [one, two] = [authority.issue({ name: 'one' }), authority.issue({ name: 'two' })]
+
+test('what a plugin prints and nobody can show is not kept: it is run again, until it prints something better', async () => {
+  const part = (...whole: string[]) =>
+    fc.oneof(fc.constantFrom(...whole, ''), fc.string({ unit: 'grapheme' }))
+  const printed = fc.record(
+    {
+      token: fc.oneof(part('good'), fc.constantFrom('good\n', 'a\0b', 'good\r\nx: y')),
+      clientCertificateData: part(one.cert, one.cert.slice(0, -80)),
+      clientKeyData: part(one.key, two.key),
+    },
+    { requiredKeys: [] },
+  )
+  await fc.assert(
+    fc.asyncProperty(printed, async (status) => {
+      const answer = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status }
+      const plugin = {
+        ...{
+          apiVersion: answer.apiVersion,
+          command: 'sh',
+          args: ['-c', 'printf %s "$0"', JSON.stringify(answer)],
+        },
+        ...{ env: {}, installHint: '' },
+      }
+      const credential = execCredential(plugin, { timeoutMs: 60_000, nowMs: () => 0 })
+      const shown = await credential.present().catch(() => undefined)
+      if (shown === undefined) return
+      for (const value of Object.values(shown.headers).flat()) validateHeaderValue('authorization', value)
+      createSecureContext(shown)
+    }),
+    { numRuns: 25 },
   )
 })
 

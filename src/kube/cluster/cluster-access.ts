@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { errorText } from '../../model/faults.ts'
 import { readNamedFile } from '../../platform/named-file.ts'
 import { faultOfAuthorities } from '../../platform/tls.ts'
 import { type Json, type JsonObject, objectIn, textIn } from '../objects/object-json.ts'
+import { http } from './api-server.ts'
 import { type FilesRead, FilesInUse, type FilesTrouble } from './files-in-use.ts'
 
 /** How to reach the API server of a cluster, which certificates to trust, and which credential to present. */
@@ -228,10 +230,37 @@ function readCredential(
   )
   if (!token && !(cert && key))
     throw new Error(`the credential plugin ${command} printed neither a token nor a certificate with its key`)
+  // What cannot be shown is never refused, and would be held until it expires.
+  if (token && !isHeaderValue(token))
+    throw new Error(`the credential plugin ${command} printed a token that fits into no header`)
+  const fault = cert && key ? pairFault(cert, key) : undefined
+  if (fault !== undefined)
+    throw new Error(
+      `the credential plugin ${command} printed a certificate and key that do not fit: ${fault}`,
+    )
   const until = Date.parse(textIn(status, 'expirationTimestamp'))
   return {
     presented: { headers: token ? bearer(token) : {}, ...(cert && key && { cert, key }) },
     untilMs: Number.isNaN(until) ? Number.POSITIVE_INFINITY : until,
+  }
+}
+
+function isHeaderValue(token: string): boolean {
+  try {
+    http.validateHeaderValue('authorization', token)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Why a certificate and its key cannot be shown; undefined if they can. */
+export function pairFault(cert: string, key: string): string | undefined {
+  try {
+    createSecureContext({ cert, key })
+    return undefined
+  } catch (error) {
+    return errorText(error)
   }
 }
 

@@ -1,6 +1,5 @@
 import { homedir } from 'node:os'
 import { delimiter, dirname, join, resolve, sep } from 'node:path'
-import { createSecureContext } from 'node:tls'
 import { parse } from 'yaml'
 import { errorText } from '../../model/faults.ts'
 import {
@@ -23,6 +22,7 @@ import {
   fixedCredential,
   oidcCredential,
   type OidcUser,
+  pairFault,
   type PresentedCredential,
   type ServerTrust,
   tokenFileCredential,
@@ -216,12 +216,8 @@ function fixedPart(user: NamedPart): PresentedCredential {
 function pairDoubt(cert: string, key: string): string | undefined {
   if (cert === '' || key === '')
     return `the ${cert === '' ? 'client-certificate' : 'client-key'} of the kubeconfig is empty`
-  try {
-    createSecureContext({ cert, key })
-    return undefined
-  } catch (error) {
-    return `the client-certificate and client-key of the kubeconfig do not fit: ${errorText(error)}`
-  }
+  const fault = pairFault(cert, key)
+  return fault && `the client-certificate and client-key of the kubeconfig do not fit: ${fault}`
 }
 
 /** A credential stays for as long as its settings do: a plugin's token and a new refresh token are nowhere else. */
