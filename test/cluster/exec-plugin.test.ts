@@ -3,6 +3,8 @@ import { createSecureContext } from 'node:tls'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Authority } from '../../lab/harness/certificates.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { processesWith } from '../../lab/harness/processes/process-table.ts'
 import { execCredential } from '../../src/kube/cluster/cluster-access.ts'
 
 /** A plugin that waits for a program which it has started, and which holds its outputs open. */
@@ -20,6 +22,15 @@ test('a plugin that takes too long is ended, whatever it has started', async () 
   await expect(credential.present()).rejects.toThrow(
     'the credential plugin sh took longer than 0.2 s and was ended',
   )
+})
+
+test('nothing that a plugin has started outlives it', async () => {
+  const mark = `plugin-${process.pid}-${Math.trunc(performance.now())}`
+  const plugin = startsAnother(`sh -c 'while :; do sleep 0.1; done 2>/dev/null' ${mark}`)
+  await expect(execCredential(plugin, { timeoutMs: 500, nowMs: () => 0 }).present()).rejects.toThrow(
+    'took longer',
+  )
+  await eventually(async () => expect(await processesWith(mark)).toEqual([]), 5_000)
 })
 
 const authority = new Authority('of a plugin')

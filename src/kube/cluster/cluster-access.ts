@@ -155,6 +155,7 @@ interface ExecLimits {
 const USUAL_LIMITS: ExecLimits = { timeoutMs: 60_000, nowMs: () => Date.now() }
 const MAX_OUTPUT_BYTES = 1_048_576
 const MAX_COMPLAINT = 500
+const isWindows = process.platform === 'win32'
 
 /** Runs the plugin when there is no credential or it has expired. Concurrent callers share one run. */
 export function execCredential(plugin: ExecPlugin, limits = USUAL_LIMITS): Credential {
@@ -182,12 +183,20 @@ async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
   const child = spawn(command, args, {
     env: { ...process.env, ...plugin.env, KUBERNETES_EXEC_INFO: told },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, which can be ended with all that the plugin has started.
+    detached: !isWindows,
   })
   let output = ''
   let complaint = ''
-  // A child process of the plugin may hold its outputs open indefinitely.
+  const kill = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(isWindows ? child.pid : -child.pid, 'SIGKILL')
+    } catch {
+      // All of it has ended.
+    }
+  }
   const end = (why: string): void => {
-    child.kill('SIGKILL')
+    kill()
     child.stdout.destroy()
     child.stderr.destroy()
     reject(new Error(`the credential plugin ${command} ${why} and was ended: ${complaint.trim()}`))
@@ -211,7 +220,11 @@ async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
     }
   })
   const late = setTimeout(() => end(`took longer than ${timeoutMs / 1_000} s`), timeoutMs)
-  return await promise.finally(() => clearTimeout(late))
+  process.once('exit', kill)
+  return await promise.finally(() => {
+    clearTimeout(late)
+    process.off('exit', kill)
+  })
 }
 
 function readCredential(
