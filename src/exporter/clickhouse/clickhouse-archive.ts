@@ -182,8 +182,9 @@ class ClickHouseArchive implements Archive {
       await this.#claim(signal)
       return await this.#insertAll(batch, signal)
     } catch (error) {
-      // Tables may be gone now, and another Causeway may write under this name.
+      // Tables may be gone now, or others in their place, and another Causeway may write under this name.
       this.#isReady = false
+      this.#done = new Set()
       this.#claimedMs = -Infinity
       return { kind: 'retry', reason: this.#open.reasonOf(error) }
     }

@@ -81,6 +81,23 @@ test.each([
   expect(await stored(settings)).toEqual(await stored(plain))
 })
 
+test('where an empty disk takes the place of one that was full, it gets all of what was being written', async () => {
+  using writer = await TestWriter.open()
+  const settings = settingsOf()
+  work(writer)
+  await server.fails({ kind: 'exception', code: 243, of: '^INSERT INTO .*otel_traces.*FORMAT' })
+  let [fulls, emptied]: [number, Promise<unknown>] = [0, Promise.resolve()]
+  const onTrouble = (): void => {
+    if (++fulls !== 3) return
+    const query = `DROP DATABASE ${settings.database}`
+    emptied = server.client.command({ query }).then(() => server.fails())
+  }
+  await archiveAll(writer, settings, { onTrouble })
+  await emptied
+  expect(fulls).toBeGreaterThanOrEqual(3)
+  await expectSame(writer, settings)
+})
+
 test('a position that was not saved before a crash repeats, and every fact is one row all the same', async () => {
   using writer = await TestWriter.open()
   const settings = settingsOf()

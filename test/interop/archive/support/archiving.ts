@@ -14,12 +14,18 @@ export interface Archived {
 
 /**
  * Brings all that is stored into an archive, from where that stands, and notes how far it has come; with `stopsAtTrouble` no further than
- * until something is told that keeps it from that. `others`: exporters that go into archives too.
+ * until something is told that keeps it from that. `others`: exporters that go into archives too; `onTrouble` is called at each trouble.
  */
 export async function archiveAll(
   writer: TestWriter,
   settings: ClickHouseSettings,
-  { stopsAtTrouble = false, saves = true, name = 'clickhouse', others = [] as string[] } = {},
+  {
+    stopsAtTrouble = false,
+    saves = true,
+    name = 'clickhouse',
+    others = [] as string[],
+    onTrouble: tell = (): void => undefined,
+  } = {},
 ): Promise<Archived> {
   const kept = writer.writer.keepArchives([name, ...others]).get(name)
   if (kept === undefined) throw new Error('it is not kept')
@@ -27,6 +33,7 @@ export async function archiveAll(
   const stop = new AbortController()
   const onTrouble = (reason: string): void => {
     archived.retries.push(reason)
+    tell()
     if (stopsAtTrouble) stop.abort()
   }
   await using archive = openArchive(settings, {
