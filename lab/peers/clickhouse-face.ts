@@ -19,8 +19,8 @@ interface Chdb {
 
 /** What goes wrong, and at how many more requests of those that `of` matches. */
 export interface Fault {
-  /** An exception of this code; the connection cut before or after the work; or an answer that never comes. */
-  readonly kind: 'exception' | 'cut before' | 'cut after' | 'silent'
+  /** An exception of this code; the connection cut before or after the work; an answer that never comes; or the page of a proxy. */
+  readonly kind: 'exception' | 'cut before' | 'cut after' | 'silent' | 'page'
   readonly code?: number
   readonly name?: string
   /** A regular expression that the statement matches. */
@@ -73,6 +73,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
       throw new Exception(fault.code ?? 1000, `As the test wants it. (${fault.name ?? 'POCO_EXCEPTION'})`)
     if (fault?.kind === 'cut before') return void request.socket.destroy()
     if (fault?.kind === 'silent') return
+    if (fault?.kind === 'page') return void response.end('<html>Back soon</html>')
     const result = await inTurn(() => run(sql, url, databaseOf(request, url)))
     if (fault?.kind === 'cut after') return void request.socket.destroy()
     send(request, response, url, queryId, result)

@@ -303,11 +303,17 @@ class ClickHouseArchive implements Archive {
       clickhouse_settings: settings,
       abort_signal: signal,
     })
-    await stream.resume().toArray()
+    const said = Buffer.concat((await stream.toArray()) as Buffer[])
+    if (said.length > 0)
+      throw new Error(
+        `an insert was answered with "${said.toString('utf8', 0, MAX_PAGE)}", as ClickHouse never does; see to what stands in its place`,
+      )
     this.#done.add(token)
   }
 }
 
+/** So much is told of a page. */
+const MAX_PAGE = 100
 const NO_TABLE = new Set(['60', '81'])
 
 /** The newest migration of the archive; 0 for none. */
