@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -263,6 +264,23 @@ func TestAnAnswerWithTheVersionBeforeIsNoWrite(t *testing.T) {
 	}
 	if names := w.Names(); !slices.Equal(names, []string{"apply v1/configmaps", "reconcile"}) {
 		t.Errorf("the spans are %v", names)
+	}
+}
+
+func TestWhatWasReadBeforeAWriteThatChangedNothingStandsOnTheNext(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return nil
+		},
+	}, settings("a", first, ""), settings("b", first, ""))
+	must(t, w.reconciled(t, func(ctx context.Context) error {
+		a, b := settings("a", "", ""), settings("b", "", "")
+		return errors.Join(w.traced.Get(ctx, client.ObjectKeyFromObject(a), a), w.traced.Get(ctx, client.ObjectKeyFromObject(b), b),
+			w.traced.Patch(ctx, b, client.RawPatch(types.MergePatchType, []byte(`{"data":null}`))),
+			w.traced.Create(ctx, settings("c", "", "")))
+	}))
+	if writes := w.Spans(""); len(writes) != 2 || len(writes[0].Observed) != 2 {
+		t.Errorf("the spans are %+v", writes)
 	}
 }
 

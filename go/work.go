@@ -60,11 +60,7 @@ func workIn(ctx context.Context) *work {
 func (w *work) read(s seen, from cause) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := s.reference.String()
-	if text != "" && !w.noted[text] && len(w.reads) < mostNoted {
-		w.reads = append(w.reads, text)
-		w.noted[text] = true
-	}
+	w.noteLocked(s.reference.String())
 	w.followLocked(from)
 }
 
@@ -160,13 +156,32 @@ func (w *work) outcome() cpid.Context {
 }
 
 // noteReads notes on a span what was read since the last time.
-func (w *work) noteReads(span trace.Span) {
+func (w *work) noteReads(span trace.Span) (noted []string) {
 	w.mu.Lock()
-	reads := w.reads
+	noted = w.reads
 	w.reads, w.noted = nil, map[string]bool{}
 	w.mu.Unlock()
-	if len(reads) > 0 {
-		span.SetAttributes(attribute.StringSlice(attributeObserved, reads))
+	if len(noted) > 0 {
+		span.SetAttributes(attribute.StringSlice(attributeObserved, noted))
+	}
+	return noted
+}
+
+// noteAgain says that the span that some reads were noted on is not told: the next one has them.
+func (w *work) noteAgain(reads []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	later := w.reads
+	w.reads, w.noted = nil, map[string]bool{}
+	for _, text := range append(reads, later...) {
+		w.noteLocked(text)
+	}
+}
+
+func (w *work) noteLocked(text string) {
+	if text != "" && !w.noted[text] && len(w.reads) < mostNoted {
+		w.reads = append(w.reads, text)
+		w.noted[text] = true
 	}
 }
 

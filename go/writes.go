@@ -60,8 +60,9 @@ func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid
 	}
 	ctx, span := t.tracer().Start(cpid.NewContext(ctx, change), w.name(), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(append(changeAttributes(change), attribute.String("http.request.method", methods[w.verb]))...))
+	var noted []string
 	if going != nil {
-		going.noteReads(span)
+		noted = going.noteReads(span)
 	}
 	use()
 	answer, err := do(ctx, change)
@@ -74,8 +75,11 @@ func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid
 		span.End()
 		return err
 	}
-	if answer.isNothing {
-		return nil // A write that changed nothing leaves no span.
+	if answer.isNothing { // A write that changed nothing leaves no span.
+		if going != nil {
+			going.noteAgain(noted)
+		}
+		return nil
 	}
 	t.changes.Accepted(ctx, change)
 	if going != nil {
