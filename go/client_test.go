@@ -3,6 +3,7 @@ package causeway_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -281,6 +282,43 @@ func TestWhatWasReadBeforeAWriteThatChangedNothingStandsOnTheNext(t *testing.T) 
 	}))
 	if writes := w.Spans(""); len(writes) != 2 || len(writes[0].Observed) != 2 {
 		t.Errorf("the spans are %+v", writes)
+	}
+}
+
+// Each writes whatever it finds, and neither's list has room for all that the other's change comes from.
+func TestTwoWhoWriteForEachOtherComeToAnEnd(t *testing.T) {
+	var objects []client.Object
+	for i := range 24 {
+		objects = append(objects, settings(fmt.Sprint("from", i), fmt.Sprintf("00000000-0000-4000-8000-%012x", i+1), ""))
+	}
+	objects = append(objects, settings("x", "", ""), settings("y", "", ""))
+	for _, one := range objects {
+		one.SetUID(types.UID(one.GetName()))
+	}
+	w := newWorld(t, interceptor.Funcs{}, objects...)
+	reconciler := func(first int, reads, writes string) reconcile.Reconciler {
+		return w.trace.Reconciler("reconcile", reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+			names := []string{reads}
+			for i := range 12 {
+				names = append(names, fmt.Sprint("from", first+i))
+			}
+			for _, name := range names {
+				if err := w.traced.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, &corev1.ConfigMap{}); err != nil {
+					return reconcile.Result{}, err
+				}
+			}
+			return reconcile.Result{}, w.traced.Update(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: writes}})
+		}))
+	}
+	one, other := reconciler(0, "y", "x"), reconciler(12, "x", "y")
+	for range 10 {
+		for _, each := range []reconcile.Reconciler{one, other} {
+			_, err := each.Reconcile(t.Context(), reconcile.Request{})
+			must(t, err)
+		}
+	}
+	if sent := w.Mergelogs(); len(sent) != 2 {
+		t.Errorf("%d mergelogs are sent", len(sent))
 	}
 }
 

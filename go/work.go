@@ -2,6 +2,7 @@ package causeway
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -83,19 +84,25 @@ func (w *work) followLocked(from cause) {
 	}
 }
 
-// follows is what a write follows from that is made now: not what the last change of this key, if that was read again, came from.
+// follows is what a write follows from that is made now: not what the last change of this key came from, if that was read again, or
+// what comes of it.
 func (w *work) follows() []cpid.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, isReadAgain := w.causes[w.last.change.CPID]
+	isReadAgain := slices.ContainsFunc(w.order, w.isOfLastLocked)
 	causes := make([]cpid.Context, 0, len(w.order))
 	for _, id := range w.order {
-		if isReadAgain && id != w.last.change.CPID && w.last.causes[id] {
+		if isReadAgain && w.last.causes[id] && !w.isOfLastLocked(id) {
 			continue
 		}
 		causes = append(causes, w.causes[id].Context)
 	}
 	return causes
+}
+
+func (w *work) isOfLastLocked(id string) bool {
+	last := w.last.change.CPID
+	return last != "" && (id == last || slices.Contains(w.causes[id].Ancestors, last))
 }
 
 // useCauses says that something comes from all that was read so far.
@@ -134,10 +141,12 @@ func (w *work) wrote(p *plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	covered := map[string]bool{}
+	isOfLast := false
 	for id := range p.causes {
 		covered[id] = true
+		isOfLast = isOfLast || w.isOfLastLocked(id)
 	}
-	if covered[w.last.change.CPID] {
+	if isOfLast {
 		for id := range w.last.causes {
 			covered[id] = true
 		}

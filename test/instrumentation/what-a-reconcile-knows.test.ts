@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { expect, test } from '@jest/globals'
 import { derivedCpid } from '../../src/kube/inference/decide.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { startServer } from './support/asked-server.ts'
+import { startServer, type Stored } from './support/asked-server.ts'
 import { type Sdk, startSdk } from './support/start-sdk.ts'
 import { carried, object, told, traced, WEB } from './support/traced-scene.ts'
 
@@ -73,6 +73,38 @@ test('what the change before the last came from is news where the last does not 
     [cpid(21), cpid(22)],
     [cpid(23), cpid(21)],
   ])
+})
+
+test('two who write whatever they find for each other come to an end, though no list has room for all', async () => {
+  await using sdk = startSdk()
+  const written = new Map<string, Stored>()
+  let version = 0
+  await using server = await startServer(({ method, path, body }) => {
+    const name = path.split('/').at(-1)!
+    const stored = written.get(name) ?? object(Number(/\d+$/.exec(path)?.[0] ?? 1), '1', name)
+    if (method === 'GET') return [200, stored]
+    const { annotations } = body!.metadata!
+    const next = {
+      ...stored,
+      metadata: { ...stored.metadata, annotations: annotations!, resourceVersion: `${++version}` },
+    }
+    written.set(name, next)
+    return [200, next]
+  })
+  const { api, reconciler } = traced()
+  const each = (first: number, reads: string, writes: string) =>
+    reconciler('reconcile', async () => {
+      await api.ask('GET', `${server.url}${OBJECTS}/${reads}`)
+      for (let number = first; number < first + 12; number++)
+        await api.ask('GET', `${server.url}${OBJECTS}/app-${number}`)
+      await api.ask('PUT', `${server.url}${OBJECTS}/${writes}`, { metadata: { name: writes } })
+    })
+  const [one, other] = [each(11, 'y-72', 'x-71'), each(31, 'x-71', 'y-72')]
+  for (let round = 0; round < 10; round++) {
+    await one('key')
+    await other('key')
+  }
+  expect(told(sdk)).toHaveLength(2)
 })
 
 test('all that one reconcile writes for the same things is one change, however many they are', async () => {

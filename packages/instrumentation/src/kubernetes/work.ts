@@ -56,12 +56,21 @@ export class Work {
     this.#unused.add(context)
   }
 
-  /** What a write follows from that is made now: not what the last change of this key, if that was read again, came from. */
+  /**
+   * What a write follows from that is made now: not what the last change of this key came from, if that was read again, or what comes
+   * of it.
+   */
   causes(): readonly TraceContext[] {
     const causes = [...this.#causes.values()]
     const last = this.#last
-    if (last === undefined || !this.#causes.has(last.context.cpid)) return causes
-    return causes.filter(({ cpid }) => cpid === last.context.cpid || !last.causes.has(cpid))
+    if (last === undefined) return causes
+    const ofLast = new Set([...this.#causes.keys()].filter((cpid) => this.#isOf(cpid, last.context.cpid)))
+    if (ofLast.size === 0) return causes
+    return causes.filter(({ cpid }) => ofLast.has(cpid) || !last.causes.has(cpid))
+  }
+
+  #isOf(cause: string, change: string): boolean {
+    return cause === change || this.#causes.get(cause)?.ancestors.includes(change) === true
   }
 
   /** Something comes from all that was read so far. */
@@ -82,7 +91,7 @@ export class Work {
   wrote({ change, causes }: Plan): void {
     const earlier = this.#last
     const covered = new Set(causes)
-    if (earlier !== undefined && covered.has(earlier.context.cpid))
+    if (earlier !== undefined && [...causes].some((cpid) => this.#isOf(cpid, earlier.context.cpid)))
       for (const cpid of earlier.causes) covered.add(cpid)
     covered.delete(change.cpid)
     this.#last = { context: change, causes: covered }
