@@ -299,7 +299,7 @@ function connectionError(host: string, port: number): Promise<string | undefined
 }
 
 /** Whether this process could listen there: undefined if so, else the error code, such as EACCES. */
-function listenError(host: string, port: number): Promise<string | undefined> {
+export function listenError(host: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const server = createServer()
   server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))

@@ -22,7 +22,7 @@ export class Cli implements Disposable {
   terminalWidth: number | undefined
   env: Record<string, string> = {}
   /** What a Causeway does that is started. */
-  start: (config: CausewayConfig) => Promise<number> = () => Promise.resolve(42)
+  whenRun: (config: CausewayConfig) => Promise<number> = () => Promise.resolve(42)
   readonly #folder: string
 
   constructor() {
@@ -54,7 +54,7 @@ service: { pipelines: { traces/in: { receivers: [otlp], exporters: [cpid] } } }
       env: this.env,
       run: ({ config }) => {
         this.runs.push(config)
-        return this.start(config)
+        return this.whenRun(config)
       },
     })
     return { code, stdout, stderr }

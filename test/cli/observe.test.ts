@@ -41,7 +41,7 @@ test('where the port is taken, the option is named with which it starts', async 
   await using api = await TestApiServer.start()
   const kubeconfig = writeKubeconfig(cli, api.url)
   const at = `--set=extensions.cpid_query.endpoint=127.0.0.1:${new URL(api.url).port}`
-  cli.start = async ({ extensions }) => {
+  cli.whenRun = async ({ extensions }) => {
     const [at] = extensions.flatMap(({ listeners }) => listeners)
     const server = createServer().listen(at)
     await once(server, 'listening')
