@@ -13,9 +13,9 @@ interface Following<T> {
   intervalMs: number
   /** Makes what is used from the bytes of the files, in their order; throws what is wrong with them. */
   make: (contents: readonly Buffer[]) => T
-  /** What is wrong with what is in use although it can be used, such as a certificate that has expired; it is told once. */
+  /** What is wrong with what is in use although it can be used, such as a certificate that has expired; it is reported once. */
   doubt?: (contents: readonly Buffer[]) => string | undefined
-  /** Told once of a change that could not be used (what was read before stays in use), and of a doubt. */
+  /** Called once for a change that could not be used (what was read before stays in use), and for a doubt. */
   onTrouble: (reason: string) => void
 }
 

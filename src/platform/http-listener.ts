@@ -57,9 +57,9 @@ interface ListenPurpose {
 export interface ListenerOptions extends RequestCounting {
   /** 64 with a request under way, 32 of them from one address, unless given. */
   connections?: ConnectionLimits | undefined
-  /** Told once it listens; what it is given says how many are connected now. */
+  /** Called once it listens, with a function that returns how many are connected now. */
   onOpen?: ((connections: () => number) => void) | undefined
-  /** Told of every connection that was closed, and request that was refused, because there are too many. */
+  /** Called for each connection that is closed and each request that is refused because there are too many. */
   onDrop?: ((reason: DropReason) => void) | undefined
   /** What becomes of answers that nobody reads. */
   unread?: UnreadSettings | undefined

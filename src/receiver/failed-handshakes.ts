@@ -30,7 +30,7 @@ export function reportFailedHandshakes(
   })
 }
 
-/** What a client says of the certificate that it is shown. */
+/** The TLS alert that a client sends about the server's certificate. */
 const REFUSED = /\balert (?:.*certificate|unknown ca)/
 
 function kindOf({ reason, message }: HandshakeError): string {

@@ -89,7 +89,7 @@ export class Flows {
     })
   }
 
-  /** A request is answered. Whoever waits for room in its flow is called while there is room. */
+  /** A request is answered. Requests that wait for room in its flow are admitted while there is room. */
   leave(flow: Flow, bytes: number): void {
     this.#count(flow, -1, -bytes)
     flow.activeMs = this.#nowMs()

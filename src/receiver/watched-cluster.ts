@@ -15,7 +15,7 @@ interface WatchSinks {
   readonly onTrouble: (reason: string) => void
   readonly onAllSeen?: (seen: number, refused: number) => void
   readonly onBehind?: (isBehind: boolean) => void
-  /** Told of a cluster of which nothing has been seen for long; undefined once something is. */
+  /** Called when nothing of a cluster has been seen for long; with undefined once something is. */
   readonly onWarning: (warning: string | undefined) => void
   readonly now: () => UnixNanos
 }
@@ -33,14 +33,14 @@ export class WatchReports implements StreamObserver {
   readonly #refused = new Set<string>()
   /** Those that are followed and not refused. */
   readonly #streams = new Set<string>()
-  /** Since when nothing is seen, and whether that was told. */
+  /** Since when nothing is seen, and whether that was reported. */
   #unseen: { readonly sinceNs: UnixNanos; isTold: boolean } | undefined
   #wereLevel = false
   /** All of them were level once, then behind, and none is level since: the server was away. */
   #isOut = false
-  /** Those that are being listed anew: the first of them is told of. */
+  /** Resources that are being listed again: only the first is reported. */
   readonly #anew = new Set<string>()
-  /** Why, of those that were refused and not told of. */
+  /** Why resources were refused that are not reported yet. */
   readonly #untold = new Map<string, string>()
   /** Those that were begun and of which nothing is known yet; undefined before any was. */
   #awaited: Set<string> | undefined
@@ -56,7 +56,7 @@ export class WatchReports implements StreamObserver {
     this.#sinks = sinks
   }
 
-  /** Once each of them is listed, or refused, that is told, and all that are refused in one; of later ones each by itself. */
+  /** Once each is listed or refused, that is reported, with all refused ones together; later refusals are reported one by one. */
   begun(streams: readonly string[]): void {
     if (this.#awaited !== undefined) return
     this.#awaited = new Set(streams)
@@ -209,7 +209,7 @@ export function shortListOf(names: readonly string[]): string {
   return `${sorted.slice(0, NAMED).join(', ')} and ${sorted.length - NAMED} more`
 }
 
-/** What to add to whoever may not list and watch these: lines of a role, in YAML's short form. */
+/** The rules that a role lacks to list and watch these, in YAML's flow style. */
 export function missingRoleRules(refused: readonly WatchedResource[]): string {
   const namespaces = new Set(refused.map(({ namespace }) => namespace))
   const role = namespaces.has('') ? 'ClusterRole' : `Role in ${shortListOf([...namespaces])}`

@@ -50,7 +50,7 @@ async function run(port: MessagePort): Promise<void> {
     })
     return {
       answer: (request, response) => webhook.answer(request, response),
-      // Whoever asks is never kept waiting.
+      // The webhook never makes an API server wait.
       giveUp: () => undefined,
       dropped: (reason) => post({ kind: 'dropped', reason }),
       unread: () => post({ kind: 'unread' }),

@@ -99,7 +99,7 @@ export interface AdmissionListenerSettings extends AdmissionThreadData {
   /** The id of the receiver. */
   readonly receiver: string
   readonly authenticator: Authenticator | undefined
-  /** Is told what comes, and gives back each review that it was told of by calling `release`. */
+  /** Receives each review, and calls `release` when it is done with it. */
   readonly hear: (message: AdmissionEvent, release: () => void) => void
   readonly onTrouble: (reason: string) => void
 }
@@ -230,13 +230,13 @@ async function startThread({
   return thread
 }
 
-/** So many are told at a time. */
+/** How many are reported at a time. */
 const BATCH = 200
-/** More do not wait: by the time that they would be told, their writes are decided. */
+/** No more wait: their writes would be decided before they are reported. */
 const MAX_WAITING = 5_000
 const RETRY_MS = 500
 
-/** Reads and tells what was answered before, one after the other, so that nobody who asks waits for it. */
+/** Reads and reports answered reviews one after the other, so that no API server waits for it. */
 export class AdmittedQueue implements AsyncDisposable {
   readonly #receiver: string
   readonly #reporter: Pick<ObservationReporter, 'report'>
@@ -263,7 +263,7 @@ export class AdmittedQueue implements AsyncDisposable {
     this.#working ??= this.#work().finally(() => (this.#working = undefined))
   }
 
-  /** Tells what there is once more, and then drops it. */
+  /** Reports once more what there is, and then drops it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#working
@@ -273,7 +273,7 @@ export class AdmittedQueue implements AsyncDisposable {
     while (this.#answered.length + this.#observations.length > 0) {
       const some = this.#answered.splice(0, BATCH)
       for (const answered of some) {
-        // Whoever asks meanwhile is answered first.
+        // Reviews that arrive meanwhile are answered first.
         await nextTurn()
         this.#read(answered)
         answered.release()

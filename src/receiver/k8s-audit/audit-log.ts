@@ -21,7 +21,7 @@ export interface LogFollowerSettings {
   readonly reading: ReadingRules
 }
 
-/** Who is told of a log. */
+/** What receives the events of a log. */
 interface LogReader {
   /** How far it was read before; undefined when it never was. */
   position(): Promise<string | undefined>
@@ -156,7 +156,7 @@ export class LogFollower implements AsyncDisposable {
     }
   }
 
-  /** Tells what is in whole lines, and how far the log is read with them. */
+  /** Reports what is in whole lines, and how far the log is read with them. */
   async #tell(file: LogFile, lines: Buffer, size: number): Promise<boolean> {
     const events = new AuditEvents(this.#settings.reading)
     if (this.#passed > 0) events.cannotRead(`it is longer than ${this.#settings.maxLineBytes} bytes`)
@@ -278,7 +278,7 @@ async function fileAt(place: LogPlace, path: string): Promise<LogFile | undefine
     const file = await openLog(candidate)
     if (file === undefined) continue
     const isSame = file.inode === place.inode
-    // Of an empty file nothing is known by which a copy could be told from any other.
+    // An empty file has nothing that distinguishes its copy from another file.
     if ((isSame || (copy === undefined && place.print.bytes > 0)) && (await file.isLike(place))) {
       if (isSame) {
         await copy?.[Symbol.asyncDispose]()

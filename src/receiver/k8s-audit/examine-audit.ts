@@ -18,7 +18,7 @@ const NO_CONTENTS = new Set([
 ])
 const RULE = '`- { level: RequestResponse, verbs: [create, update, patch, delete] }`'
 
-/** Whether the log can be read, and whether the policy by which it is written tells enough. */
+/** Whether the log can be read, and whether its audit policy records enough. */
 export async function* examineAudit(
   id: string,
   { cluster, log }: K8sAuditSettings,

@@ -139,11 +139,11 @@ function followLog(
 /** Asked anew each time: it changes while something is awaited. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted
 
-/** So many events are read, and told, at a time; fewer once they have told of so many writes, as deletions of collections do. */
+/** How many events are read and reported at a time; fewer once they hold that many writes, as deletions of collections do. */
 const EVENTS_A_TURN = 200
 const WRITES_A_TURN = 1_000
 const LEAST_RETRY_S = 1
-/** API servers put 400 events into a list; one that tells of a write has some hundred bytes. */
+/** API servers put 400 events into a list; one with a write has some hundred bytes. */
 const FREE_EVENTS = 10_000
 const BYTES_AN_EVENT = 256
 

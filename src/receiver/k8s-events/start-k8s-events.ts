@@ -75,7 +75,7 @@ async function watchEvents(
   )
 }
 
-/** Asks which Events there are until the API server tells; none when the signal aborts before. */
+/** Asks which Events there are until the API server answers; none if the signal aborts first. */
 async function untilFound(
   server: ApiServer,
   namespaces: readonly string[],
@@ -99,7 +99,7 @@ async function untilFound(
 /** Asked anew each time: it changes while something is awaited. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted
 
-/** Tells of every Event that comes, and of every time that one comes again. */
+/** Reports every Event, and every repetition of one. */
 export class EventFollower implements ResourceFollower<ClusterEvent> {
   readonly #teller: ObservationReporter
   readonly #now: () => UnixNanos
@@ -130,7 +130,7 @@ export class EventFollower implements ResourceFollower<ClusterEvent> {
   }
 
   listBegins(): void {
-    // Each is told of as it comes: nothing is noted of a list.
+    // Each is reported as it comes: a list has no position to store.
   }
 
   async take(items: readonly ClusterEvent[], version: string | undefined): Promise<void> {
@@ -152,7 +152,7 @@ export class EventFollower implements ResourceFollower<ClusterEvent> {
 const GROUPS = ['events.k8s.io', '']
 const EVERY_NAMESPACE = ['']
 
-/** The Events to watch: as events.k8s.io has them, which tells of series, else as the core does; none where neither is there. */
+/** The Events to watch: of events.k8s.io, which have series, else of the core API; none if the API server has neither. */
 export function watchedEvents(
   there: readonly ApiResource[],
   namespaces: readonly string[],

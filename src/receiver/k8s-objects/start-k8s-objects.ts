@@ -247,11 +247,11 @@ export interface ObjectReporter extends ObservationSender {
   /** How objects are read. */
   readonly reading: ReadingRules
   readonly cluster: string
-  /** Ends what is told again and again. */
+  /** When it aborts, a report is not repeated any more. */
   readonly signal: AbortSignal
 }
 
-/** Tells of every version of a resource's objects, and of those that went while nobody looked. */
+/** Reports every version of a resource's objects, and the objects that were deleted while there was no watch. */
 export class ObjectFollower implements ResourceFollower<WatchedVersion> {
   readonly #watched: WatchedResource
   readonly #teller: ObjectReporter
@@ -295,7 +295,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
   }
 
   async listEnds(version: string): Promise<void> {
-    // Of a first list as well: one before it may have broken off, when some of it was told.
+    // After a first list, too: an earlier one may have broken off after some of it was reported.
     await this.#tellVanished(version)
     this.#listed = new Set()
     await this.#tell([], version)
