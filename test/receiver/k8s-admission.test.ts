@@ -51,7 +51,7 @@ interface Webhook extends AsyncDisposable {
   post(body: string, as?: object): Promise<TlsAnswer>
 }
 
-async function startWebhook(authenticator?: Authenticator): Promise<Webhook> {
+async function startWebhook(authenticator?: Authenticator, maxBytes = 65_536): Promise<Webhook> {
   const host = new SourceHost()
   const port = await freePort()
   const tls = {
@@ -62,7 +62,7 @@ async function startWebhook(authenticator?: Authenticator): Promise<Webhook> {
     cluster: 'prod',
     host: '127.0.0.1',
     port,
-    maxBytes: 65_536,
+    maxBytes,
     tls,
     ...(authenticator && { auth: 'logins' }),
   }
@@ -135,6 +135,16 @@ test('what cannot be read is allowed by its uid, else it is refused', async () =
     expect((await webhook.post(none)).status).toBe(400)
   await eventually(() => expect(webhook.host.unreadable).toBe(6))
   expect(webhook.host.store.told).toEqual([])
+})
+
+test('the answering of others does not wait until a large review is read for its uid', async () => {
+  await using webhook = await startWebhook(undefined, 8_388_608)
+  const [most, more] = [60_000, 70_000].map((length) =>
+    JSON.stringify({ request: { filler: 'x'.repeat(length), uid: 'r1' } }),
+  )
+  expect(bodyOf(await webhook.post(most ?? ''))).toEqual([200, ALLOWED])
+  expect((await webhook.post(more ?? '')).status).toBe(400)
+  expect(bodyOf(await webhook.post(review({ filler: 'x'.repeat(300_000) })))).toEqual([200, ALLOWED])
 })
 
 test('a uid is taken where the API server writes it, and nowhere else', async () => {

@@ -73,7 +73,7 @@ export class AdmissionWebhook {
       return
     }
     const { prefix, whole } = review
-    const uid = uidIn(prefix) ?? (whole && uidOf(whole))
+    const uid = uidIn(prefix) ?? (whole && whole.length <= MAX_READ_BYTES ? uidOf(whole) : undefined)
     if (uid === undefined) {
       release()
       this.#settings.unreadable('what came is no AdmissionReview with a uid')
@@ -113,7 +113,10 @@ function allowed(uid: string): string {
   return JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response })
 }
 
-/** Where the uid does not come first, the review is read for it. */
+/** Reading takes time, in which no other review is answered. API servers never send what is read. */
+const MAX_READ_BYTES = 65_536
+
+/** Where the uid does not come first, a review that is not large is read for it. */
 function uidOf(whole: Uint8Array): string | undefined {
   try {
     const review = parseBounded(Buffer.from(whole.buffer))
