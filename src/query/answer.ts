@@ -12,6 +12,7 @@ import {
   jaegerSearchJson,
   jaegerSummariesJson,
   jaegerTraceJson,
+  jaegerTracesJson,
   jaegerV3SearchJson,
   jaegerV3TraceJson,
 } from './jaeger-json.ts'
@@ -156,6 +157,7 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
     case 'facets':
       return found([JSON.stringify(queries.facets())])
     case 'sentTrace':
+    case 'sentTraces':
     case 'searchTraces':
     case 'services':
     case 'operations':
@@ -229,6 +231,8 @@ function answerTraceQuestion(
       const pages = queries.traceSent(Buffer.from(question.traceId, 'hex'))
       return pages && inShape(queries, question.traceId, question.shape, pages)
     }
+    case 'sentTraces':
+      return jaegerTracesJson(queries, question.traceIds)
     case 'searchTraces':
       return SEARCHES[question.shape](queries, question.search, nowMs)
     case 'services':

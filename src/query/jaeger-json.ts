@@ -22,8 +22,11 @@ import { KINDS } from './traceql/syntax.ts'
 
 /** The end of an answer; what it lacks is an error beside what there is. */
 export function endOfJaeger(lacks?: string, total = 0): string {
-  const errors = lacks === undefined ? null : [{ code: PARTIAL_CONTENT, msg: lacks }]
-  return `],"total":${total},"limit":0,"offset":0,"errors":${JSON.stringify(errors)}}`
+  return endWith(lacks === undefined ? [] : [{ code: PARTIAL_CONTENT, msg: lacks }], total)
+}
+
+function endWith(errors: readonly object[], total = 0): string {
+  return `],"total":${total},"limit":0,"offset":0,"errors":${errors.length === 0 ? 'null' : JSON.stringify(errors)}}`
 }
 const PARTIAL_CONTENT = 206
 
@@ -37,6 +40,24 @@ export function* jaegerTraceJson(
   yield* traceObject(queries, traceId, pages)
   yield endOfJaeger()
 }
+
+/** Traces by their ids, in that order. */
+export function* jaegerTracesJson(queries: CausewayQueries, traceIds: readonly string[]): Generator<string> {
+  const absent: object[] = []
+  let separator = ''
+  yield '{"data":['
+  for (const traceID of traceIds) {
+    const pages = queries.traceSent(Buffer.from(traceID, 'hex'))
+    if (pages === undefined) absent.push({ msg: NO_TRACE, traceID })
+    else {
+      yield separator
+      yield* traceObject(queries, traceID, pages)
+      separator = ','
+    }
+  }
+  yield endWith(absent)
+}
+const NO_TRACE = 'trace not found'
 
 /** The ids of traces with a span that is looked for, newest first. Their spans are read again when they are shown: all are many. */
 export function* foundTraces(

@@ -69,6 +69,8 @@ export type TraceShape =
 export type TraceQuestion =
   /** An outgoing trace, by its 32 hex digits. */
   | { readonly kind: 'sentTrace'; readonly traceId: string; readonly shape: TraceShape }
+  /** Those that Jaeger's page compares; what is not there is said beside the others. */
+  | { readonly kind: 'sentTraces'; readonly traceIds: readonly string[] }
   | {
       readonly kind: 'searchTraces'
       readonly search: TraceSearch
@@ -87,7 +89,14 @@ export type TraceQuestion =
 export type ArchivedQuestion = Exclude<Question, TraceQuestion | PodStatsQuestion | { readonly kind: 'grpc' }>
 
 const ONLY_SENT: Readonly<Record<Exclude<Question, ArchivedQuestion>['kind'], true>> = {
-  ...{ sentTrace: true, searchTraces: true, services: true, operations: true, metrics: true },
+  ...{
+    sentTrace: true,
+    sentTraces: true,
+    searchTraces: true,
+    services: true,
+    operations: true,
+    metrics: true,
+  },
   ...{ jaegerMetrics: true, dependencies: true, tags: true, tagValues: true, grpc: true, podStats: true },
 }
 

@@ -132,22 +132,36 @@ function quantileOf(parameters: TraceApiParameters): number {
 }
 
 function readSearch(parameters: TraceApiParameters): TraceRequest {
-  const traceId = parameters.text('traceID')
-  return traceId === undefined
-    ? asked('jaeger', readLegacySearch(parameters))
-    : readLegacyTrace(traceId, parameters)
+  const traceIds = parameters.all('traceID').filter((text) => text !== '')
+  if (traceIds.length === 0) return asked('jaeger', readLegacySearch(parameters))
+  if (traceIds.length > MOST_COMPARED)
+    throw new BadParameter(
+      `parameter traceID is given ${traceIds.length} times; give it ${MOST_COMPARED} times at most`,
+    )
+  passTraceParameters(parameters)
+  return asked('jaeger', { kind: 'sentTraces', traceIds: traceIds.map(knownForm) })
 }
 
+const MOST_COMPARED = 100
+
 function readLegacyTrace(text: string, parameters: TraceApiParameters): TraceRequest {
-  parameters.pass(ANY_NUMBER, 'start', 'end')
-  parameters.pass(ANY_BOOLEAN, 'raw')
+  passTraceParameters(parameters)
   return readTrace('jaeger', text)
 }
 
+function passTraceParameters(parameters: TraceApiParameters): void {
+  parameters.pass(ANY_NUMBER, 'start', 'end')
+  parameters.pass(ANY_BOOLEAN, 'raw')
+}
+
 function readTrace(dialect: 'jaeger' | 'jaegerV3', text: string): TraceRequest {
+  return asked(dialect, { kind: 'sentTrace', traceId: knownForm(text), shape: dialect })
+}
+
+function knownForm(text: string): string {
   const traceId = traceIdOf(text)
   if (traceId === undefined) throw new BadParameter('malformed trace id: it is 1 to 32 hex digits')
-  return asked(dialect, { kind: 'sentTrace', traceId, shape: dialect })
+  return traceId
 }
 
 function readOperations(

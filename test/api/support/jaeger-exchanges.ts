@@ -54,6 +54,7 @@ export async function cascadesForBackends(path?: string): Promise<TestWriter> {
 
 const TRACE = cpid(1).replaceAll('-', '')
 const MERGED = cpid(21).replaceAll('-', '')
+const ABSENT = 'f'.repeat(32)
 const TIMES = 'start=1767225600000000&end=1767229200000000'
 const V3_TIMES = 'query.start_time_min=2026-01-01T00:00:00Z&query.start_time_max=2026-01-02T00:00:00Z'
 
@@ -69,6 +70,10 @@ export const JAEGER_REQUESTS = [
   `/api/traces/${TRACE}`,
   `/api/traces?traceID=${TRACE}`,
   `/api/v3/traces/${TRACE}`,
+  `/api/traces?traceID=${TRACE}&traceID=${MERGED}&traceID=${TRACE}`,
+  `/api/traces?traceID=${MERGED}&traceID=${ABSENT}`,
+  `/api/traces?traceID=${ABSENT}`,
+  '/api/traces?traceID=xyz',
   '/api/traces/99',
   '/api/v3/traces/99',
   '/api/traces/xyz',
