@@ -39,6 +39,12 @@ test.each<[asked: Record<string, string>, found: number[]]>([
   )
 })
 
+test('a least duration above the longest is refused', async () => {
+  const asked = new URLSearchParams({ minDuration: '2s', maxDuration: '1s' }).toString()
+  const { status } = await api.fetch(`/tempo/api/search?${asked}`)
+  expect(status).toBe(400)
+})
+
 test('names and values are those of the spans asked for, and no more than asked for', async () => {
   const all = await answer('v2/search/tag/name/values', {})
   const some = await answer('v2/search/tag/name/values', {

@@ -215,8 +215,7 @@ function readLegacySearch(parameters: TraceApiParameters): TraceQuestion {
     from: parameters.time('start', MICROSECOND),
     to: parameters.time('end', MICROSECOND),
     tags: [...tagsOf('tags', parameters.text('tags')), ...parameters.all('tag').map(tagOf)],
-    least: parameters.duration('minDuration'),
-    most: parameters.duration('maxDuration'),
+    ...parameters.durations(),
     limit: parameters.count(['limit'], TRACES, MAX_TRACES),
   })
   parameters.pass(ANY_BOOLEAN, 'raw', 'prettyPrint')

@@ -105,11 +105,8 @@ function readTempoSearch(parameters: TraceApiParameters): TraceQuestion {
   const { pipeline, metric } = queryOf(text)
   if (metric !== undefined)
     throw new BadParameter('a query for metrics is asked at /api/metrics/query_range or /api/metrics/query')
-  const filter = [
-    hasTags(tags),
-    traceLasts('>=', parameters.duration('minDuration')),
-    traceLasts('<=', parameters.duration('maxDuration')),
-  ].reduce(allOf)
+  const { least, most } = parameters.durations()
+  const filter = [hasTags(tags), traceLasts('>=', least), traceLasts('<=', most)].reduce(allOf)
   const limit = parameters.count(['limit'], TRACES, MAX_TRACES)
   const isUnlimited = parameters.text('spss') === '0'
   const spansPerTrace = isUnlimited ? MAX_SPANS : parameters.count(['spss'], SPANS_PER_TRACE, MAX_SPANS)

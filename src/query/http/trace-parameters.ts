@@ -119,6 +119,14 @@ export class TraceApiParameters {
     return nanos
   }
 
+  /** From `minDuration` to `maxDuration`, in nanoseconds; 0 is no limit. */
+  durations(): { readonly least: number | undefined; readonly most: number | undefined } {
+    const [least, most] = [this.duration('minDuration'), this.duration('maxDuration')]
+    if (least !== undefined && most !== undefined && most !== 0 && least > most)
+      throw new BadParameter('minDuration must not be longer than maxDuration')
+    return { least, most }
+  }
+
   oneOf(words: readonly string[], ...names: readonly string[]): string | undefined {
     const text = this.text(...names)
     if (text !== undefined && !words.includes(text))

@@ -88,6 +88,8 @@ export const JAEGER_REQUESTS = [
   `/api/traces?service=deployment-controller&${TIMES}&limit=20&tags=%7B%22note%22%3A%22%C3%BCn%C3%AFcode%22%7D`,
   `/api/traces?service=deployment-controller&${TIMES}&limit=20&tags=%7B%22note%22%3A%22other%22%7D`,
   `/api/traces?service=nobody&${TIMES}&limit=20`,
+  `/api/traces?service=nobody&${TIMES}&limit=20&minDuration=2s&maxDuration=1s`,
+  `/api/traces?service=nobody&${TIMES}&limit=20&minDuration=2s&maxDuration=0`,
   `/api/v3/traces?query.service_name=deployment-controller&${V3_TIMES}&query.num_traces=20`,
   '/api/v3/traces?query.service_name=deployment-controller',
   `/api/traces/${MERGED}`,
