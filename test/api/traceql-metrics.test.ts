@@ -100,6 +100,18 @@ test.each<[q: string, value: number | undefined]>([
   expect(series.map((one) => one.value)).toEqual([value])
 })
 
+test.each(['span.nums', '.tags', 'span.nothing, .tags', 'kind, span.nums', 'span.nums, .tags'])(
+  'groups by %s have one series a label, though their lists differ',
+  async (by) => {
+    const { text } = await ask(`{} | count_over_time() by (${by})`)
+    const { series } = JSON.parse(text) as { series: RecordedSeries[] }
+    const labels = series.map((one) => JSON.stringify(one.labels))
+    expect(labels).toEqual([...new Set(labels)])
+    const counts = series.flatMap(({ samples = [] }) => samples.map(({ value = 0 }) => value))
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(158)
+  },
+)
+
 test('where no time is asked, the last hour is answered, or as much as since says', async () => {
   const { base } = RECORDED
   const q = '{} | count_over_time()'

@@ -147,17 +147,8 @@ export class MetricSeries {
   }
 
   #groupOf(span: SpanView, bucket: number | undefined): Group | undefined {
-    const values = this.#metric.by.map((attribute) => span.valueOf(attribute))
-    const group = values.map((value) => `${value.type} ${textOf(value)}`).join('\u0000')
-    const key = `${group}\u0000${bucket ?? ''}`
-    const known = this.#groups.get(key)
-    if (known !== undefined) return known
-    if (!this.#hasRoomFor(group)) {
-      this.#isCut = true
-      return undefined
-    }
-    this.#grouped.add(group)
     const labels = this.#labelsOf(span)
+    const group = textOfLabels(labels)
     if (bucket !== undefined) labels.push({ name: BUCKET, value: floatOf(bucket) })
     const [first] = this.#metric.by
     if (labels.length === 0)
@@ -166,6 +157,15 @@ export class MetricSeries {
           ? { name: '__name__', value: stringOf(this.#metric.name) }
           : { name: nameOfAttribute(first), value: NIL },
       )
+    // By what is shown: all lists have the same label.
+    const key = textOfLabels(labels)
+    const known = this.#groups.get(key)
+    if (known !== undefined) return known
+    if (!this.#hasRoomFor(group)) {
+      this.#isCut = true
+      return undefined
+    }
+    this.#grouped.add(group)
     const made: Group = { labels, sums: Array<Sum | undefined>(this.#intervals.count), exemplars: [] }
     this.#groups.set(key, made)
     return made
