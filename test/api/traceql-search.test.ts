@@ -57,6 +57,31 @@ test.each(RECORDED.search)('$q is answered as by Tempo', async ({ q, status, tra
   }
 })
 
+async function spansOf(q: string): Promise<number> {
+  const { found } = await search(q)
+  return Object.values(idsOf(found) ?? {}).flat().length
+}
+
+// As a real Tempo 3.0.3 answered.
+test.each([
+  // A list is no number.
+  ['{} | max(span.nums) > 3', 0],
+  ['{} | min(span.nums) < 100', 0],
+  ['{} | sum(span.nums) != 0', 158],
+  ['{} | max(.tags) != 3', 0],
+  // A span whose parent never came has no place, and nothing else of it is asked for.
+  ['{ name = "SELECT" } !>> { }', 140],
+  ['{ } !~ { }', 75],
+  ['{ name = "SELECT" } !>> { name != "x" }', 143],
+  // Ids are bytes.
+  ['{ span:parentID != "" }', 128],
+  ['{ span:parentID != "" && span:parentID != "a8138d122fa81fe1" }', 127],
+  ['{ span:id != "F6371BC1AA1E434F" }', 157],
+  ['{ trace:id != "0f6ad367a0cd091f2e7245c60052da4f" }', 149],
+])('%s finds %i spans', async (q, count) => {
+  expect(await spansOf(q)).toBe(count)
+})
+
 const sorted = (ids: Record<string, string[]> | undefined): [string, string[]][] =>
   Object.entries(ids ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
 

@@ -114,6 +114,8 @@ class Gathering {
   #filter(field: Field): void {
     this.#field(field)
     if (field.kind !== 'static' || field.value.type !== 'boolean' || !field.value.value) return
+    // Their place in the tree is read of all spans already.
+    if (this.#relates) return
     if (this.#list.some(({ attribute, operator }) => attribute.scope === 'intrinsic' && operator === 'any'))
       return
     this.#list.push(EVERY_SPAN)
@@ -274,9 +276,11 @@ type Accepts = ((value: Static) => boolean) | undefined
 const VALUE: Attribute = { kind: 'attribute', scope: 'any', name: '' }
 
 /** Which values of an attribute a condition reads. */
-function acceptedBy({ operator, operand }: Condition, effort: MatchingEffort): Accepts {
+function acceptedBy({ attribute, operator, operand }: Condition, effort: MatchingEffort): Accepts {
   if (operand === undefined || operator === 'any' || operator === 'exists' || operator === 'absent')
     return undefined
+  if (attribute.scope === 'intrinsic' && IDS.includes(attribute.name))
+    return acceptedId(attribute.name, operator, operand)
   const field: Field = {
     kind: 'binary',
     operator,
@@ -289,6 +293,20 @@ function acceptedBy({ operator, operand }: Condition, effort: MatchingEffort): A
     return result.type === 'boolean' && result.value
   }
 }
+
+/** Ids are read as bytes: zeros before them make no difference, and what is no id is compared with none. */
+function acceptedId(name: string, operator: Operator, operand: Static): Accepts {
+  const texts = operand.type === 'string' ? [operand.value] : operand.type === 'strings' ? operand.value : []
+  const isId = /trace/i.test(name) ? TRACE_ID : SPAN_ID
+  if (!texts.every((text) => isId.test(text))) return undefined
+  const sought = new Set(texts.map(withoutZeros))
+  const wants = operator === '=' || operator === 'in'
+  return (value) => value.type === 'string' && sought.has(withoutZeros(value.value)) === wants
+}
+
+const TRACE_ID = /^[0-9a-f]{0,32}$/i
+const SPAN_ID = /^[0-9a-f]{0,16}$/i
+const withoutZeros = (id: string): string => id.toLowerCase().replace(/^0+/, '')
 
 const COLUMNS: Readonly<Partial<Record<Type, StoredAttribute['column']>>> = {
   string: 'string',

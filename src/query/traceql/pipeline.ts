@@ -1,7 +1,17 @@
 import { nameOfAttribute } from './check-types.ts'
 import { compileField, type Evaluate, type MatchingEffort } from './evaluate-field.ts'
 import type { SpanView } from './fetch-plan.ts'
-import { divideByCount, intOf, NIL, order, sum, textOf } from './static-values.ts'
+import {
+  areMatching,
+  booleanOf,
+  divideByCount,
+  intOf,
+  isList,
+  NIL,
+  order,
+  sum,
+  textOf,
+} from './static-values.ts'
 import {
   type Aggregate,
   type Field,
@@ -115,7 +125,10 @@ function scalarFilter(
       const value = yield* aggregate(set.spans)
       if (value === undefined) continue
       found = value
-      const result = holds({ valueOf: () => found })
+      // A list is no number, whatever is in it.
+      const result = isList(value.type)
+        ? booleanOf(operator === '!=' && areMatching(value.type, right.value.type))
+        : holds({ valueOf: () => found })
       if (result.type === 'boolean' && result.value)
         made.push({ spans: set.spans, attributes: [...set.attributes, { name, value }] })
     }
