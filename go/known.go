@@ -38,6 +38,7 @@ type known struct {
 	current   map[string]versioned // the newest version in an informer, by uid; the memory forgets it with the object
 	versions  *bounded.Map[string, cause]
 	deletions *bounded.Map[string, cause]
+	ends      *bounded.Map[string, cause] // of namespaces that go, by name
 }
 
 type versioned struct {
@@ -50,6 +51,7 @@ func newKnown() *known {
 		current:   map[string]versioned{},
 		versions:  bounded.NewMap[string, cause](mostVersions, nil),
 		deletions: bounded.NewMap[string, cause](mostDeletions, nil),
+		ends:      bounded.NewMap[string, cause](mostDeletions, nil),
 	}
 }
 
@@ -151,6 +153,23 @@ func (k *known) forgetDeletion(uid string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.deletions.Delete(uid)
+}
+
+// ofEnd is of the end of a namespace; false where no informer follows namespaces, or it does not end.
+func (k *known) ofEnd(namespace string) (cause, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ends.Get(namespace)
+}
+
+func (k *known) noteEnd(namespace string, c cause, isGoing bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if isGoing {
+		k.ends.Set(namespace, c)
+	} else {
+		k.ends.Delete(namespace)
+	}
 }
 
 func keyOf(r cpid.Reference) string { return r.UID + "/" + r.ResourceVersion }

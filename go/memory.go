@@ -213,11 +213,16 @@ func (m *memory) tombstone(kind schema.GroupKind, key client.ObjectKey) (seen, b
 // noteSeen notes what a version comes from, where its annotations do not say.
 func (t *Trace) noteSeen(object client.Object, s seen, f facts, before *remembered) {
 	deletion, isDeleted := t.known.ofDeletion(s.reference.UID)
-	if !isDeleted && f.isGoing && before != nil && !before.facts.isGoing {
+	begins := f.isGoing && (before != nil && !before.facts.isGoing || before == nil && t.isNamespace(object))
+	if !isDeleted && begins {
 		deletion, isDeleted = t.deletionOf(object, s, before)
 	}
 	if isDeleted {
 		t.known.noteDeletion(s.reference.UID, deletion)
+	}
+	// What is in a namespace goes some seconds after the namespace began to.
+	if t.isNamespace(object) {
+		t.known.noteEnd(object.GetName(), deletion, isDeleted && f.isGoing)
 	}
 	if own, ok := t.known.ofVersion(s.reference); ok {
 		t.known.noteCurrent(s.reference, &own)
@@ -248,23 +253,34 @@ func (t *Trace) noteSeen(object client.Object, s seen, f facts, before *remember
 }
 
 // deletionOf is what a deletion comes from. What garbage collection takes goes because its owner went; else whoever deletes it said
-// so, or nobody knows who. What an unpatched controller made it deletes too, for reasons of its own.
+// so, or its namespace goes, or nobody knows who. What an unpatched controller made it deletes too, for reasons of its own.
 func (t *Trace) deletionOf(object client.Object, s seen, before *remembered) (cause, bool) {
 	for _, owner := range object.GetOwnerReferences() {
 		if c, ok := t.known.ofDeletion(string(owner.UID)); ok {
 			return c, true
 		}
 	}
+	isSaid := before != nil && (before.facts.isGoing || before.isMarked)
+	if c, ok := t.known.ofEnd(object.GetNamespace()); ok && !isSaid {
+		return c, true
+	}
+	if before == nil && t.isNamespace(object) {
+		return t.begin(s, "delete"), true
+	}
 	if before == nil || before.facts.isOfUnpatched() {
 		return cause{}, false
 	}
-	if before.facts.isGoing || before.isMarked {
+	if isSaid {
 		if c, ok := t.known.ofCurrent(s.reference.UID); ok {
 			return c, true
 		}
 		return cause{Context: s.carried}, !s.carried.IsZero()
 	}
 	return t.begin(s, "delete"), true
+}
+
+func (t *Trace) isNamespace(object client.Object) bool {
+	return t.kinds.of(object).GroupKind() == schema.GroupKind{Kind: "Namespace"}
 }
 
 // begin begins a change of a writer that says nothing of changes. Every process that sees the version, also after a restart, gives it

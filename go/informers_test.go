@@ -1,0 +1,74 @@
+package causeway_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
+
+	"causeway/cpid"
+)
+
+// follow has an informer of a kind, for a test to say what it sees.
+func (w world) follow(t *testing.T, kind client.Object) *controllertest.FakeInformer {
+	t.Helper()
+	plain := &informertest.FakeInformers{Scheme: scheme.Scheme}
+	informer, err := w.trace.Cache(plain).GetInformer(t.Context(), kind)
+	must(t, err)
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{})
+	must(t, err)
+	fake, err := plain.FakeInformerFor(t.Context(), kind)
+	must(t, err)
+	return fake
+}
+
+// madeFor gives the CPID of what a reconcile makes that misses an object.
+func (w world) madeFor(t *testing.T, missed client.Object, name string) string {
+	t.Helper()
+	made := settings(name, "", "")
+	must(t, w.reconciled(t, func(ctx context.Context) error {
+		err := w.traced.Get(ctx, client.ObjectKeyFromObject(missed), missed.DeepCopyObject().(client.Object))
+		return errors.Join(client.IgnoreNotFound(err), w.traced.Create(ctx, made))
+	}))
+	return made.Annotations[cpidOf]
+}
+
+func TestWhatGoesWithItsNamespaceGoesBecauseOfWhoeverDeletedThat(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{})
+	namespaces, held := w.follow(t, &corev1.Namespace{}), w.follow(t, &corev1.ConfigMap{})
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "n", ResourceVersion: "4"}}
+	ending := shop.DeepCopy()
+	ending.ResourceVersion, ending.DeletionTimestamp = "7", new(metav1.Now())
+	in := func(namespace, version string) *corev1.ConfigMap {
+		object := settings("held", first, "")
+		object.Namespace, object.UID, object.ResourceVersion = namespace, types.UID("in-"+namespace), version
+		return object
+	}
+	goes := func(object *corev1.ConfigMap, version, made string) string {
+		held.Add(object)
+		last := object.DeepCopy()
+		last.ResourceVersion = version
+		held.Delete(last)
+		return w.madeFor(t, object, made)
+	}
+	namespaces.Add(shop)
+	namespaces.Update(shop, ending)
+	if got, want := goes(in("shop", "5"), "8", "one"), cpid.DerivedRoot("mine", "n", "7"); got != want {
+		t.Errorf("what goes with its namespace comes from %s, not %s", got, want)
+	}
+	if spans := w.Spans("delete v1/namespaces"); len(spans) != 1 {
+		t.Errorf("the spans are %+v", w.Names())
+	}
+	if got, want := goes(in("other", "5"), "9", "two"), cpid.DerivedRoot("mine", "in-other", "9"); got != want {
+		t.Errorf("what goes by itself comes from %s, not %s", got, want)
+	}
+}
