@@ -146,6 +146,9 @@ func (t *Trace) delete(ctx context.Context, inner client.Client, object client.O
 	gvk := t.kinds.of(object)
 	w := write{verb: "delete", target: t.kinds.reference(gvk, object)}
 	w.target.ResourceVersion = ""
+	if w.target.UID == "" {
+		w.target.UID = t.memory.uidAt(placeOf(gvk.GroupKind(), object))
+	}
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		var wrote []cpid.Reference
 		if !t.settings.LeavesDeletionsUnmarked {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -70,5 +71,27 @@ func TestWhatGoesWithItsNamespaceGoesBecauseOfWhoeverDeletedThat(t *testing.T) {
 	}
 	if got, want := goes(in("other", "5"), "9", "two"), cpid.DerivedRoot("mine", "in-other", "9"); got != want {
 		t.Errorf("what goes by itself comes from %s, not %s", got, want)
+	}
+}
+
+func TestADeletionByNameThatCannotBeMarkedIsKnownByItsInformer(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{
+		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			return apierrors.NewForbidden(corev1.Resource("configmaps"), object.GetName(), errors.New("no patch"))
+		},
+	}, settings("a", first, ""), settings("b", "", ""))
+	held := w.follow(t, &corev1.ConfigMap{})
+	b := settings("b", "", "")
+	get(t, w.plain, b)
+	b.UID = "u-b"
+	held.Add(b)
+	must(t, w.reconciled(t, func(ctx context.Context) error {
+		a := settings("a", "", "")
+		return errors.Join(w.traced.Get(ctx, client.ObjectKeyFromObject(a), a),
+			w.traced.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}))
+	}))
+	held.Delete(b)
+	if got := w.madeFor(t, b, "made"); got != first {
+		t.Errorf("what follows from the deletion is of %s", got)
 	}
 }

@@ -197,6 +197,13 @@ func (m *memory) versionsAt(at place) []string {
 	return versions
 }
 
+// uidAt is that of the object that an informer holds there; empty where none does.
+func (m *memory) uidAt(at place) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.objects[at].uid
+}
+
 func (m *memory) noteWritten(at place, version string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
