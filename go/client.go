@@ -128,8 +128,10 @@ func (t *Trace) answered(object client.Object, before []string, change cpid.Cont
 	s := t.memory.seenOf(object)
 	version := s.reference.ResourceVersion
 	isOld := slices.Contains(before, version)
-	// A write that takes away the last finalizer ends the object: it makes no version, and the answer has the last one.
-	isEnd := object.GetDeletionTimestamp() != nil && len(object.GetFinalizers()) == 0
+	// A write that takes away the last finalizer ends the object: it makes no version, and the answer has the last one. One that is given
+	// time, as a Pod, is there still.
+	grace := object.GetDeletionGracePeriodSeconds()
+	isEnd := object.GetDeletionTimestamp() != nil && len(object.GetFinalizers()) == 0 && (grace == nil || *grace == 0)
 	if isOld && !isEnd {
 		return accepted{isNothing: true}
 	}

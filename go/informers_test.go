@@ -95,3 +95,21 @@ func TestADeletionByNameThatCannotBeMarkedIsKnownByItsInformer(t *testing.T) {
 		t.Errorf("what follows from the deletion is of %s", got)
 	}
 }
+
+func TestAWriteThatChangedNothingOfAPodThatIsGivenTimeIsNone(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return nil
+		},
+	}, settings("a", first, ""))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u-web", ResourceVersion: "7",
+		DeletionTimestamp: new(metav1.Now()), DeletionGracePeriodSeconds: new(int64(30))}}
+	must(t, w.reconciled(t, func(ctx context.Context) error {
+		a, before := settings("a", "", ""), pod.DeepCopy()
+		pod.Labels = map[string]string{"is": "going"}
+		return errors.Join(w.traced.Get(ctx, client.ObjectKeyFromObject(a), a), w.traced.Patch(ctx, pod, client.MergeFrom(before)))
+	}))
+	if names := w.Names(); len(names) > 0 {
+		t.Errorf("the spans are %v", names)
+	}
+}
