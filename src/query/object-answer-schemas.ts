@@ -127,7 +127,9 @@ export const TouchedObjects = z
     root: CpidText,
     objects: z
       .array(TouchedObject)
-      .describe('owners before what they own; owners of these come beyond `limit`'),
+      .describe(
+        'owners before what they own; owners of these come beyond `limit`. Those that failed are among them, whatever came before them',
+      ),
     truncated: z.boolean().describe('the change touched more objects than `limit`'),
     leftOut: z.int().nonnegative().describe('how many more, of which 100,000 are counted'),
     partial,

@@ -14,20 +14,15 @@ const MOST_COUNTED = 100_000
 
 type Deed = (typeof OBJECT_DEEDS)[number]
 
+type Spans = Pick<CausewayQueries, 'tracesOf' | 'linkedSpans'>
+
 /** The objects that a cascade wrote, with what owns them, and what it did to each. Spans are read a trace at a time, and not kept. */
-export function* touchedObjectsJson(
-  queries: Pick<CausewayQueries, 'tracesOf' | 'linkedSpans'>,
-  facts: CascadeFacts,
-  limit: number,
-): Generator<string> {
-  const touched = new Touched(limit, facts)
-  for (const { id } of queries.tracesOf(facts.root)) {
-    const spans = queries.linkedSpans(id)
-    const byId = new Map(spans.map((span) => [span.spanId, span]))
-    for (const span of spans) touched.add(span, readFor(span, byId))
-    yield ''
-  }
+export function* touchedObjectsJson(queries: Spans, facts: CascadeFacts, limit: number): Generator<string> {
   const { root } = facts
+  let touched = yield* touchedBy(queries, root, new Touched(limit, facts))
+  // Those that failed after the limit was reached had writes before, which only a second reading shows.
+  if (touched.lacksFailed)
+    touched = yield* touchedBy(queries, root, new Touched(limit, facts, touched.failed))
   const objects = touched.inOrder()
   const { leftOut } = touched
   yield `{"root":"${root}","truncated":${leftOut > 0},"leftOut":${leftOut},"objects":[`
@@ -36,6 +31,16 @@ export function* touchedObjectsJson(
     yield (at === 0 ? '' : ',') + texts.join(',')
   }
   yield ']}'
+}
+
+function* touchedBy(queries: Spans, root: Cpid, touched: Touched): Generator<string, Touched> {
+  for (const { id } of queries.tracesOf(root)) {
+    const spans = queries.linkedSpans(id)
+    const byId = new Map(spans.map((span) => [span.spanId, span]))
+    for (const span of spans) touched.add(span, readFor(span, byId))
+    yield ''
+  }
+  return touched
 }
 
 /** Spans above a write, of the same controller, that are looked at for what was read for it. */
@@ -65,15 +70,23 @@ interface Gathered {
 
 class Touched {
   readonly #limit: number
+  /** Those that are shown whatever comes before them. */
+  readonly #first: ReadonlySet<string>
+  /** For how many others there is room. */
+  #room: number
   readonly #facts: CascadeFacts
   readonly #objects = new Map<string, Gathered>()
   /** Spans that were added: one may stand in several traces. */
   readonly #rows = new Set<number>()
   /** Objects beyond the limit, as many as are counted. */
   readonly #leftOut = new Set<string>()
+  /** The first that failed, shown or not. */
+  readonly #failed = new Set<string>()
 
-  constructor(limit: number, facts: CascadeFacts) {
+  constructor(limit: number, facts: CascadeFacts, failed: readonly string[] = []) {
     this.#limit = limit
+    this.#first = new Set(failed)
+    this.#room = limit - this.#first.size
     this.#facts = facts
     // Whoever began the change wrote this, which need not have a span.
     if (facts.object !== undefined) this.#of(facts.object)?.deeds.add('changed')
@@ -81,6 +94,15 @@ class Touched {
 
   get leftOut(): number {
     return this.#leftOut.size
+  }
+
+  get failed(): readonly string[] {
+    return [...this.#failed]
+  }
+
+  /** Whether there is one that failed and is not shown, though there is room for it. */
+  get lacksFailed(): boolean {
+    return this.failed.some((object) => !this.#objects.has(object))
   }
 
   /** Skips spans that another change drives. */
@@ -97,8 +119,11 @@ class Touched {
       return
     }
     for (const reference of wrote) this.#addWrite(span, reference, read)
+    if (status !== STATUS_ERROR) return
     const [first] = observed
-    if (status !== STATUS_ERROR || wrote.length > 0 || first === undefined) return
+    for (const reference of wrote) this.#noteFailed(reference)
+    if (wrote.length > 0 || first === undefined) return
+    this.#noteFailed(first)
     const object = this.#of(first)
     if (object === undefined) return
     object.failed++
@@ -124,11 +149,15 @@ class Touched {
     if (object.writes.length > 2 * AT_EACH_END) object.writes.splice(AT_EACH_END, 1)
   }
 
+  #noteFailed(reference: string): void {
+    if (this.#failed.size < this.#limit) this.#failed.add(objectOfReference(reference))
+  }
+
   #of(reference: string): Gathered | undefined {
     const object = objectOfReference(reference)
     const known = this.#objects.get(object)
     if (known !== undefined) return known
-    if (this.#objects.size < this.#limit) return this.#make(object)
+    if (this.#first.has(object) || this.#room-- > 0) return this.#make(object)
     if (this.#leftOut.size < MOST_COUNTED) this.#leftOut.add(object)
     return undefined
   }

@@ -150,9 +150,9 @@ test('what an instrumented controller wrote stands below what was read for it, w
 
 test('of more objects than are asked for, owners stand above those that are shown, and the others are counted', async () => {
   const path = `/cascades/${cpid(1)}/objects?limit=2`
-  const { objects, truncated, leftOut } = await ask<TouchedObjects>(outside, path)
-  expect({ truncated, leftOut }).toEqual({ truncated: true, leftOut: 1 })
-  expect(objects).toHaveLength(2)
+  const { objects, leftOut } = await ask<TouchedObjects>(outside, path)
+  expect(objects.map(({ object }) => object)).toEqual([WEB, REPLICASET, POD])
+  expect(leftOut).toBe(0)
   await using many = await QueryApi.over(manyPods)
   const found = await ask<TouchedObjects>(many, path)
   expect(found.objects.map(({ object, owner }) => [object, owner])).toEqual([
@@ -160,11 +160,27 @@ test('of more objects than are asked for, owners stand above those that are show
     ['v1/pods/default/web-0', REPLICASET],
     ['v1/pods/default/web-1', REPLICASET],
   ])
-  expect(found.leftOut).toBe(48)
+  expect([found.truncated, found.leftOut]).toEqual([true, 48])
 })
 
-/** Pods alone, whose owner wrote nobody in this cascade. */
-async function manyPods(path?: string): Promise<TestWriter> {
+test('beyond a limit those that failed are shown, with all of their writes', async () => {
+  await using failing = await QueryApi.over((path) => manyPods(path, FAILING))
+  for (const limit of [1, 2, 3, 10, 49]) {
+    const path = `/cascades/${cpid(1)}/objects?limit=${limit}`
+    const { objects, leftOut } = await ask<TouchedObjects>(failing, path)
+    const failed = objects.filter(({ deeds }) => deeds.includes('failed'))
+    expect(failed.map(({ object, writeCount, failed: spans }) => [object, writeCount, spans])).toEqual(
+      FAILING.slice(0, limit).map((at) => [`v1/pods/default/web-${at}`, 2, 1]),
+    )
+    const pods = objects.filter(({ object }) => object !== REPLICASET).length
+    expect([pods, leftOut]).toEqual([limit, 50 - limit])
+  }
+})
+
+const FAILING = [7, 33, 48]
+
+/** Pods alone, whose owner wrote nobody in this cascade. Some were written once more, which failed. */
+async function manyPods(path?: string, failing: readonly number[] = []): Promise<TestWriter> {
   const writer = await TestWriter.open({}, path)
   writer.mergelogs('kubectl', [{ new: cpid(1) }])
   const pods = Array.from({ length: 50 }, (_, at) => ({
@@ -172,6 +188,11 @@ async function manyPods(path?: string): Promise<TestWriter> {
     attributes: { 'cpid.owner': REPLICASET, 'cpid.wrote': [`v1/pods/default/web-${at}?rv=${at}`] },
   }))
   writer.spans('replicaset-controller', pods)
+  const starts = failing.map((at) => ({
+    ...{ trace: 100 + at, id: 100 + at, name: 'start Pod', cpid: cpid(1), start: 60, end: 70, status: 2 },
+    attributes: { 'cpid.wrote': [`v1/pods/default/web-${at}?rv=${100 + at}`] },
+  }))
+  if (starts.length > 0) writer.spans('kubelet', starts)
   writer.link()
   return writer
 }

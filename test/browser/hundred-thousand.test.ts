@@ -51,7 +51,7 @@ test.each([1280, 820, 390])(
     await nothingCutOff()
 
     await page.getByRole('tab', { name: 'Object tree' }).click()
-    await page.getByText('more objects, which are not shown').waitFor()
+    await page.getByText('more objects, which are neither shown nor counted here').waitFor()
     await page.getByRole('list', { name: 'Objects, owners first' }).getByText('988 more').waitFor()
     await fewElements()
     await nothingCutOff()

@@ -55,16 +55,17 @@ export function ObjectTreePanel({ cascade, search }: { cascade: Cascade; search:
   return (
     <>
       <DeedCounts objects={objects} only={only} />
+      {answer.data.truncated && (
+        <p class="note">
+          The change touched {answer.data.leftOut.toLocaleString('en')} more objects, which are neither shown
+          nor counted here: these are those that failed, and the first others. The search above finds any by
+          its name.
+        </p>
+      )}
       {tree.length === 0 && <p class="muted">Nothing of this kind happened.</p>}
       <ul class="object-tree" aria-label="Objects, owners first">
         <Branches branches={tree} />
       </ul>
-      {answer.data.truncated && (
-        <p class="note">
-          The change touched {answer.data.leftOut.toLocaleString('en')} more objects, which are not shown:
-          these are the first {objects.length.toLocaleString('en')}. The search above finds any by its name.
-        </p>
-      )}
     </>
   )
 }
