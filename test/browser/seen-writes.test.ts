@@ -57,13 +57,23 @@ test('the list says who began a cascade and what was not seen, and is filtered b
   const page = await dashboard.open('/')
   const nodes = page.getByRole('row', { name: /nodes a/ })
   await nodes.getByText('bob', { exact: true }).waitFor()
-  await nodes.getByText('authored').waitFor()
+  await nodes.getByText('changed', { exact: true }).waitFor()
   await nodes.getByText('1 gap').waitFor()
   await page.getByRole('row', { name: /deployments default\/web/ }).waitFor()
   await page.getByLabel('Namespace').fill('shop')
   await page.waitForURL((url) => url.search === '?namespace=shop')
   await page.getByRole('row', { name: /deployments default\/web/ }).waitFor({ state: 'detached' })
   await nodes.waitFor()
+  const narrow = await dashboard.open('/', { viewport: { width: 390, height: 800 } })
+  const service = narrow.getByRole('row', { name: /services default\/web applied/ }).locator('[data-label]')
+  await service.first().waitFor()
+  expect(await service.evaluateAll((cells) => cells.map(({ dataset }) => dataset['label']))).toEqual([
+    'spans',
+    'failed',
+    'service',
+    'merge',
+    'missing',
+  ])
   const mine = await dashboard.open('/?actor=alice')
   await mine.getByText('No cascade passes these filters').waitFor()
   await mine.getByRole('button', { name: 'Clear' }).click()

@@ -4,6 +4,7 @@ import { ActorMark } from '../parts/actor-mark.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
+import { deedOf } from '../text/change-sentence.ts'
 import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
 
@@ -59,8 +60,7 @@ export function CascadeRows({ caption, cascades, nowMs, marked }: CascadeRowsPro
   )
 }
 
-/** The form of an inferred reason for a change: `scale by alice`. */
-const WHAT_BY_WHOM = /^(\S{1,20}) by \S/
+const counted = (count: number, one: string): string => (count === 1 ? one : `${one}s`)
 
 interface CascadeRowProps extends Pick<CascadeRowsProps, 'nowMs' | 'marked'> {
   cascade: ListedCascade
@@ -71,7 +71,7 @@ interface CascadeRowProps extends Pick<CascadeRowsProps, 'nowMs' | 'marked'> {
 
 function CascadeRow({ cascade, isFleet, longest, nowMs, marked }: CascadeRowProps) {
   const { root, object, service, actor, cluster, start, durationMs, gaps, reason } = cascade
-  const [, what] = WHAT_BY_WHOM.exec(reason ?? '') ?? []
+  const deed = deedOf(reason)
   return (
     <tr>
       {marked !== undefined && (
@@ -91,7 +91,7 @@ function CascadeRow({ cascade, isFleet, longest, nowMs, marked }: CascadeRowProp
         <a href={`/cascades/${root}`}>
           {object === null ? <span class="mono">{root}</span> : <ObjectMark reference={object} />}
         </a>
-        {what !== undefined && <span class="muted"> {what}</span>} <BegunMark {...cascade} />
+        {deed !== undefined && <span class="muted"> {deed}</span>} <BegunMark {...cascade} />
       </th>
       <td class="service">
         <ActorMark actor={actor} service={service} />
@@ -114,7 +114,7 @@ function CascadeRow({ cascade, isFleet, longest, nowMs, marked }: CascadeRowProp
         </span>
         <span class="number">{duration(durationMs)}</span>
       </td>
-      <td class="number" data-label="spans">
+      <td class="number" data-label={counted(cascade.spans, 'span')}>
         {cascade.spans.toLocaleString('en')}
         {cascade.truncated && (
           <span title="There are more: some of its spans are in newer cascades only"> +</span>
@@ -123,10 +123,10 @@ function CascadeRow({ cascade, isFleet, longest, nowMs, marked }: CascadeRowProp
       <td class={`number ${cascade.failed > 0 ? 'warning' : ''}`} data-label="failed">
         {cascade.failed.toLocaleString('en')}
       </td>
-      <td class="number" data-label="services">
+      <td class="number" data-label={counted(cascade.services, 'service')}>
         {cascade.services}
       </td>
-      <td class="number" data-label="merges">
+      <td class="number" data-label={counted(cascade.merges, 'merge')}>
         {cascade.merges}
       </td>
       <td class={`number ${cascade.missing > 0 ? 'warning' : ''}`} data-label="missing">

@@ -62,6 +62,19 @@ export function deedOfCommand(name: string): string | undefined {
   return COMMANDS.get(command ?? '')
 }
 
+/** What was done to an object, to stand behind its name; undefined where the reason is in somebody's own words. */
+export function deedOf(reason: string | null): string | undefined {
+  return partOf(reason) === 'status' ? 'status reported' : verbOf(reason)
+}
+
+function verbOf(reason: string | null): string | undefined {
+  return DONE.get(partOf(reason) ?? '') ?? deedOfCommand(reason ?? '')
+}
+
+function partOf(reason: string | null): string | undefined {
+  return BY_SOMEBODY.exec(reason ?? '')?.[1]
+}
+
 /** What a change was, in a sentence: `alice scaled deployment web`. `begunBy` is the name of the span that began it, where it is known. */
 export function changeSentence(
   { actor, reason, object }: Pick<CascadeOutline, 'actor' | 'reason' | 'object'>,
@@ -69,8 +82,7 @@ export function changeSentence(
 ): string {
   const [, , what] = BY_ITSELF.exec(reason ?? '') ?? []
   const [, part, by] = BY_SOMEBODY.exec(reason ?? '') ?? []
-  const verb =
-    DONE.get(what ?? part ?? '') ?? deedOfCommand(reason ?? '') ?? deedOfCommand(begunBy) ?? 'changed'
+  const verb = DONE.get(what ?? '') ?? verbOf(reason) ?? deedOfCommand(begunBy) ?? 'changed'
   const who = (part !== undefined && DONE.has(part) ? by : undefined) ?? actor ?? 'somebody'
   const why = selfBegun(reason)
   const sentence = `${isolated(who)} ${verb} ${object === null ? 'something' : thing(object)}`
