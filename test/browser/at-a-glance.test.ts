@@ -114,7 +114,7 @@ test.each(WIDTHS)(
     const sentence = page.locator('.head-sentence')
     await sentence.getByText('kubectl created deployment web').waitFor()
     expect(await sentence.textContent()).toBe(
-      'kubectl created deployment web: 4 objects written, 1 failed, not over yet.',
+      'kubectl created deployment web: 4 objects written, 1 span failed, not over yet.',
     )
     const widerBy = await page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth)
     expect(widerBy).toBe(0)

@@ -95,27 +95,18 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
 /** Who did what, what it touched, whether something failed, and whether it is over. */
 function HeadSentence({ cascade, rows }: { cascade: Cascade; rows: SpanRows }) {
   const written = useMemo(() => writtenBy(rows), [rows])
-  const { failed, state, durationMs, object, actor } = cascade
+  const { failed, state, durationMs } = cascade
   const count = written === 1 ? '1 object' : `${written.toLocaleString('en')} objects`
   return (
     <p class="head-sentence">
-      {(object !== null || actor !== null) && (
-        <>
-          <strong>{changeSentence(cascade, begunBy(cascade, rows))}</strong>:{' '}
-        </>
-      )}
+      <strong>{changeSentence(cascade, begunBy(cascade, rows))}</strong>:{' '}
       {written === 0 ? (
         'no object written so far as is known'
       ) : (
         <a href={hrefWith({ view: 'tree', span: null })}>{count} written</a>
       )}
-      ,{' '}
-      {failed === 0 ? (
-        'nothing failed'
-      ) : (
-        <strong class="warning">{failed.toLocaleString('en')} failed</strong>
-      )}
-      , {state === 'open' ? 'not over yet' : `over after ${duration(durationMs)}`}.
+      , {failed === 0 ? 'no span failed' : <strong class="warning">{spanCount(failed)} failed</strong>},{' '}
+      {state === 'open' ? 'not over yet' : `over after ${duration(durationMs)}`}.
     </p>
   )
 }
@@ -148,11 +139,13 @@ function DrawnFact({ drawn: { spans, synthetic, others, durationMs } }: { drawn:
   ].filter((part) => part !== false)
   return (
     <>
-      {spans.toLocaleString('en')} boxes over {duration(durationMs)}
+      {spans === 1 ? '1 box' : `${spans.toLocaleString('en')} boxes`} over {duration(durationMs)}
       {parts.length > 0 && <span class="muted"> ({parts.join(', ')})</span>}
     </>
   )
 }
+
+const spanCount = (count: number): string => (count === 1 ? '1 span' : `${count.toLocaleString('en')} spans`)
 
 /** The number of failed spans, and a link to the first. */
 function Failed({ count, rows }: { count: number; rows: SpanRows }) {
@@ -161,7 +154,7 @@ function Failed({ count, rows }: { count: number; rows: SpanRows }) {
   if (count === 0) return <>none</>
   return (
     <>
-      <strong class="warning number">{`${count.toLocaleString('en')} ${count === 1 ? 'span' : 'spans'}`}</strong>
+      <strong class="warning number">{spanCount(count)}</strong>
       {span !== undefined && (
         <button type="button" class="quiet" onClick={() => go(hrefWith({ span: span.spanId, view: null }))}>
           First failure
