@@ -122,6 +122,21 @@ test('the webhook asks about what that of the example asks about', async () => {
     expect(made?.webhooks?.[0]?.[key]).toEqual(shown?.webhooks?.[0]?.[key])
 })
 
+test('the webhook asks about nothing outside of the namespaces that are watched', async () => {
+  const chosen = ['--values', valuesOf('namespaces'), '--set', 'admission.enabled=true']
+  const [made] = ofKind(await helm.rendered(...chosen), CONFIGURATION)
+  expect(made?.webhooks).toMatchObject([
+    {
+      namespaceSelector: {
+        matchExpressions: expect.arrayContaining([
+          { key: 'kubernetes.io/metadata.name', operator: 'In', values: ['shop', 'till'] },
+        ]),
+      },
+      rules: [{ scope: 'Namespaced' }],
+    },
+  ])
+})
+
 const CONFIGURATION = 'ValidatingWebhookConfiguration'
 
 test.each([
