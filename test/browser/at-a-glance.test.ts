@@ -144,3 +144,12 @@ test('the merge graph names the changes that drive a CPID, and Merges the object
   const merges = await open(`/cascades/${cpid(1)}?view=merges`)
   await merges.getByRole('row').filter({ hasText: 'replicasets' }).first().getByText('deployments').waitFor()
 })
+
+test('on paper ink is dark, also for who has chosen the dark theme, and there is nothing to press', async () => {
+  const page = await open(`/cascades/${cpid(1)}`)
+  await page.getByLabel('Colours').selectOption('dark')
+  await page.emulateMedia({ media: 'print' })
+  await page.locator('header.shell').waitFor({ state: 'hidden' })
+  const heading = page.getByRole('heading', { level: 1 })
+  expect(await heading.evaluate((element) => getComputedStyle(element).color)).toBe('rgb(26, 32, 39)')
+})
