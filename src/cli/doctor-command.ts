@@ -231,6 +231,12 @@ async function whileRunning({ what, setting, host, port, url, expects = 200 }: P
   }
   const status = url === undefined ? expects : await httpStatus(url)
   if (status === expects) return ok(what, `Causeway listens on ${where}`)
+  if (status === 'late')
+    return warn(
+      what,
+      `${where} is listened on, but did not answer ${url ?? ''} within ${LONGEST_MS / 1_000} s`,
+      "it may be busy with long questions, or the machine with other work: ask again, and if it stays so, look at Causeway's log",
+    )
   return fail(
     what,
     `${where} answers ${url ?? ''} with ${status ?? 'nothing'}, not with ${expects}`,
@@ -307,14 +313,14 @@ export function listenError(host: string, port: number): Promise<string | undefi
   return promise
 }
 
-/** The HTTP status of a page; undefined without an answer in time. */
-export async function httpStatus(url: string): Promise<number | undefined> {
+/** The HTTP status of a page; undefined without an answer, 'late' without one in time. */
+export async function httpStatus(url: string): Promise<number | 'late' | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS) })
     await response.body?.cancel()
     return response.status
-  } catch {
-    return undefined
+  } catch (error) {
+    return error instanceof DOMException && error.name === 'TimeoutError' ? 'late' : undefined
   }
 }
 

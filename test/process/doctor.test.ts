@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
@@ -187,14 +189,21 @@ test('a Causeway that runs with other ports than the configuration names', async
   const settings = await freshSettings()
   await using causeway = await startCauseway(settings)
   const [http = 0] = await freePorts(1)
+  await using silence = createServer((socket) => socket.resume())
+  await once(silence.listen(0, '127.0.0.1'), 'listening')
   const { code, of } = await examined(
     settings,
     '--set',
     `receivers.otlp.protocols.http.endpoint=127.0.0.1:${http}`,
+    '--set',
+    `extensions.cpid_query.endpoint=127.0.0.1:${(silence.address() as AddressInfo).port}`,
   )
   expect(code).toBe(1)
   expect(of('OTLP/HTTP')).toEqual([
     `fail: a Causeway holds the database, but nothing answers on 127.0.0.1:${http} (ECONNREFUSED)`,
+  ])
+  expect(of('query API')).toEqual([
+    expect.stringMatching(/^warn: 127\.0\.0\.1:\d+ is listened on, but did not answer .* within 3 s$/),
   ])
   await causeway.end('SIGTERM')
 })
