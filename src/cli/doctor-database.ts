@@ -182,6 +182,14 @@ export function* checkSenders(
 
 function* checkMergelogs(senders: readonly SenderFacts[]): Generator<Finding> {
   if (senders.length === 0) return
+  for (const { service, malformed, spans } of senders) {
+    if (malformed === 0) continue
+    yield warn(
+      'CPIDs',
+      `${printable(service)}: the cpid.id of ${malformed} of its ${count(spans, 'newest span')} is no CPID; such spans count as without one`,
+      `a CPID is a UUID that is not all zeros, as text; ${INSTRUMENTATION}`,
+    )
+  }
   const carrying = senders.filter(({ cpids }) => cpids > 0)
   if (carrying.length === 0) {
     yield fail(

@@ -404,6 +404,8 @@ export interface SenderFacts {
   /** CPIDs that its spans carried, and how many of them lack a mergelog although there was time for it. */
   readonly cpids: number
   readonly missing: number
+  /** Spans whose `cpid.id` is no CPID. */
+  readonly malformed: number
 }
 
 /** How far a sender's clock is ahead of this machine's at least, and behind at most, in milliseconds. */

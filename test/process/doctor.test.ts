@@ -268,6 +268,7 @@ test('missing mergelogs, wrong clocks and refusals name their service', async ()
     ])
     writer.mergelogs('hasty', [{ new: cpid(4), time: agoMs(clock, -5_000) }])
     writer.mergelogs('tardy', [{ new: cpid(5), time: agoMs(clock, 600_000) }])
+    writer.spans('sloppy', [{ trace: 4, id: 4, cpid: 'change 7', start: agoMs(clock, 100) }])
     writer.mergelogs('rogue', [{ new: cpid(6), sources: [cpid(6)], time: agoMs(clock, 100) }])
   })
   const { of, code } = await examined(settings)
@@ -280,6 +281,9 @@ test('missing mergelogs, wrong clocks and refusals name their service', async ()
     'warn: hasty sends times that are 5s ahead of their arrival',
     'warn: everything from tardy arrives 10m00s late or later',
   ])
+  expect(of('CPIDs')[0]).toBe(
+    'warn: sloppy: the cpid.id of 1 of its 1 newest span is no CPID; such spans count as without one',
+  )
   expect(of('refusals')).toEqual(['warn: 1 mergelog of rogue refused in the last day: names_itself'])
 })
 

@@ -1,3 +1,4 @@
+import { SPAN_MALFORMED_CPID } from '../../model/arrivals.ts'
 import type {
   ClockFacts,
   ExporterFacts,
@@ -31,6 +32,7 @@ export class SqliteSenderFacts implements SenderFactsReader {
     return this.#db
       .prepare<[number, number], SenderFacts>(
         `SELECT resources.service, count(*) AS spans, sum(spans.cpid IS NULL) AS unattributed,
+           sum(spans.flags & ${SPAN_MALFORMED_CPID} <> 0) AS malformed,
            count(DISTINCT spans.cpid) AS cpids,
            count(DISTINCT CASE WHEN cpids.has_mergelog = 0 AND cpids.explained = 0 AND cpids.state = 0
              AND cpids.first_seen_ms < ? THEN cpids.id END) AS missing
