@@ -127,6 +127,16 @@ test('a StatefulSet renews its Pods in turn: whoever deletes one before its turn
   expect(last({ ...set, spec }, podOf(0, true), podOf(1, false), going)).toEqual(byController)
 })
 
+test('a StatefulSet that adopts Pods of another revision renews them, though its own two are the same', () => {
+  const seen = { currentRevision: 'b', updateRevision: 'b', observedGeneration: 1, replicas: 2 }
+  const set = { kind: 'StatefulSet', name: 'db', meta: { generation: 1 }, spec: { replicas: 2 } }
+  const pod = { kind: 'Pod', name: 'db-0', meta: ownedBy('StatefulSet', 'db') }
+  const going = { ...pod, meta: { ...pod.meta, ...GOING } }
+  const has = (updatedReplicas: number): Sketch => ({ ...set, status: { ...seen, updatedReplicas } })
+  expect(last(has(1), pod, going)).toEqual(['statefulset-controller', BY_CONTROLLER])
+  expect(last(has(2), pod, going)).toEqual(PERSON)
+})
+
 test('what has owners of which none is left, and none was its controller, is garbage', () => {
   const owner = { kind: 'ConfigMap', name: 'owner' }
   const reference = { kind: 'ConfigMap', name: 'owner', uid: 'uid of owner' }

@@ -184,7 +184,9 @@ function hasMore(object: JsonObject): boolean {
 function renewsStateful(object: JsonObject): boolean {
   const status = objectIn(object, 'status')
   const isBehind = textIn(status, 'currentRevision') !== textIn(status, 'updateRevision')
-  return renewsItself(object) && (isBehind || isUnseen(object))
+  // One that was created anew may adopt Pods of another revision.
+  const hasOthers = numberIn(status, 'updatedReplicas') < numberIn(status, 'replicas')
+  return renewsItself(object) && (isBehind || hasOthers || isUnseen(object))
 }
 
 /** Pods are replaced one by one, and none while another is not ready. */
