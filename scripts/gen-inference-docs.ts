@@ -111,8 +111,14 @@ function wordsOf(reads: Reads): string {
       return 'its namespace, where the controller looks after an object in no namespace for it and the namespace changed since the controller acted for that'
     case 'annotated':
       return 'the Secret, ConfigMap or object of its own resource in another namespace that its annotations name, where the content of that changed'
+    case 'made for it':
+      return 'objects of which a label names it by its kind, as `…/shop: books` does, and that changed'
+    case 'restored':
+      return 'what had its name and went, where this controller had written that and nothing that it looks after changed since'
     case 'kin':
       return 'custom resources of the same API group and namespace that changed, where nothing else is new'
+    case 'new kin':
+      return 'custom resources of its API group and namespace that somebody has just changed'
     case 'new namespace':
       return 'its namespace, where that has just changed and nothing else is new'
     case 'settings':

@@ -65,7 +65,7 @@ export interface ClusterObjects {
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): KnownObject[]
   /** Those of a resource in a namespace, with a version in (after, before); newest change first. */
   changedIn(resource: string, namespace: string, after: bigint, before: bigint, most: number): KnownObject[]
-  /** Objects of a resource whose content names that one as `field`. */
+  /** Objects of a resource, or of any, whose content names that one as `field`. */
   naming(field: string, resource: string, named: ObjectIdentity, most: number): KnownObject[]
   add(identity: ObjectIdentity, version: KnownVersion): void
   /**

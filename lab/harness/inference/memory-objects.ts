@@ -68,7 +68,7 @@ export class MemoryObjects implements ClusterObjects {
 
   naming(field: string, resource: string, named: ObjectIdentity, most: number): KnownObject[] {
     return [...this.#objects.values()]
-      .filter(({ identity }) => identity.resource === resource)
+      .filter(({ identity }) => resource === ANY_RESOURCE || identity.resource === resource)
       .filter(({ versions: [newest] }) =>
         newest?.facts.references.some(
           (one) =>

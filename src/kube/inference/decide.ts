@@ -108,7 +108,7 @@ export function decide(
   const wrote = inferWriter(write, part, before?.facts, { objects, settings })
   const writer = onBehalf(wrote, write, part, before, object)
   const isCustomController = writer.role === 'controller' && !isOfKubernetes(writer.service)
-  const isPlainController = writer.role === 'unknown' && write.request !== undefined
+  const isPlainController = writer.role === 'unknown' && writer.service !== 'unknown'
   const by = programOf(writer.service)
   let primaries: readonly FoundPrimary[] | undefined
   const { reads, upTo, isWhole } = readVersions(
@@ -145,7 +145,7 @@ export function decide(
   const begins = decision.cause === 'operator'
   const superseded = begins ? whatIsSuperseded(write, object, objects) : []
   note(write, { ...decision, ...decision.completes, begins }, before, objects)
-  if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
+  if (write.version !== undefined) noteActed(decision, objects, upTo)
   notePrimaries(write, part, writer, before, objects)
   const { apiVersion, resource } = write.object
   if (isCustomResource(apiVersion)) objects.noteKind(apiVersion.split('/', 1).join(), resource)
@@ -399,18 +399,22 @@ function foundBy(
   return [...departed.slice(0, MAX_FOUND_BY), ...freed]
 }
 
-/** What a controller does to an owned object, it does for the owner. */
+/** What a controller does to an owned object, it does for the owner; and for what it looks after that it acted upon. */
 function noteActed(
-  { object, version = 0n, facts }: ClusterWrite,
-  part: WritePart,
-  { service }: Writer,
+  { write, part, writer: { service }, reads }: Pick<Decision, 'write' | 'part' | 'writer' | 'reads'>,
   objects: ClusterObjects,
-  upTo = version,
+  upTo = write.version ?? 0n,
 ): void {
+  const { object, facts } = write
   const by = programOf(service)
   objects.noteActed(object.uid, by, upTo)
   if (part === 'status' || part === 'binding' || part === 'removal') return
-  for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, actorForOwner(by), upTo)
+  const lookedAfter = objects.primariesOf(by)
+  const owners = (facts?.owners ?? []).map(({ uid }) => uid)
+  const primaries = reads
+    .filter(({ identity, foundBy }) => foundBy !== undefined && lookedAfter.includes(identity.resource))
+    .map(({ identity }) => identity.uid)
+  for (const uid of new Set([...owners, ...primaries])) objects.noteActed(uid, actorForOwner(by), upTo)
 }
 
 /** The most included changes that a version keeps. */

@@ -44,6 +44,13 @@ export function primariesNaming(
     .flatMap(({ namespace, name, says }) =>
       primaries.flatMap((resource) => found(objects.named(resource, namespace, name), says)),
     )
+  const made = (facts?.references ?? [])
+    .filter(({ field }) => field === 'made for')
+    .flatMap(({ resource: like, namespace, name, says }) =>
+      primaries
+        .filter((resource) => isResourceLike(resource, like))
+        .flatMap((resource) => found(objects.named(resource, namespace, name), says)),
+    )
   const above: FoundPrimary[] = []
   let owners = facts?.owners ?? []
   if (owners.length === 0) above.push(...calledAfter(object, primaries, objects))
@@ -53,7 +60,7 @@ export function primariesNaming(
     above.push(...looked.flatMap((owner) => found(owner, 'owner')))
     owners = known.flatMap(({ versions: [newest] }) => newest?.facts.owners ?? []).slice(0, MAX_OWNER_DEPTH)
   }
-  const all = new Map([...above, ...named, ...naming].map((one) => [one.object.identity.uid, one]))
+  const all = new Map([...above, ...named, ...made, ...naming].map((one) => [one.object.identity.uid, one]))
   return [...all.values()].slice(0, MAX_FOUND)
 }
 

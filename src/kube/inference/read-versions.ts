@@ -62,7 +62,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   })) {
     const { kind } = relation.reads
     if (!changesPrint(relation, reading) || !names(relation, reading)) continue
-    const isLast = kind === 'kin' || kind === 'new namespace'
+    const isLast = kind === 'kin' || (kind === 'new namespace' && part === 'creation')
     if (isLast && [...found.values()].some((read) => isNews(read, reading))) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)

@@ -1,4 +1,9 @@
-import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import {
+  ANY_RESOURCE,
+  type ClusterObjects,
+  type KnownObject,
+  type KnownVersion,
+} from '../../model/inference-store.ts'
 import {
   type ContentReference,
   fingerprintOf,
@@ -8,6 +13,7 @@ import {
   isSelectedBy,
   type ObjectFacts,
   type ObjectIdentity,
+  resourceLike,
 } from '../../model/kubernetes-objects.ts'
 import type { FoundPrimary } from './primaries.ts'
 import {
@@ -129,9 +135,20 @@ export function relatedObjects(
       return candidate(objects.lastGone(resource, namespace, name))
     case 'namespace':
       return candidate(objects.named('namespaces', '', namespace))
+    case 'new kin':
+      if (!isCustomResource(write.object.apiVersion)) return []
+      return objects
+        .kindsOf(groupOf(write.object))
+        .flatMap((of) => changedIn(of, namespace))
+        .filter(
+          (object) =>
+            since(object.identity.uid) === 0n && isJustBefore(write, newestContent(object, reading)),
+        )
+        .slice(0, MAX_OBJECTS)
+        .flatMap((object) => candidate(object, 'same API group'))
     case 'new namespace':
-      return candidate(objects.named('namespaces', '', namespace)).filter(({ object }) =>
-        hasJustChanged(object),
+      return candidate(objects.named('namespaces', '', namespace)).filter(
+        ({ object }) => hasJustChanged(object) && changedAfter(object, before?.contentVersion ?? 0n),
       )
     case 'settings':
       return (facts?.references ?? [])
@@ -224,11 +241,26 @@ export function relatedObjects(
         .flatMap((one) => changedIn(one.resource, name))
         .filter((object) => newest(object)?.gone === true)
         .map((object) => ({ object }))
+    case 'made for it':
+      if (!objects.primariesOf(by).includes(resource)) return []
+      return objects
+        .naming('made for', ANY_RESOURCE, { ...write.object, resource: resourceLike(resource) }, MAX_OBJECTS)
+        .filter((object) => changedAfter(object, since(uid)))
+        .map((object) => ({ object }))
+    case 'restored':
+      return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
+        const end = newest(object)
+        const isWanted = reading
+          .primaries()
+          .every(({ object: primary }) => (newest(primary)?.contentVersion ?? 0n) < (end?.version ?? 0n))
+        const isSeen = reading.isCustomController || isJustBefore(write, end)
+        return end?.gone === true && isWanted && isSeen && since(object.identity.uid) > 0n
+      })
     case 'kin': {
       const last = lastActedFor(reading, facts)
       return last === 0n
         ? []
-        : kindsBeside(objects, by)
+        : kindsBeside(reading)
             .flatMap((of) => changedIn(of, namespace, last))
             .filter((object) => (newest(object)?.contentVersion ?? 0n) > last)
             .slice(0, MAX_OBJECTS)
@@ -278,11 +310,17 @@ function namedBy(
   )
 }
 
-/** Custom resources in the API groups of what a controller reconciles that it does not reconcile itself, such as its settings. */
-function kindsBeside(objects: ClusterObjects, by: string): string[] {
+/**
+ * Custom resources in the API groups of what a controller reconciles: those that it does not reconcile itself, such as its settings; and for
+ * an object that belongs to none of what it reconciles, all of them.
+ */
+function kindsBeside({ write, by, objects, primaries: known }: ReadContext): string[] {
   const primaries = objects.primariesOf(by)
+  const isOfNone = known().length === 0 && !primaries.includes(write.object.resource)
   const groups = new Set(primaries.flatMap((resource) => objects.groupsOf(resource)))
-  return [...groups].flatMap((group) => objects.kindsOf(group)).filter((one) => !primaries.includes(one))
+  return [...groups]
+    .flatMap((group) => objects.kindsOf(group))
+    .filter((one) => isOfNone || !primaries.includes(one))
 }
 
 function nodesOf(facts: ObjectFacts | undefined): ContentReference[] {
@@ -339,9 +377,12 @@ function resourcesOf(
   objects: ClusterObjects,
 ): string[] {
   if (!isGuessed(resource)) return [resource]
-  const kinds = [...objects.kindsOf(apiVersion.slice(0, apiVersion.indexOf('/'))), ...objects.primariesOf(by)]
+  const kinds = [...objects.kindsOf(groupOf({ apiVersion })), ...objects.primariesOf(by)]
   return [...new Set(kinds)].filter((kind) => isResourceLike(kind, resource))
 }
+
+const groupOf = ({ apiVersion }: Pick<ObjectIdentity, 'apiVersion'>): string =>
+  apiVersion.slice(0, apiVersion.indexOf('/'))
 
 function seriesOf(object: ObjectIdentity): ObjectIdentity {
   return { ...object, name: object.name.replace(/-\d+$/, '') }

@@ -73,12 +73,16 @@ export interface Counts {
  * - applied from: what its labels name as its source, if that changed or has another revision; else an object that had its name and went.
  * - primaries: objects that a custom controller reconciles and that changed since it last wrote the object. They name the object, are
  *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own.
+ * - made for it: objects of which a label names it by its kind, and that changed since the writer last wrote it.
+ * - restored: an object that had its name, that its writer had written, and that somebody deleted since.
  * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
- *   controller last acted on the object or its owner; only if nothing else is new.
+ *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the
+ *   object belongs to none of it.
  * - entries: what its content lists as `field`, if the list says something else than before.
  * - naming: objects of a resource whose content names it as `field`; for a series, without the number at the end of its name.
  * - namespace: its namespace.
- * - new namespace: its namespace, if that has just changed; only if nothing else is new.
+ * - new kin: for a custom resource, others of its API group and namespace that somebody has just changed, and its writer never wrote.
+ * - new namespace: its namespace, if that has just changed, and the object itself has not changed since; only if nothing else is new.
  * - settings: the ConfigMaps and Secrets that its Pods take settings from, if they have just changed.
  */
 export type Reads =
@@ -112,7 +116,10 @@ export type Reads =
   | { readonly kind: 'named by primaries' }
   | { readonly kind: 'selected namespace' }
   | { readonly kind: 'annotated' }
+  | { readonly kind: 'made for it' }
+  | { readonly kind: 'restored' }
   | { readonly kind: 'kin' }
+  | { readonly kind: 'new kin' }
   | { readonly kind: 'new namespace' }
   | { readonly kind: 'settings' }
 
@@ -342,6 +349,7 @@ export const RELATIONS: readonly Relation[] = [
     by: CUSTOM_CONTROLLERS,
     reads: { kind: 'dependents', resource: ANY_RESOURCE },
   },
+  { parts: ['authored', 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'made for it' } },
   { parts: [...MADE, 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'referred' } },
   { parts: [...MADE, 'status', 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'primaries' } },
   {
@@ -357,6 +365,7 @@ export const RELATIONS: readonly Relation[] = [
     content: true,
   },
   { parts: MADE, by: CUSTOM_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
+  { parts: ['creation'], by: CUSTOM_CONTROLLERS, reads: { kind: 'restored' } },
   { parts: [...MADE, 'status', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'kin' } },
   ...['deployments', 'statefulsets', 'daemonsets'].map((write): Relation => ({
     write,
@@ -365,8 +374,15 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'settings' },
     content: true,
   })),
-  { parts: MADE, by: PLAIN_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
-  { parts: ['creation'], by: PLAIN_CONTROLLERS, reads: { kind: 'new namespace' }, content: true },
+  { parts: [...MADE, 'deletion'], by: PLAIN_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
+  { parts: ['creation'], by: PLAIN_CONTROLLERS, reads: { kind: 'restored' } },
+  { parts: MADE, by: PLAIN_CONTROLLERS, reads: { kind: 'new kin' }, content: true },
+  {
+    parts: [...MADE, 'scale'],
+    by: PLAIN_CONTROLLERS,
+    reads: { kind: 'new namespace' },
+    content: true,
+  },
 ]
 
 /** The lines of a table that cover a write. */

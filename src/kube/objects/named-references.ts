@@ -20,9 +20,14 @@ const NOT_SEARCHED = new Set([
 ])
 /** Endings of labels and annotations by which operators name their own objects. */
 const NAMING_KEY = /(?:name|instance|owner|cluster|part-of|parent)$/i
+/** A label of a domain whose last word is a kind of its objects: `postgresql.example.com/cluster: main`. */
+const KIND_KEY = /^(?!(?:[-\w.]+\.)?(?:kubernetes|k8s)\.io\/)[-\w.]+\.[-\w]+\/([a-z]+)$/
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/
-/** How an annotation names an object of any namespace. */
-const IN_NAMESPACE = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\/([^/]+)$/
+/** How an annotation names an object of any namespace; labels have no slashes, and names of namespaces no dots. */
+const IN_NAMESPACE = {
+  annotations: /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\/([^/]+)$/,
+  labels: /^([a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)\.([^/]+)$/,
+} as const
 const MAX_LABELLED = 16
 const MAX_REFERRED = 64
 const MAX_DEPTH = 12
@@ -47,12 +52,21 @@ export function namedReferences(object: JsonObject): ContentReference[] {
 function labelled(object: JsonObject): ContentReference[] {
   const metadata = objectIn(object, 'metadata')
   const found: ContentReference[] = []
-  for (const place of ['labels', 'annotations'])
+  for (const place of ['labels', 'annotations'] as const)
     for (const [key, value] of Object.entries(objectIn(metadata, place))) {
       if (found.length === MAX_LABELLED) return found
       if (typeof value !== 'string') continue
-      const [whole, within, called] = IN_NAMESPACE.exec(value) ?? []
+      const [whole, within, called] = IN_NAMESPACE[place].exec(value) ?? []
       const [namespace, name] = [within ?? namespaceOf(object), called ?? value]
+      const [, kind] = KIND_KEY.exec(key) ?? []
+      if (kind !== undefined && place === 'labels' && NAME.test(value))
+        found.push({
+          field: 'made for',
+          resource: guessedResource(kind),
+          namespace: namespaceOf(object),
+          name: value,
+          says: `${place} ${key}`,
+        })
       const isNaming = whole !== undefined || NAMING_KEY.test(key)
       if (!isNaming || !NAME.test(name)) continue
       found.push({ field: 'labelled', resource: '', namespace, name, says: `${place} ${key}` })

@@ -214,8 +214,12 @@ class SqliteClusterObjects implements ClusterObjects {
 
   naming(field: string, by: string, named: ObjectIdentity, most: number): StoredObject[] {
     const { resource, namespace, name } = named
-    const { naming } = this.#rows.relations
-    return this.#all(naming.all(this.#cluster, resource, namespace, name, field, by, most))
+    const { naming, namingOfAny } = this.#rows.relations
+    return this.#all(
+      by === ANY_RESOURCE
+        ? namingOfAny.all(this.#cluster, resource, namespace, name, field, most)
+        : naming.all(this.#cluster, resource, namespace, name, field, by, most),
+    )
   }
 
   add(identity: ObjectIdentity, version: KnownVersion): void {

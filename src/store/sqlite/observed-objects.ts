@@ -295,6 +295,13 @@ export class RelationRows extends OnConnection {
            AND by_resource = ? LIMIT ?`,
     )
     .pluck()
+  /** The same of any resource. */
+  readonly namingOfAny = this.db
+    .prepare<[number, string, string, string, string, number], number>(
+      `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
+           LIMIT ?`,
+    )
+    .pluck()
 
   /** Indexes an object by its newest version instead of the one before. Only references that are sought are kept. */
   replace(

@@ -1,0 +1,216 @@
+import { expect, test } from '@jest/globals'
+import { replay } from '../../lab/harness/inference/replay.ts'
+import type { Decision } from '../../src/kube/inference/decide.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
+import { nanosOfMs } from '../../src/model/time-and-size.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+const API = 'trade.example.com/v1'
+const VERBS = { ADDED: 'create', MODIFIED: 'update', DELETED: 'delete' } as const
+const RESOURCES: Readonly<Record<string, [apiVersion: string, resource: string]>> = {
+  Shop: [API, 'shops'],
+  Discount: [API, 'discounts'],
+  ConfigMap: ['v1', 'configmaps'],
+  Secret: ['v1', 'secrets'],
+  Namespace: ['v1', 'namespaces'],
+  Deployment: ['apps/v1', 'deployments'],
+}
+
+interface Write {
+  readonly type?: keyof typeof VERBS
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string
+  /** Of another object that had its name. */
+  readonly uid?: string
+  readonly meta?: JsonObject
+  readonly rest?: JsonObject
+  readonly subresource?: string
+  readonly second: number
+  /** An account, or a person where it begins with @. */
+  readonly by: string
+}
+
+/** A write as its watch and the audit log tell it; versions count the seconds. */
+function told(write: Write): Observation[] {
+  const { type = 'MODIFIED', kind, name, uid = `uid of ${name}`, second, by } = write
+  const { namespace = kind === 'Namespace' ? '' : 'shop', subresource = '' } = write
+  const [apiVersion, resource] = RESOURCES[kind] ?? ['', '']
+  const timeAt = (ms: number): string => new Date(START_MS + second * 1_000 + ms).toISOString()
+  const metadata = {
+    ...{ name, uid, resourceVersion: String(second), ...write.meta },
+    ...(namespace !== '' && { namespace }),
+  }
+  const seen = readWatchEvent(
+    { type, object: { kind, apiVersion, metadata, ...write.rest } },
+    nanosOfMs(START_MS + second * 1_000),
+  )
+  const username = by.startsWith('@') ? by.slice(1) : `system:serviceaccount:controllers:${by}`
+  const request = readAuditEvent({
+    ...{ stage: 'ResponseComplete', level: 'RequestResponse', verb: VERBS[type], auditID: `of ${second}` },
+    ...{ user: { username }, userAgent: `${by}/v1`, requestURI: '/', responseStatus: { code: 200 } },
+    objectRef: { apiVersion, resource, namespace, name, ...(subresource !== '' && { subresource }) },
+    ...{ requestReceivedTimestamp: timeAt(-10), stageTimestamp: timeAt(1) },
+    responseObject: { kind, apiVersion, metadata, ...write.rest },
+  })
+  return [seen, request].map((one) => {
+    if (typeof one === 'string') throw new Error(one)
+    return one
+  })
+}
+
+const decided = (...writes: Write[]): readonly Decision[] =>
+  replay(writes.flatMap(told), ['audit', 'watch']).decisions
+
+/** What the last of these writes follows from, and how that was found. */
+const read = (...writes: Write[]): unknown[] =>
+  (decided(...writes).at(-1)?.reads ?? []).map(({ identity, known, foundBy }) => [
+    identity.name,
+    Number(known.version),
+    foundBy,
+  ])
+
+const LABEL = 'trade.example.com/shop'
+const SHOP = { kind: 'Shop', name: 'books' }
+/** Its controller has written its status. */
+const STATED = [
+  { manager: 'shop-operator', operation: 'Update', subresource: 'status', time: '2026-01-01T00:00:09Z' },
+]
+const HELD = { finalizers: [LABEL], managedFields: STATED }
+/** Nothing in its name is the Shop's, and no owner tells of that. */
+const PART = { kind: 'ConfigMap', name: 's1f0', meta: { labels: { [LABEL]: 'books' } } }
+const LABELLED = `labels ${LABEL}`
+const BEGUN: readonly Write[] = [
+  { ...SHOP, type: 'ADDED', meta: { generation: 1 }, second: 10, by: '@alice' },
+  { ...SHOP, meta: { generation: 1, ...HELD }, second: 11, by: 'shop-operator' },
+  { ...PART, type: 'ADDED', second: 12, by: 'shop-operator' },
+]
+
+test('what a label names by its kind is what its controller makes something for', () => {
+  expect(read(...BEGUN)).toEqual([['books', 11, LABELLED]])
+  const twin = { ...PART, name: 's2', meta: { labels: { 'trade.example.com/shelf': 'books' } } }
+  expect(read(...BEGUN, { ...twin, type: 'ADDED', second: 13, by: 'shop-operator' })).not.toContainEqual([
+    ...['books', 11],
+    'labels trade.example.com/shelf',
+  ])
+})
+
+test('the status of a custom resource follows from what a label gives to it', () => {
+  const edited = { ...PART, rest: { data: { a: 'edited' } }, second: 20, by: '@bob' }
+  const status = { meta: { generation: 1, ...HELD }, rest: { status: { ready: 1 } }, subresource: 'status' }
+  const written = { ...SHOP, ...status, second: 21, by: 'shop-operator' }
+  expect(read(...BEGUN, edited, written)).toEqual([
+    ['books', 11, undefined],
+    ['s1f0', 20, undefined],
+  ])
+})
+
+test('what a controller makes again follows from the deletion, unless what it looks after has changed since', () => {
+  const gone = { ...PART, type: 'DELETED', second: 20, by: '@bob' } as const
+  const again = { ...PART, type: 'ADDED', uid: 'another', second: 40, by: 'shop-operator' } as const
+  expect(read(...BEGUN, gone, again)).toContainEqual(['s1f0', 20, undefined])
+  const changed = {
+    ...SHOP,
+    meta: { generation: 2, ...HELD },
+    rest: { spec: { a: 1 } },
+    second: 30,
+    by: '@carol',
+  }
+  expect(read(...BEGUN, gone, changed, again)).toEqual([['books', 30, LABELLED]])
+})
+
+test('a program writes into what another one looks after, upon what it looks after itself', () => {
+  const discount = { kind: 'Discount', name: 'spring' }
+  const given: Write[] = [
+    { ...discount, type: 'ADDED', meta: { generation: 1 }, second: 20, by: '@bob' },
+    { ...SHOP, meta: { generation: 2, ...HELD }, rest: { spec: { off: 10 } }, second: 21, by: 'discounter' },
+    {
+      ...{ ...discount, meta: { generation: 1 }, rest: { status: { shops: 1 } } },
+      ...{ subresource: 'status', second: 22, by: 'discounter' },
+    },
+  ]
+  expect(read(...BEGUN, ...given.slice(0, 2))).toContainEqual(['spring', 20, 'same API group'])
+  const raised = {
+    ...discount,
+    meta: { generation: 2 },
+    rest: { spec: { percent: 20 } },
+    second: 60,
+    by: '@carol',
+  }
+  const shop = {
+    ...SHOP,
+    meta: { generation: 3, ...HELD },
+    rest: { spec: { off: 20 } },
+    second: 61,
+    by: 'discounter',
+  }
+  expect(read(...BEGUN, ...given, raised, shop)).toContainEqual(['spring', 60, 'same API group'])
+  expect(read(...BEGUN, ...given, raised, { ...shop, by: 'shop-operator' })).not.toContainEqual([
+    ...['spring', 60],
+    'same API group',
+  ])
+})
+
+const SPREAD = { kind: 'Secret', name: 'login' }
+const FROM = 'copier.example.com/from'
+const COPY = { ...SPREAD, namespace: 'other', uid: 'copy', meta: { labels: { [FROM]: 'shop.login' } } }
+
+test('a copy follows from what its label names in another namespace, also where it is taken away', () => {
+  const made: Write[] = [
+    { ...SPREAD, type: 'ADDED', second: 10, by: '@alice' },
+    { ...COPY, type: 'ADDED', second: 11, by: 'copier' },
+  ]
+  expect(read(...made)).toEqual([['login', 10, `labels ${FROM}`]])
+  const gone: Write = { ...SPREAD, type: 'DELETED', second: 20, by: '@bob' }
+  const cleared = decided(...made, gone, { ...COPY, type: 'DELETED', second: 21, by: 'copier' }).at(-1)
+  expect(cleared).toMatchObject({ cause: 'inferred', writer: { service: 'copier' } })
+  expect(cleared?.reads.map(({ known }) => Number(known.version))).toContain(20)
+})
+
+test('an account makes again what it had made when somebody has just deleted that; later it begins a change', () => {
+  const made: Write[] = [
+    { ...COPY, meta: {}, type: 'ADDED', second: 11, by: 'copier' },
+    { ...COPY, meta: {}, type: 'DELETED', second: 20, by: '@bob' },
+  ]
+  const again = (second: number): Write => ({
+    ...COPY,
+    meta: {},
+    uid: 'new',
+    type: 'ADDED',
+    second,
+    by: 'copier',
+  })
+  expect(decided(...made, again(28)).at(-1)).toMatchObject({ cause: 'inferred' })
+  expect(decided(...made, again(60)).at(-1)).toMatchObject({ cause: 'operator' })
+  expect(decided(...made, { ...again(28), by: 'pipeline' }).at(-1)).toMatchObject({ cause: 'operator' })
+})
+
+test('what an account scales follows from its namespace, if that has just changed and the object has not since', () => {
+  const space = { kind: 'Namespace', name: 'shop' }
+  const web = { kind: 'Deployment', name: 'web' }
+  const before: Write[] = [
+    { ...space, type: 'ADDED', second: 5, by: '@alice' },
+    {
+      ...web,
+      type: 'ADDED',
+      meta: { generation: 1 },
+      rest: { spec: { replicas: 2 } },
+      second: 10,
+      by: '@alice',
+    },
+    { ...space, meta: { annotations: { sleeps: 'yes' } }, second: 60, by: '@carol' },
+  ]
+  const scaled = {
+    ...web,
+    meta: { generation: 2 },
+    rest: { spec: { replicas: 0 } },
+    second: 61,
+    by: 'night-watch',
+  }
+  expect(read(...before, scaled)).toContainEqual(['shop', 60, undefined])
+  const late = decided(...before, { ...scaled, second: 90 }).at(-1)
+  expect(late).toMatchObject({ cause: 'operator' })
+})
