@@ -17,6 +17,7 @@ const RESOURCES: Readonly<Record<string, [apiVersion: string, resource: string]>
   Secret: ['v1', 'secrets'],
   Namespace: ['v1', 'namespaces'],
   Deployment: ['apps/v1', 'deployments'],
+  ReplicaSet: ['apps/v1', 'replicasets'],
 }
 
 interface Write {
@@ -213,4 +214,42 @@ test('what an account scales follows from its namespace, if that has just change
   expect(read(...before, scaled)).toContainEqual(['shop', 60, undefined])
   const late = decided(...before, { ...scaled, second: 90 }).at(-1)
   expect(late).toMatchObject({ cause: 'operator' })
+})
+
+test('a ReplicaSet that gets an annotation before it is scaled follows from the Deployment that has both', () => {
+  const web = { kind: 'Deployment', name: 'web' }
+  const owner = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    name: 'web',
+    uid: 'uid of web',
+    controller: true,
+  }
+  const set = (annotations: JsonObject): Pick<Write, 'kind' | 'name' | 'meta' | 'rest'> => ({
+    ...{ kind: 'ReplicaSet', name: 'web-1', rest: { spec: { replicas: 2 } } },
+    meta: {
+      ...{ generation: 1, ownerReferences: [owner] },
+      annotations: { 'deployment.kubernetes.io/desired-replicas': '2', ...annotations },
+    },
+  })
+  const by = 'deployment-controller'
+  const spec = { replicas: 2 }
+  const made: Write[] = [
+    { ...web, type: 'ADDED', meta: { generation: 1 }, rest: { spec }, second: 10, by: '@alice' },
+    { ...set({}), type: 'ADDED', second: 11, by },
+    {
+      ...{ ...web, meta: { generation: 1 }, rest: { spec, status: { replicas: 2 } } },
+      ...{ subresource: 'status', second: 12, by },
+    },
+  ]
+  const annotations = { was: '2' }
+  const scaled: Write = {
+    ...{ ...web, meta: { generation: 2, annotations }, rest: { spec: { replicas: 0 } } },
+    ...{ second: 60, by: '@bob' },
+  }
+  expect(read(...made, scaled, { ...set(annotations), second: 61, by })).toContainEqual([
+    'web',
+    60,
+    undefined,
+  ])
 })

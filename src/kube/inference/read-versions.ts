@@ -190,7 +190,7 @@ function versionOf(
   { copies, alive, reads, content }: Relation,
   reading: ReadContext,
 ): ReadVersion | undefined {
-  const { write, below } = reading
+  const { write, part, below } = reading
   const { identity, versions } = object
   if (content === true) {
     const known = newestContent(object, reading)
@@ -201,8 +201,25 @@ function versionOf(
   const fitting = fits === undefined ? copied(copies ?? [], write, earlier) : earlier.filter(fits)
   const shown = isOwner ? shownLater(versions, earlier, copies ?? [], reading) : undefined
   if (shown !== undefined) return { identity, known: shown, exact: false }
-  const known = newestOf(fitting, reading) ?? earlier.find((one) => mayHaveRead(one, reading))
+  const newest = earlier.find((one) => mayHaveRead(one, reading))
+  const known = newestOf(fitting, reading) ?? newest
+  const isKnown =
+    isOwner && part === 'authored' && known !== undefined && saysNothingNew(known, object, reading)
+  if (isKnown) return newest && { identity, known: newest, exact: false }
   return known && { identity, known, exact: fitting.length === 1 && earlier.length > 1 }
+}
+
+/** Nobody has changed the object between the writer's last write and that version: what was copied then may have been left as it was. */
+function saysNothingNew(
+  known: KnownVersion,
+  { versions }: KnownObject,
+  { write, by, objects }: ReadContext,
+): boolean {
+  const last = objects.lastActed(write.object.uid, by)
+  return !versions.some(
+    ({ version, contentVersion, begun }) =>
+      version > last && version <= known.version && (begun === true || version === contentVersion),
+  )
 }
 
 /**
