@@ -322,7 +322,7 @@ function begunIn({ object, version, time, actor, cause }: Event, steps: readonly
   const parts = object.split('/')
   const of = steps.filter(
     ({ scen, t0, t1, user, desc }) =>
-      (parts.includes(scen) || name.startsWith(scen.slice(0, scen.indexOf('-') + 1))) &&
+      parts.some((part) => part === scen || part.startsWith(scen.slice(0, scen.indexOf('-') + 1))) &&
       ms >= t0 - BEFORE_MS &&
       ms <= t1 + AFTER_MS &&
       (actor?.includes(COMMIT) === true) === PUSHES.test(desc) &&

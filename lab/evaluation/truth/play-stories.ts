@@ -16,6 +16,7 @@ import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { Cluster } from '../../harness/kubernetes/cluster.ts'
 import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import { Recorder } from './recorder.ts'
+import { STORIES_OF_ABSENCES, STORIES_OF_CONTESTS } from './stories-of-contests.ts'
 import { STORIES_OF_EVICTIONS, STORIES_WITH_DESCHEDULER } from './stories-of-evictions.ts'
 import { STORIES_OF_HANDOVERS } from './stories-of-handovers.ts'
 import { STORIES_OF_SETTINGS } from './stories-of-settings.ts'
@@ -32,6 +33,7 @@ import { STORIES_WITH_MONITORS } from './stories-with-monitors.ts'
 import { STORIES_WITH_PLAIN_CONTROLLERS } from './stories-with-plain-controllers.ts'
 import { STORIES_WITH_QUEUES } from './stories-with-queues.ts'
 import { STORIES_WITH_SEALED_SECRETS } from './stories-with-sealed-secrets.ts'
+import { STORIES_WITH_SHOPS } from './stories-with-shops.ts'
 import { STORIES } from './stories.ts'
 import { Scene, USERS, type Story } from './story.ts'
 
@@ -44,7 +46,8 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
                        With it --only says which stories: of cert-manager (c1 to c5), of the Prometheus operator (p1 to p3);
                        of Flux's source-controller and kustomize-controller (i1 to i4);
                        of Knative Serving's controller and autoscaler-hpa (h1, h2), of kueue (m1, m2), of sealed-secrets (l1, l2), of the descheduler (z1);
-                       of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5), of the controllers in lab/evaluation/truth/plain (g2, g3),
+                       of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5), of the controllers in lab/evaluation/truth/plain (g2 to g5),
+                       of the controllers and the definitions in lab/evaluation/truth/shops (q2, q3),
                        of external-secrets (k2 to k4), of trust-manager with controllers as its trust namespace (k5)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
@@ -61,6 +64,8 @@ const USUAL: readonly Story[] = [
   ...STORIES_OF_SETTINGS,
   ...STORIES_OF_UPKEEP,
   ...STORIES_OF_HANDOVERS,
+  ...STORIES_OF_CONTESTS,
+  ...STORIES_OF_ABSENCES,
 ]
 const ALL: readonly Story[] = [
   ...USUAL,
@@ -75,6 +80,7 @@ const ALL: readonly Story[] = [
   ...STORIES_WITH_PLAIN_CONTROLLERS,
   ...STORIES_WITH_EXTERNAL_SECRETS,
   ...STORIES_WITH_BUNDLES,
+  ...STORIES_WITH_SHOPS,
 ]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000
@@ -180,7 +186,7 @@ async function record({ out, stories, crds, controllers, then }: Options): Promi
   const running: ChildProcess[] = []
   for (const controller of controllers) running.push(await run(controller, cluster))
   const play = async ({ name, play }: Story): Promise<void> => {
-    const scene = new Scene(name, apis, recorder, truth)
+    const scene = new Scene(name, apis, recorder, truth, cluster)
     await scene.begin()
     try {
       await play(scene)
@@ -191,8 +197,9 @@ async function record({ out, stories, crds, controllers, then }: Options): Promi
     }
     console.log(`${name}${scene.refused === 0 ? '' : `: ${scene.refused} steps were refused`}`)
   }
-  for (const story of stories) if (story.hasNodes) await play(story)
-  await Promise.all(stories.filter(({ hasNodes }) => !hasNodes).map(play))
+  const isAlone = ({ hasNodes, stopsPrograms }: Story): boolean => hasNodes === true || stopsPrograms === true
+  for (const story of stories) if (isAlone(story)) await play(story)
+  await Promise.all(stories.filter((story) => !isAlone(story)).map(play))
   if (then !== undefined) {
     const env = { ...process.env, KUBECONFIG: cluster.kubeconfig() }
     await once(spawn(then, { env, stdio: 'inherit' }), 'exit')

@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { eventually } from '../../harness/eventually.ts'
+import type { Cluster, StoppableProgram } from '../../harness/kubernetes/cluster.ts'
 import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import type { Condition, Recorder, SeenObject } from './recorder.ts'
 
@@ -12,6 +13,8 @@ export interface Story {
   readonly name: string
   /** Whether it has nodes, so that the Pods of others could come to be on them. */
   readonly hasNodes?: true
+  /** Whether programs of the cluster do not run for a while. */
+  readonly stopsPrograms?: true
   readonly play: (scene: Scene) => Promise<void>
 }
 
@@ -77,10 +80,18 @@ export class Scene {
   readonly #apis: Readonly<Record<User | 'admin', KubeApi>>
   readonly #recorder: Recorder
   readonly #truth: string
+  readonly #cluster: Cluster
   /** How many steps were refused. */
   refused = 0
 
-  constructor(name: string, apis: Record<User | 'admin', KubeApi>, recorder: Recorder, truth: string) {
+  constructor(
+    name: string,
+    apis: Record<User | 'admin', KubeApi>,
+    recorder: Recorder,
+    truth: string,
+    cluster: Cluster,
+  ) {
+    this.#cluster = cluster
     this.name = name
     this.#apis = apis
     this.#recorder = recorder
@@ -124,6 +135,13 @@ export class Scene {
   ): Promise<void> => {
     await this.#write('system', desc, () => this.#recorder.next(fits))
     await this.#recorder.quiet(this.name, quietMs)
+  }
+
+  /** Kills a program of the cluster, has something done, and starts it again. */
+  readonly without = async (program: StoppableProgram, deed: () => Promise<void>): Promise<void> => {
+    const start = await this.#cluster.kill(program)
+    await deed()
+    start()
   }
 
   /** All objects of a resource of the namespace. */

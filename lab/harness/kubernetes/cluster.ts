@@ -45,6 +45,9 @@ const OWN_USERS: Users = {
   'system:kube-scheduler': [],
 }
 
+/** What the cluster does without for a while. */
+export type StoppableProgram = 'kube-controller-manager' | 'kube-scheduler'
+
 interface NodeList {
   items: { status: { conditions?: { type: string; status: string }[] } }[]
 }
@@ -61,6 +64,7 @@ export class Cluster implements AsyncDisposable {
   readonly #signal: AbortSignal | undefined
   #apiServer: RunningProgram | undefined
   #apiServerArgs: readonly string[] = []
+  #argsOf: Partial<Record<StoppableProgram, readonly string[]>> = {}
 
   private constructor(
     files: ClusterFiles,
@@ -168,6 +172,14 @@ export class Cluster implements AsyncDisposable {
     await this.#until(() => this.api().get('/readyz'))
   }
 
+  /** Kills a program; what it gives starts that again. */
+  async kill(name: StoppableProgram): Promise<() => void> {
+    const at = this.#programs.findIndex((one) => one.name === name)
+    const [program] = this.#programs.splice(at, 1)
+    await program?.kill()
+    return () => void this.#run(name, this.#argsOf[name] ?? [])
+  }
+
   /** Has etcd forget every version before the newest, so that no watch can go on from one. */
   async compact(): Promise<void> {
     const ask = async (path: string, body: object): Promise<unknown> => {
@@ -219,6 +231,7 @@ export class Cluster implements AsyncDisposable {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: TESTERS }],
     })
+    this.#argsOf = programs
     this.#run('kube-controller-manager', programs['kube-controller-manager'])
     this.#run('kube-scheduler', programs['kube-scheduler'])
     this.#run('kwok', programs.kwok)
