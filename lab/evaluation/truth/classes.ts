@@ -98,5 +98,7 @@ export const CLASSES: readonly {
   { what: 'ReplicationControllers, admission policies', stories: ['b8-old', 'b0-policies'] },
   { what: 'sealed-secrets', stories: ['l1-sealed', 'l2-broken'] },
   { what: 'external-secrets', stories: ['k2-synced', 'k3-polled', 'k4-everywhere'] },
+  { what: 'what labels give to custom resources, without owners', stories: ['q2-labelled'] },
+  { what: 'two operators that write the same object', stories: ['q3-discounted'] },
   { what: 'trust-manager', stories: ['k5-trusted'] },
 ]
