@@ -51,7 +51,9 @@ test('where the port is taken, the option is named with which it starts', async 
   const refused = await cli.runBare('observe', '--kubeconfig', kubeconfig, at)
   expect(refused.code).toBe(1)
   const [, set = '', option = ''] = /add (--set) (\S+)\n/.exec(refused.stderr) ?? []
-  expect(await cli.runBare('observe', '--kubeconfig', kubeconfig, at, set, option)).toMatchObject({ code: 42 })
+  expect(await cli.runBare('observe', '--kubeconfig', kubeconfig, at, set, option)).toMatchObject({
+    code: 42,
+  })
 })
 
 test('what may not be seen is said first; where nothing may, or nothing answers, it does not start', async () => {

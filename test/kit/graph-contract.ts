@@ -96,7 +96,11 @@ export function graphContract(open: Open): void {
       ])
       expect(graph.rankedSources(3, 0, 1)).toEqual([{ id: 1, rank: 1 }])
       graph.removeEdgesTo(3)
-      expect([graph.sourcesOf(3), graph.targetsAfter(1, 0, 9), graph.targetsAfter(2, 0, 9)]).toEqual([[], [5, 6], []])
+      expect([graph.sourcesOf(3), graph.targetsAfter(1, 0, 9), graph.targetsAfter(2, 0, 9)]).toEqual([
+        [],
+        [5, 6],
+        [],
+      ])
     })
   })
 

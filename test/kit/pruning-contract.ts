@@ -86,7 +86,11 @@ export function pruningContract(open: Open): void {
       graph.addEdge(1, 2)
       pruning.removeEdge(1, 2)
       for (const id of [1, 2, 3]) pruning.leaveTombstone(id)
-      expect([graph.targetsAfter(1, 0, 9), mergelogs.find(1), pruning.countCpids()]).toEqual([[], undefined, 1])
+      expect([graph.targetsAfter(1, 0, 9), mergelogs.find(1), pruning.countCpids()]).toEqual([
+        [],
+        undefined,
+        1,
+      ])
       expect([pruning.removeOldTombstones(3, 9), graph.forgotten.nextEpisode]).toEqual([0, 0])
       expect(pruning.removeOldTombstones(2, 1)).toBe(1)
       expect([1, 2, 3].map((id) => graph.maybeNode(id)?.id)).toEqual([undefined, 2, 3])
