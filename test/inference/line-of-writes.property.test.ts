@@ -11,6 +11,8 @@ const WHO_WAIT = 2_000
 const TELLING_WAIT = 7_000
 const MS = 1_000_000n
 const START_MS = Date.UTC(2026, 0, 1)
+/** The version of the first write. */
+const FIRST = 2
 
 /** A write, and how long after it each source tells of it, in milliseconds; never where it does not. */
 interface Told {
@@ -22,6 +24,10 @@ interface Told {
   refused: number | undefined
   /** For how long its writer may still report it. */
   held: number
+  /** Audit says no more of a creation than its metadata, so that it names no version. */
+  isSparse: boolean
+  /** How long after it somebody asks for what there is already, and is answered with a version from before all others. */
+  idle: number | undefined
   verb: 'create' | 'update' | 'binding' | 'delete'
 }
 
@@ -33,6 +39,8 @@ const told: fc.Arbitrary<Told> = fc.record({
   admission: later,
   refused: later,
   held: fc.oneof(fc.constant(0), fc.nat(TELLING_WAIT)),
+  isSparse: fc.boolean(),
+  idle: later,
   verb: fc.constantFrom('create', 'update', 'binding', 'delete'),
 })
 
@@ -46,7 +54,7 @@ function observed(write: Told, at: number, ms: number): Timed[] {
     name: `pod-${which}`,
     namespace: 'shop',
     uid: `u-${which}`,
-    resourceVersion: String(at + 1),
+    resourceVersion: String(at + FIRST),
   }
   const deletion = write.verb === 'delete' ? { deletionTimestamp: time } : {}
   const pod = (content: string): JsonObject => ({
@@ -57,6 +65,7 @@ function observed(write: Told, at: number, ms: number): Timed[] {
   })
   const content = write.verb === 'create' ? 'made' : String(at)
   const isPlain = write.verb === 'update' || write.verb === 'create'
+  const isSparse = write.isSparse && write.verb === 'create'
   const event: JsonObject = {
     ...{
       stage: 'ResponseComplete',
@@ -69,15 +78,15 @@ function observed(write: Told, at: number, ms: number): Timed[] {
       user: { username: userOf(write) },
     },
     objectRef: {
-      ...metadata,
+      ...(isSparse ? { name: metadata.name, namespace: 'shop' } : metadata),
       resource: 'pods',
       apiVersion: 'v1',
       ...(write.verb === 'binding' && { subresource: 'binding' }),
     },
-    responseObject: isPlain ? pod(content) : { kind: 'Status', metadata: {} },
+    ...(!isSparse && { responseObject: isPlain ? pod(content) : { kind: 'Status', metadata: {} } }),
     ...{ requestReceivedTimestamp: time, stageTimestamp: time },
   }
-  const before = { ...metadata, resourceVersion: String(at) }
+  const before = { ...metadata, resourceVersion: String(at + FIRST - 1) }
   const review = (username: string, asked: string): Observation | string => {
     const isCreation = write.verb === 'create'
     const { namespace, resourceVersion } = metadata
@@ -110,10 +119,24 @@ function observed(write: Told, at: number, ms: number): Timed[] {
     [write.audit, readAuditEvent(event)],
     [write.admission, review(userOf(write), content)],
     [write.refused, refused],
+    [write.idle, idleRequest(ms + (write.idle ?? 0))],
   ]
   return sources.flatMap(([after, observation]) =>
     after === undefined || typeof observation === 'string' ? [] : [{ atMs: ms + after, observation }],
   )
+}
+
+const IDLE = { name: 'idle', namespace: 'shop', uid: 'u-idle', resourceVersion: '1' }
+
+function idleRequest(ms: number): Observation | string {
+  const time = new Date(START_MS + ms).toISOString()
+  return readAuditEvent({
+    ...{ stage: 'ResponseComplete', verb: 'update', auditID: `idle-${ms}`, requestURI: '/' },
+    ...{ responseStatus: { code: 200 }, user: { username: 'idler' } },
+    objectRef: { ...IDLE, resource: 'pods', apiVersion: 'v1' },
+    responseObject: { kind: 'Pod', apiVersion: 'v1', metadata: IDLE, spec: {} },
+    ...{ requestReceivedTimestamp: time, stageTimestamp: time },
+  })
 }
 
 /** Everything that is made alike is made by the same. */
@@ -132,7 +155,7 @@ function lived(writes: readonly Told[], isAudited: boolean): Lived {
     isWatched: true,
     isAudited,
     awaitsTelling: ({ version = 0n }, waitedNs) =>
-      waitedNs < BigInt(writes[Number(version) - 1]?.held ?? 0) * MS,
+      waitedNs < BigInt(writes[Number(version) - FIRST]?.held ?? 0) * MS,
   })
   let ms = 0
   const all = writes.flatMap((write, at) => observed(write, at, (ms += write.afterMs)))
@@ -152,14 +175,14 @@ function lived(writes: readonly Told[], isAudited: boolean): Lived {
   out.push(...line.takeDue(BigInt(START_MS + ms + 10 * TELLING_WAIT) * MS))
   expect(line.size).toBe(0)
   expect(line.oldestNs).toBeUndefined()
-  return { out, unmatched: line.takeUnmatched() }
+  return { out: out.filter(({ object }) => object.uid !== IDLE.uid), unmatched: line.takeUnmatched() }
 }
 
 test('each write comes once, in order of versions, with the request of whoever made it', () => {
   fc.assert(
     fc.property(fc.array(told, { maxLength: 30 }), (writes) => {
       const { out, unmatched } = lived(writes, true)
-      expect(out.map(({ version }) => Number(version))).toEqual(writes.map((_, at) => at + 1))
+      expect(out.map(({ version }) => Number(version))).toEqual(writes.map((_, at) => at + FIRST))
       expect(out.map(({ request }) => request?.auditId)).toEqual(
         writes.map(({ audit }, at) => (audit === undefined ? undefined : `id-${at}`)),
       )
@@ -192,7 +215,7 @@ test('where no audit is waited for, admission says who wrote, and nobody is wait
         writes.map((write) => ({ ...write, audit: undefined })),
         false,
       )
-      expect(out.map(({ version }) => Number(version))).toEqual(writes.map((_, at) => at + 1))
+      expect(out.map(({ version }) => Number(version))).toEqual(writes.map((_, at) => at + FIRST))
       for (const [at, { request, seenNs }] of out.entries()) {
         const write = writes[at]
         if (write?.verb !== 'update') continue

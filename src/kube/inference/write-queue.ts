@@ -70,6 +70,8 @@ const MOST_AT_ONCE_NS = nanosOfMs(1)
  */
 const ON_THE_WAY_NS = nanosOfMs(200)
 const MOST_ON_THE_WAY = 64
+/** So many versions are asked whether they join a request that has waited for long enough. */
+const MOST_JOINED_EARLY = 64
 
 /**
  * Combines what the sources of a cluster report of each write, and returns writes in order of their versions. A write that is reported
@@ -81,6 +83,8 @@ export class WriteQueue {
   readonly #versioned: SortedQueue<Pending>
   /** The same, by the uid of their object. */
   readonly #byUid = new Map<string, Set<Pending>>()
+  /** Watched versions among them, by name, and by the namespace and resource that requests without a name have. */
+  readonly #watchedByName = new Map<string, Set<Pending>>()
   /** Requests whose answer names no version, by the time they ended, and by object. Each joins the version that it made. */
   readonly #unversioned: SortedQueue<Pending>
   readonly #byName: Map<string, Pending[]>
@@ -104,8 +108,11 @@ export class WriteQueue {
   constructor(settings: WriteQueueSettings, from?: WriteQueueState) {
     this.#settings = settings
     this.#byKey = from?.byKey ?? new Map<string, Pending>()
-    this.#versioned = new SortedQueue(({ version = 0n }) => version, from?.versioned)
-    for (const pending of from?.versioned ?? []) this.#index(pending)
+    this.#versioned = new SortedQueue(versionOf, from?.versioned)
+    for (const pending of from?.versioned ?? []) {
+      this.#index(pending)
+      this.#indexWatched(pending)
+    }
     this.#unversioned = new SortedQueue(seenNs, from?.unversioned)
     this.#byName = from?.byName ?? new Map<string, Pending[]>()
     this.#deletions = from?.deletions ?? new Map<string, Pending>()
@@ -233,6 +240,7 @@ export class WriteQueue {
     const pending: Pending = known ?? { sinceNs: nowNs, version }
     if (observation.source === 'audit') pending.audited ??= observation
     else pending.watched ??= observation
+    this.#indexWatched(pending)
     if (observation.source === 'audit' && observation.gone)
       this.#deletions.set(observation.object.uid, pending)
     if (known !== undefined) return
@@ -250,17 +258,16 @@ export class WriteQueue {
   }
 
   #index(pending: Pending): void {
-    const uid = uidOf(pending)
-    const same = this.#byUid.get(uid)
-    if (same === undefined) this.#byUid.set(uid, new Set([pending]))
-    else same.add(pending)
+    addTo(this.#byUid, uidOf(pending), pending)
+  }
+
+  #indexWatched(pending: Pending): void {
+    for (const name of watchedNames(pending)) addTo(this.#watchedByName, name, pending)
   }
 
   #unindex(pending: Pending): void {
-    const uid = uidOf(pending)
-    const same = this.#byUid.get(uid)
-    same?.delete(pending)
-    if (same?.size === 0) this.#byUid.delete(uid)
+    dropFrom(this.#byUid, uidOf(pending), pending)
+    for (const name of watchedNames(pending)) dropFrom(this.#watchedByName, name, pending)
   }
 
   #addUnversioned(audited: AuditedRequest, nowNs: UnixNanos): void {
@@ -313,6 +320,7 @@ export class WriteQueue {
     for (let next = this.#unversioned.first; next !== undefined; next = this.#unversioned.first) {
       const atNs = isWatched ? next.sinceNs + whoWaitNs : seenNs(next)
       if (atNs > untilNs) return
+      if (this.#joinWaiting(next)) continue
       this.#drop(next)
       this.#waiting.delete(next)
       if (next.audited?.mayBeDryRun || (isWatched && mayHaveDoneNothing(next))) continue
@@ -326,6 +334,19 @@ export class WriteQueue {
       const isUnseen = isWatched && !isBehind
       due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given, isUnseen })
     }
+  }
+
+  /** Whether the version that a request made waits, behind what waits longer: it joins the request now. */
+  #joinWaiting(request: Pending): boolean {
+    if (request.audited === undefined) return false
+    const versions: Pending[] = []
+    for (const one of this.#watchedByName.get(nameOf(request.audited.object)) ?? [])
+      if (one.audited === undefined && versions.push(one) === MOST_JOINED_EARLY) break
+    for (const version of versions.sort((one, other) => (versionOf(one) < versionOf(other) ? -1 : 1))) {
+      this.#attempt(version, () => this.#join(version))
+      if (version.joined === request) return true
+    }
+    return false
   }
 
   /** An object whose name is used again went before the new one was created, even if no source has reported its end yet. */
@@ -441,6 +462,26 @@ export class WriteQueue {
     if (left.length === 0) this.#byName.delete(name)
     else this.#byName.set(name, left)
   }
+}
+
+const versionOf = ({ version = 0n }: Pending): bigint => version
+
+/** The names by which requests without a version name this one. */
+function watchedNames({ watched }: Pending): string[] {
+  if (watched?.source !== 'watch') return []
+  return [nameOf(watched.object), nameOf({ ...watched.object, name: '' })]
+}
+
+function addTo(index: Map<string, Set<Pending>>, key: string, pending: Pending): void {
+  const same = index.get(key)
+  if (same === undefined) index.set(key, new Set([pending]))
+  else same.add(pending)
+}
+
+function dropFrom(index: Map<string, Set<Pending>>, key: string, pending: Pending): void {
+  const same = index.get(key)
+  same?.delete(pending)
+  if (same?.size === 0) index.delete(key)
 }
 
 function earlier(one: UnixNanos, other: UnixNanos = one): UnixNanos {
