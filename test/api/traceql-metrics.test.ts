@@ -100,6 +100,26 @@ test.each<[q: string, value: number | undefined]>([
   expect(series.map((one) => one.value)).toEqual([value])
 })
 
+// As Tempo's engine ranks series that all have the value 1.
+test.each([
+  ['span.user.id', 'topk(2)', ['1028', '1029']],
+  ['span.user.id', 'bottomk(2)', ['1000', '1001']],
+  ['span.load', 'topk(1)', ['2.9']],
+  ['span.load', 'bottomk(1)', ['0']],
+  ['span.sampled', 'topk(1)', ['true']],
+  ['span.foo', 'topk(2)', ['span-0', 'span-1']],
+  ['span.foo', 'bottomk(2)', ['span-2', 'span-3']],
+  ['resource.host.cpus, span.foo', 'topk(2)', ['4,span-0', '4,span-1']],
+])('of equal ones by %s, %s keeps %j', async (by, ranked, kept) => {
+  const { base } = RECORDED
+  const q = `{ nestedSetLeft = 1 } | max_over_time(nestedSetLeft) by (${by}) | ${ranked}`
+  const asked = { q, start: String(base - 60), end: String(base + 120) }
+  const response = await api.fetch(`/tempo/api/metrics/query?${new URLSearchParams(asked).toString()}`)
+  const { series } = (await response.json()) as { series: RecordedSeries[] }
+  const values = series.map(({ labels = [] }) => labels.map(({ value }) => Object.values(value)[0]).join())
+  expect(values.sort()).toEqual(kept)
+})
+
 test.each(['span.nums', '.tags', 'span.nothing, .tags', 'kind, span.nums', 'span.nums, .tags'])(
   'groups by %s have one series a label, though their lists differ',
   async (by) => {

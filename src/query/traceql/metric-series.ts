@@ -1,6 +1,6 @@
 import { nameOfAttribute } from './check-types.ts'
 import type { SpanView } from './fetch-plan.ts'
-import { floatOf, isList, NIL, numberOf, stringOf, textOf } from './static-values.ts'
+import { compareTexts, floatOf, isList, NIL, numberOf, stringOf, textOf } from './static-values.ts'
 import type { Attribute, Metric, SecondStage, Static } from './syntax.ts'
 
 export interface MetricsRange {
@@ -387,16 +387,13 @@ function kept(
     .filter(({ values }) => values.some((number) => !Number.isNaN(number)))
 }
 
-/** The highest or the lowest in each interval. Ties are broken by the order of labels. */
+/** The highest or the lowest in each interval. */
 function ranked(
   { kind, limit }: Extract<SecondStage, { kind: 'topk' | 'bottomk' }>,
   series: readonly Series[],
   intervals: number,
 ): Series[] {
   if (series.length <= limit) return [...series]
-  const keys = new Map(
-    series.map((one) => [one, one.labels.map(({ value }) => textOf(value)).join('\u0000')]),
-  )
   const result = new Map<Series, number[]>()
   const direction = kind === 'topk' ? -1 : 1
   for (let interval = 0; interval < intervals; interval++) {
@@ -404,9 +401,8 @@ function ranked(
     const best = series
       .filter((one) => !Number.isNaN(valueAt(one)))
       .toSorted((a, b) => {
-        const difference = (valueAt(a) - valueAt(b)) * direction
-        if (difference !== 0) return difference
-        return ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1) * (kind === 'topk' ? 1 : -1)
+        const difference = valueAt(a) - valueAt(b)
+        return (difference === 0 ? orderOfLabels(a.labels, b.labels) : difference) * direction
       })
     for (const one of best.slice(0, limit)) {
       const values = result.get(one) ?? Array<number>(intervals).fill(NaN)
@@ -416,3 +412,36 @@ function ranked(
   }
   return [...result].map(([{ labels, exemplars }, values]) => ({ labels, values, exemplars }))
 }
+
+/** Of series with equal values, Tempo takes that one for higher whose texts come first and whose numbers are greater. */
+function orderOfLabels(left: readonly Label[], right: readonly Label[]): number {
+  for (let at = 0; at < Math.max(left.length, right.length); at++) {
+    const [one, other] = [rankOf(left[at]), rankOf(right[at])]
+    const order =
+      compareTexts(other.text, one.text) ||
+      compareTexts(other.name, one.name) ||
+      one.type - other.type ||
+      (one.code < other.code ? -1 : Number(one.code > other.code))
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+interface LabelRank {
+  readonly text: string
+  readonly name: string
+  readonly type: number
+  readonly code: number | bigint
+}
+
+/** Negative numbers come last, as their bits do without a sign. */
+function rankOf(label: Label | undefined): LabelRank {
+  if (label === undefined) return { text: '', name: '', type: 0, code: 0 }
+  const { name, value } = label
+  if (value.type === 'int') return { text: '', name, type: 1, code: BigInt.asUintN(64, value.value) }
+  if (value.type === 'float') return { text: '', name, type: 2, code: floatBits(value.value) }
+  if (value.type === 'boolean') return { text: '', name, type: 4, code: Number(value.value) }
+  return { text: textOf(value), name, type: 3, code: 0 }
+}
+
+const floatBits = (value: number): bigint => new DataView(Float64Array.of(value).buffer).getBigUint64(0, true)
