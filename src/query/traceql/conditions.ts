@@ -4,9 +4,11 @@ import { givesBoolean, joined, stringOf } from './static-values.ts'
 import {
   type Attribute,
   type Field,
+  type IntrinsicName,
   type ListOperator,
   type Operator,
   type Pipeline,
+  type Relation,
   type Scalar,
   type Spansets,
   type Stage,
@@ -46,11 +48,17 @@ export function conditionsOf(pipeline: Pipeline): Conditions {
 class Gathering {
   readonly #list: Condition[] = []
   readonly #selected: Attribute[] = []
+  readonly #places = new Set<string>()
   #all = true
   #relates = false
 
   get conditions(): Conditions {
-    return { list: this.#list, all: this.#all, selected: this.#selected, relates: this.#relates }
+    // Relations read their columns whatever the values.
+    const places = this.#list.filter(
+      ({ attribute: { scope, name } }) => scope === 'intrinsic' && this.#places.has(name),
+    )
+    const list = [...this.#list, ...places.map(({ attribute }) => ({ attribute, operator: 'any' as const }))]
+    return { list, all: this.#all, selected: this.#selected, relates: this.#relates }
   }
 
   pipeline({ stages }: Pipeline): void {
@@ -103,7 +111,10 @@ class Gathering {
     if (sets.kind === 'pipeline') this.pipeline(sets)
     else if (sets.kind === 'filter') this.#filter(sets.field)
     else {
-      if (sets.kind === 'relation') this.#relates = true
+      if (sets.kind === 'relation') {
+        this.#relates = true
+        for (const place of PLACES[sets.relation]) this.#places.add(place)
+      }
       this.#spansets(sets.left)
       this.#spansets(sets.right)
       this.#all = false
@@ -158,6 +169,14 @@ class Gathering {
 const EVERY_SPAN: Condition = {
   attribute: { kind: 'attribute', scope: 'intrinsic', name: 'start' },
   operator: 'any',
+}
+
+const PLACES: Readonly<Record<Relation, readonly IntrinsicName[]>> = {
+  descendant: ['nestedSetLeft', 'nestedSetRight'],
+  ancestor: ['nestedSetLeft', 'nestedSetRight'],
+  child: ['nestedSetLeft', 'nestedSetParent'],
+  parent: ['nestedSetLeft', 'nestedSetParent'],
+  sibling: ['nestedSetParent'],
 }
 
 const LISTS: readonly { outer: Operator; inner: Operator; list: ListOperator; ofTexts: boolean }[] = [
