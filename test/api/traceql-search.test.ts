@@ -78,6 +78,10 @@ test.each([
   ['{ span:parentID != "" && span:parentID != "a8138d122fa81fe1" }', 127],
   ['{ span:id != "F6371BC1AA1E434F" }', 157],
   ['{ trace:id != "0f6ad367a0cd091f2e7245c60052da4f" }', 149],
+  // What is compared with no id is read of every span.
+  ['{ link:spanID != "x" }', 158],
+  ['{ link:traceID != "zz" && name = "SELECT" }', 60],
+  ['{ link:traceID != "zz" || name = "SELECT" }', 158],
   // A relation reads the places of all spans, and a condition on them as well.
   ['{ } !>> { nestedSetLeft = 0 }', 3],
   ['{ nestedSetLeft = 0 } >> { }', 0],

@@ -315,13 +315,25 @@ function acceptedBy({ attribute, operator, operand }: Condition, effort: Matchin
 
 /** Ids are read as bytes: zeros before them make no difference, and what is no id is compared with none. */
 function acceptedId(name: string, operator: Operator, operand: Static): Accepts {
-  const texts = operand.type === 'string' ? [operand.value] : operand.type === 'strings' ? operand.value : []
-  const isId = /trace/i.test(name) ? TRACE_ID : SPAN_ID
-  if (!texts.every((text) => isId.test(text))) return undefined
+  const texts = textsOf(operand)
+  if (!areIds(name, texts)) return undefined
   const sought = new Set(texts.map(withoutZeros))
   const wants = operator === '=' || operator === 'in'
   return (value) => value.type === 'string' && sought.has(withoutZeros(value.value)) === wants
 }
+
+const textsOf = (operand: Static): readonly string[] =>
+  operand.type === 'string' ? [operand.value] : operand.type === 'strings' ? operand.value : []
+
+function areIds(name: string, texts: readonly string[]): boolean {
+  const isId = /trace/i.test(name) ? TRACE_ID : SPAN_ID
+  return texts.every((text) => isId.test(text))
+}
+
+/** What is compared with no id reads every value. */
+const readsAny = ({ attribute: { scope, name }, operator, operand }: Condition): boolean =>
+  operator === 'any' ||
+  (scope === 'intrinsic' && IDS.includes(name) && operand !== undefined && !areIds(name, textsOf(operand)))
 
 const TRACE_ID = /^[0-9a-f]{0,32}$/i
 const SPAN_ID = /^[0-9a-f]{0,16}$/i
@@ -427,7 +439,7 @@ export class ColumnFetch {
 
   constructor(attribute: Attribute, conditions: readonly Condition[], effort: MatchingEffort) {
     this.#attribute = attribute
-    this.#readsAny = conditions.some(({ operator }) => operator === 'any')
+    this.#readsAny = conditions.some(readsAny)
     this.#wantsAbsent = conditions.some(({ operator }) => operator === 'absent')
     const others = conditions.filter(({ operator }) => operator !== 'absent')
     this.#wantsValue = others.length > 0
