@@ -11,7 +11,8 @@ import { elementsOf, stringOf, textOf } from './traceql/static-values.ts'
 import { type Attribute, KINDS, type Scope, type Static, STATUSES, TraceQlError } from './traceql/syntax.ts'
 import { staticOfValues, type StoredScope, type StoredSpan } from './traceql/trace-data.ts'
 import { ABSENT_VALUE } from './traceql/conditions.ts'
-import { attributeOf, intrinsicOf } from './traceql/read-tokens.ts'
+import { readAttribute } from './traceql/parse-traceql.ts'
+import { attributeOf } from './traceql/read-tokens.ts'
 
 const MOST = 1_000
 /** The time limit of a list, which is asked for while somebody types. */
@@ -317,7 +318,7 @@ const UNLISTED = [
 function attributeNamed(tag: string, version: 1 | 2): Attribute | undefined {
   try {
     if (version === 1) return attributeNamedOfOld(tag)
-    return tag.includes('.') ? attributeOf(tag) : intrinsicOf(tag)
+    return readAttribute(tag)
   } catch (error) {
     if (error instanceof TraceQlError) return undefined
     throw error

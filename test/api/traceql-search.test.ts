@@ -115,10 +115,21 @@ test.each<[tag: string, q: string, values: string[]]>([
   ['kind', '{}', ['client', 'consumer', 'internal', 'producer', 'server', 'unspecified']],
   ['span:id', '{}', []],
   ['span.nothing', '{}', []],
+  [' resource.service.name ', '{ name = "SELECT" }', ['db']],
 ])('the values of %s among %s', async (tag, q, values) => {
   const { tagValues } = await names(`tag/${encodeURIComponent(tag)}/values`, { q })
   expect((tagValues as { value: string }[]).map(({ value }) => value)).toEqual(values)
 })
+
+test.each(['foo', 'Span.foo', 'span.foo bar', 'span.', 'a.b', 'event:foo', 'childCount', 'span.a = 1'])(
+  'the values of %s are refused: it is no attribute',
+  async (tag) => {
+    const path = `/tempo/api/v2/search/tag/${encodeURIComponent(tag)}/values`
+    const response = await api.fetch(path)
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('with its scope')])
+    expect((await api.fetch(path.replace('/v2', ''))).status).toBe(200)
+  },
+)
 
 test('the names of attributes come by scope', async () => {
   const scopesOf = async (asked: Record<string, string>): Promise<unknown> => {

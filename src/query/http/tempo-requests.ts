@@ -2,7 +2,7 @@ import { ownValue } from '../../model/untrusted-names.ts'
 import type { TraceQuestion, TraceShape } from '../question.ts'
 import type { NamesAsked } from '../trace-names-json.ts'
 import { allOf, ANY_SPAN, compare, INTRINSIC, OLD_TAGS, spansWith } from '../span-filters.ts'
-import { readTraceQl } from '../traceql/parse-traceql.ts'
+import { readAttribute, readTraceQl } from '../traceql/parse-traceql.ts'
 import { type Field, type Query, TraceQlError } from '../traceql/syntax.ts'
 import { readMetrics } from './metrics-requests.ts'
 import {
@@ -58,7 +58,9 @@ export function readTempoRequest(
   }
   if (tag !== 'tag' || name === undefined || values !== 'values' || others.length > 0) return undefined
   // Grafana encodes names of attributes twice.
-  return asked({ kind: 'tagValues', version, tag: decoded(name), ...readNames(parameters) })
+  const tagged = decoded(name)
+  if (version === 2) checkAttribute(tagged)
+  return asked({ kind: 'tagValues', version, tag: tagged, ...readNames(parameters) })
 }
 
 function asked(question: TraceQuestion): TraceRequest {
@@ -119,6 +121,15 @@ function rangeOf(parameters: TraceApiParameters): { fromNs?: bigint; toNs?: bigi
   if (start !== undefined && end !== undefined && end <= start)
     throw new BadParameter('start must be before end')
   return { ...(start !== undefined && { fromNs: start }), ...(end !== undefined && { toNs: end }) }
+}
+
+function checkAttribute(text: string): void {
+  try {
+    readAttribute(text)
+  } catch (error) {
+    if (!(error instanceof TraceQlError)) throw error
+    throw malformed('tag', text, 'an attribute with its scope, such as span.name, or with a dot before it')
+  }
 }
 
 function queryOf(text = ''): Query {

@@ -44,6 +44,14 @@ export function readTraceQl(text: string): Query {
   return query
 }
 
+/** Reads an attribute by the name that it has in queries. Throws TraceQlError for any other text. */
+export function readAttribute(text: string): Attribute {
+  const [stage, ...others] = readTraceQl(`{ ${text} != nil }`).pipeline.stages
+  const field = stage?.kind === 'filter' && others.length === 0 ? stage.field : undefined
+  if (field?.kind === 'unary' && field.operator === 'exists' && field.of.kind === 'attribute') return field.of
+  throw new TraceQlError(`${text} is not the name of an attribute`)
+}
+
 function treeOf(text: string): ReturnType<typeof parser.parse> {
   try {
     return strict.parse(text)
