@@ -115,6 +115,15 @@ test.each<[tag: string, q: string, values: string[]]>([
   ['kind', '{}', ['client', 'consumer', 'internal', 'producer', 'server', 'unspecified']],
   ['span:id', '{}', []],
   ['span.nothing', '{}', []],
+  // What is still typed holds of every span, and the rest counts.
+  ['span.http.method', '{ name = }', ['GET', 'POST']],
+  ['.http.status_code', '{ status = error && .foo = ', ['500']],
+  ['span.foo', '{ && name = "add item" && && }', ['child']],
+  ['resource.service.name', '{ name = "SELECT" && span."a b" != ', ['db']],
+  ['resource.service.name', '{ name = "SELECT" && (.a = ) }', ['db']],
+  ['event.exception.type', '{ (.a = || span.foo = ) && kind }', ['IOError', 'Timeout']],
+  ['rootName', '{ name = "SEL', ['GET /checkout', 'POST /cart']],
+  ['rootName', '{ name =~ "(?=x)" }', ['GET /checkout', 'POST /cart']],
   [' resource.service.name ', '{ name = "SELECT" }', ['db']],
 ])('the values of %s among %s', async (tag, q, values) => {
   const { tagValues } = await names(`tag/${encodeURIComponent(tag)}/values`, { q })

@@ -123,7 +123,6 @@ test.each([
   ['/tempo/api/search', 'tags', 'a=1 a=2'],
   ['/tempo/api/v2/search/tags', 'scope', 'world'],
   ['/tempo/api/v2/search/tags', 'limit', 'x'],
-  ['/tempo/api/v2/search/tag/name/values', 'q', '{ rootName = 1 }'],
   [`/tempo/api/traces/${TRACE}`, 'mode', 'fast'],
   [`/tempo/api/v2/traces/${TRACE}`, 'q', '{ status = error }'],
 ])('%s refuses %s=%s and names it', async (route, name, value) => {

@@ -2,6 +2,7 @@ import { ownValue } from '../../model/untrusted-names.ts'
 import type { TraceQuestion, TraceShape } from '../question.ts'
 import type { NamesAsked } from '../trace-names-json.ts'
 import { allOf, ANY_SPAN, compare, INTRINSIC, OLD_TAGS, spansWith } from '../span-filters.ts'
+import { readIncompleteTraceQl } from '../traceql/incomplete-query.ts'
 import { readAttribute, readTraceQl } from '../traceql/parse-traceql.ts'
 import { type Field, type Query, TraceQlError } from '../traceql/syntax.ts'
 import { readMetrics } from './metrics-requests.ts'
@@ -89,7 +90,7 @@ function readNames(parameters: TraceApiParameters): Omit<NamesAsked, 'version'> 
     parameters.text('limit') === '0'
       ? MAX_NAMES
       : parameters.count(['limit', 'maxTagsPerScope'], MAX_NAMES, MAX_NAMES)
-  const { pipeline } = queryOf(parameters.text('q'))
+  const { pipeline } = readIncompleteTraceQl(parameters.text('q') ?? '{}')
   return { limit, search: { pipeline, ...rangeOf(parameters) } }
 }
 
