@@ -120,6 +120,14 @@ test.each([
   expect(values.sort()).toEqual(kept)
 })
 
+test('a whole number of more than 53 bits counts as the float that is nearest to it', async () => {
+  const { text } = await ask('{} | histogram_over_time(span.big)')
+  const { series } = JSON.parse(text) as { series: RecordedSeries[] }
+  expect(series.map(({ labels }) => labels)).toEqual([
+    [{ key: '__bucket', value: { doubleValue: 9007199254740992 } }],
+  ])
+})
+
 test.each(['span.nums', '.tags', 'span.nothing, .tags', 'kind, span.nums', 'span.nums, .tags'])(
   'groups by %s have one series a label, though their lists differ',
   async (by) => {

@@ -244,7 +244,9 @@ function bucketOf(span: SpanView, of: Attribute): number | undefined {
     ? { type: 'duration', value: span.stored.endNs - span.stored.startNs }
     : span.valueOf(of)
   if ((value.type !== 'int' && value.type !== 'duration') || value.value < 2n) return undefined
-  const power = 2 ** (value.value - 1n).toString(2).length
+  // Tempo makes a float of an attribute before it looks for its power.
+  const whole = isDuration ? value.value : BigInt(Number(value.value))
+  const power = 2 ** (whole - 1n).toString(2).length
   return value.type === 'duration' ? power / 1e9 : power
 }
 
