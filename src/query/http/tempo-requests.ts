@@ -97,12 +97,16 @@ function readNames(parameters: TraceApiParameters): Omit<NamesAsked, 'version'> 
 const TRACES = 20
 const SPANS_PER_TRACE = 3
 const MAX_TRACES = 1_000
+/** Tempo refuses to search for more. */
+const MOST_ASKED = 262_144
 const MAX_SPANS = 1_000
 const SECOND = 1_000_000_000n
 
 /** A search for traces, by TraceQL or by tags. Throws BadParameter. */
 function readTempoSearch(parameters: TraceApiParameters): TraceQuestion {
   const range = rangeOf(parameters)
+  if (range.fromNs !== undefined && range.toNs === undefined)
+    throw new BadParameter('parameter start is given without an end')
   const [text, tags] = [parameters.text('q'), parameters.text('tags')]
   if (text !== undefined && tags !== undefined) throw new BadParameter('give either q or tags, not both')
   const { pipeline, metric } = queryOf(text)
@@ -110,10 +114,16 @@ function readTempoSearch(parameters: TraceApiParameters): TraceQuestion {
     throw new BadParameter('a query for metrics is asked at /api/metrics/query_range or /api/metrics/query')
   const { least, most } = parameters.durations()
   const filter = [hasTags(tags), traceLasts('>=', least), traceLasts('<=', most)].reduce(allOf)
-  const limit = parameters.count(['limit'], TRACES, MAX_TRACES)
+  const limit = parameters.count(['limit'], TRACES, MOST_ASKED + 1)
+  if (limit > MOST_ASKED) throw new BadParameter(`parameter limit is ${MOST_ASKED} at most`)
   const isUnlimited = parameters.text('spss') === '0'
   const spansPerTrace = isUnlimited ? MAX_SPANS : parameters.count(['spss'], SPANS_PER_TRACE, MAX_SPANS)
-  const search = { pipeline: spansWith(filter, pipeline), ...range, limit, spansPerTrace }
+  const search = {
+    pipeline: spansWith(filter, pipeline),
+    ...range,
+    limit: Math.min(limit, MAX_TRACES),
+    spansPerTrace,
+  }
   return { kind: 'searchTraces', shape: 'tempo', search }
 }
 
