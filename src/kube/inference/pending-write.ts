@@ -7,7 +7,7 @@ import type {
   WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
-import { combinedRequest, isOnTheWay } from './requests-of-writes.ts'
+import { API_CLOCK_SKEW_NS, combinedRequest, isOnTheWay } from './requests-of-writes.ts'
 
 /** What is known of a write so far. */
 export interface Pending {
@@ -25,6 +25,8 @@ export interface Pending {
   hasMarked?: true
   /** This request deletes a collection that no answer lists: the objects that it has deleted, by uid. */
   deleted?: Set<string>
+  /** Several users created objects with generated names at the same time, this one among them: who made which is not known. */
+  isOneOfSeveral?: true
   /** Its request deleted a collection without an answer. */
   isOfCollection?: true
   /** A report that waited separately and turned out to be the request of this write. */
@@ -95,3 +97,19 @@ export function seenNs({ watched, audited }: Pending): UnixNanos {
 }
 
 export const startNs = ({ audited }: Pending): UnixNanos => audited?.request.startNs ?? 0n
+
+export const versionOf = ({ version = 0n }: Pending): bigint => version
+
+/** Whether what was seen at a moment may have been made by a request. */
+export const mayComeAfter = (request: Pending, atNs: UnixNanos): boolean =>
+  startNs(request) <= atNs + API_CLOCK_SKEW_NS
+
+/** The names by which requests without a version name this one. */
+export function watchedNames({ watched }: Pending): string[] {
+  if (watched?.source !== 'watch') return []
+  return [nameOf(watched.object), nameOf({ ...watched.object, name: '' })]
+}
+
+export function earlier(one: UnixNanos, other: UnixNanos = one): UnixNanos {
+  return one < other ? one : other
+}

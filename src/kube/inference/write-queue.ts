@@ -9,16 +9,20 @@ import type {
 } from '../../model/kubernetes-observations.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 import {
+  earlier,
   isThere,
   isWrittenOnTheWay,
   keyOf,
+  mayComeAfter,
   mayHaveDoneNothing,
   nameOf,
   type Pending,
   seenNs,
   startNs,
   uidOf,
+  versionOf,
   wasThere,
+  watchedNames,
   writeOf,
 } from './pending-write.ts'
 import { AdmittedRequests, API_CLOCK_SKEW_NS, isEvictionMark, mayHaveMade } from './requests-of-writes.ts'
@@ -70,7 +74,7 @@ const MOST_AT_ONCE_NS = nanosOfMs(1)
  */
 const ON_THE_WAY_NS = nanosOfMs(200)
 const MOST_ON_THE_WAY = 64
-/** So many versions are asked whether they join a request that has waited for long enough. */
+/** The most versions that a request is compared with when it has waited for long enough. */
 const MOST_JOINED_EARLY = 64
 
 /**
@@ -83,7 +87,7 @@ export class WriteQueue {
   readonly #versioned: SortedQueue<Pending>
   /** The same, by the uid of their object. */
   readonly #byUid = new Map<string, Set<Pending>>()
-  /** Watched versions among them, by name, and by the namespace and resource that requests without a name have. */
+  /** Watched versions without a request, by name, and by the namespace and resource that requests without a name have. */
   readonly #watchedByName = new Map<string, Set<Pending>>()
   /** Requests whose answer names no version, by the time they ended, and by object. Each joins the version that it made. */
   readonly #unversioned: SortedQueue<Pending>
@@ -111,7 +115,7 @@ export class WriteQueue {
     this.#versioned = new SortedQueue(versionOf, from?.versioned)
     for (const pending of from?.versioned ?? []) {
       this.#index(pending)
-      this.#indexWatched(pending)
+      if (pending.audited === undefined) this.#indexWatched(pending)
     }
     this.#unversioned = new SortedQueue(seenNs, from?.unversioned)
     this.#byName = from?.byName ?? new Map<string, Pending[]>()
@@ -240,7 +244,8 @@ export class WriteQueue {
     const pending: Pending = known ?? { sinceNs: nowNs, version }
     if (observation.source === 'audit') pending.audited ??= observation
     else pending.watched ??= observation
-    this.#indexWatched(pending)
+    if (pending.audited === undefined) this.#indexWatched(pending)
+    else this.#unindexWatched(pending)
     if (observation.source === 'audit' && observation.gone)
       this.#deletions.set(observation.object.uid, pending)
     if (known !== undefined) return
@@ -267,6 +272,10 @@ export class WriteQueue {
 
   #unindex(pending: Pending): void {
     dropFrom(this.#byUid, uidOf(pending), pending)
+    this.#unindexWatched(pending)
+  }
+
+  #unindexWatched(pending: Pending): void {
     for (const name of watchedNames(pending)) dropFrom(this.#watchedByName, name, pending)
   }
 
@@ -339,13 +348,23 @@ export class WriteQueue {
   /** Whether the version that a request made waits, behind what waits longer: it joins the request now. */
   #joinWaiting(request: Pending): boolean {
     if (request.audited === undefined) return false
-    const versions: Pending[] = []
-    for (const one of this.#watchedByName.get(nameOf(request.audited.object)) ?? [])
-      if (one.audited === undefined && versions.push(one) === MOST_JOINED_EARLY) break
+    const name = nameOf(request.audited.object)
+    const untilNs = request.sinceNs + this.#settings.whoWaitNs
+    const possible = [...(this.#watchedByName.get(name) ?? [])].filter(
+      (one) => mayComeAfter(request, seenNs(one)) && seenNs(one) < untilNs,
+    )
+    const versions = possible.slice(0, MOST_JOINED_EARLY)
     for (const version of versions.sort((one, other) => (versionOf(one) < versionOf(other) ? -1 : 1))) {
+      if (request.isOneOfSeveral === true) break
       this.#attempt(version, () => this.#join(version))
       if (version.joined === request) return true
     }
+    // Once it is given up, another request would seem to have made these.
+    if (request.isOneOfSeveral === true)
+      for (const version of possible) {
+        version.isOneOfSeveral = true
+        dropFrom(this.#watchedByName, name, version)
+      }
     return false
   }
 
@@ -395,8 +414,9 @@ export class WriteQueue {
     )
     // A request that deletes many objects is reported after those that end the first of them.
     const [first] = possible.toSorted((one, other) => Number(startNs(one) - startNs(other)))
-    const made = first ?? this.#creationOf(watched)
+    const made = first ?? (pending.isOneOfSeveral ? undefined : this.#creationOf(watched))
     pending.audited = made?.audited ?? this.#deletionOf(watched)
+    if (pending.audited !== undefined) this.#unindexWatched(pending)
     if (made?.audited === undefined) return
     if (isEvictionMark(made.audited.request, watched)) {
       made.hasMarked = true
@@ -414,11 +434,12 @@ export class WriteQueue {
    */
   #creationOf({ object, isNew, seenNs: atNs }: WatchedVersion): Pending | undefined {
     if (isNew !== true) return undefined
-    const creations = this.#byName
-      .get(nameOf({ ...object, name: '' }))
-      ?.filter((one) => one.audited?.request.verb === 'create' && startNs(one) <= atNs + API_CLOCK_SKEW_NS)
-    const users = new Set(creations?.map(({ audited }) => audited?.request.actor.user))
-    return users.size === 1 ? creations?.[0] : undefined
+    const creations = (this.#byName.get(nameOf({ ...object, name: '' })) ?? []).filter(
+      (one) => one.audited?.request.verb === 'create' && mayComeAfter(one, atNs),
+    )
+    const users = new Set(creations.map(({ audited }) => audited?.request.actor.user))
+    if (users.size > 1) for (const one of creations) one.isOneOfSeveral = true
+    return creations.some(({ isOneOfSeveral }) => isOneOfSeveral) ? undefined : creations[0]
   }
 
   /** Joins the deletion of a collection without an answer, where no source has reported another request for this deletion in time. */
@@ -464,14 +485,6 @@ export class WriteQueue {
   }
 }
 
-const versionOf = ({ version = 0n }: Pending): bigint => version
-
-/** The names by which requests without a version name this one. */
-function watchedNames({ watched }: Pending): string[] {
-  if (watched?.source !== 'watch') return []
-  return [nameOf(watched.object), nameOf({ ...watched.object, name: '' })]
-}
-
 function addTo(index: Map<string, Set<Pending>>, key: string, pending: Pending): void {
   const same = index.get(key)
   if (same === undefined) index.set(key, new Set([pending]))
@@ -482,8 +495,4 @@ function dropFrom(index: Map<string, Set<Pending>>, key: string, pending: Pendin
   const same = index.get(key)
   same?.delete(pending)
   if (same?.size === 0) index.delete(key)
-}
-
-function earlier(one: UnixNanos, other: UnixNanos = one): UnixNanos {
-  return one < other ? one : other
 }
