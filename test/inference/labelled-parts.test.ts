@@ -99,6 +99,17 @@ test('what a label names by its kind is what its controller makes something for'
   ])
 })
 
+test('a label may name an object with dots in its name', () => {
+  const label = 'app.kubernetes.io/instance'
+  const shop = { kind: 'Shop', name: 'books.v2' }
+  const begun: Write[] = [
+    { ...shop, type: 'ADDED', meta: { generation: 1 }, second: 10, by: '@alice' },
+    { ...shop, meta: { generation: 1, ...HELD }, second: 11, by: 'shop-operator' },
+    { ...PART, meta: { labels: { [label]: 'books.v2' } }, type: 'ADDED', second: 12, by: 'shop-operator' },
+  ]
+  expect(read(...begun)).toEqual([['books.v2', 11, `labels ${label}`]])
+})
+
 test('the status of a custom resource follows from what a label gives to it', () => {
   const edited = { ...PART, rest: { data: { a: 'edited' } }, second: 20, by: '@bob' }
   const status = { meta: { generation: 1, ...HELD }, rest: { status: { ready: 1 } }, subresource: 'status' }

@@ -56,8 +56,6 @@ function labelled(object: JsonObject): ContentReference[] {
     for (const [key, value] of Object.entries(objectIn(metadata, place))) {
       if (found.length === MAX_LABELLED) return found
       if (typeof value !== 'string') continue
-      const [whole, within, called] = IN_NAMESPACE[place].exec(value) ?? []
-      const [namespace, name] = [within ?? namespaceOf(object), called ?? value]
       const [, kind] = KIND_KEY.exec(key) ?? []
       if (kind !== undefined && place === 'labels' && NAME.test(value))
         found.push({
@@ -67,9 +65,13 @@ function labelled(object: JsonObject): ContentReference[] {
           name: value,
           says: `${place} ${key}`,
         })
-      const isNaming = whole !== undefined || NAMING_KEY.test(key)
-      if (!isNaming || !NAME.test(name)) continue
-      found.push({ field: 'labelled', resource: '', namespace, name, says: `${place} ${key}` })
+      const [, within, called = ''] = IN_NAMESPACE[place].exec(value) ?? []
+      const named: [namespace: string, name: string][] = []
+      if (NAMING_KEY.test(key)) named.push([namespaceOf(object), value])
+      if (within !== undefined) named.push([within, called])
+      for (const [namespace, name] of named)
+        if (NAME.test(name))
+          found.push({ field: 'labelled', resource: '', namespace, name, says: `${place} ${key}` })
     }
   return found
 }
