@@ -110,6 +110,14 @@ test('a label may name an object with dots in its name', () => {
   expect(read(...begun)).toEqual([['books.v2', 11, `labels ${label}`]])
 })
 
+test('of an object with many labels and annotations only the first are read', () => {
+  const keys = Array.from({ length: 200 }, (_, at) => [`l${at}.example.com/name`, `books-${at}`])
+  const labels = { instance: 'books', ...(Object.fromEntries(keys) as Record<string, string>) }
+  const [seen] = told({ ...PART, meta: { labels }, type: 'ADDED', second: 12, by: 'shop-operator' })
+  expect(seen).toMatchObject({ source: 'watch' })
+  if (seen?.source === 'watch') expect(seen.facts.references.length).toBeLessThan(20)
+})
+
 test('the status of a custom resource follows from what a label gives to it', () => {
   const edited = { ...PART, rest: { data: { a: 'edited' } }, second: 20, by: '@bob' }
   const status = { meta: { generation: 1, ...HELD }, rest: { status: { ready: 1 } }, subresource: 'status' }

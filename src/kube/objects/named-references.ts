@@ -54,7 +54,7 @@ function labelled(object: JsonObject): ContentReference[] {
   const found: ContentReference[] = []
   for (const place of ['labels', 'annotations'] as const)
     for (const [key, value] of Object.entries(objectIn(metadata, place))) {
-      if (found.length === MAX_LABELLED) return found
+      if (found.length >= MAX_LABELLED) return found
       if (typeof value !== 'string') continue
       const [, kind] = KIND_KEY.exec(key) ?? []
       if (kind !== undefined && place === 'labels' && NAME.test(value))
