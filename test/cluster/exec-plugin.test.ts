@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { validateHeaderValue } from 'node:http'
 import { createSecureContext } from 'node:tls'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { Authority } from '../../lab/harness/certificates.ts'
@@ -31,6 +34,27 @@ test('nothing that a plugin has started outlives it', async () => {
     'took longer',
   )
   await eventually(async () => expect(await processesWith(mark)).toEqual([]), 5_000)
+})
+
+test('a plugin is ended with a process that Ctrl-C ends', async () => {
+  const mark = `plugin-${process.pid}-of-another`
+  const plugin = startsAnother(`sh -c 'while :; do sleep 0.1; done 2>/dev/null' ${mark}`)
+  const access = fileURLToPath(new URL('../../src/kube/cluster/cluster-access.ts', import.meta.url))
+  const code = `import { execCredential } from ${JSON.stringify(access)}; await execCredential(${JSON.stringify(plugin)}).present()`
+  const asking = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' })
+  await eventually(async () => expect((await processesWith(mark)).length).toBeGreaterThan(1), 20_000)
+  asking.kill('SIGINT')
+  expect(await once(asking, 'exit')).toEqual([null, 'SIGINT'])
+  await eventually(async () => expect(await processesWith(mark)).toEqual([]), 5_000)
+}, 30_000)
+
+test('however many plugins run at once, the process is listened to once', async () => {
+  const before = process.listenerCount('exit')
+  const plugin = { ...startsAnother('sleep 1'), args: ['-c', 'exit 1'] }
+  const runs = Array.from({ length: 12 }, () => execCredential(plugin).present())
+  expect(process.listenerCount('exit')).toBeLessThanOrEqual(before + 1)
+  for (const { status } of await Promise.allSettled(runs)) expect(status).toBe('rejected')
+  expect(process.listenerCount('exit')).toBe(before)
 })
 
 const authority = new Authority('of a plugin')

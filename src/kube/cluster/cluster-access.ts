@@ -220,11 +220,42 @@ async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
     }
   })
   const late = setTimeout(() => end(`took longer than ${timeoutMs / 1_000} s`), timeoutMs)
-  process.once('exit', kill)
+  noteRunning(kill)
   return await promise.finally(() => {
     clearTimeout(late)
-    process.off('exit', kill)
+    noteEnded(kill)
   })
+}
+
+/** How to end the plugins that run. Each is in a group of its own, so that no Ctrl-C of a terminal reaches it. */
+const running = new Set<() => void>()
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+function noteRunning(kill: () => void): void {
+  if (running.size === 0) {
+    process.on('exit', endAll)
+    for (const signal of ENDING) process.on(signal, endWith)
+  }
+  running.add(kill)
+}
+
+function noteEnded(kill: () => void): void {
+  running.delete(kill)
+  if (running.size > 0) return
+  process.off('exit', endAll)
+  for (const signal of ENDING) process.off(signal, endWith)
+}
+
+function endAll(): void {
+  for (const kill of running) kill()
+}
+
+/** A signal to which nobody else listens ends this process, as it would without this listener. */
+function endWith(signal: NodeJS.Signals): void {
+  if (process.listenerCount(signal) > 1) return
+  endAll()
+  process.off(signal, endWith)
+  process.kill(process.pid, signal)
 }
 
 function readCredential(
