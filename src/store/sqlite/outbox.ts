@@ -194,7 +194,6 @@ type ItemRow = [
 
 /** Reads the outbox through a connection of its own. */
 export class SqliteOutbox extends OnConnection implements OutboxReader {
-  readonly #db: Sqlite
   readonly #after = this.db
     .prepare<[number, number], ItemRow>(
       `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
@@ -248,11 +247,6 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
   })
   readonly #traceCache = new GenerationCache<number, Buffer>(TRACES)
 
-  constructor(db: Sqlite) {
-    super(db)
-    this.#db = db
-  }
-
   /** Reads the rows that belong to the decisions in the same transaction: retention may remove them right after. */
   after(position: number, limit: number): OutboxItem[] {
     return this.inOneMoment(() =>
@@ -283,7 +277,7 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
   }
 
   inOneMoment<T>(read: () => T): T {
-    return this.#db.transaction(read)()
+    return this.db.transaction(read)()
   }
 
   envelopes(scope: number): ScopeEnvelopes | undefined {

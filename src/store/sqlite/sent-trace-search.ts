@@ -110,7 +110,6 @@ function joined(kind: 'and' | 'or', parts: readonly SqlHint[]): SqlHint {
  * spans.
  */
 export class SentTraceSearch extends OnConnection {
-  readonly #db: Sqlite
   readonly #outbox: SqliteOutbox
   readonly #read: BytesRead
   readonly #times: BlockTimes
@@ -140,7 +139,6 @@ export class SentTraceSearch extends OnConnection {
 
   constructor(db: Sqlite, outbox: SqliteOutbox, read: BytesRead) {
     super(db)
-    this.#db = db
     this.#outbox = outbox
     this.#read = read
     this.#times = new BlockTimes(db)
@@ -164,7 +162,7 @@ export class SentTraceSearch extends OnConnection {
         ? '1'
         : `EXISTS (SELECT 1 FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.trace = traces.id
              AND CASE WHEN o.span IS NULL THEN ${own.sql} ELSE ${received.sql} END)`
-    const window = this.#db.prepare<Bound[], { id: number; trace_id: Buffer }>(
+    const window = this.db.prepare<Bound[], { id: number; trace_id: Buffer }>(
       `SELECT id, trace_id FROM traces WHERE id >= ? AND id < ? AND sent_to_ns >= ? AND sent_from_ns <= ? AND ${hinted}
        ORDER BY id DESC`,
     )
@@ -218,7 +216,7 @@ export class SentTraceSearch extends OnConnection {
 
   /** The original traces with at least one span in a range that matches a hint. */
   #originsWith({ sql, values }: SqlHint): (after: number, upTo: number) => number[] {
-    const statement = this.#db
+    const statement = this.db
       .prepare<Bound[], number>(
         `SELECT DISTINCT s.origin FROM spans s WHERE s.id > ? AND s.id <= ? AND ${sql}
            AND EXISTS (SELECT 1 FROM outbox WHERE outbox.trace = 0 AND outbox.span = s.id) ORDER BY s.id DESC`,

@@ -10,7 +10,6 @@ const PLACES = 2 ** 20
  * startup.
  */
 export class TraceIndex extends OnConnection {
-  readonly #db: Sqlite
   readonly #progress: Progress
   readonly #batch: number
   /** Ids that are not in the index yet: their 16 bytes as latin1. */
@@ -32,7 +31,6 @@ export class TraceIndex extends OnConnection {
 
   constructor(db: Sqlite, progress: Progress, sizes: TraceIndexSizes) {
     super(db)
-    this.#db = db
     this.#progress = progress
     this.#batch = sizes.batch
     this.#indexed = new TraceIdIndexTable(db, sizes)
@@ -105,7 +103,7 @@ export class TraceIndex extends OnConnection {
     if (this.#isRead) return
     this.#isRead = true
     const { indexedOrigins, indexingOrigins, indexingPrefix } = this.#progress
-    const later = this.#db.prepare<[number], { id: number; trace_id: Buffer }>(
+    const later = this.db.prepare<[number], { id: number; trace_id: Buffer }>(
       'SELECT id, trace_id FROM origin_traces WHERE id > ? ORDER BY id',
     )
     this.#last = Math.max(indexedOrigins, indexingOrigins)

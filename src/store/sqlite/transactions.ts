@@ -10,7 +10,6 @@ import { OpenedFile } from './opened-file.ts'
  * dropped first.
  */
 export class WriterTransaction extends OnConnection {
-  readonly #db: Sqlite
   readonly #file: OpenedFile
   readonly #progress: Progress
   readonly #caches: Cached[]
@@ -26,7 +25,6 @@ export class WriterTransaction extends OnConnection {
 
   constructor(db: Sqlite, progress: Progress, caches: readonly Cached[]) {
     super(db)
-    this.#db = db
     this.#file = new OpenedFile(db)
     this.#progress = progress
     this.#caches = [...caches]
@@ -80,7 +78,7 @@ export class WriterTransaction extends OnConnection {
   }
 
   #inTransaction<T>(work: () => T): T {
-    this.#db.exec('BEGIN IMMEDIATE')
+    this.db.exec('BEGIN IMMEDIATE')
     try {
       const version = this.#readVersion.get()
       if (this.#isStale || version !== this.#dataVersion) {
@@ -90,11 +88,11 @@ export class WriterTransaction extends OnConnection {
       this.#progress.turn()
       const result = work()
       this.#file.check()
-      this.#db.exec('COMMIT')
+      this.db.exec('COMMIT')
       return result
     } catch (error) {
       this.#isStale = true
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
+      if (this.db.inTransaction) this.db.exec('ROLLBACK')
       this.#forget()
       throw error
     }
@@ -106,14 +104,14 @@ export class WriterTransaction extends OnConnection {
    */
   attempt<T>(part: () => T, caches: readonly Cached[]): T {
     this.#progress.save()
-    this.#db.exec('SAVEPOINT part')
+    this.db.exec('SAVEPOINT part')
     try {
       const result = part()
-      this.#db.exec('RELEASE part')
+      this.db.exec('RELEASE part')
       return result
     } catch (error) {
       // If the disk is full, SQLite has rolled back the whole transaction.
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK TO part; RELEASE part')
+      if (this.db.inTransaction) this.db.exec('ROLLBACK TO part; RELEASE part')
       for (const cache of caches) cache.forget()
       this.#progress.load()
       throw error
@@ -201,7 +199,6 @@ export class Progress extends OnConnection {
   forgotten: ForgottenTombstones = { untilMs: 0, nextEpisode: 0 }
   /** New rows that reference scopes. */
   readonly scopeUses: ScopeUses
-  readonly #db: Sqlite
   readonly #save = this.db.prepare(
     `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?, last_metric_decision = ?,
          indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?,
@@ -213,7 +210,6 @@ export class Progress extends OnConnection {
 
   constructor(db: Sqlite, clock: Clock) {
     super(db)
-    this.#db = db
     this.#clock = clock
     this.scopeUses = new ScopeUses(db)
     this.#startedMs = clock.monotonicMs()
@@ -222,7 +218,7 @@ export class Progress extends OnConnection {
 
   /** Reads the stored values: at startup, after a rollback, and after a write by another process. */
   load(): void {
-    const row = this.#db
+    const row = this.db
       .prepare<[], ProgressRow>(
         `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, last_metric_decision, indexed_origins, indexing_origins,
            indexing_prefix, active_ms, live_cpids, tombstones, unranked_cpids,
