@@ -13,7 +13,7 @@ const WAITING: ReadonlySet<string> = new Set([
 
 /** What a controller of a seen write may have waited for. */
 export class RollingProgress<Span extends LinkedSpan> {
-  /** What others wrote of objects of an owner, the last end last. */
+  /** The writes by others to objects of an owner, in the order of their ends. */
   readonly #byOwner: Map<string, Span[]>
 
   constructor(tree: readonly TreeSpan<Span>[]) {
@@ -23,8 +23,8 @@ export class RollingProgress<Span extends LinkedSpan> {
   }
 
   /**
-   * Takes the last that others wrote of objects of the same owner before a span began and after `sinceNs`. Ask of later spans first: what
-   * ended after a span began is not looked at again.
+   * Takes the last write by others to an object of the same owner that ended after `sinceNs` and before a span began. To be called for
+   * later spans first: it drops the writes that ended after the span began.
    */
   takeBefore({ seen, service, owner, startNs }: Span, sinceNs: bigint): Span | undefined {
     if (seen === undefined || !WAITING.has(service) || owner === undefined) return undefined

@@ -274,7 +274,7 @@ function readCredential(
   )
   if (!token && !(cert && key))
     throw new Error(`the credential plugin ${command} printed neither a token nor a certificate with its key`)
-  // What cannot be shown is never refused, and would be held until it expires.
+  // No API server could refuse a credential that no request can carry: it would be kept until it expires.
   if (token && !isHeaderValue(token))
     throw new Error(`the credential plugin ${command} printed a token that fits into no header`)
   const fault = cert && key ? pairFault(cert, key) : undefined

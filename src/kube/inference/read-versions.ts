@@ -209,7 +209,7 @@ function versionOf(
   return known && { identity, known, exact: fitting.length === 1 && earlier.length > 1 }
 }
 
-/** Nobody has changed the object between the writer's last write and that version: what was copied then may have been left as it was. */
+/** Whether nobody has changed the object between the writer's last write and that version: the writer may have copied its content before. */
 function saysNothingNew(
   known: KnownVersion,
   { versions }: KnownObject,

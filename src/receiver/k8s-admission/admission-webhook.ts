@@ -113,7 +113,7 @@ function allowed(uid: string): string {
   return JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response })
 }
 
-/** Reading takes time, in which no other review is answered. API servers never send what is read. */
+/** Reading holds up all other reviews. API servers write the uid first, so that theirs need not be read. */
 const MAX_READ_BYTES = 65_536
 
 /** Where the uid does not come first, a review that is not large is read for it. */
