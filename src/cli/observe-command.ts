@@ -59,13 +59,15 @@ function load(line: CommandLine, database: string, io: CliIo): LoadedConfig {
 }
 
 const PORTS_TRIED = 20
+const LAST_PORT = 65_535
 
 /** Where a port is taken: there is no file to change, so the option is named that takes a free one. */
 async function portTaken({ config }: LoadedConfig): Promise<CliError | undefined> {
   for (const { host, port, path } of config.extensions.flatMap(({ listeners }) => listeners)) {
     if (port === 0 || (await listenError(host, port)) !== 'EADDRINUSE') continue
-    let free = port + 1
-    while (free < port + PORTS_TRIED && (await listenError(host, free)) !== undefined) free++
+    let free = Math.min(port + 1, LAST_PORT - PORTS_TRIED)
+    const last = free + PORTS_TRIED
+    while (free < last && (await listenError(host, free)) !== undefined) free++
     const option = `--set ${path.replaceAll('::', '.')}.endpoint=${formatEndpoint({ host, port: free })}`
     return new CliError(
       `another program has port ${port}, perhaps a Causeway that runs already; for another one, add ${option}`,
