@@ -99,6 +99,22 @@ test('where an empty disk takes the place of one that was full, it gets all of w
   await expectSame(writer, settings)
 })
 
+test('where the Collector made the table of traces, no other table makes spans come there twice', async () => {
+  using writer = await TestWriter.open()
+  const settings = settingsOf()
+  work(writer)
+  await archiveAll(writer, settings)
+  const table = `${settings.database}.otel_traces`
+  const query = `ALTER TABLE ${table} MODIFY SETTING non_replicated_deduplication_window = 0`
+  await server.client.command({ query })
+  work(writer, 10)
+  await server.fails({ kind: 'exception', code: 243, of: '^INSERT INTO .*spans.*FORMAT', times: 3 })
+  const { retries } = await archiveAll(writer, settings)
+  expect(retries).not.toEqual([])
+  const [row] = await server.rows(`SELECT count() AS n, uniqExact(TraceId, SpanId) AS spans FROM ${table}`)
+  expect(row?.['n']).toBe(row?.['spans'])
+})
+
 test('a position that was not saved before a crash repeats, and every fact is one row all the same', async () => {
   using writer = await TestWriter.open()
   const settings = settingsOf()
