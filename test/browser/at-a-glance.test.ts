@@ -147,7 +147,7 @@ test('the merge graph names the changes that drive a CPID, and Merges the object
 
 test('on paper ink is dark, also for who has chosen the dark theme, and there is nothing to press', async () => {
   const page = await open(`/cascades/${cpid(1)}`)
-  await page.getByLabel('Colours').selectOption('dark')
+  await page.getByRole('combobox', { name: 'Colours' }).selectOption('dark')
   await page.emulateMedia({ media: 'print' })
   await page.locator('header.shell').waitFor({ state: 'hidden' })
   const heading = page.getByRole('heading', { level: 1 })
