@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { ArchivedSpan, InTrace } from '../../model/archive.ts'
 import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
 import { type Cpid, cpidOfBytes } from '../../model/merge-graph.ts'
-import { OnConnection } from './on-connection.ts'
+import { OnConnection } from './open-database.ts'
 
 /** Who sent it, and the hashes of its envelope. */
 interface Scope {

@@ -7,8 +7,7 @@ import {
   textOrNone,
   type TraceFacts,
 } from '../../model/queries.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import { SupersededVersions } from './superseded-versions.ts'
 

@@ -11,8 +11,7 @@ import {
   textOrNone,
 } from '../../model/queries.ts'
 import { cpidsOf } from './merge-graph.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { type BytesRead, TooMuchRead } from './record-queries.ts'
 import { SupersededVersions } from './superseded-versions.ts'
 

@@ -1,7 +1,6 @@
 import { type Cpid, cpidBytes } from '../../model/merge-graph.ts'
 import type { HeldItem, HeldItems } from '../../model/reported-writes.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
 const MOST_ITEMS = 10_000

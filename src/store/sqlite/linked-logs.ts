@@ -10,8 +10,7 @@ import type {
 } from '../../model/linking-ports.ts'
 import { hasOwnAttribute } from '../../model/otlp/outgoing-records.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { LOG_IS_REPEAT } from './repeated-records.ts'
 import type { Progress } from './transactions.ts'
 

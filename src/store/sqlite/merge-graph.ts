@@ -11,8 +11,7 @@ import {
   type RankedCpid,
 } from '../../model/merge-graph.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
 const EVENT_KINDS: Record<GraphEventKind, number> = { mergelog: 0, explained: 1 }

@@ -1,8 +1,7 @@
 import type { MetricOutboxReader, MetricPart, QueuedMetrics } from '../../model/pod-stats.ts'
 import type { Retention } from '../../model/store-ports.ts'
 import { MIB } from '../../model/time-and-size.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
 /** What exporters have not sent may take this part of `max_bytes`, or so much where that is off. */

@@ -10,8 +10,7 @@ import {
   textOrNone,
 } from '../../model/queries.ts'
 import { type SeenColumns, seenWriteOf } from './linked-span-queries.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
 import { SupersededVersions } from './superseded-versions.ts'
 

@@ -6,8 +6,7 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import type { LinkedObjects, ObjectVersion, Writer } from '../../model/linking-ports.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
 const OBJECTS = 20_000

@@ -20,8 +20,7 @@ import {
   RelationRows,
   type StoredObject,
 } from './observed-objects.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Progress } from './transactions.ts'
 

@@ -4,7 +4,7 @@ import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
 import type { ContentReference, ObjectFacts, ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidBytes, cpidOfBytes } from '../../model/merge-graph.ts'
-import { OnConnection } from './on-connection.ts'
+import { OnConnection } from './open-database.ts'
 
 /** How many versions of an object are kept. A write has read one of the last ones. */
 export const KEPT_VERSIONS = 8

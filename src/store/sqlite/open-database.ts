@@ -26,6 +26,15 @@ import { makePrivate } from './private-file.ts'
 
 export type Sqlite = Database.Database
 
+/** A class whose fields are prepared statements: `super(db)` runs before a subclass initialises its fields. */
+export abstract class OnConnection {
+  protected readonly db: Sqlite
+
+  constructor(db: Sqlite) {
+    this.db = db
+  }
+}
+
 const PAGE_CACHE_KIB = 16 * 1024
 const CHECKPOINT_PAGES = 8_000
 export const BUSY_TIMEOUT_MS = 5_000

@@ -22,8 +22,7 @@ import type { PositionStore } from '../../model/store-ports.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { LOG_WITHOUT_SPAN_ID } from './linked-logs.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
 const SPANS = 30_000

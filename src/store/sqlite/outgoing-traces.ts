@@ -8,8 +8,7 @@ import type {
   Traces,
 } from '../../model/linking-ports.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
 const TRACES = 10_000

@@ -1,7 +1,6 @@
 import type { PodPoint } from '../../model/pod-stats.ts'
 import { MIB } from '../../model/time-and-size.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
 const MINUTE_MS = 60_000

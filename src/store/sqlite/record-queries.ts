@@ -5,8 +5,7 @@ import type { ScopeEnvelopes } from '../../model/outbox.ts'
 import type { Pages, Position, ReadAllowance, StoredRecord } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { LOG_IS_NO_REPEAT, SPAN_IS_NO_REPEAT } from './repeated-records.ts'
 
 /** How many original traces may be searched without a result before the reader gets an empty page. */

@@ -3,7 +3,7 @@ import type { ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { SeenWrite } from '../../model/seen-write.ts'
 import type { ReportedWrite, ReportedWrites } from '../../model/reported-writes.ts'
 import { NO_ACTIVITY } from './outbox.ts'
-import { OnConnection } from './on-connection.ts'
+import { OnConnection } from './open-database.ts'
 
 /** Further reports of the same version add nothing new. */
 const MOST = 8

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto'
 import type { LinkScopes } from '../../model/linking-ports.ts'
 import { scopeEnvelope, serviceEnvelope } from '../../model/otlp/encode-telemetry.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 
 const ENVELOPES = 5_000

@@ -1,7 +1,7 @@
 import { parseObjectReference } from '../../model/kubernetes-objects.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import { namedObjects } from '../../model/otlp/read-stored-span.ts'
-import { OnConnection } from './on-connection.ts'
+import { OnConnection } from './open-database.ts'
 
 /** The spans that report a superseded version came before controllers could act on it, so only the first readers are checked. */
 const READERS_LOOKED_AT = 64

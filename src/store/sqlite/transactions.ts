@@ -1,8 +1,7 @@
 import type { ForgottenTombstones } from '../../model/merge-graph.ts'
 import type { Cached, RunOptions, Transactor } from '../../model/store-ports.ts'
 import type { Clock } from '../../model/time-and-size.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { OpenedFile } from './opened-file.ts'
 
 /**

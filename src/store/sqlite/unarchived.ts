@@ -5,8 +5,7 @@ import { CASCADE } from './archive-reader.ts'
 import { type Row, cascadeOf } from './archived-rows.ts'
 import { ArchivePositions, CHANGED } from './archives.ts'
 import { cpidsOf } from './merge-graph.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 
 /** The most changes that are searched for traces, and for spans. */
 const CHANGES = 50_000

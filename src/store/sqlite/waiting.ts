@@ -19,8 +19,7 @@ import {
 import { readJoinTargets } from '../../model/otlp/read-stored-span.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import type { ArrivedSpanTable } from './arrived-spans.ts'
-import { OnConnection } from './on-connection.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 import type { Progress } from './transactions.ts'
 
