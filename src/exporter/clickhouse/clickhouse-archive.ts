@@ -312,7 +312,7 @@ class ClickHouseArchive implements Archive {
   }
 }
 
-/** So much is told of a page. */
+/** How many characters of such an answer the error quotes. */
 const MAX_PAGE = 100
 const NO_TABLE = new Set(['60', '81'])
 

@@ -20,8 +20,8 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
     <>
       <p class="panel-lead">
         From the change to its last effect, {duration(durationMs)}: each step waited for the one before. To
-        make the cascade faster, make one of these faster, or find out what a long wait was for: nothing that
-        Causeway saw.
+        make the cascade faster, make one of these faster. In a long wait Causeway saw nothing happen: find
+        out what it was for.
       </p>
       <TableScroll label="Steps of the critical path">
         <table class="steps">
