@@ -22,6 +22,7 @@ import { readOptions, USAGE, type Options, type SectionName } from './options.ts
 import { benchProfile } from './sections/profile-section.ts'
 import { benchQuestions } from './sections/questions-section.ts'
 import { benchSoak } from './sections/soak-section.ts'
+import { benchSearch } from './sections/search-section.ts'
 import { benchRelated } from './sections/related-section.ts'
 import { machineText, sectionText } from './measure/report.ts'
 
@@ -33,6 +34,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   memory: benchMemory,
   related: benchRelated,
   questions: benchQuestions,
+  search: benchSearch,
   dashboard: benchDashboard,
   instrumentation: benchInstrumentation,
   growth: benchGrowth,

@@ -9,6 +9,7 @@ export const SECTIONS = [
   'memory',
   'related',
   'questions',
+  'search',
   'dashboard',
   'instrumentation',
   'growth',
@@ -22,8 +23,8 @@ export const SECTIONS = [
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
 
-/** Not run unless they are named: a soak takes as long as it is told to, and an archive brings 500 MB with it. */
-const ON_REQUEST: readonly SectionName[] = ['soak', 'archive']
+/** Not run unless they are named: a soak takes as long as it is told to, an archive brings 500 MB with it, a search fills 6 GB. */
+const ON_REQUEST: readonly SectionName[] = ['soak', 'archive', 'search']
 
 const COMPRESSIONS = ['gzip', 'none'] as const
 
@@ -58,7 +59,7 @@ export interface Options {
 }
 
 export const USAGE = `npm run bench -- [options]
-  --only <section>       ${SECTIONS.join(', ')}; may be given again, kubernetes is both; soak and archive are run only when they are named
+  --only <section>       ${SECTIONS.join(', ')}; may be given again, kubernetes is both; soak, archive and search are run only when they are named
   --minutes <n>          minutes of a soak (60)
   --rounds <n>           rounds of a section (5)
   --spans <n>            spans of a round (500000)
@@ -66,7 +67,7 @@ export const USAGE = `npm run bench -- [options]
   --anchor-seconds <n>   simulated seconds of a large cluster (3600); a round takes 7 minutes at the speed of 10
   --anchor-speed <n>     simulated seconds in one, if they can be stored as fast; waits are divided by it (10)
   --anchor-real-time <n> seconds after that at the speed of 1 (60)
-  --stored-spans <n>     spans stored before questions are asked (1000000) and for ingest-at-scale (10000000, 10 GB)
+  --stored-spans <n>     spans stored before questions are asked (1000000), for ingest-at-scale and search (10000000, 10 GB)
   --held <n>             CPIDs that a dead backend holds (1000000)
   --in-flight <n>        requests under way at once (16)
   --compression <kind>   gzip or none, between Causeway and the sink (gzip)
