@@ -19,6 +19,9 @@ const startsAnother = (program: string) => ({
   installHint: '',
 })
 
+/** A program that ends by itself where a test leaves it behind. */
+const waiting = (mark: string): string => `node -e 'setTimeout(Date, 60_000)' ${mark}`
+
 test('a plugin that takes too long is ended, whatever it has started', async () => {
   const plugin = startsAnother('while echo; do sleep 0.1; done')
   const credential = execCredential(plugin, { timeoutMs: 200, nowMs: () => 0 })
@@ -29,7 +32,7 @@ test('a plugin that takes too long is ended, whatever it has started', async () 
 
 test('nothing that a plugin has started outlives it', async () => {
   const mark = `plugin-${process.pid}-${Math.trunc(performance.now())}`
-  const plugin = startsAnother(`sh -c 'while :; do sleep 0.1; done 2>/dev/null' ${mark}`)
+  const plugin = startsAnother(waiting(mark))
   await expect(execCredential(plugin, { timeoutMs: 500, nowMs: () => 0 }).present()).rejects.toThrow(
     'took longer',
   )
@@ -38,7 +41,7 @@ test('nothing that a plugin has started outlives it', async () => {
 
 test('a plugin is ended with a process that Ctrl-C ends', async () => {
   const mark = `plugin-${process.pid}-of-another`
-  const plugin = startsAnother(`sh -c 'while :; do sleep 0.1; done 2>/dev/null' ${mark}`)
+  const plugin = startsAnother(waiting(mark))
   const access = fileURLToPath(new URL('../../src/kube/cluster/cluster-access.ts', import.meta.url))
   const code = `import { execCredential } from ${JSON.stringify(access)}; await execCredential(${JSON.stringify(plugin)}).present()`
   const asking = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' })
