@@ -2,18 +2,12 @@ import { expect, test } from '@jest/globals'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import { serializeObservations } from '../../src/model/kubernetes-observations.ts'
-import type { SenderGrants } from '../../src/model/otlp-requests.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { type TestSettings, TestWriter } from '../support/test-writer.ts'
+import { ALL_GRANTS, type TestSettings, TestWriter } from '../support/test-writer.ts'
 
 const OTHERS = cpid(1)
 const OWN = cpid(2)
 const NOBODYS = cpid(3)
-
-const grants = (join: 'own' | 'any'): SenderGrants => ({
-  ...{ spans: true, logs: true, mergelogs: true, metrics: true, clusters: ['*'], services: ['*'], join },
-  mergeFrom: { clusters: ['*'], services: ['*'], unknown: true },
-})
 
 /** Of which change a ConfigMap of the cluster `test` is that says it is of this one. */
 async function joined(said: string, settings: TestSettings): Promise<string | undefined> {
@@ -38,12 +32,12 @@ async function joined(said: string, settings: TestSettings): Promise<string | un
 
 test('an object is of the change that its annotation says, whosever that is', async () => {
   for (const said of [OTHERS, OWN, NOBODYS]) expect(await joined(said, {})).toBe(said)
-  const senders = { rules: [], otherwise: grants('any') }
+  const senders = { rules: [], otherwise: ALL_GRANTS }
   expect(await joined(OTHERS, { senders })).toBe(OTHERS)
 })
 
 test('where senders may join changes of their own cluster alone, objects may too', async () => {
-  const senders = { rules: [], otherwise: grants('own') }
+  const senders = { rules: [], otherwise: { ...ALL_GRANTS, join: 'own' as const } }
   expect(await joined(OWN, { senders })).toBe(OWN)
   expect(await joined(NOBODYS, { senders })).toBe(NOBODYS)
   const other = await joined(OTHERS, { senders })

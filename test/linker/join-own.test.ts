@@ -1,25 +1,18 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Sender, SenderGrants } from '../../src/model/otlp-requests.ts'
+import type { Sender } from '../../src/model/otlp-requests.ts'
 import { cpid, hexSpan, hexTrace, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { sentSpans, traceOf } from '../support/sent-spans.ts'
-import { TestWriter } from '../support/test-writer.ts'
+import { ALL_GRANTS, TestWriter } from '../support/test-writer.ts'
 
-const ALL: SenderGrants = {
-  spans: true,
-  logs: true,
-  mergelogs: true,
-  metrics: true,
-  join: 'any',
-  clusters: ['*'],
-  services: ['*'],
-  mergeFrom: { clusters: ['*'], services: ['*'], unknown: true },
-}
 const alice: Sender = { username: 'alice' }
 const trusted: Sender = { username: 'trusted' }
 
 const opened = (): Promise<TestWriter> =>
   TestWriter.open({
-    senders: { rules: [{ match: { username: 'alice' }, grants: { ...ALL, join: 'own' } }], otherwise: ALL },
+    senders: {
+      rules: [{ match: { username: 'alice' }, grants: { ...ALL_GRANTS, join: 'own' } }],
+      otherwise: ALL_GRANTS,
+    },
   })
 
 const CHANGE = cpid(9)

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import type { SenderGrants } from '../../src/model/otlp-requests.ts'
 import { CHANGE, drawn, inPlace, opened, POD, REQUEST, tellWrite, WAIT } from '../support/joined-spans.ts'
 import { cpid, hexSpan, hexTrace, type SpanSketch, spansRequest } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
-import type { TestWriter } from '../support/test-writer.ts'
+import { ALL_GRANTS, type TestWriter } from '../support/test-writer.ts'
 
 describe('a span with a link', () => {
   const linking = (said: Partial<SpanSketch> = {}): SpanSketch => ({
@@ -121,21 +120,9 @@ describe('what a kubelet says of its work on a Pod', () => {
 })
 
 describe('where a sender may join changes of its own cluster alone', () => {
-  const ALL: SenderGrants = {
-    ...{
-      spans: true,
-      logs: true,
-      mergelogs: true,
-      metrics: true,
-      join: 'any',
-      clusters: ['*'],
-      services: ['*'],
-    },
-    mergeFrom: { clusters: ['*'], services: ['*'], unknown: true },
-  }
   const senders = {
-    rules: [{ match: { username: 'stranger' }, grants: { ...ALL, join: 'own' as const } }],
-    otherwise: ALL,
+    rules: [{ match: { username: 'stranger' }, grants: { ...ALL_GRANTS, join: 'own' as const } }],
+    otherwise: ALL_GRANTS,
   }
   const forged: [string, SpanSketch][] = [
     ['number', { trace: 2, id: 21, attributes: { 'audit-id': REQUEST } }],

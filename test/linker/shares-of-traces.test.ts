@@ -3,21 +3,9 @@ import type { SenderPolicy } from '../../src/model/otlp-requests.ts'
 import { exporterAt, pruneAll } from '../graph/pruning/stored.ts'
 import { cpid, hexTrace, mergelogsRequest, type SpanSketch, spansRequest } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
-import { TestWriter } from '../support/test-writer.ts'
+import { ALL_GRANTS, TestWriter } from '../support/test-writer.ts'
 
-const EVERYTHING: SenderPolicy = {
-  rules: [],
-  otherwise: {
-    spans: true,
-    logs: true,
-    mergelogs: true,
-    metrics: true,
-    join: 'any',
-    clusters: ['*'],
-    services: ['*'],
-    mergeFrom: { clusters: ['*'], services: ['*'], unknown: true },
-  },
-}
+const EVERYTHING: SenderPolicy = { rules: [], otherwise: ALL_GRANTS }
 const CHANGE = cpid(7)
 const MOST = 40
 

@@ -2,7 +2,13 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { SentLog } from '../../lab/harness/sinks/log-json.ts'
 import type { InferenceRules } from '../../src/kube/inference/inference-settings.ts'
-import type { IngestOutcome, Sender, SenderPolicy, Signal } from '../../src/model/otlp-requests.ts'
+import type {
+  IngestOutcome,
+  Sender,
+  SenderGrants,
+  SenderPolicy,
+  Signal,
+} from '../../src/model/otlp-requests.ts'
 import type { WriterDatabase } from '../../src/model/store-ports.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/store/sqlite/open-database.ts'
@@ -31,6 +37,20 @@ const MANY = 100_000
 const MAX_PAGES = 4_294_967_294
 /** So few that trace ids are put into their index, and read from it, in nearly every test. */
 const FEW_TRACES = { batch: 3, readAtStart: 2, readAtOnce: 1, leastIds: 4 }
+
+/** A sender that may do everything. */
+export const ALL_GRANTS: SenderGrants = {
+  ...{
+    spans: true,
+    logs: true,
+    mergelogs: true,
+    metrics: true,
+    join: 'any',
+    clusters: ['*'],
+    services: ['*'],
+  },
+  mergeFrom: { clusters: ['*'], services: ['*'], unknown: true },
+}
 
 export interface TestSettings {
   linking?: Partial<WriterSettings['linking']>
