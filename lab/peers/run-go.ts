@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { killGroup } from '../harness/processes/running-program.ts'
 import { oldestGo } from './peer-versions.ts'
 
 const tailLines = 15
@@ -64,16 +65,6 @@ export async function runGo(args: readonly string[], run: GoRun): Promise<string
   run.signal?.throwIfAborted()
   if (exit !== 'exit code 0') throw new PeerInstallError(failure(args, run, exit, output))
   return standardOutput
-}
-
-function killGroup(leader: number | undefined): void {
-  if (leader === undefined) return
-  try {
-    process.kill(-leader, 'SIGKILL')
-  } catch (error) {
-    // It ended just now.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
 }
 
 function cannotStart(run: GoRun, error: unknown): PeerInstallError {

@@ -155,7 +155,8 @@ function withParent(command: string, args: readonly string[]): [string, readonly
   return existsSync(SETPRIV) ? [SETPRIV, ['--pdeathsig', 'KILL', command, ...args]] : [command, args]
 }
 
-function killGroup(leader: number | undefined): void {
+/** Kills a process and all that it started, if it leads their group. */
+export function killGroup(leader: number | undefined): void {
   if (leader === undefined) return
   try {
     process.kill(-leader, 'SIGKILL')
