@@ -11,7 +11,7 @@ interface WorkOnItems {
  * Works on all items in one transaction. When one throws, half as many are tried, and so on, until the poisoned item is alone and
  * is skipped, so that it does not stop the others. Needs at most about two transactions per item. Returns how many items are done.
  */
-export function skipPoisonedItems(count: number, { work, skip: pass, isAboutOneItem }: WorkOnItems): number {
+export function skipPoisonedItems(count: number, { work, skip, isAboutOneItem }: WorkOnItems): number {
   let most = count
   let done = 0
   do {
@@ -24,7 +24,7 @@ export function skipPoisonedItems(count: number, { work, skip: pass, isAboutOneI
     } catch (error) {
       if (most === 0 || !isAboutOneItem(error)) throw error
       if (most > 1) most >>= 1
-      else pass(done++, error)
+      else skip(done++, error)
     }
   } while (done < count)
   return done
