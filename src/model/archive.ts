@@ -59,7 +59,7 @@ export interface ArchivedSpan extends Sent {
   readonly actor: string | null
   readonly cause: string | null
   readonly gap: boolean | null
-  /** It read or wrote objects. */
+  /** The span read or wrote objects. */
   readonly namesObjects: boolean
   /** Of what it says: the same in every archive, from whichever Causeway. */
   readonly digest: bigint

@@ -17,24 +17,24 @@ export interface MergelogRecord {
 /** Bits of a stored span. */
 export const SPAN_HAS_LINKS = 1
 export const SPAN_INHERITED_CPID = 2
-/** It carries a `cpid.id` that is no CPID: it stays unattributed whatever is above it. */
+/** The span carries a `cpid.id` that is no CPID: it stays unattributed whatever is above it. */
 export const SPAN_MALFORMED_CPID = 4
 
-/** It names objects that it read, or wrote. */
+/** The span names objects that it read, or wrote. */
 export const SPAN_OBSERVED = 8
 export const SPAN_WROTE = 16
 
-/** It carries no `cpid.id`, and its sender's spans join changes of their own cluster alone: it takes no other CPID from its parent. */
+/** The span carries no `cpid.id`, and its sender's spans join changes of their own cluster alone: it takes no other CPID from its parent. */
 export const SPAN_JOINS_OWN = 32
 
-/** It reports a write that was seen from outside the cluster: there is a `SeenWrite` of it. */
+/** The span reports a write that was seen from outside the cluster: there is a `SeenWrite` of it. */
 export const SPAN_SEEN_WRITE = 64
 
-/** It names the request of an API server that it is part of (`audit-id`), or is a kubelet's and names a Pod (`k8s.pod.uid`). */
+/** The span names the request of an API server that it is part of (`audit-id`), or is a kubelet's and names a Pod (`k8s.pod.uid`). */
 export const SPAN_NAMES_REQUEST = 128
 export const SPAN_NAMES_POD = 256
 
-/** It took its CPID from something that it says it belongs to, or from a parent that did: it is no activity. */
+/** The span took its CPID from something that it says it belongs to, or from a parent that did: it is no activity. */
 export const SPAN_JOINED = 512
 
 /** The writer itself reports with this span a write that was also seen from outside. */

@@ -63,7 +63,7 @@ export interface ClusterObjects {
   lastGone(resource: string, namespace: string, name: string): KnownObject | undefined
   /** What it owns of a resource, with a version in (after, before); newest change first. */
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): KnownObject[]
-  /** Those of a resource in a namespace, with a version in (after, before); newest change first. */
+  /** The objects of a resource in a namespace with a version in (after, before); newest change first. */
   changedIn(resource: string, namespace: string, after: bigint, before: bigint, most: number): KnownObject[]
   /** Objects of a resource, or of any, whose content names that one as `field`. */
   naming(field: string, resource: string, named: ObjectIdentity, most: number): KnownObject[]

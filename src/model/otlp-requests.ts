@@ -5,7 +5,7 @@ export type Signal = (typeof SIGNALS)[number]
 /** The items of each signal, as the metrics of the Collector name them. */
 export const SIGNAL_UNITS = { traces: 'spans', logs: 'log_records', metrics: 'metric_points' } as const
 
-/** Those whose items become part of cascades; metrics are sent on as they came. */
+/** Signals whose items become part of cascades; metrics are sent on as they came. */
 export type LinkedSignal = Exclude<Signal, 'metrics'>
 
 /**

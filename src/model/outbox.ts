@@ -11,7 +11,7 @@ export const SENT_PATCHED = 8
 /** Its own CPID has nothing to do with the trace: a child's brought it there. */
 export const SENT_FOR_CHILD = 16
 
-/** It is no activity of the trace's root: something else drives it (docs/linking.md, rule 6). */
+/** The span is no activity of the trace's root: something else drives it (docs/linking.md, rule 6). */
 export const SENT_UNDRIVEN = 32
 
 /** What it hangs under by `cause` is what it joined, not what it observed. */

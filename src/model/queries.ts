@@ -170,15 +170,15 @@ export interface LinkedSpan {
   readonly status: number
   /** The number of the stored span; undefined for one of Causeway's own making. */
   readonly row: number | undefined
-  /** It also stands in another trace. */
+  /** The span also stands in another trace. */
   readonly copy: boolean
   /** The root of the trace drives it; else it is shown there and does not count. */
   readonly activity: boolean
-  /** What it hangs under wrote what it observed: they are not of one original trace. */
+  /** Its parent wrote what it observed, and came in another original trace. */
   readonly byCause: boolean
-  /** It has arrived, and waits for what decides its place; it was not sent yet, and what it hangs under may be another span. */
+  /** The span has arrived and waits for what decides its place: it was not sent yet, and its parent may change. */
   readonly beingPlaced?: boolean | undefined
-  /** What it hangs under in its cascade, when that is in another trace. */
+  /** Its parent in the cascade, when that is in another trace. */
   readonly above?: CrossTraceSpan | undefined
   /** `cpid.time` of a synthetic span: when the change really happened, though the span has another time. */
   readonly time?: string | undefined
@@ -190,7 +190,7 @@ export interface LinkedSpan {
   /** What owns the object that it wrote, and which fields the write changed, in words; as it says it. */
   readonly owner?: string
   readonly changed?: readonly string[]
-  /** It says that the change that it belongs to was overwritten by this one, before anybody acted on it. */
+  /** The span says that its change was overwritten by this one before anybody acted on it. */
   readonly supersededBy?: Cpid
 }
 
@@ -230,7 +230,7 @@ export interface GraphAround {
   readonly truncated: boolean
 }
 
-/** So many of each there are at most. */
+/** How many values of a filter are listed at most. */
 export const MOST_FACETS = 200
 
 /** What there is to choose from in filters. */
@@ -262,7 +262,7 @@ export interface CausewayQueries {
   related(cpid: Cpid): Pages<Cpid> | Absent
   /** Without itself, nearest first, then by mergelog time. */
   ancestors(cpid: Cpid): Pages<Cpid> | Absent
-  /** Those of its ancestors and itself that no edge points to, in the order of `ancestors`. */
+  /** The CPIDs among its ancestors and itself that no edge points to, in the order of `ancestors`. */
   roots(cpid: Cpid): Pages<Cpid> | Absent
   /** Mergelogs whose new CPID is related to it, in the order of `related`. Positions have three parts. */
   mergelogsOf(cpid: Cpid, after: Position | undefined): Pages<MergelogFacts> | Absent
@@ -301,7 +301,7 @@ export interface CausewayQueries {
   mergelogsIn(root: Cpid, limit: number): readonly MergelogFacts[]
   /** The spans of one trace as linked, in the order in which they were sent; after them those that are being placed. */
   linkedSpans(trace: number): readonly LinkedSpan[]
-  /** Those of some decisions, in their order. */
+  /** The linked spans of some decisions, in their order. */
   linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[]
   /** The numbers of the stored spans that are being placed in a trace. */
   beingPlacedIn(trace: number): readonly number[]

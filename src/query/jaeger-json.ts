@@ -70,7 +70,7 @@ export function* foundTraces(
   return { traces: [...new Set(found)], lacks: effort.lacks }
 }
 
-/** Each of them whole. */
+/** The traces of a search with all their spans (`/api/traces`). */
 export function* jaegerSearchJson(
   queries: CausewayQueries,
   search: TraceSearch,
@@ -87,7 +87,7 @@ export function* jaegerSearchJson(
   yield endOfJaeger(lacks)
 }
 
-/** Their ids alone. */
+/** The ids of the traces of a search. */
 export function* jaegerIdsJson(
   queries: CausewayQueries,
   search: TraceSearch,

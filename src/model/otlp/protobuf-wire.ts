@@ -242,7 +242,7 @@ function readTexts(
   }
 }
 
-/** So many items any request may hold, however small they are: several batches of a usual sender. */
+/** How many items any request may hold, however small it is: several batches of a usual sender. */
 export const FREE_ITEMS = 16_384
 /** A request may hold one more item for every so many bytes, so that its objects take a fixed multiple of its size. */
 export const BYTES_AN_ITEM = 128

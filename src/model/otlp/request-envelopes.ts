@@ -134,7 +134,7 @@ function bytesBeside(bytes: Buffer, start: number, end: number, field: number): 
   return parts.length === 0 ? NOTHING : Buffer.concat(parts)
 }
 
-/** So many fields are looked at, and so much of an attribute: other requests wait meanwhile. */
+/** How many fields are looked at, and how much of an attribute: other requests wait meanwhile. */
 const MOST_FIELDS = 1_000
 const MOST_ATTRIBUTE_BYTES = 8_192
 
