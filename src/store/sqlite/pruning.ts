@@ -33,7 +33,7 @@ export function sqlitePruneStore(
   const contents = new CpidContentsRemoval({ ...parts, spans, traces: new TraceRemoval(parts) })
   const unattributed = new UnattributedRemoval(parts)
   const tombstones = new Tombstones(sql, progress, graph, objects)
-  const pragma = (name: string): number => Number(db.pragma(name, { simple: true }))
+  const pragma = (name: string): number => sql.number(`PRAGMA ${name}`) ?? 0
   return {
     begin: () => holds.begin(),
     get processedUpTo() {
