@@ -63,6 +63,7 @@ test('a page of the web is no reply of a backend: the data is kept', async () =>
 test.each([
   ['an end without a status', endsWithoutStatus],
   ['a head alone', (stream) => stream.respond({ ':status': 200 }, { endStream: true })],
+  ['a redirect', (stream) => stream.respond({ ':status': 302, location: '/login' }, { endStream: true })],
 ] as [string, RawBehaviour][])('%s says nothing of the data, which is kept', async (_, behaviour) => {
   expect(await outcomeOf(behaviour)).toMatchObject({ kind: 'retry' })
 })

@@ -31,12 +31,50 @@ test.each([401, 403, 404, 405, 408, 415, 500, 501, 505])('HTTP %i is refused', a
   expect(await outcomeOf(status)).toMatchObject({ kind: 'refused', splittable: false })
 })
 
-test('a redirect is refused, saying where to', async () => {
-  expect(await outcomeOf(307, { location: '/elsewhere' })).toEqual({
-    kind: 'refused',
-    splittable: false,
-    reason: 'HTTP 307 Temporary Redirect: redirected to /elsewhere',
+test.each([301, 302, 303, 307, 308])(
+  'HTTP %i sends it elsewhere, which refuses nothing: the data is kept',
+  async (status) => {
+    expect(await outcomeOf(status, { location: '/elsewhere' })).toEqual({
+      kind: 'retry',
+      reason: expect.stringMatching(
+        /^HTTP 30. .*: redirected to \/elsewhere; correct the endpoint, or a proxy/,
+      ),
+    })
+  },
+)
+
+const PAGE = '<html>Sign in</html>'
+
+test.each([
+  ['a page of the web', 'text/html; charset=utf-8', PAGE],
+  ['a page that names no type', '', PAGE],
+  ['a page that says it is protobuf', 'application/x-protobuf', PAGE],
+  ['a page that says it is JSON', 'application/json', PAGE],
+  ['JSON that is no object', 'application/json', '"OK"'],
+  ['a list', 'application/json', '[]'],
+  ['plain text', 'text/plain', 'ok'],
+  ['a page that is too long', 'text/html', 'x'.repeat(5 * 1024 * 1024)],
+])('a yes with %s is none of an OTLP backend: the data is kept', async (_, type, body) => {
+  expect(await outcomeOf(200, type === '' ? {} : { 'content-type': type }, body)).toEqual({
+    kind: 'retry',
+    reason: expect.stringMatching(
+      /^HTTP 200 OK with a body \(.*\) that is no OTLP answer; correct the endpoint, or a proxy/,
+    ),
   })
+})
+
+test.each(['', 'text/html', 'text/plain', 'application/json', 'application/x-protobuf'])(
+  'a yes without a body is one, of whatever type (%s)',
+  async (type) => {
+    const headers: Record<string, string> = type === '' ? {} : { 'content-type': type }
+    expect(await outcomeOf(200, headers)).toEqual({ kind: 'delivered', refused: 0, message: '' })
+    expect(await outcomeOf(204, headers)).toEqual({ kind: 'delivered', refused: 0, message: '' })
+  },
+)
+
+test('a yes whose protobuf has no type, or another name for it, is read', async () => {
+  for (const headers of [{}, { 'content-type': 'application/protobuf' }])
+    expect(await outcomeOf(200, headers, partialSuccess(3, 'too old'))).toMatchObject({ refused: 3 })
 })
 
 test.each([
@@ -78,7 +116,6 @@ test.each([
   ['{"partialSuccess":null}', 0, ''],
   ['{"partialSuccess":{"rejectedSpans":-1}}', 0, ''],
   ['{}', 0, ''],
-  ['not json', 0, ''],
 ])('a reply in JSON: %s', async (body, refused, message) => {
   expect(await outcomeOf(200, JSON_TYPE, body)).toEqual({ kind: 'delivered', refused, message })
 })

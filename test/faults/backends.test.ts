@@ -87,6 +87,8 @@ const HTTP_FAULTS: readonly HttpBehaviour[] = [
   (response) => response.writeHead(503).end(),
   (response) => response.writeHead(429, { 'retry-after': '1' }).end(),
   (response) => response.writeHead(502).end('<html>a proxy</html>'),
+  (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>sign in</html>'),
+  (response) => response.writeHead(302, { location: '/login' }).end(),
   (response) => void setTimeout(() => response.end(), 1_000),
 ]
 

@@ -266,7 +266,7 @@ const UNSAID: readonly { code: status; details: RegExp }[] = [
   { code: status.RESOURCE_EXHAUSTED, details: /^Bandwidth exhausted or memory limit exceeded$/ },
   // INADEQUATE_SECURITY
   { code: status.PERMISSION_DENIED, details: /^Protocol not secure enough$/ },
-  { code: status.UNKNOWN, details: /^Received HTTP status code 200$/ },
+  { code: status.UNKNOWN, details: /^Received HTTP status code (200|3\d\d)$/ },
 ]
 
 /** The backend has not refused anything. */

@@ -222,6 +222,7 @@ const SPLITTABLE: ReadonlySet<number> = new Set([400, 413])
 /** What a backend's answer means (OTLP specification, "OTLP/HTTP Response"); `nowMs` is Unix time. */
 export function outcomeOfHttpReply(reply: HttpReply, nowMs: number): SendOutcome {
   if (reply.status >= 200 && reply.status < 300) return outcomeOfSuccess(reply)
+  if (reply.status < 400) return { kind: 'retry', reason: redirected(reply) }
   const reason = reasonOf(reply)
   if (RETRYABLE.has(reply.status)) {
     const afterMs = retryAfterMs(reply.headers['retry-after'], backendMs(reply) ?? nowMs)
@@ -236,23 +237,47 @@ function backendMs({ headers }: HttpReply): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
+const PROTOBUF_TYPES: ReadonlySet<string> = new Set(['application/x-protobuf', 'application/protobuf'])
+const CORRECT_IT = 'correct the endpoint, or a proxy before it'
+
+/** A login page or another server may answer in the place of the backend: nothing says that the backend has the data. */
 function outcomeOfSuccess(reply: HttpReply): SendOutcome {
-  if (reply.cut) return UNREADABLE_REPLY
-  if (isJson(reply)) return outcomeOfJson(textOf(reply.body))
-  return outcomeOfReply(reply.body)
+  if (reply.body.length === 0 && !reply.cut) return delivered(0, '')
+  const type = contentType(reply)
+  const mayBeJson = type === '' || isJson(reply)
+  const mayBeProtobuf = type === '' || PROTOBUF_TYPES.has(type)
+  if (reply.cut && (mayBeJson || mayBeProtobuf)) return UNREADABLE_REPLY
+  const said = mayBeJson ? outcomeOfJson(textOf(reply.body)) : undefined
+  if (said !== undefined) return said
+  const outcome = mayBeProtobuf ? outcomeOfReply(reply.body) : UNREADABLE_REPLY
+  if (outcome !== UNREADABLE_REPLY) return outcome
+  const shown = type === '' ? 'without a type' : type
+  const reason = `${lineOf(reply)} with a body (${shown}) that is no OTLP answer; ${CORRECT_IT}`
+  return { kind: 'retry', reason }
 }
 
-function outcomeOfJson(text: string): SendOutcome {
-  const partial = member(parseJson(text), 'partialSuccess')
+/** Undefined when the text is no JSON object. */
+function outcomeOfJson(text: string): SendOutcome | undefined {
+  const answer = parseJson(text)
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return undefined
+  const partial = member(answer, 'partialSuccess')
   const rejected = REJECTED.map((name) => member(partial, name)).find((count) => count !== undefined)
   const message = member(partial, 'errorMessage')
   return delivered(Number(rejected ?? 0), typeof message === 'string' ? message : '')
 }
 
+function redirected(reply: HttpReply): string {
+  const where = shorten(reply.headers.location ?? 'nowhere')
+  return `${lineOf(reply)}: redirected to ${where}; ${CORRECT_IT}`
+}
+
 function reasonOf(reply: HttpReply): string {
-  const line = `HTTP ${reply.status} ${STATUS_CODES[reply.status] ?? ''}`.trimEnd()
-  const said = reply.status < 400 ? `redirected to ${reply.headers.location ?? 'nowhere'}` : messageOf(reply)
-  return said === '' ? line : shorten(`${line}: ${said}`)
+  const said = messageOf(reply)
+  return said === '' ? lineOf(reply) : shorten(`${lineOf(reply)}: ${said}`)
+}
+
+function lineOf({ status }: HttpReply): string {
+  return `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()
 }
 
 function messageOf(reply: HttpReply): string {
