@@ -181,6 +181,52 @@ test('a server that has too much to do is asked again after the time that it nam
     expect(followed.slept).toEqual([17_000])
   }))
 
+const GONE = { type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'gone' } }
+const MARK = { type: 'BOOKMARK', object: { metadata: { resourceVersion: '107' } } }
+const EVENT = { type: 'MODIFIED', object: { metadata: { name: 'a', resourceVersion: '107' } } }
+
+test.each([
+  ['with nothing', []],
+  ['after a bookmark', [MARK]],
+  ['after an event', [EVENT]],
+  ['after it said that the version is gone', [GONE]],
+  ['after an event, and said that the version is gone', [EVENT, GONE]],
+])('a server that ends each watch at once %s is asked less and less often', (_, lines) =>
+  withServer(async (api, followed) => {
+    api.instead.push(({ url }, response) => {
+      if (!isWatch(url)) return false
+      response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+      return true
+    })
+    followed.follow(api)
+    await listed(followed)
+    await eventually(() => expect(api.watchers).toBe(1))
+    api.end()
+    await eventually(() => {
+      // What follows a list in the same request is a watch too.
+      if (api.watchers > 0) api.end()
+      expect(followed.slept.length).toBeGreaterThan(7)
+    })
+    expect(followed.slept.slice(1, 7)).toEqual([2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
+  }),
+)
+
+test.each(['cut', 'end'] as const)(
+  'a watch that lasted goes on at once (%s), also where nothing happened',
+  (end) =>
+    withServer(async (api, followed) => {
+      followed.follow(api)
+      await listed(followed)
+      for (let number = 0; number < 3; number++) {
+        await eventually(() => expect(api.watchers).toBe(1))
+        followed.now += 60_000_000_000n
+        api[end]()
+        await eventually(() => expect(api.requests).toHaveLength(number + 2))
+      }
+      expect(Math.max(...followed.slept, 0)).toBeLessThanOrEqual(end === 'cut' ? 1_000 : 0)
+    }),
+)
+
 test('what may not be seen is told of, and followed once it may', () =>
   withServer(async (api, followed) => {
     let isForbidden = true

@@ -1,5 +1,5 @@
 import { isOutOfMemory, reasonOf } from '../../model/faults.ts'
-import { NANOS_PER_MS } from '../../model/time-and-size.ts'
+import { nanosOfMs } from '../../model/time-and-size.ts'
 import {
   arrayIn,
   isObject,
@@ -59,6 +59,9 @@ export interface StreamContext {
   readonly limits: StreamLimits
 }
 
+/** A watch that ends sooner has failed. */
+const LASTING_NS = nanosOfMs(5_000)
+
 /** How often a server may say that a version is newer than all it has before this is believed. */
 const TOO_NEW_BELIEVED = 3
 
@@ -77,10 +80,9 @@ export class ResourceStream<Item> {
   #version: string | undefined
   #seen: SeenThrough
   #streamsLists = true
-  /** Counts what arrived. */
-  #moves = 0
-  #movesBefore = 0
   #tooNew = 0
+  /** Whether the last watch lasted long enough to be followed by another at once. */
+  #hasLasted = false
 
   /** `isLate`: the cluster was watched before the resource existed, so none of its objects existed before the watch. */
   constructor(
@@ -158,13 +160,9 @@ export class ResourceStream<Item> {
 
   async #watch(version: string, signal: AbortSignal): Promise<void> {
     this.#context.observer.restarted(this.name)
-    const { waiting, limits } = this.#context
-    const begun = waiting.now()
-    this.#movesBefore = this.#moves
     await this.#read({ resourceVersion: version }, () => undefined, signal)
-    // Backs off from a server that ends every watch at once.
-    const lastedMs = Number(waiting.now() - begun) / Number(NANOS_PER_MS)
-    if (this.#moves === this.#movesBefore && lastedMs < limits.watchMs) await this.#pauses.pause(signal)
+    // Backs off from a server that ends every watch soon, whatever it says before.
+    if (!this.#hasLasted) await this.#pauses.pause(signal)
   }
 
   async #streamList(listed: () => void, signal: AbortSignal): Promise<void> {
@@ -184,6 +182,8 @@ export class ResourceStream<Item> {
     const timeoutSeconds = Math.ceil((limits.watchMs * (1 + waiting.random())) / 1_000)
     const whole = { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...query }
     const path = pathOfResource(this.#watched, whole)
+    const begun = waiting.now()
+    this.#hasLasted = false
     const answer = await server.open(path, { signal, silenceMs, accept: acceptOf(this.#watched, 'watch') })
     this.#isAllowed()
     if (this.#version !== undefined) this.#context.observer.level(this.name)
@@ -204,6 +204,8 @@ export class ResourceStream<Item> {
     } finally {
       clearTimeout(timer)
       answer.destroy()
+      this.#hasLasted = waiting.now() - begun >= LASTING_NS
+      if (this.#hasLasted) this.#pauses.over()
       this.#context.observer.behind(this.name)
     }
   }
@@ -218,7 +220,7 @@ export class ResourceStream<Item> {
         this.#context.observer.unreadable(this.name, line.reason)
         return false
       case 'bookmark':
-        this.#moved()
+        this.#tooNew = 0
         if (line.isListEnd) {
           this.#version = line.version
           return true
@@ -230,7 +232,7 @@ export class ResourceStream<Item> {
         }
         return false
       case 'change':
-        this.#moved()
+        this.#tooNew = 0
         this.#add(line.change, line.object, line.bytes, line.version)
         return false
     }
@@ -272,14 +274,8 @@ export class ResourceStream<Item> {
     this.#context.observer.level(this.name)
     this.#version = version
     this.#seen = 'later list'
-    this.#moved()
-    this.#isAllowed()
-  }
-
-  #moved(): void {
-    this.#moves++
     this.#tooNew = 0
-    this.#pauses.over()
+    this.#isAllowed()
   }
 
   #isAllowed(): void {
@@ -316,7 +312,7 @@ export class ResourceStream<Item> {
     else {
       observer.relisted(this.name, error.message)
       this.#version = undefined
-      if (this.#moves > this.#movesBefore) return
+      if (this.#hasLasted) return
     }
     await this.#pauses.pause(signal, error.retryAfterMs)
   }

@@ -22,9 +22,9 @@ export const WIDGETS: WatchedResource = {
 }
 
 /** Nobody has to wait; what was waited for is noted. */
-export function noWaiting(slept: number[] = []): BackoffClock {
+export function noWaiting(slept: number[] = [], now = () => 0n): BackoffClock {
   return {
-    now: () => 0n,
+    now,
     sleep: async (ms) => {
       slept.push(ms)
       // Some take longer than others.
@@ -43,6 +43,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
   readonly relists: string[] = []
   readonly refused: (string | undefined)[] = []
   readonly slept: number[] = []
+  now = 0n
   stored: string | undefined
   /** The object that cannot be read. */
   poisoned = ''
@@ -63,7 +64,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
         server: this.#server,
         lists: new ListSlots(1),
         outage: new Outage(),
-        waiting: noWaiting(this.slept),
+        waiting: noWaiting(this.slept, () => this.now),
         limits: { ...DEFAULT_STREAM_LIMITS, ...limits },
         observer: {
           behind: () => (this.isBehind = true),
