@@ -142,9 +142,9 @@ export const METRICS_IN_PRACTICE: readonly MetricsOfQuestion[] = [
         'Refused for good and skipped. `Dropping data` in the log says why',
       ],
       [
-        ['cpid_archived_rows', 'cpid_unarchived_rows'],
-        'Only with an archive: several rows for each span; unarchived is flat',
-        'Flat while spans arrive: see lag. Unarchived: `Dropping data` in the log says which row ClickHouse cannot take',
+        ['cpid_archived_rows', 'cpid_unarchived_rows', 'cpid_archive_losses'],
+        'Only with an archive: several rows for each span; the others are flat',
+        'Flat while spans arrive: see lag. Unarchived: `Dropping data` in the log says which row ClickHouse cannot take. Losses: the log says what to do',
       ],
       [
         ['otelcol_exporter_sent_metric_points', 'otelcol_exporter_send_failed_metric_points'],

@@ -150,6 +150,10 @@ export class OwnTelemetry {
           dropped_items: message.items,
         })
         return
+      case 'archiveLost':
+        this.#metrics.add('cpid_archive_losses', 1, { exporter: message.exporter })
+        this.notice(`the archive of exporter ${message.exporter} ${message.reason}`)
+        return
       case 'trouble':
         this.notice(`exporter ${message.exporter} ${message.reason}`)
         return

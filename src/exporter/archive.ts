@@ -24,6 +24,8 @@ export interface Archive extends AsyncDisposable {
 export interface ArchiveBatch {
   readonly facts: ArchivedFacts
   readonly version: number
+  /** The version of the last batch that was written; 0 for none. */
+  readonly before: number
   readonly nowMs: number
 }
 
@@ -141,7 +143,7 @@ export class ArchiveDrain {
     const { archive, clock, retry, random, onRetry, onDrop, onMoved } = this.#parts
     const nowMs = Math.trunc(clock.wallMs())
     const version = Math.max(this.#position.version + 1, nowMs * 1_000)
-    const batch: ArchiveBatch = { facts, version, nowMs }
+    const batch: ArchiveBatch = { facts, version, before: this.#position.version, nowMs }
     const stopped = (): boolean => left.aborted
     for (let intervalMs = retry.initialIntervalMs; ;) {
       const outcome = await written(archive, batch, signal)

@@ -44,6 +44,8 @@ export type FromExport =
       delivered: number
       refused: number
     }
+  /** The archive lacks what was written to it before. */
+  | { kind: 'archiveLost'; exporter: string; reason: string }
   | { kind: 'inFlight'; signal: Signal; exporter: string; requests: number }
   | { kind: 'retrying'; exporter: string; reason: string; delayMs: number }
   | { kind: 'dropped'; exporter: string; reason: string; items: number }

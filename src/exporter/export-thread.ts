@@ -158,6 +158,7 @@ function hooksOf(exporter: string, post: (message: FromExport) => void) {
     writeLine: (line: string) => post({ kind: 'logLine', line }),
     onRetry: ({ reason, delayMs }: RetryNotice) => post({ kind: 'retrying', exporter, reason, delayMs }),
     onTrouble: (reason: string) => post({ kind: 'trouble', exporter, reason }),
+    onLoss: (reason: string) => post({ kind: 'archiveLost', exporter, reason }),
     onDrop: ({ items, reason }: { items: number; reason: string }) =>
       post({ kind: 'dropped', exporter, items, reason }),
     onUnreadable: (error: unknown) => tellUnreadable(error, exporter, post),

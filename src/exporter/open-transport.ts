@@ -7,7 +7,7 @@ import type { Clock } from '../model/time-and-size.ts'
 import type { Credentials } from '../platform/credentials.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import type { Archive } from './archive.ts'
-import type { ExporterTypes } from './exporter-type.ts'
+import type { ArchiveHost, ExporterTypes } from './exporter-type.ts'
 
 interface SendingHooks {
   components: ExporterTypes
@@ -64,7 +64,7 @@ export async function openOnce(
 export async function openArchive(
   config: ExporterConfig,
   instance: string,
-  { components, userAgent, writeLine, onTrouble }: SendingHooks,
+  { components, userAgent, writeLine, onTrouble, onLoss }: SendingHooks & Pick<ArchiveHost, 'onLoss'>,
 ): Promise<Archive> {
   const module = await typeNamed(components.exporters, config.type)?.archive?.load()
   if (module === undefined) throw new Error(`there is no archive of the type ${config.type}`)
@@ -73,6 +73,7 @@ export async function openArchive(
     userAgent,
     writeLine,
     onTrouble,
+    onLoss,
     instance,
   })
 }

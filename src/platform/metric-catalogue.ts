@@ -439,6 +439,11 @@ export const METRICS = {
     ['exporter'],
     'Rows that no archive can take, and refused mergelogs that were dropped before it took them.',
   ),
+  cpid_archive_losses: counter(
+    'losses',
+    ['exporter'],
+    'How often an archive was found to lack what had been written to it: it was dropped, or is an older copy.',
+  ),
   cpid_exporter_lag: gauge(
     'seconds',
     QUEUE,

@@ -86,6 +86,7 @@ async function take(server: ClickHouseServer, settings: ClickHouseSettings, opti
     userAgent: 'Causeway/bench',
     writeLine: () => undefined,
     onTrouble: () => undefined,
+    onLoss: () => undefined,
   }
   await using archive = openArchive(settings, { ...host, instance: kept.instance })
   let rows = 0

@@ -33,6 +33,11 @@ const ROWS_AT_ONCE = 50_000
 const CLAIM_EVERY_MS = 20_000
 const CLAIM_LASTS_S = 120
 
+/** The clocks of both may run apart by less. A restored copy of the archive is older. */
+const OLDER_COPY_MS = 600_000
+const AFTER_LOSS =
+  'to write again what is still stored here, give the exporter another id, such as clickhouse/again, and reload'
+
 /** Answers are short: one row, or an error. */
 const MAX_ANSWER_BYTES = 262_144
 
@@ -179,7 +184,7 @@ class ClickHouseArchive implements Archive {
   async write(batch: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome> {
     try {
       if (!this.#isReady) await this.#prepare(signal)
-      await this.#claim(signal)
+      await this.#claim(batch, signal)
       return await this.#insertAll(batch, signal)
     } catch (error) {
       // Tables may be gone now, or others in their place, and another Causeway may write under this name.
@@ -202,9 +207,10 @@ class ClickHouseArchive implements Archive {
   }
 
   /** If two databases archive under one name, the first one writes. */
-  async #claim(signal: AbortSignal): Promise<void> {
+  async #claim({ before }: ArchiveBatch, signal: AbortSignal): Promise<void> {
     const { clock, instance } = this.#host
     if (clock.monotonicMs() - this.#claimedMs < CLAIM_EVERY_MS) return
+    const loss = before === 0 ? undefined : await this.#lossSince(before, signal)
     const { client } = this.#open
     const table = qualified(this.#layout.database, 'causeways')
     const { causeway } = this.#settings
@@ -216,6 +222,7 @@ class ClickHouseArchive implements Archive {
         if(countIf(${alive}) > 0, max(since), now64(6)), now64(3) FROM ${table} FINAL
         WHERE causeway = {causeway:String} AND instance = {instance:String}`,
     })
+    if (loss !== undefined) this.#host.onLoss(`${loss}; ${AFTER_LOSS}`)
     const answer = await client.query({
       ...options,
       query: `SELECT instance FROM ${table} FINAL WHERE causeway = {causeway:String} AND ${alive} ORDER BY since, instance LIMIT 1`,
@@ -229,6 +236,25 @@ class ClickHouseArchive implements Archive {
           `${CLAIM_LASTS_S / 60} minutes after it was last seen`,
       )
     this.#claimedMs = clock.monotonicMs()
+  }
+
+  /** What the archive lacks of what was written to it up to a version, by when this database was last seen in it. */
+  async #lossSince(version: number, signal: AbortSignal): Promise<string | undefined> {
+    const { clock, instance } = this.#host
+    const answer = await this.#open.client.query({
+      query: `SELECT count() AS claims, toInt64(now64(3)) - toInt64(max(seen)) AS age
+        FROM ${qualified(this.#layout.database, 'causeways')} FINAL WHERE instance = {instance:String}`,
+      query_params: { instance },
+      format: 'JSONEachRow',
+      abort_signal: signal,
+    })
+    const [row] = await answer.json<{ claims: string; age: string }>()
+    if (Number(row?.claims ?? 0) === 0)
+      return 'holds nothing of what was written to it: it was dropped or is another one'
+    const writtenMs = clock.wallMs() - version / 1_000
+    const lackingMs = Number(row?.age) * 1_000 - writtenMs
+    if (writtenMs < 0 || lackingMs < OLDER_COPY_MS) return undefined
+    return `ends ${Math.round(lackingMs / 60_000)} minutes before what was last written to it: it is an older copy`
   }
 
   async #insertAll({ facts, version, nowMs }: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome> {

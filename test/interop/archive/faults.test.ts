@@ -75,8 +75,9 @@ test.each([
   }
   await archiveAll(calm, plain)
   await server.fails({ ...fault, of: '^INSERT INTO .*otel_traces.*FORMAT', times: 3 })
-  const { retries } = await archiveAll(writer, settings)
+  const { retries, losses } = await archiveAll(writer, settings)
   expect(retries).toHaveLength(3)
+  expect(losses).toEqual([])
   for (const reason of retries) expect(reason).toMatch(says)
   await expectSame(writer, settings)
   expect(await stored(settings)).toEqual(await stored(plain))
@@ -113,6 +114,36 @@ test('where the Collector made the table of traces, no other table makes spans c
   expect(retries).not.toEqual([])
   const [row] = await server.rows(`SELECT count() AS n, uniqExact(TraceId, SpanId) AS spans FROM ${table}`)
   expect(row?.['n']).toBe(row?.['spans'])
+})
+
+test('an archive that was dropped, or is an older copy, is told of once; under another id it gets what is still here', async () => {
+  using writer = await TestWriter.open()
+  const settings = settingsOf()
+  work(writer)
+  expect((await archiveAll(writer, settings)).losses).toEqual([])
+  const run = (query: string): Promise<unknown> => server.client.command({ query })
+  await run(`DROP DATABASE ${settings.database}`)
+  work(writer, 10)
+  expect((await archiveAll(writer, settings)).losses).toEqual([
+    expect.stringMatching(/^holds nothing of what was written to it.*give the exporter another id/),
+  ])
+  expect((await archiveAll(writer, settings)).losses).toEqual([])
+  const table = `${settings.database}.causeways`
+  await run(
+    `INSERT INTO ${table} SELECT causeway, instance, since, now64(3) - INTERVAL 1 HOUR FROM ${table} FINAL`,
+  )
+  await run(
+    `ALTER TABLE ${table} DELETE WHERE seen > now64(3) - INTERVAL 10 MINUTE SETTINGS mutations_sync = 2`,
+  )
+  work(writer, 20)
+  expect((await archiveAll(writer, settings)).losses).toEqual([
+    expect.stringMatching(
+      /^ends (59|60) minutes before what was last written to it.*an older copy.*give the exporter another id/,
+    ),
+  ])
+  const again = { name: 'clickhouse/again' }
+  expect((await archiveAll(writer, settings, again)).losses).toEqual([])
+  await expectSame(writer, settings)
 })
 
 test('a position that was not saved before a crash repeats, and every fact is one row all the same', async () => {

@@ -10,6 +10,7 @@ export interface Archived {
   rows: number
   refused: number
   retries: string[]
+  losses: string[]
 }
 
 /**
@@ -29,7 +30,7 @@ export async function archiveAll(
 ): Promise<Archived> {
   const kept = writer.writer.keepArchives([name, ...others]).get(name)
   if (kept === undefined) throw new Error('it is not kept')
-  const archived: Archived = { rows: 0, refused: 0, retries: [] }
+  const archived: Archived = { rows: 0, refused: 0, retries: [], losses: [] }
   const stop = new AbortController()
   const onTrouble = (reason: string): void => {
     archived.retries.push(reason)
@@ -40,6 +41,7 @@ export async function archiveAll(
     ...{ clock: systemClock, userAgent: 'Causeway/test', instance: kept.instance },
     writeLine: () => undefined,
     onTrouble,
+    onLoss: (reason) => archived.losses.push(reason),
   })
   const drain = new ArchiveDrain(kept.position, {
     ...{
