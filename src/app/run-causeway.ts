@@ -12,6 +12,7 @@ import { type RunningCauseway, startCauseway } from './start-causeway.ts'
 
 /** docs/operations.md promises: the process exits within 10 s of a signal, even with a dead backend. */
 const SHUTDOWN_LIMIT_MS = 9_500
+const LOOK_EVERY_MS = 500
 /** The pause before the configuration that ran is started again, if it cannot be started after a reload. */
 const START_AGAIN_MS = 5_000
 
@@ -42,6 +43,7 @@ export async function runCauseway(
   process.on('SIGTERM', () => asked.end(0))
   process.on('SIGHUP', () => asked.reload())
   endWithParent()
+  endWithNpm(() => asked.end(0))
   const lately = new NoticeLimiter(() => performance.now())
   surviveDescriptorExhaustion((reason) => {
     if (lately.isNew(reason)) log.error('No descriptor was left; it is tried again.', { reason })
@@ -150,6 +152,15 @@ function endWithParent(): void {
   if (process.send === undefined || process.env['CAUSEWAY_PARENT'] === undefined) return
   process.on('disconnect', () => process.exit(1))
   process.channel?.unref()
+}
+
+/** npm ends the shell that it started `npm start` in, which hands no signal on. */
+function endWithNpm(end: () => void): void {
+  if (process.env['npm_package_name'] !== 'causeway' || process.env['npm_lifecycle_event'] !== 'start') return
+  const starter = process.ppid
+  setInterval(() => {
+    if (process.ppid !== starter) end()
+  }, LOOK_EVERY_MS).unref()
 }
 
 /** A configuration with its warnings. */

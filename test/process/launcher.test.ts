@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -6,7 +6,12 @@ import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
 import { BIN, CausewayProcess, startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
-import { freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import {
+  argumentsFor,
+  freshSettings,
+  type CausewaySettings,
+} from '../../lab/harness/causeway/causeway-settings.ts'
+import { isHealthy } from '../../lab/harness/causeway/health-answer.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { processesWith } from '../../lab/harness/processes/process-table.ts'
 
@@ -61,6 +66,17 @@ test('what npm starts ends also where npm is gone before it looks', async () => 
   using ending = new DisposableStack()
   ending.defer(() => endIfAlive(Number(started)))
   await eventually(async () => expect(await processesWith(name)).toEqual([]))
+})
+
+test('what npm start runs ends with the shell between, which hands no signal on', async () => {
+  const settings = await freshSettings()
+  const script = `"$0" "$@"; exit $?`
+  const env = { ...process.env, npm_lifecycle_event: 'start', npm_package_name: 'causeway' }
+  const args = ['-c', script, process.execPath, BIN, ...argumentsFor(settings)]
+  const shell = spawn('sh', args, { env, stdio: 'ignore' })
+  await eventually(async () => expect(await isHealthy(settings)).toBe(true))
+  shell.kill('SIGTERM')
+  await eventually(async () => expect(await processesWith(settings.home)).toEqual([]))
 })
 
 function endIfAlive(pid: number): void {
