@@ -15,12 +15,15 @@ interface Following<T> {
   make: (contents: readonly Buffer[]) => T
   /** What is wrong with what is in use although it can be used, such as a certificate that has expired; it is reported once. */
   doubt?: (contents: readonly Buffer[]) => string | undefined
-  /** Called once for a change that could not be used (what was read before stays in use), and for a doubt. */
+  /** Called once for a change that cannot be used (what was read before stays in use), and for a doubt. */
   onTrouble: (reason: string) => void
 }
 
 /** How often a certificate in use is checked where its file is not read again. */
 const DOUBT_MS = 60_000
+
+/** How long a change may take: whoever replaces a certificate writes its key before or after it. */
+const CHANGED_WITHIN_MS = 10_000
 
 /**
  * What is made of files, such as a certificate, and made anew when one of them changes. They are read again on an interval
@@ -32,6 +35,8 @@ export class FollowedFiles<T> implements Disposable {
   #contents: readonly Buffer[]
   #current: T
   #told = ''
+  /** Looks again at what could not be used the last time. */
+  #again: NodeJS.Timeout | undefined
   #doubted: string | undefined
   #onChange: (made: T) => void = () => undefined
 
@@ -64,10 +69,14 @@ export class FollowedFiles<T> implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
+    clearTimeout(this.#again)
   }
 
   /** Whether there is something new to use. */
   #readAgain(): boolean {
+    const isSecondLook = this.#again !== undefined
+    clearTimeout(this.#again)
+    this.#again = undefined
     try {
       const contents = this.#following.files.map(read)
       const isNew = !contents.every((bytes, at) => this.#contents[at]?.equals(bytes))
@@ -77,7 +86,12 @@ export class FollowedFiles<T> implements Disposable {
       return isNew
     } catch (error) {
       const reason = errorText(error)
-      if (reason !== this.#told) this.#following.onTrouble(`${reason}; what was read before stays in use`)
+      if (reason === this.#told) return false
+      if (!isSecondLook) {
+        this.#again = setTimeout(() => this.look(), CHANGED_WITHIN_MS).unref()
+        return false
+      }
+      this.#following.onTrouble(`${reason}; what was read before stays in use`)
       this.#told = reason
       return false
     }

@@ -23,11 +23,14 @@ const isoOf = (day: number): string => new Date(FIRST_DAY_MS + day * DAY_MS).toI
 const asDer = (day: number): string => isoOf(day).replace(/[-:T]|\.\d+/g, '')
 
 const day = fc.integer({ min: 0, max: DAYS })
-/** From one day until another; and what happens: days pass, or a certificate with other days takes its place. */
+/**
+ * From one day until another; and what happens: days pass, or a certificate with other days takes its place, whose key comes before or
+ * after it, and the files may be read between.
+ */
 const validity = fc.tuple(day, day).map(([a, b]) => ({ from: Math.min(a, b), to: Math.max(a, b) }))
 const step = fc.oneof(
   fc.record({ passed: fc.integer({ min: -5, max: 5 }) }),
-  fc.record({ replacedBy: validity }),
+  fc.record({ replacedBy: validity, isKeyFirst: fc.boolean(), isReadBetween: fc.boolean() }),
 )
 
 test.each(['listener', 'client'])(
@@ -36,10 +39,17 @@ test.each(['listener', 'client'])(
     const authority = new Authority()
     const certFile = join(folder, `${side}.crt`)
     const keyFile = join(folder, `${side}.key`)
-    const write = ({ from, to }: { from: number; to: number }): void => {
+    const write = (
+      { from, to }: { from: number; to: number },
+      isKeyFirst = false,
+      between = (): void => undefined,
+    ): void => {
       const { cert, key } = authority.issue({ from: asDer(from), to: asDer(to) })
-      writeFileSync(certFile, cert)
-      writeFileSync(keyFile, key)
+      const writing = [() => writeFileSync(certFile, cert), () => writeFileSync(keyFile, key)]
+      if (isKeyFirst) writing.reverse()
+      writing[0]?.()
+      between()
+      writing[1]?.()
     }
     fc.assert(
       fc.property(validity, day, fc.array(step, { maxLength: 12 }), (first, startDay, steps) => {
@@ -72,7 +82,10 @@ test.each(['listener', 'client'])(
         check()
         for (const each of steps) {
           if ('passed' in each) today += each.passed
-          else write((valid = each.replacedBy))
+          else
+            write((valid = each.replacedBy), each.isKeyFirst, () => {
+              if (each.isReadBetween) followed.look()
+            })
           followed.look()
           followed.look()
           check()
@@ -99,6 +112,32 @@ test('what is wrong with a file is told again when it comes back after it was ri
     followed.look()
   }
   expect(told).toEqual([expect.stringContaining('own key'), expect.stringContaining('own key')])
+})
+
+test('what does not fit is told of after a moment, however rarely the files are read', () => {
+  const told: string[] = []
+  const authority = new Authority()
+  const { cert, key } = authority.issue()
+  const [certFile, keyFile] = [join(folder, 'rarely.crt'), join(folder, 'rarely.key')]
+  writeFileSync(certFile, cert)
+  writeFileSync(keyFile, key)
+  const tls = { certFile, keyFile, reloadIntervalMs: 3_600_000 }
+  mock.timers.enable({ apis: ['setInterval', 'setTimeout'] })
+  try {
+    using followed = openServerTls('receiver otlp', tls, (reason) => told.push(reason))
+    const next = authority.issue()
+    writeFileSync(certFile, next.cert)
+    mock.timers.tick(3_600_000)
+    expect(told).toEqual([])
+    mock.timers.tick(10_000)
+    expect(told).toEqual([expect.stringContaining('own key')])
+    writeFileSync(keyFile, next.key)
+    mock.timers.tick(3_590_000)
+    expect(followed.current).toMatchObject({ cert: Buffer.from(next.cert) })
+    expect(told).toHaveLength(1)
+  } finally {
+    mock.timers.reset()
+  }
 })
 
 test.each(['reload_interval: 1h', 'no reload_interval'])(
