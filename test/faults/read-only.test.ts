@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
@@ -42,6 +42,21 @@ test.each([
   chmodSync(settings.database, 0o644)
   expect(readFileSync(settings.database).equals(before)).toBe(true)
   expect(storedSpans(settings)).toEqual(stored)
+})
+
+test('where the folder of a database to come may only be read, it says that and why', async () => {
+  const settings = await freshSettings()
+  const home = dirname(settings.database)
+  mkdirSync(home, { recursive: true })
+  chmodSync(home, 0o555)
+  await using causeway = new CausewayProcess(settings, process.execPath, BOUND)
+  expect((await causeway.ending()).code).toBe(1)
+  expect(causeway.complaints).toEqual([
+    expect.stringMatching(
+      /cannot open the database .*: EACCES: permission denied.*; give the file and its folder to the user/,
+    ),
+  ])
+  chmodSync(home, 0o755)
 })
 
 test.each<[string, (lock: string) => void]>([

@@ -179,10 +179,20 @@ const ADVICE: Record<StorageErrorKind | 'other', string> = {
   other: 'check that the folder exists, is writable and has space, or name another path',
 }
 
+/** Error codes of the system, from what is done before SQLite opens the file. */
+const KINDS_OF_SYSTEM: ReadonlyMap<string, StorageErrorKind> = new Map([
+  ['EACCES', 'readOnly'],
+  ['EPERM', 'readOnly'],
+  ['EROFS', 'readOnly'],
+  ['ENOSPC', 'full'],
+  ['EDQUOT', 'full'],
+])
+
 /** Why a database cannot be opened, and what to do. */
 export function openFailureSentence(path: string, error: unknown): string {
   const reason = errorText(error)
-  const advice = ADVICE[storageFault(error)?.kind ?? 'other']
+  const kind = storageFault(error)?.kind ?? KINDS_OF_SYSTEM.get(codeOf(error))
+  const advice = ADVICE[kind ?? 'other']
   return `cannot open the database ${path} (connectors::cpid::storage::path): ${reason}; ${advice}`
 }
 
@@ -196,9 +206,9 @@ const WAIT_MS = 2_000
 export function holdDatabase(path: string): Disposable {
   if (path === ':memory:') return { [Symbol.dispose]: () => undefined }
   const file = lockOf(path)
-  makePrivate(file)
   let lock: Sqlite | undefined
   try {
+    makePrivate(file)
     // SQLite opens a file that it may only read, and then does not lock it.
     accessSync(file, constants.R_OK | constants.W_OK)
     lock = new Database(file, { timeout: WAIT_MS })

@@ -3,12 +3,15 @@ import { closeSync, openSync, statSync } from 'node:fs'
 const PRIVATE = 0o600
 const OF_OTHERS = 0o077
 
-/** Creates an empty file that only its user may read, unless it exists. SQLite gives the files beside it the same mode. */
+/**
+ * Creates an empty file that only its user may read, unless it exists; throws why it cannot. SQLite gives the files beside it the same
+ * mode.
+ */
 export function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'wx', PRIVATE))
-  } catch {
-    // The file exists, or opening it will report the error.
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
