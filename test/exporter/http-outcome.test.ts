@@ -52,13 +52,13 @@ test.each([
   ['a page that says it is JSON', 'application/json', PAGE],
   ['JSON that is no object', 'application/json', '"OK"'],
   ['a list', 'application/json', '[]'],
-  ['plain text', 'text/plain', 'ok'],
+  ['a page that says it is text', 'text/plain', `\n ${PAGE}`],
   ['a page that is too long', 'text/html', 'x'.repeat(5 * 1024 * 1024)],
 ])('a yes with %s is none of an OTLP backend: the data is kept', async (_, type, body) => {
   expect(await outcomeOf(200, type === '' ? {} : { 'content-type': type }, body)).toEqual({
     kind: 'retry',
     reason: expect.stringMatching(
-      /^HTTP 200 OK with a body \(.*\) that is no OTLP answer; correct the endpoint, or a proxy/,
+      /^HTTP 200 OK with a( web page| body \(.*\) that is no OTLP answer); correct the endpoint, or a proxy/,
     ),
   })
 })
@@ -71,6 +71,18 @@ test.each(['', 'text/html', 'text/plain', 'application/json', 'application/x-pro
     expect(await outcomeOf(204, headers)).toEqual({ kind: 'delivered', refused: 0, message: '' })
   },
 )
+
+test.each([
+  ['text/plain', 'ok'],
+  ['text/csv', 'x'.repeat(5 * 1024 * 1024)],
+  ['', 'accepted'],
+])('a yes in words of the backend (%s) is a delivery', async (type, body) => {
+  expect(await outcomeOf(200, type === '' ? {} : { 'content-type': type }, body)).toEqual({
+    kind: 'delivered',
+    refused: 0,
+    message: '',
+  })
+})
 
 test('a yes whose protobuf has no type, or another name for it, is read', async () => {
   for (const headers of [{}, { 'content-type': 'application/protobuf' }])

@@ -240,20 +240,26 @@ function backendMs({ headers }: HttpReply): number | undefined {
 const PROTOBUF_TYPES: ReadonlySet<string> = new Set(['application/x-protobuf', 'application/protobuf'])
 const CORRECT_IT = 'correct the endpoint, or a proxy before it'
 
-/** A login page or another server may answer in the place of the backend: nothing says that the backend has the data. */
+/** A login page may answer in the place of the backend: nothing says that the backend has the data. */
 function outcomeOfSuccess(reply: HttpReply): SendOutcome {
   if (reply.body.length === 0 && !reply.cut) return delivered(0, '')
   const type = contentType(reply)
-  const mayBeJson = type === '' || isJson(reply)
-  const mayBeProtobuf = type === '' || PROTOBUF_TYPES.has(type)
-  if (reply.cut && (mayBeJson || mayBeProtobuf)) return UNREADABLE_REPLY
-  const said = mayBeJson ? outcomeOfJson(textOf(reply.body)) : undefined
-  if (said !== undefined) return said
-  const outcome = mayBeProtobuf ? outcomeOfReply(reply.body) : UNREADABLE_REPLY
-  if (outcome !== UNREADABLE_REPLY) return outcome
-  const shown = type === '' ? 'without a type' : type
-  const reason = `${lineOf(reply)} with a body (${shown}) that is no OTLP answer; ${CORRECT_IT}`
-  return { kind: 'retry', reason }
+  const isOtlp = isJson(reply) || PROTOBUF_TYPES.has(type)
+  if (isOtlp || type === '') {
+    if (reply.cut) return UNREADABLE_REPLY
+    const said = PROTOBUF_TYPES.has(type) ? undefined : outcomeOfJson(textOf(reply.body))
+    if (said !== undefined) return said
+    const outcome = isJson(reply) ? UNREADABLE_REPLY : outcomeOfReply(reply.body)
+    if (outcome !== UNREADABLE_REPLY) return outcome
+  }
+  if (type === 'text/html' || /^\s*</.test(textOf(reply.body.subarray(0, 64))))
+    return noAnswer(reply, 'a web page')
+  // Some backends say yes in words of their own.
+  return isOtlp ? noAnswer(reply, `a body (${type}) that is no OTLP answer`) : delivered(0, '')
+}
+
+function noAnswer(reply: HttpReply, body: string): SendOutcome {
+  return { kind: 'retry', reason: `${lineOf(reply)} with ${body}; ${CORRECT_IT}` }
 }
 
 /** Undefined when the text is no JSON object. */
