@@ -29,6 +29,7 @@ type facts struct {
 	hasWriters bool // a cache may leave managedFields out
 	isOwned    bool // another object is what made it
 	isGoing    bool // somebody asked for its deletion, which waits for finalizers
+	isActedOn  bool // its status says that what is wanted of it was acted on
 }
 
 // writer is an entry of managedFields that is about more than metadata and status.
@@ -47,6 +48,7 @@ func factsOf(object client.Object, cpidKey string) facts {
 		isOwned:    metav1.GetControllerOf(object) != nil,
 		isGoing:    object.GetDeletionTimestamp() != nil,
 	}
+	f.isActedOn = f.generation > 0 && observedGenerationOf(object) >= f.generation
 	mark := fmt.Sprintf("%q:", "f:"+cpidKey)
 	for _, entry := range object.GetManagedFields() {
 		if w, ok := writerOf(entry, mark); ok {
@@ -70,10 +72,7 @@ func (f facts) isNewerThan(before facts) bool {
 // stands there still, though the object is another.
 func (f facts) isByAnother(before *facts) bool {
 	if before == nil {
-		if f.cpid == "" {
-			return !f.isOwned
-		}
-		return f.hasLaterWriter()
+		return f.isFoundByAnother()
 	}
 	if f.cpid != "" && f.cpid != before.cpid {
 		return false
@@ -89,6 +88,19 @@ func (f facts) isByAnother(before *facts) bool {
 		return !f.isOwned
 	}
 	return f.hasWriters && !slices.ContainsFunc(f.writersSince(before), func(w writer) bool { return w.marks })
+}
+
+// isFoundByAnother is for where nothing is known of earlier versions, as after a restart. A version whose status says that it was acted
+// on is that of the status, and no author's; but what another object made is acted on by controllers of another kind than the one that
+// made it.
+func (f facts) isFoundByAnother() bool {
+	if f.isActedOn && !f.isOwned {
+		return false
+	}
+	if f.cpid == "" {
+		return !f.isOwned
+	}
+	return f.hasLaterWriter()
 }
 
 // holdsTheSame leaves annotations and status aside. Deployments count a generation for annotations too.

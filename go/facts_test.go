@@ -2,11 +2,16 @@ package causeway
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"causeway/cpid"
 )
 
 // Clocks of API servers differ, and go back; what stands in managedFields anybody may have written. Whatever comes is looked at, and a
@@ -67,5 +72,50 @@ func TestAWriteIsRecognisedByMetadataAlone(t *testing.T) {
 	}
 	if now := secret("2", 10, 20); now.isByAnother(&before) {
 		t.Error("a write of the status is taken for one of the data")
+	}
+}
+
+// A person writes the spec, the operator acts on it and says so, or says something else in the status; the operator starts anew anywhere
+// in between. Whoever has added a finalizer has marked the object with the change of that time.
+func TestAnOperatorThatStartsAnewBeginsNoChangeForItsOwnStatus(t *testing.T) {
+	const mark = "00000000-0000-4000-8000-000000000001"
+	random := rand.New(rand.NewPCG(3, 4))
+	at := func(second int64) *metav1.Time { return new(metav1.NewTime(time.Unix(second, 0))) }
+	marks := metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:causeway.io/cpid":{}}},"f:spec":{}}`)
+	writers := []metav1.ManagedFieldsEntry{{Manager: "operator", Time: at(1), FieldsV1: marks},
+		{Manager: "kubectl", Time: at(2), FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}
+	for range 1_000 {
+		trace, err := New(scheme.Scheme, nil, Settings{Cluster: "mine"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, want, before := &appsv1.Deployment{}, "", int64(0)
+		object.Name, object.UID = "web", "u"
+		if random.IntN(2) == 0 {
+			object.Annotations, object.ManagedFields = map[string]string{cpid.DefaultKeys.CPID: mark}, writers
+			want = mark
+		}
+		start := random.IntN(8)
+		for version := range 8 {
+			step := random.IntN(3)
+			object = object.DeepCopy()
+			object.ResourceVersion = strconv.Itoa(version + 1)
+			if version == 0 || step == 0 {
+				object.Generation++
+			} else if step == 1 {
+				object.Status.ObservedGeneration = object.Generation
+			}
+			if version < start {
+				continue
+			}
+			isActedOn := object.Status.ObservedGeneration == object.Generation
+			if object.Generation > before && !(version == start && isActedOn) {
+				want = cpid.DerivedRoot("mine", "u", object.ResourceVersion)
+			}
+			before = object.Generation
+			if got := trace.known.of(trace.memory.told(object)); got.CPID != want {
+				t.Fatalf("version %d, of which the first seen is %d, is of %q, not of %q", version, start, got.CPID, want)
+			}
+		}
 	}
 }

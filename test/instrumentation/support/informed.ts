@@ -28,6 +28,7 @@ export interface Version extends KubernetesObject {
   }
   data?: Record<string, string>
   spec?: { replicas: number }
+  status?: { observedGeneration?: number }
 }
 
 /** A cache that is told what a watch would tell it, as the client's informers are. */

@@ -42,6 +42,14 @@ export function isNotActedOn(object: object, generation: number | undefined): bo
   return typeof observedGeneration === 'number' && generation !== undefined && observedGeneration < generation
 }
 
+/** What was wanted with a generation is done, by what an object says of itself. */
+export function isActedOn(object: object, generation: number | undefined): boolean {
+  const { observedGeneration } = recordIn(recordIn(object)['status'])
+  return (
+    typeof observedGeneration === 'number' && generation !== undefined && observedGeneration >= generation
+  )
+}
+
 export function generationOf(object: object): number | undefined {
   const { generation } = recordIn(recordIn(object)['metadata'])
   return typeof generation === 'number' ? generation : undefined

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { annotationOf, recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
+import { isActedOn } from './set-fields.ts'
 
 /** The Deployment controller gives its ReplicaSets the annotations of the Deployment. */
 const COPIES_ANNOTATIONS = 'kube-controller-manager'
@@ -24,6 +25,8 @@ export interface VersionFacts {
   readonly isOwned: boolean
   /** Whether somebody asked for its deletion, which waits for finalizers. */
   readonly isGoing: boolean
+  /** Whether its status says that what is wanted of it was acted on. */
+  readonly isActedOn: boolean
 }
 
 type Entry = ReturnType<typeof recordIn>
@@ -54,6 +57,7 @@ export function factsOf(object: KubernetesObject, cpidKey: string): VersionFacts
     isOwned:
       Array.isArray(ownerReferences) && ownerReferences.some((one) => recordIn(one)['controller'] === true),
     isGoing: deletionTimestamp !== undefined && deletionTimestamp !== null,
+    isActedOn: isActedOn(object, count),
   }
 }
 
@@ -62,7 +66,7 @@ export function factsOf(object: KubernetesObject, cpidKey: string): VersionFacts
  * stands there still, though the object is another.
  */
 export function isByAnother(before: VersionFacts | undefined, now: VersionFacts): boolean {
-  if (before === undefined) return now.cpid === undefined ? !now.isOwned : hasLaterWriter(now)
+  if (before === undefined) return isFoundByAnother(now)
   if (now.cpid !== undefined && now.cpid !== before.cpid) return false
   const isOther =
     now.generation === undefined || before.generation === undefined
@@ -71,6 +75,15 @@ export function isByAnother(before: VersionFacts | undefined, now: VersionFacts)
   if (!isOther) return false
   if (now.cpid === undefined) return !now.isOwned
   return !writersOf(before, now).some(({ marks }) => marks)
+}
+
+/**
+ * Where nothing is known of earlier versions, as after a restart. A version whose status says that it was acted on is that of the status,
+ * and no author's; but what another object made is acted on by controllers of another kind than the one that made it.
+ */
+function isFoundByAnother(now: VersionFacts): boolean {
+  if (now.isActedOn && !now.isOwned) return false
+  return now.cpid === undefined ? !now.isOwned : hasLaterWriter(now)
 }
 
 /** Whether two versions of an object hold the same, but for annotations and status. Deployments count a generation for annotations too. */
