@@ -122,3 +122,23 @@ test('at its end it tries once more, and counts what it could not deliver', asyn
   expect((await scene.take([3])).code).toBe(1)
   expect(scene.exporter.lost).toBe(1)
 })
+
+test('what waits is kept though somebody sets the clock of the machine', async () => {
+  const { now } = Date
+  let ofMachineMs = 0
+  Date.now = () => ofMachineMs
+  try {
+    let outcome = AWAY
+    const exporter = new RetryingExporter<number>(
+      { export: (_, done) => done(outcome), shutdown: () => Promise.resolve() },
+      { after: () => ({ cancel: () => undefined }) },
+    )
+    exporter.export([1, 2], () => undefined)
+    ofMachineMs = 3_600_000
+    outcome = { code: 0 }
+    await exporter.forceFlush()
+    expect([exporter.waiting, exporter.lost]).toEqual([0, 0])
+  } finally {
+    Date.now = now
+  }
+})

@@ -20,7 +20,7 @@ export interface RetrySettings {
   readonly maxItems?: number
   /** How long an item waits at most, in milliseconds. Ten minutes unless given. */
   readonly maxWaitMs?: number
-  /** For tests: time in milliseconds, and a timer that does not keep the process. */
+  /** For tests: time in milliseconds that no one sets, and a timer that does not keep the process. */
   readonly nowMs?: () => number
   readonly after?: (ms: number, work: () => void) => { cancel(): void }
 }
@@ -56,7 +56,12 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
   #isShutDown = false
 
   constructor(exporter: ItemExporter<Item>, settings: RetrySettings = {}) {
-    const { maxItems = MAX_ITEMS, maxWaitMs = MAX_WAIT_MS, nowMs = Date.now, after = unrefTimer } = settings
+    const {
+      maxItems = MAX_ITEMS,
+      maxWaitMs = MAX_WAIT_MS,
+      nowMs = sinceStartMs,
+      after = unrefTimer,
+    } = settings
     this.#exporter = exporter
     this.#maxItems = checkLimit('maxItems', maxItems, 1)
     this.#maxWaitMs = checkLimit('maxWaitMs', maxWaitMs, 0)
@@ -197,6 +202,11 @@ function isForGood(error: Error | undefined): boolean {
   const code = error !== undefined && 'code' in error ? Number(error.code) : Number.NaN
   if (code === GRPC_INVALID_ARGUMENT) return true
   return code >= BAD_REQUEST && code < SERVER_ERROR && !CURABLE.has(code)
+}
+
+/** The clock of the machine may be set by hours while items wait. */
+function sinceStartMs(): number {
+  return performance.now()
 }
 
 function unrefTimer(ms: number, work: () => void): { cancel(): void } {
