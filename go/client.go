@@ -96,9 +96,9 @@ func (t *Trace) writeObject(ctx context.Context, verb, subresource string, objec
 	w := write{verb: verb, subresource: subresource, target: t.kinds.reference(t.kinds.of(object), object)}
 	if w.target.ResourceVersion != "" {
 		// Its annotations are those of the version that it says it is of.
-		w.own = t.memory.seenOf(object)
+		w.own = []seen{t.memory.seenOf(object)}
 	} else {
-		w.own.carried = t.changes.Extract(object.GetAnnotations())
+		w.own = []seen{{carried: t.changes.Extract(object.GetAnnotations())}}
 	}
 	before := t.versionsBefore(object)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
@@ -136,7 +136,12 @@ func (t *Trace) answered(object client.Object, before []string, change cpid.Cont
 		return accepted{isNothing: true}
 	}
 	t.wrote(s.reference, change)
-	t.memory.noteWritten(placeOf(t.kinds.of(object).GroupKind(), object), version)
+	at := placeOf(t.kinds.of(object).GroupKind(), object)
+	if isEnd {
+		t.memory.forgetWritten(at)
+	} else {
+		t.memory.noteWritten(at, seen{reference: s.reference, carried: change})
+	}
 	if isOld {
 		s.reference.ResourceVersion = ""
 	}
@@ -170,6 +175,7 @@ func (t *Trace) delete(ctx context.Context, inner client.Client, object client.O
 			t.known.forgetDeletion(w.target.UID)
 			return accepted{}, err
 		}
+		t.memory.forgetWritten(placeOf(gvk.GroupKind(), object))
 		return accepted{wrote: append(wrote, w.target)}, nil
 	})
 }

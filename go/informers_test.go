@@ -3,12 +3,14 @@ package causeway_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
@@ -110,6 +112,65 @@ func TestAWriteThatChangedNothingOfAPodThatIsGivenTimeIsNone(t *testing.T) {
 		return errors.Join(w.traced.Get(ctx, client.ObjectKeyFromObject(a), a), w.traced.Patch(ctx, pod, client.MergeFrom(before)))
 	}))
 	if names := w.Names(); len(names) > 0 {
+		t.Errorf("the spans are %v", names)
+	}
+}
+
+// applied applies a ConfigMap in a reconcile that follows from a, and gives the sources of the mergelog that comes of it.
+func (w world) applied(t *testing.T, a string, apply func(context.Context) error) []string {
+	t.Helper()
+	sent := len(w.Mergelogs())
+	must(t, w.reconciled(t, func(ctx context.Context) error {
+		return errors.Join(w.traced.Get(ctx, client.ObjectKey{Namespace: "default", Name: a}, &corev1.ConfigMap{}), apply(ctx))
+	}))
+	var sources []string
+	for _, one := range w.Mergelogs()[sent:] {
+		sources = append(sources, one.Sources...)
+	}
+	return sources
+}
+
+func TestAnApplyFollowsWhatItOverwrites(t *testing.T) {
+	b := settings("b", third, "")
+	w := newWorld(t, interceptor.Funcs{}, settings("first", first, ""), settings("second", second, ""), b)
+	applies := func(name, value string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return w.traced.Apply(ctx, corev1ac.ConfigMap(name, "default").WithData(map[string]string{"key": value}),
+				client.FieldOwner("test"), client.ForceOwnership)
+		}
+	}
+	// Without an informer it is what this process wrote last.
+	if sources := w.applied(t, "first", applies("c", "1")); len(sources) > 0 {
+		t.Errorf("what makes an object comes from %v", sources)
+	}
+	if sources := w.applied(t, "second", applies("c", "2")); !slices.Equal(sources, []string{second, first}) {
+		t.Errorf("what overwrites what was written here comes from %v", sources)
+	}
+	held := w.follow(t, &corev1.ConfigMap{})
+	get(t, w.plain, b)
+	held.Add(b)
+	if sources := w.applied(t, "first", applies("b", "1")); !slices.Equal(sources, []string{first, third}) {
+		t.Fatalf("what overwrites what an informer holds comes from %v", sources)
+	}
+	made := w.Mergelogs()[len(w.Mergelogs())-1].CPID
+	if sources := w.applied(t, "second", func(ctx context.Context) error {
+		return w.traced.Patch(ctx, settings("b", "", ""), client.RawPatch(types.MergePatchType, []byte(`{"data":{"key":"2"}}`)))
+	}); !slices.Equal(sources, []string{second, made}) {
+		t.Errorf("what overwrites a later version than an informer holds comes from %v, and not from %s", sources, made)
+	}
+	held.Delete(b)
+	if sources := w.applied(t, "first", applies("b", "3")); len(sources) > 0 {
+		t.Errorf("what is made anew comes from %v", sources)
+	}
+}
+
+func TestAnApplyByPatchIsCalledAnApply(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{}, settings("first", first, ""))
+	w.applied(t, "first", func(ctx context.Context) error {
+		d := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "d"}}
+		return w.traced.Patch(ctx, d, client.Apply, client.FieldOwner("test")) //nolint:staticcheck // Operators still do.
+	})
+	if names := w.Names(); !slices.Equal(names, []string{"apply v1/configmaps", "reconcile"}) {
 		t.Errorf("the spans are %v", names)
 	}
 }

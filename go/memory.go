@@ -29,8 +29,9 @@ type place struct {
 
 // remembered is what was seen of an object.
 type remembered struct {
-	uid   string
-	facts facts
+	uid       string
+	facts     facts
+	ancestors string // as they are written
 	// isMarked says that it was given its CPID alone, as where a deletion is marked, and was left so but for its status.
 	isMarked       bool
 	announcedUntil time.Time
@@ -45,14 +46,14 @@ type memory struct {
 	objects    map[place]remembered
 	tombstones *bounded.Map[place, seen]
 	// written are the last versions that this process made.
-	written *bounded.Map[place, string]
+	written *bounded.Map[place, seen]
 }
 
 func newMemory(t *Trace) *memory {
 	return &memory{
 		trace: t, watched: map[schema.GroupKind]bool{}, objects: map[place]remembered{},
 		tombstones: bounded.NewMap[place, seen](mostTombstones, nil),
-		written:    bounded.NewMap[place, string](mostVersions, nil),
+		written:    bounded.NewMap[place, seen](mostVersions, nil),
 	}
 }
 
@@ -122,7 +123,9 @@ func (m *memory) see(object client.Object, isHeld bool) seen {
 	f := factsOf(object, m.trace.changes.Keys().CPID)
 	before := m.beforeOf(there, isThere, s.reference.UID)
 	m.trace.noteSeen(object, s, f, before)
-	m.objects[at] = rememberedOf(s, f, before, m.trace.now())
+	next := rememberedOf(s, f, before, m.trace.now())
+	next.ancestors = object.GetAnnotations()[m.trace.changes.Keys().Ancestors]
+	m.objects[at] = next
 	return s
 }
 
@@ -192,9 +195,33 @@ func (m *memory) versionsAt(at place) []string {
 		versions = append(versions, there.facts.version)
 	}
 	if written, ok := m.written.Get(at); ok {
-		versions = append(versions, written)
+		versions = append(versions, written.reference.ResourceVersion)
 	}
 	return versions
+}
+
+// overwritten is what a write finds that does not say so itself: what an informer holds, or what this process wrote since. Where an
+// informer follows the objects, what it does not hold is gone.
+func (m *memory) overwritten(at place) seen {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	there, isThere := m.objects[at]
+	written, isWritten := m.written.Get(at)
+	if !isThere {
+		if m.watched[at.kind] {
+			return seen{}
+		}
+		return written
+	}
+	version := facts{version: written.reference.ResourceVersion}
+	if isWritten && written.reference.UID == there.uid && version.isNewerThan(there.facts) {
+		return written
+	}
+	keys := m.trace.changes.Keys()
+	return seen{
+		reference: cpid.Reference{UID: there.uid, ResourceVersion: there.facts.version},
+		carried:   m.trace.changes.Extract(map[string]string{keys.CPID: there.facts.cpid, keys.Ancestors: there.ancestors}),
+	}
 }
 
 // uidAt is that of the object that an informer holds there; empty where none does.
@@ -204,10 +231,16 @@ func (m *memory) uidAt(at place) string {
 	return m.objects[at].uid
 }
 
-func (m *memory) noteWritten(at place, version string) {
+func (m *memory) noteWritten(at place, s seen) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.written.Set(at, version)
+	m.written.Set(at, s)
+}
+
+func (m *memory) forgetWritten(at place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.written.Delete(at)
 }
 
 // tombstone gives what became of an object that is not there.

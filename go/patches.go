@@ -19,10 +19,9 @@ func (t *Trace) patchObject(ctx context.Context, subresource string, object clie
 	if err != nil || string(data) == "{}" {
 		return do(ctx, patch) // It fails in its own way, or changes nothing.
 	}
-	w := write{verb: "patch", subresource: subresource, target: t.kinds.reference(t.kinds.of(object), object)}
-	if w.target.ResourceVersion != "" {
-		// Its annotations are those of the version that it says it is of.
-		w.own = t.memory.seenOf(object)
+	w := write{verb: "patch", subresource: subresource, target: t.kinds.reference(t.kinds.of(object), object), own: t.overwritten(object)}
+	if patch.Type() == types.ApplyPatchType {
+		w.verb = "apply"
 	}
 	before := t.versionsBefore(object)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
@@ -35,6 +34,15 @@ func (t *Trace) patchObject(ctx context.Context, subresource string, object clie
 		}
 		return t.answered(object, before, change), nil
 	})
+}
+
+// overwritten is what a patch of an object finds there.
+func (t *Trace) overwritten(object client.Object) []seen {
+	if object.GetResourceVersion() != "" {
+		// Its annotations are those of the version that it says it is of.
+		return []seen{t.memory.seenOf(object)}
+	}
+	return []seen{t.memory.overwritten(placeOf(t.kinds.of(object).GroupKind(), object))}
 }
 
 // markedPatch is the patch as it is where it is a list of operations, or takes annotations away: what is added beside that would be
@@ -97,7 +105,7 @@ func (t *Trace) apply(ctx context.Context, subresource string, configuration run
 		return do(ctx, configuration)
 	}
 	w := write{verb: "apply", subresource: subresource, target: t.kinds.reference(object.GroupVersionKind(), object)}
-	w.own.carried = t.changes.Extract(object.GetAnnotations())
+	w.own = append(t.overwritten(object), seen{carried: t.changes.Extract(object.GetAnnotations())})
 	before := t.versionsBefore(object)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		if subresource == "" {

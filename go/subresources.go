@@ -78,11 +78,7 @@ func (c tracedSubResource) Apply(ctx context.Context, configuration runtime.Appl
 
 // writeBody sends a body of its own kind, such as a Scale, which answers the version that its object has then.
 func (c tracedSubResource) writeBody(ctx context.Context, verb string, object, body client.Object, do func(context.Context) error) error {
-	w := write{verb: verb, subresource: c.name, target: c.trace.kinds.reference(c.trace.kinds.of(object), object)}
-	if w.target.ResourceVersion != "" {
-		// Its annotations are those of the version that it says it is of.
-		w.own = c.trace.memory.seenOf(object)
-	}
+	w := write{verb: verb, subresource: c.name, target: c.trace.kinds.reference(c.trace.kinds.of(object), object), own: c.trace.overwritten(object)}
 	return c.trace.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		if err := do(ctx); err != nil {
 			return accepted{}, err

@@ -20,7 +20,7 @@ import (
 type write struct {
 	verb, subresource string
 	target            cpid.Reference // as it was before, where that is known
-	own               seen           // what is overwritten, where that was read; zero where nothing is
+	own               []seen         // what is overwritten, where that is known
 }
 
 var methods = map[string]string{"create": "POST", "update": "PUT", "patch": "PATCH", "apply": "PATCH", "delete": "DELETE"}
@@ -64,9 +64,9 @@ func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid
 	if going != nil {
 		noted = going.noteReads(span)
 	}
-	use()
 	answer, err := do(ctx, change)
 	if err != nil {
+		use()
 		if !t.changes.IsUntold(change) {
 			before = change
 		}
@@ -81,6 +81,7 @@ func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid
 		}
 		return nil
 	}
+	use()
 	t.changes.Accepted(ctx, change)
 	if going != nil {
 		going.wrote(planned)
@@ -91,17 +92,29 @@ func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid
 }
 
 func (t *Trace) causesOf(ctx context.Context, going *work, w write) (causes []cpid.Context, use func()) {
-	own := t.known.of(w.own)
+	var own []cause
+	for _, one := range w.own {
+		own = append(own, t.known.of(one))
+	}
 	if going != nil {
-		going.follow(own)
+		for _, one := range own {
+			going.follow(one)
+		}
 		return going.follows(), going.useCauses
 	}
-	for _, one := range []cpid.Context{cpid.FromContext(ctx), own.Context} {
+	if active := cpid.FromContext(ctx); !active.IsZero() {
+		causes = append(causes, active)
+	}
+	for _, one := range own {
 		if !one.IsZero() {
-			causes = append(causes, one)
+			causes = append(causes, one.Context)
 		}
 	}
-	return causes, own.use
+	return causes, func() {
+		for _, one := range own {
+			one.use()
+		}
+	}
 }
 
 // wrote notes what a version is of, which its annotations may not say.

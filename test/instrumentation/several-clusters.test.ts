@@ -20,14 +20,14 @@ import { startSdk } from './support/start-sdk.ts'
 const CPID = 'causeway.io/cpid'
 const MAPS = '/api/v1/namespaces/default/configmaps'
 
-const stored = (uid: string, number?: number): Stored => ({
+const stored = (uid: string, number?: number, resourceVersion = '7'): Stored => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: {
     name: 'settings',
     namespace: 'default',
     uid,
-    resourceVersion: '7',
+    resourceVersion,
     ...(number !== undefined && { annotations: { [CPID]: cpid(number) } }),
   },
 })
@@ -144,8 +144,11 @@ test('what a reconcile of an object writes in other clusters is of its change, a
 
 test('a merge that the first cluster refuses is told once another one takes it', async () => {
   await using sdk = startSdk()
+  let version = 7
   await using server = await startServer(({ path }) =>
-    path.startsWith('/west') ? [503, { kind: 'Status', message: 'down' }] : [200, stored('u-east', 100)],
+    path.startsWith('/west')
+      ? [503, { kind: 'Status', message: 'down' }]
+      : [200, stored('u-east', 100, String(++version))],
   )
   const { clusterNamed, records, spans } = severalClusters(counting())
   const [host, west, east] = ['host', 'west', 'east'].map(clusterNamed)
@@ -174,7 +177,8 @@ test('a merge that the first cluster refuses is told once another one takes it',
 
 test('a reconcile that an object of another cluster woke follows from it, and does not claim to have seen it in its own', async () => {
   await using sdk = startSdk()
-  await using server = await startServer(() => [200, stored('u-host', 7)])
+  let version = 7
+  await using server = await startServer(() => [200, stored('u-host', 7, String(++version))])
   const { clusterNamed, spans } = severalClusters(counting())
   const [host, west] = ['host', 'west'].map(clusterNamed)
   const cache = new Cache()

@@ -63,9 +63,10 @@ test('a reconcile that meets a conflict makes one merge of all that it read, and
 
 test('what the last change of a key came from is not named again, though no object has room for it', async () => {
   await using sdk = startSdk()
-  await using server = await startServer(({ method, body }) => {
+  let version = 7
+  await using server = await startServer(({ body }) => {
     const annotations = body?.metadata?.annotations ?? {}
-    const web = object(1, method)
+    const web = object(1, String(++version))
     return [200, { ...web, metadata: { ...web.metadata, annotations } }]
   })
   const { api, reconciler, informer } = traced({ maxAncestors: 2 })
@@ -133,11 +134,12 @@ test('a write that takes away the last finalizer names no version: the answer ha
   const going = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 0 }
   await using server = await startServer(({ body }) => {
     const { metadata } = object(1, '8')
-    return [200, { ...object(1, '8'), metadata: { ...metadata, ...going, ...body?.metadata } }]
+    const changed = { ...metadata, ...going, ...body?.metadata, resourceVersion: '8' }
+    return [200, { ...object(1, '8'), metadata: changed }]
   })
   const { api } = traced()
-  const wrote = async (more: object): Promise<unknown> => {
-    const body = object(1, '8')
+  const wrote = async (more: object, version = '7'): Promise<unknown> => {
+    const body = object(1, version)
     await api.ask('PUT', server.url + WEB, { ...body, metadata: { ...body.metadata, ...more } })
     return sdk.spans().at(-1)?.attributes['cpid.wrote']
   }
@@ -145,7 +147,7 @@ test('a write that takes away the last finalizer names no version: the answer ha
   expect(await wrote({ finalizers: [], deletionGracePeriodSeconds: 30 })).toEqual([
     expect.stringContaining('rv=8'),
   ])
-  expect(await wrote({ finalizers: [] })).toEqual(['apps/v1/deployments/default/web?uid=u1'])
+  expect(await wrote({ finalizers: [] }, '8')).toEqual(['apps/v1/deployments/default/web?uid=u1'])
 })
 
 test('a delete goes on where it cannot be marked, and a path that cannot be read is let through', async () => {

@@ -6,6 +6,8 @@ import { reportOnUse } from '../known/report-on-use.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 import { derivedRoot } from './derived-root.ts'
+import { heldObjectsOf } from './held-objects.ts'
+import type { RequestTarget } from './request-target.ts'
 import { noteSetFields } from './set-fields.ts'
 import { noteStatusWrite } from './status-writes.ts'
 import {
@@ -50,6 +52,16 @@ export class ObjectMemory {
   constructor(instrumentation: Instrumentation, type: ObjectType) {
     this.#instrumentation = instrumentation
     this.#type = type
+    heldObjectsOf(instrumentation).follow(this)
+  }
+
+  isOf({ apiVersion, resource }: RequestTarget): boolean {
+    const { referenceTo } = internalsOf(this.#instrumentation)
+    return referenceTo({ metadata: { name: 'any' } }, this.#type) === `${apiVersion}/${resource}/any`
+  }
+
+  held(name: string, namespace: string | undefined): KubernetesObject | undefined {
+    return this.#objects.get(`${namespace ?? ''}/${name}`)?.object
   }
 
   /** A new object, or another version of one. */

@@ -4,12 +4,14 @@ import { activeTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { ChangeDetail, Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
+import { useContext } from '../known/report-on-use.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import { recordIn } from '../objects/kubernetes-object.ts'
 import { shortened } from '../writes/in-span.ts'
 import { sendInSpan, tellFailure, type WriteSpan } from '../writes/write-object.ts'
 import { promised, type ClientRequest, type ClientResponse, type HttpApi } from './client-types.ts'
 import { annotationPatch, lockAnew } from './deletion-mark.ts'
+import { heldObjectsOf } from './held-objects.ts'
 import { isDryRun, markBody, objectIn } from './marked-body.ts'
 import { isNeverTraced, nameOf, requestTarget, type RequestTarget } from './request-target.ts'
 import { currentWork, type Work } from './work.ts'
@@ -25,9 +27,15 @@ export interface HttpSettings {
 interface Write extends Pick<WriteSpan, 'refusedAs'> {
   readonly target: RequestTarget
   readonly change: TraceContext
+  /** The versions that may be answered where it changes nothing. */
+  readonly before: readonly string[]
   readonly begun: () => void
+  /** Something comes of it: it was accepted or refused. */
+  readonly used: () => void
   /** It was accepted. */
   readonly done: () => void
+  /** It was accepted, and changed nothing. */
+  readonly passedOver: () => void
   /** The cluster where it was planned. */
   readonly planner: Instrumentation
 }
@@ -38,7 +46,8 @@ export function tracedHttp(
   instrumentation: Instrumentation,
   settings: HttpSettings,
 ): HttpApi {
-  const { readCarried, known, tracer } = internalsOf(instrumentation)
+  const { readCarried, known, tracer, gistOf } = internalsOf(instrumentation)
+  const held = heldObjectsOf(instrumentation)
 
   function ask(request: ClientRequest): Promise<ClientResponse> {
     if (settings.sendsTraceparent) {
@@ -60,33 +69,57 @@ export function tracedHttp(
 
   function causesOf(
     work: Work | undefined,
+    target: RequestTarget,
     body: KubernetesObject | undefined,
   ): readonly (TraceContext | undefined)[] {
-    const isVersion = body?.metadata?.resourceVersion !== undefined
-    const own = isVersion ? instrumentation.extractFromObject(body) : readCarried(body)
-    work?.follow(own)
+    const own = ownCauses(target, body)
+    for (const one of own) work?.follow(one)
     // Outside of a reconcile a write follows from the change that is being worked on.
-    return work?.causes() ?? [activeTraceContext(), own]
+    return work?.causes() ?? [activeTraceContext(), ...own]
+  }
+
+  /** What a write overwrites. A patch and an apply say no version: then that is what is known to be there. */
+  function ownCauses(
+    target: RequestTarget,
+    body: KubernetesObject | undefined,
+  ): readonly (TraceContext | undefined)[] {
+    if (body?.metadata?.resourceVersion !== undefined) return [causeOf(body)]
+    if (target.verb !== 'patch') return [readCarried(body)]
+    return [readCarried(body), causeOf(held.overwritten(target))]
+  }
+
+  function causeOf(version: KubernetesObject | undefined): TraceContext | undefined {
+    return known.of(version) ?? instrumentation.extractFromObject(version)
+  }
+
+  function versionsBefore(target: RequestTarget, body: KubernetesObject | undefined): readonly string[] {
+    if (target.verb !== 'update' && target.verb !== 'patch') return []
+    const version = body?.metadata?.resourceVersion
+    return version === undefined ? held.versionsOf(target) : [version]
   }
 
   /** Writes of a reconcile that follow from the same things are of one change. */
   function begin(target: RequestTarget, body: KubernetesObject | undefined, detail: ChangeDetail): Write {
     const work = currentWork()
-    const causes = causesOf(work, body).filter((cause) => cause !== undefined)
+    const causes = causesOf(work, target, body).filter((cause) => cause !== undefined)
     const decide = (): TraceContext => instrumentation.plan(causes, detail)
     const plan = work?.planned(causes, instrumentation, decide)
     const change = plan?.change ?? decide()
     const planner = plan?.by ?? instrumentation
     const cause = activeTraceContext() ?? causes.at(-1)
+    let noted: ReturnType<Work['noteReads']> | undefined
     return {
       target,
       change,
+      before: versionsBefore(target, body),
       refusedAs: () => (internalsOf(planner).isUntold(change) ? cause : undefined),
-      begun: () => {
-        work?.noteReads(instrumentation)
+      begun: () => void (noted = work?.noteReads(instrumentation)),
+      used: () => {
+        for (const one of causes) useContext(one)
         work?.useCauses()
       },
       done: () => plan && work?.wrote(plan),
+      passedOver: () => noted && work?.noteAgain(noted, instrumentation),
       planner,
     }
   }
@@ -142,16 +175,23 @@ export function tracedHttp(
     one: Write,
     prepare: () => void | Promise<void>,
   ): Promise<ClientResponse> {
-    const { target, begun, done, refusedAs } = one
-    return sendInSpan({ ...one, tracer, name: nameOf(target) }, async (span) => {
+    const { target, begun, used, done, refusedAs, passedOver } = one
+    let isNothing = false
+    return sendInSpan({ ...one, tracer, name: nameOf(target), isNothing: () => isNothing }, async (span) => {
       attempt(begun, undefined)
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
       await attemptLater(prepare)
-      const response = await ask(request)
-      const object = await answered(response)
+      let [response, object]: [ClientResponse?, KubernetesObject?] = []
+      try {
+        response = await ask(request)
+        object = await answered(response)
+        isNothing = response.httpStatusCode < 300 && isUnchanged(one, object)
+      } finally {
+        attempt(isNothing ? passedOver : used, undefined)
+      }
       if (response.httpStatusCode >= 300)
         tellFailure(span, response.httpStatusCode, refusalIn(object), refusedAs())
-      else
+      else if (!isNothing)
         attempt(() => {
           span.setAttribute('http.response.status_code', response.httpStatusCode)
           tellSuccess(one, object)
@@ -168,9 +208,11 @@ export function tracedHttp(
     if (target.verb !== 'delete') {
       if (isObject && isEnded(object)) tellEnd(one, object.metadata.uid)
       else accept(one, isObject ? object : undefined)
+      if (isObject) held.noteWritten(target, gistOf(object))
       return
     }
     const uid = uidIn(object)
+    held.forgetWritten(target)
     tellEnd(one, uid)
     if (uid !== undefined && target.subresource === undefined) known.noteDeletion(uid, change)
   }
@@ -192,6 +234,12 @@ export function tracedHttp(
       return promised((target.verb === 'delete' ? remove : write)(request, target, body))
     },
   }
+}
+
+/** Whether a write made no version, and did not end the object, which makes none either. */
+function isUnchanged({ before }: Write, answer: KubernetesObject | undefined): boolean {
+  const version = answer?.metadata?.resourceVersion
+  return version !== undefined && before.includes(version) && !isEnded(answer ?? {})
 }
 
 /** Whether an object that was deleted is gone with this answer: nothing holds it, and it is given no time. */

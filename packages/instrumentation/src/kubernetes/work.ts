@@ -21,6 +21,8 @@ export interface Plan {
   readonly by: Instrumentation
 }
 
+type Reads = ReadonlyMap<KubernetesObject, ObjectType>
+
 /** A reconcile that is going on: what it read, in whichever cluster, is what its writes follow from. */
 export class Work {
   readonly #causes = new Map<string, TraceContext>()
@@ -105,9 +107,17 @@ export class Work {
   }
 
   /** Notes what was read of a cluster since the last time on the active span, which is a step in that cluster. */
-  noteReads(of: Instrumentation): void {
-    for (const [object, type] of this.#reads.get(of) ?? []) of.observed(object, type)
+  noteReads(of: Instrumentation): Reads {
+    const noted: Reads = this.#reads.get(of) ?? new Map<KubernetesObject, ObjectType>()
+    for (const [object, type] of noted) of.observed(object, type)
     this.#reads.delete(of)
+    return noted
+  }
+
+  /** The span that these were noted on is not told: the next one has them. */
+  noteAgain(reads: Reads, of: Instrumentation): void {
+    const all = [...reads, ...(this.#reads.get(of) ?? [])]
+    this.#reads.set(of, new Map(all.slice(0, MAX_NOTED)))
   }
 
   /** What was begun in it and goes on, as a timer or a watch, is no part of it. */

@@ -12,6 +12,8 @@ export interface WriteSpan {
   readonly change: TraceContext | undefined
   /** What it is of where it was refused: nobody hears of a change of which nothing was written. Undefined keeps the change. */
   readonly refusedAs: () => TraceContext | undefined
+  /** Whether it changed nothing, after it was sent: then nobody is told of it. */
+  readonly isNothing?: () => boolean
 }
 
 /**
@@ -19,7 +21,7 @@ export interface WriteSpan {
  * span, an HTTP status too, and passed on.
  */
 export function sendInSpan<Answer>(
-  { tracer, name, change, refusedAs }: WriteSpan,
+  { tracer, name, change, refusedAs, isNothing = () => false }: WriteSpan,
   send: (span: Span) => Promise<Answer>,
 ): Promise<Answer> {
   const options = { kind: SpanKind.CLIENT, attributes: changeAttributes(change) }
@@ -31,7 +33,7 @@ export function sendInSpan<Answer>(
         tellFailure(span, statusOf(error), errorLine(error), refusedAs())
         throw error
       } finally {
-        endSpan(span)
+        if (!isNothing()) endSpan(span)
       }
     }),
   )
