@@ -14,7 +14,7 @@ function startStore(stored: Stored | undefined) {
   const server = startServer(({ method, body }) => {
     if (method === 'DELETE') return [200, { kind: 'Status', details: { uid: stored?.metadata.uid } }]
     const { metadata } = stored ?? object(1)
-    const annotations = body?.metadata?.annotations ?? metadata.annotations
+    const annotations = body?.metadata?.annotations ?? metadata.annotations ?? {}
     const isSame = JSON.stringify(annotations) === JSON.stringify(stored?.metadata.annotations)
     if (!isSame) stored = { ...object(1), metadata: { ...metadata, annotations, resourceVersion: `${++at}` } }
     return [200, stored ?? {}]
