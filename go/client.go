@@ -80,8 +80,16 @@ func (c tracedClient) DeleteAllOf(ctx context.Context, object client.Object, opt
 	}
 	w := write{verb: "delete", target: c.trace.kinds.reference(gvk, object)}
 	w.target.Namespace = options.Namespace
-	return c.trace.send(ctx, w, func(ctx context.Context, _ cpid.Context) (accepted, error) {
-		return accepted{}, c.Client.DeleteAllOf(ctx, object, opts...)
+	return c.trace.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
+		if options.ListOptions.Raw != nil { // It may select anything.
+			return accepted{}, c.Client.DeleteAllOf(ctx, object, opts...)
+		}
+		// Informers may tell what goes before the answer comes.
+		taken := collectionOf(gvk.GroupKind(), options, cause{Context: change})
+		c.trace.collections.begin(taken)
+		err := c.Client.DeleteAllOf(ctx, object, opts...)
+		c.trace.collections.end(taken, err != nil, c.trace.now())
+		return accepted{}, err
 	})
 }
 

@@ -3,8 +3,10 @@ package causeway_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -172,5 +174,49 @@ func TestAnApplyByPatchIsCalledAnApply(t *testing.T) {
 	})
 	if names := w.Names(); !slices.Equal(names, []string{"apply v1/configmaps", "reconcile"}) {
 		t.Errorf("the spans are %v", names)
+	}
+}
+
+func TestWhatGoesWithADeleteAllOfIsOfOneChange(t *testing.T) {
+	object := func(name, app string) *corev1.ConfigMap {
+		one := settings(name, first, "")
+		one.UID, one.Labels = types.UID("u-"+name), map[string]string{"app": app}
+		return one
+	}
+	objects := []client.Object{object("a", "shop"), object("b", "shop"), object("c", "shop"), object("other", "blog"), object("late", "shop")}
+	late := objects[4].(*corev1.ConfigMap)
+	late.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Hour))
+	var held *controllertest.FakeInformer
+	w := newWorld(t, interceptor.Funcs{
+		DeleteAllOf: func(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.DeleteAllOfOption) error {
+			held.Delete(objects[0].(*corev1.ConfigMap)) // An informer is faster than the answer.
+			return inner.DeleteAllOf(ctx, object, opts...)
+		},
+	}, objects[:4]...)
+	held = w.follow(t, &corev1.ConfigMap{})
+	for _, one := range objects {
+		held.Add(one.(*corev1.ConfigMap))
+	}
+	must(t, w.reconciled(t, func(ctx context.Context) error {
+		return w.traced.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace("default"), client.MatchingLabels{"app": "shop"})
+	}))
+	calls := w.Spans("delete v1/configmaps")
+	if len(calls) != 1 {
+		t.Fatalf("the deletions are %+v", calls)
+	}
+	for i, one := range objects {
+		if i > 0 {
+			held.Delete(one.(*corev1.ConfigMap))
+		}
+		want := calls[0].CPID
+		if i > 2 {
+			want = cpid.DerivedRoot("mine", string(one.GetUID()), one.GetResourceVersion())
+		}
+		if got := w.madeFor(t, one, fmt.Sprint("for-", one.GetName())); got != want {
+			t.Errorf("what follows from the end of %s is of %s, not of %s", one.GetName(), got, want)
+		}
+	}
+	if begun := w.Mergelogs(); len(begun) != 3 {
+		t.Errorf("the changes are %+v", begun)
 	}
 }

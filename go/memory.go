@@ -292,9 +292,14 @@ func (t *Trace) noteSeen(object client.Object, s seen, f facts, before *remember
 	t.known.noteCurrent(s.reference, nil)
 }
 
-// deletionOf is what a deletion comes from. What garbage collection takes goes because its owner went; else whoever deletes it said
+// deletionOf is what a deletion comes from: a DeleteAllOf of this process that takes it. Else, what garbage collection takes goes because its owner went; else whoever deletes it said
 // so, or its namespace goes, or nobody knows who. What an unpatched controller made it deletes too, for reasons of its own.
 func (t *Trace) deletionOf(object client.Object, s seen, before *remembered) (cause, bool) {
+	if before == nil || !before.facts.isGoing {
+		if c, ok := t.collections.of(t.kinds.of(object).GroupKind(), object, t.now()); ok {
+			return c, true
+		}
+	}
 	for _, owner := range object.GetOwnerReferences() {
 		if c, ok := t.known.ofDeletion(string(owner.UID)); ok {
 			return c, true

@@ -42,6 +42,8 @@ type Trace struct {
 	kinds    *kinds
 	known    *known
 	memory   *memory
+	// collections are what DeleteAllOf takes.
+	collections collections
 }
 
 // WrapManager gives the manager, with a client, a cache and controllers that take part in changes. Do it before anything is taken
