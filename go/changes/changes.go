@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel/log"
 
 	"causeway/cpid"
+	"causeway/internal/seldom"
 )
 
 // Scope names this library as the one that spans, mergelogs and metrics come from.
@@ -30,6 +32,8 @@ type Settings struct {
 	Now func() time.Time
 	// LoggerProvider is where mergelogs go; whatever is registered where it is nil.
 	LoggerProvider log.LoggerProvider
+	// Logger is told what is lost, at most once a minute: that of controller-runtime where it is zero.
+	Logger logr.Logger
 }
 
 // Changes does what a controller does about changes (section 4.2 of the CPID paper). It waits for nothing, and a mergelog
@@ -74,7 +78,8 @@ func New(settings Settings) (*Changes, error) {
 	if settings.Now == nil {
 		settings.Now = time.Now
 	}
-	return &Changes{settings: settings, sender: sender{provider: settings.LoggerProvider}, planned: newPlanned()}, nil
+	losses := seldom.NewLosses(settings.Logger, settings.Now)
+	return &Changes{settings: settings, sender: sender{provider: settings.LoggerProvider, losses: losses}, planned: newPlanned()}, nil
 }
 
 // Keys are the annotations that carry a trace context.

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"causeway/cpid"
+	"causeway/internal/seldom"
 )
 
 // Names that others read: they are Causeway's, and never change.
@@ -30,6 +31,7 @@ const (
 // them. What nobody takes is counted as lost.
 type sender struct {
 	provider log.LoggerProvider
+	losses   *seldom.Losses
 	lost     atomic.Int64
 	counter  sync.Once
 }
@@ -38,7 +40,8 @@ func (s *sender) send(ctx context.Context, mergelog cpid.Mergelog, detail Detail
 	s.counter.Do(s.countLosses)
 	attributes := attributesOf(mergelog, detail)
 	if !s.emit(ctx, mergelog, attributes, at) && !addEvent(ctx, attributes, at) {
-		s.lost.Add(1)
+		s.losses.Tell("mergelogs are lost: neither a logger nor a sampled span takes them; call otlp.Start, or register a logger provider",
+			s.lost.Add(1))
 	}
 }
 

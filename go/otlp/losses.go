@@ -4,21 +4,30 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
+	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"causeway/changes"
+	"causeway/internal/seldom"
 )
 
 const lostItems = "cpid.instrumentation.lost_items"
 
 // losses counts what was handed over, and what of it nobody took.
 type losses struct {
+	what                   string
+	logged                 *seldom.Losses
 	handed, taken, refused atomic.Int64
 	hasEnded               atomic.Bool
+}
+
+func newLosses(what string) *losses {
+	return &losses{what: what, logged: seldom.NewLosses(logr.Logger{}, time.Now)}
 }
 
 func (l *losses) exported(items int, err error) {
@@ -26,7 +35,24 @@ func (l *losses) exported(items int, err error) {
 		l.taken.Add(int64(items))
 	} else {
 		l.refused.Add(int64(items))
+		l.tell()
 	}
+}
+
+// hand notes one that is handed over, for which there may be no room.
+func (l *losses) hand() {
+	l.handed.Add(1)
+	l.tell()
+}
+
+func (l *losses) tell() {
+	if lost := l.count(); lost > 0 && !l.hasEnded.Load() {
+		l.logged.Tell(l.lost(), lost)
+	}
+}
+
+func (l *losses) lost() string {
+	return l.what + " are lost: nobody took them in time; see whether OTEL_EXPORTER_OTLP_ENDPOINT can be reached"
 }
 
 // count is how many are lost by now. As many as may wait still do, and those of the batch that is being tried.
@@ -54,10 +80,11 @@ func countLosses(of ...*losses) {
 }
 
 // end says what is lost in the end.
-func (l *losses) end(what string) error {
+func (l *losses) end() error {
 	l.hasEnded.Store(true)
 	if lost := l.count(); lost > 0 {
-		return fmt.Errorf("%d %s of %d were not delivered", lost, what, l.handed.Load())
+		l.logged.End(l.lost(), lost)
+		return fmt.Errorf("%d %s of %d were not delivered", lost, l.what, l.handed.Load())
 	}
 	return nil
 }
@@ -69,7 +96,7 @@ type countedSpans struct {
 
 func (c countedSpans) OnEnd(span sdktrace.ReadOnlySpan) {
 	if span.SpanContext().IsSampled() {
-		c.losses.handed.Add(1)
+		c.losses.hand()
 	}
 	c.SpanProcessor.OnEnd(span)
 }
@@ -80,6 +107,6 @@ type countedRecords struct {
 }
 
 func (c countedRecords) OnEmit(ctx context.Context, record *sdklog.Record) error {
-	c.losses.handed.Add(1)
+	c.losses.hand()
 	return c.Processor.OnEmit(ctx, record)
 }

@@ -46,7 +46,7 @@ func Start(ctx context.Context, service string) (func(context.Context) error, er
 	if err != nil {
 		return nil, err
 	}
-	lostSpans, lostRecords := &losses{}, &losses{}
+	lostSpans, lostRecords := newLosses("spans"), newLosses("mergelogs")
 	countLosses(lostSpans, lostRecords)
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithResource(described), sdktrace.WithSpanProcessor(countedSpans{
 		sdktrace.NewBatchSpanProcessor(patientSpans{spans, lostSpans},
@@ -62,6 +62,6 @@ func Start(ctx context.Context, service string) (func(context.Context) error, er
 		ended := make(chan error)
 		go func() { ended <- loggers.Shutdown(ctx) }()
 		err := errors.Join(tracers.Shutdown(ctx), <-ended)
-		return errors.Join(err, lostSpans.end("spans"), lostRecords.end("mergelogs"))
+		return errors.Join(err, lostSpans.end(), lostRecords.end())
 	}, nil
 }

@@ -11,7 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
 	"go.opentelemetry.io/otel"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"causeway/changes"
 	"causeway/otlp"
@@ -99,6 +101,36 @@ func TestAProcessEndsThoughNobodyTakesIt(t *testing.T) {
 	}
 }
 
+// lines are those that are logged.
+type lines struct {
+	mu   sync.Mutex
+	told []string
+}
+
+func (l *lines) add(_, line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.told = append(l.told, line)
+}
+
+func (l *lines) about(what string) (found []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, one := range l.told {
+		if strings.Contains(one, what) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+var logged = &lines{}
+
+func TestMain(m *testing.M) {
+	log.SetLogger(funcr.New(logged.add, funcr.Options{}))
+	m.Run()
+}
+
 func TestWhatIsTooMuchIsCountedAndNothingWaitsForIt(t *testing.T) {
 	const many = 30_000
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
@@ -106,8 +138,18 @@ func TestWhatIsTooMuchIsCountedAndNothingWaitsForIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := map[string]int{}
+	for _, what := range []string{"spans are lost", "mergelogs are lost"} {
+		before[what] = len(logged.about(what))
+	}
 	for range many {
 		begin(t)
+	}
+	for what, lines := range before {
+		// It says so once a minute, though thousands are lost.
+		if told := logged.about(what)[lines:]; len(told) == 0 || len(told) > 20 {
+			t.Errorf("the log says %q while %s", told, what)
+		}
 	}
 	var memory runtime.MemStats
 	runtime.GC()
