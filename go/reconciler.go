@@ -4,11 +4,14 @@ import (
 	"context"
 	"sync"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"causeway/changes"
 	"causeway/cpid"
 	"causeway/internal/bounded"
 )
@@ -18,6 +21,8 @@ const (
 	mostWakers = 64
 	// What the last changes of all keys come from: what is forgotten is named once more.
 	mostCauses = 262_144
+
+	forgottenCauses = "cpid.instrumentation.forgotten_causes"
 )
 
 // waker is an object that has a key reconciled. id tells one from another, and from an earlier version that counts beside the newest.
@@ -49,7 +54,7 @@ func (t *Trace) reconciler(name string, inner reconcile.Reconciler) *reconciler 
 		trace: t, name: name, inner: inner,
 		woken:   bounded.NewMap[reconcile.Request, []waker](mostKeys, nil),
 		earlier: bounded.NewMap[reconcile.Request, []waker](mostKeys, nil),
-		last:    bounded.NewMap[reconcile.Request](mostCauses, func(l lastChange) int { return len(l.causes) + 1 }),
+		last:    bounded.NewMap[reconcile.Request](mostCauses, func(l lastChange) int { return l.causes.Len() + 1 }),
 	}
 }
 
@@ -83,7 +88,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if !w.outcome().IsZero() || err != nil || !isOver || r.trace.settings.KeepsIdleSpans {
 			endReconcile(span, w, woke, len(wakers) == 0)
 		}
-		r.keep(request, w.end())
+		last, forgotten := w.end()
+		r.keep(request, last)
+		countForgotten(ctx, forgotten)
 	}()
 	result, err = r.inner.Reconcile(ctx, request)
 	isOver = true
@@ -112,6 +119,7 @@ func (r *reconciler) take(request reconcile.Request) ([]waker, lastChange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, _ := r.last.Get(request)
+	r.last.Delete(request) // The reconcile has it now, and gives it back in the end.
 	wakers, ok := r.woken.Get(request)
 	if !ok {
 		wakers, ok = r.earlier.Get(request)
@@ -145,6 +153,18 @@ func (r *reconciler) keep(request reconcile.Request, last lastChange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last.Set(request, last)
+}
+
+// countForgotten has metrics tell of causes that are named once more where they are read again.
+func countForgotten(ctx context.Context, causes int) {
+	if causes == 0 {
+		return
+	}
+	counter, err := otel.Meter(changes.Scope).Int64Counter(forgottenCauses, metric.WithUnit("{cause}"),
+		metric.WithDescription("Causes of the last change of a key that were forgotten, since there were too many."))
+	if err == nil {
+		counter.Add(ctx, int64(causes))
+	}
 }
 
 // wokenBy says which version of an object has a key reconciled. One that it overwrote, and that nobody acted on, woke it too.

@@ -9,13 +9,26 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"causeway/cpid"
+	"causeway/internal/bounded"
 )
 
-// lastChange is what the last change of a key is known to come from, beyond the ancestors that fit on an object.
+// lastChange is what the last change of a key is known to come from, beyond the ancestors that fit on an object. What is forgotten of
+// that is named once more.
 type lastChange struct {
 	change cpid.Context
-	causes map[string]bool
+	causes *bounded.Map[string, struct{}]
 }
+
+func (l lastChange) isFrom(id string) bool {
+	if l.causes == nil {
+		return false
+	}
+	_, ok := l.causes.Get(id)
+	return ok
+}
+
+// Of the causes of one key. What one reconcile reads counts as it is: if some of that were forgotten each time, there would be no end of merges.
+const mostCausesOfKey = 16_384
 
 // plan is an outcome, and what it was decided on.
 type plan struct {
@@ -35,6 +48,8 @@ type work struct {
 	plan   *plan
 	change cpid.Context // the outcome of the last merge that was written for
 	isOver bool
+	// forgotten is how much of what the last change comes from had to go.
+	forgotten int
 }
 
 func newWork(last lastChange) *work {
@@ -92,7 +107,7 @@ func (w *work) follows() []cpid.Context {
 	isReadAgain := slices.ContainsFunc(w.order, w.isOfLastLocked)
 	causes := make([]cpid.Context, 0, len(w.order))
 	for _, id := range w.order {
-		if isReadAgain && w.last.causes[id] && !w.isOfLastLocked(id) {
+		if isReadAgain && w.last.isFrom(id) && !w.isOfLastLocked(id) {
 			continue
 		}
 		causes = append(causes, w.causes[id].Context)
@@ -140,19 +155,23 @@ func (w *work) planned(causes []cpid.Context, decide func() cpid.Context) *plan 
 func (w *work) wrote(p *plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	covered := map[string]bool{}
 	isOfLast := false
 	for id := range p.causes {
-		covered[id] = true
 		isOfLast = isOfLast || w.isOfLastLocked(id)
 	}
-	if isOfLast {
-		for id := range w.last.causes {
-			covered[id] = true
+	if !isOfLast || w.last.causes == nil {
+		w.last.causes = bounded.NewMap[string, struct{}](mostCausesOfKey, nil)
+	}
+	before := w.last.causes.Forgotten()
+	w.last.causes.Limit(max(mostCausesOfKey, len(w.order)))
+	for _, id := range w.order {
+		if p.causes[id] || w.last.isFrom(id) {
+			w.last.causes.Set(id, struct{}{})
 		}
 	}
-	delete(covered, p.change.CPID)
-	w.last = lastChange{p.change, covered}
+	w.forgotten += w.last.causes.Forgotten() - before
+	w.last.causes.Delete(p.change.CPID)
+	w.last.change = p.change
 	w.change = p.change
 	w.followLocked(cause{Context: p.change})
 }
@@ -195,9 +214,9 @@ func (w *work) noteLocked(text string) {
 }
 
 // end says that what was begun in the work and goes on is no part of it.
-func (w *work) end() (last lastChange) {
+func (w *work) end() (last lastChange, forgotten int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.isOver, w.reads = true, nil
-	return w.last
+	return w.last, w.forgotten
 }

@@ -6,6 +6,7 @@ import "container/list"
 // Map forgets what was set longest ago once all that it holds weighs more than it may. It is not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	most, weight int
+	forgotten    int
 	weightOf     func(V) int
 	entries      map[K]*list.Element
 	order        list.List
@@ -43,8 +44,15 @@ func (m *Map[K, V]) Set(key K, value V) {
 	m.weight += m.weightOf(value)
 	for m.weight > m.most && m.order.Len() > 0 {
 		m.Delete(m.order.Front().Value.(entry[K, V]).key)
+		m.forgotten++
 	}
 }
+
+// Limit says anew how much it may weigh, from the next time on that something is set.
+func (m *Map[K, V]) Limit(most int) { m.most = most }
+
+// Forgotten is how many entries it forgot so far.
+func (m *Map[K, V]) Forgotten() int { return m.forgotten }
 
 // Delete forgets a key.
 func (m *Map[K, V]) Delete(key K) {

@@ -1,4 +1,4 @@
-import { SpanStatusCode, type Span } from '@opentelemetry/api'
+import { metrics, SpanStatusCode, type Span } from '@opentelemetry/api'
 import { attempt } from '../attempt.ts'
 import { withTraceContext } from '../context/active-trace-context.ts'
 import type { Instrumentation, MaybeObject } from '../instrumentation.ts'
@@ -7,12 +7,14 @@ import { BoundedMap } from '../known/bounded-map.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
+import { SCOPE } from '../scope.ts'
 import { endSpan, errorLine, inSpan } from '../writes/in-span.ts'
 import { clusterOf } from './object-clusters.ts'
 import { generationOf, isStillSet, isNotActedOn, type SetFields, setFieldsOf } from './set-fields.ts'
 import { reportStatusWrite } from './status-writes.ts'
 import { withWork, Work, type LastChange } from './work.ts'
 
+const FORGOTTEN = 'cpid.instrumentation.forgotten_causes'
 const MOST_KEYS = 10_000
 const MOST_WAKERS = 64
 /** What the last changes of all keys come from: what is forgotten is named once more. */
@@ -114,6 +116,7 @@ export function tracedReconciler<Key extends string, Outcome>(
           throw error
         } finally {
           if (work.last !== undefined) last.set(key, work.last)
+          countForgotten(work.forgotten)
           work.end()
         }
       }),
@@ -156,4 +159,12 @@ export function tracedReconciler<Key extends string, Outcome>(
       return key
     },
   })
+}
+
+function countForgotten(causes: number): void {
+  if (causes === 0) return
+  attempt(() => {
+    const description = 'Causes of the last change of a key that were forgotten, since there were too many.'
+    metrics.getMeter(SCOPE).createCounter(FORGOTTEN, { unit: '{cause}', description }).add(causes)
+  }, undefined)
 }

@@ -21,6 +21,9 @@ export interface Plan {
   readonly by: Instrumentation
 }
 
+/** If some of what one reconcile reads were forgotten each time, there would be no end of merges: as much as that is kept always. */
+const MOST_CAUSES_OF_KEY = 16_384
+
 type Reads = ReadonlyMap<KubernetesObject, ObjectType>
 
 /** A reconcile that is going on: what it read, in whichever cluster, is what its writes follow from. */
@@ -35,6 +38,8 @@ export class Work {
   #isOver = false
   /** The outcome of the last merge that was written for. */
   change: TraceContext | undefined
+  /** How much of what the last change comes from had to go; it is named once more where it is read again. */
+  forgotten = 0
 
   constructor(last: LastChange | undefined) {
     this.#last = last
@@ -92,10 +97,20 @@ export class Work {
   /** A write for a plan was accepted: what comes now comes from that, and what it came from is no news. */
   wrote({ change, causes }: Plan): void {
     const earlier = this.#last
-    const covered = new Set(causes)
-    if (earlier !== undefined && [...causes].some((cpid) => this.#isOf(cpid, earlier.context.cpid)))
-      for (const cpid of earlier.causes) covered.add(cpid)
+    const isOfEarlier =
+      earlier !== undefined && [...causes].some((cpid) => this.#isOf(cpid, earlier.context.cpid))
+    const covered = new Set(isOfEarlier ? earlier.causes : [])
+    for (const cpid of this.#causes.keys()) {
+      // What was read again is forgotten last.
+      if (covered.delete(cpid) || causes.has(cpid)) covered.add(cpid)
+    }
     covered.delete(change.cpid)
+    const most = Math.max(MOST_CAUSES_OF_KEY, this.#causes.size)
+    for (const oldest of covered) {
+      if (covered.size <= most) break
+      covered.delete(oldest)
+      this.forgotten++
+    }
     this.#last = { context: change, causes: covered }
     this.change = change
     this.follow(change)
