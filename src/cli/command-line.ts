@@ -65,6 +65,11 @@ export const OPTIONS = {
     meaning: 'the output: text (for people) or json (for programs)',
   },
   state: { type: 'string', value: 'open|settled', meaning: 'only cascades in this state' },
+  cause: {
+    type: 'string',
+    value: 'operator|self',
+    meaning: 'only cascades that somebody began (operator), or that a controller began by itself (self)',
+  },
   object: {
     type: 'string',
     value: '<reference>',
@@ -406,6 +411,11 @@ export function timeoutOf({ timeout }: CommandLine, otherwise: number): number {
 export function stateOf({ state }: CommandLine): 'open' | 'settled' | undefined {
   if (state === undefined || state === 'open' || state === 'settled') return state
   throw new CliError(`--state ${JSON.stringify(state)} is unknown; write open or settled`, EXIT_USAGE)
+}
+
+export function causeOf({ cause }: CommandLine): 'operator' | 'self' | undefined {
+  if (cause === undefined || cause === 'operator' || cause === 'self') return cause
+  throw new CliError(`--cause ${JSON.stringify(cause)} is unknown; write operator or self`, EXIT_USAGE)
 }
 
 export interface TextSink {

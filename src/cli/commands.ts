@@ -115,7 +115,7 @@ export const COMMANDS: Commands = new Map(
       summary: 'list cascades, newest first',
       ...ARCHIVED,
       options: [
-        ...['format', 'state', 'object', 'service', 'cluster', 'actor', 'namespace', 'limit'],
+        ...['format', 'state', 'cause', 'object', 'service', 'cluster', 'actor', 'namespace', 'limit'],
         ...['archive', 'timeout'],
       ] as const,
       meanings: {

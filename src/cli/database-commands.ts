@@ -17,6 +17,7 @@ import type { Cpid } from '../model/merge-graph.ts'
 import { notePartial, wholeCpidOf, withArchive } from './ask-archive.ts'
 import { requireFound, withQueries, withStore, writeJson } from './ask-database.ts'
 import {
+  causeOf,
   CliError,
   type CliIo,
   type CommandLine,
@@ -142,7 +143,7 @@ function nothingFound(filter: CascadeFilter): string {
 
 function filterOf(line: CommandLine): CascadeFilter {
   const { object, service, cluster, actor, namespace } = line
-  return { state: stateOf(line), object, service, cluster, actor, namespace }
+  return { state: stateOf(line), cause: causeOf(line), object, service, cluster, actor, namespace }
 }
 
 function cascadeRow(facts: Omit<CascadeFacts, 'position'>): string[] {

@@ -90,6 +90,8 @@ export interface CascadeFacts extends ListItem {
 
 export interface CascadeFilter {
   readonly state?: 'open' | 'settled' | undefined
+  /** `self`: the reason of its root says that a controller began it by itself. `operator`: all others. */
+  readonly cause?: 'operator' | 'self' | undefined
   /** An object reference of the root's mergelog, or whole parts of one between `/`: its name, or its beginning. */
   readonly object?: string | undefined
   /** A service that has spans in the cascade or began it. */

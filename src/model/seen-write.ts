@@ -3,7 +3,8 @@ export const WRITE_CAUSES = ['operator', 'self', 'exact', 'inferred'] as const
 export type WriteCause = (typeof WRITE_CAUSES)[number]
 
 /** Why a controller began a change by itself (`cpid.reason`, where `cpid.cause` is `self`). */
-export type SelfReason = 'health' | 'schedule' | 'expiry' | 'metric' | 'renewal' | 'unknown'
+export const SELF_REASONS = ['health', 'schedule', 'expiry', 'metric', 'renewal', 'unknown'] as const
+export type SelfReason = (typeof SELF_REASONS)[number]
 
 /** What a span says of a write that was seen from outside the cluster (`cpid.cause`). */
 export interface SeenWrite {

@@ -70,4 +70,8 @@ test('cascades are listed, filtered and shown one by one', async () => {
     status: 400,
     body: { error: { code: 'bad_state' } },
   })
+  expect(await get('cascades?cause=exact')).toMatchObject({
+    status: 400,
+    body: { error: { code: 'bad_cause' } },
+  })
 })

@@ -48,6 +48,7 @@ const THEN: Values = {
   q: cpid(1),
   limit: '1',
   state: 'open',
+  cause: 'self',
   object: WEB,
   service: 'odd',
   cluster: 'kind',

@@ -42,6 +42,7 @@ const VALUES: Record<string, string> = {
   spanId: hexSpan(11),
   limit: '3',
   state: 'settled',
+  cause: 'operator',
   object: 'web',
   service: 'replicaset-controller',
   cluster: 'kind',

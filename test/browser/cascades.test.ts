@@ -55,8 +55,9 @@ test('filters stand in the address, and an address opens with its filters', asyn
     .first()
     .waitFor({ state: 'detached' })
   await page.getByLabel('State').selectOption('settled')
+  await page.getByLabel('Begun').selectOption('operator')
   await page.getByLabel('Cluster').fill('west')
-  await page.waitForURL((url) => url.search === '?object=cart&state=settled&cluster=west')
+  await page.waitForURL((url) => url.search === '?object=cart&state=settled&cause=operator&cluster=west')
   await page.getByRole('row', { name: /deployments default\/cart/ }).waitFor()
 
   const other = await dashboard.open('/?object=cart&state=settled&cluster=east')

@@ -65,6 +65,10 @@ test('cascades as a table', async () => {
 })
 
 test('cascades as JSON, filtered', async () => {
+  expect(await cli.json('cascades', '--cause', 'self')).toMatchObject({ cascades: [], next: null })
+  expect(await cli.run('cascades', '--cause', 'exact')).toMatchObject({
+    stderr: expect.stringContaining('--cause "exact" is unknown; write operator or self'),
+  })
   expect(await cli.json('cascades', '--state', 'open')).toMatchObject({
     cascades: [{ root: cpid(90), missing: 1 }],
   })

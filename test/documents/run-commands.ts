@@ -45,7 +45,7 @@ export const RUN_HERE: Readonly<Record<string, Outcome>> = {
     says: /"versions":\[/,
   },
   "curl \'localhost:4319/api/v1/cascades?actor=alice\'": { says: /"cascades":\[/ },
-  "curl \'localhost:4319/api/v1/cascades?namespace=shop\'": { says: /"cascades":\[/ },
+  "curl \'localhost:4319/api/v1/cascades?namespace=shop&cause=operator\'": { says: /"cascades":\[/ },
   'sqlite3 -readonly data/causeway.db "VACUUM INTO \'/backup/causeway-$(date +%F).db\'"': { says: /^$/ },
   'sqlite3 /backup/causeway-$(date +%F).db "PRAGMA integrity_check"': { says: /ok/ },
   'npx causeway cascades --config otel-config.yaml --set connectors.cpid.storage.path=/backup/causeway-2026-01-31.db':

@@ -12,6 +12,7 @@ import type {
 import { cpid } from '../support/otlp-requests.ts'
 import { liveThroughRollout } from '../support/recorded-rollout.ts'
 import { TestWriter } from '../support/test-writer.ts'
+import { begunBecause } from '../../web/src/text/change-sentence.ts'
 import { ask, id, inParts, numbersOf } from './asking.ts'
 
 const { writer } = await liveThroughRollout()
@@ -98,6 +99,37 @@ test('the cascades of a namespace are those that wrote into it, or began in it',
     )
   expect(cascades({ namespace: 'sho' })).toEqual([])
   expect(cascades({ namespace: 'nowhere' })).toEqual([])
+})
+
+test('the cascades that somebody began, and those that a controller began by itself', async () => {
+  for (const cause of ['operator', 'self'] as const)
+    expectSame({ cause }, ({ outline, spans }) =>
+      spans.some((span) => span.cpid === outline.root && span.cause === cause),
+    )
+  using told = await TestWriter.open()
+  const reasons = [
+    ...['schedule: creation by cronjob-controller', 'unknown: status by a b', 'health: by by by'],
+    ...[
+      'schedule: moved by an hour: bob',
+      'health: fixed',
+      ' health: status by kubelet',
+      'status by health: x by y',
+    ],
+    ...['Schedule: creation by x', 'health: * by', 'an outage: status by x'],
+  ]
+  for (const [at, reason] of reasons.entries())
+    told.mergelogs('paper', [{ new: cpid(at + 1), time: at, reason }])
+  told.mergelogs('paper', [{ new: cpid(21), time: 20 }])
+  told.spans('paper', [{ trace: 22, id: 22, cpid: cpid(22) }])
+  told.pass(20_000)
+  for (const [cause, isSelf] of [
+    ['self', true],
+    ['operator', false],
+  ] as const)
+    expect(new Set(cascades({ cause }, told))).toEqual(
+      new Set(cascades({}, told).filter(({ reason }) => (begunBecause(reason) !== undefined) === isSelf)),
+    )
+  expect(numbersOf(cascades({ cause: 'self' }, told).map(({ root }) => root))).toEqual([3, 2, 1])
 })
 
 test('filters narrow down together, also those of time, state and object, in parts of any size', () => {

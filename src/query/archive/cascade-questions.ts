@@ -1,6 +1,7 @@
 import type { ArchivedCascade } from '../../model/archive.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import { type CascadeFacts, type CascadeFilter, textOrNone } from '../../model/queries.ts'
+import { SELF_REASONS } from '../../model/seen-write.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient, quote } from './archive-client.ts'
 
@@ -174,11 +175,14 @@ GROUP BY u.root, u.causeway${having.length === 0 ? '' : `\nHAVING ${having.join(
 ORDER BY start_ns DESC, root_text, causeway LIMIT ${most}`
 }
 
+const BEGAN_BY_ITSELF = `match(ifNull(reason, ''), '^(${SELF_REASONS.join('|')}): [^ ]+ by ')`
+
 function conditionsOf(filter: CascadeFilter): string[] {
-  const { state, object, service, cluster, actor, namespace, fromNs, toNs } = filter
+  const { state, cause, object, service, cluster, actor, namespace, fromNs, toNs } = filter
   const named = object?.replace(/^\/+|\/+$/g, '')
   return [
     ...(state === undefined ? [] : [`open = ${state === 'open' ? 1 : 0}`]),
+    ...(cause === undefined ? [] : [cause === 'self' ? BEGAN_BY_ITSELF : `NOT ${BEGAN_BY_ITSELF}`]),
     ...(named === undefined
       ? []
       : [

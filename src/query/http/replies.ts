@@ -170,6 +170,7 @@ export type Failure =
   | 'malformedCpid'
   | 'badLimit'
   | 'badState'
+  | 'badCause'
   | 'badTime'
   | 'badText'
   | 'badSpanId'
@@ -195,6 +196,7 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
       'the CPID in the path is not a UUID or is all zeros; write its 32 hex digits, with or without dashes',
   },
   badLimit: { status: 400, code: 'bad_limit', message: 'limit must be a whole number from 1 to 10000' },
+  badCause: { status: 400, code: 'bad_cause', message: 'cause must be operator or self' },
   badState: { status: 400, code: 'bad_state', message: 'state must be open or settled' },
   badTime: {
     status: 400,

@@ -147,6 +147,12 @@ const state: Parameter<'open' | 'settled'> = {
   read: (given) => (given === 'open' || given === 'settled' ? { value: given } : 'badState'),
 }
 
+const cause: Parameter<'operator' | 'self'> = {
+  description: 'Only those that somebody began (operator), or that a controller began by itself (self)',
+  schema: { type: 'string', enum: ['operator', 'self'] },
+  read: (given) => (given === 'operator' || given === 'self' ? { value: given } : 'badCause'),
+}
+
 const after: Parameter<string> = {
   description: 'The `next` of an earlier answer from the same path',
   schema: { type: 'string' },
@@ -167,6 +173,7 @@ export const PARAMETERS = {
   limit,
   after,
   state,
+  cause,
   object: text(
     'The object of the root mergelog: a reference, or whole parts of one between slashes, such as its name',
   ),

@@ -105,11 +105,22 @@ const CPID_ROUTES = [
 const CASCADE_ROUTES = [
   route('/cascades', {
     summary: 'Cascades, newest first',
-    query: ['state', 'object', 'service', 'cluster', 'actor', 'namespace', 'from', 'to', ...PAGE_PARAMETERS],
+    query: [
+      'state',
+      'cause',
+      'object',
+      'service',
+      'cluster',
+      'actor',
+      'namespace',
+      'from',
+      'to',
+      ...PAGE_PARAMETERS,
+    ],
     answer: CascadeList,
-    ask: ({ state, object, service, cluster, actor, namespace, from, to, ...part }) => ({
+    ask: ({ state, cause, object, service, cluster, actor, namespace, from, to, ...part }) => ({
       kind: 'cascades',
-      filter: { state, object, service, cluster, actor, namespace, fromNs: from, toNs: to },
+      filter: { state, cause, object, service, cluster, actor, namespace, fromNs: from, toNs: to },
       part: pageOf(part, DEFAULT_LIMIT),
     }),
   }),

@@ -7,6 +7,7 @@ import {
   textOrNone,
   type TraceFacts,
 } from '../../model/queries.ts'
+import { SELF_REASONS } from '../../model/seen-write.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import { SupersededVersions } from './superseded-versions.ts'
@@ -147,6 +148,10 @@ function factsOf(row: FactsRow): Omit<CascadeFacts, 'supersededBy'> {
 const WINDOW = 4_000
 const CANDIDATES_A_PAGE = 500
 
+/** One word and `by` follow: `schedule: creation by cronjob-controller`. */
+const BEGAN_BY_ITSELF = `(${SELF_REASONS.map((reason) => `mergelogs.reason GLOB '${reason}: ?* by *'`).join(' OR ')})
+ AND substr(mergelogs.reason, 1, instr(mergelogs.reason, ' by ') - 1) NOT GLOB '*: * *'`
+
 /**
  * The first trace of each cascade, which represents it. A CPID that turned out to have sources is no root, and the rest of its
  * provisional traces is no cascade. `where` restricts the traces.
@@ -157,6 +162,7 @@ const firstTraces = (from: string, where: string): string => `SELECT first_trace
  LEFT JOIN resources ON resources.id = scopes.resource
  WHERE ${where} AND NOT (first_trace.provisional = 1 AND coalesce(length(mergelogs.sources), 0) > 0)
    AND NOT EXISTS (SELECT 1 FROM traces part WHERE part.root = first_trace.root AND part.episode < first_trace.episode)
+   AND (@cause IS NULL OR @cause = CASE WHEN ${BEGAN_BY_ITSELF} THEN 'self' ELSE 'operator' END)
    AND (@cluster IS NULL OR resources.cluster = @cluster)
    AND (@object IS NULL OR mergelogs.object = @object
      OR instr('/' || CASE instr(mergelogs.object, '?') WHEN 0 THEN mergelogs.object
@@ -179,6 +185,7 @@ const firstTraces = (from: string, where: string): string => `SELECT first_trace
 
 interface FilterBind {
   open: number | null
+  cause: string | null
   object: string | null
   service: string | null
   cluster: string | null
@@ -243,9 +250,10 @@ class CascadeCandidates extends OnConnection {
 }
 
 function bindOf(filter: CascadeFilter): FilterBind {
-  const { state, object, service, cluster, actor, namespace, fromNs, toNs } = filter
+  const { state, cause, object, service, cluster, actor, namespace, fromNs, toNs } = filter
   return {
     open: state === undefined ? null : Number(state === 'open'),
+    cause: cause ?? null,
     object: object?.replace(/^\/+|\/+$/g, '') ?? null,
     service: service ?? null,
     cluster: cluster ?? null,

@@ -26,6 +26,11 @@ const SERVICES = ['controller', 'scheduler', 'kubelet']
 const CLUSTERS = ['eu', 'us', undefined]
 const NAMESPACES = ['default', 'shop']
 const ACTORS = ['alice', 'bob']
+const REASONS = [
+  'schedule: creation by cronjob-controller',
+  'health: fixed by bob',
+  'health: all by bob alone',
+]
 
 /** A drawn step as one of several services, clusters, namespaces and people would make it. */
 function playVaried(writers: readonly TestWriter[], step: Step, seen: Set<string>): void {
@@ -40,7 +45,7 @@ function playVaried(writers: readonly TestWriter[], step: Step, seen: Set<string
         sources: sources.map((source) => cpid(source + 1)),
         time: 10 * at,
         object: `v1/pods/${NAMESPACES[at % 2]}/${at % 3 === 0 ? 'web' : 'cart'}?uid=u${at}&rv=${at}`,
-        reason: `reason ${at}`,
+        reason: REASONS[at % 3] ?? '',
       }
       for (const writer of writers)
         writer.mergelogs(SERVICES[at % 3] ?? '', [mergelog], CLUSTERS[(at + sources.length) % 3])
@@ -77,6 +82,8 @@ const FILTERS: readonly CascadeFilter[] = [
   {},
   { state: 'open' },
   { state: 'settled' },
+  { cause: 'operator' },
+  { cause: 'self' },
   ...SERVICES.map((service) => ({ service })),
   ...['eu', 'us'].map((cluster) => ({ cluster })),
   ...[...ACTORS, ...SERVICES].map((actor) => ({ actor })),

@@ -1,5 +1,15 @@
 /** The filters of a list of cascades, by their names in the API and in the address. */
-export const FILTERS = ['state', 'object', 'namespace', 'actor', 'service', 'cluster', 'from', 'to'] as const
+export const FILTERS = [
+  'state',
+  'cause',
+  'object',
+  'namespace',
+  'actor',
+  'service',
+  'cluster',
+  'from',
+  'to',
+] as const
 
 export type FilterName = (typeof FILTERS)[number]
 

@@ -28,6 +28,17 @@ export function FilterBar({ search }: { search: URLSearchParams }) {
           <option value="settled">settled</option>
         </select>
       </label>
+      <label>
+        Begun
+        <select
+          value={search.get('cause') ?? ''}
+          onChange={(event) => choose('cause', event.currentTarget.value)}
+        >
+          <option value="">any way</option>
+          <option value="operator">by somebody</option>
+          <option value="self">by itself</option>
+        </select>
+      </label>
       <TypedFilter {...typed('object')} label="Object" placeholder="name or reference" />
       <TypedFilter {...typed('namespace')} label="Namespace" options={facets.data?.namespaces} />
       <TypedFilter

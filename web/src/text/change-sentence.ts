@@ -31,7 +31,7 @@ const COMMANDS = new Map(
 )
 
 /** The form of a reason for a change that began by itself: `schedule: creation by cronjob-controller`. */
-const BY_ITSELF = /^(schedule|expiry|renewal|metric|health|unknown): (\S+) by /
+const BY_ITSELF = /^(schedule|expiry|renewal|metric|health|unknown): ([^ ]+) by /
 const BY_SOMEBODY = /^(\S+) by (.+)$/
 
 const WHY = new Map(
