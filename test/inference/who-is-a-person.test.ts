@@ -44,11 +44,16 @@ test.each([
 test.each([
   ['flux/v0.0.0', 'operator', 'flux'],
   ['helm/v3.22.0', 'operator', 'helm'],
+  ['Helm/3.19.2', 'operator', 'helm'],
   ['helm-controller/v0.0.0', 'controller', 'releaser'],
   ['flux-operator/v0.0.0', 'controller', 'releaser'],
   ['kubectl-create/v1.36.3', 'operator', 'kubectl-create'],
 ])('whoever uses %s as a service account is a %s', (program, role, service) => {
   expect(writerNamed('system:serviceaccount:flux-system:releaser', program)).toMatchObject({ role, service })
+})
+
+test('helm is one service, however it writes its name', () => {
+  expect(writerNamed('ann', 'Helm/3.19.2')).toMatchObject({ service: 'helm', role: 'operator' })
 })
 
 test('system:admin is shown by name where the program has none', () => {

@@ -152,7 +152,9 @@ function endsPodOfOther(
 }
 
 function writerOfActor({ user, userAgent }: Actor): Writer {
-  const [program = ''] = userAgent.split('/', 1)
+  const [named = ''] = userAgent.split('/', 1)
+  // helm writes its name so in requests alone.
+  const program = named === 'Helm' ? 'helm' : named
   const [, , account] = SERVICE_ACCOUNT.exec(user) ?? []
   if (TOOLS.test(program)) return { service: program, user, role: 'operator' }
   if (account !== undefined) return { service: account, user, role: 'controller' }
