@@ -84,7 +84,7 @@ beforeAll(async () => {
         start: 60,
         end: 60,
         status: 2,
-        attributes: { 'cpid.wrote': [`${SET}?rv=5`] },
+        attributes: { 'cpid.wrote': [`${SET}?rv=5`, 'v1/pods/shop/forbidden'] },
       },
     ]),
     ...OTHERS.map((at) =>
@@ -123,6 +123,19 @@ test.each(WIDTHS)(
     await page.getByRole('list', { name: 'Objects, owners first' }).waitFor()
   },
 )
+
+test('a page has its heading while it loads', async () => {
+  const page = await open('/')
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  await page.route(`**/api/v1/cascades/${cpid(1)}`, async (route) => {
+    await promise
+    await route.continue()
+  })
+  await page.goto(new URL(`/cascades/${cpid(1)}`, page.url()).href)
+  await page.getByRole('heading', { level: 1, name: 'Loading the cascade' }).waitFor()
+  resolve(undefined)
+  await page.getByRole('heading', { level: 1, name: /web/ }).waitFor()
+})
 
 test('Pods stand below the ReplicaSet that made them, whichever of their writes was linked first', async () => {
   const page = await open(`/cascades/${cpid(1)}?view=tree`)

@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type Cascade, cascadeText } from '../../packages/kubectl-plugin/plugin-text.ts'
-import { changeSentence } from '../../web/src/text/change-sentence.ts'
+import { colourIndex } from '../../web/src/parts/service-colour.ts'
+import { changeSentence, reasonText } from '../../web/src/text/change-sentence.ts'
+import { percent } from '../../web/src/text/duration.ts'
 
 const COMMANDS = [
   'apply',
@@ -53,4 +55,32 @@ test('a reason of their own does not hide what somebody did', () => {
   expect(cascadeText(change('bye', 'kubectl delete'), [], 'shop')).toMatch(
     /^alice deleted service\/web: bye: /,
   )
+})
+
+test('a reason is shown in the same words, and one in somebody’s own words as it is', () => {
+  expect(
+    [
+      ...['authored by alice', 'schedule: creation by cronjob-controller', 'status by kubelet', 'fixes it'],
+      ...['kubectl create', 'moved by an hour'],
+    ].map(reasonText),
+  ).toEqual([
+    ...[
+      'changed by alice',
+      'schedule: created by cronjob-controller',
+      'status reported by kubelet',
+      'fixes it',
+    ],
+    ...['kubectl create', 'moved by an hour'],
+  ])
+})
+
+test('a service has the same colour, whichever services were shown before', () => {
+  const names = Array.from({ length: 40 }, (_, at) => `controller-${at}`)
+  const apart = names.map((name) => colourIndex(name))
+  expect(names.toReversed().map(colourIndex).reverse()).toEqual(apart)
+  expect(new Set(apart).size).toBeGreaterThan(8)
+})
+
+test('what took a part of the time took no 0 % of it', () => {
+  expect([0.000_1, 0.004, 0.01, 0.126, 1].map(percent)).toEqual(['< 1 %', '< 1 %', '1 %', '13 %', '100 %'])
 })

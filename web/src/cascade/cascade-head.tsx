@@ -8,14 +8,14 @@ import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
-import { changeSentence, deedOfCommand } from '../text/change-sentence.ts'
+import { changeSentence, deedOfCommand, reasonText } from '../text/change-sentence.ts'
 import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
 import { objectName } from '../text/object-name.ts'
 import { traceLink } from '../text/trace-link.ts'
 import { type Drawn, drawnOf } from './other-changes.ts'
 import { spansPath } from './sent-texts.ts'
-import { failuresOf, type SpanRows } from './span-rows.ts'
+import { FAILED, failuresOf, type SpanRows } from './span-rows.ts'
 
 interface CascadeHeadProps {
   cascade: Cascade
@@ -72,7 +72,7 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
           </Fact>
         )}
         {cluster && <Fact name="Cluster">{cluster}</Fact>}
-        {reason && <Fact name="Reason">{reason}</Fact>}
+        {reason && <Fact name="Reason">{reasonText(reason)}</Fact>}
         <Fact name="Spans">{cascade.spans.toLocaleString('en')}</Fact>
         <Fact name="Drawn below">
           <DrawnFact drawn={drawnOf(rows)} />
@@ -118,11 +118,12 @@ function begunBy({ root }: Cascade, { spans }: SpanRows): string | undefined {
   )?.name
 }
 
-/** How many objects the spans of this change wrote. */
+/** How many objects the spans of this change wrote. What a failed span names without a version was not written. */
 function writtenBy({ spans }: SpanRows): number {
   const objects = new Set<string>()
-  for (const { wrote = [], activity } of spans)
-    if (activity !== false) for (const reference of wrote) objects.add(objectName(reference).reference)
+  for (const { wrote = [], activity, status } of spans)
+    for (const { reference, version } of activity === false ? [] : wrote.map(objectName))
+      if (status !== FAILED || version !== undefined) objects.add(reference)
   return objects.size
 }
 

@@ -1,5 +1,5 @@
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
-import { duration } from '../text/duration.ts'
+import { duration, percent } from '../text/duration.ts'
 
 /** With a watch alone the duration of a write is not known, so its steps have no length. */
 const LEAST_TOLD_MS = 0.001
@@ -14,7 +14,7 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
   const wait = steps[longestWait ?? -1]
   // A step with a wrong time may be longer than the duration, which leaves that out.
   const share = (ms: number) =>
-    durationMs > 0 && !clockSkew ? ` (${Math.round((100 * ms) / durationMs)} % of the cascade)` : ''
+    durationMs > 0 && !clockSkew ? ` (${percent(ms / durationMs)} of the cascade)` : ''
   return (
     <div class="cascade-notices">
       {step !== undefined && (

@@ -73,12 +73,13 @@ export function Pending({ answer, what, isPage = false }: PendingProps) {
   if (answer.trouble !== undefined) {
     return <TroubleNotice trouble={answer.trouble} onRetry={answer.askAgain} isPage={isPage} />
   }
-  if (answer.data !== undefined) return null
+  if (answer.data !== undefined && !answer.isLoading) return null
   const megabytes = answer.bytes / 1e6
+  const text = `Loading ${what} …${megabytes > 1 ? ` ${megabytes.toFixed(0)} MB` : ''}`
   return (
-    <p class="loading" role="status">
-      Loading {what} …{megabytes > 1 && ` ${megabytes.toFixed(0)} MB`}
-    </p>
+    <div class="loading" role="status">
+      {isPage ? <Title isPage title={text} /> : text}
+    </div>
   )
 }
 

@@ -67,6 +67,15 @@ export function deedOf(reason: string | null): string | undefined {
   return partOf(reason) === 'status' ? 'status reported' : verbOf(reason)
 }
 
+const INFERRED = /^((?:schedule|expiry|renewal|metric|health|unknown): )?([^ ]+)( by .+)$/s
+
+/** A reason, with what was done in the words of `deedOf`. */
+export function reasonText(reason: string): string {
+  const [, because = '', part = '', by = ''] = INFERRED.exec(reason) ?? []
+  const done = part === 'status' ? 'status reported' : DONE.get(part)
+  return done === undefined ? reason : `${because}${done}${by}`
+}
+
 function verbOf(reason: string | null): string | undefined {
   return DONE.get(partOf(reason) ?? '') ?? deedOfCommand(reason ?? '')
 }

@@ -19,6 +19,11 @@ export function took(ms: number): string {
   return ms > 0 && ms < 0.001 ? '< 1 µs' : duration(ms)
 }
 
+/** A part of a whole that is not nothing. */
+export function percent(part: number): string {
+  return part < 0.01 ? '< 1 %' : `${Math.round(100 * part)} %`
+}
+
 /** A difference between durations, always with its sign. */
 export function difference(ms: number): string {
   return ms > 0 ? `+${duration(ms)}` : duration(ms)
