@@ -117,3 +117,20 @@ test('a StatefulSet that keeps no claims makes them belong to its Pods, and its 
     4n,
   ])
 })
+
+test('who sets back within seconds what it wrote itself is no person', () => {
+  const map = (value: string, ...by: (readonly [manager: string, second: number])[]): Sketch => {
+    const managedFields = by.map(([manager, second]) => ({
+      ...{ manager, operation: 'Update', time: `2026-11-22T19:30:${second}Z`, fieldsV1: {} },
+    }))
+    return { kind: 'ConfigMap', name: 'map', meta: { labels: { value }, managedFields } }
+  }
+  const made = map('a', [PROGRAM, 10])
+  const changed = map('b', [PROGRAM, 10], ['kubectl', 20])
+  const backAt = (second: number, value = 'a') => map(value, ['kubectl', 20], [PROGRAM, second])
+  expect(last(made, changed, backAt(22))[1]).toBe('inferred')
+  expect(last(made, changed, backAt(40))).toEqual(PERSON)
+  expect(last(made, changed, backAt(22, 'c'))).toEqual(PERSON)
+  // Another one made it.
+  expect(last(map('a', ['kubectl', 10]), changed, backAt(22))).toEqual(PERSON)
+})

@@ -1,7 +1,13 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
-import { isCustomResource } from '../../model/kubernetes-objects.ts'
+import {
+  FINGERPRINT,
+  fingerprintOf,
+  isCustomResource,
+  type ObjectFacts,
+} from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
-import { isJustBefore } from './read-context.ts'
+import { nanosOfMs, parseRfc3339 } from '../../model/time-and-size.ts'
+import { higher, isJustBefore } from './read-context.ts'
 import type { ReadVersion } from './read-versions.ts'
 import type { WritePart } from './write-part.ts'
 import { programOf, type Writer } from './writers.ts'
@@ -18,7 +24,7 @@ interface Asked {
 
 /** Whether a writer that may be a person or a controller acts as a controller does: the write can follow from what somebody else wrote. */
 export function isReaction(asked: Asked): boolean {
-  return reactsToOthers(asked) || reactsToChange(asked)
+  return reactsToOthers(asked) || reactsToChange(asked) || setsBack(asked)
 }
 
 /** There is news of another object. */
@@ -43,4 +49,23 @@ function reactsToChange({ write, writer, object, objects }: Asked): boolean {
   const changed = object?.versions.find(({ version, contentVersion }) => version === contentVersion)
   if (changed === undefined || !isJustBefore(write, changed)) return false
   return changed.version > objects.lastActed(write.object.uid, programOf(writer.service))
+}
+
+/** People take longer to see that somebody has changed what they wrote. */
+const SETS_BACK_WITHIN_NS = nanosOfMs(3_000)
+
+/** With a watch alone: somebody else has just changed what this writer wrote, and it writes the same again. */
+function setsBack({ write, part, writer, object, objects }: Asked): boolean {
+  const { facts, request } = write
+  if (request !== undefined || facts === undefined || (part !== 'authored' && part !== 'scale')) return false
+  const last = objects.lastActed(write.object.uid, programOf(writer.service))
+  const own = object?.versions.find(({ version }) => version === last)
+  const changed = object?.versions.find(({ version, contentVersion }) => version === contentVersion)
+  if (own === undefined || changed === undefined || changed.version <= last) return false
+  const isSame = fingerprintOf(facts, FINGERPRINT.authored) === fingerprintOf(own.facts, FINGERPRINT.authored)
+  return isSame && lastSigned(facts) - lastSigned(changed.facts) <= SETS_BACK_WITHIN_NS
+}
+
+function lastSigned({ managers }: ObjectFacts): bigint {
+  return managers.map(({ time }) => parseRfc3339(time) ?? 0n).reduce(higher, 0n)
 }
