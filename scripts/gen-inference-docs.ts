@@ -97,6 +97,8 @@ function wordsOf(reads: Reads): string {
       return 'quotas of its namespace that changed, where its owner was refused more'
     case 'remaining':
       return 'what was left in it and went'
+    case 'defined':
+      return 'the last object that it defined and that went while it was going'
     case 'freed':
       return 'what went last from the node that it names'
     case 'referred':

@@ -10,8 +10,9 @@ const API = 'guide.example/v1'
 const API_OF: Readonly<Record<string, string>> = {
   Bucket: API,
   ClusterRole: 'rbac.authorization.k8s.io/v1',
+  CustomResourceDefinition: 'apiextensions.k8s.io/v1',
 }
-const IN_NO_NAMESPACE = new Set(['ClusterRole', 'Namespace'])
+const IN_NO_NAMESPACE = new Set(['ClusterRole', 'CustomResourceDefinition', 'Namespace'])
 const OPERATOR = { 'bucket-operator': 11 }
 const HELD = { finalizers: ['guide.example/bucket'] }
 const GOING = { deletionTimestamp: '2026-01-01T00:00:20Z' }
@@ -107,6 +108,39 @@ test('a namespace goes once what was left in it has gone, whoever let that go', 
     'media',
     gone?.version,
   ])
+})
+
+test('a definition goes once the last object that it defines has gone, whoever let that go', () => {
+  const definition = {
+    kind: 'CustomResourceDefinition',
+    name: 'buckets.guide.example',
+    by: { 'kubectl-create': 8 },
+  }
+  const going = { ...definition, meta: GOING, by: { ...definition.by, 'kube-apiserver*': 21 } }
+  const [other, gone, removed] = decided(
+    seen('ADDED', 8, definition),
+    ...BEGUN,
+    seen('MODIFIED', 20, { ...definition, meta: GOING }),
+    seen('MODIFIED', 21, {
+      ...going,
+      more: { status: { conditions: [{ type: 'Terminating', status: 'True' }] } },
+    }),
+    seen('DELETED', 38, POLICY),
+    seen('DELETED', 40, TAKEN),
+    seen('DELETED', 41, going),
+  ).slice(-3)
+  const read = removed?.reads.map(({ identity, known }) => [identity.name, known.version])
+  expect(read).toContainEqual(['media', gone?.version])
+  expect(other?.write.object.name).toBe('media-policy')
+  // What goes before its definition is deleted is no cause of that.
+  const [alone] = decided(
+    seen('ADDED', 8, definition),
+    ...BEGUN,
+    seen('DELETED', 15, TAKEN),
+    seen('MODIFIED', 20, { ...definition, meta: GOING }),
+    seen('DELETED', 41, going),
+  ).slice(-1)
+  expect(alone?.reads.map(({ identity }) => identity.name)).not.toContain('media')
 })
 
 test('Endpoints that list no Pods any more were written by their controller, though nobody signed that', () => {

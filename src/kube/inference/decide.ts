@@ -20,6 +20,7 @@ import { type FoundPrimary, primariesNaming, takesHold } from './primaries.ts'
 import { isReaction } from './reactions.ts'
 import { type ReadVersion, readVersions } from './read-versions.ts'
 import { actorForOwner, isGoing, newestBelow, ownerOf } from './read-context.ts'
+import { foundBy } from './relatives.ts'
 import { reasonOfItsOwn, type SelfBegun, selfBegun } from './self-begun.ts'
 import {
   boundBy,
@@ -331,9 +332,6 @@ function notePrimaries(
   }
 }
 
-/** Further former owners are not kept. */
-const MAX_FOUND_BY = 4
-
 interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
   readonly begins?: boolean
   readonly part?: WritePart
@@ -353,7 +351,7 @@ function note(
   const readableNs = request?.startNs
   const isSame = before !== undefined && hasContentOf(before, { facts: known, gone }, object)
   const contentVersion = isSame && !(begins === true && part === 'status') ? before.contentVersion : at
-  const found = foundBy({ facts: known, gone }, before?.facts, objects)
+  const found = foundBy(object, { facts: known, gone }, before?.facts, objects)
   const seen = found.length === 0 ? known : { ...known, foundBy: found }
   const begun = begins === true
   objects.add(object, { version: at, cpid, facts: seen, gone, includes, readableNs, contentVersion, begun })
@@ -378,25 +376,6 @@ function hasContentOf(
   return [FINGERPRINT.authored, 'revision'].every(
     (print) => fingerprintOf(facts, print) === fingerprintOf(before.facts, print),
   )
-}
-
-/** How others find it, beside its content: by former owners and by the node that it left. */
-function foundBy(
-  { facts, gone }: Pick<KnownVersion, 'facts' | 'gone'>,
-  before: ObjectFacts | undefined,
-  objects: ClusterObjects,
-): NonNullable<ObjectFacts['foundBy']> {
-  const had = [
-    ...(before?.owners ?? []).map(({ uid }) => ({ uid, as: 'departed' })),
-    ...(before?.foundBy ?? []).filter(({ as }) => as === 'departed'),
-  ]
-  const departed = had.filter(({ uid }) => facts.owners.every((owner) => owner.uid !== uid))
-  const nodes = gone ? facts.references.filter(({ field }) => field === 'node') : []
-  const freed = nodes.flatMap(({ name }) => {
-    const node = objects.named('nodes', '', name)
-    return node === undefined ? [] : [{ uid: node.identity.uid, as: 'freed' }]
-  })
-  return [...departed.slice(0, MAX_FOUND_BY), ...freed]
 }
 
 /** What a controller does to an owned object, it does for the owner; and for what it looks after that it acted upon. */

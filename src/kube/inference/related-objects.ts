@@ -266,6 +266,14 @@ export function relatedObjects(
             .slice(0, MAX_OBJECTS)
             .flatMap((object) => candidate(object, 'same API group'))
     }
+    case 'defined': {
+      const gone = ownedAfter(
+        uid,
+        `${name.slice(0, name.indexOf('.'))} defined`,
+        higher(since(uid), before?.version ?? 0n),
+      )
+      return gone.slice(0, 1).map((object) => ({ object }))
+    }
     case 'freed':
       return nodesOf(facts).flatMap((node) => {
         const there = objectOf(node, '', objects)

@@ -67,6 +67,7 @@ export interface Counts {
  * - counted: objects of its namespace and of the resources it counts that changed since the writer last wrote it.
  * - quota: quotas of its namespace that had refused a request and changed since the writer last acted on what its owner owns.
  * - remaining: what was left in a terminating namespace when its controller last wrote it, and has gone since.
+ * - defined: the last object of a deleted definition that went since the definition was written last.
  * - freed: the last object that went from its destination while it waited for room.
  * - preemptor: the Pod that is to run in its place.
  * - referred: what the spec of a custom resource names and what changed since its controller last wrote it.
@@ -108,6 +109,7 @@ export type Reads =
   | { readonly kind: 'counted' }
   | { readonly kind: 'quota' }
   | { readonly kind: 'remaining' }
+  | { readonly kind: 'defined' }
   | { readonly kind: 'freed' }
   | { readonly kind: 'preemptor' }
   | { readonly kind: 'referred' }
@@ -274,6 +276,11 @@ export const RELATIONS: readonly Relation[] = [
     write: 'apiservices',
     parts: ['creation', 'authored', 'deletion'],
     reads: { kind: 'naming', resource: 'customresourcedefinitions', field: 'serves' },
+  },
+  {
+    write: 'customresourcedefinitions',
+    parts: ['status', 'removal'],
+    reads: { kind: 'defined' },
   },
   { write: 'cronjobs', parts: ['status'], reads: { kind: 'dependents', resource: 'jobs' } },
   ...[

@@ -1,5 +1,11 @@
-import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
-import { FINGERPRINT, fingerprintOf } from '../../model/kubernetes-objects.ts'
+import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import {
+  FINGERPRINT,
+  fingerprintOf,
+  isCustomResource,
+  type ObjectFacts,
+  type ObjectIdentity,
+} from '../../model/kubernetes-objects.ts'
 import {
   actorForOwner,
   candidate,
@@ -165,4 +171,39 @@ function hasFinished(version: KnownVersion | undefined): boolean {
 
 function lower(one: bigint, other = one): bigint {
   return one < other ? one : other
+}
+
+/** Further former owners are not kept. */
+const MAX_FOUND_BY = 4
+
+/** How others find it, beside its content: by former owners, by the node that it left, and by its definition that is going. */
+export function foundBy(
+  identity: ObjectIdentity,
+  { facts, gone }: Pick<KnownVersion, 'facts' | 'gone'>,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): NonNullable<ObjectFacts['foundBy']> {
+  const had = [
+    ...(before?.owners ?? []).map(({ uid }) => ({ uid, as: 'departed' })),
+    ...(before?.foundBy ?? []).filter(({ as }) => as === 'departed'),
+  ]
+  const departed = had.filter(({ uid }) => facts.owners.every((owner) => owner.uid !== uid))
+  const nodes = gone ? facts.references.filter(({ field }) => field === 'node') : []
+  const freed = nodes.flatMap(({ name }) => {
+    const node = objects.named('nodes', '', name)
+    return node === undefined ? [] : [{ uid: node.identity.uid, as: 'freed' }]
+  })
+  const definition = gone ? definitionOf(identity, objects) : undefined
+  const ended = definition !== undefined && isGoing(definition.versions[0])
+  const instances = ended ? [{ uid: definition.identity.uid, as: 'defined' }] : []
+  return [...departed.slice(0, MAX_FOUND_BY), ...freed, ...instances]
+}
+
+function definitionOf(
+  { apiVersion, resource }: ObjectIdentity,
+  objects: ClusterObjects,
+): KnownObject | undefined {
+  if (!isCustomResource(apiVersion)) return undefined
+  const group = apiVersion.slice(0, apiVersion.indexOf('/'))
+  return objects.named('customresourcedefinitions', '', `${resource}.${group}`)
 }
