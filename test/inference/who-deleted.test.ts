@@ -48,6 +48,33 @@ test.each([
   expect(last({ ...owner, spec, status: renewing }, pod, going)).toEqual(['unknown', 'operator'])
 })
 
+test('a Pod of an old revision that its StatefulSet leaves alone goes by the program that looks after the owner of that', () => {
+  const managed = (manager: string, subresource = ''): JsonObject => ({
+    managedFields: [{ manager, operation: 'Update', subresource, time: '2026-11-22T19:30:00Z' }],
+  })
+  const deleted = (hash: string, program = 'db-operator'): [string, string] => {
+    const cluster = { kind: 'Cluster', apiVersion: 'example.com/v1', name: 'main' }
+    const pod = {
+      ...{ kind: 'Pod', name: 'db-0', spec: { nodeName: 'n' } },
+      meta: { ...ownedBy('StatefulSet', 'db'), labels: { 'controller-revision-hash': hash } },
+    }
+    return last(
+      { ...cluster, meta: managed('kubectl') },
+      { ...cluster, meta: managed(program, 'status'), status: { phase: 'rolling' } },
+      {
+        ...{ kind: 'StatefulSet', name: 'db', meta: { generation: 1, ...ownedBy('Cluster', 'main') } },
+        ...{ spec: { updateStrategy: { type: 'OnDelete' } } },
+        status: { observedGeneration: 1, updateRevision: 'new' },
+      },
+      pod,
+      { ...pod, meta: { ...pod.meta, ...GOING } },
+    )
+  }
+  expect(deleted('old')).toEqual(['db-operator', BY_CONTROLLER])
+  expect(deleted('new')).toEqual(['unknown', 'operator'])
+  expect(deleted('old', 'kubectl')).toEqual(['unknown', 'operator'])
+})
+
 test('a Pod that a taint drives from its Node goes for the Node, and one that somebody evicts for that person', () => {
   const node = { kind: 'Node', name: 'node-1' }
   const pod = { kind: 'Pod', name: 'web-1', spec: { nodeName: 'node-1' } }

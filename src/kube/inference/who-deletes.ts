@@ -75,11 +75,31 @@ export function whoDeletes(
   const applier = known && applierOf(known, objects)
   if (first !== undefined && (isGoing(applier) || applier?.facts.prints.applying === 'true'))
     return controller(first)
+  const renewer = isOutdated(known, owner?.facts) ? whoRenews(owner?.facts, seenNs, objects) : undefined
+  if (renewer !== undefined) return controller(renewer)
   const ofOwner = objects.get(reference?.uid ?? '')?.identity
   const isUnselected = ofOwner?.namespace === '' && isNewsIn(object, objects)
   const [lookingAfter] =
     isUnselected || isSignedLately(owner?.facts, seenNs) ? objects.lookingAfter(ofOwner?.resource ?? '') : []
   return lookingAfter === undefined ? unknown() : controller(lookingAfter)
+}
+
+/** A StatefulSet wants another revision of the Pod, and leaves it to others to delete it. */
+function isOutdated(pod: ObjectFacts | undefined, set: ObjectFacts | undefined): boolean {
+  const wanted = set?.prints.renewedTo
+  if (pod === undefined || set === undefined || wanted === undefined) return false
+  const isUnseen = Number(set.prints.observed ?? 0) < set.generation
+  return isUnseen || pod.labels?.['controller-revision-hash'] !== wanted
+}
+
+/** The program that looks after the owner of a StatefulSet, if it has just written one of the two. */
+function whoRenews(set: ObjectFacts | undefined, nowNs: bigint, objects: ClusterObjects): string | undefined {
+  const above = objects.get(set?.owners.find((one) => one.controller)?.uid ?? '')
+  const managers = [...(set?.managers ?? []), ...(newestOf(above)?.facts.managers ?? [])]
+  return objects.lookingAfter(above?.identity.resource ?? '').find((program) => {
+    const own = managers.filter(({ manager }) => programOf(manager) === program)
+    return isSignedLately({ managers: own }, nowNs)
+  })
 }
 
 /** The namespace has changed since the object was last written: its owner, which is in none, may not select it any more. */
@@ -182,7 +202,7 @@ function isNotKept(
 /** How long after writing an object a custom controller deletes what that object owns. */
 const CLEARS_WITHIN_NS = 5_000_000_000n
 
-function isSignedLately(facts: ObjectFacts | undefined, nowNs: bigint): boolean {
+function isSignedLately(facts: Pick<ObjectFacts, 'managers'> | undefined, nowNs: bigint): boolean {
   const times = facts?.managers.map(({ time }) => parseRfc3339(time) ?? 0n) ?? []
   return times.some((time) => time + CLEARS_WITHIN_NS > nowNs)
 }

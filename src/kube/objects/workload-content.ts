@@ -89,7 +89,11 @@ function statefulSetContent(object: JsonObject): Content {
   const { prints } = withSurplus(withTemplate(object, ''), hasMore(object) || renewsStateful(object))
   return {
     references: [...claimsOf(object), ...settingsOf(object)],
-    prints: { ...prints, ...(!hasMore(object) && renewsInTurn(object) && { renews: 'true' }) },
+    prints: {
+      ...prints,
+      ...(!hasMore(object) && renewsInTurn(object) && { renews: 'true' }),
+      ...(!renewsItself(object) && { renewedTo: textIn(objectIn(object, 'status'), 'updateRevision') }),
+    },
   }
 }
 
