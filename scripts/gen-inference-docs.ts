@@ -119,6 +119,10 @@ function wordsOf(reads: Reads): string {
       return 'what had its name and went, where this controller had written that and nothing that it looks after changed since'
     case 'kin':
       return 'custom resources of the same API group and namespace that changed, where nothing else is new'
+    case 'made for the same':
+      return 'what the controller wrote for the same object that it looks after, and somebody else changed, where nothing else is new'
+    case 'done just before':
+      return 'what the controller wrote for the same owner within 2 s before, where nothing else is new'
     case 'new kin':
       return 'custom resources of its API group and namespace that somebody has just changed'
     case 'new namespace':

@@ -54,6 +54,14 @@ export interface KnownObject {
 /** Asks for owned objects of every resource. */
 export const ANY_RESOURCE = '*'
 
+/** How a controller finds what it wrote for an object that it looks after and that does not own it. */
+export const MADE_FOR = 'made for'
+
+/** The name in place of a resource under which `ownedBy` finds objects of a resource by something else than their owners. */
+export function foundUnder(resource: string, as: string): string {
+  return `${as === MADE_FOR ? ANY_RESOURCE : resource} ${as}`
+}
+
 /** The objects of one cluster as inference has seen them. */
 export interface ClusterObjects {
   get(uid: string): KnownObject | undefined

@@ -4,8 +4,10 @@ import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
 import {
   ANY_RESOURCE,
   type ClusterObjects,
+  foundUnder,
   type KnownObject,
   type KnownVersion,
+  MADE_FOR,
 } from '../../src/model/inference-store.ts'
 import type { ObjectFacts, ObjectIdentity } from '../../src/model/kubernetes-objects.ts'
 import { parseCpid } from '../../src/model/merge-graph.ts'
@@ -61,7 +63,9 @@ function versionOf({ version: of, owner, target, departed, gone, includes }: Add
     ...{ generation: of, managers: [], deleting: gone, prints: { authored: String(of) } },
     owners:
       owner === undefined ? [] : [{ kind: 'Some', name: 'owner', uid: `uid-${owner}`, controller: true }],
-    ...(departed !== undefined && { foundBy: [{ uid: `uid-${departed}`, as: 'departed' }] }),
+    ...(departed !== undefined && {
+      foundBy: ['departed', MADE_FOR].map((as) => ({ uid: `uid-${departed}`, as })),
+    }),
     references: target === undefined ? [] : [{ field: 'target', ...pick(identityOf(target)) }],
   }
   const some = Array.from({ length: includes }, (_, at) => cpid(at + 1)).flatMap(
@@ -128,7 +132,7 @@ test('objects in SQLite are what they are in memory, over rollbacks and restarts
           expect(owned(objects).sort()).toEqual(owned(model).sort())
           const all = (of: ClusterObjects, as: string): string[] =>
             of.ownedBy(uid, as, after, before, 10).map((other) => other.identity.uid)
-          for (const as of [ANY_RESOURCE, `${resource} departed`])
+          for (const as of [ANY_RESOURCE, foundUnder(resource, 'departed'), foundUnder(resource, MADE_FOR)])
             expect(all(objects, as).sort()).toEqual(all(model, as).sort())
           const changed = (of: ClusterObjects): string[] =>
             of.changedIn(resource, namespace, after, before, 10).map((other) => other.identity.uid)

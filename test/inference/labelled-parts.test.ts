@@ -13,8 +13,10 @@ const VERBS = { ADDED: 'create', MODIFIED: 'update', DELETED: 'delete' } as cons
 const RESOURCES: Readonly<Record<string, [apiVersion: string, resource: string]>> = {
   Shop: [API, 'shops'],
   Discount: [API, 'discounts'],
+  House: [API, 'houses'],
   ConfigMap: ['v1', 'configmaps'],
   Secret: ['v1', 'secrets'],
+  Pod: ['v1', 'pods'],
   Namespace: ['v1', 'namespaces'],
   Deployment: ['apps/v1', 'deployments'],
   ReplicaSet: ['apps/v1', 'replicasets'],
@@ -97,6 +99,100 @@ test('what a label names by its kind is what its controller makes something for'
     ...['books', 11],
     'labels trade.example.com/shelf',
   ])
+})
+
+test('a label of a domain names an object in no namespace too, and one of Helm names none', () => {
+  const labelled = (key: string): unknown[] => {
+    const house = { kind: 'House', name: 'rules', namespace: '' }
+    return read(
+      { ...house, type: 'ADDED', meta: { generation: 1 }, second: 10, by: '@alice' },
+      { ...house, meta: { generation: 1, ...HELD }, second: 11, by: 'shop-operator' },
+      { ...PART, meta: { labels: { [key]: 'rules' } }, type: 'ADDED', second: 12, by: 'shop-operator' },
+    )
+  }
+  const key = 'trade.example.com/generated-by'
+  expect(labelled(key)).toContainEqual(['rules', 11, `labels ${key}`])
+  expect(labelled('helm.sh/house')).not.toContainEqual(['rules', 11, 'labels helm.sh/house'])
+  expect(labelled('helm.sh/chart')).not.toContainEqual(['rules', 11, 'labels helm.sh/chart'])
+})
+
+const OWNED = {
+  ownerReferences: [{ apiVersion: API, kind: 'Shop', name: 'books', uid: 'uid of books', controller: true }],
+}
+const web = (a: string, second: number, type: Write['type'] = 'MODIFIED'): Write => ({
+  ...{ kind: 'ConfigMap', name: 'web', meta: OWNED, rest: { data: { a } } },
+  ...{ type, second, by: 'shop-operator' },
+})
+
+test('what is written for an owner follows from what names that owner, where its content changed', () => {
+  const discount = (percent: number): Omit<Write, 'second' | 'by'> => ({
+    ...{ kind: 'Discount', name: 'spring', meta: { generation: percent, ...HELD } },
+    rest: { spec: { shopRef: { kind: 'Shop', name: 'books' }, percent } },
+  })
+  const begun: Write[] = [
+    ...BEGUN,
+    web('0', 13, 'ADDED'),
+    { ...discount(1), type: 'ADDED', meta: { generation: 1 }, second: 20, by: '@bob' },
+    { ...discount(1), second: 21, by: 'shop-operator' },
+    web('1', 22),
+    { ...discount(2), second: 30, by: '@carol' },
+  ]
+  expect(read(...begun, web('2', 31))).toContainEqual(['spring', 30, 'spec.shopRef.name'])
+  expect(read(...begun, web('2', 31), web('3', 41))).not.toContainEqual(['spring', 30, 'spec.shopRef.name'])
+})
+
+test('what a controller writes in the same reconcile follows from what it wrote just before', () => {
+  const shop = { meta: { generation: 1, ...HELD }, rest: { spec: { secretName: 'key' } } }
+  const key = { kind: 'Secret', name: 'key' }
+  const begun: Write[] = [
+    { ...key, type: 'ADDED', second: 9, by: '@alice' },
+    { ...SHOP, ...shop, type: 'ADDED', meta: { generation: 1 }, second: 10, by: '@alice' },
+    { ...SHOP, ...shop, second: 11, by: 'shop-operator' },
+    web('1', 12, 'ADDED'),
+    { ...key, rest: { data: { a: 'new' } }, second: 30, by: '@bob' },
+    web('2', 31),
+  ]
+  const other = (second: number): Write => ({ ...web('1', second, 'ADDED'), name: 'other' })
+  expect(read(...begun)).toContainEqual(['key', 30, 'spec.secretName'])
+  expect(read(...begun, other(32))).toContainEqual(['web', 31, undefined])
+  expect(read(...begun, other(50))).not.toContainEqual(['web', 31, undefined])
+})
+
+test('what somebody changes of one part is what a controller writes another part for', () => {
+  const meta = { labels: { 'trade.example.com/made-for': 'books' } }
+  const part = (name: string, a: string, second: number, by: string): Write => ({
+    ...{ kind: 'ConfigMap', name, meta, rest: { data: { a } }, second, by },
+  })
+  const [shop, held] = BEGUN
+  const begun: Write[] = [
+    ...(shop && held ? [shop, held] : []),
+    { ...part('one', '1', 12, 'shop-operator'), type: 'ADDED' },
+    { ...part('two', '1', 13, 'shop-operator'), type: 'ADDED' },
+  ]
+  const edited = part('one', '2', 20, '@bob')
+  expect(read(...begun, edited, part('two', '2', 21, 'shop-operator'))).toContainEqual([
+    ...['one', 20],
+    'made for books',
+  ])
+  expect(
+    read(...begun, part('one', '2', 20, 'shop-operator'), part('two', '2', 31, 'shop-operator')),
+  ).not.toContainEqual(['one', 20, 'made for books'])
+})
+
+test('a Pod takes over because another Pod of its owner goes', () => {
+  const pod = (name: string, second: number, by: string, more: JsonObject = {}): Write => ({
+    ...{ kind: 'Pod', name, meta: { ...OWNED, ...more }, second, by },
+  })
+  const going = { deletionTimestamp: '2026-01-01T00:00:30Z', deletionGracePeriodSeconds: 1 }
+  expect(
+    read(
+      ...BEGUN,
+      { ...pod('one', 13, 'shop-operator', { labels: { role: 'leader' } }), type: 'ADDED' },
+      { ...pod('two', 14, 'shop-operator'), type: 'ADDED' },
+      pod('one', 30, '@bob', going),
+      pod('two', 31, 'shop-operator', { labels: { role: 'leader' } }),
+    ),
+  ).toContainEqual(['one', 30, undefined])
 })
 
 test('a label may name an object with dots in its name', () => {

@@ -1,6 +1,7 @@
 import {
   ANY_RESOURCE,
   type ClusterObjects,
+  foundUnder,
   type KnownObject,
   type KnownVersion,
 } from '../../../src/model/inference-store.ts'
@@ -48,7 +49,7 @@ export class MemoryObjects implements ClusterObjects {
         const isOwned = last?.facts.owners.some((owner) => owner.uid === uid)
         if (identity.resource === resource || resource === ANY_RESOURCE) return isOwned
         return last?.facts.foundBy?.some(
-          (one) => one.uid === uid && `${identity.resource} ${one.as}` === resource,
+          (one) => one.uid === uid && foundUnder(identity.resource, one.as) === resource,
         )
       })
       .filter((object) => newest(object) > after)

@@ -145,8 +145,11 @@ export function decide(
   }
   const begins = decision.cause === 'operator'
   const superseded = begins ? whatIsSuperseded(write, object, objects) : []
-  note(write, { ...decision, ...decision.completes, begins }, before, objects)
-  if (write.version !== undefined) noteActed(decision, objects, upTo)
+  const madeFor = (primaries ?? [])
+    .filter(({ isBeside, object: { identity } }) => isBeside !== true && identity.uid !== write.object.uid)
+    .map(({ object: { identity } }) => identity.uid)
+  note(write, { ...decision, ...decision.completes, begins, madeFor }, before, objects)
+  if (write.version !== undefined) noteActed(decision, madeFor, objects, upTo)
   notePrimaries(write, part, writer, before, objects)
   const { apiVersion, resource } = write.object
   if (isCustomResource(apiVersion)) objects.noteKind(apiVersion.split('/', 1).join(), resource)
@@ -335,11 +338,13 @@ function notePrimaries(
 interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
   readonly begins?: boolean
   readonly part?: WritePart
+  /** What its writer looks after and made it for. */
+  readonly madeFor?: readonly string[]
 }
 
 function note(
   write: ClusterWrite,
-  { cpid, includes, begins, part }: Noted,
+  { cpid, includes, begins, part, madeFor = [] }: Noted,
   before: KnownVersion | undefined,
   objects: ClusterObjects,
 ): void {
@@ -351,7 +356,7 @@ function note(
   const readableNs = request?.startNs
   const isSame = before !== undefined && hasContentOf(before, { facts: known, gone }, object)
   const contentVersion = isSame && !(begins === true && part === 'status') ? before.contentVersion : at
-  const found = foundBy(object, { facts: known, gone }, before?.facts, objects)
+  const found = foundBy(object, { facts: known, gone, madeFor }, before?.facts, objects)
   const seen = found.length === 0 ? known : { ...known, foundBy: found }
   const begun = begins === true
   objects.add(object, { version: at, cpid, facts: seen, gone, includes, readableNs, contentVersion, begun })
@@ -381,6 +386,7 @@ function hasContentOf(
 /** What a controller does to an owned object, it does for the owner; and for what it looks after that it acted upon. */
 function noteActed(
   { write, part, writer: { service }, reads }: Pick<Decision, 'write' | 'part' | 'writer' | 'reads'>,
+  madeFor: readonly string[],
   objects: ClusterObjects,
   upTo = write.version ?? 0n,
 ): void {
@@ -393,7 +399,8 @@ function noteActed(
   const primaries = reads
     .filter(({ identity, foundBy }) => foundBy !== undefined && lookedAfter.includes(identity.resource))
     .map(({ identity }) => identity.uid)
-  for (const uid of new Set([...owners, ...primaries])) objects.noteActed(uid, actorForOwner(by), upTo)
+  for (const uid of new Set([...owners, ...primaries, ...madeFor]))
+    objects.noteActed(uid, actorForOwner(by), upTo)
 }
 
 /** The most included changes that a version keeps. */

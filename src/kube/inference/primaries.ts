@@ -20,11 +20,14 @@ export interface FoundPrimary {
   readonly object: KnownObject
   /** The field, label or owner by which it was found, or its name. */
   readonly foundBy: string
+  /** It names the object's owner, not the object. */
+  readonly isBeside?: true
 }
 
 /**
  * The primary objects of a custom controller that an object belongs to: those that name the object, those that its labels name, and those
- * that own its owners. An object without an owner also belongs to those whose name is part of its own.
+ * that own its owners. An object without an owner also belongs to those whose name is part of its own. With an owner come those that name
+ * that.
  */
 export function primariesNaming(
   object: ObjectIdentity,
@@ -33,24 +36,15 @@ export function primariesNaming(
   objects: ClusterObjects,
 ): FoundPrimary[] {
   const primaries = objects.primariesOf(by)
-  const like = { ...object, resource: resourceLike(object.resource) }
-  const naming = primaries
-    .flatMap((resource) =>
-      [object, like].flatMap((one) => objects.naming('refers to', resource, one, MAX_FOUND)),
-    )
-    .flatMap((primary) => found(primary, wherePrimaryNames(primary, object)))
-  const named = (facts?.references ?? [])
-    .filter(({ field }) => field === 'labelled')
-    .flatMap(({ namespace, name, says }) =>
-      primaries.flatMap((resource) => found(objects.named(resource, namespace, name), says)),
-    )
-  const made = (facts?.references ?? [])
-    .filter(({ field }) => field === 'made for')
-    .flatMap(({ resource: like, namespace, name, says }) =>
-      primaries
-        .filter((resource) => isResourceLike(resource, like))
-        .flatMap((resource) => found(objects.named(resource, namespace, name), says)),
-    )
+  const named = (facts?.references ?? []).flatMap(({ field, resource: like, namespace, name, says }) => {
+    const isKind = (resource: string): boolean => field === 'labelled' || isResourceLike(resource, like)
+    if (field !== 'labelled' && field !== 'made for') return []
+    return primaries
+      .filter(isKind)
+      .flatMap((resource) =>
+        found(objects.named(resource, namespace, name) ?? objects.named(resource, '', name), says),
+      )
+  })
   const above: FoundPrimary[] = []
   let owners = facts?.owners ?? []
   if (owners.length === 0) above.push(...calledAfter(object, primaries, objects))
@@ -60,8 +54,25 @@ export function primariesNaming(
     above.push(...looked.flatMap((owner) => found(owner, 'owner')))
     owners = known.flatMap(({ versions: [newest] }) => newest?.facts.owners ?? []).slice(0, MAX_OWNER_DEPTH)
   }
-  const all = new Map([...above, ...named, ...made, ...naming].map((one) => [one.object.identity.uid, one]))
-  return [...all.values()].slice(0, MAX_FOUND)
+  const beside = above
+    .flatMap(({ object: { identity } }) => naming(identity, primaries, objects))
+    .map((one): FoundPrimary => ({ ...one, isBeside: true }))
+  const all = [...beside, ...above, ...named, ...naming(object, primaries, objects)]
+  return [...new Map(all.map((one) => [one.object.identity.uid, one])).values()].slice(0, MAX_FOUND)
+}
+
+/** Primary objects that name an object in their `spec`. */
+function naming(
+  object: ObjectIdentity,
+  primaries: readonly string[],
+  objects: ClusterObjects,
+): FoundPrimary[] {
+  const like = { ...object, resource: resourceLike(object.resource) }
+  return primaries
+    .flatMap((resource) =>
+      [object, like].flatMap((one) => objects.naming('refers to', resource, one, MAX_FOUND)),
+    )
+    .flatMap((primary) => found(primary, wherePrimaryNames(primary, object)))
 }
 
 const found = (object: KnownObject | undefined, foundBy = ''): FoundPrimary[] =>
@@ -125,8 +136,8 @@ export function clearsUpAfter(
   objects: ClusterObjects,
 ): boolean {
   if (facts === undefined || facts.owners.length > 0) return false
-  return primariesNaming(object, facts, by, objects).some(({ object: { versions } }) => {
+  return primariesNaming(object, facts, by, objects).some(({ object: { versions }, isBeside }) => {
     const [newest] = versions
-    return newest?.gone === false && newest.facts.deleting
+    return isBeside !== true && newest?.gone === false && newest.facts.deleting
   })
 }

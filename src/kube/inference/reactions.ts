@@ -1,13 +1,8 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
-import {
-  FINGERPRINT,
-  fingerprintOf,
-  isCustomResource,
-  type ObjectFacts,
-} from '../../model/kubernetes-objects.ts'
+import { FINGERPRINT, fingerprintOf, isCustomResource } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
-import { nanosOfMs, parseRfc3339 } from '../../model/time-and-size.ts'
-import { higher, isJustBefore } from './read-context.ts'
+import { nanosOfMs } from '../../model/time-and-size.ts'
+import { isJustBefore, lastSigned } from './read-context.ts'
 import type { ReadVersion } from './read-versions.ts'
 import type { WritePart } from './write-part.ts'
 import { programOf, type Writer } from './writers.ts'
@@ -64,8 +59,4 @@ function setsBack({ write, part, writer, object, objects }: Asked): boolean {
   if (own === undefined || changed === undefined || changed.version <= last) return false
   const isSame = fingerprintOf(facts, FINGERPRINT.authored) === fingerprintOf(own.facts, FINGERPRINT.authored)
   return isSame && lastSigned(facts) - lastSigned(changed.facts) <= SETS_BACK_WITHIN_NS
-}
-
-function lastSigned({ managers }: ObjectFacts): bigint {
-  return managers.map(({ time }) => parseRfc3339(time) ?? 0n).reduce(higher, 0n)
 }

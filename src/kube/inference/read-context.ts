@@ -1,7 +1,7 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
 import { fingerprintOf, type ObjectFacts, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
-import { nanosOfMs } from '../../model/time-and-size.ts'
+import { nanosOfMs, parseRfc3339 } from '../../model/time-and-size.ts'
 import type { FoundPrimary } from './primaries.ts'
 import type { WritePart } from './write-part.ts'
 
@@ -51,6 +51,23 @@ export function isJustBefore(
 ): boolean {
   if (request === undefined || version?.readableNs === undefined) return false
   return request.startNs - version.readableNs < REACTS_WITHIN_NS
+}
+
+/** A reconcile writes all that it has to within seconds. */
+const DONE_WITHIN_NS = nanosOfMs(2_000)
+
+/** A version was made so shortly before a write that the same reconcile of the same controller may have made both. */
+export function isDoneTogether(
+  { request, facts }: Pick<ClusterWrite, 'request' | 'facts'>,
+  { readableNs, facts: done }: Pick<KnownVersion, 'readableNs' | 'facts'>,
+): boolean {
+  if (request !== undefined) return readableNs !== undefined && request.startNs - readableNs < DONE_WITHIN_NS
+  return facts !== undefined && lastSigned(facts) - lastSigned(done) <= DONE_WITHIN_NS
+}
+
+/** When somebody last signed it, in managedFields. Their clock has seconds. */
+export function lastSigned({ managers }: ObjectFacts): bigint {
+  return managers.map(({ time }) => parseRfc3339(time) ?? 0n).reduce(higher, 0n)
 }
 
 /** The version since which the newest readable version has the same content; the nearest one if that is no longer kept. */

@@ -3,6 +3,7 @@ import { fingerprintOf, type ObjectFacts, type ObjectIdentity } from '../../mode
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import {
   actorForOwner,
+  higher,
   MAX_OBJECTS,
   lastActedFor,
   mayHaveRead,
@@ -62,7 +63,10 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   })) {
     const { kind } = relation.reads
     if (!changesPrint(relation, reading) || !names(relation, reading)) continue
-    const isLast = kind === 'kin' || (kind === 'new namespace' && part === 'creation')
+    const isLast =
+      ONLY_WITHOUT_NEWS.has(kind) ||
+      (kind === 'new namespace' && part === 'creation') ||
+      (kind === 'leaving' && part === 'authored')
     if (isLast && [...found.values()].some((read) => isNews(read, reading))) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
@@ -75,6 +79,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
       for (const object of read) {
         const one = versionOf(object, relation, reading)
         const { foundBy } = object
+        if (kind === 'done just before' && isOfThoseChanges(one, found.values())) continue
         if (kind === 'edited' && one !== undefined) {
           addEdited(one)
           continue
@@ -93,12 +98,37 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   return { reads, upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
 }
 
+/** It tells of no other change than what is read already. */
+function isOfThoseChanges(one: ReadVersion | undefined, read: Iterable<ReadVersion>): boolean {
+  const cpid = one?.known.cpid
+  return (
+    cpid === undefined || [...read].some(({ known }) => known.cpid === cpid || known.includes.includes(cpid))
+  )
+}
+
+/** Relations that are looked at only if nothing else is new. */
+const ONLY_WITHOUT_NEWS: ReadonlySet<Reads['kind']> = new Set([
+  'kin',
+  'made for the same',
+  'done just before',
+])
+
 /** It changed since its reader last acted on the written object or its owner. What the reader wrote itself is no news. */
 function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext): boolean {
-  const { write, before } = reading
+  const { write, before, objects, by } = reading
   const facts = write.facts ?? before?.facts
   const isOwn = uid === write.object.uid || facts?.owners.some((owner) => owner.uid === uid) === true
-  return (isOwn ? (known.contentVersion ?? 0n) : known.version) > lastActedFor(reading, facts)
+  const version = isOwn ? (known.contentVersion ?? 0n) : known.version
+  const seen = uid === write.object.uid ? actedForPrimaries(reading) : isOwn ? 0n : objects.lastActed(uid, by)
+  return version > higher(lastActedFor(reading, facts), seen)
+}
+
+/** When the writer last wrote what it looks after and the object belongs to: it knew the object then. */
+function actedForPrimaries({ primaries, objects, by }: ReadContext): bigint {
+  return primaries()
+    .filter(({ isBeside }) => isBeside !== true)
+    .map(({ object: { identity } }) => objects.lastActed(identity.uid, by))
+    .reduce(higher, 0n)
 }
 
 /** It was created, deleted, or changed in content since the writer last wrote. */

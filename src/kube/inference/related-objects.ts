@@ -1,8 +1,10 @@
 import {
   ANY_RESOURCE,
   type ClusterObjects,
+  foundUnder,
   type KnownObject,
   type KnownVersion,
+  MADE_FOR,
 } from '../../model/inference-store.ts'
 import {
   type ContentReference,
@@ -17,12 +19,15 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import type { FoundPrimary } from './primaries.ts'
 import {
+  actorForOwner,
   candidate,
   higher,
+  isDoneTogether,
   isJustBefore,
   lastActedFor,
   MAX_OBJECTS,
   newestContent,
+  type News,
   newsFor,
   type ReadContext,
   type RelatedObject,
@@ -31,6 +36,8 @@ import {
 import type { Relation } from './relations.ts'
 import { isOfOwner, relatives } from './relatives.ts'
 import { SERVICE_ACCOUNT } from './writers.ts'
+
+const MADE_FOR_IT = foundUnder(ANY_RESOURCE, MADE_FOR)
 
 /** What annotations such as `reflects: shop/settings` name, beside objects of the annotated one's own resource. */
 const COPIED = ['secrets', 'configmaps']
@@ -203,9 +210,11 @@ export function relatedObjects(
       return reading
         .primaries()
         .filter(
-          ({ object }) =>
+          ({ object, isBeside }) =>
             object.identity.uid !== uid &&
-            changedAsRead(object, tellsRevision(object) ? appliedLast() : since(uid)),
+            (isBeside === true
+              ? (newestContent(object, reading)?.version ?? 0n) > since(uid)
+              : changedAsRead(object, tellsRevision(object) ? appliedLast() : since(uid))),
         )
     case 'named by primaries':
       return primariesOfWrite(reading).flatMap(({ object: primary }) => {
@@ -256,6 +265,10 @@ export function relatedObjects(
         const isSeen = reading.isCustomController || isJustBefore(write, end)
         return end?.gone === true && isWanted && isSeen && since(object.identity.uid) > 0n
       })
+    case 'made for the same':
+      return madeForTheSame(reading, news)
+    case 'done just before':
+      return doneJustBefore(reading, news)
     case 'kin': {
       const last = lastActedFor(reading, facts)
       return last === 0n
@@ -291,6 +304,53 @@ export function relatedObjects(
         return [...nominated, ...(waiting === undefined ? [] : [waiting])].map((object) => ({ object }))
       })
   }
+}
+
+/** The objects that a write was made for: its owners, and what its writer looks after that it belongs to or is. */
+function madeFor(reading: ReadContext): readonly KnownObject[] {
+  const { write, by, before, objects } = reading
+  const owners = ((write.facts ?? before?.facts)?.owners ?? []).flatMap(({ uid }) => objects.get(uid) ?? [])
+  const belongsTo = primariesOfWrite(reading).filter(({ isBeside }) => isBeside !== true)
+  const own = objects.primariesOf(by).includes(write.object.resource)
+    ? objects.get(write.object.uid)
+    : undefined
+  const all = [...owners, ...belongsTo.map(({ object }) => object), ...(own === undefined ? [] : [own])]
+  return [...new Map(all.map((one) => [one.identity.uid, one])).values()]
+}
+
+/** What else was made for the same, and another hand changed since the writer last acted for that. */
+function madeForTheSame(
+  reading: ReadContext,
+  { newest, since, ownedAfter, changedAfter }: News,
+): RelatedObject[] {
+  const { by, write, objects } = reading
+  return madeFor(reading).flatMap(({ identity }) => {
+    const { uid, name } = identity
+    const after = [since(uid), since(uid, actorForOwner(by)), since(write.object.uid)].reduce(higher)
+    const like = { ...identity, resource: resourceLike(identity.resource) }
+    const labelled = objects
+      .naming(MADE_FOR, ANY_RESOURCE, like, MAX_OBJECTS)
+      .filter((object) => object.identity.uid !== write.object.uid && changedAfter(object, after))
+    return [...ownedAfter(uid, MADE_FOR_IT, after), ...labelled]
+      .filter((object) => (newest(object)?.version ?? 0n) > since(object.identity.uid))
+      .flatMap((object) => candidate(object, `made for ${name}`))
+  })
+}
+
+/** What the writer last wrote for the same owner or primary object, if it did so just before: one reconcile writes several. */
+function doneJustBefore(reading: ReadContext, { since, ownedAfter }: News): RelatedObject[] {
+  const { by, write } = reading
+  return madeFor(reading).flatMap(({ identity: { uid } }) => {
+    const last = since(uid, actorForOwner(by))
+    if (last <= since(write.object.uid)) return []
+    return [ANY_RESOURCE, MADE_FOR_IT].flatMap((of) =>
+      ownedAfter(uid, of, last - 1n).flatMap((object): RelatedObject[] => {
+        const done = object.versions.find(({ version }) => version === last)
+        const isTogether = done !== undefined && isDoneTogether(write, done)
+        return isTogether ? [{ object, fits: ({ version }) => version === last }] : []
+      }),
+    )
+  })
 }
 
 /** The primary objects of a write. Whoever makes something for a custom resource looks after it, if not known before. */

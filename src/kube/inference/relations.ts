@@ -79,6 +79,8 @@ export interface Counts {
  * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
  *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the
  *   object belongs to none of it.
+ * - made for the same: what its writer wrote for the same primary object, and somebody else changed since; only if nothing else is new.
+ * - done just before: what the writer wrote for the same owner within seconds before, if nothing else is new.
  * - entries: what its content lists as `field`, if the list says something else than before.
  * - naming: objects of a resource whose content names it as `field`; for a series, without the number at the end of its name.
  * - namespace: its namespace.
@@ -121,6 +123,8 @@ export type Reads =
   | { readonly kind: 'made for it' }
   | { readonly kind: 'restored' }
   | { readonly kind: 'kin' }
+  | { readonly kind: 'made for the same' }
+  | { readonly kind: 'done just before' }
   | { readonly kind: 'new kin' }
   | { readonly kind: 'new namespace' }
   | { readonly kind: 'settings' }
@@ -374,6 +378,18 @@ export const RELATIONS: readonly Relation[] = [
   { parts: MADE, by: CUSTOM_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
   { parts: ['creation'], by: CUSTOM_CONTROLLERS, reads: { kind: 'restored' } },
   { parts: [...MADE, 'status', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'kin' } },
+  // One Pod takes over from another.
+  { write: 'pods', parts: ['authored'], by: CUSTOM_CONTROLLERS, reads: { kind: 'leaving' } },
+  {
+    parts: [...MADE, 'status', 'scale', 'deletion'],
+    by: CUSTOM_CONTROLLERS,
+    reads: { kind: 'made for the same' },
+  },
+  {
+    parts: [...MADE, 'status', 'scale', 'deletion'],
+    by: CUSTOM_CONTROLLERS,
+    reads: { kind: 'done just before' },
+  },
   ...['deployments', 'statefulsets', 'daemonsets'].map((write): Relation => ({
     write,
     parts: ['authored'],

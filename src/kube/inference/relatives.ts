@@ -1,4 +1,9 @@
-import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import {
+  type ClusterObjects,
+  type KnownObject,
+  type KnownVersion,
+  MADE_FOR,
+} from '../../model/inference-store.ts'
 import {
   FINGERPRINT,
   fingerprintOf,
@@ -173,13 +178,16 @@ function lower(one: bigint, other = one): bigint {
   return one < other ? one : other
 }
 
-/** Further former owners are not kept. */
+/** Further former owners, and further objects that it was made for, are not kept. */
 const MAX_FOUND_BY = 4
 
-/** How others find it, beside its content: by former owners, by the node that it left, and by its definition that is going. */
+/**
+ * How others find it, beside its content: by former owners, by the node that it left, by its definition that is going, and by what its
+ * controller made it for.
+ */
 export function foundBy(
   identity: ObjectIdentity,
-  { facts, gone }: Pick<KnownVersion, 'facts' | 'gone'>,
+  { facts, gone, madeFor }: Pick<KnownVersion, 'facts' | 'gone'> & { readonly madeFor: readonly string[] },
   before: ObjectFacts | undefined,
   objects: ClusterObjects,
 ): NonNullable<ObjectFacts['foundBy']> {
@@ -196,7 +204,10 @@ export function foundBy(
   const definition = gone ? definitionOf(identity, objects) : undefined
   const ended = definition !== undefined && isGoing(definition.versions[0])
   const instances = ended ? [{ uid: definition.identity.uid, as: 'defined' }] : []
-  return [...departed.slice(0, MAX_FOUND_BY), ...freed, ...instances]
+  const earlier = (before?.foundBy ?? []).filter(({ as }) => as === MADE_FOR).map(({ uid }) => uid)
+  const primaries = [...new Set([...madeFor, ...earlier])].slice(0, MAX_FOUND_BY)
+  const made = primaries.map((uid) => ({ uid, as: MADE_FOR }))
+  return [...departed.slice(0, MAX_FOUND_BY), ...freed, ...instances, ...made]
 }
 
 function definitionOf(

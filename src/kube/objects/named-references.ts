@@ -20,8 +20,12 @@ const NOT_SEARCHED = new Set([
 ])
 /** Endings of labels and annotations by which operators name their own objects. */
 const NAMING_KEY = /(?:name|instance|owner|cluster|part-of|parent)$/i
-/** A label of a domain whose last word is a kind of its objects: `postgresql.example.com/cluster: main`. */
-const KIND_KEY = /^(?!(?:[-\w.]+\.)?(?:kubernetes|k8s)\.io\/)[-\w.]+\.[-\w]+\/([a-z]+)$/
+/** Labels of a domain name its objects: `example.com/generated-by: rule`. Those of Kubernetes and of Helm do not. */
+const OF_A_DOMAIN = /^(?!(?:[-\w.]+\.)?(?:kubernetes\.io|k8s\.io|helm\.sh)\/)[-\w.]+\.[-\w]+\//
+/** The last word may be a kind of its objects: `postgresql.example.com/cluster: main`. */
+const KIND = /\/([a-z]+)$/
+/** What labels and annotations say under these keys is no name of an object. */
+const NO_NAME_KEY = /(?:chart|version|revision|hash|checksum|managed-by)$/i
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/
 /** How an annotation names an object of any namespace; labels have no slashes, and names of namespaces no dots. */
 const IN_NAMESPACE = {
@@ -55,9 +59,10 @@ function labelled(object: JsonObject): ContentReference[] {
   for (const place of ['labels', 'annotations'] as const)
     for (const [key, value] of Object.entries(objectIn(metadata, place))) {
       if (found.length >= MAX_LABELLED) return found
-      if (typeof value !== 'string') continue
-      const [, kind] = KIND_KEY.exec(key) ?? []
-      if (kind !== undefined && place === 'labels' && NAME.test(value))
+      if (typeof value !== 'string' || NO_NAME_KEY.test(key)) continue
+      const isOfDomain = place === 'labels' && OF_A_DOMAIN.test(key)
+      const [, kind] = KIND.exec(key) ?? []
+      if (kind !== undefined && isOfDomain && NAME.test(value))
         found.push({
           field: 'made for',
           resource: guessedResource(kind),
@@ -67,7 +72,7 @@ function labelled(object: JsonObject): ContentReference[] {
         })
       const [, within, called = ''] = IN_NAMESPACE[place].exec(value) ?? []
       const named: [namespace: string, name: string][] = []
-      if (NAMING_KEY.test(key)) named.push([namespaceOf(object), value])
+      if ((isOfDomain && kind === undefined) || NAMING_KEY.test(key)) named.push([namespaceOf(object), value])
       if (within !== undefined) named.push([within, called])
       for (const [namespace, name] of named)
         if (NAME.test(name))

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Statement } from 'better-sqlite3'
-import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import { foundUnder, type KnownObject, type KnownVersion } from '../../model/inference-store.ts'
 import type { ContentReference, ObjectFacts, ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidBytes, cpidOfBytes } from '../../model/merge-graph.ts'
@@ -314,7 +314,7 @@ export class RelationRows extends OnConnection {
     const run = (statement: Statement, { version, facts }: Indexed): void => {
       for (const { uid } of facts.owners) statement.run(cluster, uid, resource, version, id)
       for (const { uid, as } of facts.foundBy ?? [])
-        statement.run(cluster, uid, `${resource} ${as}`, version, id)
+        statement.run(cluster, uid, foundUnder(resource, as), version, id)
     }
     if (before !== undefined) run(this.#dropOwner, before)
     if (after !== undefined) run(this.#addOwner, after)
