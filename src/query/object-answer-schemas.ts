@@ -166,6 +166,12 @@ export const Why = z
     changes: z
       .array(CascadeOutline)
       .describe('what people, and controllers by themselves, began: what all this comes from'),
+    newerStatuses: z
+      .int()
+      .optional()
+      .describe(
+        'how many newer versions are known, each of which wrote the status alone; absent where none is',
+      ),
     truncated: z.boolean().describe('there is more that led to it'),
     partial,
   })

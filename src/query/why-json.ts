@@ -27,7 +27,8 @@ export function* whyJson(queries: Queries, reference: string): Generator<string>
     yield* chain.follow()
     chain.addSuperseded(looked)
   }
-  yield JSON.stringify(chain.answer satisfies Why)
+  const newer = explained === undefined ? 0 : looked.indexOf(explained)
+  yield JSON.stringify({ ...chain.answer, ...(newer > 0 && { newerStatuses: newer }) } satisfies Why)
 }
 
 /** The newest versions of an object, the highest first; of the first object where the reference stands for several. */

@@ -205,6 +205,7 @@ test('why an object is as it is leads back to who began it, and says what was su
     { object: `${WEB}?uid=u1&rv=5`, from: [], begunBy: [cpid(1)] },
   ])
   expect(why.changes).toMatchObject([{ root: cpid(1), reason: 'scale by alice' }])
+  expect(why.newerStatuses).toBe(1)
   const ofWeb = await ask<Why>(outside, `/objects/why?ref=${WEB}`)
   expect(ofWeb.changes).toMatchObject([{ root: cpid(1) }, { root: cpid(2), supersededBy: cpid(1) }])
 })

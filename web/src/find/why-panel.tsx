@@ -42,6 +42,7 @@ export function WhyPanel({ reference }: { reference: string }) {
       <p class="panel-lead">
         What led to {answer.data.versions[0] === undefined ? 'it' : <Explained why={answer.data} />}, from
         those who began it.
+        <NewerStatuses count={answer.data.newerStatuses ?? 0} />
       </p>
       {steps.length > 1 && <WhyPicture steps={steps} />}
       <ol class="why-steps" aria-label="What led to it, in the order in which it happened">
@@ -57,6 +58,11 @@ export function WhyPanel({ reference }: { reference: string }) {
 function Explained({ why }: { why: Why }) {
   const { version } = objectName(why.versions[0]?.object ?? '')
   return <>{version === undefined ? 'its last version' : `version ${version}`}</>
+}
+
+function NewerStatuses({ count }: { count: number }) {
+  if (count === 0) return null
+  return <> {count === 1 ? 'A newer version' : `${count} newer versions`} changed its status alone.</>
 }
 
 interface StepRowProps {
