@@ -110,7 +110,7 @@ test('the cascades that somebody began, and those that a controller began by its
   const reasons = [
     ...['schedule: creation by cronjob-controller', 'unknown: status by a b', 'health: by by by'],
     ...[
-      'schedule: moved by an hour: bob',
+      'schedule: moved forward by an hour: bob',
       'health: fixed',
       ' health: status by kubelet',
       'status by health: x by y',
