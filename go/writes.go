@@ -64,9 +64,9 @@ func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid
 	if going != nil {
 		noted = going.noteReads(span)
 	}
+	use()
 	answer, err := do(ctx, change)
 	if err != nil {
-		use()
 		if !t.changes.IsUntold(change) {
 			before = change
 		}
@@ -81,7 +81,6 @@ func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid
 		}
 		return nil
 	}
-	use()
 	t.changes.Accepted(ctx, change)
 	if going != nil {
 		going.wrote(planned)

@@ -30,8 +30,6 @@ interface Write extends Pick<WriteSpan, 'refusedAs'> {
   /** The versions that may be answered where it changes nothing. */
   readonly before: readonly string[]
   readonly begun: () => void
-  /** Something comes of it: it was accepted or refused. */
-  readonly used: () => void
   /** It was accepted. */
   readonly done: () => void
   /** It was accepted, and changed nothing. */
@@ -113,8 +111,8 @@ export function tracedHttp(
       change,
       before: versionsBefore(target, body),
       refusedAs: () => (internalsOf(planner).isUntold(change) ? cause : undefined),
-      begun: () => void (noted = work?.noteReads(instrumentation)),
-      used: () => {
+      begun: () => {
+        noted = work?.noteReads(instrumentation)
         for (const one of causes) useContext(one)
         work?.useCauses()
       },
@@ -175,23 +173,19 @@ export function tracedHttp(
     one: Write,
     prepare: () => void | Promise<void>,
   ): Promise<ClientResponse> {
-    const { target, begun, used, done, refusedAs, passedOver } = one
+    const { target, begun, done, refusedAs, passedOver } = one
     let isNothing = false
     return sendInSpan({ ...one, tracer, name: nameOf(target), isNothing: () => isNothing }, async (span) => {
       attempt(begun, undefined)
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
       await attemptLater(prepare)
-      let [response, object]: [ClientResponse?, KubernetesObject?] = []
-      try {
-        response = await ask(request)
-        object = await answered(response)
-        isNothing = response.httpStatusCode < 300 && isUnchanged(one, object)
-      } finally {
-        attempt(isNothing ? passedOver : used, undefined)
-      }
+      const response = await ask(request)
+      const object = await answered(response)
+      isNothing = response.httpStatusCode < 300 && isUnchanged(one, object)
       if (response.httpStatusCode >= 300)
         tellFailure(span, response.httpStatusCode, refusalIn(object), refusedAs())
-      else if (!isNothing)
+      else if (isNothing) attempt(passedOver, undefined)
+      else
         attempt(() => {
           span.setAttribute('http.response.status_code', response.httpStatusCode)
           tellSuccess(one, object)
