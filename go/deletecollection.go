@@ -17,7 +17,7 @@ const (
 	toldOf = 10 * time.Second
 )
 
-// collection is what a DeleteAllOf takes. The API server does not answer which objects that is.
+// collection says which objects a DeleteAllOf deletes. The API server does not answer which these are.
 type collection struct {
 	kind      schema.GroupKind
 	namespace string // of all where it is empty
@@ -31,7 +31,7 @@ func collectionOf(kind schema.GroupKind, options *client.DeleteAllOfOptions, fro
 	return &collection{kind: kind, namespace: options.Namespace, labels: options.LabelSelector, fields: options.FieldSelector, cause: from}
 }
 
-// takes says whether an object that goes is of it. One that was made after the answer is not.
+// takes says whether the call deletes an object that goes. It does not if the object was made after the answer.
 func (c *collection) takes(kind schema.GroupKind, object client.Object, now time.Time) bool {
 	if c.kind != kind || c.namespace != "" && c.namespace != object.GetNamespace() {
 		return false
@@ -42,7 +42,7 @@ func (c *collection) takes(kind schema.GroupKind, object client.Object, now time
 	return (c.labels == nil || c.labels.Matches(labels.Set(object.GetLabels()))) && (c.fields == nil || c.selects(object))
 }
 
-// selects is false where the selector asks for what only the API server knows how to find.
+// selects matches names and namespaces. Other fields only the API server can read: then it is false.
 func (c *collection) selects(object client.Object) bool {
 	found := fields.Set{"metadata.name": object.GetName(), "metadata.namespace": object.GetNamespace()}
 	for _, one := range c.fields.Requirements() {
@@ -53,7 +53,7 @@ func (c *collection) selects(object client.Object) bool {
 	return c.fields.Matches(found)
 }
 
-// collections are those under way, and the last ones.
+// collections are the calls under way, and those that were answered lately.
 type collections struct {
 	mu   sync.Mutex
 	list []*collection
@@ -65,7 +65,7 @@ func (c *collections) begin(one *collection) {
 	c.list = append(c.list[max(0, len(c.list)+1-mostCollections):], one)
 }
 
-// end says that one was answered, or refused: then nothing is of it.
+// end notes that a call was answered. A refused one deletes nothing, and is forgotten.
 func (c *collections) end(one *collection, isRefused bool, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *collections) end(one *collection, isRefused bool, now time.Time) {
 	})
 }
 
-// of is what the deletion of an object comes from, if one of them takes it.
+// of is the change of the newest call that deletes an object.
 func (c *collections) of(kind schema.GroupKind, object client.Object, now time.Time) (cause, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

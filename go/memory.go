@@ -200,8 +200,8 @@ func (m *memory) versionsAt(at place) []string {
 	return versions
 }
 
-// overwritten is what a write finds that does not say so itself: what an informer holds, or what this process wrote since. Where an
-// informer follows the objects, what it does not hold is gone.
+// overwritten is the version that a write without resourceVersion finds: what an informer holds, or what this process wrote since. Where
+// an informer follows the objects, what it does not hold is gone.
 func (m *memory) overwritten(at place) seen {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -292,8 +292,9 @@ func (t *Trace) noteSeen(object client.Object, s seen, f facts, before *remember
 	t.known.noteCurrent(s.reference, nil)
 }
 
-// deletionOf is what a deletion comes from: a DeleteAllOf of this process that takes it. Else, what garbage collection takes goes because its owner went; else whoever deletes it said
-// so, or its namespace goes, or nobody knows who. What an unpatched controller made it deletes too, for reasons of its own.
+// deletionOf is what a deletion comes from: a DeleteAllOf of this process that takes it. Else, what garbage collection takes goes because
+// its owner went; else whoever deletes it said so, or its namespace goes, or nobody knows who. What an unpatched controller made it
+// deletes too, for reasons of its own.
 func (t *Trace) deletionOf(object client.Object, s seen, before *remembered) (cause, bool) {
 	if before == nil || !before.facts.isGoing {
 		if c, ok := t.collections.of(t.kinds.of(object).GroupKind(), object, t.now()); ok {

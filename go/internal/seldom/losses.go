@@ -29,14 +29,14 @@ func NewLosses(logger logr.Logger, now func() time.Time) *Losses {
 	return &Losses{logger: logger, now: now}
 }
 
-// Tell says what is lost, and how much of it by now.
+// Tell logs that something is lost; lost counts all of it since the start.
 func (l *Losses) Tell(what string, lost int64) {
 	if more := l.untold(lost, false); more > 0 {
 		l.logger.Info(what, "lost", more, "since the start", lost)
 	}
 }
 
-// End says what is lost in the end, whatever it said within the last minute.
+// End logs what is lost, also within a minute of the last line.
 func (l *Losses) End(what string, lost int64) {
 	if more := l.untold(lost, true); more > 0 {
 		l.logger.Info(what, "lost", more, "since the start", lost)
