@@ -13,7 +13,7 @@ interface Holder {
 
 /** What is known, without a request, of the objects of a cluster: what its informers hold, and what this process wrote last. */
 export class HeldObjects {
-  /** Nobody says when an informer is needed no more. */
+  /** Nobody says when an informer is no longer used. */
   #holders: WeakRef<Holder>[] = []
   readonly #written = new BoundedMap<string, KubernetesObject>(MOST_WRITTEN)
 
@@ -30,7 +30,7 @@ export class HeldObjects {
     this.#written.delete(placeOf(target))
   }
 
-  /** What a write overwrites that does not say so itself. Where an informer follows the objects, what it does not hold is gone. */
+  /** The version that a write without `resourceVersion` overwrites. Where an informer follows the objects, what it does not hold is gone. */
   overwritten(target: RequestTarget): KubernetesObject | undefined {
     const { isFollowed, held, written } = this.#known(target)
     if (held === undefined) return isFollowed ? undefined : written

@@ -4,7 +4,6 @@ import { activeTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { ChangeDetail, Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
-import { useContext } from '../known/report-on-use.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import { recordIn } from '../objects/kubernetes-object.ts'
 import { shortened } from '../writes/in-span.ts'
@@ -76,18 +75,14 @@ export function tracedHttp(
     return work?.causes() ?? [activeTraceContext(), ...own]
   }
 
-  /** What a write overwrites. A patch and an apply say no version: then that is what is known to be there. */
+  /** The changes of what a write overwrites. A patch or an apply may name no version: then it is the one that is known to be there. */
   function ownCauses(
     target: RequestTarget,
     body: KubernetesObject | undefined,
   ): readonly (TraceContext | undefined)[] {
-    if (body?.metadata?.resourceVersion !== undefined) return [causeOf(body)]
+    if (body?.metadata?.resourceVersion !== undefined) return [instrumentation.extractFromObject(body)]
     if (target.verb !== 'patch') return [readCarried(body)]
-    return [readCarried(body), causeOf(held.overwritten(target))]
-  }
-
-  function causeOf(version: KubernetesObject | undefined): TraceContext | undefined {
-    return known.of(version) ?? instrumentation.extractFromObject(version)
+    return [readCarried(body), instrumentation.extractFromObject(held.overwritten(target))]
   }
 
   function versionsBefore(target: RequestTarget, body: KubernetesObject | undefined): readonly string[] {
@@ -113,7 +108,6 @@ export function tracedHttp(
       refusedAs: () => (internalsOf(planner).isUntold(change) ? cause : undefined),
       begun: () => {
         noted = work?.noteReads(instrumentation)
-        for (const one of causes) useContext(one)
         work?.useCauses()
       },
       done: () => plan && work?.wrote(plan),
@@ -230,7 +224,7 @@ export function tracedHttp(
   }
 }
 
-/** Whether a write made no version, and did not end the object, which makes none either. */
+/** Whether a write changed nothing: its answer has a version from before, and the object has not gone. */
 function isUnchanged({ before }: Write, answer: KubernetesObject | undefined): boolean {
   const version = answer?.metadata?.resourceVersion
   return version !== undefined && before.includes(version) && !isEnded(answer ?? {})
