@@ -98,7 +98,7 @@ function wordsOf(reads: Reads): string {
     case 'remaining':
       return 'what was left in it and went'
     case 'defined':
-      return 'the last object that it defined and that went while it was going'
+      return 'the last of its custom resources that went after it was deleted'
     case 'freed':
       return 'what went last from the node that it names'
     case 'referred':

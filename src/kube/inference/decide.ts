@@ -146,7 +146,9 @@ export function decide(
   const begins = decision.cause === 'operator'
   const superseded = begins ? whatIsSuperseded(write, object, objects) : []
   const madeFor = (primaries ?? [])
-    .filter(({ isBeside, object: { identity } }) => isBeside !== true && identity.uid !== write.object.uid)
+    .filter(
+      ({ namesOwner, object: { identity } }) => namesOwner !== true && identity.uid !== write.object.uid,
+    )
     .map(({ object: { identity } }) => identity.uid)
   note(write, { ...decision, ...decision.completes, begins, madeFor }, before, objects)
   if (write.version !== undefined) noteActed(decision, madeFor, objects, upTo)

@@ -20,14 +20,14 @@ export interface FoundPrimary {
   readonly object: KnownObject
   /** The field, label or owner by which it was found, or its name. */
   readonly foundBy: string
-  /** It names the object's owner, not the object. */
-  readonly isBeside?: true
+  /** The primary object names an owner of the object, not the object itself. */
+  readonly namesOwner?: true
 }
 
 /**
  * The primary objects of a custom controller that an object belongs to: those that name the object, those that its labels name, and those
- * that own its owners. An object without an owner also belongs to those whose name is part of its own. With an owner come those that name
- * that.
+ * that own its owners. An object without an owner also belongs to those whose name is part of its own. Those that name
+ * an owner of the object belong to it too.
  */
 export function primariesNaming(
   object: ObjectIdentity,
@@ -54,10 +54,10 @@ export function primariesNaming(
     above.push(...looked.flatMap((owner) => found(owner, 'owner')))
     owners = known.flatMap(({ versions: [newest] }) => newest?.facts.owners ?? []).slice(0, MAX_OWNER_DEPTH)
   }
-  const beside = above
+  const namingOwners = above
     .flatMap(({ object: { identity } }) => naming(identity, primaries, objects))
-    .map((one): FoundPrimary => ({ ...one, isBeside: true }))
-  const all = [...beside, ...above, ...named, ...naming(object, primaries, objects)]
+    .map((one): FoundPrimary => ({ ...one, namesOwner: true }))
+  const all = [...namingOwners, ...above, ...named, ...naming(object, primaries, objects)]
   return [...new Map(all.map((one) => [one.object.identity.uid, one])).values()].slice(0, MAX_FOUND)
 }
 
@@ -136,8 +136,8 @@ export function clearsUpAfter(
   objects: ClusterObjects,
 ): boolean {
   if (facts === undefined || facts.owners.length > 0) return false
-  return primariesNaming(object, facts, by, objects).some(({ object: { versions }, isBeside }) => {
+  return primariesNaming(object, facts, by, objects).some(({ object: { versions }, namesOwner }) => {
     const [newest] = versions
-    return isBeside !== true && newest?.gone === false && newest.facts.deleting
+    return namesOwner !== true && newest?.gone === false && newest.facts.deleting
   })
 }

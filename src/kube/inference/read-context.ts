@@ -53,10 +53,10 @@ export function isJustBefore(
   return request.startNs - version.readableNs < REACTS_WITHIN_NS
 }
 
-/** A reconcile writes all that it has to within seconds. */
+/** How long after its first write a reconcile may still write. */
 const DONE_WITHIN_NS = nanosOfMs(2_000)
 
-/** A version was made so shortly before a write that the same reconcile of the same controller may have made both. */
+/** Whether a version was made so shortly before a write that one reconcile may have made both. */
 export function isDoneTogether(
   { request, facts }: Pick<ClusterWrite, 'request' | 'facts'>,
   { readableNs, facts: done }: Pick<KnownVersion, 'readableNs' | 'facts'>,

@@ -98,7 +98,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   return { reads, upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
 }
 
-/** It tells of no other change than what is read already. */
+/** Its change is among those of the versions that are read already. */
 function isOfThoseChanges(one: ReadVersion | undefined, read: Iterable<ReadVersion>): boolean {
   const cpid = one?.known.cpid
   return (
@@ -123,10 +123,10 @@ function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext)
   return version > higher(lastActedFor(reading, facts), seen)
 }
 
-/** When the writer last wrote what it looks after and the object belongs to: it knew the object then. */
+/** When the writer last wrote a primary object that the object belongs to: it knew the object then. */
 function actedForPrimaries({ primaries, objects, by }: ReadContext): bigint {
   return primaries()
-    .filter(({ isBeside }) => isBeside !== true)
+    .filter(({ namesOwner }) => namesOwner !== true)
     .map(({ object: { identity } }) => objects.lastActed(identity.uid, by))
     .reduce(higher, 0n)
 }

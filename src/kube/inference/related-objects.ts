@@ -210,9 +210,9 @@ export function relatedObjects(
       return reading
         .primaries()
         .filter(
-          ({ object, isBeside }) =>
+          ({ object, namesOwner }) =>
             object.identity.uid !== uid &&
-            (isBeside === true
+            (namesOwner === true
               ? (newestContent(object, reading)?.version ?? 0n) > since(uid)
               : changedAsRead(object, tellsRevision(object) ? appliedLast() : since(uid))),
         )
@@ -306,11 +306,11 @@ export function relatedObjects(
   }
 }
 
-/** The objects that a write was made for: its owners, and what its writer looks after that it belongs to or is. */
+/** The objects that a write was made for: owners, and the primary objects of the writer that the written object belongs to, or is. */
 function madeFor(reading: ReadContext): readonly KnownObject[] {
   const { write, by, before, objects } = reading
   const owners = ((write.facts ?? before?.facts)?.owners ?? []).flatMap(({ uid }) => objects.get(uid) ?? [])
-  const belongsTo = primariesOfWrite(reading).filter(({ isBeside }) => isBeside !== true)
+  const belongsTo = primariesOfWrite(reading).filter(({ namesOwner }) => namesOwner !== true)
   const own = objects.primariesOf(by).includes(write.object.resource)
     ? objects.get(write.object.uid)
     : undefined
@@ -318,7 +318,7 @@ function madeFor(reading: ReadContext): readonly KnownObject[] {
   return [...new Map(all.map((one) => [one.identity.uid, one])).values()]
 }
 
-/** What else was made for the same, and another hand changed since the writer last acted for that. */
+/** Other objects that were made for the same object, and that somebody else changed since the writer last acted for that. */
 function madeForTheSame(
   reading: ReadContext,
   { newest, since, ownedAfter, changedAfter }: News,
@@ -337,7 +337,7 @@ function madeForTheSame(
   })
 }
 
-/** What the writer last wrote for the same owner or primary object, if it did so just before: one reconcile writes several. */
+/** What the writer last wrote for the same owner or primary object, if that was just before: one reconcile writes several objects. */
 function doneJustBefore(reading: ReadContext, { since, ownedAfter }: News): RelatedObject[] {
   const { by, write } = reading
   return madeFor(reading).flatMap(({ identity: { uid } }) => {

@@ -67,7 +67,7 @@ export interface Counts {
  * - counted: objects of its namespace and of the resources it counts that changed since the writer last wrote it.
  * - quota: quotas of its namespace that had refused a request and changed since the writer last acted on what its owner owns.
  * - remaining: what was left in a terminating namespace when its controller last wrote it, and has gone since.
- * - defined: the last object of a deleted definition that went since the definition was written last.
+ * - defined: the last custom resource of a deleted CustomResourceDefinition that went since the definition was written last.
  * - freed: the last object that went from its destination while it waited for room.
  * - preemptor: the Pod that is to run in its place.
  * - referred: what the spec of a custom resource names and what changed since its controller last wrote it.
@@ -79,8 +79,9 @@ export interface Counts {
  * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
  *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the
  *   object belongs to none of it.
- * - made for the same: what its writer wrote for the same primary object, and somebody else changed since; only if nothing else is new.
- * - done just before: what the writer wrote for the same owner within seconds before, if nothing else is new.
+ * - made for the same: other objects that the writer made for the same primary object and that somebody else changed since; only if nothing
+ *   else is new.
+ * - done just before: what the writer wrote for the same owner at most 2 s before; only if nothing else is new.
  * - entries: what its content lists as `field`, if the list says something else than before.
  * - naming: objects of a resource whose content names it as `field`; for a series, without the number at the end of its name.
  * - namespace: its namespace.

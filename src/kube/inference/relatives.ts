@@ -182,8 +182,8 @@ function lower(one: bigint, other = one): bigint {
 const MAX_FOUND_BY = 4
 
 /**
- * How others find it, beside its content: by former owners, by the node that it left, by its definition that is going, and by what its
- * controller made it for.
+ * How others find it, beside its content: by former owners, by the node that it left, by its CustomResourceDefinition that is being
+ * deleted, and by the objects that its controller made it for.
  */
 export function foundBy(
   identity: ObjectIdentity,
