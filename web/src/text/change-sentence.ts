@@ -67,13 +67,13 @@ export function deedOf(reason: string | null): string | undefined {
   return partOf(reason) === 'status' ? 'status reported' : verbOf(reason)
 }
 
-const INFERRED = /^((?:schedule|expiry|renewal|metric|health|unknown): )?([^ ]+)( by .+)$/s
-
 /** A reason, with what was done in the words of `deedOf`. */
 export function reasonText(reason: string): string {
-  const [, because = '', part = '', by = ''] = INFERRED.exec(reason) ?? []
+  const because = begunBecause(reason)
+  const before = because === undefined ? '' : `${because}: `
+  const [, part = '', by = ''] = /^([^ ]+)( by .+)$/s.exec(reason.slice(before.length)) ?? []
   const done = part === 'status' ? 'status reported' : DONE.get(part)
-  return done === undefined ? reason : `${because}${done}${by}`
+  return done === undefined ? reason : `${before}${done}${by}`
 }
 
 function verbOf(reason: string | null): string | undefined {
