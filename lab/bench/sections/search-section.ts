@@ -25,7 +25,6 @@ const SEARCHES = {
 
 interface TempoSearch {
   traces: { traceID: string }[]
-  metrics: { completedJobs: number; totalJobs: number; inspectedBytes: string }
   status?: string
 }
 
@@ -39,6 +38,7 @@ export async function benchSearch(options: Options, onRound: () => void): Promis
   const rounds: Record<string, number>[] = []
   try {
     await sendRareSpans(causeway)
+    // Starts the query thread.
     await search(causeway, SEARCHES.rareMs)
     for (let round = 0; round < options.rounds; round++) {
       rounds.push(await askAll(causeway, filled.spans))
