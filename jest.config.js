@@ -1,7 +1,18 @@
 import { fileURLToPath } from 'node:url'
+import { LONG_TESTS } from './test/support/long-tests.js'
 
-const { CAUSEWAY_INTEROP, CAUSEWAY_FAULTS, CAUSEWAY_ATTACK, CAUSEWAY_BROWSER, CAUSEWAY_TEST_RESULTS } =
-  process.env
+const {
+  CAUSEWAY_INTEROP,
+  CAUSEWAY_FAULTS,
+  CAUSEWAY_ATTACK,
+  CAUSEWAY_BROWSER,
+  CAUSEWAY_LONG,
+  CAUSEWAY_TEST_RESULTS,
+} = process.env
+const longTests = Object.keys(LONG_TESTS).map((name) => `${name}.test.ts`)
+/** Tests that are named are run, however long they take. */
+const areNamed = process.argv.slice(2).some((argument) => /^(?!-).*(\/|test)/.test(argument))
+const leftOut = CAUSEWAY_LONG || areNamed ? [] : longTests
 
 // Of the programs that tests start what Node makes of the sources is kept, as bin/causeway.js keeps it.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/causeway', import.meta.url))
@@ -12,7 +23,9 @@ delete process.env.BASH_ENV
 export default {
   runtime: '<rootDir>/test/support/jest/native-runtime.js',
   testEnvironment: '<rootDir>/test/support/jest/this-process.js',
-  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testMatch: CAUSEWAY_LONG
+    ? longTests.map((name) => `<rootDir>/test/${name}`)
+    : ['<rootDir>/test/**/*.test.ts'],
   transform: {},
   testSequencer: '<rootDir>/test/support/slow-first.js',
   globalSetup: '<rootDir>/test/support/before-all.js',
@@ -24,6 +37,7 @@ export default {
     ...(CAUSEWAY_FAULTS ? [] : ['/test/faults/']),
     ...(CAUSEWAY_ATTACK ? [] : ['/test/attack/']),
     ...(CAUSEWAY_BROWSER ? [] : ['/test/browser/']),
+    ...leftOut.map((name) => `/test/${name.replaceAll('.', '\\.')}$`),
   ],
   // The large suites have programs beside them that take a core each.
   maxWorkers: (CAUSEWAY_INTEROP ?? CAUSEWAY_FAULTS ?? CAUSEWAY_ATTACK ?? CAUSEWAY_BROWSER) ? 1 : '100%',
@@ -33,6 +47,7 @@ export default {
   reporters: [
     'default',
     '<rootDir>/test/support/jest/end-anyway.js',
+    ...(leftOut.length > 0 ? [['<rootDir>/test/support/left-out.js', { files: leftOut.length }]] : []),
     ...(CAUSEWAY_TEST_RESULTS
       ? [['<rootDir>/test/support/results-file.js', { path: CAUSEWAY_TEST_RESULTS }]]
       : []),

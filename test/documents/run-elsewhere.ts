@@ -30,6 +30,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm ci && npm run build': { by: 'test/support/before-all.js', as: 'scripts/build-dashboard.ts' },
   'npm run build': { by: 'test/support/before-all.js', as: 'scripts/build-dashboard.ts' },
   'npm test': { by: '.ci/readme-commands', as: 'npm test' },
+  'npm run test:long': { by: '.ci/run', as: 'npm run test:long' },
   'npm run test:shell': { by: '.ci/run', as: 'npm run test:shell' },
   'npm run test:faults': { by: '.ci/run', as: 'npm run test:faults' },
   'npm run test:attack': { by: '.ci/run', as: 'npm run test:attack' },

@@ -1,38 +1,23 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import Sequencer from '@jest/test-sequencer'
+import { LONG_TESTS } from './long-tests.js'
 
-/** What takes long, in seconds on two cores. The others are told apart by their size. */
+/** What takes long among the other tests, in seconds on two slow cores. Files that stand nowhere are told apart by their size. */
 const SECONDS = {
-  'inference/truth': 45,
-  'query/large-cascade': 25,
-  'documents/walk': 40,
-  'config/ignored-keys': 20,
-  'kit/sqlite': 30,
-  'documents/commands': 28,
-  'cli/sql': 19,
-  'process/sending/logs-out': 16,
-  'process/kill': 14,
-  'demo/demo-kills': 14,
-  'cli/import': 13,
-  'process/bombs': 13,
-  'evaluation/traceability': 11,
-  'demo/demo': 11,
-  'process/doctor': 11,
-  'process/two-causeways': 10,
-  'receiver/slow-senders': 10,
-  'process/shutdown': 10,
-  'process/thread-ends': 10,
-  'audit/audit-views': 9,
-  'audit/audit-docs': 9,
-  'receiver/hostile-connections': 9,
-  'process/reload': 9,
-  'linker/recorded-api-server': 9,
-  'sqlite/salvage': 8,
-  'linker/drives.property': 8,
-  'linker/chaos.property': 8,
-  'inference/streams-behind': 7,
-  'process/up-time': 7,
+  ...LONG_TESTS,
+  'graph/every-table': 15,
+  'config/ignored-keys': 14,
+  'receiver/http/http-body': 13,
+  'kubectl/run-command': 9,
+  'linker/deliveries.property': 9,
+  'receiver/grpc/grpc-receiver': 9,
+  'api/traceql-search': 9,
+  'listeners/connections.property': 8,
+  'api/object-tree': 7,
+  'examples/grafana': 6,
+  'receiver/k8s-admission': 5,
+  'api/described-parameters': 5,
 }
 
 /** A few files that take less than this each are run one after another by jest; of these nobody knows. */
@@ -45,7 +30,7 @@ const known = new Map(
   ]),
 )
 for (const path of known.keys()) {
-  if (!existsSync(path)) throw new Error(`there is no ${path}; slow-first.js names it`)
+  if (!existsSync(path)) throw new Error(`there is no ${path}; slow-first.js or long-tests.js names it`)
 }
 
 /**
