@@ -149,13 +149,14 @@ class Filler {
     const [root] = cpids
     if (root === undefined) throw new Error('a cascade has at least its root')
     const startNs = BigInt(this.#startMs + number * 100) * MS
+    const endNs = startNs + 2000n * MS
     const trace = number + 1
     this.#statement(
       `INSERT INTO traces (id, trace_id, root, episode, root_span, state, opened_ms, last_arrival_ms, due_ms, first_ns,
          last_ns, sent_spans, sent_bytes, controller_spans, services, merges, missing, truncated, root_sent, provisional,
-         last_decision, last_wall_ms)
-       VALUES (?, ?, ?, 0, ?, 1, 0, 0, 0, ?, ?, 1000, 400000, 1000, 4, ?, 0, 0, 1, 0, 0, ?)`,
-    ).run(trace, root.uuid, root.id, root.spanId, startNs, startNs + 2000n * MS, count - 1, this.#startMs)
+         last_decision, last_wall_ms, sent_from_ns, sent_to_ns)
+       VALUES (?, ?, ?, 0, ?, 1, 0, 0, 0, ?, ?, 1000, 400000, 1000, 4, ?, 0, 0, 1, 0, 0, ?, ?, ?)`,
+    ).run(trace, root.uuid, root.id, root.spanId, startNs, endNs, count - 1, this.#startMs, startNs, endNs)
     for (const service of SERVICES)
       this.#statement('INSERT INTO trace_services VALUES (?, ?)').run(trace, service)
     ;(isBroad ? this.filled.broad : this.filled.ordinary).push(cpidOfBytes(root.uuid))

@@ -15,6 +15,7 @@ import type { JoinTargets } from '../linking-ports.ts'
 import { type Cpid, parseCpid } from '../merge-graph.ts'
 import type { UnixNanos } from '../time-and-size.ts'
 import {
+  LENGTH,
   MalformedOtlp,
   mayBeCpidAttribute,
   readAttribute,
@@ -171,5 +172,108 @@ function readFields(own: { -readonly [Key in keyof OwnSpan]: OwnSpan[Key] }, spa
       if (key === CPID_ID && typeof value === 'string') own.cpid = parseCpid(value)
       if (key === CPID_TIME && typeof value === 'string') own.time = value
     }
+  }
+}
+
+const NAME = 5
+const EVENTS = 11
+const STATUS = 15
+const OWN_KEYS = Buffer.from('cpid.')
+
+/**
+ * Visits where the texts of stored spans lie that a search can ask for as a whole: names of spans and events, status messages, keys, and
+ * values with the elements of lists. The values of `cpid.` attributes are left out, since Causeway may change them when it sends a span.
+ */
+export class SpanTexts {
+  readonly #bytes: Buffer
+  readonly #visit: (start: number, end: number) => void
+  readonly #span: WireCursor
+  readonly #part: WireCursor
+  readonly #attribute: WireCursor
+  readonly #value: WireCursor
+  readonly #list: WireCursor
+  readonly #element: WireCursor
+
+  constructor(bytes: Buffer, visit: (start: number, end: number) => void) {
+    this.#bytes = bytes
+    this.#visit = visit
+    const cursor = (): WireCursor => new WireCursor(bytes)
+    this.#span = cursor()
+    this.#part = cursor()
+    this.#attribute = cursor()
+    this.#value = cursor()
+    this.#list = cursor()
+    this.#element = cursor()
+  }
+
+  /** The texts of the span between two places, as far as it can be read. */
+  ofSpan(start: number, end: number): void {
+    const cursor = this.#span
+    cursor.reset(start, end)
+    try {
+      while (cursor.next()) if (cursor.wire === LENGTH) this.#ofField(cursor)
+    } catch (error) {
+      if (!(error instanceof MalformedOtlp)) throw error
+    }
+  }
+
+  /** What cannot be read of one field says nothing of the others. */
+  #ofField(field: WireCursor): void {
+    try {
+      if (field.field === NAME) this.#visit(field.start, field.end)
+      else if (field.field === ATTRIBUTES) this.#ofAttribute(field.start, field.end)
+      else if (field.field === EVENTS) this.#ofPart(field, 2, 3)
+      else if (field.field === LINKS) this.#ofPart(field, undefined, 4)
+      else if (field.field === STATUS) this.#ofPart(field, 2, undefined)
+    } catch (error) {
+      if (!(error instanceof MalformedOtlp)) throw error
+    }
+  }
+
+  /** An event, a link or a status. */
+  #ofPart({ start, end }: WireCursor, text: number | undefined, attributes: number | undefined): void {
+    const cursor = this.#part
+    cursor.reset(start, end)
+    while (cursor.next()) {
+      if (cursor.wire !== LENGTH) continue
+      if (cursor.field === text) this.#visit(cursor.start, cursor.end)
+      else if (cursor.field === attributes) this.#ofAttribute(cursor.start, cursor.end)
+    }
+  }
+
+  #ofAttribute(start: number, end: number): void {
+    const cursor = this.#attribute
+    cursor.reset(start, end)
+    let isOwn = false
+    let [from, to] = [0, 0]
+    while (cursor.next()) {
+      if (cursor.wire !== LENGTH) continue
+      if (cursor.field === 1) {
+        isOwn = this.#isOwnKey(cursor.start)
+        this.#visit(cursor.start, cursor.end)
+      } else if (cursor.field === 2) [from, to] = [cursor.start, cursor.end]
+    }
+    if (!isOwn) this.#ofValue(this.#value, from, to)
+  }
+
+  #isOwnKey(start: number): boolean {
+    for (let at = 0; at < OWN_KEYS.length; at++) if (this.#bytes[start + at] !== OWN_KEYS[at]) return false
+    return true
+  }
+
+  #ofValue(cursor: WireCursor, start: number, end: number): void {
+    cursor.reset(start, end)
+    while (cursor.next()) {
+      if (cursor.wire !== LENGTH) continue
+      if (cursor.field === 1) this.#visit(cursor.start, cursor.end)
+      else if (cursor.field === 5 && cursor === this.#value) this.#ofList(cursor.start, cursor.end)
+    }
+  }
+
+  #ofList(start: number, end: number): void {
+    const cursor = this.#list
+    cursor.reset(start, end)
+    while (cursor.next())
+      if (cursor.field === 1 && cursor.wire === LENGTH) this.#ofValue(this.#element, cursor.start, cursor.end)
   }
 }

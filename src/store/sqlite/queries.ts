@@ -22,6 +22,7 @@ import { PodStatReader } from './pod-stat-queries.ts'
 import { BytesRead, EnvelopeReader, LogPages, SpanPages } from './record-queries.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { SentTraceSearch } from './sent-trace-search.ts'
+import { ROWS_A_BLOCK } from './span-blocks.ts'
 
 /** How many cascades are named with an event of an object. */
 const CASCADES_NAMED = 8
@@ -33,7 +34,7 @@ function later<T>(make: () => T): () => T {
 }
 
 /** Answers queries through a read-only connection, which the caller owns and closes. */
-export function sqliteQueries(db: Sqlite): CausewayQueries {
+export function sqliteQueries(db: Sqlite, rowsABlock = ROWS_A_BLOCK): CausewayQueries {
   addContentSqlFunctions(db)
   const read = new BytesRead()
   const cpids = later(() => new CpidLookup(db))
@@ -46,7 +47,7 @@ export function sqliteQueries(db: Sqlite): CausewayQueries {
   const traces = later(() => new CascadeTraces(db))
   const linked = later(() => new LinkedSpans(db))
   const sent = later(() => new SentItems(db, read))
-  const search = later(() => new SentTraceSearch(db, new SqliteOutbox(db), read))
+  const search = later(() => new SentTraceSearch(db, new SqliteOutbox(db), read, rowsABlock))
   const around = later(() => new GraphAroundReader(db))
   const objects = later(() => new ObjectFactsReader(db, (cpid) => cascadesOf(cpid, CASCADES_NAMED)))
   const versions = later(() => new ObjectVersionsReader(db, (cpid) => cascadesOf(cpid, CASCADES_NAMED)))

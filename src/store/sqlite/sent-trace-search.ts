@@ -1,24 +1,26 @@
-import { type OwnSpan, readOwnSpan } from '../../model/otlp/read-stored-span.ts'
 import type { Pages, SentTrace, SentTraceRange, SpanHint } from '../../model/queries.ts'
 import { type OutboxItem, SENT_INHERITED_CPID, SENT_PATCHED } from '../../model/outbox.ts'
 import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
+import {
+  addOwnSpanFunctions,
+  blockTest,
+  OWN_DURATION,
+  OWN_KIND,
+  SpanBlocks,
+  type BlockTest,
+} from './span-blocks.ts'
 
-/** How many outgoing traces, and how many received spans, are searched at once; fewer if their spans are large. */
+/** How many outgoing traces are searched at once; fewer if their spans are large. */
 const TRACES_AT_ONCE = 500
-const SPANS_AT_ONCE = 4_096
 /** Up to this many traces of a window are read one by one. If there are more, the whole range is read. */
 const FEW = 200
 /** How long the spans of a trace may keep arriving: this much is searched around the requested time. */
 const SLACK_NS = 900_000_000_000n
 /** The most blocks of spans whose time ranges are cached. */
 const MOST_BLOCKS = 100_000
-
-/** SQL functions on the bytes of Causeway's own spans. */
-const OWN_KIND = 'own_span_kind'
-const OWN_DURATION = 'own_span_duration'
 
 type Bound = string | number | bigint | Buffer
 
@@ -77,16 +79,20 @@ function ofOwn(hint: SpanHint): SqlHint {
   }
 }
 
-function scopesWith(
-  hint: Extract<SpanHint, { kind: 'service' | 'resource' | 'scope' }>,
-  column: string,
-): SqlHint {
+type ScopeHint = Extract<SpanHint, { kind: 'service' | 'resource' | 'scope' }>
+
+function scopesWith(hint: ScopeHint, column: string): SqlHint {
+  const { sql, values } = selectScopes(hint)
+  return { sql: `${column} IN (${sql})`, values }
+}
+
+function selectScopes(hint: ScopeHint): SqlHint {
   const found =
     hint.kind === 'service'
       ? 'resources.service = ?'
       : `instr(${hint.kind === 'resource' ? 'resources' : 'scopes'}.envelope, ?) > 0`
   return {
-    sql: `${column} IN (SELECT scopes.id FROM scopes JOIN resources ON resources.id = scopes.resource WHERE ${found})`,
+    sql: `SELECT scopes.id FROM scopes JOIN resources ON resources.id = scopes.resource WHERE ${found}`,
     values: [hint.kind === 'service' ? hint.value : Buffer.from(hint.text)],
   }
 }
@@ -112,9 +118,19 @@ export class SentTraceSearch extends OnConnection {
   readonly #outbox: SqliteOutbox
   readonly #read: BytesRead
   readonly #times: BlockTimes
-  readonly #sizesBefore = this.db.prepare<[number], { id: number; bytes: number }>(
-    `SELECT id, sent_bytes + guest_bytes + ${BYTES_BESIDE} * (sent_spans + guest_spans) AS bytes
+  readonly #rowsABlock: number
+  readonly #received: SpanBlocks
+  readonly #own: SpanBlocks
+  readonly #before = this.db.prepare<[bigint, bigint, number], TraceRow>(
+    `SELECT id, trace_id, sent_bytes + guest_bytes + ${BYTES_BESIDE} * (sent_spans + guest_spans) AS bytes,
+            sent_to_ns >= ? AND sent_from_ns <= ? AS isIn
        FROM traces WHERE id < ? ORDER BY id DESC LIMIT ${TRACES_AT_ONCE}`,
+  )
+  readonly #rowsOf = this.db.prepare<[{ trace: number }], RowsOfTrace>(
+    `SELECT (SELECT min(span) FROM outbox WHERE trace = @trace) AS firstSpan,
+            (SELECT max(span) FROM outbox WHERE trace = @trace) AS lastSpan,
+            (SELECT min(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS firstOwn,
+            (SELECT max(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS lastOwn`,
   )
   readonly #newestSpan = this.db.prepare<[], number | null>('SELECT max(id) FROM spans').pluck()
   readonly #originTrace = this.db
@@ -136,18 +152,15 @@ export class SentTraceSearch extends OnConnection {
     )
     .raw()
 
-  constructor(db: Sqlite, outbox: SqliteOutbox, read: BytesRead) {
+  constructor(db: Sqlite, outbox: SqliteOutbox, read: BytesRead, rowsABlock: number) {
     super(db)
     this.#outbox = outbox
     this.#read = read
-    this.#times = new BlockTimes(db)
-    const ofOwnSpan = (name: string, read: (span: OwnSpan) => number | bigint): void => {
-      db.function(name, { deterministic: true }, (bytes: unknown) =>
-        Buffer.isBuffer(bytes) ? read(readOwnSpan(bytes)) : null,
-      )
-    }
-    ofOwnSpan(OWN_KIND, ({ kind }) => kind)
-    ofOwnSpan(OWN_DURATION, ({ startNs, endNs }) => endNs - startNs)
+    this.#rowsABlock = rowsABlock
+    this.#times = new BlockTimes(db, rowsABlock)
+    addOwnSpanFunctions(db)
+    this.#received = SpanBlocks.received(db, rowsABlock)
+    this.#own = SpanBlocks.own(db, rowsABlock)
   }
 
   /** The traces of cascades. */
@@ -155,50 +168,77 @@ export class SentTraceSearch extends OnConnection {
     { fromNs, toNs }: SentTraceRange,
     hint: SpanHint | undefined,
   ): Pages<SentTrace> & Generator<SentTrace[]> {
-    const [received, own] = hint === undefined ? [NO_HINT, NO_HINT] : [ofReceived(hint), ofOwn(hint)]
-    const hinted =
-      hint === undefined
-        ? '1'
-        : `EXISTS (SELECT 1 FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.trace = traces.id
-             AND CASE WHEN o.span IS NULL THEN ${own.sql} ELSE ${received.sql} END)`
-    const window = this.db.prepare<Bound[], { id: number; trace_id: Buffer }>(
-      `SELECT id, trace_id FROM traces WHERE id >= ? AND id < ? AND sent_to_ns >= ? AND sent_from_ns <= ? AND ${hinted}
-       ORDER BY id DESC`,
-    )
+    const test = hint && this.#blockTest(hint)
+    const meets = hint === undefined ? () => true : this.#meetsIn(hint)
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      const oldest = this.#oldestOfWindow(before)
-      if (oldest === undefined) return
-      const rows = window.all(oldest, before, fromNs ?? MIN, toNs ?? MAX, ...own.values, ...received.values)
-      yield rows.map(({ id, trace_id }) => ({
-        traceId: trace_id,
-        items: () => this.#outbox.itemsOfTrace(id, this.#read),
-      }))
-      before = oldest
+      const traces = this.#before.all(fromNs ?? MIN, toNs ?? MAX, before)
+      let [found, bytes]: [SentTrace[], number] = [[], 0]
+      for (const { id, trace_id, isIn, bytes: itsBytes } of traces) {
+        before = id
+        if (isIn === 0 || (test !== undefined && !(yield* this.#mayMeet(id, test)))) continue
+        if (bytes > 0 && bytes + itsBytes > WINDOW_BYTES) {
+          yield found
+          ;[found, bytes] = [[], 0]
+        }
+        bytes += itsBytes
+        if (meets(id))
+          found.push({ traceId: trace_id, items: () => this.#outbox.itemsOfTrace(id, this.#read) })
+      }
+      yield found
+      if (traces.length === 0) return
     }
   }
 
-  /** The oldest of the traces before this one that are searched at once. */
-  #oldestOfWindow(before: number): number | undefined {
-    let [oldest, bytes]: [number | undefined, number] = [undefined, 0]
-    for (const trace of this.#sizesBefore.iterate(before)) {
-      bytes += trace.bytes
-      if (oldest !== undefined && bytes > WINDOW_BYTES) break
-      oldest = trace.id
+  /** Whether what is remembered of a trace's spans lets one of them meet a hint; pages without a trace where blocks are read for it. */
+  *#mayMeet(trace: number, test: BlockTest): Generator<SentTrace[], boolean> {
+    const { firstSpan, lastSpan, firstOwn, lastOwn } = this.#rowsOf.get({ trace }) ?? NO_ROWS
+    const parts = [
+      ...(firstSpan === null || lastSpan === null ? [] : [this.#received.mayHold(firstSpan, lastSpan, test)]),
+      ...(firstOwn === null || lastOwn === null ? [] : [this.#own.mayHold(firstOwn, lastOwn, test)]),
+    ]
+    for (const part of parts) {
+      let step = part.next()
+      for (; step.done !== true; step = part.next()) yield []
+      if (step.value) return true
     }
-    return oldest
+    return false
+  }
+
+  #blockTest(hint: SpanHint): BlockTest {
+    return blockTest(hint, (about) => {
+      const { sql, values } = selectScopes(about)
+      return this.db
+        .prepare<Bound[], number>(sql)
+        .pluck()
+        .all(...values)
+    })
+  }
+
+  /** Whether a span of a trace meets a hint. */
+  #meetsIn(hint: SpanHint): (trace: number) => boolean {
+    const [received, own] = [ofReceived(hint), ofOwn(hint)]
+    const statement = this.db.prepare<Bound[]>(
+      `SELECT 1 FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.trace = ?
+         AND CASE WHEN o.span IS NULL THEN ${own.sql} ELSE ${received.sql} END LIMIT 1`,
+    )
+    return (trace) => statement.get(trace, ...own.values, ...received.values) !== undefined
   }
 
   /** The original traces of forwarded spans. */
   *forwarded(range: SentTraceRange, hint: SpanHint | undefined): Pages<SentTrace> & Generator<SentTrace[]> {
     const origins = hint === undefined ? undefined : this.#originsWith(ofReceived(hint))
+    const test = hint && this.#blockTest(hint)
     const seen = new NumberSet()
     const newest = this.#newestSpan.get() ?? 0
     for (let upTo = newest; upTo > 0;) {
-      const block = Math.ceil(upTo / SPANS_AT_ONCE) - 1
-      const after = block * SPANS_AT_ONCE
+      const block = Math.ceil(upTo / this.#rowsABlock) - 1
+      const after = block * this.#rowsABlock
       let found: SentTrace[] = []
       let next = after
-      if (this.#times.mayReach(block, newest, range.fromNs, range.toNs)) {
+      if (
+        this.#times.mayReach(block, newest, range.fromNs, range.toNs) &&
+        (test === undefined || (yield* this.#mayHold(upTo, test)))
+      ) {
         if (hint !== undefined && readsBytes(hint)) next = this.#startOfWindow(after, upTo)
         const hinted = origins?.(next, upTo)
         if (hinted !== undefined && hinted.length <= FEW)
@@ -211,6 +251,13 @@ export class SentTraceSearch extends OnConnection {
       yield found
       upTo = next
     }
+  }
+
+  *#mayHold(row: number, test: BlockTest): Generator<SentTrace[], boolean> {
+    const part = this.#received.mayHold(row, row, test)
+    let step = part.next()
+    for (; step.done !== true; step = part.next()) yield []
+    return step.value
   }
 
   /** The original traces with at least one span in a range that matches a hint. */
@@ -279,6 +326,23 @@ export class SentTraceSearch extends OnConnection {
   }
 }
 
+interface TraceRow {
+  readonly id: number
+  readonly trace_id: Buffer
+  readonly bytes: number
+  readonly isIn: number
+}
+
+/** The first and the last of what was sent into a trace: received spans by number, Causeway's own by decision. */
+interface RowsOfTrace {
+  readonly firstSpan: number | null
+  readonly lastSpan: number | null
+  readonly firstOwn: number | null
+  readonly lastOwn: number | null
+}
+
+const NO_ROWS: RowsOfTrace = { firstSpan: null, lastSpan: null, firstOwn: null, lastOwn: null }
+
 interface Window {
   readonly items: Map<number, OutboxItem[]>
   /** The traces with spans that were not forwarded unchanged. */
@@ -311,12 +375,18 @@ const MAX = 2n ** 63n - 1n
 
 /** The time range of the spans in each block. The rows of a full block never change; they are only removed by retention. */
 class BlockTimes extends OnConnection {
+  readonly #rowsABlock: number
   readonly #known = new Map<number, readonly [first: bigint, last: bigint]>()
   readonly #read = this.db
     .prepare<[number, number], { first: bigint | null; last: bigint | null }>(
       'SELECT min(start_ns) AS first, max(end_ns) AS last FROM spans WHERE id > ? AND id <= ?',
     )
     .safeIntegers()
+
+  constructor(db: Sqlite, rowsABlock: number) {
+    super(db)
+    this.#rowsABlock = rowsABlock
+  }
 
   mayReach(
     block: number,
@@ -332,9 +402,9 @@ class BlockTimes extends OnConnection {
   }
 
   #timesOf(block: number, newest: number): readonly [bigint, bigint] {
-    const row = this.#read.get(block * SPANS_AT_ONCE, (block + 1) * SPANS_AT_ONCE)
+    const row = this.#read.get(block * this.#rowsABlock, (block + 1) * this.#rowsABlock)
     const times = [row?.first ?? MAX, row?.last ?? MIN] as const
-    const isFull = newest > (block + 1) * SPANS_AT_ONCE
+    const isFull = newest > (block + 1) * this.#rowsABlock
     if (isFull && this.#known.size < MOST_BLOCKS) this.#known.set(block, times)
     return times
   }

@@ -1,0 +1,207 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { SearchEffort, findTraces } from '../../src/query/trace-search.ts'
+import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
+import type { CausewayQueries, SpanHint } from '../../src/model/queries.ts'
+import { sqliteQueries } from '../../src/store/sqlite/queries.ts'
+import { blockTest, SpanBlocks } from '../../src/store/sqlite/span-blocks.ts'
+import { cpid, type SpanSketch, START_NS } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const HOUR_MS = 3_600_000
+const NEVER_FULL = 2 ** 40
+const TEXTS = ['a', 'b', 'c', 'd', 'e', 'ü', 'cpid.x', '']
+
+const text = fc.constantFrom(...TEXTS)
+const key = fc.constantFrom('k', 'l', 'm', 'cpid.y')
+const value = fc.oneof(text, fc.array(text, { maxLength: 3 }), fc.integer({ min: 0, max: 2 }), fc.boolean())
+const attributes = fc.dictionary(key, value, { maxKeys: 2 })
+const span = fc.record(
+  {
+    trace: fc.integer({ min: 1, max: 9 }),
+    parent: fc.integer({ min: 1, max: 40 }),
+    name: text,
+    cpid: fc.integer({ min: 1, max: 5 }).map(cpid),
+    status: fc.integer({ min: 0, max: 2 }),
+    length: fc.integer({ min: 0, max: 4 }),
+    statusMessage: text,
+    attributes,
+    event: fc.record({ name: text, note: text }),
+  },
+  { requiredKeys: ['trace'] },
+)
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('store' as const),
+      service: fc.constantFrom('web', 'db', 'queue'),
+      spans: fc.array(span, { minLength: 1, maxLength: 6 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('merge' as const),
+      of: fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { minLength: 2, maxLength: 3 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('settle' as const, 'prune' as const) }) },
+)
+
+const literal = text.map((one) => JSON.stringify(one))
+const condition = fc.oneof(
+  literal.map((one) => `name = ${one}`),
+  literal.map((one) => `statusMessage = ${one}`),
+  literal.map((one) => `event:name = ${one}`),
+  fc.tuple(key, literal).map(([name, one]) => `span.${name} = ${one}`),
+  fc.tuple(key, literal).map(([name, one]) => `.${name} = ${one}`),
+  fc.tuple(key, literal).map(([name, one]) => `event.${name} = ${one}`),
+  fc.tuple(key, fc.integer({ min: 0, max: 2 })).map(([name, one]) => `span.${name} = ${one}`),
+  key.map((name) => `span.${name} != nil`),
+  fc.constantFrom('=', '>', '>=', '<', '<=').map((operator) => `duration ${operator} 2ms`),
+  fc.constantFrom('unset', 'ok', 'error').map((one) => `status = ${one}`),
+  fc.constantFrom('internal', 'server', 'unspecified').map((one) => `kind = ${one}`),
+  fc.constantFrom('web', 'db', 'nobody').map((one) => `resource.service.name = "${one}"`),
+  fc.constantFrom('cascade', 'merge', 'change -').map((one) => `name = "${one}"`),
+)
+const asked = fc.oneof(
+  condition.map((one) => `{ ${one} }`),
+  fc
+    .tuple(condition, fc.constantFrom('&&', '||'), condition)
+    .map(([one, operator, other]) => `{ ${one} ${operator} ${other} }`),
+  fc
+    .tuple(condition, fc.constantFrom('>>', '&&', '||', '!>'), condition)
+    .map(([one, operator, other]) => `{ ${one} } ${operator} { ${other} }`),
+)
+
+type DrawnSpan = typeof span extends fc.Arbitrary<infer Drawn> ? Drawn : never
+
+function store(writer: TestWriter, service: string, spans: readonly DrawnSpan[], first: number): void {
+  writer.spans(
+    service,
+    spans.map(({ length = 1, event, ...sketch }, at): SpanSketch => ({
+      ...sketch,
+      id: first + at,
+      start: first,
+      end: first + length,
+      ...(event !== undefined && {
+        events: [
+          {
+            timeUnixNano: String(START_NS),
+            name: event.name,
+            attributes: [{ key: 'm', value: { stringValue: event.note } }],
+          },
+        ],
+      }),
+    })),
+  )
+}
+
+/** The traces that a search finds; no more spans than there are. */
+function found(queries: CausewayQueries, q: string): string[] {
+  const effort = new SearchEffort(
+    () => 0,
+    () => 0,
+  )
+  const search = { pipeline: readTraceQl(q).pipeline, limit: 100, spansPerTrace: 100 }
+  const turns = findTraces(queries, search, effort, ({ trace, sets }) =>
+    [trace.traceId, ...sets.flatMap(({ spans }) => spans.map(({ stored }) => stored.spanId)).sort()].join(
+      ' ',
+    ),
+  )
+  for (;;) {
+    const turn = turns.next()
+    if (turn.done === true) return turn.value.sort()
+  }
+}
+
+test('what is remembered of blocks hides nothing, whatever comes and goes between searches', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ step, asked: fc.array(asked, { minLength: 1, maxLength: 4 }) }), {
+        minLength: 1,
+        maxLength: 20,
+      }),
+      fc.integer({ min: 1, max: 2 }),
+      async (steps, rowsABlock) => {
+        using writer = await TestWriter.open({ retention: { maxAgeMs: HOUR_MS } })
+        const [remembering, reading] = [
+          sqliteQueries(writer.db, rowsABlock),
+          sqliteQueries(writer.db, NEVER_FULL),
+        ]
+        let id = 1
+        for (const { step: one, asked: questions } of steps) {
+          if (one.do === 'store') {
+            store(writer, one.service, one.spans, id)
+            id += one.spans.length
+          } else if (one.do === 'merge') {
+            writer.mergelogs('web', [{ new: cpid(10 + id++), sources: one.of.map(cpid) }])
+          } else if (one.do === 'settle') writer.pass(HOUR_MS / 2)
+          else {
+            writer.pass(2 * HOUR_MS)
+            while (writer.writer.prune(1_000, { isCalendarRight: true }).more);
+          }
+          writer.link()
+          for (const q of questions) expect([q, ...found(remembering, q)]).toEqual([q, ...found(reading, q)])
+        }
+      },
+    ),
+    { numRuns: 40 },
+  )
+})
+
+test('blocks are passed over by each kind of hint, and read where a span meets it', async () => {
+  using writer = await TestWriter.open()
+  for (const id of [1, 2, 3, 4, 5]) {
+    writer.spans(id < 3 ? 'web' : 'db', [
+      {
+        ...{ trace: id, id, name: `name ${id}`, status: id % 3, start: 0, end: id },
+        attributes: { number: `number ${id}`, list: ['x', `element ${id}`], 'cpid.note': `note ${id}` },
+        events: [{ timeUnixNano: String(START_NS), name: `event ${id}` }],
+        statusMessage: `message ${id}`,
+      },
+    ])
+  }
+  // Rows 1 and 2 are a block, 3 and 4 are another, 5 may get company.
+  const blocks = SpanBlocks.received(writer.db, 2)
+  const mayHold = (row: number, hint: SpanHint): boolean => {
+    const turns = blocks.mayHold(
+      row,
+      row,
+      blockTest(hint, ({ kind }) => (kind === 'service' ? scopesOf(writer, 'db') : [])),
+    )
+    for (;;) {
+      const turn = turns.next()
+      if (turn.done === true) return turn.value
+    }
+  }
+  const hints: [SpanHint, boolean[]][] = [
+    [{ kind: 'holds', text: 'number 2' }, [true, false, true]],
+    [{ kind: 'holds', text: 'element 3' }, [false, true, true]],
+    [{ kind: 'holds', text: 'event 4' }, [false, true, true]],
+    [{ kind: 'holds', text: 'message 1' }, [true, false, true]],
+    [{ kind: 'holds', text: 'list' }, [true, true, true]],
+    [{ kind: 'holds', text: 'numb' }, [false, false, true]],
+    [{ kind: 'holds', text: 'note 1' }, [false, false, true]],
+    [{ kind: 'name', value: 'name 3' }, [false, true, true]],
+    [{ kind: 'status', value: 0 }, [false, true, true]],
+    [{ kind: 'kind', value: 2 }, [false, false, true]],
+    [{ kind: 'duration', operator: '>', value: 3_000_000n }, [false, true, true]],
+    [{ kind: 'duration', operator: '<=', value: 1_000_000n }, [true, false, true]],
+    [{ kind: 'service', value: 'db' }, [false, true, true]],
+    [{ kind: 'scope', text: 'nothing' }, [false, false, true]],
+  ]
+  for (const [hint, expected] of hints)
+    expect([hint, [1, 3, 5].map((row) => mayHold(row, hint))]).toEqual([hint, expected])
+})
+
+function scopesOf(writer: TestWriter, service: string): number[] {
+  return writer.db
+    .prepare<[string], number>(
+      'SELECT scopes.id FROM scopes JOIN resources ON resources.id = scopes.resource WHERE service = ?',
+    )
+    .pluck()
+    .all(service)
+}
