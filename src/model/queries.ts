@@ -147,6 +147,9 @@ export type SpanHint =
   | { readonly kind: 'holds'; readonly text: string }
   | { readonly kind: 'name'; readonly value: string }
   | { readonly kind: 'service'; readonly value: string }
+  /** Its name, or that of its service, is one of those that this accepts. */
+  | { readonly kind: 'names'; readonly accepts: (text: string) => boolean }
+  | { readonly kind: 'services'; readonly accepts: (text: string) => boolean }
   /** OTLP's numbers. */
   | { readonly kind: 'kind' | 'status'; readonly value: number }
   | { readonly kind: 'duration'; readonly operator: '=' | '>' | '>=' | '<' | '<='; readonly value: bigint }

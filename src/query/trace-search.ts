@@ -2,7 +2,7 @@ import { sentSpan } from '../model/otlp/outgoing-records.ts'
 import type { CausewayQueries, Pages, SentTrace, SpanHint } from '../model/queries.ts'
 import { MIB, type UnixNanos } from '../model/time-and-size.ts'
 import { conditionsOf, withLists } from './traceql/conditions.ts'
-import { MatchingEffort, MAX_MATCHED_LENGTH } from './traceql/evaluate-field.ts'
+import { compileField, MatchingEffort, MAX_MATCHED_LENGTH } from './traceql/evaluate-field.ts'
 import { factsOf, FetchPlan, type SpanView, type TraceFactsFound } from './traceql/fetch-plan.ts'
 import { compilePipeline, type Spanset } from './traceql/pipeline.ts'
 import { SpanReader } from './traceql/read-span.ts'
@@ -304,11 +304,33 @@ function hintOfField(field: Field): SpanHint | undefined {
 }
 
 function hintOfComparison(attribute: Attribute, operator: Operator, value: Static): SpanHint | undefined {
+  if (COMPARES_TEXTS.has(operator) && value.type === 'string') {
+    if (attribute.scope === 'intrinsic' && attribute.name === 'name')
+      return { kind: 'names', accepts: acceptsText(attribute, operator, value) }
+    if (attribute.scope === 'resource' && attribute.name === 'service.name')
+      return { kind: 'services', accepts: acceptsText(attribute, operator, value) }
+  }
   if (attribute.scope === 'intrinsic') return hintOfIntrinsic(attribute, operator, value)
   if (operator === '=' && value.type === 'string' && value.value !== '') return holds(attribute, value.value)
   if (operator === 'reads' && value.type === 'string' && Number.isNaN(Number(value.value)))
     return value.value === 'true' || value.value === 'false' ? undefined : holds(attribute, value.value)
   return operator === 'reads' || operator === 'contains' ? undefined : hasKey(attribute)
+}
+
+const COMPARES_TEXTS: ReadonlySet<Operator> = new Set(['!=', '>', '>=', '<', '<=', '=~', '!~'])
+
+/** Whether a text may meet a comparison. An empty one, one that may be cut, and one that is not matched for its length may. */
+function acceptsText(attribute: Attribute, operator: Operator, value: Static): (text: string) => boolean {
+  const effort = new MatchingEffort()
+  const right: Field = { kind: 'static', value }
+  const meets = compileField({ kind: 'binary', operator, left: attribute, right }, effort)
+  return (text) => {
+    if (text === '' || Buffer.byteLength(text) >= LONGEST_NAME) return true
+    effort.next()
+    const { passedOver } = effort
+    const met = meets({ valueOf: () => ({ type: 'string', value: text }) })
+    return (met.type === 'boolean' && met.value) || effort.passedOver > passedOver
+  }
 }
 
 function hintOfIntrinsic({ name }: Attribute, operator: Operator, value: Static): SpanHint | undefined {

@@ -64,6 +64,14 @@ const condition = fc.oneof(
   fc.constantFrom('unset', 'ok', 'error').map((one) => `status = ${one}`),
   fc.constantFrom('internal', 'server', 'unspecified').map((one) => `kind = ${one}`),
   fc.constantFrom('web', 'db', 'nobody').map((one) => `resource.service.name = "${one}"`),
+  fc
+    .tuple(
+      fc.constantFrom('name', 'resource.service.name'),
+      fc.constantFrom('!=', '=~', '!~', '>', '<='),
+      literal,
+    )
+    .map((parts) => parts.join(' ')),
+  fc.constantFrom('name =~ "c.*"', 'name =~ "[ab]|merge"', 'resource.service.name =~ "w.b|db"'),
   fc.constantFrom('cascade', 'merge', 'change -').map((one) => `name = "${one}"`),
 )
 const asked = fc.oneof(
@@ -170,7 +178,9 @@ test('blocks are passed over by each kind of hint, and read where a span meets i
     const turns = blocks.mayHold(
       row,
       row,
-      blockTest(hint, ({ kind }) => (kind === 'service' ? scopesOf(writer, 'db') : [])),
+      blockTest(hint, ({ kind }) =>
+        kind === 'scope' ? [] : scopesOf(writer, kind === 'service' ? 'db' : 'web'),
+      ),
     )
     for (;;) {
       const turn = turns.next()
@@ -186,6 +196,8 @@ test('blocks are passed over by each kind of hint, and read where a span meets i
     [{ kind: 'holds', text: 'numb' }, [false, false, true]],
     [{ kind: 'holds', text: 'note 1' }, [false, false, true]],
     [{ kind: 'name', value: 'name 3' }, [false, true, true]],
+    [{ kind: 'names', accepts: (name) => name > 'name 4' }, [false, false, true]],
+    [{ kind: 'services', accepts: (name) => name === 'web' }, [true, false, true]],
     [{ kind: 'status', value: 0 }, [false, true, true]],
     [{ kind: 'kind', value: 2 }, [false, false, true]],
     [{ kind: 'duration', operator: '>', value: 3_000_000n }, [false, true, true]],

@@ -48,6 +48,9 @@ function ofReceived(hint: SpanHint): SqlHint {
       return { sql: 's.status = ?', values: [hint.value] }
     case 'duration':
       return { sql: `s.end_ns - s.start_ns ${hint.operator} ?`, values: [hint.value] }
+    case 'names':
+    case 'services':
+      return NO_HINT
     case 'service':
     case 'resource':
     case 'scope':
@@ -72,6 +75,9 @@ function ofOwn(hint: SpanHint): SqlHint {
       return { sql: '0', values: [] }
     case 'duration':
       return { sql: `${OWN_DURATION}(o.extra) ${hint.operator} ?`, values: [hint.value] }
+    case 'names':
+    case 'services':
+      return NO_HINT
     case 'service':
     case 'resource':
     case 'scope':
@@ -131,6 +137,9 @@ export class SentTraceSearch extends OnConnection {
             (SELECT max(span) FROM outbox WHERE trace = @trace) AS lastSpan,
             (SELECT min(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS firstOwn,
             (SELECT max(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS lastOwn`,
+  )
+  readonly #services = this.db.prepare<[], { id: number; service: string }>(
+    'SELECT scopes.id, resources.service FROM scopes JOIN resources ON resources.id = scopes.resource',
   )
   readonly #newestSpan = this.db.prepare<[], number | null>('SELECT max(id) FROM spans').pluck()
   readonly #originTrace = this.db
@@ -206,6 +215,8 @@ export class SentTraceSearch extends OnConnection {
 
   #blockTest(hint: SpanHint): BlockTest {
     return blockTest(hint, (about) => {
+      if (about.kind === 'services')
+        return this.#services.all().flatMap(({ id, service }) => (about.accepts(service) ? [id] : []))
       const { sql, values } = selectScopes(about)
       return this.db
         .prepare<Bound[], number>(sql)

@@ -12,6 +12,9 @@ const MOST_BYTES_OF_ROWS = 32 * MIB
 /** What a block weighs besides its filter. */
 const BYTES_BESIDE = 1_024
 const MOST_SCOPES = 64
+/** How many names of a block are remembered as they are, and names of all blocks. */
+const MOST_NAMES = 64
+const MOST_NAMES_IN_ALL = 10_000
 
 /** What the rows of a full block contain. They never change; retention may remove them. */
 interface BlockFacts {
@@ -22,6 +25,8 @@ interface BlockFacts {
   readonly statuses: number
   /** Undefined if there are many. */
   readonly scopes: ReadonlySet<number> | undefined
+  /** Undefined if there are many. */
+  readonly names: readonly string[] | undefined
   readonly texts: TextFilter
 }
 
@@ -44,6 +49,8 @@ interface BlockSql {
   readonly bytes: string
   /** `GroupRow` of such rows. */
   readonly groups: string
+  /** Their names, each once, as many as are asked for. */
+  readonly names: string
   /** Their lengths, joined by commas, and their bytes one after another. Bytes are joined as text, which SQLite accepts unchanged. */
   readonly rows: string
 }
@@ -53,6 +60,7 @@ const RECEIVED: BlockSql = {
   bytes: 'SELECT sum(length(raw)) FROM spans WHERE id > ? AND id <= ?',
   groups: `SELECT scope, kind, status, min(end_ns - start_ns) AS shortest, max(end_ns - start_ns) AS longest
     FROM spans WHERE id > ? AND id <= ? GROUP BY scope, kind, status`,
+  names: 'SELECT DISTINCT name FROM spans WHERE id > ? AND id <= ? LIMIT ?',
   rows: `SELECT group_concat(length(raw), ','), CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB)
     FROM spans WHERE id > ? AND id <= ?`,
 }
@@ -60,6 +68,7 @@ const RECEIVED: BlockSql = {
 /** SQL functions on the bytes of Causeway's own spans. */
 export const OWN_KIND = 'own_span_kind'
 export const OWN_DURATION = 'own_span_duration'
+const OWN_NAME = 'own_span_name'
 
 const OWN: BlockSql = {
   newest: 'SELECT max(decision) FROM outbox',
@@ -67,17 +76,20 @@ const OWN: BlockSql = {
   groups: `SELECT scope, ${OWN_KIND}(extra) AS kind, 0 AS status, min(${OWN_DURATION}(extra)) AS shortest,
     max(${OWN_DURATION}(extra)) AS longest
     FROM outbox WHERE decision > ? AND decision <= ? AND span IS NULL GROUP BY 1, 2`,
+  names: `SELECT DISTINCT ${OWN_NAME}(extra) FROM outbox
+    WHERE decision > ? AND decision <= ? AND span IS NULL LIMIT ?`,
   rows: `SELECT group_concat(length(extra), ','), CAST(group_concat(CAST(extra AS TEXT), '') AS BLOB)
     FROM outbox WHERE decision > ? AND decision <= ? AND span IS NULL`,
 }
 
 /** Defines the functions that `SpanBlocks.own` needs. */
 export function addOwnSpanFunctions(db: Sqlite): void {
-  const define = (name: string, read: (bytes: Buffer) => number | bigint): void => {
+  const define = (name: string, read: (bytes: Buffer) => number | bigint | string): void => {
     db.function(name, { deterministic: true }, (bytes: unknown) =>
       Buffer.isBuffer(bytes) ? read(bytes) : null,
     )
   }
+  define(OWN_NAME, (bytes) => readOwnSpan(bytes).name)
   define(OWN_KIND, (bytes) => readOwnSpan(bytes).kind)
   define(OWN_DURATION, (bytes) => {
     const { startNs, endNs } = readOwnSpan(bytes)
@@ -99,6 +111,8 @@ export class SpanBlocks extends OnConnection {
   readonly #newestRow: () => number
   readonly #bytesIn: (after: number, upTo: number) => number
   readonly #groups: (after: number, upTo: number) => GroupRow[]
+  readonly #names: (after: number, upTo: number) => string[]
+  readonly #sharedNames = new Map<string, string>()
   readonly #rows: (after: number, upTo: number) => [lengths: string | null, bytes: Buffer | null] | undefined
 
   /** Blocks of received spans, by their numbers. */
@@ -117,10 +131,12 @@ export class SpanBlocks extends OnConnection {
     const newest = db.prepare<[], number | null>(sql.newest).pluck()
     const bytes = db.prepare<[number, number], number | null>(sql.bytes).pluck()
     const groups = db.prepare<[number, number], GroupRow>(sql.groups).safeIntegers()
+    const names = db.prepare<[number, number, number], string>(sql.names).pluck()
     const rows = db.prepare<[number, number], [string | null, Buffer | null]>(sql.rows).raw()
     this.#newestRow = () => newest.get() ?? 0
     this.#bytesIn = (after, upTo) => bytes.get(after, upTo) ?? 0
     this.#groups = (after, upTo) => groups.all(after, upTo)
+    this.#names = (after, upTo) => names.all(after, upTo, MOST_NAMES + 1)
     this.#rows = (after, upTo) => rows.get(after, upTo)
   }
 
@@ -164,8 +180,22 @@ export class SpanBlocks extends OnConnection {
       kinds: groups.reduce((bits, { kind }) => bits | bitOf(Number(kind)), 0),
       statuses: groups.reduce((bits, { status }) => bits | bitOf(Number(status)), 0),
       scopes: scopes.size > MOST_SCOPES ? undefined : scopes,
+      names: this.#namesOf(after, upTo),
       texts: this.#textsOf(after, upTo),
     }
+  }
+
+  /** Blocks have the same names again and again: each is kept once. */
+  #namesOf(after: number, upTo: number): readonly string[] | undefined {
+    const names = this.#names(after, upTo)
+    if (names.length > MOST_NAMES) return undefined
+    return names.map((name) => {
+      const shared = this.#sharedNames.get(name)
+      if (shared !== undefined) return shared
+      if (this.#sharedNames.size >= MOST_NAMES_IN_ALL) this.#sharedNames.clear()
+      this.#sharedNames.set(name, name)
+      return name
+    })
   }
 
   #textsOf(after: number, upTo: number): TextFilter {
@@ -199,13 +229,16 @@ function bitOf(number: number): number {
 }
 
 function weightOf(facts: BlockFacts | undefined): number {
-  return BYTES_BESIDE + (facts?.texts.bytes ?? 0)
+  const names = facts?.names?.reduce((bytes, name) => bytes + name.length, 0) ?? 0
+  return BYTES_BESIDE + names + (facts?.texts.bytes ?? 0)
 }
 
 /** The test of a hint on blocks. `scopesWith` finds the scopes that meet a hint about them. */
 export function blockTest(
   hint: SpanHint,
-  scopesWith: (hint: Extract<SpanHint, { kind: 'service' | 'resource' | 'scope' }>) => readonly number[],
+  scopesWith: (
+    hint: Extract<SpanHint, { kind: 'service' | 'services' | 'resource' | 'scope' }>,
+  ) => readonly number[],
 ): BlockTest {
   switch (hint.kind) {
     case 'and': {
@@ -220,6 +253,10 @@ export function blockTest(
       return ofText(hint.text)
     case 'name':
       return ofText(hint.value)
+    case 'names': {
+      const accepts = remembered(hint.accepts)
+      return ({ names }) => names === undefined || names.some(accepts)
+    }
     case 'kind':
       return ({ kinds }) => (kinds & bitOf(hint.value)) !== 0
     case 'status':
@@ -227,11 +264,25 @@ export function blockTest(
     case 'duration':
       return ofDuration(hint)
     case 'service':
+    case 'services':
     case 'resource':
     case 'scope': {
       const wanted = scopesWith(hint)
       return ({ scopes }) => scopes === undefined || wanted.some((scope) => scopes.has(scope))
     }
+  }
+}
+
+/** A test on texts that come again and again. */
+function remembered(accepts: (text: string) => boolean): (text: string) => boolean {
+  const known = new Map<string, boolean>()
+  return (text) => {
+    const before = known.get(text)
+    if (before !== undefined) return before
+    const accepted = accepts(text)
+    if (known.size >= MOST_NAMES_IN_ALL) known.clear()
+    known.set(text, accepted)
+    return accepted
   }
 }
 
