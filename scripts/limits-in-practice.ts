@@ -112,6 +112,13 @@ export const LIMITS: readonly LimitsOfPart[] = [
         '',
       ],
       [
+        'what searches remember of stored spans',
+        '48 MiB; fixed',
+        'Of the oldest spans nothing is remembered: a search that goes back to them reads them again',
+        '',
+        'Ask about a shorter time',
+      ],
+      [
         'pipelined HTTP requests',
         '1 at a time, 16 at receivers; fixed',
         'The others wait, and the connection is read no further',
