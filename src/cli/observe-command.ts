@@ -129,7 +129,7 @@ export interface Observed {
 }
 
 /** The component types in use. */
-export interface ObservedBy {
+interface ObservedBy {
   readonly receiver: string
   readonly dashboard: string
 }
@@ -152,7 +152,7 @@ function observeConfig({ receiver, dashboard }: ObservedBy, observed: Observed):
 }
 
 /** A cascade as the query API shows it. */
-export interface SettledCascade {
+interface SettledCascade {
   readonly root: string
   readonly durationMs: number
   readonly spans: number

@@ -51,7 +51,7 @@ const GAP = 2
 const LEAST_CELL = 12
 
 /** Prints an answer row by row. */
-export interface SqlOutput {
+interface SqlOutput {
   columns(names: readonly string[]): void
   rows(rows: readonly SqlValue[][]): void
   end(): void
@@ -80,7 +80,7 @@ function jsonOutput(to: TextSink): SqlOutput {
 }
 
 /** The layout of text. */
-export interface TextRoom {
+interface TextRoom {
   /** The width of a line; undefined for no limit. */
   readonly width: number | undefined
   /** Called once when cells were cut. */

@@ -102,7 +102,7 @@ export interface RetryConfig {
 }
 
 /** Which exporters, by id, linked traces, logs, cascade metrics, and metrics that came in go to; empty where nothing is sent. */
-export interface OutPipelines {
+interface OutPipelines {
   outTraces: string[]
   outLogs: string[]
   outMetrics: string[]
@@ -169,7 +169,7 @@ export interface AdmissionConfig extends ConnectionsConfig {
 }
 
 /** The cascade metrics. */
-export interface CascadeMetricsConfig {
+interface CascadeMetricsConfig {
   /** How often a metrics pipeline sends. */
   intervalMs: number
   /** Services and object kinds told apart at most. */
@@ -191,6 +191,6 @@ export interface TelemetryConfig {
   metrics: TelemetryMetricsConfig | undefined
 }
 
-export interface TelemetryMetricsConfig extends Listener {
+interface TelemetryMetricsConfig extends Listener {
   level: 'basic' | 'normal' | 'detailed'
 }

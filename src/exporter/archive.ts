@@ -37,7 +37,7 @@ export interface ArchiveBatch {
 export type ArchiveOutcome =
   { kind: 'written'; rows: number; refused: number; message: string } | { kind: 'retry'; reason: string }
 
-export interface ArchiveProgress {
+interface ArchiveProgress {
   readonly position: ArchivePosition
   readonly delivered: number
   readonly refused: number

@@ -50,7 +50,7 @@ interface CredentialsSource {
   openCredentials(id: string, settings: unknown, hooks: { onTrouble: (reason: string) => void }): Credentials
 }
 
-export interface ExporterModule<Settings> {
+interface ExporterModule<Settings> {
   /** Opens a transport, which sends each request once. Throws when a setting is unusable. */
   openTransport(settings: Settings, signal: Signal, host: SendingHost): Transport
 }

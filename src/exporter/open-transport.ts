@@ -22,7 +22,7 @@ interface SendingHooks {
   onTrouble: (reason: string) => void
 }
 
-export interface TransportHooks extends SendingHooks {
+interface TransportHooks extends SendingHooks {
   onRetry: (notice: RetryNotice) => void
   /** Aborted when nothing is to be tried again any more; what is in flight goes on. */
   ending?: AbortSignal

@@ -22,12 +22,12 @@ export interface ExtensionType<Settings = unknown> extends ExtensionDeclaration<
   loadCredentials?(): Promise<CredentialsModule<Settings>>
 }
 
-export interface ExtensionModule<Settings> {
+interface ExtensionModule<Settings> {
   /** Rejects with what to do when it cannot start, and then leaves nothing open. */
   startExtension(extension: StartedWith<Settings>, host: ExtensionHost): Promise<RunningExtension>
 }
 
-export interface CredentialsModule<Settings> {
+interface CredentialsModule<Settings> {
   /** Opens it for a listener. Throws if its files are unusable. */
   openAuthenticator(id: string, settings: Settings, hooks: CredentialsHooks): Authenticator
   /** Opens the credential of an exporter. Throws if its files are unusable. */

@@ -96,7 +96,7 @@ export interface ArchivedMergelog extends Sent, NamedObject {
 }
 
 /** An edge of a mergelog that another one has replaced. */
-export interface RemovedEdge {
+interface RemovedEdge {
   readonly source: Cpid
   readonly cpid: Cpid
   /** Of the mergelog that stands. */

@@ -23,7 +23,7 @@ export interface StorageFault {
 /** What errors tell of. */
 export type StorageErrorKind = 'full' | 'readOnly' | 'damaged' | 'io' | 'locked'
 
-export type StorageFaultKind = StorageErrorKind | 'hangs'
+type StorageFaultKind = StorageErrorKind | 'hangs'
 
 /** Classifies the errors that a store throws. */
 export interface StorageFaults {

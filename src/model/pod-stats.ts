@@ -1,5 +1,5 @@
 /** What a line shows of a Pod. */
-export type PodStatKind = 'cpu' | 'memory' | 'restarts' | 'throttling'
+type PodStatKind = 'cpu' | 'memory' | 'restarts' | 'throttling'
 
 /** A metric of which the points of Pods are kept. */
 export interface PodMetric {

@@ -1,11 +1,11 @@
 import { CONTROLS, ownValue } from '../model/untrusted-names.ts'
 import type { Clock } from '../model/time-and-size.ts'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** What a field may hold: plain values, so that a line can always be written. */
-export type LogValue = string | number | bigint | boolean | undefined | readonly string[]
-export type LogFields = Readonly<Record<string, LogValue>>
+type LogValue = string | number | bigint | boolean | undefined | readonly string[]
+type LogFields = Readonly<Record<string, LogValue>>
 
 /** Writes log lines. Never pass it a secret: a header's value, a token, an environment variable. */
 export interface Logger {

@@ -45,7 +45,7 @@ export type Question =
   | { readonly kind: 'grpc'; readonly question: TraceQuestion; readonly as: GrpcShape }
 
 /** What was measured of the Pods of a cascade; an archive has nothing of it. */
-export interface PodStatsQuestion {
+interface PodStatsQuestion {
   readonly kind: 'podStats'
   readonly root: Cpid
   readonly limit: number

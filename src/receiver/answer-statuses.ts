@@ -6,7 +6,7 @@ import type { RpcStatus } from '../model/otlp/responses.ts'
 export type Refusal = Exclude<IngestOutcome, { kind: 'accepted' }>
 
 /** The gRPC and HTTP statuses a request is answered with, and whether the sender may send it again. */
-export interface AnswerStatus {
+interface AnswerStatus {
   readonly grpc: status
   readonly http: number
   readonly retryable: boolean

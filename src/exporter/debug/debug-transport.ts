@@ -247,7 +247,7 @@ export interface AnyValueJson {
   bytesValue?: string
 }
 
-export interface KeyValueJson {
+interface KeyValueJson {
   key?: string
   value?: AnyValueJson
 }
@@ -278,14 +278,14 @@ function anyValueText(value: AnyValueJson = {}, depth = 0): string {
 }
 
 /** A resource or an instrumentation scope in OTLP/JSON. */
-export interface EnvelopeJson {
+interface EnvelopeJson {
   name?: string
   version?: string
   attributes?: KeyValueJson[]
 }
 
 /** A span, log record or metric in OTLP/JSON, with the resource and scope it came under. */
-export interface RequestItem<T> {
+interface RequestItem<T> {
   resource: EnvelopeJson
   scope: EnvelopeJson
   item: T

@@ -139,7 +139,7 @@ function headersOf(settings: HttpTransportSettings): Record<string, string> {
   }
 }
 
-export interface HttpReply {
+interface HttpReply {
   status: number
   headers: http.IncomingHttpHeaders
   body: Buffer
@@ -147,7 +147,7 @@ export interface HttpReply {
   cut: boolean
 }
 
-export interface PostLimits {
+interface PostLimits {
   /** From the first byte out to the last byte in, connecting included. */
   timeoutMs: number
   maxReplyBytes: number

@@ -21,9 +21,9 @@ export async function startExtension(
   return { watcher, [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() }
 }
 
-export interface HealthServer extends Listening, HealthWatcher {}
+interface HealthServer extends Listening, HealthWatcher {}
 
-export interface HealthSettings extends ListenAddress, ListenerOptions {
+interface HealthSettings extends ListenAddress, ListenerOptions {
   /** The path; one that ends in a slash answers for all paths below it, as in the Collector. */
   path: string
 }

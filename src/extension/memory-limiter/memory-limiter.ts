@@ -24,7 +24,7 @@ export function startExtension(
 
 const TOLD_AGAIN_MS = 60_000
 
-export interface MemoryWatch {
+interface MemoryWatch {
   log: Logger
   metrics: Metrics
   /** Makes every thread release unused memory. */
@@ -86,7 +86,7 @@ export function watchMemory(
 
 const mib = (bytes: number): string => String(Math.round(bytes / MIB))
 
-export interface MemoryLimits {
+interface MemoryLimits {
   /** The hard limit: above it garbage is collected whenever that may help. */
   limitBytes: number
   /** How far memory may grow between two checks; the soft limit is the hard limit less this. */
@@ -94,7 +94,7 @@ export interface MemoryLimits {
   checkIntervalMs: number
 }
 
-export interface MemoryHooks {
+interface MemoryHooks {
   /** The memory of the process in bytes. If it throws, the previous value counts until the next check. */
   read: () => number
   /** Called when memory could not be read. Must not throw. */

@@ -6,7 +6,7 @@ import { errorText } from '../../model/faults.ts'
 import { arrayIn, type Json, numberIn, objectIn, parseBounded, textIn } from '../objects/object-json.ts'
 import type { ClusterAccess, PresentedCredential } from './cluster-access.ts'
 
-export interface ApiRequestOptions {
+interface ApiRequestOptions {
   /** Aborts the request, and the reading of its answer. */
   readonly signal?: AbortSignal
   /** JSON unless given. */
@@ -373,7 +373,7 @@ export const https = process.getBuiltinModule('node:https')
 const OLDEST_EARLY_MS = 5_000
 
 /** An agent that can connect in advance, so that the first request need not wait. */
-export class EarlyAgent extends https.Agent {
+class EarlyAgent extends https.Agent {
   #early: Duplex | undefined
 
   connect(options: RequestOptions): void {

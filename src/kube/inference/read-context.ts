@@ -87,7 +87,7 @@ export function isGoing(version: KnownVersion | undefined): boolean {
 }
 
 /** The newest version of another object that the writer can have read. */
-export function newestRead({ versions }: KnownObject, reading: ReadContext): KnownVersion | undefined {
+function newestRead({ versions }: KnownObject, reading: ReadContext): KnownVersion | undefined {
   return versions.find((known) => mayHaveRead(known, reading))
 }
 

@@ -131,7 +131,7 @@ export type Reads =
   | { readonly kind: 'settings' }
 
 /** Stands for controllers that are not part of Kubernetes itself. */
-export const CUSTOM_CONTROLLERS = 'custom controllers'
+const CUSTOM_CONTROLLERS = 'custom controllers'
 /** Stands for accounts that reconcile no custom resource. */
 const PLAIN_CONTROLLERS = 'accounts that reconcile no custom resource'
 const MADE: readonly WritePart[] = ['creation', 'authored']

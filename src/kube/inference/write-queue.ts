@@ -43,7 +43,7 @@ export interface WriteQueueSettings {
 }
 
 /** A report that cannot be processed as it is, and why. */
-export interface WriteQueueFault {
+interface WriteQueueFault {
   /** The kind and name of an object, as far as they can be read. */
   readonly kind: string
   readonly version: bigint | undefined

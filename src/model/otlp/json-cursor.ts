@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { bufferOf, MalformedOtlp } from './protobuf-wire.ts'
 
 /** What a JSON value can be; true and false are told apart only when they are read. */
-export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
+type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
 
 /** The kind of value each first byte begins. */
 const KINDS: readonly (JsonKind | undefined)[] = Array.from({ length: 256 }, (_, byte) => {

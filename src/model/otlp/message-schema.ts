@@ -83,7 +83,7 @@ export type EnumName = keyof typeof ENUMS
  * How often a field may occur; a member of a `oneof` is written even when it holds its type's default, and so is one that is `always`
  * written: it shares its message with other fields.
  */
-export type Occurrence = 'one' | 'many' | 'oneof' | 'always'
+type Occurrence = 'one' | 'many' | 'oneof' | 'always'
 
 export type Field = { readonly no: number; readonly name: string; readonly occurs: Occurrence } & (
   | { readonly type: 'scalar'; readonly kind: Exclude<ScalarKind, 'enum'> }

@@ -104,7 +104,7 @@ export function readJoinTargets(span: Buffer): JoinTargets {
 }
 
 /** What a span says of the objects that it observed and wrote, as it wrote it. */
-export interface NamedObjects {
+interface NamedObjects {
   readonly observed: readonly string[]
   readonly wrote: readonly string[]
   /** What owns the object that it wrote. */

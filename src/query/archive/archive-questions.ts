@@ -34,21 +34,21 @@ const CASCADES_NAMED = 8
 const NAMING = ['object_events', 'mergelogs']
 const SENT = ['spans', 'logs', 'mergelogs', 'refused_mergelogs']
 
-export interface FleetCascades extends FleetAnswer {
+interface FleetCascades extends FleetAnswer {
   readonly cascades: readonly FleetCascade[]
   readonly next: string | undefined
 }
-export interface FleetObjects extends FleetAnswer {
+interface FleetObjects extends FleetAnswer {
   readonly objects: readonly FleetObject[]
   readonly next: string | undefined
 }
-export interface FleetCascadesOf extends FleetCascades {
+interface FleetCascadesOf extends FleetCascades {
   /** Those of them that drive the CPID. */
   readonly driving: ReadonlySet<Cpid>
 }
 
 /** This Causeway in the archive: its name, and its position by its database. */
-export interface Own {
+interface Own {
   readonly causeway: string
   readonly change: number
   readonly arrival: number

@@ -22,7 +22,7 @@ const NO_TABLE = 'UNKNOWN_TABLE'
 type Numeric = number | string
 
 /** One trace of a cascade, as one Causeway archived it. */
-export interface ToldTrace {
+interface ToldTrace {
   readonly causeway: string
   readonly episode: number
   readonly trace: string

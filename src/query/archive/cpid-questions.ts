@@ -13,22 +13,22 @@ import {
 import { type KnownCpid, KnownCpids } from './known-cpids.ts'
 import { walk, type Walked } from './walks.ts'
 
-export interface FleetCpids extends FleetAnswer {
+interface FleetCpids extends FleetAnswer {
   readonly cpids: readonly Cpid[]
   /** What the archive has of a CPID. */
   readonly described: (cpid: Cpid) => KnownCpid | undefined
 }
 
-export interface FleetCpid extends FleetAnswer {
+interface FleetCpid extends FleetAnswer {
   readonly facts: CpidFacts
 }
 
-export interface FleetMergelogs extends FleetAnswer {
+interface FleetMergelogs extends FleetAnswer {
   readonly mergelogs: readonly Omit<MergelogFacts, 'position'>[]
   readonly next: string | undefined
 }
 
-export interface FleetGraph extends FleetAnswer {
+interface FleetGraph extends FleetAnswer {
   readonly nodes: readonly GraphNode[]
   readonly edges: readonly { readonly source: Cpid; readonly target: Cpid }[]
   readonly truncated: boolean

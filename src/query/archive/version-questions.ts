@@ -26,13 +26,13 @@ import { askRoots, matchingObjects, type Roots } from './object-questions.ts'
 /** The most versions of this Causeway that are looked through for one answer. */
 const MOST_OWN = 10_000
 
-export interface FleetVersion extends Omit<ObjectVersionFacts, 'position'> {
+interface FleetVersion extends Omit<ObjectVersionFacts, 'position'> {
   readonly causeway: string | undefined
   readonly version: bigint
   readonly arrival: bigint
 }
 
-export interface FleetVersions extends FleetAnswer {
+interface FleetVersions extends FleetAnswer {
   readonly versions: readonly FleetVersion[]
   readonly next: string | undefined
 }

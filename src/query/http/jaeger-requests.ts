@@ -254,7 +254,7 @@ function camel(snake: string): string {
 }
 
 /** What Jaeger looks for: spans that have all of it. */
-export interface JaegerSearch {
+interface JaegerSearch {
   readonly service: string | undefined
   readonly operation: string | undefined
   readonly tags: readonly (readonly [key: string, text: string])[]

@@ -14,7 +14,7 @@ import {
 import { chargeAnswer } from '../../platform/http-listener.ts'
 import type { AnswerText, NoAnswer } from '../question.ts'
 
-export type Coding = 'zstd' | 'gzip'
+type Coding = 'zstd' | 'gzip'
 
 /** Fast rather than small, since an answer is read once. Node's thread pool does the work. */
 const GZIP: ZlibOptions = { level: 4 }
@@ -54,7 +54,7 @@ export function codingFor(header: string | undefined): Coding | undefined {
 }
 
 /** Compresses answers, a bounded number at a time. */
-export class AnswerCoders {
+class AnswerCoders {
   #atOnce = 0
 
   /** Undefined if the answer is to be sent uncompressed. Pipe the stream: it counts until it is closed. */

@@ -90,12 +90,12 @@ const AGAIN_MS = 1_000
 
 type AdmissionThread = ChildThread<ToAdmission, FromAdmission>
 /** What it hears of a thread besides what it sees to itself. */
-export type AdmissionEvent = Exclude<
+type AdmissionEvent = Exclude<
   FromAdmission,
   { kind: 'ready' | 'fatal' | 'check' | 'connections' | 'stopped' }
 >
 
-export interface AdmissionListenerSettings extends AdmissionThreadData {
+interface AdmissionListenerSettings extends AdmissionThreadData {
   /** The id of the receiver. */
   readonly receiver: string
   readonly authenticator: Authenticator | undefined
@@ -108,7 +108,7 @@ export interface AdmissionListenerSettings extends AdmissionThreadData {
  * Listens for reviews on a thread of its own, so that an answer waits for nothing that this process does besides. A thread that
  * ends by itself is followed by another. Disposing lets what is under way finish.
  */
-export class AdmissionListener implements AsyncDisposable {
+class AdmissionListener implements AsyncDisposable {
   readonly #settings: AdmissionListenerSettings
   readonly #stop = new AbortController()
   #thread: AdmissionThread
@@ -237,7 +237,7 @@ const MAX_WAITING = 5_000
 const RETRY_MS = 500
 
 /** Reads and reports answered reviews one after the other, so that no API server waits for it. */
-export class AdmittedQueue implements AsyncDisposable {
+class AdmittedQueue implements AsyncDisposable {
   readonly #receiver: string
   readonly #reporter: Pick<ObservationReporter, 'report'>
   readonly #observer: SourceObserver

@@ -147,7 +147,7 @@ const LEAST_RETRY_S = 1
 const FREE_EVENTS = 10_000
 const BYTES_AN_EVENT = 256
 
-export interface AuditWebhookSettings extends WebhookCallerRules, HttpGuards {
+interface AuditWebhookSettings extends WebhookCallerRules, HttpGuards {
   readonly receiver: string
   readonly maxBytes: number
   readonly inFlight: InFlight
@@ -160,7 +160,7 @@ export interface AuditWebhookSettings extends WebhookCallerRules, HttpGuards {
 }
 
 /** Takes the `EventList`s (`audit.k8s.io/v1`) that an API server posts, and answers once they are stored. */
-export class AuditWebhook {
+class AuditWebhook {
   readonly #settings: AuditWebhookSettings
   readonly #stopped = Promise.withResolvers<ObservationOutcome>()
 

@@ -88,7 +88,7 @@ export function startReceiver(
 /** Lists that are made at a time: each may hold a page in memory. */
 const LISTS_AT_ONCE = 3
 
-export interface FollowedCluster {
+interface FollowedCluster {
   readonly settings: K8sObjectsSettings
   readonly server: ApiServer
   readonly teller: Omit<ObjectReporter, 'signal'>
@@ -243,7 +243,7 @@ function watchedOf(
   }))
 }
 
-export interface ObjectReporter extends ObservationSender {
+interface ObjectReporter extends ObservationSender {
   /** How objects are read. */
   readonly reading: ReadingRules
   readonly cluster: string

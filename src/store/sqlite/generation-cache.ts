@@ -1,5 +1,5 @@
 /** The most bytes of all entries of a generation, and the size of one entry. */
-export interface Weight<V> {
+interface Weight<V> {
   readonly most: number
   readonly of: (value: V) => number
 }

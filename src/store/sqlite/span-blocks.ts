@@ -336,7 +336,7 @@ const BITS_A_TEXT = 12
 const PROBES = 6
 
 /** Says of a text that the rows of a block do not have it, or that they may: a Bloom filter, wrong for one text in three hundred. */
-export class TextFilter {
+class TextFilter {
   readonly #words: Uint32Array
 
   constructor(hashes: ReadonlySet<number>) {
