@@ -7,7 +7,7 @@ import type { Metrics } from '../platform/metrics.ts'
 import { ReceiverTelemetry } from '../receiver/receiver-telemetry.ts'
 import type { FromStore } from '../store/store-messages.ts'
 import { countInferred, countIngested, countLinked, setStoreGauges } from '../store/store-telemetry.ts'
-import { FailedQuestionLog, NOTICE_MESSAGE, NoticeLimiter, SetAsideLog } from './rate-limited-logs.ts'
+import { FailureLog, NOTICE_MESSAGE, NoticeLimiter, SetAsideLog } from './rate-limited-logs.ts'
 
 interface TelemetrySinks {
   metrics: Metrics
@@ -35,7 +35,8 @@ export class OwnTelemetry {
   readonly #faults = new Map<string, StorageFault>()
   #merges = 0
   readonly #noticeLimiter: NoticeLimiter
-  readonly #questions: FailedQuestionLog
+  readonly #questions: FailureLog
+  readonly #drops: FailureLog
 
   constructor({ metrics, log, onFault, onWarning, nowMs }: TelemetrySinks) {
     this.#metrics = metrics
@@ -44,7 +45,12 @@ export class OwnTelemetry {
     this.#onWarning = onWarning
     this.#nowMs = nowMs ?? (() => performance.now())
     this.#noticeLimiter = new NoticeLimiter(this.#nowMs)
-    this.#questions = new FailedQuestionLog(log, this.#nowMs)
+    this.#questions = new FailureLog(this.#nowMs, (_, { count, reason }) =>
+      log.error('A question could not be answered.', { questions: count, reason }),
+    )
+    this.#drops = new FailureLog(this.#nowMs, (exporter, { count, reason }) =>
+      log.error(DROPPING, { 'otelcol.component.id': exporter, error: reason, dropped_items: count }),
+    )
     this.#setAsideLog = new SetAsideLog({ metrics, log, onWarning, nowMs: this.#nowMs })
     this.exporters = new ExporterQueues(metrics, this.#nowMs)
     this.receivers = new ReceiverTelemetry({
@@ -60,7 +66,7 @@ export class OwnTelemetry {
   }
 
   questionFailed(reason: string): void {
-    this.#questions.add(reason)
+    this.#questions.add('', reason)
   }
 
   fromStore(message: FromStore): void {
@@ -90,6 +96,7 @@ export class OwnTelemetry {
         setStoreGauges(this.#metrics, message.gauges)
         this.#setAsideLog.remembered(message.gauges.setAside)
         this.#questions.tell()
+        this.#drops.tell()
         return
       case 'trouble':
         this.#trouble(message.reason)
@@ -144,11 +151,7 @@ export class OwnTelemetry {
         })
         return
       case 'dropped':
-        this.#log.error(DROPPING, {
-          'otelcol.component.id': message.exporter,
-          error: message.reason,
-          dropped_items: message.items,
-        })
+        this.#drops.add(message.exporter, message.reason, message.items)
         return
       case 'archiveLost':
         this.#metrics.add('cpid_archive_losses', 1, { exporter: message.exporter })

@@ -34,35 +34,38 @@ export class NoticeLimiter {
 /** The message of a warning for the operator; `reason` beside it says what is wrong. */
 export const NOTICE_MESSAGE = 'Something needs to be looked at.'
 
-const QUESTION_AGAIN_MS = 60_000
+interface Untold {
+  count: number
+  reason: string
+}
 
-/** Logs failed questions: one line a minute, with their number. */
-export class FailedQuestionLog {
-  readonly #log: Logger
+/** Logs what may fail often: for each subject the first at once, then one line a minute with the number of failures and the last reason. */
+export class FailureLog {
+  readonly #write: (subject: string, failures: Untold) => void
   readonly #nowMs: () => number
-  #untold = 0
-  #last = ''
-  #toldMs = -Infinity
+  readonly #untold = new Map<string, Untold>()
+  readonly #toldMs = new Map<string, number>()
 
   /** `nowMs`: a monotonic clock. */
-  constructor(log: Logger, nowMs: () => number) {
-    this.#log = log
+  constructor(nowMs: () => number, write: (subject: string, failures: Untold) => void) {
     this.#nowMs = nowMs
+    this.#write = write
   }
 
-  add(reason: string): void {
-    this.#untold++
-    this.#last = reason
+  add(subject: string, reason: string, count = 1): void {
+    this.#untold.set(subject, { count: (this.#untold.get(subject)?.count ?? 0) + count, reason })
     this.tell()
   }
 
   /** Call it now and then, so that the last ones are logged too. */
   tell(): void {
     const nowMs = this.#nowMs()
-    if (this.#untold === 0 || nowMs - this.#toldMs < QUESTION_AGAIN_MS) return
-    this.#log.error('A question could not be answered.', { questions: this.#untold, reason: this.#last })
-    this.#toldMs = nowMs
-    this.#untold = 0
+    for (const [subject, failures] of this.#untold) {
+      if (nowMs - (this.#toldMs.get(subject) ?? -Infinity) < NOTICE_AGAIN_MS) continue
+      this.#toldMs.set(subject, nowMs)
+      this.#untold.delete(subject)
+      this.#write(subject, failures)
+    }
   }
 }
 
@@ -77,7 +80,7 @@ interface SetAsideSinks {
   nowMs: () => number
 }
 
-interface Untold {
+interface UntoldItems {
   items: number
   last: SetAside
 }
@@ -85,7 +88,7 @@ interface Untold {
 /** Counts items that were set aside and logs them: one line a minute for each stage, with their number. */
 export class SetAsideLog {
   readonly #sinks: SetAsideSinks
-  readonly #untold = new Map<SetAsideStage, Untold>()
+  readonly #untold = new Map<SetAsideStage, UntoldItems>()
   readonly #toldMs = new Map<SetAsideStage, number>()
 
   constructor(sinks: SetAsideSinks) {

@@ -39,6 +39,8 @@ function feedAt(position: number, lastDecision: number) {
     lines,
     warnings,
     questionFailed: (reason: string) => feed.questionFailed(reason),
+    drop: (items: number, reason: string, exporter = EXPORTER) =>
+      feed.fromExport({ kind: 'dropped', exporter, items, reason }),
     setAside: (stage: SetAside['stage'], item: number) =>
       feed.fromStore({
         kind: 'setAside',
@@ -147,4 +149,17 @@ test('questions that fail again and again, each for another reason, are one line
   feed.pass(60_000)
   feed.gauges(0)
   expect(feed.lines).toHaveLength(2)
+})
+
+test('what a backend refuses, each batch for another reason, is one line a minute for each exporter with its number', () => {
+  const feed = feedAt(0, 0)
+  for (let at = 0; at < 1_000; at++) feed.drop(2, `refused ${at}`)
+  feed.drop(1, 'refused there too', 'otlp_grpc/other')
+  expect(feed.lines).toEqual([
+    expect.stringMatching(/otlp_grpc\/jaeger.*refused 0.*"dropped_items":2\b/),
+    expect.stringMatching(/otlp_grpc\/other.*refused there too.*"dropped_items":1\b/),
+  ])
+  feed.pass(60_000)
+  feed.gauges(0)
+  expect(feed.lines.slice(2)).toEqual([expect.stringMatching(/refused 999.*"dropped_items":1998\b/)])
 })
