@@ -130,11 +130,44 @@ function relinkLate(
   const old = new Set(provisional.map((trace) => trace.id))
   const moved = new Set(provisional.flatMap((trace) => ctx.changes.cpidsIn(trace.id)))
   for (const cpid of sentBelow(ctx, node.id)) moved.add(cpid)
-  for (const cpid of moved) resendSpansOf(ctx, cpid, old)
+  const row = ctx.mergelogs.find(node.id)?.arrival ?? 0
+  let left = MOST_MOVED_AT_ONCE
+  for (const cpid of moved) {
+    if (left > 0) left -= moveSpans(ctx, cpid, old)
+    else ctx.steps.push({ kind: 'moved', row, cpid })
+  }
   for (const trace of provisional) {
     sendMergedInto(ctx, { trace, parentId: trace.rootSpan, source: node }, to)
     settle(ctx, trace)
   }
+}
+
+/** The spans that are sent again with a late mergelog itself; those of further CPIDs are steps of their own, so that others get their turn. */
+const MOST_MOVED_AT_ONCE = 500
+
+const NO_TRACES: ReadonlySet<number> = new Set()
+
+/** How many CPIDs are remembered to have been moved. */
+const MOST_REMEMBERED = 4_096
+
+/**
+ * Sends the linked spans of a CPID again, unless nothing has changed since that was done last; returns how many were looked at. Traces of
+ * `except` are left out.
+ */
+export function moveSpans(ctx: LinkContext, cpid: number, except: ReadonlySet<number> = NO_TRACES): number {
+  const before = ctx.movedInto.get(cpid)
+  if (before !== undefined && before === tracesNow(ctx, cpid)) return 0
+  const looked = resendSpansOf(ctx, cpid, except)
+  if (ctx.movedInto.size >= MOST_REMEMBERED) ctx.movedInto.clear()
+  const into = tracesNow(ctx, cpid)
+  if (into !== undefined) ctx.movedInto.set(cpid, into)
+  return looked
+}
+
+/** The newest traces of the roots of a CPID, which its spans go into; undefined while a root has none, which may be opened for them. */
+function tracesNow(ctx: LinkContext, cpid: number): string | undefined {
+  const traces = listedRoots(ctx, cpid).map(({ id }) => ctx.traces.currentOf(id)?.id)
+  return traces.includes(undefined) ? undefined : traces.join()
 }
 
 /** How many CPIDs below a late mergelog are visited; further ones stay where they were sent. */
@@ -153,7 +186,7 @@ function sentBelow({ graph, changes }: LinkContext, cpid: number): number[] {
 }
 
 /** Sends the linked spans of a CPID into its open cascades that do not have them, parents before children. */
-function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<number>): void {
+function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<number>): number {
   const spans = ctx.spans
     .ofCpid(cpid)
     .filter((span) => ctx.events.isLinked(span.row) && !ctx.waiting.hasSpan(span.row))
@@ -175,6 +208,7 @@ function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<numbe
       placeSpan(ctx, span, { trace, cpid, copy: true, driven, awaited: [] })
     }
   }
+  return spans.length
 }
 
 /** Orders spans so that a local parent comes before its children. */

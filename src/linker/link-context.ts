@@ -22,6 +22,11 @@ export interface LinkContext extends LinkPorts {
   /** Computed at most once per round. */
   plausible: PlausibleRange | undefined
   counts: LinkCounts
+  /**
+   * The traces that the spans of a CPID were last sent again into, so that many late mergelogs above it do not each look at all of
+   * them. Forgotten after a rollback and at a restart.
+   */
+  readonly movedInto: Map<number, string>
   /** Measurements for the metrics, reported after the commit. */
   readonly observations: CascadeObservation[]
   /** The queue of steps. All parts add to it; only `takeSteps` and `takeUnfinished` take from it. */

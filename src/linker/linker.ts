@@ -8,7 +8,7 @@ import {
 import type { LinkPorts, ReleasedStep, Waiting } from '../model/linking-ports.ts'
 import type { MergeGraph } from '../model/merge-graph.ts'
 import { attributeSpan, giveUp } from './attribute-span.ts'
-import { awaitChange, placeChange, waitToEnter } from './enter-change.ts'
+import { awaitChange, moveSpans, placeChange, waitToEnter } from './enter-change.ts'
 import type { LinkContext, MayGoOn, Step } from './link-context.ts'
 import { handleLog, lookAtLogAgain } from './link-log.ts'
 import { settleDue } from './open-traces.ts'
@@ -50,7 +50,7 @@ export class Linker {
   constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkerSettings) {
     const ancestry = new Ancestry(graph, settings)
     const round = { plausible: undefined, mayGoOn: always }
-    const begun = { ...round, counts: noLinkCounts(), observations: [], steps: [] }
+    const begun = { ...round, counts: noLinkCounts(), observations: [], steps: [], movedInto: new Map() }
     this.#ctx = { ...ports, graph, settings, ancestry, ...begun }
   }
 
@@ -108,6 +108,7 @@ export class Linker {
     const seen = observations.length
     return () => {
       this.#ctx.counts = counts
+      this.#ctx.movedInto.clear()
       observations.length = Math.min(observations.length, seen)
     }
   }
@@ -211,6 +212,9 @@ function take(ctx: LinkContext, step: Step): void {
       return
     case 'waited log':
       lookAtLogAgain(ctx, step.row)
+      return
+    case 'moved':
+      if (!isPruned(ctx, step.cpid)) moveSpans(ctx, step.cpid)
       return
   }
 }

@@ -158,6 +158,8 @@ export type ReleasedStep =
   | { readonly kind: 'given up'; readonly row: number }
   /** A log record that may have waited long enough. */
   | { readonly kind: 'waited log'; readonly row: number }
+  /** A CPID below a late mergelog, whose arrival `row` is: its spans are sent again. */
+  | { readonly kind: 'moved'; readonly row: number; readonly cpid: number }
 
 /** Steps for which a call of the linker had no time, in their order. They are taken before the next event. */
 export interface UnfinishedSteps {

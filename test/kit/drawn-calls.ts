@@ -80,6 +80,7 @@ const CALLS: readonly Call[] = [
   ({ unfinished, waiting }, a, b) => {
     unfinished.add([
       { kind: 'child', row: a, cpid: b === 0 ? undefined : b, joined: a > b },
+      { kind: 'moved', row: a, cpid: b },
       ...waiting.forCpid(b).map((one) => ({ kind: 'waited', waiting: one }) as const),
     ])
     return unfinished.areAny

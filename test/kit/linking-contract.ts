@@ -102,6 +102,7 @@ export function linkingContract(open: Open): void {
       { kind: 'child', row: 5, cpid: undefined, joined: false },
       { kind: 'given up', row: 6 },
       { kind: 'waited log', row: 8 },
+      { kind: 'moved', row: 9, cpid: 7 },
     ]
     opened.transactor.run(({ waiting, unfinished }) => {
       expect([unfinished.areAny, unfinished.take()]).toEqual([false, undefined])

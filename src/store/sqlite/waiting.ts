@@ -144,7 +144,14 @@ function waitingOf(row: WaitingRow): Waiting {
   }
 }
 
-const STEPS: readonly ReleasedStep['kind'][] = ['waited', 'observer', 'child', 'given up', 'waited log']
+const STEPS: readonly ReleasedStep['kind'][] = [
+  'waited',
+  'observer',
+  'child',
+  'given up',
+  'waited log',
+  'moved',
+]
 
 interface StepRow {
   kind: number
@@ -184,8 +191,9 @@ export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps
   add(steps: readonly ReleasedStep[]): void {
     for (const step of steps) {
       const arrival = step.kind === 'waited' ? step.waiting.arrival : step.row
-      const [cpid, joined] = step.kind === 'child' ? [step.cpid ?? null, step.joined ? 1 : 0] : [null, 0]
-      this.#insert.run(STEPS.indexOf(step.kind), arrival, cpid, joined)
+      const cpid = step.kind === 'child' || step.kind === 'moved' ? step.cpid : undefined
+      const joined = step.kind === 'child' && step.joined ? 1 : 0
+      this.#insert.run(STEPS.indexOf(step.kind), arrival, cpid ?? null, joined)
     }
     if (steps.length > 0) this.#areAny = true
   }
@@ -197,6 +205,7 @@ export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps
     const { arrival: row, cpid, joined } = found
     const kind = STEPS[found.kind] ?? 'waited'
     if (kind === 'child') return { kind, row, cpid: cpid ?? undefined, joined: joined === 1 }
+    if (kind === 'moved') return cpid === null ? undefined : { kind, row, cpid }
     if (kind !== 'waited') return { kind, row }
     const waiting = this.#waiting.find(row)
     return waiting && { kind, waiting }

@@ -291,12 +291,13 @@ class SetAsideTable implements SetAsideStore {
   }
 
   skipStep(reason: string): SetAside | undefined {
-    const [step] = this.#sql.rows<{ arrival: number; isLog: number }>(
+    const [step] = this.#sql.rows<{ arrival: number; isLog: number; moved: number | null }>(
       `DELETE FROM unfinished_steps WHERE id = (SELECT min(id) FROM unfinished_steps)
-       RETURNING arrival, kind = 4 AS isLog`,
+       RETURNING arrival, kind = 4 AS isLog, iif(kind = 5, cpid, NULL) AS moved`,
     )
     if (step === undefined) return undefined
-    const { arrival, isLog } = step
+    const { arrival, isLog, moved } = step
+    if (moved !== null) return this.#noted('linking', { item: arrival, kind: 'change', cpid: moved }, reason)
     const [table, returning] = isLog === 1 ? ['waiting_logs', WAITED_LOG] : ['waiting', WAITED]
     const [found] = this.#sql.rows<Found>(`DELETE FROM ${table} WHERE arrival = ? ${returning}`, arrival)
     const kind = isLog === 1 ? 'log record' : 'span'
