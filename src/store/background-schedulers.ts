@@ -273,10 +273,11 @@ export class PruneScheduler {
 }
 
 function leapText(leapMs: number): string {
-  const hours = Math.round(Math.abs(leapMs) / 3_600_000)
+  const minutes = Math.round(Math.abs(leapMs) / 60_000)
+  const length = minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`
   const way = leapMs > 0 ? 'forward' : 'backward'
   return (
-    `the clock of this machine went ${way} by about ${hours} h; nothing is pruned for its age for an hour of up time: ` +
+    `the clock of this machine went ${way} by about ${length}; nothing is pruned for its age for an hour of up time: ` +
     'if the clock is wrong, set it right before'
   )
 }

@@ -12,13 +12,21 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const YEAR = 365 * 24 * 60 * MINUTE
 
-test('a leap of the clock is told of, with what to do', async () => {
-  using turns = await Turns.begun(path('leap'), { retention: { maxAgeMs: YEAR } })
+test.each([
+  [YEAR, '8760 h'],
+  [18 * MINUTE, '18 min'],
+  [89 * MINUTE, '89 min'],
+  [120 * MINUTE, '2 h'],
+])('a leap of the clock by %i ms is told of, with what to do', async (ms, text) => {
+  using turns = await Turns.begun(path(`leap-${ms}`), { retention: { maxAgeMs: YEAR } })
   turns.timers.pass(PRUNE_EVERY_MS)
-  turns.store.clock.setWall(turns.store.clock.wallMs() + YEAR)
+  turns.store.clock.setWall(turns.store.clock.wallMs() + ms)
   turns.timers.pass(PRUNE_EVERY_MS)
   expect(turns.said('clockLeapt')).toEqual([
-    { kind: 'clockLeapt', reason: expect.stringMatching(/went forward by about 8760 h.*set it right/) },
+    {
+      kind: 'clockLeapt',
+      reason: expect.stringMatching(new RegExp(`went forward by about ${text};.*set it right`)),
+    },
   ])
 })
 
