@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -89,8 +89,9 @@ func TestAnOperatorThatStartsAnewBeginsNoChangeForItsOwnStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		object, want, before := &appsv1.Deployment{}, "", int64(0)
+		object, want, before, acted := &policyv1.PodDisruptionBudget{}, "", int64(0), int64(0)
 		object.Name, object.UID = "web", "u"
+		isInConditions := random.IntN(2) == 0
 		if random.IntN(2) == 0 {
 			object.Annotations, object.ManagedFields = map[string]string{cpid.DefaultKeys.CPID: mark}, writers
 			want = mark
@@ -103,12 +104,17 @@ func TestAnOperatorThatStartsAnewBeginsNoChangeForItsOwnStatus(t *testing.T) {
 			if version == 0 || step == 0 {
 				object.Generation++
 			} else if step == 1 {
-				object.Status.ObservedGeneration = object.Generation
+				acted = object.Generation
+			}
+			if isInConditions && acted > 0 { // One that stands still is behind.
+				object.Status.Conditions = []metav1.Condition{{ObservedGeneration: 1}, {ObservedGeneration: acted}, {}}
+			} else {
+				object.Status.ObservedGeneration = acted
 			}
 			if version < start {
 				continue
 			}
-			isActedOn := object.Status.ObservedGeneration == object.Generation
+			isActedOn := acted == object.Generation
 			if object.Generation > before && !(version == start && isActedOn) {
 				want = cpid.DerivedRoot("mine", "u", object.ResourceVersion)
 			}

@@ -7,24 +7,40 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// observedGenerationOf is what the status of an object says was acted on; 0 where it does not say.
+// observedGenerationOf is what the status of an object, or one of its conditions, says was acted on; 0 where none says it.
 func observedGenerationOf(object client.Object) int64 {
 	if u, ok := object.(*unstructured.Unstructured); ok {
 		observed, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+		conditions, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "conditions")
+		each, _ := conditions.([]any)
+		for _, one := range each {
+			condition, _ := one.(map[string]any)
+			of, _, _ := unstructured.NestedInt64(condition, "observedGeneration")
+			observed = max(observed, of)
+		}
 		return observed
 	}
-	value := reflect.Indirect(reflect.ValueOf(object))
-	for _, name := range []string{"Status", "ObservedGeneration"} {
-		if value.Kind() != reflect.Struct {
-			return 0
-		}
-		value = reflect.Indirect(value.FieldByName(name))
-		if !value.IsValid() {
-			return 0
+	status := fieldOf(reflect.Indirect(reflect.ValueOf(object)), "Status")
+	observed := numberIn(status)
+	if conditions := fieldOf(status, "Conditions"); conditions.Kind() == reflect.Slice {
+		for i := range conditions.Len() {
+			observed = max(observed, numberIn(reflect.Indirect(conditions.Index(i))))
 		}
 	}
-	if !value.CanInt() {
-		return 0
+	return observed
+}
+
+func numberIn(value reflect.Value) int64 {
+	if number := fieldOf(value, "ObservedGeneration"); number.CanInt() {
+		return number.Int()
 	}
-	return value.Int()
+	return 0
+}
+
+// fieldOf is a field, or what it points to; nothing where there is none.
+func fieldOf(value reflect.Value, name string) reflect.Value {
+	if value.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	return reflect.Indirect(value.FieldByName(name))
 }

@@ -170,7 +170,7 @@ func TestAnApplyByPatchIsCalledAnApply(t *testing.T) {
 	w := newWorld(t, interceptor.Funcs{}, settings("first", first, ""))
 	w.applied(t, "first", func(ctx context.Context) error {
 		d := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "d"}}
-		return w.traced.Patch(ctx, d, client.Apply, client.FieldOwner("test")) //nolint:staticcheck // Operators still do.
+		return w.traced.Patch(ctx, d, client.Apply, client.FieldOwner("test")) //lint:ignore SA1019 operators still do
 	})
 	if names := w.Names(); !slices.Equal(names, []string{"apply v1/configmaps", "reconcile"}) {
 		t.Errorf("the spans are %v", names)

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
+import { traceCluster } from '../../packages/instrumentation/src/kubernetes/index.ts'
 import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
 import { derivedRoot } from '../../packages/instrumentation/src/kubernetes/derived-root.ts'
 import { derivedCpid } from '../../src/kube/inference/decide.ts'
@@ -13,6 +14,7 @@ type Step =
   | { do: 'accepted'; context: Context }
   | { do: 'read'; annotations: Annotations; context: Context | null }
   | { do: 'derive'; cluster: string; uid: string; resourceVersion: string; cpid: string }
+  | { do: 'found'; cluster: string; object: KubernetesObject; cpid: string | null }
   | { do: 'write'; context: Context; annotations: Annotations; written: Annotations }
 interface Detail {
   object?: KubernetesObject
@@ -41,13 +43,30 @@ const read = (file: string): Vector[] =>
 const withAnnotations = (annotations: Annotations | null): KubernetesObject | undefined =>
   annotations === null ? undefined : { metadata: { annotations } }
 
+/** What an informer tells of an object of which nothing was told before. */
+function found(cluster: string, object: KubernetesObject): string | undefined {
+  const told: ((object: KubernetesObject) => void)[] = []
+  const plain = {
+    on: (verb: string, tell: (object: KubernetesObject) => void): void => {
+      if (verb === 'add') told.push(tell)
+    },
+    get: () => undefined,
+    list: () => [],
+  }
+  const traced = traceCluster({ makeApiClient: () => undefined }, { cluster })
+  traced.informer(plain, {})
+  for (const tell of told) tell(object)
+  return traced.instrumentation.extractFromObject(object)?.cpid
+}
+
 function play(step: Step, library: ReturnType<typeof createInstrumentation>): void {
   const { extractFromObject } = library
   if (step.do === 'derive') {
     const { cluster, uid, resourceVersion: version, cpid } = step
     expect(derivedRoot(cluster, uid, version)).toBe(cpid)
     expect(derivedCpid('root', { cluster, uid, version })).toBe(cpid)
-  } else if (step.do === 'accepted') library.accepted(step.context)
+  } else if (step.do === 'found') expect(found(step.cluster, step.object) ?? null).toBe(step.cpid)
+  else if (step.do === 'accepted') library.accepted(step.context)
   else if (step.do === 'newRoot') expect(library.newRoot(step.detail)).toEqual(step.context)
   else if (step.do === 'read')
     expect(extractFromObject(withAnnotations(step.annotations)) ?? null).toEqual(step.context)
@@ -61,7 +80,13 @@ function play(step: Step, library: ReturnType<typeof createInstrumentation>): vo
 }
 
 test('there are vectors of each kind', () => {
-  expect(files).toEqual(['annotations.json', 'derived.json', 'merges.json', 'writes.json'])
+  expect(files).toEqual([
+    'annotations.json',
+    'derived.json',
+    'first-sight.json',
+    'merges.json',
+    'writes.json',
+  ])
 })
 
 describe.each(files)('%s', (file) => {

@@ -6,13 +6,26 @@ import { byKubectl, byOperator, informed, marked, rootOf, version, type Version 
 /** A person writes the spec, the operator acts on it and says so, or says something else in the status. */
 const steps = fc.array(fc.constantFrom('write' as const, 'act' as const, 'report' as const), { maxLength: 8 })
 
-function livedThrough(life: readonly ('write' | 'act' | 'report')[], more: object): Version[] {
+/** Many kinds say in their conditions alone which generation was acted on, and one that stands still is behind. */
+const places = {
+  status: (observedGeneration: number) => ({ observedGeneration }),
+  conditions: (observedGeneration: number) => ({
+    conditions: [{ observedGeneration: 1 }, { observedGeneration }, {}],
+  }),
+}
+
+function livedThrough(
+  life: readonly ('write' | 'act' | 'report')[],
+  more: object,
+  place: keyof typeof places,
+): { version: Version; isActedOn: boolean }[] {
   let [generation, observedGeneration] = [0, 0]
   return ['write' as const, ...life].map((step, at) => {
     if (step === 'write') generation++
     if (step === 'act') observedGeneration = generation
-    const status = observedGeneration === 0 ? {} : { observedGeneration }
-    return { ...version(String(at + 1), { generation, ...more }), status }
+    const status = observedGeneration === 0 ? {} : places[place](observedGeneration)
+    const written = { ...version(String(at + 1), { generation, ...more }), status }
+    return { version: written, isActedOn: observedGeneration === generation }
   })
 }
 
@@ -21,16 +34,16 @@ test('an operator that starts anew begins a change for what somebody wrote, and 
   const unmarked = { more: {}, carried: undefined }
   const patched = { ...marked, managedFields: [byOperator(1), byKubectl(2)] }
   const ofOperator = fc.constantFrom(unmarked, { more: patched, carried: cpid(1) })
+  const ofPlace = fc.constantFrom('status' as const, 'conditions' as const)
   fc.assert(
-    fc.property(steps, fc.nat(8), ofOperator, (life, start, { more, carried }) => {
-      const versions = livedThrough(life, more)
+    fc.property(steps, fc.nat(8), ofOperator, ofPlace, (life, start, { more, carried }, place) => {
+      const versions = livedThrough(life, more, place)
       const seen = versions.slice(Math.min(start, versions.length - 1))
       const { plain, contextOf } = informed()
       let [expected, generation] = [carried, 0]
-      for (const [at, one] of seen.entries()) {
+      for (const [at, { version: one, isActedOn }] of seen.entries()) {
         plain.tell(at === 0 ? 'add' : 'update', one)
         const { generation: now = 0, resourceVersion } = one.metadata
-        const isActedOn = one.status?.observedGeneration === now
         if (now > generation && !(at === 0 && isActedOn)) expected = rootOf(resourceVersion)
         generation = now
         expect(contextOf(one)).toBe(expected)

@@ -28,7 +28,7 @@ export interface Version extends KubernetesObject {
   }
   data?: Record<string, string>
   spec?: { replicas: number }
-  status?: { observedGeneration?: number }
+  status?: { observedGeneration?: number; conditions?: { observedGeneration?: number }[] }
 }
 
 /** A cache that is told what a watch would tell it, as the client's informers are. */

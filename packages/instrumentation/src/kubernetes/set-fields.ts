@@ -38,16 +38,24 @@ export function isStillSet(set: SetFields, later: KubernetesObject, cpidKey: str
 
 /** What was wanted with a generation is not done yet, by what an object says of itself. */
 export function isNotActedOn(object: object, generation: number | undefined): boolean {
-  const { observedGeneration } = recordIn(recordIn(object)['status'])
-  return typeof observedGeneration === 'number' && generation !== undefined && observedGeneration < generation
+  const observed = observedGenerationOf(object)
+  return observed !== undefined && generation !== undefined && observed < generation
 }
 
 /** What was wanted with a generation is done, by what an object says of itself. */
 export function isActedOn(object: object, generation: number | undefined): boolean {
-  const { observedGeneration } = recordIn(recordIn(object)['status'])
-  return (
-    typeof observedGeneration === 'number' && generation !== undefined && observedGeneration >= generation
-  )
+  const observed = observedGenerationOf(object)
+  return observed !== undefined && generation !== undefined && observed >= generation
+}
+
+/** The generation that the status of an object, or one of its conditions, says was acted on. */
+function observedGenerationOf(object: object): number | undefined {
+  const status = recordIn(recordIn(object)['status'])
+  const conditions: unknown[] = Array.isArray(status['conditions']) ? status['conditions'] : []
+  const observed = [status, ...conditions]
+    .map((one) => recordIn(one)['observedGeneration'])
+    .filter((one) => typeof one === 'number')
+  return observed.length === 0 ? undefined : Math.max(...observed)
 }
 
 export function generationOf(object: object): number | undefined {

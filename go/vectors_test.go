@@ -1,4 +1,4 @@
-package changes_test
+package causeway
 
 import (
 	"context"
@@ -11,13 +11,15 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"causeway/changes"
 	"causeway/cpid"
 )
 
 // The vectors are those that the library in TypeScript passes.
-const folder = "../../packages/instrumentation/conformance"
+const folder = "../packages/instrumentation/conformance"
 
 type vector struct {
 	Name     string
@@ -38,7 +40,9 @@ type step struct {
 	Context     *cpid.Context
 	// Of a version that a writer without CPIDs made.
 	Cluster, UID, ResourceVersion, CPID string
-	Detail                              struct {
+	// What an informer tells of an object of which nothing was told before.
+	Object json.RawMessage
+	Detail struct {
 		Object struct {
 			APIVersion, Kind string
 			Metadata         struct{ Namespace, Name, UID, ResourceVersion string }
@@ -116,12 +120,12 @@ func (v vector) play(t *testing.T) {
 			settings.MaxAncestors = -1
 		}
 	}
-	library, err := changes.New(settings)
+	trace, err := New(scheme.Scheme, nil, Settings{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range v.Steps {
-		step.play(t, library)
+		step.play(t, trace)
 	}
 	if len(made) > 0 {
 		t.Errorf("%v are not made", made)
@@ -131,8 +135,9 @@ func (v vector) play(t *testing.T) {
 	}
 }
 
-func (s step) play(t *testing.T, library *changes.Changes) {
+func (s step) play(t *testing.T, trace *Trace) {
 	t.Helper()
+	library := trace.Changes()
 	ctx := context.Background()
 	var causes []cpid.Context
 	for _, annotations := range s.Of {
@@ -151,6 +156,17 @@ func (s step) play(t *testing.T, library *changes.Changes) {
 	case "derive":
 		if derived := cpid.DerivedRoot(s.Cluster, s.UID, s.ResourceVersion); derived != s.CPID {
 			t.Errorf("%s gives %s, not %s", s.Do, derived, s.CPID)
+		}
+		return
+	case "found":
+		object := &unstructured.Unstructured{}
+		if err := json.Unmarshal(s.Object, object); err != nil {
+			t.Fatal(err)
+		}
+		trace.settings.Cluster = s.Cluster
+		from := trace.known.of(trace.memory.told(object))
+		if from.use(); from.CPID != s.CPID {
+			t.Errorf("%s gives %q, not %q", s.Do, from.CPID, s.CPID)
 		}
 		return
 	case "accepted":
