@@ -6,6 +6,7 @@ import { startSdk } from './support/start-sdk.ts'
 import { carried, object, told, traced, WEB } from './support/traced-scene.ts'
 
 const APPLIED = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'default' } }
+const APPLY = 'application/apply-patch+yaml'
 const caused = (number: number) => ({ cpid: cpid(number), ancestors: [] })
 
 /** A server that stores what it is sent; it makes a version where the annotations are others. */
@@ -57,14 +58,14 @@ test('a write that changed nothing is told by nobody, and what was read before s
   const reconcile = reconciler('reconcile', async (key: string) => {
     const { answer } = await api.ask('GET', server.url + WEB)
     if (key === 'own') await api.ask('PUT', server.url + WEB, answer)
-    await api.ask('PATCH', server.url + WEB, APPLIED)
+    await api.ask('PATCH', server.url + WEB, APPLIED, APPLY)
     if (key !== 'idle') await api.ask('POST', `${server.url}/api/v1/namespaces/default/pods`, settings)
   })
   reconcile.wokenBy('first', settings)
   await reconcile('first')
   const names = (): string[] => sdk.spans().map(({ name }) => name)
   // For all that is known the first apply made a version.
-  expect(names()).toEqual(['patch apps/v1/deployments', 'create v1/pods', 'reconcile'])
+  expect(names()).toEqual(['apply apps/v1/deployments', 'create v1/pods', 'reconcile'])
   for (const key of ['own', 'idle']) await reconcile(key)
   expect(names().slice(3)).toEqual(['create v1/pods', 'reconcile'])
   expect(sdk.spans()[3]?.attributes['cpid.observed']).toEqual(['apps/v1/deployments/default/web?uid=u1&rv=8'])

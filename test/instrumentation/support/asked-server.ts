@@ -94,8 +94,14 @@ export class Api {
   constructor(configuration: { httpApi: HttpApi }) {
     this.#httpApi = configuration.httpApi
   }
-  async ask(method: string, url: string, body?: object): Promise<{ status: number; answer: Stored }> {
+  async ask(
+    method: string,
+    url: string,
+    body?: object,
+    type?: string,
+  ): Promise<{ status: number; answer: Stored }> {
     const request = new Request(url, method)
+    if (type !== undefined) request.setHeaderParam('Content-Type', type)
     if (body !== undefined) request.setBody(JSON.stringify(body))
     const response = await this.#httpApi.send(request).toPromise()
     return { status: response.httpStatusCode, answer: JSON.parse(await response.body.text()) as Stored }

@@ -3,6 +3,8 @@ import type { ObjectType } from '../objects/object-reference.ts'
 /** What a request to an API server is about. */
 export interface RequestTarget extends ObjectType {
   readonly verb: 'get' | 'create' | 'update' | 'patch' | 'delete'
+  /** Whether a patch is a server-side apply. */
+  readonly isApply: boolean
   readonly apiVersion: string
   readonly resource: string
   readonly namespace: string | undefined
@@ -20,13 +22,15 @@ const VERBS = new Map<string, RequestTarget['verb']>([
   ['PATCH', 'patch'],
   ['DELETE', 'delete'],
 ])
+/** As YAML or CBOR. */
+const APPLY = 'application/apply-patch+'
 /** Below a namespace's own path, whatever is not this is a resource in it. */
 const OF_NAMESPACES = new Set(['status', 'finalize'])
 /** Subresources that store nothing. */
 const ASIDE = new Set(['token', 'exec', 'attach', 'portforward', 'proxy', 'log'])
 
-/** Reads method and URL; undefined where they are not about objects, as in discovery. */
-export function requestTarget(method: string, url: string): RequestTarget | undefined {
+/** Reads a request; undefined where it is not about objects, as in discovery. */
+export function requestTarget(method: string, url: string, contentType = ''): RequestTarget | undefined {
   const verb = VERBS.get(method)
   const { pathname, searchParams } = new URL(url)
   const path = /\/(?:api\/(v[^/]+)|apis\/([^/]+\/v[^/]+))\/(.+?)\/?$/.exec(pathname)
@@ -39,6 +43,7 @@ export function requestTarget(method: string, url: string): RequestTarget | unde
   if (resource === undefined || resource === 'watch') return undefined
   return {
     verb,
+    isApply: verb === 'patch' && contentType.startsWith(APPLY),
     apiVersion,
     resource,
     namespace: isInNamespace ? second : undefined,
@@ -49,8 +54,10 @@ export function requestTarget(method: string, url: string): RequestTarget | unde
 }
 
 /** As in `update apps/v1/deployments/status`. */
-export function nameOf({ verb, apiVersion, resource, subresource }: RequestTarget): string {
-  return [`${verb} ${apiVersion}/${resource}`, subresource].filter((part) => part !== undefined).join('/')
+export function nameOf({ verb, isApply, apiVersion, resource, subresource }: RequestTarget): string {
+  return [`${isApply ? 'apply' : verb} ${apiVersion}/${resource}`, subresource]
+    .filter((part) => part !== undefined)
+    .join('/')
 }
 
 /** Written all the time, or not stored at all: not a part of any change. */

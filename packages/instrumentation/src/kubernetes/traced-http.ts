@@ -214,7 +214,7 @@ export function tracedHttp(
 
   return {
     send(request) {
-      const target = attempt(() => requestTarget(request.getHttpMethod(), request.getUrl()), undefined)
+      const target = attempt(() => targetOf(request), undefined)
       if (target === undefined || target.isDryRun || isNeverTraced(target)) return promised(ask(request))
       if (target.verb === 'get') return promised(read(request, target))
       const body = objectIn(request)
@@ -222,6 +222,11 @@ export function tracedHttp(
       return promised((target.verb === 'delete' ? remove : write)(request, target, body))
     },
   }
+}
+
+function targetOf(request: ClientRequest): RequestTarget | undefined {
+  const types = Object.entries(request.getHeaders()).filter(([name]) => name.toLowerCase() === 'content-type')
+  return requestTarget(request.getHttpMethod(), request.getUrl(), types[0]?.[1])
 }
 
 /** Whether a write changed nothing: its answer has a version from before, and the object has not gone. */
