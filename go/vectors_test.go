@@ -8,11 +8,16 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"causeway/changes"
 	"causeway/cpid"
@@ -34,7 +39,7 @@ type vector struct {
 
 type step struct {
 	Do          string
-	Of          []map[string]string
+	Of          []map[string]any
 	Annotations map[string]string
 	Written     map[string]string
 	Context     *cpid.Context
@@ -42,7 +47,11 @@ type step struct {
 	Cluster, UID, ResourceVersion, CPID string
 	// What an informer tells of an object of which nothing was told before.
 	Object json.RawMessage
-	Detail struct {
+	// Which of some objects go with the deletion of a collection.
+	Namespace, Labels, Fields string
+	Answered, Now             time.Time
+	Taken                     []string
+	Detail                    struct {
 		Object struct {
 			APIVersion, Kind string
 			Metadata         struct{ Namespace, Name, UID, ResourceVersion string }
@@ -141,7 +150,7 @@ func (s step) play(t *testing.T, trace *Trace) {
 	ctx := context.Background()
 	var causes []cpid.Context
 	for _, annotations := range s.Of {
-		causes = append(causes, library.Extract(annotations))
+		causes = append(causes, library.Extract(textsIn(annotations)))
 	}
 	var got cpid.Context
 	switch s.Do {
@@ -169,6 +178,11 @@ func (s step) play(t *testing.T, trace *Trace) {
 			t.Errorf("%s gives %q, not %q", s.Do, from.CPID, s.CPID)
 		}
 		return
+	case "deleteAll":
+		if taken := s.takenOf(t); !slices.Equal(taken, s.Taken) {
+			t.Errorf("%s takes %v, not %v", s.Do, taken, s.Taken)
+		}
+		return
 	case "accepted":
 		library.Accepted(ctx, *s.Context)
 		return
@@ -187,6 +201,38 @@ func (s step) play(t *testing.T, trace *Trace) {
 	if got.CPID != want.CPID || !slices.Equal(got.Ancestors, want.Ancestors) {
 		t.Errorf("%s gives %v, not %v", s.Do, got, want)
 	}
+}
+
+func textsIn(annotations map[string]any) map[string]string {
+	texts := map[string]string{}
+	for key, value := range annotations {
+		texts[key], _ = value.(string)
+	}
+	return texts
+}
+
+func (s step) takenOf(t *testing.T) []string {
+	t.Helper()
+	byLabels, err := labels.Parse(s.Labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byFields, err := fields.ParseSelector(s.Fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := &client.DeleteAllOfOptions{ListOptions: client.ListOptions{Namespace: s.Namespace, LabelSelector: byLabels, FieldSelector: byFields}}
+	kind := schema.GroupKind{Kind: "ConfigMap"}
+	collection := collectionOf(kind, options, cause{})
+	collection.answered = s.Answered
+	taken := []string{}
+	for _, metadata := range s.Of {
+		object := &unstructured.Unstructured{Object: map[string]any{"metadata": metadata}}
+		if collection.takes(kind, object, s.Now) {
+			taken = append(taken, object.GetName())
+		}
+	}
+	return taken
 }
 
 func jsonOf(mergelogs []map[string]any) string {

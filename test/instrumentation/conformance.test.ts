@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals'
 import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
 import { traceCluster } from '../../packages/instrumentation/src/kubernetes/index.ts'
 import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
+import { collectionOf, takes } from '../../packages/instrumentation/src/kubernetes/deleted-collections.ts'
 import { derivedRoot } from '../../packages/instrumentation/src/kubernetes/derived-root.ts'
 import { derivedCpid } from '../../src/kube/inference/decide.ts'
 import { startSdk } from './support/start-sdk.ts'
@@ -15,7 +16,17 @@ type Step =
   | { do: 'read'; annotations: Annotations; context: Context | null }
   | { do: 'derive'; cluster: string; uid: string; resourceVersion: string; cpid: string }
   | { do: 'found'; cluster: string; object: KubernetesObject; cpid: string | null }
+  | ({ do: 'deleteAll' } & DeleteAll)
   | { do: 'write'; context: Context; annotations: Annotations; written: Annotations }
+interface DeleteAll {
+  namespace?: string
+  labels?: string
+  fields?: string
+  answered?: string
+  now?: string
+  of: { name: string }[]
+  taken: string[]
+}
 interface Detail {
   object?: KubernetesObject
   reason?: string
@@ -59,6 +70,22 @@ function found(cluster: string, object: KubernetesObject): string | undefined {
   return traced.instrumentation.extractFromObject(object)?.cpid
 }
 
+function takenBy({
+  namespace,
+  labels = '',
+  fields = '',
+  answered,
+  now = '2026-01-01',
+  of,
+}: DeleteAll): string[] {
+  const query = new URLSearchParams({ labelSelector: labels, fieldSelector: fields })
+  const target = { apiVersion: 'v1', resource: 'configmaps', namespace }
+  const collection = collectionOf(target, `https://localhost/any?${String(query)}`)
+  if (answered !== undefined) collection.answeredMs = Date.parse(answered)
+  const taken = of.filter((metadata) => takes(collection, { metadata }, Date.parse(now)))
+  return taken.map(({ name }) => name)
+}
+
 function play(step: Step, library: ReturnType<typeof createInstrumentation>): void {
   const { extractFromObject } = library
   if (step.do === 'derive') {
@@ -66,6 +93,7 @@ function play(step: Step, library: ReturnType<typeof createInstrumentation>): vo
     expect(derivedRoot(cluster, uid, version)).toBe(cpid)
     expect(derivedCpid('root', { cluster, uid, version })).toBe(cpid)
   } else if (step.do === 'found') expect(found(step.cluster, step.object) ?? null).toBe(step.cpid)
+  else if (step.do === 'deleteAll') expect(takenBy(step)).toEqual(step.taken)
   else if (step.do === 'accepted') library.accepted(step.context)
   else if (step.do === 'newRoot') expect(library.newRoot(step.detail)).toEqual(step.context)
   else if (step.do === 'read')
@@ -82,6 +110,7 @@ function play(step: Step, library: ReturnType<typeof createInstrumentation>): vo
 test('there are vectors of each kind', () => {
   expect(files).toEqual([
     'annotations.json',
+    'collections.json',
     'derived.json',
     'first-sight.json',
     'merges.json',

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { withTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
 import { promised, type HttpApi } from '../../packages/instrumentation/src/kubernetes/client-types.ts'
+import { derivedRoot } from '../../packages/instrumentation/src/kubernetes/derived-root.ts'
 import { traceCluster } from '../../packages/instrumentation/src/kubernetes/index.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { Api, startServer, type Stored } from './support/asked-server.ts'
@@ -127,6 +128,38 @@ test('what is deleted is marked first; a status keeps its change; asides go as t
   const { api: unmarking } = traced({ marksDeletions: false })
   await unmarking.ask('DELETE', server.url + WEB)
   expect(server.asked.slice(-2).map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
+})
+
+test('what goes with a collection goes for the change of that call, though an informer is faster than the answer', async () => {
+  await using sdk = startSdk()
+  const handlers: Record<string, (version: Stored) => void> = {}
+  const tell = (verb: string, version: Stored): void => handlers[verb]?.(version)
+  const made = (number: number, name: string): Stored => {
+    const { metadata, ...one } = object(number, '7', name)
+    const creationTimestamp = name === 'late' ? '9999-01-01T00:00:00Z' : '2026-01-01T00:00:00Z'
+    const labels = { app: name === 'other' ? 'blog' : 'shop' }
+    return { ...one, metadata: { ...metadata, ...{ creationTimestamp, labels } } }
+  }
+  const [first, second] = [made(1, 'first'), made(2, 'second')]
+  const [other, late] = [made(3, 'other'), made(4, 'late')]
+  await using server = await startServer(({ path }) => {
+    const isRefused = path.includes('other')
+    if (!isRefused) tell('delete', first)
+    return isRefused ? [403, { kind: 'Status' }] : [200, { kind: 'DeploymentList', metadata: {} }]
+  })
+  const { api, informer, instrumentation } = traced({ cluster: 'prod' })
+  const on = (verb: string, one: (version: Stored) => void): void => void (handlers[verb] = one)
+  informer({ on } as never, { apiVersion: 'apps/v1', kind: 'Deployment' })
+  for (const one of [first, second, other, late]) tell('add', one)
+  const all = `${server.url}/apis/apps/v1/namespaces/default/deployments?labelSelector=`
+  await api.ask('DELETE', `${all}app%3Dshop`)
+  await api.ask('DELETE', `${all}app+in+(other,blog)`)
+  for (const one of [second, other, late]) tell('delete', one)
+  const changes = [first, second, other, late].map((one) => instrumentation.extractFromObject(one)?.cpid)
+  const begun = (uid: string): string => derivedRoot('prod', uid, '7')
+  expect(changes).toEqual([cpid(100), cpid(100), begun('u3'), begun('u4')])
+  expect(told(sdk)).toEqual([cpid(100), begun('u3'), begun('u4')])
+  expect(server.asked.map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
 })
 
 test('a write that takes away the last finalizer names no version: the answer has that of the deletion', async () => {

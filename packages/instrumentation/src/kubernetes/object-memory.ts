@@ -5,6 +5,7 @@ import { BoundedMap } from '../known/bounded-map.ts'
 import { reportOnUse } from '../known/report-on-use.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
+import { deletedCollectionsOf } from './deleted-collections.ts'
 import { derivedRoot } from './derived-root.ts'
 import { heldObjectsOf } from './held-objects.ts'
 import type { RequestTarget } from './request-target.ts'
@@ -55,7 +56,7 @@ export class ObjectMemory {
     heldObjectsOf(instrumentation).follow(this)
   }
 
-  isOf({ apiVersion, resource }: RequestTarget): boolean {
+  isOf({ apiVersion, resource }: Pick<RequestTarget, 'apiVersion' | 'resource'>): boolean {
     const { referenceTo } = internalsOf(this.#instrumentation)
     return referenceTo({ metadata: { name: 'any' } }, this.#type) === `${apiVersion}/${resource}/any`
   }
@@ -159,7 +160,16 @@ export class ObjectMemory {
     const { known } = internalsOf(this.#instrumentation)
     const isMarked = before?.isMarked === true || before?.facts.isGoing === true
     const ended = isMarked ? undefined : known.ofEnd(object.metadata?.namespace ?? '')
+    const withOthers = before?.facts.isGoing === true ? undefined : this.#collectionsDeletion(object)
+    if (withOthers !== undefined) return withOthers
     return this.#ownersDeletion(object) ?? ended ?? this.#ownDeletion(object, before)
+  }
+
+  /** It went with others that this process deleted by one call. */
+  #collectionsDeletion(object: KubernetesObject): TraceContext | undefined {
+    const nowMs = internalsOf(this.#instrumentation).nowMs()
+    const isOf = this.isOf.bind(this)
+    return deletedCollectionsOf(this.#instrumentation).of(object, isOf, nowMs)
   }
 
   #isNamespace({ kind }: KubernetesObject): boolean {

@@ -9,6 +9,7 @@ import { recordIn } from '../objects/kubernetes-object.ts'
 import { shortened } from '../writes/in-span.ts'
 import { sendInSpan, tellFailure, type WriteSpan } from '../writes/write-object.ts'
 import { promised, type ClientRequest, type ClientResponse, type HttpApi } from './client-types.ts'
+import { collectionOf, deletedCollectionsOf } from './deleted-collections.ts'
 import { annotationPatch, lockAnew } from './deletion-mark.ts'
 import { heldObjectsOf } from './held-objects.ts'
 import { isDryRun, markBody, objectIn } from './marked-body.ts'
@@ -43,8 +44,9 @@ export function tracedHttp(
   instrumentation: Instrumentation,
   settings: HttpSettings,
 ): HttpApi {
-  const { readCarried, known, tracer, gistOf } = internalsOf(instrumentation)
+  const { readCarried, known, tracer, gistOf, nowMs } = internalsOf(instrumentation)
   const held = heldObjectsOf(instrumentation)
+  const collections = deletedCollectionsOf(instrumentation)
 
   function ask(request: ClientRequest): Promise<ClientResponse> {
     if (settings.sendsTraceparent) {
@@ -142,10 +144,11 @@ export function tracedHttp(
     const { namespace, name } = target
     const detail = { object: { metadata: { namespace, name } }, type: target, reason: nameOf(target) }
     const one = begin(target, undefined, detail)
+    if (name === undefined) return removeAll(request, one)
     let uid: string | undefined
     try {
       const response = await sendWrite(request, one, async () => {
-        if (!settings.marksDeletions || name === undefined || target.subresource !== undefined) return
+        if (!settings.marksDeletions || target.subresource !== undefined) return
         const marked = await ask(annotationPatch(request, body, one.change, instrumentation))
         const object = await answered(marked)
         if (marked.httpStatusCode >= 300 || object === undefined) return
@@ -159,6 +162,21 @@ export function tracedHttp(
     } finally {
       // It stays, and what it becomes is of other changes; should it be gone all the same, it carries the mark.
       if (uid !== undefined) known.forgetDeletion(uid)
+    }
+  }
+
+  /** Nobody can mark what it takes: informers may tell of that before the answer comes. */
+  async function removeAll(request: ClientRequest, one: Write): Promise<ClientResponse> {
+    const collection = attempt(() => collectionOf(one.target, request.getUrl()), undefined)
+    if (collection === undefined) return sendWrite(request, one, () => undefined)
+    collections.begin(collection, one.change)
+    let isRefused = true
+    try {
+      const response = await sendWrite(request, one, () => undefined)
+      isRefused = response.httpStatusCode >= 300
+      return response
+    } finally {
+      collections.end(collection, isRefused, nowMs())
     }
   }
 
@@ -197,6 +215,10 @@ export function tracedHttp(
       if (isObject && isEnded(object)) tellEnd(one, object.metadata.uid)
       else accept(one, isObject ? object : undefined)
       if (isObject) held.noteWritten(target, gistOf(object))
+      return
+    }
+    if (target.name === undefined) {
+      accept(one)
       return
     }
     const uid = uidIn(object)
