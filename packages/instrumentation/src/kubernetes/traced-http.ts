@@ -4,6 +4,7 @@ import { activeTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { ChangeDetail, Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
+import { useContext } from '../known/report-on-use.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import { recordIn } from '../objects/kubernetes-object.ts'
 import { shortened } from '../writes/in-span.ts'
@@ -30,6 +31,8 @@ interface Write extends Pick<WriteSpan, 'refusedAs'> {
   /** The versions that may be answered where it changes nothing. */
   readonly before: readonly string[]
   readonly begun: () => void
+  /** What it follows from has come to something. */
+  readonly used: () => void
   /** It was accepted. */
   readonly done: () => void
   /** It was accepted, and changed nothing. */
@@ -66,25 +69,14 @@ export function tracedHttp(
     return response
   }
 
-  function causesOf(
-    work: Work | undefined,
-    target: RequestTarget,
-    body: KubernetesObject | undefined,
-  ): readonly (TraceContext | undefined)[] {
-    const own = ownCauses(target, body)
-    for (const one of own) work?.follow(one)
-    // Outside of a reconcile a write follows from the change that is being worked on.
-    return work?.causes() ?? [activeTraceContext(), ...own]
-  }
-
   /** The changes of what a write overwrites. A patch or an apply may name no version: then it is the one that is known to be there. */
-  function ownCauses(
-    target: RequestTarget,
-    body: KubernetesObject | undefined,
-  ): readonly (TraceContext | undefined)[] {
-    if (body?.metadata?.resourceVersion !== undefined) return [instrumentation.extractFromObject(body)]
-    if (target.verb !== 'patch') return [readCarried(body)]
-    return [readCarried(body), instrumentation.extractFromObject(held.overwritten(target))]
+  function ownCauses(target: RequestTarget, body: KubernetesObject | undefined): TraceContext[] {
+    const changeOf = (object: KubernetesObject | undefined): TraceContext | undefined =>
+      known.of(object) ?? instrumentation.extractFromObject(object)
+    const isOfVersion = body?.metadata?.resourceVersion !== undefined
+    const own = [isOfVersion ? changeOf(body) : readCarried(body)]
+    if (!isOfVersion && target.verb === 'patch') own.push(changeOf(held.overwritten(target)))
+    return own.filter((one) => one !== undefined)
   }
 
   function versionsBefore(target: RequestTarget, body: KubernetesObject | undefined): readonly string[] {
@@ -96,7 +88,11 @@ export function tracedHttp(
   /** Writes of a reconcile that follow from the same things are of one change. */
   function begin(target: RequestTarget, body: KubernetesObject | undefined, detail: ChangeDetail): Write {
     const work = currentWork()
-    const causes = causesOf(work, target, body).filter((cause) => cause !== undefined)
+    const own = ownCauses(target, body)
+    for (const one of own) work?.follow(one)
+    // Outside of a reconcile a write follows from the change that is being worked on.
+    const active = [activeTraceContext()].filter((one) => one !== undefined)
+    const causes = work?.causes() ?? [...active, ...own]
     const decide = (): TraceContext => instrumentation.plan(causes, detail)
     const plan = work?.planned(causes, instrumentation, decide)
     const change = plan?.change ?? decide()
@@ -110,7 +106,10 @@ export function tracedHttp(
       refusedAs: () => (internalsOf(planner).isUntold(change) ? cause : undefined),
       begun: () => {
         noted = work?.noteReads(instrumentation)
-        work?.useCauses()
+      },
+      used: () => {
+        if (work === undefined) for (const one of own) useContext(one)
+        else work.useCauses()
       },
       done: () => plan && work?.wrote(plan),
       passedOver: () => noted && work?.noteAgain(noted, instrumentation),
@@ -185,15 +184,19 @@ export function tracedHttp(
     one: Write,
     prepare: () => void | Promise<void>,
   ): Promise<ClientResponse> {
-    const { target, begun, done, refusedAs, passedOver } = one
+    const { target, begun, used, done, refusedAs, passedOver } = one
     let isNothing = false
     return sendInSpan({ ...one, tracer, name: nameOf(target), isNothing: () => isNothing }, async (span) => {
       attempt(begun, undefined)
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
       await attemptLater(prepare)
-      const response = await ask(request)
+      const response = await ask(request).catch((error: unknown) => {
+        attempt(used, undefined)
+        throw error
+      })
       const object = await answered(response)
       isNothing = response.httpStatusCode < 300 && isUnchanged(one, object)
+      if (!isNothing) attempt(used, undefined)
       if (response.httpStatusCode >= 300)
         tellFailure(span, response.httpStatusCode, refusalIn(object), refusedAs())
       else if (isNothing) attempt(passedOver, undefined)
