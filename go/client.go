@@ -109,6 +109,7 @@ func (t *Trace) writeObject(ctx context.Context, verb, subresource string, objec
 		w.own = []seen{{carried: t.changes.Extract(object.GetAnnotations())}}
 	}
 	before := t.versionsBefore(object)
+	isKnown := func(answer client.Object) bool { return slices.Contains(before, answer.GetResourceVersion()) }
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		annotations := object.GetAnnotations()
 		// A subresource takes no annotations of its object.
@@ -119,7 +120,7 @@ func (t *Trace) writeObject(ctx context.Context, verb, subresource string, objec
 			object.SetAnnotations(annotations)
 			return accepted{}, err
 		}
-		return t.answered(object, before, change), nil
+		return t.answered(object, isKnown, change), nil
 	})
 }
 
@@ -131,11 +132,10 @@ func (t *Trace) versionsBefore(object client.Object) []string {
 	return t.memory.versionsAt(placeOf(t.kinds.of(object).GroupKind(), object))
 }
 
-// answered is what came of a write, as the API server returned it into object.
-func (t *Trace) answered(object client.Object, before []string, change cpid.Context) accepted {
+// answered is what came of a write, as the API server returned it into object. isKnown says whether that is as it was before.
+func (t *Trace) answered(object client.Object, isKnown func(client.Object) bool, change cpid.Context) accepted {
 	s := t.memory.seenOf(object)
-	version := s.reference.ResourceVersion
-	isOld := slices.Contains(before, version)
+	isOld := isKnown(object)
 	// A write that takes away the last finalizer ends the object: it makes no version, and the answer has the last one. One that is given
 	// time, as a Pod, is there still.
 	grace := object.GetDeletionGracePeriodSeconds()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type facts struct {
 	generation int64
 	content    uint64 // a digest of all but metadata and status
 	handles    uint64 // a digest of the labels, finalizers and owners
+	notes      uint64 // a digest of the annotations
 	writers    []writer
 	hasWriters bool // a cache may leave managedFields out
 	isOwned    bool // another object is what made it
@@ -44,6 +46,7 @@ func factsOf(object client.Object, cpidKey string) facts {
 		version: object.GetResourceVersion(), cpid: object.GetAnnotations()[cpidKey], generation: object.GetGeneration(),
 		content:    contentOf(object),
 		handles:    digestOf(object.GetLabels(), object.GetFinalizers(), object.GetOwnerReferences()),
+		notes:      notesOf(object.GetAnnotations()),
 		hasWriters: len(object.GetManagedFields()) > 0,
 		isOwned:    metav1.GetControllerOf(object) != nil,
 		isGoing:    object.GetDeletionTimestamp() != nil,
@@ -106,6 +109,11 @@ func (f facts) isFoundByAnother() bool {
 // holdsTheSame leaves annotations and status aside. Deployments count a generation for annotations too.
 func (f facts) holdsTheSame(before facts) bool {
 	return f.content == before.content && f.handles == before.handles
+}
+
+// isTheSame says whether nothing but the status is another.
+func (f facts) isTheSame(before facts) bool {
+	return f.generation == before.generation && f.isGoing == before.isGoing && f.notes == before.notes && f.holdsTheSame(before)
 }
 
 // isOfUnpatched says whether a controller made it that says nothing of changes: it carries no CPID, or one that was copied.
@@ -209,6 +217,17 @@ func authorsOf(object *metav1.PartialObjectMetadata) uint64 {
 		}
 	}
 	return digestOf(entries...)
+}
+
+// revisionKey is that of an annotation which the Deployment controller writes with the status.
+const revisionKey = "deployment.kubernetes.io/revision"
+
+func notesOf(annotations map[string]string) uint64 {
+	if _, ok := annotations[revisionKey]; ok {
+		annotations = maps.Clone(annotations)
+		delete(annotations, revisionKey)
+	}
+	return digestOf(annotations)
 }
 
 func digestOf(values ...any) uint64 {

@@ -2,15 +2,19 @@ package causeway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -143,6 +147,62 @@ func TestOfWhatAWriteThatChangedNothingCameFromNobodyTells(t *testing.T) {
 	}))
 	if sent := w.Mergelogs(); len(sent) != 1 || sent[0].CPID != begun {
 		t.Errorf("the mergelogs are %v", sent)
+	}
+}
+
+// Another writes the status meanwhile, and the informer is behind: the answer has a version that nobody knows here.
+func TestAnApplyThatChangedNothingIsNoneThoughItsAnswerIsNew(t *testing.T) {
+	web := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}}
+	web.Namespace, web.Name, web.UID, web.ResourceVersion, web.Generation = "default", "web", "u-web", "5", 1
+	web.Annotations = map[string]string{cpidOf: first, listOf: ""}
+	web.Spec.Template.Spec.Containers = []corev1.Container{{Name: "web", Image: "web:1"}}
+	for _, one := range []struct {
+		what    string
+		becomes func(*appsv1.Deployment)
+		sent    string
+		isTold  bool
+	}{
+		{"another's status", func(d *appsv1.Deployment) {
+			d.Status.Replicas, d.ManagedFields = 1, []metav1.ManagedFieldsEntry{{Manager: "kube-controller-manager"}}
+			d.Annotations["deployment.kubernetes.io/revision"] = "1"
+		}, `{"spec":{"paused":false}}`, false},
+		{"a spec", func(d *appsv1.Deployment) { d.Generation, d.Spec.Paused = 2, true }, `{"spec":{"paused":true}}`, true},
+		{"a spec, there and back", func(d *appsv1.Deployment) { d.Generation = 3 }, `{}`, true},
+		{"an annotation", func(d *appsv1.Deployment) { d.Annotations["is"] = "new" }, `{}`, true},
+		{"a label", func(d *appsv1.Deployment) { d.Labels = map[string]string{"is": "new"} }, `{}`, true},
+		{"a status, which has no subresource", func(d *appsv1.Deployment) { d.Status.Replicas = 1 }, `{"status":{"replicas":1}}`, true},
+		{"one version alone", func(*appsv1.Deployment) {}, `{"metadata":{"resourceVersion":"5"}}`, true},
+	} {
+		t.Run(one.what, func(t *testing.T) {
+			now := web.DeepCopy()
+			now.ResourceVersion = "6"
+			one.becomes(now)
+			answer, err := json.Marshal(now)
+			must(t, err)
+			w := newWorld(t, interceptor.Funcs{
+				Apply: func(_ context.Context, _ client.WithWatch, configuration runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+					return json.Unmarshal(answer, configuration)
+				},
+				Patch: func(_ context.Context, _ client.WithWatch, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+					return json.Unmarshal(answer, object)
+				},
+			}, settings("a", first, ""))
+			w.follow(t, &appsv1.Deployment{}).Add(web)
+			sent := &unstructured.Unstructured{}
+			must(t, json.Unmarshal([]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{}}`), sent))
+			must(t, json.Unmarshal([]byte(one.sent), &sent.Object))
+			sent.SetName("web")
+			sent.SetNamespace("default")
+			must(t, w.reconciled(t, func(ctx context.Context) error {
+				named := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+				return errors.Join(w.traced.Get(ctx, client.ObjectKey{Namespace: "default", Name: "a"}, &corev1.ConfigMap{}),
+					w.traced.Apply(ctx, client.ApplyConfigurationFromUnstructured(sent), client.FieldOwner("test")),
+					w.traced.Patch(ctx, named, client.RawPatch(types.MergePatchType, []byte(one.sent))))
+			}))
+			if names := w.Names(); one.isTold != slices.Contains(names, "apply apps/v1/deployments") || !one.isTold && len(names) > 0 {
+				t.Errorf("the spans are %v", names)
+			}
+		})
 	}
 }
 

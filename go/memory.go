@@ -200,6 +200,16 @@ func (m *memory) versionsAt(at place) []string {
 	return versions
 }
 
+// heldAt is the version that an informer holds; false where this process wrote a later one.
+func (m *memory) heldAt(at place) (remembered, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	there, ok := m.objects[at]
+	written, isWritten := m.written.Get(at)
+	version := facts{version: written.reference.ResourceVersion}
+	return there, ok && !(isWritten && written.reference.UID == there.uid && version.isNewerThan(there.facts))
+}
+
 // overwritten is the version that a write without resourceVersion finds: what an informer holds, or what this process wrote since. Where
 // an informer follows the objects, what it does not hold is gone.
 func (m *memory) overwritten(at place) seen {

@@ -3,6 +3,7 @@ package causeway
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,7 +24,7 @@ func (t *Trace) patchObject(ctx context.Context, subresource string, object clie
 	if patch.Type() == types.ApplyPatchType {
 		w.verb = "apply"
 	}
-	before := t.versionsBefore(object)
+	isKnown := t.knownBefore(object, subresource, data)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		sent := client.RawPatch(patch.Type(), data)
 		if subresource == "" {
@@ -32,8 +33,46 @@ func (t *Trace) patchObject(ctx context.Context, subresource string, object clie
 		if err := do(ctx, sent); err != nil {
 			return accepted{}, err
 		}
-		return t.answered(object, before, change), nil
+		return t.answered(object, isKnown, change), nil
 	})
+}
+
+// knownBefore tells whether what is answered to a patch was so before. Others may have written the status meanwhile, and the informer be
+// behind: then the version is new, though the patch changed nothing. That is not seen of one that is for the status, or for one version.
+func (t *Trace) knownBefore(object client.Object, subresource string, patch []byte) func(client.Object) bool {
+	versions := t.versionsBefore(object)
+	held, isHeld := t.memory.heldAt(placeOf(t.kinds.of(object).GroupKind(), object))
+	var body struct {
+		Metadata struct{ ResourceVersion string }
+		Status   json.RawMessage
+	}
+	isOfContent := subresource == "" && json.Unmarshal(patch, &body) == nil && body.Status == nil && body.Metadata.ResourceVersion == ""
+	return func(answer client.Object) bool {
+		if slices.Contains(versions, answer.GetResourceVersion()) {
+			return true
+		}
+		if !isHeld || !isOfContent || held.uid != string(answer.GetUID()) {
+			return false
+		}
+		key := t.changes.Keys().CPID
+		return factsOf(answer, key).isTheSame(held.facts) || factsOf(t.typed(answer), key).isTheSame(held.facts)
+	}
+}
+
+// typed is the object as most informers hold it, where its type is known.
+func (t *Trace) typed(object client.Object) client.Object {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok || t.kinds.scheme == nil {
+		return object
+	}
+	made, err := t.kinds.scheme.New(u.GroupVersionKind())
+	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, made) != nil {
+		return object
+	}
+	if of, ok := made.(client.Object); ok {
+		return of
+	}
+	return object
 }
 
 // overwritten is what a patch of an object finds there.
@@ -106,7 +145,7 @@ func (t *Trace) apply(ctx context.Context, subresource string, configuration run
 	}
 	w := write{verb: "apply", subresource: subresource, target: t.kinds.reference(object.GroupVersionKind(), object)}
 	w.own = append(t.overwritten(object), seen{carried: t.changes.Extract(object.GetAnnotations())})
-	before := t.versionsBefore(object)
+	isKnown := t.knownBefore(object, subresource, text)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		if subresource == "" {
 			t.markBody(object.Object, change)
@@ -117,7 +156,7 @@ func (t *Trace) apply(ctx context.Context, subresource string, configuration run
 		if text, err := json.Marshal(object); err == nil {
 			_ = json.Unmarshal(text, configuration) // The write is done, whatever comes of its answer.
 		}
-		return t.answered(object, before, change), nil
+		return t.answered(object, isKnown, change), nil
 	})
 }
 

@@ -94,3 +94,30 @@ test('of what a write that changed nothing came from nobody tells', async () => 
   }
   expect(told(sdk)).toEqual([derivedRoot('prod', 'u1', '7')])
 })
+
+const PAUSED = { ...APPLIED, spec: { paused: false } }
+test.each([
+  ["another's status", PAUSED, { status: { replicas: 1 } }, { 'deployment.kubernetes.io/revision': '1' }, []],
+  ['a spec', PAUSED, { spec: { paused: true } }, {}, ['apply', 'patch']],
+  ['an annotation', PAUSED, {}, { is: 'new' }, ['apply', 'patch']],
+  ['a status, which has no subresource', { status: {} }, { status: {} }, {}, ['apply', 'patch']],
+  ['one version alone', { metadata: { resourceVersion: '5' } }, {}, {}, ['apply', 'patch']],
+])(
+  'an apply that changed nothing is none though its answer is new, and has %s',
+  async (_, sent, more, annotations, names) => {
+    await using sdk = startSdk()
+    const web = { ...object(1, '5'), spec: { paused: false } }
+    const now = { ...web, metadata: { ...web.metadata, resourceVersion: '6' }, ...more }
+    Object.assign(now.metadata, { annotations: { ...annotations, ...web.metadata.annotations } })
+    await using server = await startServer(() => [200, now])
+    const on = (verb: string, tell: (version: Stored) => void): void => {
+      if (verb === 'add') tell(web)
+    }
+    for (const type of [APPLY, 'application/merge-patch+json']) {
+      const { api, informer } = traced()
+      informer({ on } as never, { apiVersion: 'apps/v1', kind: 'Deployment' })
+      await withTraceContext(caused(1), () => api.ask('PATCH', server.url + WEB, sent, type))
+    }
+    expect(sdk.spans().map(({ name }) => name)).toEqual(names.map((name) => `${name} apps/v1/deployments`))
+  },
+)

@@ -37,6 +37,12 @@ export class HeldObjects {
     return written !== undefined && isLaterOf(held, written) ? written : held
   }
 
+  /** The version that an informer holds; undefined where this process wrote a later one. */
+  newest(target: RequestTarget): KubernetesObject | undefined {
+    const { held, written } = this.#known(target)
+    return held !== undefined && written !== undefined && isLaterOf(held, written) ? undefined : held
+  }
+
   /** The versions that may be answered where a write changes nothing. */
   versionsOf(target: RequestTarget): readonly string[] {
     const { held, written } = this.#known(target)

@@ -15,6 +15,7 @@ import { annotationPatch, lockAnew } from './deletion-mark.ts'
 import { heldObjectsOf } from './held-objects.ts'
 import { isDryRun, markBody, objectIn } from './marked-body.ts'
 import { isNeverTraced, nameOf, requestTarget, type RequestTarget } from './request-target.ts'
+import { isTheSame } from './version-facts.ts'
 import { currentWork, type Work } from './work.ts'
 
 export interface HttpSettings {
@@ -30,6 +31,8 @@ interface Write extends Pick<WriteSpan, 'refusedAs'> {
   readonly change: TraceContext
   /** The versions that may be answered where it changes nothing. */
   readonly before: readonly string[]
+  /** What is as good as one of those: others may have written the status meanwhile, and the informer be behind. */
+  readonly held: KubernetesObject | undefined
   readonly begun: () => void
   /** What it follows from has come to something. */
   readonly used: () => void
@@ -47,7 +50,7 @@ export function tracedHttp(
   instrumentation: Instrumentation,
   settings: HttpSettings,
 ): HttpApi {
-  const { readCarried, known, tracer, gistOf, nowMs } = internalsOf(instrumentation)
+  const { readCarried, known, tracer, gistOf, nowMs, cpidKey } = internalsOf(instrumentation)
   const held = heldObjectsOf(instrumentation)
   const collections = deletedCollectionsOf(instrumentation)
 
@@ -103,6 +106,7 @@ export function tracedHttp(
       target,
       change,
       before: versionsBefore(target, body),
+      held: isOfContent(target, body) ? held.newest(target) : undefined,
       refusedAs: () => (internalsOf(planner).isUntold(change) ? cause : undefined),
       begun: () => {
         noted = work?.noteReads(instrumentation)
@@ -195,7 +199,7 @@ export function tracedHttp(
         throw error
       })
       const object = await answered(response)
-      isNothing = response.httpStatusCode < 300 && isUnchanged(one, object)
+      isNothing = response.httpStatusCode < 300 && attempt(() => isUnchanged(one, object, cpidKey), false)
       if (!isNothing) attempt(used, undefined)
       if (response.httpStatusCode >= 300)
         tellFailure(span, response.httpStatusCode, refusalIn(object), refusedAs())
@@ -254,10 +258,21 @@ function targetOf(request: ClientRequest): RequestTarget | undefined {
   return requestTarget(request.getHttpMethod(), request.getUrl(), types[0]?.[1])
 }
 
-/** Whether a write changed nothing: its answer has a version from before, and the object has not gone. */
-function isUnchanged({ before }: Write, answer: KubernetesObject | undefined): boolean {
+/** Whether a write changed nothing: its answer is as the object was before, which has not gone. */
+function isUnchanged(
+  { before, held }: Write,
+  answer: KubernetesObject | undefined,
+  cpidKey: string,
+): boolean {
   const version = answer?.metadata?.resourceVersion
-  return version !== undefined && before.includes(version) && !isEnded(answer ?? {})
+  if (answer === undefined || version === undefined || isEnded(answer)) return false
+  return before.includes(version) || (held !== undefined && isTheSame(held, answer, cpidKey))
+}
+
+/** Whether what a patch changes can be seen beside a status that others wrote; not of one for the status, or for one version. */
+function isOfContent({ verb, subresource }: RequestTarget, body: KubernetesObject | undefined): boolean {
+  if (verb !== 'patch' || subresource !== undefined || body === undefined) return false
+  return body.metadata?.resourceVersion === undefined && !Object.hasOwn(body, 'status')
 }
 
 /** Whether an object that was deleted is gone with this answer: nothing holds it, and it is given no time. */

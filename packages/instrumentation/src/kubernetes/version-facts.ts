@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { annotationOf, recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
+import { annotationOf, annotationsOf, recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import { isActedOn } from './set-fields.ts'
 
 /** The Deployment controller gives its ReplicaSets the annotations of the Deployment. */
 const COPIES_ANNOTATIONS = 'kube-controller-manager'
+const REVISION = 'deployment.kubernetes.io/revision'
 /** Those of Kubernetes itself, which say nothing of changes. */
 const STATUS_WRITERS = new Set(['kube-controller-manager', 'kube-scheduler', 'kubelet'])
 
@@ -89,6 +90,18 @@ function isFoundByAnother(now: VersionFacts): boolean {
 /** Whether two versions of an object hold the same, but for annotations and status. Deployments count a generation for annotations too. */
 export function holdsTheSame(before: VersionFacts, now: VersionFacts): boolean {
   return before.content === now.content && before.handles === now.handles
+}
+
+/** Whether nothing but the status of an object, and what the Deployment controller writes with it, is another. */
+export function isTheSame(before: KubernetesObject, now: KubernetesObject, cpidKey: string): boolean {
+  const [then, after] = [before, now].map((one) => factsOf(one, cpidKey)) as [VersionFacts, VersionFacts]
+  if (before.metadata?.uid !== now.metadata?.uid || then.generation !== after.generation) return false
+  return holdsTheSame(then, after) && then.isGoing === after.isGoing && notesOf(before) === notesOf(now)
+}
+
+function notesOf(object: KubernetesObject): string {
+  const others = Object.entries(annotationsOf(object)).filter(([key]) => key !== REVISION)
+  return JSON.stringify(others.toSorted())
 }
 
 /** Whether Kubernetes itself made a version, by writing the status alone. */
