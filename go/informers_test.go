@@ -150,6 +150,34 @@ func TestOfWhatAWriteThatChangedNothingCameFromNobodyTells(t *testing.T) {
 	}
 }
 
+// An operator that starts anew finds what it has acted on: what it made then says so.
+func TestAChangeThatAnotherDescendsFromIsNotToldAnew(t *testing.T) {
+	w := newWorld(t, interceptor.Funcs{}, settings("a", "", ""))
+	held, a := w.follow(t, &corev1.ConfigMap{}), settings("a", "", "")
+	get(t, w.plain, a)
+	held.Add(a)
+	made := settings("made", second, cpid.DerivedRoot("mine", string(a.UID), a.ResourceVersion))
+	made.UID = "u-made"
+	must(t, w.plain.Create(t.Context(), made))
+	reconcile := func(reads ...client.Object) {
+		must(t, w.reconciled(t, func(ctx context.Context) error {
+			var err error
+			for _, one := range reads {
+				err = errors.Join(err, w.traced.Get(ctx, client.ObjectKeyFromObject(one), one.DeepCopyObject().(client.Object)))
+			}
+			return errors.Join(err, w.traced.Create(ctx, settings(fmt.Sprint("from-", len(reads)), "", "")))
+		}))
+	}
+	reconcile(a, made)
+	if spans := w.Spans("write v1/configmaps"); len(spans) > 0 || len(w.Mergelogs()) > 0 {
+		t.Errorf("%+v and %v are told", spans, w.Mergelogs())
+	}
+	reconcile(a)
+	if spans := w.Spans("write v1/configmaps"); len(spans) != 1 {
+		t.Errorf("%+v are told", spans)
+	}
+}
+
 // Another writes the status meanwhile, and the informer is behind: the answer has a version that nobody knows here.
 func TestAnApplyThatChangedNothingIsNoneThoughItsAnswerIsNew(t *testing.T) {
 	web := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}}

@@ -120,10 +120,16 @@ func (w *work) isOfLastLocked(id string) bool {
 	return last != "" && (id == last || slices.Contains(w.causes[id].Ancestors, last))
 }
 
-// useCauses says that something comes from all that was read so far.
+// useCauses says that something comes from all that was read so far. What another of them descends from was told by whoever wrote that.
 func (w *work) useCauses() {
 	w.mu.Lock()
-	unused := w.unused
+	told := map[string]bool{}
+	for _, one := range w.causes {
+		for _, ancestor := range one.Ancestors {
+			told[ancestor] = true
+		}
+	}
+	unused := slices.DeleteFunc(w.unused, func(one cause) bool { return told[one.CPID] })
 	w.unused = nil
 	w.mu.Unlock()
 	for _, one := range unused {

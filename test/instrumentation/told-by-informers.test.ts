@@ -74,6 +74,23 @@ test('an object that a reconcile looked at and did nothing about is told of by n
   ])
 })
 
+test('a change that another descends from is not told anew by an operator that starts again', async () => {
+  await using sdk = startSdk()
+  const { plain, traced, cluster, instrumentation } = informed()
+  plain.tell('add', version('5'))
+  const annotations = { [CPID]: cpid(2), 'causeway.io/ancestor-cpids': rootOf('5') }
+  plain.tell('add', version('6', { name: 'made', uid: 'u2', annotations }))
+  const reconcile = cluster.reconciler('reconcile', async (key: string) => {
+    for (const name of key.split(' ')) traced.get(name)
+    return Promise.reject(new Error('no'))
+  })
+  await expect(reconcile('web made')).rejects.toThrow('no')
+  expect(told(sdk)).toEqual([])
+  await expect(reconcile('web')).rejects.toThrow('no')
+  expect(told(sdk)).toEqual([rootOf('5')])
+  expect(instrumentation.losses).toBe(0)
+})
+
 test('whoever wrote the CPID may write again for the same change', () => {
   const { plain, contextOf } = informed()
   plain.tell('add', version('5', { ...marked, managedFields: [byOperator(1), byKubectl(0)] }))

@@ -80,9 +80,10 @@ export class Work {
     return cause === change || this.#causes.get(cause)?.ancestors.includes(change) === true
   }
 
-  /** Something comes from all that was read so far. */
+  /** Something comes from all that was read so far. What another of them descends from was told by whoever wrote that. */
   useCauses(): void {
-    for (const context of this.#unused) useContext(context)
+    const told = new Set([...this.#causes.values()].flatMap(({ ancestors }) => ancestors))
+    for (const context of this.#unused) if (!told.has(context.cpid)) useContext(context)
     this.#unused.clear()
   }
 
