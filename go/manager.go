@@ -2,8 +2,11 @@ package causeway
 
 import (
 	"context"
+	"errors"
 	"reflect"
+	"time"
 
+	"go.opentelemetry.io/otel"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -30,6 +33,43 @@ func (t *Trace) Manager(inner manager.Manager) manager.Manager {
 func (m *tracedManager) GetClient() client.Client    { return m.client }
 func (m *tracedManager) GetCache() cache.Cache       { return m.cache }
 func (m *tracedManager) GetAPIReader() client.Reader { return m.reader }
+
+// Start runs the manager. Who fails, as by losing a lease, mostly ends by os.Exit, which leaves out what was deferred: what is left of
+// spans and mergelogs is sent before.
+func (m *tracedManager) Start(ctx context.Context) error {
+	err := m.Manager.Start(ctx)
+	if err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if lost := m.trace.flush(ctx); lost != nil {
+		m.GetLogger().Error(lost, "spans and mergelogs that are left could not be sent")
+	}
+	return err
+}
+
+// For how long a manager that fails waits for what is left to be sent.
+const farewell = 5 * time.Second
+
+func (t *Trace) flush(ctx context.Context) error {
+	var tracers, loggers any = t.settings.TracerProvider, t.settings.LoggerProvider
+	if t.settings.TracerProvider == nil {
+		tracers = otel.GetTracerProvider()
+	}
+	if t.settings.LoggerProvider == nil {
+		loggers = otel.GetLoggerProvider()
+	}
+	send := func(provider any) error {
+		if one, ok := provider.(interface{ ForceFlush(context.Context) error }); ok {
+			return one.ForceFlush(ctx)
+		}
+		return nil
+	}
+	sent := make(chan error)
+	go func() { sent <- send(loggers) }()
+	return errors.Join(send(tracers), <-sent)
+}
 
 // Add has the reconciles of controllers traced. Controllers whose requests are not reconcile.Request, and those that are not of
 // controller-runtime, run untraced: wrap their reconcile with Trace.Reconciler.

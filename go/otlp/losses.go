@@ -89,6 +89,12 @@ func (l *losses) end() error {
 	return nil
 }
 
+// flushed logs what is lost by now: whoever flushes may end soon, without a word.
+func (l *losses) flushed(err error) error {
+	l.logged.End(l.lost(), l.count())
+	return err
+}
+
 type countedSpans struct {
 	sdktrace.SpanProcessor
 	losses *losses
@@ -101,6 +107,10 @@ func (c countedSpans) OnEnd(span sdktrace.ReadOnlySpan) {
 	c.SpanProcessor.OnEnd(span)
 }
 
+func (c countedSpans) ForceFlush(ctx context.Context) error {
+	return c.losses.flushed(c.SpanProcessor.ForceFlush(ctx))
+}
+
 type countedRecords struct {
 	sdklog.Processor
 	losses *losses
@@ -109,4 +119,8 @@ type countedRecords struct {
 func (c countedRecords) OnEmit(ctx context.Context, record *sdklog.Record) error {
 	c.losses.hand()
 	return c.Processor.OnEmit(ctx, record)
+}
+
+func (c countedRecords) ForceFlush(ctx context.Context) error {
+	return c.losses.flushed(c.Processor.ForceFlush(ctx))
 }

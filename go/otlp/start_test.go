@@ -7,9 +7,11 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr/funcr"
 	"go.opentelemetry.io/otel"
@@ -149,6 +151,19 @@ func TestWhatIsTooMuchIsCountedAndNothingWaitsForIt(t *testing.T) {
 		// It says so once a minute, though thousands are lost.
 		if told := logged.about(what)[lines:]; len(told) == 0 || len(told) > 20 {
 			t.Errorf("the log says %q while %s", told, what)
+		}
+	}
+	for _, provider := range []any{otel.GetLoggerProvider(), otel.GetTracerProvider()} {
+		soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_ = provider.(interface{ ForceFlush(context.Context) error }).ForceFlush(soon)
+	}
+	// Who flushes ends soon, maybe without more ado: all that is lost by now is logged, also within the minute.
+	for what := range before {
+		told := logged.about(what)
+		_, all, _ := strings.Cut(told[len(told)-1], `"since the start"=`)
+		if lost, _ := strconv.Atoi(all); lost < many-2*10_000 {
+			t.Errorf("the log says that %q %s", all, what)
 		}
 	}
 	var memory runtime.MemStats
