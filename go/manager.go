@@ -71,17 +71,14 @@ func (t *Trace) flush(ctx context.Context) error {
 	return errors.Join(send(tracers), <-sent)
 }
 
-// Add has the reconciles of controllers traced. Controllers whose requests are not reconcile.Request, and those that are not of
-// controller-runtime, run untraced: wrap their reconcile with Trace.Reconciler.
+// Add has the reconciles of controllers traced. Controllers that are not of controller-runtime run untraced, and those whose requests are
+// not reconcile.Request: wrap their reconcile with Trace.Reconciler or TypedReconciler.
 func (m *tracedManager) Add(runnable manager.Runnable) error {
 	if traced, ok := m.trace.controller(runnable); ok {
 		return m.Manager.Add(traced)
 	}
-	if _, ok := runnable.(interface {
-		manager.Runnable
-		reconcile.Reconciler
-	}); ok {
-		m.GetLogger().Info("the reconciles of a controller are not traced; wrap them with causeway's Trace.Reconciler",
+	if _, ok := reflect.TypeOf(runnable).MethodByName("Reconcile"); ok {
+		m.GetLogger().Info("the reconciles of a controller are not traced; wrap them with causeway's Trace.Reconciler or TypedReconciler",
 			"type", reflect.TypeOf(runnable).String())
 	}
 	return m.Manager.Add(runnable)
@@ -105,33 +102,30 @@ func (t *Trace) controller(runnable manager.Runnable) (tracedController, bool) {
 	if !do.IsValid() || !do.CanSet() || !queue.IsValid() || !queue.CanSet() {
 		return tracedController{}, false
 	}
-	reconciles, isReconciler := do.Interface().(reconcile.Reconciler)
-	makes, isQueue := queue.Interface().(newQueue)
-	if !isReconciler || !isQueue || makes == nil {
-		return tracedController{}, false
-	}
-	traced, isWrapped := reconciles.(*reconciler)
-	if !isWrapped {
+	traced, isWrapped := do.Interface().(tracedReconciler)
+	if plain, ok := do.Interface().(reconcile.Reconciler); ok && !isWrapped {
 		name := "reconcile"
 		if own := value.Elem().FieldByName(fieldName); own.Kind() == reflect.String {
 			name += " " + own.String()
 		}
-		traced = t.reconciler(name, reconciles)
+		traced = newReconciler(t, name, plain)
+	}
+	if traced == nil {
+		return tracedController{}, false
 	}
 	w := &waking{}
+	makes, ok := traced.queues(queue.Interface(), w)
+	if !ok {
+		return tracedController{}, false
+	}
 	do.Set(reflect.ValueOf(traced))
-	queue.Set(reflect.ValueOf(tracedQueues(makes, func(request reconcile.Request) {
-		if e := w.now.Load(); e != nil {
-			traced.wokenBy(request, e.seen, e.observedGeneration)
-		}
-	})))
+	queue.Set(reflect.ValueOf(makes))
 	return tracedController{inner, w}, true
 }
 
 type startedController interface {
 	manager.Runnable
 	manager.LeaderElectionRunnable
-	reconcile.Reconciler
 	Warmup(context.Context) error
 }
 

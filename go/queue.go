@@ -3,27 +3,24 @@ package causeway
 import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-type (
-	requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	newQueue     = func(string, workqueue.TypedRateLimiter[reconcile.Request]) requestQueue
-)
+// newQueue makes the queue of a controller.
+type newQueue[Request comparable] = func(string, workqueue.TypedRateLimiter[Request]) workqueue.TypedRateLimitingInterface[Request]
 
 // tracedQueue hears which keys are put into a controller's queue while an event handler runs. What is put there for later, or again
 // after a failure, is not of the event: that is how a controller has itself called again.
-type tracedQueue struct {
-	priorityqueue.PriorityQueue[reconcile.Request]
-	note func(reconcile.Request)
+type tracedQueue[Request comparable] struct {
+	priorityqueue.PriorityQueue[Request]
+	note func(Request)
 }
 
-func (q tracedQueue) Add(request reconcile.Request) {
+func (q tracedQueue[Request]) Add(request Request) {
 	q.note(request)
 	q.PriorityQueue.Add(request)
 }
 
-func (q tracedQueue) AddWithOpts(o priorityqueue.AddOpts, requests ...reconcile.Request) {
+func (q tracedQueue[Request]) AddWithOpts(o priorityqueue.AddOpts, requests ...Request) {
 	if o.After == 0 && !o.RateLimited {
 		for _, request := range requests {
 			q.note(request)
@@ -33,14 +30,16 @@ func (q tracedQueue) AddWithOpts(o priorityqueue.AddOpts, requests ...reconcile.
 }
 
 // withoutPriorities is a queue that has none, as a controller sees it.
-type withoutPriorities struct{ requestQueue }
+type withoutPriorities[Request comparable] struct {
+	workqueue.TypedRateLimitingInterface[Request]
+}
 
-func (q withoutPriorities) GetWithPriority() (reconcile.Request, int, bool) {
+func (q withoutPriorities[Request]) GetWithPriority() (Request, int, bool) {
 	request, isShutDown := q.Get()
 	return request, 0, isShutDown
 }
 
-func (q withoutPriorities) AddWithOpts(o priorityqueue.AddOpts, requests ...reconcile.Request) {
+func (q withoutPriorities[Request]) AddWithOpts(o priorityqueue.AddOpts, requests ...Request) {
 	for _, request := range requests {
 		if o.RateLimited {
 			q.AddRateLimited(request)
@@ -50,12 +49,12 @@ func (q withoutPriorities) AddWithOpts(o priorityqueue.AddOpts, requests ...reco
 	}
 }
 
-func tracedQueues(inner newQueue, note func(reconcile.Request)) newQueue {
-	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) requestQueue {
+func tracedQueues[Request comparable](inner newQueue[Request], note func(Request)) newQueue[Request] {
+	return func(name string, limiter workqueue.TypedRateLimiter[Request]) workqueue.TypedRateLimitingInterface[Request] {
 		queue := inner(name, limiter)
-		if prioritised, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-			return tracedQueue{prioritised, note}
+		if prioritised, ok := queue.(priorityqueue.PriorityQueue[Request]); ok {
+			return tracedQueue[Request]{prioritised, note}
 		}
-		return tracedQueue{withoutPriorities{queue}, note}
+		return tracedQueue[Request]{withoutPriorities[Request]{queue}, note}
 	}
 }

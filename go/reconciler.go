@@ -33,33 +33,56 @@ type waker struct {
 
 // reconciler makes a reconcile a span of the change that it writes for, else of what woke it. Who woke it stays known while it is
 // tried again; once it succeeded, until somebody wakes it anew.
-type reconciler struct {
+type reconciler[Request comparable] struct {
 	trace *Trace
 	name  string
-	inner reconcile.Reconciler
+	inner reconcile.TypedReconciler[Request]
 
 	mu      sync.Mutex
-	woken   *bounded.Map[reconcile.Request, []waker]
-	earlier *bounded.Map[reconcile.Request, []waker]
-	last    *bounded.Map[reconcile.Request, lastChange]
+	woken   *bounded.Map[Request, []waker]
+	earlier *bounded.Map[Request, []waker]
+	last    *bounded.Map[Request, lastChange]
+}
+
+// tracedReconciler is a reconciler, whatever its requests are.
+type tracedReconciler interface {
+	// queues has what makes a controller's queue tell who wakes which request; false where it makes one of other requests.
+	queues(makes any, w *waking) (any, bool)
 }
 
 // Reconciler wraps a reconcile that no manager of this Trace starts. name is that of its spans, such as "reconcile WebApp".
 func (t *Trace) Reconciler(name string, inner reconcile.Reconciler) reconcile.Reconciler {
-	return t.reconciler(name, inner)
+	return newReconciler(t, name, inner)
 }
 
-func (t *Trace) reconciler(name string, inner reconcile.Reconciler) *reconciler {
-	return &reconciler{
+// TypedReconciler wraps the reconcile of a controller whose requests are not reconcile.Request, before the controller is made.
+func TypedReconciler[Request comparable](t *Trace, name string, inner reconcile.TypedReconciler[Request]) reconcile.TypedReconciler[Request] {
+	return newReconciler(t, name, inner)
+}
+
+func newReconciler[Request comparable](t *Trace, name string, inner reconcile.TypedReconciler[Request]) *reconciler[Request] {
+	return &reconciler[Request]{
 		trace: t, name: name, inner: inner,
-		woken:   bounded.NewMap[reconcile.Request, []waker](mostKeys, nil),
-		earlier: bounded.NewMap[reconcile.Request, []waker](mostKeys, nil),
-		last:    bounded.NewMap[reconcile.Request](mostCauses, func(l lastChange) int { return l.causes.Len() + 1 }),
+		woken:   bounded.NewMap[Request, []waker](mostKeys, nil),
+		earlier: bounded.NewMap[Request, []waker](mostKeys, nil),
+		last:    bounded.NewMap[Request](mostCauses, func(l lastChange) int { return l.causes.Len() + 1 }),
 	}
 }
 
+func (r *reconciler[Request]) queues(makes any, w *waking) (any, bool) {
+	inner, ok := makes.(newQueue[Request])
+	if !ok || inner == nil {
+		return nil, false
+	}
+	return tracedQueues(inner, func(request Request) {
+		if e := w.now.Load(); e != nil {
+			r.wokenBy(request, e.seen, e.observedGeneration)
+		}
+	}), true
+}
+
 // Reconcile does the wrapped reconcile.
-func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+func (r *reconciler[Request]) Reconcile(ctx context.Context, request Request) (result reconcile.Result, err error) {
 	wakers, last := r.take(request)
 	w := newWork(last)
 	for _, one := range wakers {
@@ -115,7 +138,7 @@ func endReconcile(span trace.Span, w *work, woke cpid.Context, notesReads bool) 
 }
 
 // take gives those who woke the key since the last time, else those of the last time: then it is tried again.
-func (r *reconciler) take(request reconcile.Request) ([]waker, lastChange) {
+func (r *reconciler[Request]) take(request Request) ([]waker, lastChange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, _ := r.last.Get(request)
@@ -132,7 +155,7 @@ func (r *reconciler) take(request reconcile.Request) ([]waker, lastChange) {
 }
 
 // giveBack says that what they woke it for is not done, whoever wakes it beside them now.
-func (r *reconciler) giveBack(request reconcile.Request, wakers []waker) {
+func (r *reconciler[Request]) giveBack(request Request, wakers []waker) {
 	if len(wakers) == 0 {
 		return
 	}
@@ -146,7 +169,7 @@ func (r *reconciler) giveBack(request reconcile.Request, wakers []waker) {
 	r.woken.Set(request, all[max(0, len(all)-mostWakers):])
 }
 
-func (r *reconciler) keep(request reconcile.Request, last lastChange) {
+func (r *reconciler[Request]) keep(request Request, last lastChange) {
 	if last.change.IsZero() {
 		return
 	}
@@ -168,7 +191,7 @@ func countForgotten(ctx context.Context, causes int) {
 }
 
 // wokenBy says which version of an object has a key reconciled. One that it overwrote, and that nobody acted on, woke it too.
-func (r *reconciler) wokenBy(request reconcile.Request, s seen, observedGeneration int64) {
+func (r *reconciler[Request]) wokenBy(request Request, s seen, observedGeneration int64) {
 	id := s.reference.UID
 	if id == "" {
 		id = s.reference.String()
