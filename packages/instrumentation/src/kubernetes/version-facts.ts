@@ -147,7 +147,7 @@ function hasLaterWriter({ writers }: VersionFacts): boolean {
 }
 
 function isStatusByKubernetes({ manager, subresource }: Entry): boolean {
-  return subresource === 'status' && STATUS_WRITERS.has(String(manager))
+  return subresource === 'status' && STATUS_WRITERS.has(textIn(manager))
 }
 
 function lastOf(entries: readonly Entry[]): string | undefined {
@@ -155,9 +155,13 @@ function lastOf(entries: readonly Entry[]): string | undefined {
   return times.length === 0 ? undefined : times.reduce((latest, time) => (time > latest ? time : latest))
 }
 
-/** The generated models of the client have dates, other clients text. */
+/** The generated models of the client have dates, other clients text. What is neither is of no time. */
 function timeOf({ time }: Entry): string {
-  return time instanceof Date ? time.toISOString() : String(time)
+  return time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : textIn(time)
+}
+
+function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 function writerOf(entry: Entry, cpidKey: string): Writer[] {
@@ -167,8 +171,8 @@ function writerOf(entry: Entry, cpidKey: string): Writer[] {
   const marks = Object.hasOwn(annotations, `f:${cpidKey}`)
   const isSubstance = Object.keys(fields).some((name) => name !== 'f:metadata' && name !== 'f:status')
   if (!marks && (!isSubstance || subresource === 'status')) return []
-  const name = [manager, operation, subresource].map(String).join(' ')
-  return [{ name, manager: String(manager), time: timeOf(entry), marks }]
+  const name = [manager, operation, subresource].map(textIn).join(' ')
+  return [{ name, manager: textIn(manager), time: timeOf(entry), marks }]
 }
 
 function contentOf(object: KubernetesObject): string {
