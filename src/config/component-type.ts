@@ -103,7 +103,7 @@ export function componentType<Written, Settings>({
     read(node, path, findings) {
       const reading = readSettings(schema, node, path)
       if (reading.kind === 'faulty') {
-        for (const { path: where, message } of reading.mistakes) findings.mistake(where, message)
+        for (const mistake of reading.mistakes) findings.mistakes.push(mistake)
         return undefined
       }
       for (const { key, message } of warn(reading.settings)) findings.warn([...path, key].join('::'), message)

@@ -25,7 +25,7 @@ import {
   type Sections,
 } from './read-sections.ts'
 import { type ConfigInput, resolveTree } from './resolve-tree.ts'
-import { ConfigError, Findings, readSettings, withoutUndefined } from './schema.ts'
+import { Findings, readSettings, withoutUndefined } from './schema.ts'
 import { buildTelemetry, telemetry } from './service-section.ts'
 import { childOf, type RawMap } from './yaml-tree.ts'
 
@@ -41,14 +41,17 @@ export function loadConfig(input: ConfigInput, declarations: Declarations): Load
   const findings = new Findings()
   const raw = resolveTree(input, findings)
   const sections = readSections(raw, declarations, findings)
-  if (isEmpty(sections)) throw new ConfigError([{ path: '', message: EMPTY }, ...findings.mistakes])
+  if (isEmpty(sections)) {
+    findings.mistakes.unshift({ path: '', message: EMPTY })
+    throw findings.error()
+  }
   checkReferences(sections, findings)
   checkConnectors(sections, findings)
   checkSignals(sections, findings)
   checkExtensions(sections, findings)
   checkListeners(sections, findings)
   checkAuthenticators(sections, findings)
-  if (findings.mistakes.length > 0) throw new ConfigError(findings.mistakes)
+  if (findings.mistakes.length > 0) throw findings.error()
   const config = buildConfig(sections)
   warnOfExposure(config, findings)
   return { config, raw, warnings: findings.warnings }

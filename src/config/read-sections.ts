@@ -44,7 +44,7 @@ export function readSections(tree: RawMap, declarations: Declarations, findings:
   const unknown = Object.keys(tree).filter((key) => !SECTION_NAMES.includes(key))
   if (unknown.length > 0) {
     const hint = didYouMean(unknown, SECTION_NAMES)
-    findings.mistake('', `the top level has invalid keys: ${unknown.join(', ')}${hint}`)
+    findings.mistake('', `the top level has invalid keys: ${unknown.join(', ')}${hint}`, unknown[0])
   }
   const { receivers, processors, exporters, connectors, extensions, instead } = declarations
   const tables = {
@@ -186,8 +186,7 @@ const PIPELINES_PATH = 'service::pipelines'
 function readService(tree: RawMap, declarations: Declarations, findings: Findings): ServiceLists {
   const node = tree['service']
   const reading = readSettings(service, node, ['service'])
-  if (reading.kind === 'faulty')
-    for (const { path, message } of reading.mistakes) findings.mistake(path, message)
+  if (reading.kind === 'faulty') for (const mistake of reading.mistakes) findings.mistakes.push(mistake)
   const written = childOf(node, 'pipelines')
   const entries = Object.entries(mapOf(written))
   const pipelines = entries.map(([id, settings]) => readPipeline(id, settings, findings))
@@ -218,8 +217,7 @@ function readPipeline(id: string, node: RawNode, findings: Findings): Pipeline |
     return undefined
   }
   const reading = readSettings(pipeline, node, ['service', 'pipelines', id])
-  if (reading.kind === 'faulty')
-    for (const { path, message } of reading.mistakes) findings.mistake(path, message)
+  if (reading.kind === 'faulty') for (const mistake of reading.mistakes) findings.mistakes.push(mistake)
   return {
     path,
     signal,

@@ -1,7 +1,7 @@
 import { errorText } from '../model/faults.ts'
 import { ownValue } from '../model/untrusted-names.ts'
 import { MIB } from '../model/time-and-size.ts'
-import { ConfigError, type Findings } from './schema.ts'
+import type { Findings } from './schema.ts'
 import { isMap, kindOf, type RawMap, type RawNode, readYaml, Substituted, UNRESOLVED } from './yaml-tree.ts'
 
 export interface ConfigInput extends ConfigEnvironment {
@@ -23,14 +23,14 @@ export function resolveTree(input: ConfigInput, findings: Findings): RawMap {
     ...input.sources.map((source) => readSource(source, input, findings)),
     ...input.sets.map((option) => readSetOption(option, findings)),
   ]
-  if (findings.mistakes.length > 0) throw new ConfigError(findings.mistakes)
+  if (findings.mistakes.length > 0) throw findings.error()
   const merged = layers.reduce<RawMap>((under, over) => mergeTrees(under, over), {})
   return expandReferences(merged, input, findings)
 }
 
 function readSource(source: string, around: ConfigEnvironment, findings: Findings): RawMap {
   const { scheme, rest } = splitUri(source, 'file')
-  const name = scheme === 'yaml' ? '--config yaml:' : source
+  const name = scheme === 'yaml' ? '--config yaml' : source
   const fetched = fetchText(scheme, rest, around)
   if (fetched.kind === 'fault') {
     findings.mistake('--config', fetched.message)
@@ -45,6 +45,7 @@ function readSource(source: string, around: ConfigEnvironment, findings: Finding
     for (const fault of reading.faults) findings.mistake(name, fault)
     return {}
   }
+  findings.wrote((line) => `${name}: line ${line}`, reading.lines)
   if (isMap(reading.node)) return splitKeys(reading.node)
   if (reading.node !== null) {
     findings.mistake(name, `must be a map with sections such as service, got ${kindOf(reading.node)}`)
@@ -62,8 +63,18 @@ function readSetOption(option: string, findings: Findings): RawMap {
     findings.mistake('--set', 'missing key before the equal sign; write --set a.b=c')
   }
   const reading = readYaml(option.slice(equals + 1).trim())
-  if (reading.kind === 'read')
-    return splitKeys(Object.fromEntries([[key.replaceAll('.', '::'), reading.node]]))
+  if (reading.kind === 'read') {
+    const path = key.replaceAll('.', '::')
+    findings.wrote(
+      () => '--set',
+      () =>
+        new Map([
+          [path, 1],
+          ...[...reading.lines()].map(([inner, line]) => [`${path}::${inner}`, line] as const),
+        ]),
+    )
+    return splitKeys(Object.fromEntries([[path, reading.node]]))
+  }
   // The value may be a secret, so only the key is named.
   for (const fault of reading.faults) findings.mistake(`--set ${key}`, fault)
   return {}

@@ -119,7 +119,7 @@ function mapReader<S extends Shape>(shape: S, rules: Rule<Settings<S>>[]) {
     const strange = Object.keys(map).filter((key) => !Object.hasOwn(shape, key))
     if (strange.length > 0) {
       const hint = didYouMean(strange, known)
-      mistakes.add(path, `'${path.join('::')}' has invalid keys: ${strange.join(', ')}${hint}`)
+      mistakes.add(path, `'${path.join('::')}' has invalid keys: ${strange.join(', ')}${hint}`, strange[0])
     }
     for (const rule of rules) {
       const broken = unlessFaulty(() => rule(settings as Settings<S>))
@@ -253,9 +253,9 @@ class Mistakes {
     return this.#isFaulty
   }
 
-  /** Records a mistake and returns FAULTY in place of the value. */
-  add(path: readonly string[], message: string): never {
-    this.found.push({ path: path.join('::'), message })
+  /** Records a mistake, of a key in it if one is named, and returns FAULTY in place of the value. */
+  add(path: readonly string[], message: string, key?: string): never {
+    this.found.push({ path: path.join('::'), message, ...(key === undefined ? {} : { key }) })
     return this.silently()
   }
 
@@ -276,36 +276,71 @@ const FAULTY = new FaultyValue() as never
 export class Findings {
   readonly mistakes: Mistake[] = []
   readonly warnings: string[] = []
+  readonly #written: Written[] = []
 
-  mistake(path: string, message: string): void {
-    this.mistakes.push({ path, message })
+  mistake(path: string, message: string, key?: string): void {
+    this.mistakes.push({ path, message, ...(key === undefined ? {} : { key }) })
   }
 
   warn(path: string, message: string): void {
     this.warnings.push(`${path}: ${message}`)
   }
+
+  /** Remembers the lines of a source, to say where a mistake is; later sources are laid over earlier ones. */
+  wrote(place: Written['place'], lines: Written['lines']): void {
+    this.#written.unshift({ place, lines })
+  }
+
+  /** All mistakes, each with its place. */
+  error(): ConfigError {
+    const written = this.#written.map(({ place, lines }) => ({ place, lines: lines() }))
+    const placeOf = ({ path, key }: Mistake): string | undefined => {
+      const from = key === undefined ? path : [...(path === '' ? [] : [path]), key].join('::')
+      for (let at = from; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('::')))) {
+        for (const { place, lines } of written) {
+          const line = lines.get(at)
+          if (line !== undefined) return place(line)
+        }
+      }
+      return undefined
+    }
+    return new ConfigError(
+      this.mistakes.map((mistake) => ({ ...mistake, ...withoutUndefined({ place: placeOf(mistake) }) })),
+    )
+  }
+}
+
+/** The lines of a source by path, and how it calls one of them. */
+interface Written {
+  readonly place: (line: number) => string
+  readonly lines: () => ReadonlyMap<string, number>
 }
 
 /** One thing wrong with the configuration: where, as `a::b::c`, and what to write instead. */
 interface Mistake {
-  path: string
-  message: string
+  readonly path: string
+  readonly message: string
+  /** The key there that is wrong, if it is one of its keys. */
+  readonly key?: string
+  /** The source and the line that are nearest to it. */
+  readonly place?: string
 }
 
 /** Everything wrong with a configuration, all at once. */
 export class ConfigError extends Error {
-  readonly mistakes: Mistake[]
+  readonly mistakes: readonly Mistake[]
 
-  constructor(mistakes: Mistake[]) {
+  constructor(mistakes: readonly Mistake[]) {
     super(mistakes.map(describeMistake).join('\n'))
     this.name = 'ConfigError'
     this.mistakes = mistakes
   }
 }
 
-/** A mistake as one line; the path is not repeated if the message has it. */
-export function describeMistake({ path, message }: Mistake): string {
-  const line = path === '' || message.startsWith(`'${path}'`) ? message : `${path}: ${message}`
+/** A mistake as one line, its place first; the path is not repeated if the message has it. */
+export function describeMistake({ path, message, place }: Mistake): string {
+  const what = path === '' || message.startsWith(`'${path}'`) ? message : `${path}: ${message}`
+  const line = place === undefined ? what : `${place}: ${what}`
   return line.replaceAll(/\s*\n\s*/g, ' ')
 }
 

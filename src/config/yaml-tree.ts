@@ -1,4 +1,4 @@
-import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { type Document, isMap as isYamlMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import { errorText } from '../model/faults.ts'
 import { ownValue } from '../model/untrusted-names.ts'
 
@@ -87,13 +87,15 @@ export function describeNode(node: RawNode | undefined): string {
   return typeof value === 'boolean' ? String(value) : kindOf(value)
 }
 
-type YamlReading = { kind: 'read'; node: RawNode } | { kind: 'faulty'; faults: string[] }
+type YamlReading =
+  | { kind: 'read'; node: RawNode; lines: () => ReadonlyMap<string, number> }
+  | { kind: 'faulty'; faults: string[] }
 
 /** More levels than any configuration needs, and few enough for recursion. */
 const MAX_DEPTH = 100
 const TOO_DEEP = `nested more than ${MAX_DEPTH} deep, or an anchor that contains itself; write it flatter`
 
-/** Reads one YAML (or JSON) document; each fault says its line and column. */
+/** Reads one YAML (or JSON) document; each fault says its line and column. `lines` tells those of its keys and items, as `a::b::0`. */
 export function readYaml(text: string): YamlReading {
   const lineCounter = new LineCounter()
   try {
@@ -113,11 +115,29 @@ export function readYaml(text: string): YamlReading {
     if (found.length > 0)
       return { kind: 'faulty', faults: found.map((fault) => describeFault(fault, lineCounter)) }
     const node = (document.toJS() ?? null) as RawNode
-    return isTooDeep(node, MAX_DEPTH) ? { kind: 'faulty', faults: [TOO_DEEP] } : { kind: 'read', node }
+    if (isTooDeep(node, MAX_DEPTH)) return { kind: 'faulty', faults: [TOO_DEEP] }
+    return { kind: 'read', node, lines: () => linesOf(document, lineCounter) }
   } catch (fault) {
     if (fault instanceof RangeError) return { kind: 'faulty', faults: [TOO_DEEP] }
     return { kind: 'faulty', faults: [errorText(fault)] }
   }
+}
+
+function linesOf(document: Document.Parsed, counter: LineCounter): Map<string, number> {
+  const lines = new Map<string, number>()
+  const note = (path: string, at: unknown, inner: unknown): void => {
+    const range = (at as { range?: readonly number[] } | null)?.range
+    if (range?.[0] !== undefined) lines.set(path, counter.linePos(range[0]).line)
+    walk(inner, `${path}::`)
+  }
+  const walk = (node: unknown, before: string): void => {
+    if (isSeq(node)) for (const [at, item] of node.items.entries()) note(`${before}${at}`, item, item)
+    if (!isYamlMap(node)) return
+    for (const { key, value } of node.items)
+      if (isScalar(key)) note(`${before}${String(key.value)}`, key, value)
+  }
+  walk(document.contents, '')
+  return lines
 }
 
 interface Fault {

@@ -99,16 +99,16 @@ test('validate takes them, and refuses what is wrong with their settings', async
   )
   expect(code).toBe(1)
   expect(stderr.trimEnd().split('\n')).toEqual([
-    'Error: receivers::shelf_reader::file: must be text, got the number 5; put it in quotes',
-    'Error: exporters::shelf_filler::file: is required; write for example file: linked.json',
-    "Error: 'exporters::shelf_filler' has invalid keys: fil; did you mean file?",
+    'Error: --config yaml: line 3: receivers::shelf_reader::file: must be text, got the number 5; put it in quotes',
+    'Error: --config yaml: line 6: exporters::shelf_filler::file: is required; write for example file: linked.json',
+    "Error: --config yaml: line 7: 'exporters::shelf_filler' has invalid keys: fil; did you mean file?",
   ])
 })
 
 test('a pipeline of a signal that they do not take is refused', async () => {
   const { stderr } = await causeway('validate', configured({ signal: 'logs' }))
   expect(stderr).toBe(
-    'Error: receivers::shelf_reader: receives no logs; take it out of service::pipelines::logs/in\n',
+    'Error: --config yaml: line 2: receivers::shelf_reader: receives no logs; take it out of service::pipelines::logs/in\n',
   )
 })
 
@@ -159,6 +159,6 @@ test('which extensions check credentials is said by themselves', async () => {
   expect(stderr).toContain('name a basicauth or bearertokenauth or knock extension')
   const exporter = 'exporters: { otlp_grpc: { endpoint: localhost:4317, auth: { authenticator: knock } } }'
   expect((await causeway('validate', guarded(4318, exporter))).stderr).toBe(
-    'Error: exporters::otlp_grpc::auth::authenticator: "knock" cannot be used here; name a bearertokenauth\n',
+    'Error: --config yaml: line 5: exporters::otlp_grpc::auth::authenticator: "knock" cannot be used here; name a bearertokenauth\n',
   )
 })

@@ -6,10 +6,17 @@ import { SMALLEST } from './load-text.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
-async function run(command: string, { sources = [] }: { sources?: string[] } = {}) {
+async function run(
+  command: string,
+  { sources = [], sets = [] }: { sources?: string[]; sets?: string[] } = {},
+) {
   const written = { stdout: '', stderr: '' }
   const sink = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (written[name] += text) })
-  const code = await runCli([command, ...sources.flatMap((source) => ['--config', source])], {
+  const options = [
+    ...sources.flatMap((source) => ['--config', source]),
+    ...sets.flatMap((set) => ['--set', set]),
+  ]
+  const code = await runCli([command, ...options], {
     stdout: sink('stdout'),
     stderr: sink('stderr'),
     readInput: () => Promise.resolve(''),
@@ -25,18 +32,25 @@ test('validate says nothing of a configuration that is right', async () => {
   expect(await run('validate', { sources })).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
-test('validate names every mistake, one line each', async () => {
+test('validate names every mistake and its line, one line each', async () => {
   const { code, stdout, stderr } = await run('validate', { sources: [pathOf('faulty/five-mistakes.yaml')] })
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr.split('\n')).toEqual([
-    ...Array.from({ length: 5 }, () => expect.stringMatching(/^Error: /)),
-    '',
-  ])
+  const at = (line: number) =>
+    expect.stringMatching(new RegExp(`^Error: .*/five-mistakes.yaml: line ${line}: `))
+  expect(stderr.split('\n')).toEqual([...[9, 10, 13, 13, 19].map(at), ''])
 })
 
 test('a mistake with a line break in it is still one line', async () => {
   const { stderr } = await run('validate', { sources: [`yaml:${SMALLEST}`, 'yaml:"a\\n  b": 1'] })
-  expect(stderr).toBe('Error: the top level has invalid keys: a b\n')
+  expect(stderr).toBe('Error: --config yaml: line 1: the top level has invalid keys: a b\n')
+})
+
+test('a mistake is where its value was written last', async () => {
+  const file = pathOf('../../otel-config.yaml')
+  const { stderr } = await run('validate', { sources: [file, 'yaml:connectors::cpid::linking::mode: x'] })
+  expect(stderr).toMatch(/^Error: --config yaml:.*connectors::cpid::linking::mode: must be one of/)
+  const set = await run('validate', { sources: [file], sets: ['connectors.cpid.linking.mode=x'] })
+  expect(set.stderr).toMatch(/^Error: --set: connectors::cpid::linking::mode: must be one of/)
 })
 
 test('validate warns of a variable that is not set', async () => {

@@ -24,14 +24,19 @@ export function mistakesIn(yaml: string | string[], around: Around = {}): string
   return mistakesOf(() => loadText(yaml, around))
 }
 
-/** The mistakes that loading ends with, one line each. */
+/** The mistakes that loading ends with, one line each, without their places. */
 export function mistakesOf(load: () => unknown): string[] {
+  return errorOf(load).map(({ path, message }) => describeMistake({ path, message }))
+}
+
+/** The mistakes that loading ends with. */
+export function errorOf(load: () => unknown): ConfigError['mistakes'] {
   try {
     load()
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.mistakes.map(describeMistake)
+    return error.mistakes
   }
 }
 

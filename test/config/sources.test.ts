@@ -85,7 +85,7 @@ test.each([
     ['env:1'],
     '--config: environment variable "1" has invalid name: must match regex ^[a-zA-Z_][a-zA-Z0-9_]*$',
   ],
-  [['yaml:just text'], '--config yaml:: must be a map with sections such as service, got text'],
+  [['yaml:just text'], '--config yaml: must be a map with sections such as service, got text'],
 ])('sources %j', (sources, message) => {
   expect(() => loadConfig({ ...around, sources }, COMPONENTS)).toThrow(message)
 })
