@@ -156,6 +156,7 @@ const NANOS_PER_MS = 1e6
 const MAX_NANOS = 2 ** 63 - 1
 const WHOLE = /^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/
 const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g
+const DAYS = /^(\d+(?:\.\d+)?)d$/
 const BARE_NUMBER = /^\d+(\.\d+)?$/
 
 /** Milliseconds of a Go duration such as `1h30m`. `0` needs no unit. */
@@ -165,7 +166,9 @@ export function parseDuration(text: string): number | InvalidValue {
     return invalid(`must be a duration with a unit, got ${text}; for seconds write ${text}s`)
   if (text.startsWith('-')) return invalid(`must not be negative, got ${text}`)
   if (!WHOLE.test(text)) {
-    return invalid(`must be a duration such as 200ms, 10s or 1h30m, got ${JSON.stringify(text)}`)
+    const [, days] = DAYS.exec(text) ?? []
+    const hint = days === undefined ? '' : `; there are no days, write ${Number(days) * 24}h`
+    return invalid(`must be a duration such as 200ms, 10s or 1h30m, got ${JSON.stringify(text)}${hint}`)
   }
   const nanos = [...text.matchAll(PART)].reduce(
     (sum, [, count, unit]) => sum + Number(count) * (ownValue(NANOS, unit ?? '') ?? NaN),

@@ -76,6 +76,16 @@ test.each([
   's1',
 ])('%j is no duration', (text) => expect(parseDuration(text)).toBeInstanceOf(InvalidValue))
 
+test('days are answered with the hours to write instead', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 100_000 }), (days) => {
+      const refusal = DURATION.read(`${days}d`)
+      const [, hours = ''] = /write (.*)$/.exec(refusal instanceof InvalidValue ? refusal.reason : '') ?? []
+      expect(parseDuration(hours)).toBe(days * 86_400_000)
+    }),
+  )
+})
+
 test('a size is its count times its unit', () => {
   fc.assert(
     fc.property(
