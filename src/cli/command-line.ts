@@ -281,10 +281,8 @@ function unknownOption(
 ): CliError {
   if (command !== undefined && isOption(token.name)) {
     const taken = known.filter((name) => !ALWAYS.includes(name)).map((name) => `--${name}`)
-    return new CliError(
-      `${command} takes no --${token.name}; leave it out (it takes ${taken.join(', ')})`,
-      EXIT_USAGE,
-    )
+    const others = taken.length === 0 ? '' : ` (it takes ${taken.join(', ')})`
+    return new CliError(`${command} takes no --${token.name}; leave it out${others}`, EXIT_USAGE)
   }
   const written = writtenName(argv, token)
   const where =

@@ -69,6 +69,7 @@ test.each([
     ['cascades', '--limit', '--format', 'json'],
     '--limit is followed by --format; write its value, as in --limit=<n>',
   ],
+  [['completion', 'bash', '--config', 'c.yaml'], 'completion takes no --config; leave it out'],
   [['cascade', '--all=yes'], '--all takes no value; write --all'],
   [['kubectl', 'apply', '-f', 'shop/'], 'what is for kubectl stands behind --; write -- before apply'],
   [['kubectl', 'get', 'pods', '--limit', '3'], 'what is for kubectl stands behind --; write -- before get'],
