@@ -72,7 +72,8 @@ connectors::cpid::storage::path. docs/recovery.md says more.
 `
 
 const COMPLETION_HELP = `
-For one shell: source <(causeway completion bash). For all: write it to ~/.local/share/bash-completion/completions/causeway.
+For one bash: source <(causeway completion bash). For all: write it to ~/.local/share/bash-completion/completions/causeway.
+For one zsh: source <(causeway completion zsh). For all: put that line into ~/.zshrc.
 `
 
 /** Every command by name, in the order of the help. Its code is loaded when it runs. */
@@ -195,8 +196,8 @@ export const COMMANDS: Commands = new Map(
       load: async () => (await import('../../packages/salvage/salvage-command.ts')).runSalvage,
     },
     completion: {
-      usage: 'bash',
-      summary: 'print the completion script for bash',
+      usage: 'bash|zsh',
+      summary: 'print the completion script for bash or zsh',
       help: COMPLETION_HELP,
       config: 'none',
       options: [],

@@ -4,10 +4,12 @@ import { COMMANDS } from './commands.ts'
 
 const FILES = ['<file>', '<path>', '<uri>']
 
-/** `causeway completion bash`: what bash asks when Tab is pressed after causeway. */
+const SHELLS: readonly (string | undefined)[] = ['bash', 'zsh']
+
+/** `causeway completion bash`: what bash, or zsh as bash, asks when Tab is pressed after causeway. */
 export function runCompletion({ args: [shell] }: CommandLine, io: CliIo): number {
-  if (shell !== 'bash')
-    throw new CliError('write causeway completion bash; no other shell is known', EXIT_USAGE)
+  if (!SHELLS.includes(shell))
+    throw new CliError('write causeway completion bash, or zsh; no other shell is known', EXIT_USAGE)
   io.stdout.write(bashCompletion())
   return 0
 }
@@ -15,7 +17,11 @@ export function runCompletion({ args: [shell] }: CommandLine, io: CliIo): number
 function bashCompletion(): string {
   const valued = (Object.keys(OPTIONS) as OptionName[]).filter((name) => valueOf(name) !== undefined)
   const commands = [...COMMANDS.keys(), 'help'].join(' ')
-  return `_causeway() {
+  return `if [[ -n \${ZSH_VERSION-} ]]; then
+  (( \${+functions[compdef]} )) || { autoload -Uz compinit && compinit; }
+  autoload -Uz bashcompinit && bashcompinit
+fi
+_causeway() {
   local word=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]} command= words= i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case \${COMP_WORDS[i]} in

@@ -23,6 +23,13 @@ test('commands are completed, with the options that each takes and the values of
   expect(await offered('causeway kubectl -- ge')).toEqual([''])
 })
 
+test('zsh takes the same script, which turns on what zsh needs for it', async () => {
+  using cli = new Cli()
+  const [bash, zsh] = [await cli.runBare('completion', 'bash'), await cli.runBare('completion', 'zsh')]
+  expect(zsh).toEqual({ ...bash, code: 0, stdout: expect.stringContaining('bashcompinit') })
+  expect(zsh.stdout).toBe(bash.stdout)
+})
+
 test('another shell is refused', async () => {
   using cli = new Cli()
   expect(await cli.runBare('completion', 'tcsh')).toMatchObject({
