@@ -62,7 +62,13 @@ test('filters stand in the address, and an address opens with its filters', asyn
 
   const other = await dashboard.open('/?object=cart&state=settled&cluster=east')
   await other.getByText('No cascade passes these filters').waitFor()
-  await other.getByRole('button', { name: 'Clear' }).click()
+  const clear = other.getByRole('button', { name: 'Clear' })
+  for (const width of [1440, 1280]) {
+    await other.setViewportSize({ width, height: 800 })
+    const [button, first] = [await clear.boundingBox(), await other.getByLabel('State').boundingBox()]
+    expect([width, button?.y]).toEqual([width, first?.y])
+  }
+  await clear.click()
   await other.getByRole('row', { name: /deployments default\/web/ }).waitFor()
   expect(new URL(other.url()).search).toBe('')
 })

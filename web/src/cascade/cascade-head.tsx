@@ -105,7 +105,7 @@ function HeadSentence({ cascade, rows }: { cascade: Cascade; rows: SpanRows }) {
       ) : (
         <a href={hrefWith({ view: 'tree', span: null })}>{count} written</a>
       )}
-      , {failed === 0 ? 'no span failed' : <strong class="warning">{spanCount(failed)} failed</strong>},{' '}
+      , {failed === 0 ? 'no span failed' : <strong class="warning whole">{spanCount(failed)} failed</strong>},{' '}
       {state === 'open' ? 'not over yet' : `over after ${duration(durationMs)}`}.
     </p>
   )
