@@ -142,6 +142,7 @@ const CONFIGURATION = 'ValidatingWebhookConfiguration'
 test.each([
   ['no cluster', ['--set', 'image.repository=a'], 'cluster: name the cluster that Causeway watches'],
   ['no image', ['--set', 'cluster=a'], 'image.repository: there is no published image; build one'],
+  ['a tag in the name of the image', [...named, '--set', 'image.repository=a:5000/b:1'], '/image/repository'],
   ['a misspelt value', [...named, '--set', 'confg.a=b'], "additional properties 'confg' not allowed"],
   ['a size that cannot be divided', [...named, '--set', 'persistence.size=1Ti'], '/persistence/size'],
   [
