@@ -12,7 +12,8 @@ const {
 const longTests = Object.keys(LONG_TESTS).map((name) => `${name}.test.ts`)
 /** Tests that are named are run, however long they take. */
 const areNamed = process.argv.slice(2).some((argument) => /^(?!-).*(\/|test)/.test(argument))
-const leftOut = CAUSEWAY_LONG || areNamed ? [] : longTests
+const isOfAnotherSuite = Boolean(CAUSEWAY_INTEROP ?? CAUSEWAY_FAULTS ?? CAUSEWAY_ATTACK ?? CAUSEWAY_BROWSER)
+const leftOut = CAUSEWAY_LONG || areNamed || isOfAnotherSuite ? [] : longTests
 
 // Of the programs that tests start what Node makes of the sources is kept, as bin/causeway.js keeps it.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/causeway', import.meta.url))
@@ -40,7 +41,7 @@ export default {
     ...leftOut.map((name) => `/test/${name.replaceAll('.', '\\.')}$`),
   ],
   // The large suites have programs beside them that take a core each.
-  maxWorkers: (CAUSEWAY_INTEROP ?? CAUSEWAY_FAULTS ?? CAUSEWAY_ATTACK ?? CAUSEWAY_BROWSER) ? 1 : '100%',
+  maxWorkers: isOfAnotherSuite ? 1 : '100%',
   testTimeout: 120_000,
   // On a busy machine a worker that nothing keeps takes a second to end; jest's half a second is for an idle one.
   workerGracefulExitTimeout: 10_000,

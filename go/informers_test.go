@@ -122,34 +122,6 @@ func TestAWriteThatChangedNothingOfAPodThatIsGivenTimeIsNone(t *testing.T) {
 	}
 }
 
-// An operator that applies whatever it finds does so for all objects when it starts.
-func TestOfWhatAWriteThatChangedNothingCameFromNobodyTells(t *testing.T) {
-	w := newWorld(t, interceptor.Funcs{
-		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-			return nil
-		},
-	}, settings("a", "", ""))
-	held, a := w.follow(t, &corev1.ConfigMap{}), settings("a", "", "")
-	get(t, w.plain, a)
-	held.Add(a)
-	begun := cpid.DerivedRoot("mine", string(a.UID), a.ResourceVersion)
-	changesNothing := func(ctx context.Context) error {
-		return errors.Join(w.traced.Get(ctx, client.ObjectKeyFromObject(a), a.DeepCopy()),
-			w.traced.Patch(ctx, a.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"data":null}`))))
-	}
-	must(t, w.reconciled(t, changesNothing))
-	must(t, changesNothing(t.Context()))
-	if names := w.Names(); len(names) > 0 || len(w.Mergelogs()) > 0 {
-		t.Errorf("%v and %v are told", names, w.Mergelogs())
-	}
-	must(t, w.reconciled(t, func(ctx context.Context) error {
-		return errors.Join(changesNothing(ctx), w.traced.Create(ctx, settings("b", "", "")))
-	}))
-	if sent := w.Mergelogs(); len(sent) != 1 || sent[0].CPID != begun {
-		t.Errorf("the mergelogs are %v", sent)
-	}
-}
-
 // An operator that starts anew finds what it has acted on: what it made then says so.
 func TestAChangeThatAnotherDescendsFromIsNotToldAnew(t *testing.T) {
 	w := newWorld(t, interceptor.Funcs{}, settings("a", "", ""))

@@ -64,10 +64,8 @@ func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid
 	if going != nil {
 		noted = going.noteReads(span)
 	}
+	use()
 	answer, err := do(ctx, change)
-	if err != nil || !answer.isNothing {
-		use()
-	}
 	if err != nil {
 		if !t.changes.IsUntold(change) {
 			before = change

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
 import { withTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
-import { derivedRoot } from '../../packages/instrumentation/src/kubernetes/derived-root.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startServer, type Stored } from './support/asked-server.ts'
 import { startSdk } from './support/start-sdk.ts'
@@ -71,28 +70,6 @@ test('a write that changed nothing is told by nobody, and what was read before s
   expect(names().slice(3)).toEqual(['create v1/pods', 'reconcile'])
   expect(sdk.spans()[3]?.attributes['cpid.observed']).toEqual(['apps/v1/deployments/default/web?uid=u1&rv=8'])
   expect(told(sdk)).toEqual([])
-})
-
-test('of what a write that changed nothing came from nobody tells', async () => {
-  await using sdk = startSdk()
-  await using server = await startServer(({ method }) => [200, object(1, method === 'POST' ? '8' : '7')])
-  const { api, informer, reconciler } = traced({ cluster: 'prod' })
-  const { metadata, ...settings } = object(1, '7')
-  const found = { ...settings, metadata: { ...metadata, annotations: {} } }
-  const on = (verb: string, tell: (version: Stored) => void): void => {
-    if (verb === 'add') tell(found)
-  }
-  informer({ on } as never, { apiVersion: 'apps/v1', kind: 'Deployment' })
-  const reconcile = reconciler('reconcile', async (key: string) => {
-    await api.ask('PATCH', server.url + WEB, APPLIED, APPLY)
-    if (key !== 'idle') await api.ask('POST', `${server.url}/api/v1/namespaces/default/pods`, APPLIED)
-  })
-  for (const key of ['idle', 'idle', 'last']) {
-    reconcile.wokenBy(key, found)
-    await reconcile(key)
-    if (key === 'idle') expect([...sdk.spans(), ...sdk.records()]).toEqual([])
-  }
-  expect(told(sdk)).toEqual([derivedRoot('prod', 'u1', '7')])
 })
 
 const PAUSED = { ...APPLIED, spec: { paused: false } }

@@ -34,8 +34,6 @@ interface Write extends Pick<WriteSpan, 'refusedAs'> {
   /** What is as good as one of those: others may have written the status meanwhile, and the informer be behind. */
   readonly held: KubernetesObject | undefined
   readonly begun: () => void
-  /** What it follows from has come to something. */
-  readonly used: () => void
   /** It was accepted. */
   readonly done: () => void
   /** It was accepted, and changed nothing. */
@@ -110,8 +108,6 @@ export function tracedHttp(
       refusedAs: () => (internalsOf(planner).isUntold(change) ? cause : undefined),
       begun: () => {
         noted = work?.noteReads(instrumentation)
-      },
-      used: () => {
         if (work === undefined) for (const one of own) useContext(one)
         else work.useCauses()
       },
@@ -188,19 +184,15 @@ export function tracedHttp(
     one: Write,
     prepare: () => void | Promise<void>,
   ): Promise<ClientResponse> {
-    const { target, begun, used, done, refusedAs, passedOver } = one
+    const { target, begun, done, refusedAs, passedOver } = one
     let isNothing = false
     return sendInSpan({ ...one, tracer, name: nameOf(target), isNothing: () => isNothing }, async (span) => {
       attempt(begun, undefined)
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
       await attemptLater(prepare)
-      const response = await ask(request).catch((error: unknown) => {
-        attempt(used, undefined)
-        throw error
-      })
+      const response = await ask(request)
       const object = await answered(response)
       isNothing = response.httpStatusCode < 300 && attempt(() => isUnchanged(one, object, cpidKey), false)
-      if (!isNothing) attempt(used, undefined)
       if (response.httpStatusCode >= 300)
         tellFailure(span, response.httpStatusCode, refusalIn(object), refusedAs())
       else if (isNothing) attempt(passedOver, undefined)
