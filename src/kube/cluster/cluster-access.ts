@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { createSecureContext } from 'node:tls'
 import { errorText } from '../../model/faults.ts'
 import { readNamedFile } from '../../platform/named-file.ts'
@@ -176,25 +177,50 @@ export function execCredential(plugin: ExecPlugin, limits = USUAL_LIMITS): Crede
 }
 
 async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
-  const { apiVersion, command, args, cluster } = plugin
-  const spec = { interactive: false, ...(cluster !== undefined && { cluster }) }
-  const told = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec })
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const child = spawn(command, args, {
-    env: { ...process.env, ...plugin.env, KUBERNETES_EXEC_INFO: told },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, which can be ended with all that the plugin has started.
-    detached: !isWindows,
-  })
-  let output = ''
-  let complaint = ''
+  let child: PluginProcess | undefined
   const kill = (): void => {
     try {
-      if (child.pid !== undefined) process.kill(isWindows ? child.pid : -child.pid, 'SIGKILL')
+      if (child?.pid !== undefined) process.kill(isWindows ? child.pid : -child.pid, 'SIGKILL')
     } catch {
       // All of it has ended.
     }
   }
+  // Before it starts: a signal in between would end this process alone.
+  noteRunning(kill)
+  try {
+    child = start(plugin)
+    return await outputOf(child, { plugin, timeoutMs, kill })
+  } finally {
+    noteEnded(kill)
+  }
+}
+
+type PluginProcess = ChildProcessByStdio<null, Readable, Readable>
+
+function start({ apiVersion, command, args, env, cluster }: ExecPlugin): PluginProcess {
+  const spec = { interactive: false, ...(cluster !== undefined && { cluster }) }
+  const told = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec })
+  return spawn(command, args, {
+    env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: told },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, which can be ended with all that the plugin has started.
+    detached: !isWindows,
+  })
+}
+
+interface Running {
+  readonly plugin: ExecPlugin
+  readonly timeoutMs: number
+  readonly kill: () => void
+}
+
+async function outputOf(
+  child: PluginProcess,
+  { plugin: { command, installHint }, timeoutMs, kill }: Running,
+): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  let output = ''
+  let complaint = ''
   const end = (why: string): void => {
     kill()
     child.stdout.destroy()
@@ -209,7 +235,7 @@ async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
     complaint = (complaint + text).slice(-MAX_COMPLAINT)
   })
   child.on('error', (error) => {
-    const hint = plugin.installHint === '' ? '' : `; ${plugin.installHint.trim()}`
+    const hint = installHint === '' ? '' : `; ${installHint.trim()}`
     reject(new Error(`the credential plugin ${command} cannot be run: ${errorText(error)}${hint}`))
   })
   child.on('close', (code, signal) => {
@@ -220,11 +246,7 @@ async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
     }
   })
   const late = setTimeout(() => end(`took longer than ${timeoutMs / 1_000} s`), timeoutMs)
-  noteRunning(kill)
-  return await promise.finally(() => {
-    clearTimeout(late)
-    noteEnded(kill)
-  })
+  return await promise.finally(() => clearTimeout(late))
 }
 
 /** How to end the plugins that run. Each is in a group of its own, so that no Ctrl-C of a terminal reaches it. */
