@@ -87,6 +87,9 @@ const LIKE = '*'
 /** By how much of its end a resource is known that something else gives only a part of. */
 const LIKE_LENGTH = 5
 
+/** Stands for all resources: `parentRef: { name }` does not say what kind of object the parent is. */
+export const ANY_KIND = LIKE
+
 /** Stands for all resources that end like this one: `queueName` names a `LocalQueue`. */
 export function resourceLike(resource: string): string {
   return LIKE + resource.slice(-LIKE_LENGTH)
@@ -98,7 +101,7 @@ export function isGuessed(resource: string): boolean {
 
 /** Whether a resource is the one, or ends as it says. */
 export function isResourceLike(resource: string, like: string): boolean {
-  return resource === like || resourceLike(resource) === like
+  return resource === like || like === ANY_KIND || resourceLike(resource) === like
 }
 
 /** A selector as Kubernetes has it (`metav1.LabelSelector`): what has all these labels and meets all these rules. */

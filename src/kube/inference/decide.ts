@@ -147,7 +147,7 @@ export function decide(
   const superseded = begins ? whatIsSuperseded(write, object, objects) : []
   const madeFor = (primaries ?? [])
     .filter(
-      ({ namesOwner, object: { identity } }) => namesOwner !== true && identity.uid !== write.object.uid,
+      ({ isIndirect, object: { identity } }) => isIndirect !== true && identity.uid !== write.object.uid,
     )
     .map(({ object: { identity } }) => identity.uid)
   note(write, { ...decision, ...decision.completes, begins, madeFor }, before, objects)

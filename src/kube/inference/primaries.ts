@@ -1,5 +1,6 @@
 import type { ClusterObjects, KnownObject } from '../../model/inference-store.ts'
 import {
+  ANY_KIND,
   type ContentReference,
   fingerprintOf,
   isCustomResource,
@@ -20,8 +21,8 @@ export interface FoundPrimary {
   readonly object: KnownObject
   /** The field, label or owner by which it was found, or its name. */
   readonly foundBy: string
-  /** The primary object names an owner of the object, not the object itself. */
-  readonly namesOwner?: true
+  /** The primary object names an owner of the object, and does not name the object itself. */
+  readonly isIndirect?: true
 }
 
 /**
@@ -46,19 +47,29 @@ export function primariesNaming(
       )
   })
   const above: FoundPrimary[] = []
+  const allOwners: ObjectIdentity[] = []
   let owners = facts?.owners ?? []
   if (owners.length === 0) above.push(...calledAfter(object, primaries, objects))
   for (let depth = 0; depth < MAX_OWNER_DEPTH && owners.length > 0; depth++) {
     const known = owners.flatMap(({ uid }) => objects.get(uid) ?? [])
     const looked = known.filter(({ identity }) => primaries.includes(identity.resource))
     above.push(...looked.flatMap((owner) => found(owner, 'owner')))
+    allOwners.push(...known.map(({ identity }) => identity))
     owners = known.flatMap(({ versions: [newest] }) => newest?.facts.owners ?? []).slice(0, MAX_OWNER_DEPTH)
   }
-  const namingOwners = above
-    .flatMap(({ object: { identity } }) => naming(identity, primaries, objects))
-    .map((one): FoundPrimary => ({ ...one, namesOwner: true }))
+  const namingOwners = [...above.map(({ object: { identity } }) => identity), ...allOwners]
+    .flatMap((owner) => naming(owner, primaries, objects))
+    .map((one): FoundPrimary => ({ ...one, isIndirect: true }))
   const all = [...namingOwners, ...above, ...named, ...naming(object, primaries, objects)]
   return [...new Map(all.map((one) => [one.object.identity.uid, one])).values()].slice(0, MAX_FOUND)
+}
+
+/** Objects of a resource that name an object in their `spec`. */
+export function namedBy(object: ObjectIdentity, resource: string, objects: ClusterObjects): KnownObject[] {
+  const [like, any] = [resourceLike(object.resource), ANY_KIND].map((kind) => ({ ...object, resource: kind }))
+  return [object, like, any].flatMap((one) =>
+    one === undefined ? [] : objects.naming('refers to', resource, one, MAX_FOUND),
+  )
 }
 
 /** Primary objects that name an object in their `spec`. */
@@ -67,11 +78,8 @@ function naming(
   primaries: readonly string[],
   objects: ClusterObjects,
 ): FoundPrimary[] {
-  const like = { ...object, resource: resourceLike(object.resource) }
   return primaries
-    .flatMap((resource) =>
-      [object, like].flatMap((one) => objects.naming('refers to', resource, one, MAX_FOUND)),
-    )
+    .flatMap((resource) => namedBy(object, resource, objects))
     .flatMap((primary) => found(primary, wherePrimaryNames(primary, object)))
 }
 
@@ -136,8 +144,8 @@ export function clearsUpAfter(
   objects: ClusterObjects,
 ): boolean {
   if (facts === undefined || facts.owners.length > 0) return false
-  return primariesNaming(object, facts, by, objects).some(({ object: { versions }, namesOwner }) => {
+  return primariesNaming(object, facts, by, objects).some(({ object: { versions }, isIndirect }) => {
     const [newest] = versions
-    return namesOwner !== true && newest?.gone === false && newest.facts.deleting
+    return isIndirect !== true && newest?.gone === false && newest.facts.deleting
   })
 }

@@ -126,7 +126,7 @@ function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext)
 /** When the writer last wrote a primary object that the object belongs to: it knew the object then. */
 function actedForPrimaries({ primaries, objects, by }: ReadContext): bigint {
   return primaries()
-    .filter(({ namesOwner }) => namesOwner !== true)
+    .filter(({ isIndirect }) => isIndirect !== true)
     .map(({ object: { identity } }) => objects.lastActed(identity.uid, by))
     .reduce(higher, 0n)
 }

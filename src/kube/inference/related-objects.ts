@@ -1,6 +1,5 @@
 import {
   ANY_RESOURCE,
-  type ClusterObjects,
   foundUnder,
   type KnownObject,
   type KnownVersion,
@@ -10,13 +9,12 @@ import {
   type ContentReference,
   fingerprintOf,
   isCustomResource,
-  isGuessed,
-  isResourceLike,
   isSelectedBy,
+  resourceLike,
   type ObjectFacts,
   type ObjectIdentity,
-  resourceLike,
 } from '../../model/kubernetes-objects.ts'
+import { groupOf, objectOf, resourcesOf } from './named-objects.ts'
 import type { FoundPrimary } from './primaries.ts'
 import {
   actorForOwner,
@@ -99,6 +97,16 @@ export function relatedObjects(
     const content = newestContent(object, reading)
     return isJustBefore(write, content) && (content?.version ?? 0n) > lookedLast()
   }
+  /** What the content of the object refers to. */
+  const referred = (): RelatedObject[] =>
+    (facts?.references ?? [])
+      .filter(({ field }) => field === 'refers to')
+      .flatMap((reference) =>
+        resourcesOf(reference, write.object, by, objects).flatMap((of) =>
+          candidate(objectOf({ ...reference, resource: of }, namespace, objects), reference.says),
+        ),
+      )
+      .filter(({ object }) => object.identity.uid !== uid)
   switch (reads.kind) {
     case 'named':
       return (facts?.references ?? [])
@@ -189,14 +197,7 @@ export function relatedObjects(
         .slice(0, MAX_OBJECTS)
         .map((object) => ({ object }))
     case 'referred':
-      return (facts?.references ?? [])
-        .filter(({ field }) => field === 'refers to')
-        .flatMap((reference) =>
-          resourcesOf(reference, write.object, by, objects).flatMap((of) =>
-            candidate(objectOf({ ...reference, resource: of }, namespace, objects), reference.says),
-          ),
-        )
-        .filter(({ object }) => object.identity.uid !== uid && changeOf(object) > lookedLast())
+      return referred().filter(({ object }) => changeOf(object) > lookedLast())
     case 'applied from': {
       const appliers = (facts?.references ?? [])
         .filter(({ field }) => field === 'applied from')
@@ -210,9 +211,9 @@ export function relatedObjects(
       return reading
         .primaries()
         .filter(
-          ({ object, namesOwner }) =>
+          ({ object, isIndirect }) =>
             object.identity.uid !== uid &&
-            (namesOwner === true
+            (isIndirect === true
               ? (newestContent(object, reading)?.version ?? 0n) > since(uid)
               : changedAsRead(object, tellsRevision(object) ? appliedLast() : since(uid))),
         )
@@ -310,7 +311,7 @@ export function relatedObjects(
 function madeFor(reading: ReadContext): readonly KnownObject[] {
   const { write, by, before, objects } = reading
   const owners = ((write.facts ?? before?.facts)?.owners ?? []).flatMap(({ uid }) => objects.get(uid) ?? [])
-  const belongsTo = primariesOfWrite(reading).filter(({ namesOwner }) => namesOwner !== true)
+  const belongsTo = primariesOfWrite(reading).filter(({ isIndirect }) => isIndirect !== true)
   const own = objects.primariesOf(by).includes(write.object.resource)
     ? objects.get(write.object.uid)
     : undefined
@@ -422,35 +423,6 @@ function changedEntries(
   const left = [...then].flatMap(([key, reference]) => (now.has(key) ? [] : [{ reference, says: '' }]))
   return [...fresh, ...left].slice(0, MAX_OBJECTS)
 }
-
-function objectOf(
-  { uid, resource, namespace, name }: ContentReference,
-  ofWrite: string,
-  objects: ClusterObjects,
-): KnownObject | undefined {
-  const known = uid === undefined ? undefined : objects.get(uid)
-  return (
-    known ??
-    objects.named(resource, namespace, name) ??
-    objects.named(resource, ofWrite, name) ??
-    objects.named(resource, '', name)
-  )
-}
-
-/** The resources a reference can mean. By default: kinds in the referring object's API group, and what its controller reconciles. */
-function resourcesOf(
-  { resource }: ContentReference,
-  { apiVersion }: ObjectIdentity,
-  by: string,
-  objects: ClusterObjects,
-): string[] {
-  if (!isGuessed(resource)) return [resource]
-  const kinds = [...objects.kindsOf(groupOf({ apiVersion })), ...objects.primariesOf(by)]
-  return [...new Set(kinds)].filter((kind) => isResourceLike(kind, resource))
-}
-
-const groupOf = ({ apiVersion }: Pick<ObjectIdentity, 'apiVersion'>): string =>
-  apiVersion.slice(0, apiVersion.indexOf('/'))
 
 function seriesOf(object: ObjectIdentity): ObjectIdentity {
   return { ...object, name: object.name.replace(/-\d+$/, '') }

@@ -364,33 +364,17 @@ export const RELATIONS: readonly Relation[] = [
   { parts: ['authored', 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'made for it' } },
   { parts: [...MADE, 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'referred' } },
   { parts: [...MADE, 'status', 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'primaries' } },
-  {
-    parts: [...MADE, 'deletion'],
-    by: CUSTOM_CONTROLLERS,
-    reads: { kind: 'named by primaries' },
-    content: true,
-  },
-  {
-    parts: [...MADE, 'deletion'],
-    by: CUSTOM_CONTROLLERS,
-    reads: { kind: 'selected namespace' },
-    content: true,
-  },
+  ...(['named by primaries', 'selected namespace'] as const).map((kind): Relation => ({
+    ...{ parts: [...MADE, 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind }, content: true },
+  })),
   { parts: MADE, by: CUSTOM_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
   { parts: ['creation'], by: CUSTOM_CONTROLLERS, reads: { kind: 'restored' } },
   { parts: [...MADE, 'status', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'kin' } },
   // One Pod takes over from another.
   { write: 'pods', parts: ['authored'], by: CUSTOM_CONTROLLERS, reads: { kind: 'leaving' } },
-  {
-    parts: [...MADE, 'status', 'scale', 'deletion'],
-    by: CUSTOM_CONTROLLERS,
-    reads: { kind: 'made for the same' },
-  },
-  {
-    parts: [...MADE, 'status', 'scale', 'deletion'],
-    by: CUSTOM_CONTROLLERS,
-    reads: { kind: 'done just before' },
-  },
+  ...(['made for the same', 'done just before'] as const).map((kind): Relation => ({
+    ...{ parts: [...MADE, 'status', 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind } },
+  })),
   ...['deployments', 'statefulsets', 'daemonsets'].map((write): Relation => ({
     write,
     parts: ['authored'],

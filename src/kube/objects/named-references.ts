@@ -1,4 +1,9 @@
-import { type ContentReference, isCustomResource, resourceLike } from '../../model/kubernetes-objects.ts'
+import {
+  ANY_KIND,
+  type ContentReference,
+  isCustomResource,
+  resourceLike,
+} from '../../model/kubernetes-objects.ts'
 import {
   isObject,
   type Json,
@@ -124,6 +129,7 @@ function resourceOfKey(key: string): string | undefined {
   if (kind !== undefined) return resourceOfKind(kind)
   const named = /^(.+)Name$/.exec(key)?.[1]
   if (named !== undefined) return resourceOfWords(named)
+  if (ROLES.test(key)) return ANY_KIND
   return OF_TWO_WORDS.test(key) ? guessedResource(key) : undefined
 }
 
@@ -140,6 +146,9 @@ const OF_WORDS: readonly (readonly [end: string, resource: string])[] = [
   ['claim', 'persistentvolumeclaims'],
   ['scaletarget', 'deployments'],
 ]
+/** Words for what an object is to the one that names it, whatever its kind is. */
+const ROLES =
+  /^(?:.*[a-z])?(?:app|backend|base|dependency|destination|host|object|origin|owner|parent|resource|source|subject|target|upstream|workload)$/i
 /** Kinds of Kubernetes that are referred to by their last word. */
 const OF_KUBERNETES = new Set([
   'secret',
@@ -157,7 +166,8 @@ function resourceOfWords(words: string): string {
   const known = OF_WORDS.find(([end]) => lower.endsWith(end))
   if (known !== undefined) return known[1]
   const last = /[A-Z]?[a-z0-9]+$/.exec(words)?.[0] ?? words
-  return OF_KUBERNETES.has(last.toLowerCase()) ? resourceOfKind(last) : guessedResource(words)
+  if (OF_KUBERNETES.has(last.toLowerCase())) return resourceOfKind(last)
+  return ROLES.test(words) ? ANY_KIND : guessedResource(words)
 }
 
 function guessedResource(words: string): string {

@@ -1,0 +1,160 @@
+import { expect, test } from '@jest/globals'
+import { replay } from '../../lab/harness/inference/replay.ts'
+import type { Decision } from '../../src/kube/inference/decide.ts'
+import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
+import { nanosOfMs } from '../../src/model/time-and-size.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+const API = 'trade.example.com/v1'
+const RESOURCES: Readonly<Record<string, [apiVersion: string, resource: string]>> = {
+  Stall: [API, 'stalls'],
+  Lane: [API, 'lanes'],
+  Rule: [API, 'rules'],
+  Service: ['v1', 'services'],
+  ConfigMap: ['v1', 'configmaps'],
+  Pod: ['v1', 'pods'],
+  Job: ['batch/v1', 'jobs'],
+  Deployment: ['apps/v1', 'deployments'],
+  ReplicaSet: ['apps/v1', 'replicasets'],
+}
+const PEOPLE = ['alice', 'bob', 'carol']
+const VERBS = { ADDED: 'create', MODIFIED: 'update', DELETED: 'delete' } as const
+
+interface Write {
+  readonly type?: keyof typeof VERBS
+  readonly kind: string
+  readonly name: string
+  readonly meta?: JsonObject
+  readonly rest?: JsonObject
+  readonly subresource?: string
+}
+/** When and by whom: a person or an account. Versions count the seconds. */
+type Told = readonly [second: number, by: string, write: Write]
+
+function observed([second, by, write]: Told): [watched: Observation, audited: Observation] {
+  const { type = 'MODIFIED', kind, name, meta = {}, rest = {}, subresource = '' } = write
+  const [apiVersion, resource] = RESOURCES[kind] ?? ['', '']
+  const isPerson = PEOPLE.includes(by)
+  const namespace = 'shop'
+  const metadata = { name, namespace, uid: `uid of ${name}`, resourceVersion: String(second), ...meta }
+  const object = { kind, apiVersion, metadata, ...rest }
+  const timeAt = (ms: number): string => new Date(START_MS + second * 1_000 + ms).toISOString()
+  const username = isPerson ? by : `system:serviceaccount:controllers:${by}`
+  const both = [
+    readWatchEvent({ type, object }, nanosOfMs(START_MS + second * 1_000)),
+    readAuditEvent({
+      ...{ stage: 'ResponseComplete', level: 'RequestResponse', verb: VERBS[type], auditID: `of ${second}` },
+      ...{ user: { username }, userAgent: `${isPerson ? 'kubectl' : by}/v1`, requestURI: '/' },
+      ...{ objectRef: { apiVersion, resource, namespace, name, ...(subresource !== '' && { subresource }) } },
+      ...{ requestReceivedTimestamp: timeAt(-10), stageTimestamp: timeAt(1) },
+      ...{ responseStatus: { code: 200 }, responseObject: object },
+    }),
+  ]
+  const [watched, audited] = both.map((one) => {
+    if (typeof one === 'string') throw new Error(one)
+    return one
+  })
+  return [watched!, audited!]
+}
+
+const decided = (...told: Told[]): readonly Decision[] =>
+  replay(told.flatMap(observed), ['audit', 'watch']).decisions
+
+/** What the last of these writes follows from, beside its own object, and how that was found. */
+function read(...told: Told[]): unknown[] {
+  const last = decided(...told).at(-1)
+  return (last?.reads ?? [])
+    .filter(({ identity }) => identity.uid !== last?.write.object.uid)
+    .map(({ identity, known, foundBy }) => [identity.name, Number(known.version), foundBy])
+}
+
+const status = (text: string): JsonObject => ({ status: { text } })
+const generation = (count: number, more: JsonObject = {}): JsonObject => ({ generation: count, ...more })
+/** A custom resource that a person makes, and whose program has written its status. */
+const lookedAfter = (second: number, kind: string, name: string, spec: JsonObject): Told[] => [
+  [second, 'alice', { type: 'ADDED', kind, name, meta: generation(1), rest: { spec } }],
+  [
+    second + 1,
+    'stall-program',
+    { kind, name, meta: generation(1), rest: { spec, ...status('new') }, subresource: 'status' },
+  ],
+]
+const ownedBy = (kind: string, name: string): JsonObject => ({
+  ownerReferences: [{ apiVersion: API, kind, name, uid: `uid of ${name}`, controller: true }],
+})
+const made = (kind: string, name: string, meta: JsonObject = {}, rest: JsonObject = {}): Write => ({
+  ...{ type: 'ADDED', kind, name, meta, rest },
+})
+
+const WEB = { kind: 'Deployment', name: 'web' }
+const scaled = (replicas: number, count: number): Partial<Write> => ({
+  meta: generation(count),
+  rest: { spec: { replicas } },
+})
+
+test('what is scaled for an object follows from what else that object names', () => {
+  const spec = { scaleTargetRef: { name: 'web' }, configMapName: 'load' }
+  expect(
+    read(
+      [5, 'alice', { ...WEB, ...scaled(1, 1), type: 'ADDED' }],
+      [6, 'alice', made('ConfigMap', 'load')],
+      ...lookedAfter(10, 'Stall', 'toys', spec),
+      [30, 'bob', { kind: 'ConfigMap', name: 'load', rest: { data: { length: '30' } } }],
+      [34, 'stall-program', { ...WEB, ...scaled(3, 2), subresource: 'scale' }],
+    ),
+  ).toContainEqual(['load', 30, 'spec.configMapName'])
+})
+
+test('a Pod is deleted for what names an owner of its owner', () => {
+  const sized = (size: string): JsonObject => ({ targetRef: { name: 'web' }, size })
+  const pod = { kind: 'Pod', name: 'web-1-a', meta: ownedBy('ReplicaSet', 'web-1') }
+  expect(
+    read(
+      [5, 'alice', { ...WEB, ...scaled(1, 1), type: 'ADDED' }],
+      [6, 'alice', made('ReplicaSet', 'web-1', ownedBy('Deployment', 'web'))],
+      [7, 'alice', { ...pod, type: 'ADDED' }],
+      ...lookedAfter(10, 'Stall', 'toys', sized('S')),
+      [30, 'bob', { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: sized('L') } }],
+      [31, 'stall-program', { ...pod, type: 'DELETED' }],
+    ),
+  ).toContainEqual(['toys', 30, 'spec.targetRef.name'])
+})
+
+const LANE = { kind: 'Lane', name: 'one' }
+const LANE_SPEC = { parentRefs: [{ name: 'toys' }], backendRefs: [{ name: 'web' }] }
+
+test('a reference that says what an object is to another, and not its kind, means any kind', () => {
+  const begun = lookedAfter(10, 'Lane', 'one', LANE_SPEC)
+  const restated: Told = [
+    ...[31, 'stall-program'],
+    { ...LANE, meta: generation(1), rest: { spec: LANE_SPEC, ...status('found') }, subresource: 'status' },
+  ]
+  expect(read(...begun, [30, 'bob', made('Service', 'web')], restated)).toEqual([
+    ['web', 30, 'spec.backendRefs.name'],
+  ])
+  expect(read(...begun, [30, 'bob', made('Service', 'other')], restated)).toEqual([])
+  // A text may say no more.
+  const named = lookedAfter(10, 'Stall', 'toys', { app: 'web' })
+  expect(
+    read([5, 'alice', { ...WEB, ...scaled(1, 1), type: 'ADDED' }], ...named, [
+      ...([31, 'stall-program'] as const),
+      { ...WEB, ...scaled(1, 2) },
+    ]),
+  ).toContainEqual(['toys', 11, 'spec.app'])
+})
+
+test('what is written for an owner follows from what names that owner without a kind', () => {
+  const map = made('ConfigMap', 'lanes', ownedBy('Stall', 'toys'))
+  expect(
+    read(
+      ...lookedAfter(10, 'Lane', 'zero', {}),
+      ...lookedAfter(15, 'Stall', 'toys', {}),
+      [17, 'stall-program', map],
+      [30, 'bob', { ...made('Lane', 'one', generation(1), { spec: LANE_SPEC }) }],
+      [31, 'stall-program', { ...map, type: 'MODIFIED', rest: { data: { lanes: 'one' } } }],
+    ),
+  ).toContainEqual(['one', 30, 'spec.parentRefs.name'])
+})
