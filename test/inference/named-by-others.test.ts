@@ -129,7 +129,8 @@ const LANE_SPEC = { parentRefs: [{ name: 'toys' }], backendRefs: [{ name: 'web' 
 test('a reference that says what an object is to another, and not its kind, means any kind', () => {
   const begun = lookedAfter(10, 'Lane', 'one', LANE_SPEC)
   const restated: Told = [
-    ...[31, 'stall-program'],
+    31,
+    'stall-program',
     { ...LANE, meta: generation(1), rest: { spec: LANE_SPEC, ...status('found') }, subresource: 'status' },
   ]
   expect(read(...begun, [30, 'bob', made('Service', 'web')], restated)).toEqual([
@@ -157,4 +158,42 @@ test('what is written for an owner follows from what names that owner without a 
       [31, 'stall-program', { ...map, type: 'MODIFIED', rest: { data: { lanes: 'one' } } }],
     ),
   ).toContainEqual(['one', 30, 'spec.parentRefs.name'])
+})
+
+const SELECTING = { selector: { matchLabels: { logs: 'yes' } } }
+const labelled = (count: number, labels: JsonObject): Write => ({
+  ...WEB,
+  meta: generation(count, { labels }),
+})
+
+test('what an object selects by labels is changed for that object, and is what its status tells of', () => {
+  const begun: Told[] = [
+    [5, 'alice', { ...labelled(1, { logs: 'yes' }), type: 'ADDED' }],
+    ...lookedAfter(10, 'Stall', 'toys', SELECTING),
+    [12, 'stall-program', labelled(2, { logs: 'yes' })],
+    // The program has nothing to do for this.
+    [20, 'carol', labelled(3, { logs: 'yes' })],
+  ]
+  const changed: Told = [
+    30,
+    'bob',
+    { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: { ...SELECTING, image: '2' } } },
+  ]
+  expect(read(...begun, changed, [31, 'stall-program', labelled(4, { logs: 'yes' })])).toContainEqual([
+    ...['toys', 30],
+    'selector',
+  ])
+  const stated: Told = [
+    31,
+    'stall-program',
+    {
+      ...{ kind: 'Stall', name: 'toys', meta: generation(1), subresource: 'status' },
+      rest: { spec: SELECTING, ...status('none') },
+    },
+  ]
+  const unlabelled: Told = [30, 'bob', labelled(3, {})]
+  expect(read(...begun, unlabelled, stated)).toContainEqual(['web', 30, 'selector'])
+  expect(
+    read(...begun, [30, 'bob', { kind: 'Service', name: 'other', type: 'ADDED' }], stated),
+  ).not.toContainEqual(['other', 30, 'selector'])
 })

@@ -5,11 +5,13 @@ import {
   fingerprintOf,
   isCustomResource,
   isResourceLike,
+  isSelectedBy,
   type ObjectFacts,
   type ObjectIdentity,
   resourceLike,
 } from '../../model/kubernetes-objects.ts'
 
+const LAST = 2n ** 62n
 /** The most objects that are searched. */
 const MAX_FOUND = 64
 /** How many levels of owners are searched. */
@@ -21,7 +23,7 @@ export interface FoundPrimary {
   readonly object: KnownObject
   /** The field, label or owner by which it was found, or its name. */
   readonly foundBy: string
-  /** The primary object names an owner of the object, and does not name the object itself. */
+  /** The primary object names an owner of the object, or selects it by labels: it does not name the object itself. */
   readonly isIndirect?: true
 }
 
@@ -60,7 +62,8 @@ export function primariesNaming(
   const namingOwners = [...above.map(({ object: { identity } }) => identity), ...allOwners]
     .flatMap((owner) => naming(owner, primaries, objects))
     .map((one): FoundPrimary => ({ ...one, isIndirect: true }))
-  const all = [...namingOwners, ...above, ...named, ...naming(object, primaries, objects)]
+  const selecting = selectingByLabels(object, facts, primaries, objects)
+  const all = [...selecting, ...namingOwners, ...above, ...named, ...naming(object, primaries, objects)]
   return [...new Map(all.map((one) => [one.object.identity.uid, one])).values()].slice(0, MAX_FOUND)
 }
 
@@ -81,6 +84,26 @@ function naming(
   return primaries
     .flatMap((resource) => namedBy(object, resource, objects))
     .flatMap((primary) => found(primary, wherePrimaryNames(primary, object)))
+}
+
+/** Primary objects of the same namespace whose `spec` selects an object by its labels. */
+function selectingByLabels(
+  { uid, namespace }: ObjectIdentity,
+  facts: ObjectFacts | undefined,
+  primaries: readonly string[],
+  objects: ClusterObjects,
+): FoundPrimary[] {
+  const labels = facts?.labels
+  if (labels === undefined) return []
+  return primaries
+    .flatMap((resource) => objects.changedIn(resource, namespace, 0n, LAST, MAX_FOUND))
+    .filter(({ identity, versions: [newest] }) => identity.uid !== uid && selects(newest?.facts, labels))
+    .map((object) => ({ object, foundBy: 'selector', isIndirect: true }))
+}
+
+/** Whether an object selects others that have these labels. */
+function selects(facts: ObjectFacts | undefined, labels: Readonly<Record<string, string>>): boolean {
+  return facts?.selects?.some((selector) => isSelectedBy(labels, selector)) === true
 }
 
 const found = (object: KnownObject | undefined, foundBy = ''): FoundPrimary[] =>

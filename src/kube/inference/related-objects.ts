@@ -35,6 +35,9 @@ import type { Relation } from './relations.ts'
 import { isOfOwner, relatives } from './relatives.ts'
 import { SERVICE_ACCOUNT } from './writers.ts'
 
+/** What custom resources select by labels. */
+const SELECTABLE = ['deployments', 'statefulsets', 'daemonsets', 'services', 'pods']
+
 const MADE_FOR_IT = foundUnder(ANY_RESOURCE, MADE_FOR)
 
 /** What annotations such as `reflects: shop/settings` name, beside objects of the annotated one's own resource. */
@@ -174,6 +177,14 @@ export function relatedObjects(
       return changedIn(reads.resource, namespace)
         .filter((object) => isSelected(object, [facts, before?.facts], below))
         .map((object) => ({ object }))
+    case 'selected by it':
+      if (facts?.selects === undefined) return []
+      return SELECTABLE.flatMap((of) => changedIn(of, namespace)).flatMap((object): RelatedObject[] => {
+        const last = changesOf(object, since(uid), below).find((at) => isSelected(object, [facts], at + 1n))
+        return last === undefined
+          ? []
+          : [{ object, fits: ({ version }) => version === last, foundBy: 'selector' }]
+      })
     case 'changed': {
       const within = reads.isBeside === true ? namespace : ''
       const changed = changedIn(reads.resource, within, higher(since(uid), before?.contentVersion ?? 0n))
@@ -394,6 +405,14 @@ function kindsBeside({ write, by, objects, primaries: known }: ReadContext): str
 
 function nodesOf(facts: ObjectFacts | undefined): ContentReference[] {
   return facts?.references.filter(({ field }) => field === 'node') ?? []
+}
+
+/** The versions in (after, below) with which somebody changed the content or the labels, newest first. */
+function changesOf({ versions }: KnownObject, after: bigint, below: bigint): bigint[] {
+  return versions.flatMap(({ version, contentVersion, begun }) => {
+    const isChange = begun === true || version === contentVersion
+    return isChange && version > after && version < below ? [version] : []
+  })
 }
 
 /** The object matches the selector below a version, or matched it before its last change. */

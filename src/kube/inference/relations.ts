@@ -62,6 +62,8 @@ export interface Counts {
  * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
  * - ended: of what its content names as `field`, the object that went last.
  * - selected: objects of a resource that its labels select or selected, and that changed since the writer last wrote it.
+ * - selected by it: workloads, Pods, and Services of its namespace that its labels select or selected, and that somebody changed since the
+ *   writer last wrote it.
  * - changed: objects of a resource, in the whole cluster or in its namespace, that changed since the writer last wrote it.
  * - users: objects of a resource that name it as `field`, or name what it names as `of`, and changed since the writer last wrote it.
  * - counted: objects of its namespace and of the resources it counts that changed since the writer last wrote it.
@@ -107,6 +109,7 @@ export type Reads =
   | { readonly kind: 'namesake' }
   | { readonly kind: 'namespace' }
   | { readonly kind: 'selected'; readonly resource: string }
+  | { readonly kind: 'selected by it' }
   | { readonly kind: 'changed'; readonly resource: string; readonly isBeside?: true }
   | { readonly kind: 'users'; readonly resource: string; readonly field: string; readonly of?: string }
   | { readonly kind: 'counted' }
@@ -367,6 +370,7 @@ export const RELATIONS: readonly Relation[] = [
   ...(['named by primaries', 'selected namespace'] as const).map((kind): Relation => ({
     ...{ parts: [...MADE, 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind }, content: true },
   })),
+  { parts: ['status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'selected by it' } },
   { parts: MADE, by: CUSTOM_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
   { parts: ['creation'], by: CUSTOM_CONTROLLERS, reads: { kind: 'restored' } },
   { parts: [...MADE, 'status', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'kin' } },

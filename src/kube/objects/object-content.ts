@@ -1,4 +1,9 @@
-import type { ContentReference, CustomReference } from '../../model/kubernetes-objects.ts'
+import {
+  type ContentReference,
+  type CustomReference,
+  isCustomResource,
+  type LabelSelector,
+} from '../../model/kubernetes-objects.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import {
   annotationsOf,
@@ -54,13 +59,29 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
   ...DELIVERED,
 }
 
+/** Kinds that custom resources select by labels, beside Pods. */
+const SELECTED = new Set(['Deployment', 'StatefulSet', 'DaemonSet', 'Service'])
+/** Selectors of namespaces are looked up otherwise. */
+const SELECTOR = /^(?!namespace)(?:.+S|s)elector$/
+
 export function contentOf(object: JsonObject): Content {
   const kind = textIn(object, 'kind')
   const content = ownValue(CONTENT, kind)?.(object) ?? NOTHING
+  const isCustom = isCustomResource(textIn(object, 'apiVersion'))
   return {
     ...content,
+    ...((isCustom || SELECTED.has(kind)) && { labels: labelsOf(object) }),
+    ...(isCustom && { selects: selectorsOf(object) }),
     references: [...content.references, ...appliedFrom(object), ...namedReferences(object)],
   }
+}
+
+/** The selectors of a custom resource that ask for something. */
+function selectorsOf(object: JsonObject): LabelSelector[] {
+  return Object.entries(objectIn(object, 'spec'))
+    .filter(([key, value]) => SELECTOR.test(key) && isObject(value))
+    .map(([, value]) => selectorOf(value))
+    .filter(({ labels, rules }) => Object.keys(labels).length + rules.length > 0)
 }
 
 const TLS = 'kubernetes.io/tls'
