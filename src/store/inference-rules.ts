@@ -27,7 +27,7 @@ export function soughtReferences({ relations }: Pick<InferenceRules, 'relations'
     relations.flatMap(({ reads }) => {
       if (reads.kind === 'preemptor') return ['nominated']
       if (reads.kind === 'primaries') return ['refers to']
-      if (reads.kind === 'made for it') return ['made for']
+      if (reads.kind === 'made for it') return ['made for', 'labelled']
       return reads.kind === 'naming' || reads.kind === 'users' ? [reads.field] : []
     }),
   )

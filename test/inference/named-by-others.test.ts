@@ -197,3 +197,104 @@ test('what an object selects by labels is changed for that object, and is what i
     read(...begun, [30, 'bob', { kind: 'Service', name: 'other', type: 'ADDED' }], stated),
   ).not.toContainEqual(['other', 30, 'selector'])
 })
+
+const QUEUED = { 'trade.example.com/name': 'toys' }
+const job = (name: string, count: number, suspend: boolean): Write => ({
+  ...{ kind: 'Job', name, meta: generation(count, { labels: QUEUED }) },
+  rest: { spec: { suspend } },
+})
+
+test('the first write of a program follows from what a label names under its own API group, if that is new', () => {
+  const queue = made('Stall', 'toys', generation(1), { spec: { slots: 1 } })
+  const begun: Told[] = [[5, 'bob', { ...job('first', 1, true), type: 'ADDED' }]]
+  const released: Told = [31, 'stall-program', job('first', 2, false)]
+  expect(read(...begun, [30, 'alice', queue], released)).toEqual([
+    ['toys', 30, 'labels trade.example.com/name'],
+  ])
+  expect(decided(...begun, [15, 'alice', queue], released).at(-1)?.cause).toBe('operator')
+})
+
+test('what a label names under its own API group is written for what has the label', () => {
+  const begun: Told[] = [
+    ...lookedAfter(10, 'Stall', 'toys', { slots: 1 }),
+    [15, 'bob', { ...job('first', 1, true), type: 'ADDED' }],
+    [16, 'stall-program', job('first', 2, false)],
+  ]
+  const counted = (second: number, waiting: string): Told => [
+    second,
+    'stall-program',
+    {
+      ...{ kind: 'Stall', name: 'toys', meta: generation(1), subresource: 'status' },
+      rest: { spec: { slots: 1 }, ...status(waiting) },
+    },
+  ]
+  expect(
+    read(
+      ...begun,
+      counted(17, '0'),
+      [30, 'carol', made('Job', 'other', { labels: QUEUED })],
+      counted(31, '1'),
+    ),
+  ).toContainEqual(['other', 30, undefined])
+})
+
+test('what a program makes is for what a label names under its own API group, before the program is known to look after that', () => {
+  expect(
+    read(
+      [10, 'alice', made('Rule', 'limits', generation(1), { spec: { max: 5 } })],
+      ...lookedAfter(15, 'Lane', 'asked', {}),
+      [31, 'stall-program', made('ConfigMap', 'made', { labels: { 'trade.example.com/rule': 'limits' } })],
+    ),
+  ).toEqual([['limits', 10, 'labels trade.example.com/rule']])
+})
+
+type Signature = readonly [manager: string, second?: number, subresource?: string]
+
+const signed = (...entries: Signature[]): JsonObject => ({
+  managedFields: entries.map(([manager, second, subresource = '']) => ({
+    ...{ manager, operation: 'Update', subresource },
+    ...(second !== undefined && {
+      time: new Date(START_MS + second * 1_000).toISOString().replace('.000', ''),
+    }),
+  })),
+})
+
+/** Who wrote the last of these and whether that began a change, with a watch alone. */
+function byWatch(...told: Told[]): unknown[] {
+  const { decisions } = replay(
+    told.map((one) => observed(one)[0]),
+    ['watch'],
+  )
+  const { writer, cause } = decisions.at(-1) ?? {}
+  return [writer?.service, cause]
+}
+
+const stall = (second: number, spec: JsonObject, ...by: Signature[]): Told => [
+  second,
+  'alice',
+  { kind: 'Stall', name: 'toys', meta: { generation: second, ...signed(...by) }, rest: { spec } },
+]
+const STATED: Signature = ['stall-program', 11, 'status']
+/** alice has made an object, and its program has written its status. */
+const stated = (spec: JsonObject): Told[] => [
+  stall(10, spec, ['kubectl', 10]),
+  [
+    ...([11, 'stall-program'] as const),
+    {
+      ...{ kind: 'Stall', name: 'toys', meta: { generation: 10, ...signed(['kubectl', 10], STATED) } },
+      rest: { spec, ...status('new') },
+    },
+  ],
+]
+
+test('with a watch alone, what a program makes under another name for what somebody has just changed follows from that', () => {
+  const labels = { 'trade.example.com/stall': 'toys' }
+  const made = (second: number): unknown[] =>
+    byWatch(...stated({}), stall(30, { list: 'yes' }, ['kubectl', 30], STATED), [
+      second,
+      '',
+      { type: 'ADDED', kind: 'ConfigMap', name: 'list', meta: { labels, ...signed(['generated', second]) } },
+    ])
+  expect(made(31)).toEqual(['generated', 'inferred'])
+  expect(made(40)).toEqual(['generated', 'operator'])
+})

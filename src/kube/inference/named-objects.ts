@@ -1,14 +1,61 @@
-import { type ClusterObjects, type KnownObject } from '../../model/inference-store.ts'
+import { ANY_RESOURCE, type ClusterObjects, type KnownObject } from '../../model/inference-store.ts'
 import {
   ANY_KIND,
   type ContentReference,
+  isCustomResource,
   isGuessed,
   isResourceLike,
   type ObjectIdentity,
+  resourceLike,
 } from '../../model/kubernetes-objects.ts'
 
+const MAX_OBJECTS = 64
 /** The kinds of Kubernetes that a reference without a kind can mean. */
 const REFERRED_TO = ['services', 'deployments', 'statefulsets', 'daemonsets', 'jobs', 'configmaps', 'secrets']
+
+/** Other objects that labels say are made for a custom resource: by its kind, or under a key of its own domain. */
+export function labelledFor(object: ObjectIdentity, objects: ClusterObjects): KnownObject[] {
+  const like = { ...object, resource: resourceLike(object.resource) }
+  const byKind = objects.naming('made for', ANY_RESOURCE, like, MAX_OBJECTS)
+  if (!isCustomResource(object.apiVersion)) return byKind
+  const byName = objects
+    .naming('labelled', ANY_RESOURCE, { ...object, resource: '' }, MAX_OBJECTS)
+    .filter(({ versions: [newest] }) =>
+      newest?.facts.references.some(
+        (one) => one.field === 'labelled' && one.name === object.name && isOfDomain(one, object),
+      ),
+    )
+  return [...new Map([...byKind, ...byName].map((one) => [one.identity.uid, one])).values()]
+}
+
+/** The custom resources that labels name under a key of their own API group: `queue.example.com/name: main`. */
+export function namedUnderTheirGroup(
+  references: readonly ContentReference[],
+  objects: ClusterObjects,
+): { object: KnownObject; foundBy: string }[] {
+  return references.flatMap(({ field, resource: like, namespace, name, says = '' }) => {
+    if (field !== 'labelled' && field !== 'made for') return []
+    return objects
+      .kindsOf(domainOf(says))
+      .filter((kind) => field === 'labelled' || isResourceLike(kind, like))
+      .flatMap((kind) => objects.named(kind, namespace, name) ?? objects.named(kind, '', name) ?? [])
+      .map((object) => ({ object, foundBy: says }))
+  })
+}
+
+/** `labels queue.example.com/name` */
+const domainOf = (says: string): string => /^labels ([^/]+)\//.exec(says)?.[1] ?? ''
+
+/** Domains of Kubernetes, below which everybody has groups. */
+const SHARED = new Set(['k8s.io', 'kubernetes.io'])
+
+/** The key of a label and an API group are of one organisation. */
+function isOfDomain({ says = '' }: ContentReference, { apiVersion }: ObjectIdentity): boolean {
+  const [domain, group] = [domainOf(says), groupOf({ apiVersion })]
+  const organisation = group.split('.').slice(-2).join('.')
+  if (domain === group) return true
+  return !SHARED.has(organisation) && (domain === organisation || domain.endsWith(`.${organisation}`))
+}
 
 export function objectOf(
   { uid, resource, namespace, name }: ContentReference,

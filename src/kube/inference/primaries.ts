@@ -11,6 +11,8 @@ import {
   resourceLike,
 } from '../../model/kubernetes-objects.ts'
 
+import { namedUnderTheirGroup } from './named-objects.ts'
+
 const LAST = 2n ** 62n
 /** The most objects that are searched. */
 const MAX_FOUND = 64
@@ -48,6 +50,9 @@ export function primariesNaming(
         found(objects.named(resource, namespace, name) ?? objects.named(resource, '', name), says),
       )
   })
+  const underGroup = namedUnderTheirGroup(facts?.references ?? [], objects).filter(
+    ({ object: { identity } }) => identity.uid !== object.uid,
+  )
   const above: FoundPrimary[] = []
   const allOwners: ObjectIdentity[] = []
   let owners = facts?.owners ?? []
@@ -63,7 +68,14 @@ export function primariesNaming(
     .flatMap((owner) => naming(owner, primaries, objects))
     .map((one): FoundPrimary => ({ ...one, isIndirect: true }))
   const selecting = selectingByLabels(object, facts, primaries, objects)
-  const all = [...selecting, ...namingOwners, ...above, ...named, ...naming(object, primaries, objects)]
+  const all = [
+    ...selecting,
+    ...namingOwners,
+    ...above,
+    ...underGroup,
+    ...named,
+    ...naming(object, primaries, objects),
+  ]
   return [...new Map(all.map((one) => [one.object.identity.uid, one])).values()].slice(0, MAX_FOUND)
 }
 

@@ -10,11 +10,11 @@ import {
   fingerprintOf,
   isCustomResource,
   isSelectedBy,
-  resourceLike,
   type ObjectFacts,
   type ObjectIdentity,
 } from '../../model/kubernetes-objects.ts'
-import { groupOf, objectOf, resourcesOf } from './named-objects.ts'
+import { groupOf, labelledFor, namedUnderTheirGroup, objectOf, resourcesOf } from './named-objects.ts'
+import { nanosOfMs } from '../../model/time-and-size.ts'
 import type { FoundPrimary } from './primaries.ts'
 import {
   actorForOwner,
@@ -22,6 +22,7 @@ import {
   higher,
   isDoneTogether,
   isJustBefore,
+  lastSigned,
   lastActedFor,
   MAX_OBJECTS,
   newestContent,
@@ -99,6 +100,13 @@ export function relatedObjects(
   const hasJustChanged = (object: KnownObject): boolean => {
     const content = newestContent(object, reading)
     return isJustBefore(write, content) && (content?.version ?? 0n) > lookedLast()
+  }
+  /** What labels name, and the namespace that the object was made in for that. */
+  const madeUnderGroup = (): RelatedObject[] => {
+    const named = namedUnderTheirGroup(facts?.references ?? [], objects)
+    const there =
+      part === 'creation' && named.length > 0 ? objects.named('namespaces', '', namespace) : undefined
+    return [...named, ...candidate(there, 'namespace')]
   }
   /** What the content of the object refers to. */
   const referred = (): RelatedObject[] =>
@@ -264,10 +272,11 @@ export function relatedObjects(
         .map((object) => ({ object }))
     case 'made for it':
       if (!objects.primariesOf(by).includes(resource)) return []
-      return objects
-        .naming('made for', ANY_RESOURCE, { ...write.object, resource: resourceLike(resource) }, MAX_OBJECTS)
-        .filter((object) => changedAfter(object, since(uid)))
+      return labelledFor(write.object, objects)
+        .filter((object) => object.identity.uid !== uid && changedAfter(object, since(uid)))
         .map((object) => ({ object }))
+    case 'named just before':
+      return [...madeUnderGroup(), ...referred()].filter(({ object }) => isNewsOfOthers(object, reading))
     case 'restored':
       return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
         const end = newest(object)
@@ -318,6 +327,18 @@ export function relatedObjects(
   }
 }
 
+/** How long before a write, by the clock of managedFields, somebody changed what it follows from. */
+const SIGNED_BEFORE_NS = nanosOfMs(3_000)
+
+/** Somebody else has changed the content of an object just before. */
+function isNewsOfOthers(object: KnownObject, reading: ReadContext): boolean {
+  const { write, by, objects } = reading
+  const content = newestContent(object, reading)
+  if (content === undefined || content.version <= objects.lastActed(object.identity.uid, by)) return false
+  if (write.request !== undefined) return isJustBefore(write, content)
+  return write.facts !== undefined && lastSigned(write.facts) - lastSigned(content.facts) <= SIGNED_BEFORE_NS
+}
+
 /** The objects that a write was made for: owners, and the primary objects of the writer that the written object belongs to, or is. */
 function madeFor(reading: ReadContext): readonly KnownObject[] {
   const { write, by, before, objects } = reading
@@ -339,10 +360,9 @@ function madeForTheSame(
   return madeFor(reading).flatMap(({ identity }) => {
     const { uid, name } = identity
     const after = [since(uid), since(uid, actorForOwner(by)), since(write.object.uid)].reduce(higher)
-    const like = { ...identity, resource: resourceLike(identity.resource) }
-    const labelled = objects
-      .naming(MADE_FOR, ANY_RESOURCE, like, MAX_OBJECTS)
-      .filter((object) => object.identity.uid !== write.object.uid && changedAfter(object, after))
+    const labelled = labelledFor(identity, objects).filter(
+      (object) => object.identity.uid !== write.object.uid && changedAfter(object, after),
+    )
     return [...ownedAfter(uid, MADE_FOR_IT, after), ...labelled]
       .filter((object) => (newest(object)?.version ?? 0n) > since(object.identity.uid))
       .flatMap((object) => candidate(object, `made for ${name}`))

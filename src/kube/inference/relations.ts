@@ -76,7 +76,9 @@ export interface Counts {
  * - applied from: what its labels name as its source, if that changed or has another revision; else an object that had its name and went.
  * - primaries: objects that a custom controller reconciles and that changed since it last wrote the object. They name the object, are
  *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own.
- * - made for it: objects of which a label names it by its kind, and that changed since the writer last wrote it.
+ * - made for it: objects of which a label names it by its kind, or under a key of its own domain, and that changed since the writer last
+ *   wrote it.
+ * - named just before: what its labels name under their own API group, and what its spec names, if somebody else has just changed that.
  * - restored: an object that had its name, that its writer had written, and that somebody deleted since.
  * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
  *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the
@@ -125,6 +127,7 @@ export type Reads =
   | { readonly kind: 'selected namespace' }
   | { readonly kind: 'annotated' }
   | { readonly kind: 'made for it' }
+  | { readonly kind: 'named just before' }
   | { readonly kind: 'restored' }
   | { readonly kind: 'kin' }
   | { readonly kind: 'made for the same' }
@@ -388,6 +391,7 @@ export const RELATIONS: readonly Relation[] = [
   })),
   { parts: [...MADE, 'deletion'], by: PLAIN_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
   { parts: ['creation'], by: PLAIN_CONTROLLERS, reads: { kind: 'restored' } },
+  { parts: [...MADE, 'scale'], by: PLAIN_CONTROLLERS, reads: { kind: 'named just before' }, content: true },
   { parts: MADE, by: PLAIN_CONTROLLERS, reads: { kind: 'new kin' }, content: true },
   {
     parts: [...MADE, 'scale'],
