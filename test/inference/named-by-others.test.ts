@@ -236,6 +236,21 @@ test('what a label names under its own API group is written for what has the lab
       counted(31, '1'),
     ),
   ).toContainEqual(['other', 30, undefined])
+  // A Pod of the second Job ends because the program has suspended that Job. That is nothing new.
+  const pod = { kind: 'Pod', name: 'second-a', meta: ownedBy('Job', 'second') }
+  expect(
+    read(
+      ...begun,
+      counted(17, '0'),
+      [20, 'carol', { ...job('second', 1, false), type: 'ADDED' }],
+      [21, 'stall-program', job('second', 2, true)],
+      [22, 'stall-program', { ...pod, type: 'ADDED' }],
+      [23, 'stall-program', { ...pod, type: 'DELETED' }],
+      counted(24, '1'),
+      [30, 'alice', { ...job('first', 2, false), type: 'DELETED' }],
+      [31, 'stall-program', job('second', 3, false)],
+    ),
+  ).toContainEqual(['first', 30, 'made for toys'])
 })
 
 test('what a program makes is for what a label names under its own API group, before the program is known to look after that', () => {

@@ -67,7 +67,8 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
       ONLY_WITHOUT_NEWS.has(kind) ||
       (kind === 'new namespace' && part === 'creation') ||
       (kind === 'leaving' && part === 'authored')
-    if (isLast && [...found.values()].some((read) => isNews(read, reading))) continue
+    const news = isLast ? [...found.values()].filter((read) => isNews(read, reading)) : []
+    if (news.some((read) => kind !== 'made for the same' || !isOfOwnChange(read, reading))) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
     upTo = counted?.upTo ?? upTo
@@ -104,6 +105,15 @@ function isOfThoseChanges(one: ReadVersion | undefined, read: Iterable<ReadVersi
   return (
     cpid === undefined || [...read].some(({ known }) => known.cpid === cpid || known.includes.includes(cpid))
   )
+}
+
+/** What became of another object belongs to the change that the written one is of already. */
+function isOfOwnChange(
+  { identity: { uid }, known: { cpid } }: ReadVersion,
+  { write, before }: ReadContext,
+): boolean {
+  if (uid === write.object.uid || cpid === undefined || before === undefined) return false
+  return before.cpid === cpid || before.includes.includes(cpid)
 }
 
 /** Relations that are looked at only if nothing else is new. */
