@@ -302,6 +302,49 @@ const stated = (spec: JsonObject): Told[] => [
   ],
 ]
 
+test('with a watch alone, whose entry for the scale has no time scales again with the same entry', () => {
+  const spec = { scaleTargetRef: { name: 'web' } }
+  const web = (second: number, replicas: number, ...by: Signature[]): Told => [
+    second,
+    '',
+    { ...WEB, meta: { generation: second, ...signed(...by) }, rest: { spec: { replicas } } },
+  ]
+  const begun = [web(5, 1, ['kubectl', 5]), ...stated(spec)]
+  const scales: Signature[] = [
+    ['stall-program', undefined, 'scale'],
+    ['kubectl', 5],
+  ]
+  expect(byWatch(...begun, web(20, 3, ...scales), web(30, 2, ...scales))).toEqual([
+    'stall-program',
+    'inferred',
+  ])
+  // Whoever scales to 0 has no entry.
+  const changed = stall(39, { ...spec, max: 0 }, ['kubectl', 39], STATED)
+  expect(byWatch(...begun, changed, web(40, 0, ['kubectl', 5]))).toEqual(['stall-program', 'inferred'])
+  expect(byWatch(...begun, changed, web(50, 0, ['kubectl', 5]))).toEqual(['unknown', 'operator'])
+})
+
+test('with a watch alone, what a program made without an owner it deletes when it acts on something beside it', () => {
+  const map = (by: string): Write => ({ kind: 'ConfigMap', name: 'list', meta: signed([by, 12]) })
+  const restated: Told = [
+    ...([30, ''] as const),
+    {
+      ...{ kind: 'Stall', name: 'toys' },
+      meta: { generation: 10, ...signed(['kubectl', 10], ['stall-program', 30, 'status']) },
+      rest: status('over'),
+    },
+  ]
+  const deleted = (second: number, by: string): unknown[] =>
+    byWatch(...stated({}), [12, '', { ...map(by), type: 'ADDED' }], restated, [
+      second,
+      '',
+      { ...map(by), type: 'DELETED' },
+    ])
+  expect(deleted(31, 'stall-program')).toEqual(['stall-program', 'inferred'])
+  expect(deleted(40, 'stall-program')).toEqual(['unknown', 'operator'])
+  expect(deleted(31, 'kubectl')).toEqual(['unknown', 'operator'])
+})
+
 test('with a watch alone, what a program makes under another name for what somebody has just changed follows from that', () => {
   const labels = { 'trade.example.com/stall': 'toys' }
   const made = (second: number): unknown[] =>

@@ -86,3 +86,18 @@ export function resourcesOf(
 
 export const groupOf = ({ apiVersion }: Pick<ObjectIdentity, 'apiVersion'>): string =>
   apiVersion.slice(0, apiVersion.indexOf('/'))
+
+/** What an object names in its `spec`. */
+export function namedIn(
+  { identity, versions: [newest] }: KnownObject,
+  by: string,
+  objects: ClusterObjects,
+): KnownObject[] {
+  return (newest?.facts.references ?? [])
+    .filter(({ field }) => field === 'refers to')
+    .flatMap((reference) =>
+      resourcesOf(reference, identity, by, objects).flatMap(
+        (resource) => objectOf({ ...reference, resource }, identity.namespace, objects) ?? [],
+      ),
+    )
+}

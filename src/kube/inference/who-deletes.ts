@@ -9,10 +9,12 @@ import {
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
-import { clearsUpAfter } from './primaries.ts'
+import { namedIn } from './named-objects.ts'
+import { clearsUpAfter, primariesNaming } from './primaries.ts'
 import { isMarkedAsEvicted, type WritePart } from './write-part.ts'
 import {
   controller,
+  isOfKubernetes,
   OF_DISRUPTION,
   OF_OWNER,
   OF_REMOVAL,
@@ -24,6 +26,7 @@ import {
 
 const LAST = 2n ** 62n
 const MAX_COUNTED = 1_000
+const MAX_BUSY = 4
 
 export function disrupterOf(facts: ObjectFacts | undefined): string | undefined {
   return ownValue(OF_DISRUPTION, facts?.prints.evicted ?? '')
@@ -71,7 +74,9 @@ export function whoDeletes(
   if (isNamespaceGoing) return controller('namespace-controller')
   // The controller that created it also deletes it, together with what it was created for.
   const first = firstManager(known)
-  if (first !== undefined && clearsUpAfter(object, known, programOf(first), objects)) return controller(first)
+  const writers = known?.managers.map(({ manager }) => manager) ?? []
+  const clearing = writers.find((one) => clearsUpAfter(object, known, programOf(one), objects))
+  if (clearing !== undefined) return controller(clearing)
   const applier = known && applierOf(known, objects)
   if (first !== undefined && (isGoing(applier) || applier?.facts.prints.applying === 'true'))
     return controller(first)
@@ -81,9 +86,74 @@ export function whoDeletes(
   const isUnselected = ofOwner?.namespace === '' && isNewsIn(object, objects)
   const [lookingAfter] =
     isUnselected || isSignedLately(owner?.facts, seenNs) ? objects.lookingAfter(ofOwner?.resource ?? '') : []
-  return lookingAfter === undefined ? unknown() : controller(lookingAfter)
+  if (lookingAfter !== undefined) return controller(lookingAfter)
+  const makers = programsThatMade(known, objects)
+  return (
+    whoReacts({ object, facts, seenNs }, before, makers, objects) ??
+    whoClearsUp(object, known, makers, seenNs, objects) ??
+    unknown()
+  )
 }
 
+/** Who wrote the content of an object, if nobody but controllers of custom resources did. */
+function programsThatMade(facts: ObjectFacts | undefined, objects: ClusterObjects): string[] {
+  const authors = facts?.managers.filter(({ subresource }) => subresource === '') ?? []
+  const programs = [...new Set(authors.map(({ manager }) => manager))]
+  const isController = (one: string): boolean =>
+    !TOOLS.test(one) && objects.primariesOf(programOf(one)).length > 0
+  return programs.every(isController) ? programs : []
+}
+
+/** How long after somebody has changed what it looks after a controller acts upon that, by the clock of managedFields. */
+const REACTS_WITHIN_NS = 3_000_000_000n
+
+/** A program for which there is news: somebody has just changed what it looks after and an object belongs to, or what that names. */
+export function whoReacts(
+  { object, facts, seenNs }: Pick<ClusterWrite, 'object' | 'facts' | 'seenNs'>,
+  before: ObjectFacts | undefined,
+  programs: readonly string[],
+  objects: ClusterObjects,
+): Writer | undefined {
+  const isNewFor = (program: string, one: KnownObject): boolean => {
+    const newest = newestOf(one)
+    if (newest === undefined || newest.facts.deleting) return newest !== undefined
+    if (newest.gone) return newest.version > objects.lastActed(object.uid, program)
+    return newest.facts.managers.some(({ manager, subresource, time }) => {
+      const isOther = subresource === '' && programOf(manager) !== program && !isOfKubernetes(manager)
+      const at = parseRfc3339(time)
+      return isOther && at !== undefined && at + REACTS_WITHIN_NS > seenNs
+    })
+  }
+  const reacting = programs.find((manager) =>
+    primariesNaming(object, facts ?? before, programOf(manager), objects)
+      .filter(({ object: { identity } }) => identity.uid !== object.uid)
+      .flatMap(({ object: primary }) => [primary, ...namedIn(primary, programOf(manager), objects)])
+      .some((one) => isNewFor(programOf(manager), one)),
+  )
+  return reacting === undefined ? undefined : controller(reacting)
+}
+
+/** The controller that made an object without an owner, if it has just written something of what it looks after beside it. */
+function whoClearsUp(
+  { namespace }: ObjectIdentity,
+  known: ObjectFacts | undefined,
+  makers: readonly string[],
+  nowNs: bigint,
+  objects: ClusterObjects,
+): Writer | undefined {
+  if (known === undefined || known.owners.length > 0) return undefined
+  const busy = makers.find((maker) =>
+    objects
+      .primariesOf(programOf(maker))
+      .flatMap((resource) => objects.changedIn(resource, namespace, 0n, LAST, MAX_BUSY))
+      .some((one) => {
+        const managers = newestOf(one)?.facts.managers ?? []
+        const own = managers.filter(({ manager }) => programOf(manager) === programOf(maker))
+        return own.some(({ time }) => (parseRfc3339(time) ?? 0n) + REACTS_WITHIN_NS > nowNs)
+      }),
+  )
+  return busy === undefined ? undefined : controller(busy)
+}
 /** A StatefulSet wants another revision of the Pod, and leaves it to others to delete it. */
 function isOutdated(pod: ObjectFacts | undefined, set: ObjectFacts | undefined): boolean {
   const wanted = set?.prints.renewedTo

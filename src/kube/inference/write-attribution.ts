@@ -1,4 +1,4 @@
-import type { ClusterObjects } from '../../model/inference-store.ts'
+import { ANY_RESOURCE, type ClusterObjects } from '../../model/inference-store.ts'
 import {
   type FieldManager,
   FINGERPRINT,
@@ -11,9 +11,9 @@ import {
 import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { matchesOnePattern, ownValue } from '../../model/untrusted-names.ts'
-import { takesHold } from './primaries.ts'
+import { namedBy, takesHold } from './primaries.ts'
 import { isOwnCertificate } from './self-begun.ts'
-import { disrupterOf, firstManager, isGoing, newestOf, whoDeletes } from './who-deletes.ts'
+import { disrupterOf, firstManager, isGoing, newestOf, whoDeletes, whoReacts } from './who-deletes.ts'
 import type { WritePart } from './write-part.ts'
 import {
   controller,
@@ -182,18 +182,18 @@ function guessed(
     return controller(owning)
   const usual = usualWriter(write, part, before, objects)
   if (isUnsigned(write, part, before)) {
-    const remover = whoTakesAway(write, before, objects)
+    const remover =
+      whoReacts(write, before, programsOf(write, before, objects), objects) ??
+      whoTakesAway(write, before, objects)
     if (remover !== undefined) return remover
   }
   // The deployment controller notes the revision within the second of each new template. That is not a second write of the author.
   const isNote = part === 'authored' && usual === 'deployment-controller'
-  // An autoscaler's entry may have no time. It is the same each time it scales.
-  const isScaledAgain =
-    usual === 'horizontal-pod-autoscaler' &&
-    write.facts?.managers.some(({ subresource, time }) => subresource === 'scale' && time === '') === true
   const isOwnTaint = usual === 'node-controller'
   const program =
-    signed ?? (isNote || isScaledAgain || isOwnTaint ? undefined : sameManager(write.facts, part))
+    signed ??
+    whoScales(write.facts, before) ??
+    (isNote || isOwnTaint ? undefined : sameManager(write.facts, part))
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {
@@ -206,6 +206,27 @@ function guessed(
     return controller('node-controller')
   if (usual !== undefined) return controller(usual)
   return program === undefined ? unknown() : controller(program)
+}
+
+/** The programs that have written an object, and those that look after what names it. */
+function programsOf(
+  { object, facts }: ClusterWrite,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): string[] {
+  const managers = [...(before?.managers ?? []), ...(facts?.managers ?? [])].map(({ manager }) => manager)
+  const naming = namedBy(object, ANY_RESOURCE, objects).map(({ identity }) => identity.resource)
+  const lookingAfter = [...new Set(naming)].flatMap((resource) => objects.lookingAfter(resource))
+  return [...new Set([...managers, ...lookingAfter])]
+}
+
+/** An entry for the scale may have no time, so it is the same each time its manager scales. It goes when another one sets the replicas. */
+function whoScales(facts: ObjectFacts | undefined, before: ObjectFacts | undefined): string | undefined {
+  if (facts === undefined || facts.prints.scale === before?.prints.scale) return undefined
+  const [one, ...others] = facts.managers.filter(
+    ({ subresource, time }) => subresource === 'scale' && time === '',
+  )
+  return others.length === 0 ? one?.manager : undefined
 }
 
 /** How far the API server's clock may be behind the clock that times versions. Entries of managedFields are cut to a second. */
