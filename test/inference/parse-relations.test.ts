@@ -48,8 +48,8 @@ describe('relations of custom resources', () => {
   test.each<[string, RelationSettings['from'], Partial<Custom>]>([
     [
       'a label',
-      { label: 'example.com/shop', of: 'shops' },
-      { metadata: { labels: { 'example.com/shop': 'corner' } } },
+      { label: 'place.test/shop', of: 'shops' },
+      { metadata: { labels: { 'place.test/shop': 'corner' } } },
     ],
     [
       'an annotation',
