@@ -263,7 +263,7 @@ test('what a program makes is for what a label names under its own API group, be
   ).toEqual([['limits', 10, 'labels trade.example.com/rule']])
 })
 
-type Signature = readonly [manager: string, second?: number, subresource?: string]
+type Signature = readonly [manager: string, second?: number | undefined, subresource?: string]
 
 const signed = (...entries: Signature[]): JsonObject => ({
   managedFields: entries.map(([manager, second, subresource = '']) => ({
@@ -343,6 +343,23 @@ test('with a watch alone, what a program made without an owner it deletes when i
   expect(deleted(31, 'stall-program')).toEqual(['stall-program', 'inferred'])
   expect(deleted(40, 'stall-program')).toEqual(['unknown', 'operator'])
   expect(deleted(31, 'kubectl')).toEqual(['unknown', 'operator'])
+})
+
+test('with a watch alone, what has gone long ago and is only named makes nobody delete', () => {
+  const part: Write = {
+    ...{ kind: 'Service', name: 'toys-web' },
+    meta: { ...signed(['stall-program', 12]), ...ownedBy('Stall', 'toys') },
+  }
+  const named: Write = { kind: 'Service', name: 'web', meta: signed(['kubectl', 5]) }
+  expect(
+    byWatch(
+      [5, '', { ...named, type: 'ADDED' }],
+      ...stated({ backendRefs: [{ name: 'web' }] }),
+      [12, '', { ...part, type: 'ADDED' }],
+      [20, '', { ...named, type: 'DELETED' }],
+      [40, '', { ...part, type: 'DELETED' }],
+    ),
+  ).toEqual(['unknown', 'operator'])
 })
 
 test('with a watch alone, what a program makes under another name for what somebody has just changed follows from that', () => {

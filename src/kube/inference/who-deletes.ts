@@ -114,22 +114,30 @@ export function whoReacts(
   programs: readonly string[],
   objects: ClusterObjects,
 ): Writer | undefined {
-  const isNewFor = (program: string, one: KnownObject): boolean => {
+  const isEnding = (program: string, one: KnownObject): boolean => {
     const newest = newestOf(one)
-    if (newest === undefined || newest.facts.deleting) return newest !== undefined
-    if (newest.gone) return newest.version > objects.lastActed(object.uid, program)
+    if (newest?.gone === true) return newest.version > objects.lastActed(object.uid, program)
+    return newest?.facts.deleting === true
+  }
+  const isJustChanged = (program: string, one: KnownObject): boolean => {
+    const newest = newestOf(one)
+    if (newest === undefined || newest.gone) return false
     return newest.facts.managers.some(({ manager, subresource, time }) => {
       const isOther = subresource === '' && programOf(manager) !== program && !isOfKubernetes(manager)
       const at = parseRfc3339(time)
       return isOther && at !== undefined && at + REACTS_WITHIN_NS > seenNs
     })
   }
-  const reacting = programs.find((manager) =>
-    primariesNaming(object, facts ?? before, programOf(manager), objects)
+  const reacting = programs.find((manager) => {
+    const program = programOf(manager)
+    return primariesNaming(object, facts ?? before, program, objects)
       .filter(({ object: { identity } }) => identity.uid !== object.uid)
-      .flatMap(({ object: primary }) => [primary, ...namedIn(primary, programOf(manager), objects)])
-      .some((one) => isNewFor(programOf(manager), one)),
-  )
+      .some(({ object: primary }) => {
+        // That something has gone which it only names says nothing of when.
+        const changed = [primary, ...namedIn(primary, program, objects)]
+        return isEnding(program, primary) || changed.some((one) => isJustChanged(program, one))
+      })
+  })
   return reacting === undefined ? undefined : controller(reacting)
 }
 
