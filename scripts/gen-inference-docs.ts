@@ -114,7 +114,11 @@ function wordsOf(reads: Reads): string {
     case 'annotated':
       return 'the Secret, ConfigMap or object of its own resource in another namespace that its annotations name, where the content of that changed'
     case 'made for it':
-      return 'objects of which a label names it by its kind, as `…/shop: books` does, and that changed'
+      return 'objects of which a label names it by its kind, as `…/shop: books` does, or under a key of its own domain, and that changed'
+    case 'named just before':
+      return 'what its labels name under their own API group, what its spec names, and its new namespace, where somebody else has just changed that'
+    case 'selected by it':
+      return 'workloads, Pods and Services of its namespace that its selector fits, and whose content or labels changed'
     case 'restored':
       return 'what had its name and went, where this controller had written that and nothing that it looks after changed since'
     case 'kin':
