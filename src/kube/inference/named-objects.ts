@@ -87,17 +87,20 @@ export function resourcesOf(
 export const groupOf = ({ apiVersion }: Pick<ObjectIdentity, 'apiVersion'>): string =>
   apiVersion.slice(0, apiVersion.indexOf('/'))
 
-/** What an object names in its `spec`. */
+/** What an object with these references names in its `spec`, and by which field. */
 export function namedIn(
-  { identity, versions: [newest] }: KnownObject,
+  references: readonly ContentReference[],
+  identity: ObjectIdentity,
   by: string,
   objects: ClusterObjects,
-): KnownObject[] {
-  return (newest?.facts.references ?? [])
+): { object: KnownObject; foundBy?: string }[] {
+  return references
     .filter(({ field }) => field === 'refers to')
     .flatMap((reference) =>
-      resourcesOf(reference, identity, by, objects).flatMap(
-        (resource) => objectOf({ ...reference, resource }, identity.namespace, objects) ?? [],
-      ),
+      resourcesOf(reference, identity, by, objects).flatMap((resource) => {
+        const object = objectOf({ ...reference, resource }, identity.namespace, objects)
+        const { says } = reference
+        return object === undefined ? [] : [{ object, ...(says !== undefined && { foundBy: says }) }]
+      }),
     )
 }

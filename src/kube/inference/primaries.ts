@@ -10,7 +10,6 @@ import {
   type ObjectIdentity,
   resourceLike,
 } from '../../model/kubernetes-objects.ts'
-
 import { namedUnderTheirGroup } from './named-objects.ts'
 
 const LAST = 2n ** 62n

@@ -13,8 +13,15 @@ import {
   type ObjectFacts,
   type ObjectIdentity,
 } from '../../model/kubernetes-objects.ts'
-import { groupOf, labelledFor, namedUnderTheirGroup, objectOf, resourcesOf } from './named-objects.ts'
 import { nanosOfMs } from '../../model/time-and-size.ts'
+import {
+  groupOf,
+  labelledFor,
+  namedIn,
+  namedUnderTheirGroup,
+  objectOf,
+  resourcesOf,
+} from './named-objects.ts'
 import type { FoundPrimary } from './primaries.ts'
 import {
   actorForOwner,
@@ -110,14 +117,9 @@ export function relatedObjects(
   }
   /** What the content of the object refers to. */
   const referred = (): RelatedObject[] =>
-    (facts?.references ?? [])
-      .filter(({ field }) => field === 'refers to')
-      .flatMap((reference) =>
-        resourcesOf(reference, write.object, by, objects).flatMap((of) =>
-          candidate(objectOf({ ...reference, resource: of }, namespace, objects), reference.says),
-        ),
-      )
-      .filter(({ object }) => object.identity.uid !== uid)
+    namedIn(facts?.references ?? [], write.object, by, objects).filter(
+      ({ object }) => object.identity.uid !== uid,
+    )
   switch (reads.kind) {
     case 'named':
       return (facts?.references ?? [])

@@ -62,8 +62,8 @@ export interface Counts {
  * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
  * - ended: of what its content names as `field`, the object that went last.
  * - selected: objects of a resource that its labels select or selected, and that changed since the writer last wrote it.
- * - selected by it: workloads, Pods, and Services of its namespace that its labels select or selected, and that somebody changed since the
- *   writer last wrote it.
+ * - selected by it: workloads, Pods and Services of its namespace that its selectors fit or fitted, and that somebody changed since the writer
+ *   last wrote it.
  * - changed: objects of a resource, in the whole cluster or in its namespace, that changed since the writer last wrote it.
  * - users: objects of a resource that name it as `field`, or name what it names as `of`, and changed since the writer last wrote it.
  * - counted: objects of its namespace and of the resources it counts that changed since the writer last wrote it.
@@ -78,7 +78,8 @@ export interface Counts {
  *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own.
  * - made for it: objects of which a label names it by its kind, or under a key of its own domain, and that changed since the writer last
  *   wrote it.
- * - named just before: what its labels name under their own API group, and what its spec names, if somebody else has just changed that.
+ * - named just before: what its labels name under their own API group, what its spec names, and its new namespace, if somebody else has
+ *   just changed that.
  * - restored: an object that had its name, that its writer had written, and that somebody deleted since.
  * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
  *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the
@@ -371,7 +372,10 @@ export const RELATIONS: readonly Relation[] = [
   { parts: [...MADE, 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'referred' } },
   { parts: [...MADE, 'status', 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'primaries' } },
   ...(['named by primaries', 'selected namespace'] as const).map((kind): Relation => ({
-    ...{ parts: [...MADE, 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind }, content: true },
+    parts: [...MADE, 'scale', 'deletion'],
+    by: CUSTOM_CONTROLLERS,
+    reads: { kind },
+    content: true,
   })),
   { parts: ['status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'selected by it' } },
   { parts: MADE, by: CUSTOM_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
@@ -380,7 +384,9 @@ export const RELATIONS: readonly Relation[] = [
   // One Pod takes over from another.
   { write: 'pods', parts: ['authored'], by: CUSTOM_CONTROLLERS, reads: { kind: 'leaving' } },
   ...(['made for the same', 'done just before'] as const).map((kind): Relation => ({
-    ...{ parts: [...MADE, 'status', 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind } },
+    parts: [...MADE, 'status', 'scale', 'deletion'],
+    by: CUSTOM_CONTROLLERS,
+    reads: { kind },
   })),
   ...['deployments', 'statefulsets', 'daemonsets'].map((write): Relation => ({
     write,

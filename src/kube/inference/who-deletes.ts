@@ -134,7 +134,9 @@ export function whoReacts(
       .filter(({ object: { identity } }) => identity.uid !== object.uid)
       .some(({ object: primary }) => {
         // That something has gone which it only names says nothing of when.
-        const changed = [primary, ...namedIn(primary, program, objects)]
+        const references = newestOf(primary)?.facts.references ?? []
+        const named = namedIn(references, primary.identity, program, objects)
+        const changed = [primary, ...named.map((one) => one.object)]
         return isEnding(program, primary) || changed.some((one) => isJustChanged(program, one))
       })
   })
@@ -162,6 +164,7 @@ function whoClearsUp(
   )
   return busy === undefined ? undefined : controller(busy)
 }
+
 /** A StatefulSet wants another revision of the Pod, and leaves it to others to delete it. */
 function isOutdated(pod: ObjectFacts | undefined, set: ObjectFacts | undefined): boolean {
   const wanted = set?.prints.renewedTo
