@@ -201,16 +201,10 @@ export class SentTraceSearch extends OnConnection {
   /** Whether what is remembered of a trace's spans lets one of them meet a hint; pages without a trace where blocks are read for it. */
   *#mayMeet(trace: number, test: BlockTest): Generator<SentTrace[], boolean> {
     const { firstSpan, lastSpan, firstOwn, lastOwn } = this.#rowsOf.get({ trace }) ?? NO_ROWS
-    const parts = [
-      ...(firstSpan === null || lastSpan === null ? [] : [this.#received.mayHold(firstSpan, lastSpan, test)]),
-      ...(firstOwn === null || lastOwn === null ? [] : [this.#own.mayHold(firstOwn, lastOwn, test)]),
-    ]
-    for (const part of parts) {
-      let step = part.next()
-      for (; step.done !== true; step = part.next()) yield []
-      if (step.value) return true
-    }
-    return false
+    return (
+      (yield* this.#received.mayHold(firstSpan, lastSpan, test)) ||
+      (yield* this.#own.mayHold(firstOwn, lastOwn, test))
+    )
   }
 
   #blockTest(hint: SpanHint): BlockTest {
@@ -248,7 +242,7 @@ export class SentTraceSearch extends OnConnection {
       let next = after
       if (
         this.#times.mayReach(block, newest, range.fromNs, range.toNs) &&
-        (test === undefined || (yield* this.#mayHold(upTo, test)))
+        (test === undefined || (yield* this.#received.mayHold(upTo, upTo, test)))
       ) {
         if (hint !== undefined && readsBytes(hint)) next = this.#startOfWindow(after, upTo)
         const hinted = origins?.(next, upTo)
@@ -262,13 +256,6 @@ export class SentTraceSearch extends OnConnection {
       yield found
       upTo = next
     }
-  }
-
-  *#mayHold(row: number, test: BlockTest): Generator<SentTrace[], boolean> {
-    const part = this.#received.mayHold(row, row, test)
-    let step = part.next()
-    for (; step.done !== true; step = part.next()) yield []
-    return step.value
   }
 
   /** The original traces with at least one span in a range that matches a hint. */

@@ -2,6 +2,7 @@ import { readOwnSpan, SpanTexts } from '../../model/otlp/read-stored-span.ts'
 import type { SpanHint } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
+import { mixed } from './trace-id-index.ts'
 
 /** So many rows with neighbouring numbers are a block. */
 export const ROWS_A_BLOCK = 4_096
@@ -9,12 +10,12 @@ export const ROWS_A_BLOCK = 4_096
 const MOST_BYTES = 24 * MIB
 /** A block with more is not remembered: it is read each time. */
 const MOST_BYTES_OF_ROWS = 32 * MIB
-/** What a block weighs besides its filter. */
+/** What a block weighs besides its filter and its names, and a name besides its characters. */
 const BYTES_BESIDE = 1_024
+const BYTES_BESIDE_NAME = 32
+/** How many scopes and names of a block are remembered as they are. */
 const MOST_SCOPES = 64
-/** How many names of a block are remembered as they are, and names of all blocks. */
 const MOST_NAMES = 64
-const MOST_NAMES_IN_ALL = 10_000
 
 /** What the rows of a full block contain. They never change; retention may remove them. */
 interface BlockFacts {
@@ -112,7 +113,6 @@ export class SpanBlocks extends OnConnection {
   readonly #bytesIn: (after: number, upTo: number) => number
   readonly #groups: (after: number, upTo: number) => GroupRow[]
   readonly #names: (after: number, upTo: number) => string[]
-  readonly #sharedNames = new Map<string, string>()
   readonly #rows: (after: number, upTo: number) => [lengths: string | null, bytes: Buffer | null] | undefined
 
   /** Blocks of received spans, by their numbers. */
@@ -140,13 +140,14 @@ export class SpanBlocks extends OnConnection {
     this.#rows = (after, upTo) => rows.get(after, upTo)
   }
 
-  /** Whether a row in this range may meet a hint. Each block that is read on the way is a turn. */
-  *mayHold(first: number, last: number, test: BlockTest): Generator<undefined, boolean> {
+  /** Whether a row in this range, null if there is none, may meet a hint. Yields an empty page for each block that is read for that. */
+  *mayHold(first: number | null, last: number | null, test: BlockTest): Generator<never[], boolean> {
+    if (first === null || last === null) return false
     const oldest = this.#blockOf(first)
     for (let block = this.#blockOf(last); block >= oldest; block--) {
       const isRead = this.#known.has(block)
       const facts = this.#factsOf(block)
-      if (!isRead && facts !== undefined) yield undefined
+      if (!isRead && facts !== undefined) yield []
       if (facts === undefined || test(facts)) return true
     }
     return false
@@ -174,28 +175,16 @@ export class SpanBlocks extends OnConnection {
     if (this.#bytesIn(after, upTo) > MOST_BYTES_OF_ROWS) return undefined
     const groups = this.#groups(after, upTo)
     const scopes = new Set(groups.map(({ scope }) => Number(scope)))
+    const names = this.#names(after, upTo)
     return {
       shortestNs: groups.reduce((least, { shortest }) => (shortest < least ? shortest : least), MAX),
       longestNs: groups.reduce((most, { longest }) => (longest > most ? longest : most), MIN),
       kinds: groups.reduce((bits, { kind }) => bits | bitOf(Number(kind)), 0),
       statuses: groups.reduce((bits, { status }) => bits | bitOf(Number(status)), 0),
       scopes: scopes.size > MOST_SCOPES ? undefined : scopes,
-      names: this.#namesOf(after, upTo),
+      names: names.length > MOST_NAMES ? undefined : names,
       texts: this.#textsOf(after, upTo),
     }
-  }
-
-  /** Blocks have the same names again and again: each is kept once. */
-  #namesOf(after: number, upTo: number): readonly string[] | undefined {
-    const names = this.#names(after, upTo)
-    if (names.length > MOST_NAMES) return undefined
-    return names.map((name) => {
-      const shared = this.#sharedNames.get(name)
-      if (shared !== undefined) return shared
-      if (this.#sharedNames.size >= MOST_NAMES_IN_ALL) this.#sharedNames.clear()
-      this.#sharedNames.set(name, name)
-      return name
-    })
   }
 
   #textsOf(after: number, upTo: number): TextFilter {
@@ -229,7 +218,7 @@ function bitOf(number: number): number {
 }
 
 function weightOf(facts: BlockFacts | undefined): number {
-  const names = facts?.names?.reduce((bytes, name) => bytes + name.length, 0) ?? 0
+  const names = facts?.names?.reduce((bytes, name) => bytes + BYTES_BESIDE_NAME + name.length, 0) ?? 0
   return BYTES_BESIDE + names + (facts?.texts.bytes ?? 0)
 }
 
@@ -273,6 +262,9 @@ export function blockTest(
   }
 }
 
+/** How many answers are remembered of a test on texts. */
+const MOST_ANSWERS = 10_000
+
 /** A test on texts that come again and again. */
 function remembered(accepts: (text: string) => boolean): (text: string) => boolean {
   const known = new Map<string, boolean>()
@@ -280,7 +272,7 @@ function remembered(accepts: (text: string) => boolean): (text: string) => boole
     const before = known.get(text)
     if (before !== undefined) return before
     const accepted = accepts(text)
-    if (known.size >= MOST_NAMES_IN_ALL) known.clear()
+    if (known.size >= MOST_ANSWERS) known.clear()
     known.set(text, accepted)
     return accepted
   }
@@ -362,12 +354,6 @@ class TextFilter {
   }
 
   #bit(hash: number, probe: number): number {
-    return mixed(hash + Math.imul(probe, 0x9e3779b9)) % (this.#words.length * 32)
+    return (mixed(hash + Math.imul(probe, 0x9e3779b9)) >>> 0) % (this.#words.length * 32)
   }
-}
-
-function mixed(value: number): number {
-  const once = Math.imul(value ^ (value >>> 16), 0x7feb352d)
-  const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b)
-  return (twice ^ (twice >>> 16)) >>> 0
 }

@@ -300,7 +300,8 @@ export class TraceIdBloomFilter {
   }
 }
 
-function mixed(value: number): number {
+/** Mixes the bits of a whole number of 32 bits, for a Bloom filter. */
+export function mixed(value: number): number {
   const once = Math.imul(value ^ (value >>> 16), 0x7feb352d)
   const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b)
   return twice ^ (twice >>> 16)
