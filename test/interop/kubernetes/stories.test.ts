@@ -50,6 +50,8 @@ const STORIES: readonly Story[] = [
 const AUDIT_POLICY = new URL('../../../examples/kubernetes/audit-policy.yaml', import.meta.url)
 const LONGEST_PLAY_MS = 900_000
 const LONGEST_LINKING_MS = 180_000
+/** Less than a test may take, so that a test that fails says what was told. */
+const LONGEST_LOOK_MS = 90_000
 const LAST = 'last-of-all'
 
 /** One cluster for all: each story has a namespace, all are played at once, and Causeways with different sources look on. */
@@ -84,7 +86,7 @@ afterAll(() => over.disposeAsync(), 90_000)
 async function expectTold(sources: Sources, check: (writes: StoredWrites) => void): Promise<void> {
   const causeway = causeways.get(sources)
   if (causeway === undefined) throw new Error(`no Causeway has ${sources}`)
-  await scene.eventually(() => check(new StoredWrites(causeway)), LONGEST_LINKING_MS)
+  await scene.eventually(() => check(new StoredWrites(causeway)), LONGEST_LOOK_MS)
 }
 
 /** Writes of objects of one of the forty that come from what began with another. */
