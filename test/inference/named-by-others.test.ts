@@ -19,6 +19,7 @@ const RESOURCES: Readonly<Record<string, [apiVersion: string, resource: string]>
   Job: ['batch/v1', 'jobs'],
   Deployment: ['apps/v1', 'deployments'],
   ReplicaSet: ['apps/v1', 'replicasets'],
+  Namespace: ['v1', 'namespaces'],
 }
 const PEOPLE = ['alice', 'bob', 'carol']
 const VERBS = { ADDED: 'create', MODIFIED: 'update', DELETED: 'delete' } as const
@@ -38,7 +39,7 @@ function observed([second, by, write]: Told): [watched: Observation, audited: Ob
   const { type = 'MODIFIED', kind, name, meta = {}, rest = {}, subresource = '' } = write
   const [apiVersion, resource] = RESOURCES[kind] ?? ['', '']
   const isPerson = PEOPLE.includes(by)
-  const namespace = 'shop'
+  const namespace = kind === 'Namespace' ? '' : 'shop'
   const metadata = { name, namespace, uid: `uid of ${name}`, resourceVersion: String(second), ...meta }
   const object = { kind, apiVersion, metadata, ...rest }
   const timeAt = (ms: number): string => new Date(START_MS + second * 1_000 + ms).toISOString()
@@ -212,6 +213,16 @@ test('the first write of a program follows from what a label names under its own
     ['toys', 30, 'labels trade.example.com/name'],
   ])
   expect(decided(...begun, [15, 'alice', queue], released).at(-1)?.cause).toBe('operator')
+})
+
+test('what is made follows from its namespace if that is newer than what a label names', () => {
+  const queue = made('Stall', 'toys', generation(1), { spec: { slots: 1 } })
+  const namespace = made('Namespace', 'shop')
+  const web: Told = [31, 'stall-program', made('Deployment', 'web', { labels: QUEUED })]
+  expect(read([28, 'bob', namespace], [30, 'alice', queue], web)).toEqual([
+    ['toys', 30, 'labels trade.example.com/name'],
+  ])
+  expect(read([28, 'alice', queue], [30, 'bob', namespace], web)).toContainEqual(['shop', 30, 'namespace'])
 })
 
 test('what a label names under its own API group is written for what has the label', () => {

@@ -108,12 +108,14 @@ export function relatedObjects(
     const content = newestContent(object, reading)
     return isJustBefore(write, content) && (content?.version ?? 0n) > lookedLast()
   }
-  /** What labels name, and the namespace that the object was made in for that. */
+  /** What labels name, and the namespace that the object was made in for that, if it is newer. */
   const madeUnderGroup = (): RelatedObject[] => {
+    const contentOf = (object: KnownObject): bigint => newestContent(object, reading)?.version ?? 0n
     const named = namedUnderTheirGroup(facts?.references ?? [], objects)
     const there =
       part === 'creation' && named.length > 0 ? objects.named('namespaces', '', namespace) : undefined
-    return [...named, ...candidate(there, 'namespace')]
+    const isNewer = there !== undefined && named.every(({ object }) => contentOf(object) < contentOf(there))
+    return [...named, ...(isNewer ? candidate(there, 'namespace') : [])]
   }
   /** What the content of the object refers to. */
   const referred = (): RelatedObject[] =>
