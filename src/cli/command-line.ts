@@ -5,6 +5,8 @@ import { nearest } from '../config/schema.ts'
 import { parseDuration } from '../config/value-kinds.ts'
 import { type Cpid, type CpidPrefix, parseCpid, parseCpidPrefix } from '../model/merge-graph.ts'
 import type { CausewayQueries } from '../model/queries.ts'
+import { systemClock } from '../platform/system-clock.ts'
+import { nanosOfMs, parseRfc3339, type UnixNanos } from '../model/time-and-size.ts'
 
 /** All commands by name. */
 export type Commands = ReadonlyMap<string, Command>
@@ -88,6 +90,17 @@ export const OPTIONS = {
     value: '<name>',
     meaning:
       'only cascades that wrote into the namespace, or began in it; observe watches only the namespace',
+  },
+  since: {
+    type: 'string',
+    value: '<time>',
+    meaning:
+      'only cascades that were active at this time or later: RFC 3339, or a duration back from now such as 2h',
+  },
+  until: {
+    type: 'string',
+    value: '<time>',
+    meaning: 'only cascades that were active at this time or earlier, written as for --since',
   },
   limit: { type: 'string', value: '<n>', meaning: 'how many to list at most' },
   all: {
@@ -411,6 +424,22 @@ export function stateOf({ state }: CommandLine): 'open' | 'settled' | undefined 
   throw new CliError(`--state ${JSON.stringify(state)} is unknown; write open or settled`, EXIT_USAGE)
 }
 
+/** The time that --since or --until names. */
+export function timeOf(option: 'since' | 'until', line: CommandLine, io: CliIo): UnixNanos | undefined {
+  const text = line[option]
+  if (text === undefined) return undefined
+  const back = parseDuration(text)
+  const time =
+    typeof back === 'number'
+      ? nanosOfMs(Math.max((io.nowMs ?? systemClock.wallMs)() - back, 0))
+      : parseRfc3339(text)
+  if (time !== undefined) return time
+  throw new CliError(
+    `--${option} ${JSON.stringify(text.slice(0, 64))} is no time; write one such as 2026-01-31T09:30:00Z, or a duration back from now such as 2h`,
+    EXIT_USAGE,
+  )
+}
+
 export function causeOf({ cause }: CommandLine): 'operator' | 'self' | undefined {
   if (cause === undefined || cause === 'operator' || cause === 'self') return cause
   throw new CliError(`--cause ${JSON.stringify(cause)} is unknown; write operator or self`, EXIT_USAGE)
@@ -431,6 +460,8 @@ export interface CliIo {
   /** The component types; those of Causeway by default. */
   components?: Components
   env: Readonly<Record<string, string | undefined>>
+  /** The time, in milliseconds since 1970; that of the system by default. */
+  nowMs?: () => number
   /** Aborts on SIGINT or SIGTERM; before the first call these end the process. */
   untilAsked?: () => AbortSignal
   /** Called once it is known that no server is to run, which would reload at SIGHUP. */

@@ -116,12 +116,13 @@ export const COMMANDS: Commands = new Map(
       summary: 'list cascades, newest first',
       ...ARCHIVED,
       options: [
-        ...['format', 'state', 'cause', 'object', 'service', 'cluster', 'actor', 'namespace', 'limit'],
-        ...['archive', 'timeout'],
+        ...['format', 'state', 'cause', 'object', 'service', 'cluster', 'actor', 'namespace'],
+        ...['since', 'until', 'limit', 'archive', 'timeout'],
       ] as const,
       meanings: {
         cluster: 'only cascades that began in the cluster of this k8s.cluster.name',
         namespace: 'only cascades that wrote into the namespace, or began in it',
+        limit: 'how many to list at most (100)',
         ...ARCHIVED.meanings,
       },
       load: async () => (await import('./database-commands.ts')).runCascades,
@@ -139,6 +140,7 @@ export const COMMANDS: Commands = new Map(
       summary: 'list all mergelogs, oldest first, or those of the CPIDs that descend from one',
       ...ARCHIVED,
       options: ['format', 'limit', 'archive', 'timeout'],
+      meanings: { limit: 'how many to list at most (default: all)', ...ARCHIVED.meanings },
       mostArgs: 1,
       load: async () => (await import('./database-commands.ts')).runMergelogs,
     },

@@ -26,6 +26,7 @@ import {
   limitOf,
   type Run,
   stateOf,
+  timeOf,
   wantsJson,
 } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
@@ -93,7 +94,7 @@ const HEADINGS = [
 export const runCascades: Run = (line, io) => {
   const json = wantsJson(line)
   const limit = limitOf(line, DEFAULT_LIMIT)
-  const filter = filterOf(line)
+  const filter = filterOf(line, io)
   if (line.archive !== undefined) return archivedCascades(line, io, filter, limit)
   return withQueries(line, io, (queries) => {
     if (json) {
@@ -141,9 +142,13 @@ function nothingFound(filter: CascadeFilter): string {
     : 'Note: there are no such cascades; leave out one of the filters\n'
 }
 
-function filterOf(line: CommandLine): CascadeFilter {
+function filterOf(line: CommandLine, io: CliIo): CascadeFilter {
   const { object, service, cluster, actor, namespace } = line
-  return { state: stateOf(line), cause: causeOf(line), object, service, cluster, actor, namespace }
+  const [fromNs, toNs] = [timeOf('since', line, io), timeOf('until', line, io)]
+  if (fromNs !== undefined && toNs !== undefined && fromNs > toNs)
+    throw new CliError('--since must be before --until', EXIT_USAGE)
+  const named = { object, service, cluster, actor, namespace }
+  return { state: stateOf(line), cause: causeOf(line), ...named, fromNs, toNs }
 }
 
 function cascadeRow(facts: Omit<CascadeFacts, 'position'>): string[] {

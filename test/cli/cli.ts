@@ -21,6 +21,7 @@ export class Cli implements Disposable {
   input = ''
   terminalWidth: number | undefined
   env: Record<string, string> = {}
+  nowMs = 0
   /** What a Causeway does that is started. */
   whenRun: (config: CausewayConfig) => Promise<number> = () => Promise.resolve(42)
   readonly #folder: string
@@ -52,6 +53,7 @@ service: { pipelines: { traces/in: { receivers: [otlp], exporters: [cpid] } } }
       readInput: () => Promise.resolve(this.input),
       terminalWidth: this.terminalWidth,
       env: this.env,
+      nowMs: () => this.nowMs,
       run: ({ config }) => {
         this.runs.push(config)
         return this.whenRun(config)

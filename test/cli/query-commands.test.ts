@@ -64,6 +64,26 @@ test('cascades as a table', async () => {
   })
 })
 
+test('cascades of a time, given as such or as a duration back from now', async () => {
+  const roots = async (...filters: string[]): Promise<unknown> => {
+    const { cascades } = (await cli.json('cascades', ...filters)) as { cascades: { root: string }[] }
+    return cascades.map(({ root }) => root)
+  }
+  const all = await roots()
+  expect(await roots('--since', '2026-01-01T00:00:00.008Z')).toContain(cpid(8))
+  expect(await roots('--until', '2026-01-01T00:00:00.0075Z')).not.toContain(cpid(8))
+  cli.nowMs = Date.UTC(2026, 0, 1, 1)
+  expect(await roots('--since', '1h')).toEqual(all)
+  expect(await roots('--since', '59m')).toEqual([])
+  expect(await roots('--until', '59m')).toEqual(all)
+  expect(await cli.run('cascades', '--since', 'monday')).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('--since "monday" is no time; write one such as') },
+  })
+  expect(await cli.run('cascades', '--since', '1m', '--until', '2m')).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('--since must be before --until') },
+  })
+})
+
 test('cascades as JSON, filtered', async () => {
   expect(await cli.json('cascades', '--cause', 'self')).toMatchObject({ cascades: [], next: null })
   expect(await cli.run('cascades', '--cause', 'exact')).toMatchObject({
