@@ -151,11 +151,6 @@ export function closeWriting(db: Sqlite): void {
   db.close()
 }
 
-/** Identifies the state of the database that a connection reads. Changes when another connection commits. */
-export function dataVersion(db: Sqlite): string {
-  return String(db.pragma('data_version', { simple: true }))
-}
-
 /** Opens an existing database for queries only: nothing done through it can change the file. `cacheKib` is memory for pages. */
 export function openForReading(path: string, cacheKib?: number): Sqlite {
   try {

@@ -33,6 +33,11 @@ function later<T>(make: () => T): () => T {
   return () => (made ??= make())
 }
 
+/** Identifies the state of the database that a connection reads. Changes when another connection commits. */
+export function dataVersion(db: Sqlite): string {
+  return String(db.pragma('data_version', { simple: true }))
+}
+
 /** Answers queries through a read-only connection, which the caller owns and closes. */
 export function sqliteQueries(db: Sqlite, rowsABlock = ROWS_A_BLOCK): CausewayQueries {
   addContentSqlFunctions(db)
