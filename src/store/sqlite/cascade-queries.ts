@@ -149,7 +149,8 @@ const WINDOW = 4_000
 const CANDIDATES_A_PAGE = 500
 
 /** One word and `by` follow: `schedule: creation by cronjob-controller`. */
-const BEGAN_BY_ITSELF = `(${SELF_REASONS.map((reason) => `mergelogs.reason GLOB '${reason}: ?* by *'`).join(' OR ')})
+const BEGAN_BY_ITSELF = `mergelogs.reason GLOB '*: ?* by *'
+ AND substr(mergelogs.reason, 1, instr(mergelogs.reason, ': ') - 1) IN ('${SELF_REASONS.join("', '")}')
  AND substr(mergelogs.reason, 1, instr(mergelogs.reason, ' by ') - 1) NOT GLOB '*: * *'`
 
 /**
