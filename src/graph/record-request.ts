@@ -113,7 +113,7 @@ export class Recording {
   #isResumed = true
   /** The CPID of the previous record: often the next one has the same. */
   #before: { text: string; id: number } | undefined
-  readonly #budget: CycleBudget
+  #budget: CycleBudget | undefined
   /** Of the resource and the scope whose items are being recorded. */
   #envelopes: { resource: Buffer; scope: Buffer } = NO_ENVELOPES
   /** Items recorded since `mayGoOn` was last asked; mergelogs and their sources count for more of them. */
@@ -140,7 +140,6 @@ export class Recording {
     this.#sender = sender
     this.#allowed = allowed
     this.#hash = (request.hash && allowed?.hashOf(request.hash)) ?? request.hash
-    this.#budget = cycleBudget(settings.maxCycleEdges)
     const decoded = request.traces ?? request.logs
     this.#rejected = decoded?.rejected ?? 0
     this.#reasons = new Set(decoded?.reasons.map((reason) => `${reason} is refused`))
@@ -397,7 +396,7 @@ export class Recording {
         ? ({ kind: 'refused', refusal: mergelog } as const)
         : recordMergelog(this.#graph, mergelog, {
             maxFanout: this.#settings.maxFanout,
-            budget: this.#budget,
+            budget: (this.#budget ??= cycleBudget(this.#settings.maxCycleEdges)),
             ...(from.permissions !== undefined && {
               hasBetterClaim: (node) => this.#verdicts.hasBetterClaim(node, from),
             }),
