@@ -15,7 +15,7 @@ import {
 import { errorText } from '../../model/faults.ts'
 import { END_FRAME, FRAME_HEADER_BYTES, type GrpcEnd } from '../grpc-answers.ts'
 import type { GrpcHandler, GrpcHandlerSettings } from '../http/grpc-connections.ts'
-import { BadParameter } from '../http/trace-parameters.ts'
+import { BadParameter } from '../http/trace-requests.ts'
 import { type AnswerText, type Asker, BadQuestion, UnreadAnswer } from '../question.ts'
 import { answered, type GrpcMethod, grpcMethod } from './grpc-method.ts'
 import { JAEGER_STORAGE } from './jaeger-storage.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../model/otlp/protobuf-to-json.ts'
 import type { GrpcShape } from '../grpc-answers.ts'
 import { bytesOfMessage, type MessageName, readMessage } from '../grpc-messages.ts'
-import { BadParameter, type TraceRequest } from '../http/trace-parameters.ts'
+import { BadParameter, type TraceRequest } from '../http/trace-requests.ts'
 import type { Question, TraceQuestion } from '../question.ts'
 
 /** The questions of a request, whose answers follow one another, or a ready message. */

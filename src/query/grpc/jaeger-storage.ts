@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../model/otlp/protobuf-to-json.ts'
 import { jaegerSearch, MAX_TRACES, TRACES } from '../http/jaeger-requests.ts'
-import { BadParameter } from '../http/trace-parameters.ts'
+import { BadParameter } from '../http/trace-requests.ts'
 import type { TraceQuestion } from '../question.ts'
 import { KINDS } from '../traceql/syntax.ts'
 import { answered, asked, type GrpcMethod, grpcMethod } from './grpc-method.ts'

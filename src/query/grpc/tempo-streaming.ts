@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../model/otlp/protobuf-to-json.ts'
 import type { GrpcShape } from '../grpc-answers.ts'
 import type { MessageName } from '../grpc-messages.ts'
 import { readTempoRequest } from '../http/tempo-requests.ts'
-import { TraceApiParameters } from '../http/trace-parameters.ts'
+import { TraceApiParameters } from '../http/trace-requests.ts'
 import { askedAsHttp, type GrpcAsked, type GrpcMethod, grpcMethod } from './grpc-method.ts'
 
 /** Tempo's streaming API, which Grafana uses when streaming is on: each method answers like these HTTP paths. */

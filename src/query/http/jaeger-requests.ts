@@ -2,18 +2,18 @@ import { ownValue } from '../../model/untrusted-names.ts'
 import type { TraceQuestion } from '../question.ts'
 import { allOf, ANY_SPAN, anyOf, compare, INTRINSIC, SERVICE, spansWith } from '../span-filters.ts'
 import { type Attribute, type Field, KINDS } from '../traceql/syntax.ts'
+import { JSON_TYPE } from './replies.ts'
 import {
   ANY_BOOLEAN,
   ANY_NUMBER,
   ANY_TEXT,
   BadParameter,
   type Dialect,
-  JSON_TYPE,
   malformed,
   type TraceApiParameters,
   traceIdOf,
   type TraceRequest,
-} from './trace-parameters.ts'
+} from './trace-requests.ts'
 
 /** Which of Jaeger's ways of answering a path has. */
 export function jaegerDialect(parts: readonly string[]): Dialect {

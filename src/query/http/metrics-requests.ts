@@ -3,7 +3,7 @@ import type { TraceQuestion } from '../question.ts'
 import { alignedRange, type MetricsRange } from '../traceql/metric-series.ts'
 import { durationOfText } from '../traceql/read-tokens.ts'
 import type { Query, Static } from '../traceql/syntax.ts'
-import { ANY_TEXT, BadParameter, malformed, type TraceApiParameters } from './trace-parameters.ts'
+import { ANY_TEXT, BadParameter, malformed, type TraceApiParameters } from './trace-requests.ts'
 
 const SERIES = 1_000
 const EXEMPLARS = 100

@@ -27,10 +27,20 @@ import { readInPieces } from '../../platform/pipelined-requests.ts'
 import { acceptProxyHeaders, TrustedProxies } from '../../platform/trusted-proxies.ts'
 import { type Asker, type QueryService, UnreadAnswer } from '../question.ts'
 import { LazyGrpcHandler, type OpenGrpcHandler } from './grpc-connections.ts'
-import { readEtags, sendBody, sendFailure, sendNotModified, sendText } from './replies.ts'
+import { jaegerDialect, readJaegerRequest } from './jaeger-requests.ts'
+import { JSON_TYPE, readEtags, sendBody, sendFailure, sendNotModified, sendText } from './replies.ts'
 import type { ServerInfo } from './route.ts'
 import { readRequest } from './routes.ts'
-import { readTraceRequest, serveTraceRequest } from './trace-requests.ts'
+import { readTempoRequest } from './tempo-requests.ts'
+import {
+  BadParameter,
+  decoded,
+  type Dialect,
+  refused,
+  serveTraceRequest,
+  TraceApiParameters,
+  type TraceRequest,
+} from './trace-requests.ts'
 
 export interface QueryServerSettings
   extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<ListenerOptions, 'peerOf'> {
@@ -152,8 +162,7 @@ async function serve(
     else if (traces !== undefined)
       await serveTraceRequest(queries, traces, { request, response, gone: gone.signal, asker })
     else if (asked?.kind === 'failure') sendFailure(response, asked.failure, asked.message)
-    else if (asked?.kind === 'about')
-      sendBody(response, 200, 'application/json', JSON.stringify(asked.tell(about)))
+    else if (asked?.kind === 'about') sendBody(response, 200, JSON_TYPE, JSON.stringify(asked.tell(about)))
     else if (asked !== undefined) {
       const known = readEtags(request.headers['if-none-match'])
       const reply = await queries.ask(asked.question, known, gone.signal, asker)
@@ -424,4 +433,52 @@ function askerOf(socket: Socket, address: string): Asker {
   let connection = numbers.get(socket)
   if (connection === undefined) numbers.set(socket, (connection = ++last))
   return { address, connection }
+}
+
+const PROTOBUF = /application\/(?:x-)?protobuf/
+
+/**
+ * A request of a Jaeger or Tempo client; undefined for any other path. A prefix `/jaeger` or `/tempo` decides where both have the
+ * path; without one, a client that accepts protobuf is Tempo's.
+ */
+export function readTraceRequest(
+  target: string,
+  accept: string | undefined,
+  nowMs: number,
+): TraceRequest | undefined {
+  const url = URL.parse(target, 'http://causeway')
+  if (/^(?:\/tempo)?\/ready$/.test(url?.pathname ?? ''))
+    return { kind: 'fixed', text: 'ready\n', type: 'text/plain' }
+  const [, whose, path = ''] = /^(?:\/(jaeger|tempo))?\/api\/(.+)$/.exec(url?.pathname ?? '') ?? []
+  if (url === null || path === '' || path.startsWith('v1/')) return undefined
+  const parts = path.split('/').map(decoded)
+  const wantsProtobuf = PROTOBUF.test(accept ?? '')
+  const isTempos = whose === 'tempo' || (whose === undefined && (wantsProtobuf || parts[0] !== 'traces'))
+  const asTempo =
+    whose !== 'jaeger' && isTempos
+      ? understood('tempo', url.searchParams, (parameters) =>
+          readTempoRequest(parts, parameters, wantsProtobuf, nowMs),
+        )
+      : undefined
+  if (asTempo !== undefined || whose === 'tempo') return asTempo
+  return understood(jaegerDialect(parts), url.searchParams, (parameters) =>
+    readJaegerRequest(parts, parameters, nowMs),
+  )
+}
+
+/** What is read, or a refusal that names the first parameter which is not understood. */
+function understood(
+  dialect: Dialect,
+  search: URLSearchParams,
+  read: (parameters: TraceApiParameters) => TraceRequest | undefined,
+): TraceRequest | undefined {
+  const parameters = new TraceApiParameters(search)
+  try {
+    const request = read(parameters)
+    if (request !== undefined) parameters.refuseOthers()
+    return request
+  } catch (error) {
+    if (error instanceof BadParameter) return refused(dialect, error.message)
+    throw error
+  }
 }

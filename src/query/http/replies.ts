@@ -77,7 +77,7 @@ class AnswerCoders {
   }
 }
 
-const JSON_TYPE = 'application/json'
+export const JSON_TYPE = 'application/json'
 /** Cached, but revalidated each time, which an etag makes cheap. */
 const REVALIDATE = { 'cache-control': 'no-cache' }
 

@@ -6,17 +6,17 @@ import { readIncompleteTraceQl } from '../traceql/incomplete-query.ts'
 import { readAttribute, readTraceQl } from '../traceql/parse-traceql.ts'
 import { type Field, type Query, TraceQlError } from '../traceql/syntax.ts'
 import { readMetrics } from './metrics-requests.ts'
+import { JSON_TYPE } from './replies.ts'
 import {
   ANY_NUMBER,
   ANY_TEXT,
   BadParameter,
   decoded,
-  JSON_TYPE,
   malformed,
   type TraceApiParameters,
   traceIdOf,
   type TraceRequest,
-} from './trace-parameters.ts'
+} from './trace-requests.ts'
 
 /** The Tempo version reported to clients. */
 const BUILD = JSON.stringify({
