@@ -18,9 +18,15 @@ import {
 } from './jaeger-json.ts'
 import { jaegerMetricsJson } from './jaeger-metrics-json.ts'
 import { cpidListJson, decodeCursor, listJson, recordsJson } from './list-json.ts'
-import { cpidJson, graphJson, mergelogJson, objectJson, objectVersionJson } from './object-json.ts'
+import {
+  cpidJson,
+  graphJson,
+  mergelogJson,
+  objectJson,
+  objectVersionJson,
+  podStatsJson,
+} from './object-json.ts'
 import type { FindFilter, NoAnswer, PageRequest, Question, TraceQuestion, TraceShape } from './question.ts'
-import { podStatsJson } from './pod-stats-json.ts'
 import { touchedObjectsJson } from './touched-objects-json.ts'
 import {
   findSentSpan,

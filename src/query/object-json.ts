@@ -1,17 +1,21 @@
 import type { Cpid } from '../model/merge-graph.ts'
 import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
+import { POD_METRICS } from '../model/pod-stats.ts'
 import type {
+  CascadeFacts,
+  CausewayQueries,
   CpidFacts,
   GraphAround,
   MergelogFacts,
   GraphNode as NodeFacts,
   ObjectActivity,
   ObjectVersionFacts,
+  PodStats,
 } from '../model/queries.ts'
 import type { SeenWrite } from '../model/seen-write.ts'
 import { rfc3339 } from '../model/time-and-size.ts'
 import type { CpidFactsAnswer, GraphNode, Mergelog, Span } from './answer-schemas.ts'
-import type { ObjectEvent, ObjectVersion } from './object-answer-schemas.ts'
+import type { ObjectEvent, ObjectVersion, PodStatsAnswer } from './object-answer-schemas.ts'
 
 const REFERENCES_SHOWN = 128
 
@@ -124,4 +128,41 @@ export function seenJson(seen: SeenWrite | undefined): Pick<Span, 'user' | 'caus
   if (seen === undefined) return {}
   const { user, cause, gap } = seen
   return { ...(user !== undefined && { user }), cause, ...(gap && { gap }) }
+}
+
+/** Where both are there, what is measured of a Pod says what its containers add up to. */
+const WHOLE = new Set(['cpu', 'memory'])
+
+/** What was measured of the Pods that a cascade wrote, one Pod at a time. */
+export function* podStatsJson(
+  queries: Pick<CausewayQueries, 'podStats'>,
+  { root }: CascadeFacts,
+  limit: number,
+): Generator<string> {
+  const { pods, leftOut } = queries.podStats(root, limit)
+  yield `{"root":"${root}","truncated":${leftOut > 0},"leftOut":${leftOut},"pods":[`
+  let isFirst = true
+  for (const pod of pods) {
+    yield (isFirst ? '' : ',') + JSON.stringify(podJson(pod))
+    isFirst = false
+  }
+  yield ']}'
+}
+
+function podJson({ object, uid, cluster, series }: PodStats): PodStatsAnswer {
+  const known = series.flatMap(({ metric, ...rest }) => {
+    const of = POD_METRICS.find(({ id }) => id === metric)
+    return of === undefined ? [] : [{ of, ...rest }]
+  })
+  const whole = new Set(known.flatMap(({ of, container }) => (container === '' ? [of.kind] : [])))
+  return {
+    ...{ object, uid, cluster },
+    series: known
+      .filter(({ of, container }) => container === '' || !WHOLE.has(of.kind) || !whole.has(of.kind))
+      .map(({ of, container, points }) => ({
+        ...{ metric: of.name, kind: of.kind, unit: of.unit, cumulative: of.isCumulative },
+        container: container === '' ? null : container,
+        points: points.map(({ seconds, value }) => ({ seconds, value })),
+      })),
+  }
 }

@@ -16,8 +16,13 @@ import {
   Roots,
   SpanList,
 } from '../answer-schemas.ts'
-import { ObjectHistory, ObjectVersions, TouchedObjects, Why } from '../object-answer-schemas.ts'
-import { CascadePodStats } from '../pod-stats-schemas.ts'
+import {
+  CascadePodStats,
+  ObjectHistory,
+  ObjectVersions,
+  TouchedObjects,
+  Why,
+} from '../object-answer-schemas.ts'
 import type { PageRequest, Question } from '../question.ts'
 import type { Failure } from './replies.ts'
 import {

@@ -1,4 +1,4 @@
-import type { CascadePodStatsAnswer } from '../../../src/query/pod-stats-schemas.ts'
+import type { CascadePodStatsAnswer } from '../../../src/query/object-answer-schemas.ts'
 
 type Pod = CascadePodStatsAnswer['pods'][number]
 type Series = Pod['series'][number]
