@@ -12,7 +12,7 @@ import { readInPieces } from '../platform/pipelined-requests.ts'
 import { certificateNames, followCertificates, openServerTls } from '../platform/tls.ts'
 import { ANSWER_STATUSES } from './answer-statuses.ts'
 import { reportFailedHandshakes } from './failed-handshakes.ts'
-import { PendingBodies, SlowBodyWatch } from './http-body.ts'
+import { PendingBodies, SlowBodyWatch } from './request-body.ts'
 import {
   connectionLimitsOf,
   DEFAULT_REQUEST_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { SlowBodyWatch } from '../../src/receiver/http-body.ts'
+import { SlowBodyWatch } from '../../src/receiver/request-body.ts'
 
 const NEVER_MS = 3_600_000
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { KeptChunks } from '../../src/receiver/kept-chunks.ts'
+import { KeptChunks } from '../../src/receiver/request-body.ts'
 
 const length = fc.oneof(fc.constantFrom(0, 1, 1023, 1024, 1025, 4096), fc.nat(3), fc.nat(5_000))
 

@@ -9,7 +9,7 @@ import { errorText } from '../../model/faults.ts'
 import type { ReadingRules } from '../../model/kubernetes-objects.ts'
 import type { ObservationOutcome } from '../../model/kubernetes-observations.ts'
 import { peerOf } from '../../platform/connections.ts'
-import { readBody } from '../http-body.ts'
+import { readBody } from '../request-body.ts'
 import {
   answerJson,
   answerText,

@@ -13,7 +13,6 @@ import { encodeRpcStatus, type RpcStatus, truncateMessage } from '../../model/ot
 import { type Endpoints, peerOf, type RequestAdmission } from '../../platform/connections.ts'
 import { ANSWER_STATUSES, type Refusal, rpcStatusOf } from '../answer-statuses.ts'
 import { GRPC_ACCEPT_ENCODING, GRPC_CODINGS } from '../compression.ts'
-import type { PacedBody, SlowBodyWatch } from '../http-body.ts'
 import {
   BUDGET_EXHAUSTED,
   budgetHolderOf,
@@ -24,7 +23,7 @@ import {
   type Reservation,
 } from '../in-flight.ts'
 import type { Intake } from '../intake.ts'
-import { KeptChunks } from '../kept-chunks.ts'
+import { KeptChunks, type PacedBody, type SlowBodyWatch } from '../request-body.ts'
 
 export interface AdmissionSettings {
   maxMessageBytes: number

@@ -19,7 +19,7 @@ import type { Checked } from '../../platform/credentials.ts'
 import { refusalText } from '../../platform/http-listener.ts'
 import { certificateNames, followCertificates, openServerTls } from '../../platform/tls.ts'
 import { reportFailedHandshakes } from '../failed-handshakes.ts'
-import { SlowBodyWatch } from '../http-body.ts'
+import { SlowBodyWatch } from '../request-body.ts'
 import { Intake, type Origin } from '../intake.ts'
 import {
   connectionLimitsOf,

@@ -14,7 +14,7 @@ import {
   retryAfterSeconds,
   rpcStatusOf,
 } from '../answer-statuses.ts'
-import { type PendingBodies, readBody, type SlowBodyWatch } from '../http-body.ts'
+import { type PendingBodies, readBody, type SlowBodyWatch } from '../request-body.ts'
 import { type HttpSettings, senderOfConnection, serveHttp } from '../http-server.ts'
 import { budgetHolderOf } from '../in-flight.ts'
 import { Intake } from '../intake.ts'

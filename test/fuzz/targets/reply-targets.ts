@@ -8,7 +8,7 @@ import { outcomeOfGrpcError } from '../../../src/exporter/otlp-grpc/grpc-transpo
 import { outcomeOfHttpReply, retryAfterMs } from '../../../src/exporter/otlp-http/http-transport.ts'
 import { encodeExportResponse, encodeRpcStatus } from '../../../src/model/otlp/responses.ts'
 import { HTTP_CODINGS } from '../../../src/receiver/compression.ts'
-import { PendingBodies, readBody, SlowBodyWatch } from '../../../src/receiver/http-body.ts'
+import { PendingBodies, readBody, SlowBodyWatch } from '../../../src/receiver/request-body.ts'
 import { InFlight } from '../../../src/receiver/in-flight.ts'
 import { lz4Zeros } from '../../receiver/codings/as-lz4.ts'
 import { ENCODED } from '../../receiver/codings/encoded-by-go.ts'
