@@ -17,7 +17,7 @@ import { certificateNames } from '../../src/platform/tls.ts'
 import { senderOfConnection } from '../../src/receiver/http-server.ts'
 import { InFlight } from '../../src/receiver/in-flight.ts'
 import { Intake } from '../../src/receiver/intake.ts'
-import { sessionOf } from '../../src/receiver/otlp/grpc-call.ts'
+import { type CallOrigins, sessionOf } from '../../src/receiver/otlp/grpc-call.ts'
 import { GrpcSenders } from '../../src/receiver/otlp/grpc-server.ts'
 import { RecordingPort } from './support/recording-port.ts'
 
@@ -31,18 +31,15 @@ const forged = new Authority('a stranger').issue({ name: 'kubelet', dns: [] })
 const seen: { names: string[] | undefined; http: Sender | undefined }[] = []
 const calls: (Sender | undefined)[] = []
 
-const sessions = new WeakMap<Metadata, object>()
-const senders = new GrpcSenders({
-  connectionOf: (metadata) => sessions.get(metadata),
-  onKnown: () => undefined,
-})
+const origins: CallOrigins = new WeakMap()
+const senders = new GrpcSenders(origins, () => undefined)
 /** Notes which connection a call came on. */
 const noting: ServerInterceptor = (_, call) =>
   new ServerInterceptingCall(call, {
     start: (next) => {
       next({
         onReceiveMetadata(metadata, pass) {
-          sessions.set(metadata, sessionOf(call)!)
+          origins.set(metadata, { connection: sessionOf(call)! })
           pass(metadata)
         },
       })
@@ -60,11 +57,8 @@ const grpc = new Server({ interceptors: [noting, senders.interceptor(intake)] })
 grpc.addService(
   { export: EXPORT_METHODS.traces },
   {
-    export: (
-      { metadata }: { metadata: Parameters<GrpcSenders['of']>[0] },
-      answer: (error: null, reply: Buffer) => void,
-    ) => {
-      calls.push(senders.of(metadata))
+    export: ({ metadata }: { metadata: Metadata }, answer: (error: null, reply: Buffer) => void) => {
+      calls.push(origins.get(metadata)?.sender)
       answer(null, Buffer.alloc(0))
     },
   },

@@ -8,7 +8,6 @@ import {
   type StatusObject,
 } from '@grpc/grpc-js'
 import { ownValue } from '../../model/untrusted-names.ts'
-import type { Sender } from '../../model/otlp-requests.ts'
 import { encodeRpcStatus, type RpcStatus, truncateMessage } from '../../model/otlp/responses.ts'
 import { type Endpoints, peerOf, type RequestAdmission } from '../../platform/connections.ts'
 import { ANSWER_STATUSES, type Refusal, rpcStatusOf } from '../answer-statuses.ts'
@@ -22,8 +21,11 @@ import {
   REQUEST_BYTES,
   type Reservation,
 } from '../in-flight.ts'
-import type { Intake } from '../intake.ts'
+import type { Intake, Origin } from '../intake.ts'
 import { KeptChunks, type PacedBody, type SlowBodyWatch } from '../request-body.ts'
+
+/** Where calls come from, by their metadata: the one object that grpc-js hands from each interceptor to the handler. */
+export type CallOrigins = WeakMap<Metadata, Origin>
 
 export interface AdmissionSettings {
   maxMessageBytes: number
@@ -31,10 +33,8 @@ export interface AdmissionSettings {
   requestTimeoutMs: number
   /** Called for calls that ended before their message was complete. */
   refused: (path: string, refusal: Refusal) => void
-  /** Called for each admitted call, with its connection. */
-  onCall: (metadata: Metadata, connection: object) => void
-  /** The sender of an admitted call; undefined where no credential is required. */
-  senderOf: (metadata: Metadata) => Sender | undefined
+  /** Gets the origin of each admitted call. */
+  origins: CallOrigins
   pace: SlowBodyWatch
   /** Called for every call that begins on a connection. */
   begin: (connection: GrpcConnection) => RequestAdmission
@@ -111,8 +111,8 @@ class AdmittedCall {
   #timer: NodeJS.Timeout | undefined
   #paced: PacedBody | undefined
   #endReading: () => void = () => undefined
-  /** Looks up the sender; undefined once the first byte has been counted. */
-  #sender: (() => Sender | undefined) | undefined
+  /** Undefined before it is admitted, and once the first byte has been counted. */
+  #origin: Origin | undefined
   /** Reports its end to its connection. */
   #leave: () => void = () => undefined
 
@@ -164,8 +164,8 @@ class AdmittedCall {
     const giveUp = (): void => this.#giveUp()
     if (settings.requestTimeoutMs > 0) this.#timer = setTimeout(giveUp, settings.requestTimeoutMs)
     this.#paced = settings.pace.begin(giveUp)
-    this.#sender = () => settings.senderOf(metadata)
-    settings.onCall(metadata, this.#grpc.connection)
+    this.#origin = { connection: this.#grpc.connection }
+    settings.origins.set(metadata, this.#origin)
   }
 
   /** Whether its connection may have a call in flight. */
@@ -210,8 +210,9 @@ class AdmittedCall {
   #count(chunk: Buffer): void {
     this.#countReceived(chunk.length + CHUNK_BYTES)
     if (this.#state !== 'reading') return
-    if (this.#sender !== undefined) this.#reservation.chargeTo(budgetHolderOf(this.#sender(), this.#peer))
-    this.#sender = undefined
+    if (this.#origin !== undefined)
+      this.#reservation.chargeTo(budgetHolderOf(this.#origin.sender, this.#peer))
+    this.#origin = undefined
     if (this.#paced !== undefined) this.#paced.receivedBytes += chunk.length
     if (!this.#reservation.take(chunk.length)) this.#giveWay()
   }

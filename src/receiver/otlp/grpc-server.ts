@@ -35,14 +35,16 @@ import {
   admissionInterceptor,
   type AdmissionSettings,
   bareStatus,
+  type CallOrigins,
   type GrpcConnection,
   grpcStatusOf,
 } from './grpc-call.ts'
+import type { GrpcKeepalive } from './otlp-receiver.ts'
 
 export interface GrpcReceiverSettings extends ReceiverSettings {
   /** How many requests one connection may have in flight; 100 unless given. */
   maxConcurrentStreams?: number
-  keepalive?: KeepaliveSettings
+  keepalive?: GrpcKeepalive
 }
 
 const DEFAULT_MAX_CONCURRENT_STREAMS = 100
@@ -62,18 +64,15 @@ export async function startGrpcReceiver(
   observer: ReceiverObserver,
 ): Promise<RunningListener> {
   const intake = new Intake(settings, 'grpc', { port, observer })
-  const sessions = new WeakMap<Metadata, object>()
+  const origins: CallOrigins = new WeakMap()
   const asksForCredential = settings.authenticator !== undefined || settings.tls?.clientCaFile !== undefined
   const senders = asksForCredential
-    ? new GrpcSenders({
-        connectionOf: (metadata) => sessions.get(metadata),
-        onKnown: (endpoints) => connections.known(endpoints),
-      })
+    ? new GrpcSenders(origins, (endpoints) => connections.known(endpoints))
     : undefined
   const pace = new SlowBodyWatch(settings.bodyPaceMs)
   const limits = connectionLimitsOf(settings)
   const grpc = serverOf(settings, intake, {
-    ...{ sessions, senders, pace },
+    ...{ origins, senders, pace },
     begin: (connection) => connections.begin(connection),
     refusalText: (reason) => refusalText(reason, limits),
   })
@@ -99,18 +98,11 @@ export async function startGrpcReceiver(
 }
 
 /** What the interceptors share about calls in flight. */
-interface Calls extends Pick<AdmissionSettings, 'begin' | 'refusalText'> {
-  /** The connection that each came on. */
-  sessions: WeakMap<Metadata, object>
+interface Calls extends Pick<AdmissionSettings, 'origins' | 'pace' | 'begin' | 'refusalText'> {
   senders: GrpcSenders | undefined
-  pace: SlowBodyWatch
 }
 
-function serverOf(
-  settings: GrpcReceiverSettings,
-  intake: Intake,
-  { sessions, senders, pace, begin, refusalText }: Calls,
-): Server {
+function serverOf(settings: GrpcReceiverSettings, intake: Intake, { senders, ...calls }: Calls): Server {
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
   const requestTimeoutMs = settings.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
   const server = new Server({
@@ -126,9 +118,7 @@ function serverOf(
           const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
           if (signal !== undefined) intake.reportAnswer(signal, refusal, 0)
         },
-        senderOf: (metadata) => senders?.of(metadata),
-        ...{ pace, begin, refusalText },
-        onCall: (metadata, connection) => sessions.set(metadata, connection),
+        ...calls,
       }),
       ...(senders === undefined ? [] : [senders.interceptor(intake)]),
     ],
@@ -137,26 +127,19 @@ function serverOf(
     server.addService(
       { export: EXPORT_METHODS[signal] },
       {
-        export: exporting(signal, intake, (metadata) => ({
-          sender: senders?.of(metadata),
-          connection: sessions.get(metadata) ?? metadata,
-        })),
+        export: exporting(signal, intake, calls.origins),
       },
     )
   }
   return server
 }
 
-function exporting(
-  signal: Signal,
-  intake: Intake,
-  originOf: (metadata: Metadata) => Origin,
-): handleUnaryCall<Buffer, Buffer> {
+function exporting(signal: Signal, intake: Intake, origins: CallOrigins): handleUnaryCall<Buffer, Buffer> {
   const ingest = async (request: Buffer, origin: Origin): Promise<IngestOutcome> =>
     intake.delayRefusal(await intake.ingest(signal, 'protobuf', request, origin))
   return ({ request, metadata }, answer) => {
     const { length } = request
-    void ingest(request, originOf(metadata)).then((outcome) => {
+    void ingest(request, origins.get(metadata) ?? { connection: metadata }).then((outcome) => {
       intake.reportAnswer(signal, outcome, length)
       if (outcome.kind !== 'accepted') answer(grpcStatusOf(outcome))
       else answer(null, Buffer.from(encodeExportResponse(signal, 'protobuf', outcome)))
@@ -199,21 +182,16 @@ interface KnownConnection {
   hasShownCredential: boolean
 }
 
-interface GrpcSendersHooks {
-  /** The connection that a call came on. */
-  connectionOf: (metadata: Metadata) => object | undefined
-  /** Called for every connection that has shown a valid credential. */
-  onKnown: (endpoints: Endpoints) => void
-}
-
 /** Identifies the sender of a gRPC call by the certificate of its connection and by its credential. */
 export class GrpcSenders {
-  readonly #hooks: GrpcSendersHooks
+  readonly #origins: CallOrigins
+  readonly #onKnown: (endpoints: Endpoints) => void
   readonly #byConnection = new WeakMap<object, KnownConnection>()
-  readonly #byMetadata = new WeakMap<Metadata, Sender>()
 
-  constructor(hooks: GrpcSendersHooks) {
-    this.#hooks = hooks
+  /** `onKnown` is called for every connection that has shown a valid credential. */
+  constructor(origins: CallOrigins, onKnown: (endpoints: Endpoints) => void) {
+    this.#origins = origins
+    this.#onKnown = onKnown
   }
 
   /** Attaches the names in a certificate to its connection, so that no other connection is mistaken for it. */
@@ -223,11 +201,6 @@ export class GrpcSenders {
     marked[BY_CERTIFICATE] = { certificate: certificateNames(socket) ?? [] }
   }
 
-  /** The sender of the call with this metadata. */
-  of(metadata: Metadata): Sender | undefined {
-    return this.#byMetadata.get(metadata)
-  }
-
   /** Refuses calls without a valid credential, before their message is read. */
   interceptor(intake: Intake): ServerInterceptor {
     return (_, call) =>
@@ -235,17 +208,19 @@ export class GrpcSenders {
         start: (next) => {
           next({
             onReceiveMetadata: (metadata, pass) => {
-              const connection = this.#connectionOf(metadata)
+              const origin = this.#origins.get(metadata) ?? { connection: metadata }
+              const connection = this.#knownOf(origin.connection)
               const settle = (checked: Checked): void => {
                 if (checked.kind !== 'known') {
                   if (checked.kind === 'unknown') intake.unauthenticated(checked)
                   call.sendStatus(statusOf(checked))
                   return
                 }
-                this.#byMetadata.set(metadata, { ...connection?.byCertificate, ...checked.sender })
+                origin.sender = { ...connection?.byCertificate, ...checked.sender }
+                this.#origins.set(metadata, origin)
                 if (connection?.hasShownCredential === false) {
                   connection.hasShownCredential = true
-                  this.#hooks.onKnown(connection.endpoints)
+                  this.#onKnown(connection.endpoints)
                 }
                 pass(metadata)
               }
@@ -258,9 +233,7 @@ export class GrpcSenders {
       })
   }
 
-  #connectionOf(metadata: Metadata): KnownConnection | undefined {
-    const session = this.#hooks.connectionOf(metadata) as Partial<ServerHttp2Session> | undefined
-    if (session === undefined) return undefined
+  #knownOf(session: Partial<ServerHttp2Session>): KnownConnection | undefined {
     const before = this.#byConnection.get(session)
     if (before !== undefined) return before
     // A session without a socket cannot be answered.
@@ -312,18 +285,7 @@ const EXPORT_METHODS: Readonly<Record<Signal, MethodDefinition<Buffer, Buffer>>>
   metrics: method('/opentelemetry.proto.collector.metrics.v1.MetricsService/Export'),
 }
 
-/** When connections are closed, in milliseconds; 0 means never, except for `timeoutMs`. */
-export interface KeepaliveSettings {
-  /** After this long without a request. */
-  maxConnectionIdleMs: number
-  maxConnectionAgeMs: number
-  maxConnectionAgeGraceMs: number
-  /** How often a connection is pinged, and how long it has for the answer. */
-  timeMs: number
-  timeoutMs: number
-}
-
-const OPTIONS: Readonly<Record<keyof KeepaliveSettings, string>> = {
+const OPTIONS: Readonly<Record<keyof GrpcKeepalive, string>> = {
   maxConnectionIdleMs: 'grpc.max_connection_idle_ms',
   maxConnectionAgeMs: 'grpc.max_connection_age_ms',
   maxConnectionAgeGraceMs: 'grpc.max_connection_age_grace_ms',
@@ -334,10 +296,10 @@ const OPTIONS: Readonly<Record<keyof KeepaliveSettings, string>> = {
 const MAX_MS = 2 ** 31 - 2
 
 /** The options of grpc-js for these settings; one that is 0 is left out. */
-export function keepaliveOptions(settings: KeepaliveSettings): ServerOptions {
+export function keepaliveOptions(settings: GrpcKeepalive): ServerOptions {
   const entries = Object.entries(OPTIONS).map(([key, option]) => [
     option,
-    Math.min(settings[key as keyof KeepaliveSettings], MAX_MS),
+    Math.min(settings[key as keyof GrpcKeepalive], MAX_MS),
   ])
   return Object.fromEntries(entries.filter(([, ms]) => ms !== 0)) as ServerOptions
 }

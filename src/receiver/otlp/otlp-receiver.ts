@@ -16,11 +16,13 @@ import { MIB } from '../../model/time-and-size.ts'
 import { openServerTls } from '../../platform/tls.ts'
 import type { ReceiverType } from '../receiver-type.ts'
 
-/** For each of these but `timeoutMs` 0 means never. */
-interface GrpcKeepaliveConfig {
+/** When connections are closed, in milliseconds; 0 means never, except for `timeoutMs`. */
+export interface GrpcKeepalive {
+  /** After this long without a request. */
   maxConnectionIdleMs: number
   maxConnectionAgeMs: number
   maxConnectionAgeGraceMs: number
+  /** How often a connection is pinged, and how long it has for the answer. */
   timeMs: number
   timeoutMs: number
 }
@@ -43,7 +45,7 @@ const keepalive = section('Which connections are kept.', {
   ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'enforcement_policy'),
 })
 
-function buildKeepalive({ server_parameters }: SettingsOf<typeof keepalive>): GrpcKeepaliveConfig {
+function buildKeepalive({ server_parameters }: SettingsOf<typeof keepalive>): GrpcKeepalive {
   return {
     maxConnectionIdleMs: server_parameters.max_connection_idle,
     maxConnectionAgeMs: server_parameters.max_connection_age,
@@ -167,7 +169,7 @@ interface GrpcServerConfig extends ServerConfig {
   maxRecvMsgSizeBytes: number
   /** On one connection. */
   maxConcurrentStreams: number
-  keepalive: GrpcKeepaliveConfig
+  keepalive: GrpcKeepalive
 }
 
 interface HttpServerConfig extends ServerConfig {

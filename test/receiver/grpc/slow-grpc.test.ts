@@ -5,12 +5,12 @@ import { GrpcSender } from '../../../lab/harness/clients/grpc-sender.ts'
 import { callFrame, continuationFrame, dataFrame, RawHttp2 } from '../../../lab/harness/clients/raw-http2.ts'
 import { eventually } from '../../../lab/harness/eventually.ts'
 import { InFlight } from '../../../src/receiver/in-flight.ts'
-import type { KeepaliveSettings } from '../../../src/receiver/otlp/grpc-server.ts'
+import type { GrpcKeepalive } from '../../../src/receiver/otlp/otlp-receiver.ts'
 import { holdingPort, RecordingPort } from '../support/recording-port.ts'
 import { startGrpc } from '../support/start-receivers.ts'
 
 const OK = 0
-const NEVER: KeepaliveSettings = {
+const NEVER: GrpcKeepalive = {
   maxConnectionIdleMs: 0,
   maxConnectionAgeMs: 0,
   maxConnectionAgeGraceMs: 0,
