@@ -1,3 +1,4 @@
+import { MERGELOG_REFUSALS } from '../src/model/merge-graph.ts'
 import { migrate } from '../src/store/sqlite/migrate.ts'
 import { openForWriting } from '../src/store/sqlite/open-database.ts'
 import { AUDIT_VIEWS } from './audit-views.ts'
@@ -21,9 +22,9 @@ const NOTES = `## Columns
 
 - \`object\` is a reference without its query: \`apps/v1/deployments/default/web\`, \`v1/pods/default/web-7c9-a\`.
 - \`end\` is a word of SQL: write \`"end"\`.
-- \`reason\` of a refused mergelog is \`malformed_cpid\`, \`names_itself\`, \`closes_cycle\`, \`cycle_unknown\`, \`different_sources\`,
-  \`too_many_sources\`, \`sender_not_allowed\`, \`foreign_source\`, \`repeated_attribute\` or \`contested\` (it was accepted, until the mergelog of a sender
-  with a better claim took its place). \`sender\` is who the connection proved to have sent it.
+- \`reason\` of a refused mergelog is one of ${MERGELOG_REFUSALS.map((reason) => `\`${reason}\``).join(', ')}.
+  A \`contested\` one was accepted, until the mergelog of a sender with a better claim took its place. \`sender\` is who the connection proved to
+  have sent it.
 - \`state\` of a CPID that was pruned and is seen again is \`live\`. \`explained\` is \`no\` until its mergelog comes again; it counts as missing nowhere,
   and what it does from then on is an episode.
 - \`stage\` of what was set aside is \`linking\`, \`waiting\`, \`settling\`, \`sending\` or \`pruning\`. \`item\` is the number of its arrival, of its trace, of the
