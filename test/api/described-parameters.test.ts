@@ -1,72 +1,12 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { cpid, hexSpan, hexTrace } from '../support/otlp-requests.ts'
-import type { TestWriter } from '../support/test-writer.ts'
-import { cascadesForBackends } from './support/jaeger-exchanges.ts'
+import { FIRST, manyCascades, THEN, type Values, valuesFor } from './support/parameter-values.ts'
 import { QueryApi } from './support/query-api.ts'
-import { REPLICASET, WEB } from './support/web-cascade.ts'
 
 interface Parameter {
   name: string
   in: 'path' | 'query'
   required?: boolean
 }
-type Values = Readonly<Record<string, string>>
-
-/** Cascades that have all been sent, of several services, and one that is still open. */
-async function manyCascades(path?: string): Promise<TestWriter> {
-  const writer = await cascadesForBackends(path)
-  writer.logs('replicaset-controller', [
-    { body: 'one', trace: 2, span: 13, cpid: cpid(1), time: 1_100 },
-    { body: 'two', trace: 2, span: 13, cpid: cpid(1), time: 1_101 },
-  ])
-  writer.pass(300_001)
-  writer.mergelogs('late', [{ new: cpid(31), time: 40_000 }])
-  writer.spans('late', [{ trace: 31, id: 11, cpid: cpid(31), start: 40_001 }])
-  const wrote = ['a', 'b'].map((name) => `v1/pods/default/measured-${name}?uid=${name}&rv=1`)
-  writer.spans('measured', [{ trace: 900, id: 900, cpid: cpid(1), attributes: { 'cpid.wrote': wrote } }])
-  writer.link()
-  return writer
-}
-
-/** What is asked first; a parameter that may be left out is left out. */
-const FIRST: Values = {
-  cpid: cpid(1),
-  root: cpid(1),
-  other: cpid(11),
-  spanId: hexSpan(11),
-  ref: 'web',
-  q: 'web',
-}
-
-/** What is asked then, of one parameter at a time. */
-const THEN: Values = {
-  cpid: cpid(23),
-  root: cpid(11),
-  other: cpid(21),
-  spanId: hexSpan(12),
-  ref: REPLICASET,
-  q: cpid(1),
-  limit: '1',
-  state: 'open',
-  cause: 'self',
-  object: WEB,
-  service: 'odd',
-  cluster: 'kind',
-  actor: 'odd',
-  namespace: 'default',
-  from: '2026-01-01T00:00:15Z',
-  to: '2026-01-01T00:00:15Z',
-  trace: hexTrace(99),
-}
-
-/** Where one of these has nothing to tell apart, and what is asked first and then instead. */
-const ELSEWHERE: Readonly<Record<string, { first?: Values; then?: Values }>> = {
-  '/cpids/{cpid}/cascades': { first: { cpid: cpid(23) }, then: { cpid: cpid(1) } },
-  '/objects/versions': { first: { ref: REPLICASET }, then: { ref: WEB } },
-  '/find': { then: { namespace: 'elsewhere' } },
-  '/cascades/{root}/spans/{spanId}': { then: { root: cpid(31) } },
-}
-
 const api = await QueryApi.over(manyCascades)
 afterAll(() => api[Symbol.asyncDispose]())
 const answer = await api.fetch('/api/v1/openapi.json')
@@ -103,14 +43,13 @@ async function nextOf(target: string): Promise<string> {
 }
 
 test.each(described)('%s answers something else with another %s', async (path, name) => {
-  const { first = {}, then = {} } = ELSEWHERE[path] ?? {}
-  const values = { ...FIRST, ...first }
+  const { first: values, then } = valuesFor(path)
   const isIn = parametersOf(path).some((one) => one.name === name && one.in === 'path')
   // Where a part begins is told by the part before, which is asked about in the same way.
   const given = name === 'after' ? ['limit'] : []
   const limited = { ...values, limit: '1' }
   const without = targetOf(path, limited, given)
-  const changed = name === 'after' ? await nextOf(without) : (then[name] ?? THEN[name])
+  const changed = name === 'after' ? await nextOf(without) : then[name]
   const withIt = targetOf(path, { ...limited, [name]: changed ?? '' }, isIn ? given : [...given, name])
   expect([path, name, changed]).toEqual([path, name, expect.any(String)])
   const [before, after] = [await ask(without), await ask(withIt)]

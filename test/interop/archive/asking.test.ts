@@ -5,7 +5,10 @@ import { ClickHouseServer } from '../../../lab/harness/clickhouse-server.ts'
 import type { CascadeFilter, CausewayQueries } from '../../../src/model/queries.ts'
 import type { Cpid } from '../../../src/model/merge-graph.ts'
 import { parseRfc3339 } from '../../../src/model/time-and-size.ts'
-import type { Question } from '../../../src/query/question.ts'
+import { PARAMETERS } from '../../../src/query/http/route.ts'
+import { readRequest, ROUTES } from '../../../src/query/http/routes.ts'
+import { isArchived, type Question } from '../../../src/query/question.ts'
+import { manyCascades, valuesFor } from '../../api/support/parameter-values.ts'
 import { type Step, steps } from '../../support/drawn-history.ts'
 import { cpid as cpidText, START_NS } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
@@ -399,3 +402,45 @@ test.each([
     }
   },
 )
+
+/** The question of a path with another value of this parameter than is usual. */
+function questionWith(path: string, query: readonly (keyof typeof PARAMETERS)[], name: string): Question {
+  const { first, then } = valuesFor(path)
+  const values = { ...first, [name]: then[name] ?? '' }
+  const search = new URLSearchParams()
+  for (const one of query)
+    if (one === name || 'missing' in PARAMETERS[one]) search.set(one, values[one] ?? '')
+  const inPath = path.replaceAll(/\{(\w+)\}/g, (_, one: string) => values[one] ?? '')
+  const read = readRequest(`/api/v1${inPath}?${search.toString()}`)
+  if (read.kind !== 'question') throw new Error(`${path} with ${name} asks nothing`)
+  return read.question
+}
+
+/** Without what each of both says in a way of its own: where a list goes on, and what an answer lacks. */
+function alike(answer: Json | string): unknown {
+  if (typeof answer === 'string') return answer
+  return inAnyOrder({ ...answer, next: typeof answer['next'], partial: undefined })
+}
+
+test('an archive heeds the query parameters of every path', async () => {
+  using writer = await manyCascades()
+  await archiveAll(writer, archiveSettings(server, 'parameters'))
+  await using asking = new Asking(addressOf(server, 'parameters'), writer)
+  const whole = writer.queries()
+  const heeded: string[] = []
+  for (const { path, query, ask } of ROUTES) {
+    if (ask === undefined) continue
+    for (const name of query) {
+      // The tests above read lists in pages.
+      if (name === 'after') continue
+      const question = questionWith(path, query, name)
+      if (!isArchived(question)) continue
+      const answered = await asking.answer(question)
+      if (answered === 'here') continue
+      const what = `${name} of ${path}`
+      heeded.push(what)
+      expect([what, alike(answered)]).toEqual([what, alike(oracle(whole, question))])
+    }
+  }
+  expect(heeded.length).toBeGreaterThan(15)
+})
