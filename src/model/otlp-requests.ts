@@ -5,6 +5,13 @@ export type Signal = (typeof SIGNALS)[number]
 /** The items of each signal, as the metrics of the Collector name them. */
 export const SIGNAL_UNITS = { traces: 'spans', logs: 'log_records', metrics: 'metric_points' } as const
 
+/** The method of each signal's Export over gRPC. */
+export const EXPORT_METHODS: Readonly<Record<Signal, string>> = {
+  traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
+  logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
+  metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
+}
+
 /** Signals whose items become part of cascades; metrics are sent on as they came. */
 export type LinkedSignal = Exclude<Signal, 'metrics'>
 

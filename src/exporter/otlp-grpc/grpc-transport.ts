@@ -15,7 +15,7 @@ import {
 import type { ClientTlsSettings } from '../../model/connection-settings.ts'
 import { errorText } from '../../model/faults.ts'
 import { isLoopback } from '../../model/untrusted-names.ts'
-import type { Signal } from '../../model/otlp-requests.ts'
+import { EXPORT_METHODS, type Signal } from '../../model/otlp-requests.ts'
 import { bufferOf } from '../../model/otlp/protobuf-wire.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
 import type { Credentials } from '../../platform/credentials.ts'
@@ -53,12 +53,6 @@ export interface GrpcTransportSettings {
   onTrouble?: (reason: string) => void
 }
 
-const EXPORT_METHOD: Record<Signal, string> = {
-  traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
-  logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
-  metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
-}
-
 /** Of an odd length, so that grpc-js never says of a reply what a backend says of a request. */
 const LONGEST_REPLY_BYTES = MAX_REPLY_BYTES + 1
 
@@ -70,7 +64,7 @@ const RECONNECT_WITHIN_MS = 5000
  * backend that is down makes sends answer retry. Throws when a header or a certificate file is unusable.
  */
 export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
-  const method = EXPORT_METHOD[settings.signal ?? 'traces']
+  const method = EXPORT_METHODS[settings.signal ?? 'traces']
   const metadata = metadataOf(settings.headers)
   const { credentials } = settings
   const secured = settings.tls.insecure ? undefined : openClientTls(settings.tls, settings.onTrouble)

@@ -13,6 +13,7 @@ import {
   status,
 } from '@grpc/grpc-js'
 import { errorText } from '../../model/faults.ts'
+import { EXPORT_METHODS } from '../../model/otlp-requests.ts'
 import { END_FRAME, FRAME_HEADER_BYTES, type GrpcEnd } from '../grpc-answers.ts'
 import type { GrpcHandler, GrpcHandlerSettings } from '../http/grpc-connections.ts'
 import { BadParameter } from '../http/trace-requests.ts'
@@ -77,14 +78,13 @@ const HEALTH = grpcMethod('/grpc.health.v1.Health/Check', 'HealthCheckRequest', 
 
 class NoSuchService extends Error {}
 
-const EXPORT = '/opentelemetry.proto.collector.trace.v1.TraceService/Export'
 const NOT_WRITTEN =
   'spans are not taken here, where questions are answered: send them to the otlp receiver of Causeway, which listens on port 4317 ' +
   'unless it is told otherwise'
 
 /** Listed, so that its refusal says what to do instead. */
 const WRITING: GrpcMethod = {
-  path: EXPORT,
+  path: EXPORT_METHODS.traces,
   read: () => {
     throw new CallEnd(status.UNIMPLEMENTED, NOT_WRITTEN)
   },
@@ -175,7 +175,7 @@ class Calls {
 
   /** Resolves to a function to call when the call is over; rejects with a CallEnd. */
   async #admit(path: string, call: ServerInterceptingCallInterface, metadata: Metadata): Promise<() => void> {
-    if (path === EXPORT) throw new CallEnd(status.UNIMPLEMENTED, NOT_WRITTEN)
+    if (path === EXPORT_METHODS.traces) throw new CallEnd(status.UNIMPLEMENTED, NOT_WRITTEN)
     const { begin, refusalText } = this.#settings
     const socket = this.#socketOf(call.getPeer())
     if (socket === undefined) throw new CallEnd(status.UNAVAILABLE, 'the connection is gone')

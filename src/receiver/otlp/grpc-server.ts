@@ -12,7 +12,13 @@ import {
   type ServerOptions,
   type StatusObject,
 } from '@grpc/grpc-js'
-import type { IngestOutcome, IngestPort, Sender, Signal } from '../../model/otlp-requests.ts'
+import {
+  EXPORT_METHODS,
+  type IngestOutcome,
+  type IngestPort,
+  type Sender,
+  type Signal,
+} from '../../model/otlp-requests.ts'
 import { encodeExportResponse } from '../../model/otlp/responses.ts'
 import { Connections, type Endpoints, peerOf } from '../../platform/connections.ts'
 import type { Checked } from '../../platform/credentials.ts'
@@ -115,7 +121,7 @@ function serverOf(settings: GrpcReceiverSettings, intake: Intake, { senders, ...
         maxMessageBytes,
         requestTimeoutMs,
         refused: (path, refusal) => {
-          const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
+          const signal = settings.signals.find((known) => EXPORT_METHODS[known] === path)
           if (signal !== undefined) intake.reportAnswer(signal, refusal, 0)
         },
         ...calls,
@@ -125,7 +131,7 @@ function serverOf(settings: GrpcReceiverSettings, intake: Intake, { senders, ...
   })
   for (const signal of settings.signals) {
     server.addService(
-      { export: EXPORT_METHODS[signal] },
+      { export: exportMethod(signal) },
       {
         export: exporting(signal, intake, calls.origins),
       },
@@ -268,8 +274,9 @@ function statusOf(turned: Unauthenticated): StatusObject {
 
 const same = (bytes: Buffer): Buffer => bytes
 
-const method = (path: string): MethodDefinition<Buffer, Buffer> => ({
-  path,
+/** Requests and responses stay bytes. */
+const exportMethod = (signal: Signal): MethodDefinition<Buffer, Buffer> => ({
+  path: EXPORT_METHODS[signal],
   requestStream: false,
   responseStream: false,
   requestSerialize: same,
@@ -277,13 +284,6 @@ const method = (path: string): MethodDefinition<Buffer, Buffer> => ({
   responseSerialize: same,
   responseDeserialize: same,
 })
-
-/** The OTLP Export method of each signal; requests and responses stay bytes. */
-const EXPORT_METHODS: Readonly<Record<Signal, MethodDefinition<Buffer, Buffer>>> = {
-  traces: method('/opentelemetry.proto.collector.trace.v1.TraceService/Export'),
-  logs: method('/opentelemetry.proto.collector.logs.v1.LogsService/Export'),
-  metrics: method('/opentelemetry.proto.collector.metrics.v1.MetricsService/Export'),
-}
 
 const OPTIONS: Readonly<Record<keyof GrpcKeepalive, string>> = {
   maxConnectionIdleMs: 'grpc.max_connection_idle_ms',
