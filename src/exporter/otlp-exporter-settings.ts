@@ -12,6 +12,7 @@ import {
 } from '../config/schema.ts'
 import { buildClientTls, clientAuth, clientTls } from '../config/tls-auth-cors.ts'
 import { choice, decimalNumber, DURATION, FLAG, HEADERS, wholeNumber } from '../config/value-kinds.ts'
+import type { Credentials } from '../platform/credentials.ts'
 import { openClientTls } from '../platform/tls.ts'
 
 /** The settings that both OTLP exporters share. */
@@ -24,6 +25,18 @@ export interface OtlpSending {
   timeoutMs: number
   retry: RetryConfig
   queue: { consumers: number; batchMaxSpans: number }
+}
+
+/** What both OTLP transports go by; `timeoutMs` is how long one export may take, connecting included. */
+export interface TransportSettings extends Pick<
+  OtlpSending,
+  'tls' | 'headers' | 'compression' | 'timeoutMs'
+> {
+  userAgent: string
+  /** Sent with every request; disposed of with the transport. */
+  credentials?: Credentials | undefined
+  /** Called when changed certificate files cannot be used. */
+  onTrouble?: (reason: string) => void
 }
 
 interface RetryBounds {

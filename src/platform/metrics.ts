@@ -179,12 +179,9 @@ export function startMetricsServer(
     }
   })
   return listen(server, settings, {
+    ...settings,
     what: 'The metrics server',
     setting: 'service.telemetry.metrics.readers[].pull.exporter.prometheus.{host,port}',
-    connections: settings.connections,
-    onOpen: settings.onOpen,
-    onDrop: settings.onDrop,
-    unread: settings.unread,
   })
 }
 

@@ -13,7 +13,7 @@ import type { CascadeFigures, LinkCounts, LinkerSettings } from '../model/linker
 import type { IngestOutcome, Sender, SenderPolicy, Signal } from '../model/otlp-requests.ts'
 import type { Positions } from '../model/outbox.ts'
 import type { Retention } from '../model/store-ports.ts'
-import type { MovedArchive } from './store-writer.ts'
+import type { MovedArchive, WriterGauges } from './store-writer.ts'
 
 /** The start parameters of the store thread. */
 export interface StoreThreadData {
@@ -30,16 +30,8 @@ export interface StoreThreadData {
   archives: string[]
 }
 
-export interface StoreGauges {
+export interface StoreGauges extends WriterGauges {
   lag: number
-  waiting: number
-  openTraces: number
-  /** The number of items that are set aside. */
-  setAside: number
-  cpids: number
-  held: number
-  tombstones: number
-  usedBytes: number
   /** Length of the write-ahead log. */
   walBytes: number
   /** Free space on the disk of the database. */

@@ -177,7 +177,7 @@ export class StoreWriter {
 }
 
 /** The gauges of the writer. */
-interface WriterGauges extends StoredGauges {
+export interface WriterGauges extends StoredGauges {
   /** CPIDs over a retention limit that something still holds. */
   held: number
 }

@@ -18,7 +18,6 @@ import { isLoopback } from '../../model/untrusted-names.ts'
 import { EXPORT_METHODS, type Signal } from '../../model/otlp-requests.ts'
 import { bufferOf } from '../../model/otlp/protobuf-wire.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
-import type { Credentials } from '../../platform/credentials.ts'
 import { openClientTls } from '../../platform/tls.ts'
 import {
   MAX_REPLY_BYTES,
@@ -28,6 +27,7 @@ import {
   UNREADABLE_REPLY,
 } from '../backend-replies.ts'
 import type { SendingHost } from '../exporter-type.ts'
+import type { TransportSettings } from '../otlp-exporter-settings.ts'
 import type { OtlpGrpcSettings } from './otlp-grpc-exporter.ts'
 
 /** As the configuration has it. */
@@ -36,21 +36,11 @@ export function openTransport(settings: OtlpGrpcSettings, signal: Signal, host: 
   return openGrpcTransport({ ...settings, signal, userAgent, onTrouble, credentials, timeoutMs })
 }
 
-export interface GrpcTransportSettings {
+export interface GrpcTransportSettings extends TransportSettings {
   host: string
   port: number
   /** Which OTLP service to call; traces when absent. */
   signal?: Signal
-  tls: ClientTlsSettings
-  headers: Readonly<Record<string, string>>
-  compression: 'gzip' | 'none'
-  /** How long one export may take, connecting included. */
-  timeoutMs: number
-  userAgent: string
-  /** Sent with every request; disposed of with the transport. */
-  credentials?: Credentials | undefined
-  /** Called when changed certificate files cannot be used. */
-  onTrouble?: (reason: string) => void
 }
 
 /** Of an odd length, so that grpc-js never says of a reply what a backend says of a request. */

@@ -3,7 +3,6 @@ import { STATUS_CODES } from 'node:http'
 import * as https from 'node:https'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { ClientTlsSettings } from '../../model/connection-settings.ts'
 import { errorText } from '../../model/faults.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
@@ -11,7 +10,6 @@ import { EXPORT_REQUEST } from '../../model/otlp/message-schema.ts'
 import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
 import type { SendOutcome, Transport } from '../../model/outbox.ts'
 import type { Clock } from '../../model/time-and-size.ts'
-import type { Credentials } from '../../platform/credentials.ts'
 import {
   delivered,
   MAX_REPLY_BYTES,
@@ -22,6 +20,7 @@ import {
   UNREADABLE_REPLY,
 } from '../backend-replies.ts'
 import type { SendingHost } from '../exporter-type.ts'
+import type { TransportSettings } from '../otlp-exporter-settings.ts'
 import { agentFor } from '../../platform/http-agent.ts'
 import { type OtlpHttpSettings, urlOf } from './otlp-http-exporter.ts'
 
@@ -44,21 +43,11 @@ export function openTransport(settings: OtlpHttpSettings, signal: Signal, host: 
   )
 }
 
-export interface HttpTransportSettings {
+export interface HttpTransportSettings extends TransportSettings {
   /** Where to post, path included, such as http://localhost:4318/v1/traces. */
   url: string
-  tls: ClientTlsSettings
-  headers: Readonly<Record<string, string>>
-  compression: 'gzip' | 'none'
-  /** How long one export may take, connecting included. */
-  timeoutMs: number
-  userAgent: string
   /** Turns protobuf bytes into OTLP/JSON text; if present, requests are sent as JSON. */
   toJson?: (request: Uint8Array) => string
-  /** Sent with every request; disposed of with the transport. */
-  credentials?: Credentials | undefined
-  /** Called when changed certificate files cannot be used. */
-  onTrouble?: (reason: string) => void
 }
 
 const compress = promisify(gzip)

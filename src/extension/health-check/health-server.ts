@@ -57,12 +57,9 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
     response.end(JSON.stringify(body))
   })
   const listening = await listen(server, settings, {
+    ...settings,
     what: 'The health check',
     setting: 'extensions.health_check.endpoint',
-    connections: settings.connections,
-    onOpen: settings.onOpen,
-    onDrop: settings.onDrop,
-    unread: settings.unread,
   })
   return Object.assign(listening, {
     setReady(ready: boolean) {
