@@ -30,6 +30,7 @@ import { up as heldItems } from './033-held-items.ts'
 import { up as podStats } from './034-pod-stats.ts'
 import { up as unfinishedSteps } from './035-unfinished-steps.ts'
 import { up as boundsOfWhatWasSent } from './036-bounds-of-what-was-sent.ts'
+import { up as spanBlocks } from './037-span-blocks.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -64,4 +65,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '034-pod-stats': { up: podStats },
   '035-unfinished-steps': { up: unfinishedSteps },
   '036-bounds-of-what-was-sent': { up: boundsOfWhatWasSent },
+  '037-span-blocks': { up: spanBlocks },
 }

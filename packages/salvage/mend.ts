@@ -21,6 +21,9 @@ const TRACES_LEFT = 'SELECT id FROM traces'
 
 /** Senders and resources that were lost get a place holder, so that their spans stay; trace ids are found again in the spans. */
 const MEND_ARRIVALS: readonly MendStep[] = [
+  // Numbers of spans that were lost may be given again.
+  ['', 'DELETE FROM span_blocks'],
+  ['', 'DELETE FROM own_span_blocks'],
   [
     'resources that were lost, whose scopes are kept',
     `INSERT INTO resources (id, hash, service, envelope)

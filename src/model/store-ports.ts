@@ -19,6 +19,7 @@ export interface Stores {
   readonly links: LinkPorts
   readonly pruning: PruneStore
   readonly keeper: Housekeeper
+  readonly spanBlocks: KeptSpanBlocks
   readonly marks: ArrivalMarks
   readonly setAside: SetAsideStore
   readonly inference: InferenceStore
@@ -127,6 +128,12 @@ export interface SetAsideStore {
   /** Notes that a CPID cannot be pruned. */
   addUnprunable(cpid: number, reason: string): SetAside
   add(item: SetAside): void
+}
+
+/** What searches know of blocks of stored spans without reading them. */
+export interface KeptSpanBlocks {
+  /** Reads blocks of which nothing is kept yet, until `mayGoOn` returns false; true if there may be more. */
+  keep(mayGoOn: () => boolean): boolean
 }
 
 /** The result of one sweep. */

@@ -12,6 +12,8 @@ const SETTLE_EVERY_MS = 50
 const STORE_OBSERVATIONS_EVERY_MS = 10
 /** Of each settling. */
 const POD_POINTS_MS = 4
+/** Of each settling while nothing else is to be done. */
+const SPAN_BLOCKS_MS = 5
 const SAVE_EVERY_MS = 250
 const REPORT_EVERY_MS = 2_000
 const MARK_EVERY_MS = 500
@@ -55,6 +57,8 @@ export class StoreScheduler {
   #observationsStoredMs = -Infinity
   #workedMs: number
   #isResting = false
+  /** False once all is kept, or that failed, until the next report. */
+  #areSpanBlocksDue = true
   #isStopped = false
 
   constructor(writer: StoreWriter, settings: TurnSettings) {
@@ -160,7 +164,7 @@ export class StoreScheduler {
       this.#observationsStoredMs = clock.monotonicMs()
     }
     this.#walUpkeep.move()
-    if (this.#requests.size > 0 || this.#linking.isDue || this.inference.isDue) this.#turnSoon()
+    if (this.#isBusy) this.#turnSoon()
   }
 
   /** Also retries linking that failed, and links when no requests arrive. */
@@ -169,7 +173,22 @@ export class StoreScheduler {
     this.#decidePodPoints()
     this.#linking.settle()
     this.#linking.tryAgain()
-    if (this.#linking.isDue || this.inference.isDue) this.#turnSoon()
+    if (this.#isBusy) this.#turnSoon()
+    else if (this.#areSpanBlocksDue) this.#keepSpanBlocks()
+  }
+
+  get #isBusy(): boolean {
+    return this.#requests.size > 0 || this.#linking.isDue || this.inference.isDue
+  }
+
+  #keepSpanBlocks(): void {
+    const startedMs = this.#settings.clock.monotonicMs()
+    this.#areSpanBlocksDue = false
+    this.#guard.run('noting for searches what spans contain', () => {
+      this.#areSpanBlocksDue = this.#writer.keepSpanBlocks(
+        () => this.#settings.clock.monotonicMs() - startedMs < SPAN_BLOCKS_MS,
+      )
+    })
   }
 
   /** A little at a time: senders wait meanwhile. */
@@ -189,6 +208,7 @@ export class StoreScheduler {
 
   #report(): void {
     const { post, wal, health } = this.#settings
+    this.#areSpanBlocksDue = true
     post({ kind: 'alive' })
     this.#guard.run('reading the gauges', () => {
       const sizes = { walBytes: wal.bytes(), freeBytes: wal.freeBytes() }

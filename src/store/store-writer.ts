@@ -128,6 +128,11 @@ export class StoreWriter {
     return this.#transactor.run(({ metrics }) => metrics.decide(mayGoOn), { mayOnlyRead: true })
   }
 
+  /** Keeps what blocks of spans contain, for searches, until `mayGoOn` returns false; true if there may be more. */
+  keepSpanBlocks(mayGoOn: () => boolean): boolean {
+    return this.#transactor.run(({ spanBlocks }) => spanBlocks.keep(mayGoOn), { mayOnlyRead: true })
+  }
+
   /** What the gauges show. */
   gauges(): WriterGauges {
     return { ...this.reader.gauges(), held: this.#pruning.held }

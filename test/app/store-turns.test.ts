@@ -127,6 +127,23 @@ test('it rests after some seconds without work, once, and again after more work'
   expect(rests).toBe(2)
 })
 
+test('what full blocks of spans contain is kept when nothing else is to be done, and after it failed too', async () => {
+  using turns = await Turns.begun(path('blocks'), { rowsABlock: 2 })
+  const kept = (): number => turns.store.rows('span_blocks')
+  for (let id = 1; id <= 5; id++) turns.send(id)
+  turns.timers.pass(2_100)
+  expect(kept()).toBe(2)
+  turns.store.db.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON span_blocks BEGIN SELECT raise(ABORT, 'full'); END",
+  )
+  for (let id = 6; id <= 9; id++) turns.send(id)
+  turns.timers.pass(2_100)
+  expect([kept(), turns.troubles]).toEqual([2, [expect.stringContaining('for searches')]])
+  turns.store.db.exec('DROP TRIGGER full')
+  turns.timers.pass(2_100)
+  expect(kept()).toBe(4)
+})
+
 test('a position that cannot be saved is set aside, and those of other exporters are saved', async () => {
   using turns = await Turns.begun(path('positions'))
   const { writer } = turns.store

@@ -513,6 +513,13 @@ CREATE TRIGGER outbox_scope AFTER DELETE ON outbox WHEN old.scope IS NOT NULL BE
   UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
   END;
 
+CREATE TABLE own_span_blocks (
+  after INTEGER PRIMARY KEY, -- the spans of a block have the numbers after this one
+  up_to INTEGER NOT NULL, -- and up to this one
+  facts BLOB NOT NULL, -- serialized by v8
+  checksum INTEGER NOT NULL -- of facts
+  ) STRICT;
+
 CREATE TABLE pod_series (
   trace INTEGER NOT NULL,
   uid TEXT NOT NULL,
@@ -600,6 +607,13 @@ CREATE TABLE set_aside (
   exporter TEXT NOT NULL,
   reason TEXT NOT NULL,
   UNIQUE (stage, kind, item, exporter)
+  ) STRICT;
+
+CREATE TABLE span_blocks (
+  after INTEGER PRIMARY KEY, -- the spans of a block have the numbers after this one
+  up_to INTEGER NOT NULL, -- and up to this one
+  facts BLOB NOT NULL, -- serialized by v8
+  checksum INTEGER NOT NULL -- of facts
   ) STRICT;
 
 CREATE TABLE span_objects (

@@ -28,6 +28,7 @@ const withCpids = 'pruning: with the CPIDs that they belong to'
 const withSpans = 'pruning: with the last span that names them'
 const withObjects = 'keeping: with the object of a cluster'
 const sweep = 'keeping: when nobody can come any more whom they await'
+const sweepOfBlocks = 'keeping: when none of its rows is left'
 
 /** Every table has an owner that bounds it. A new table needs one too, and a part in `aDay` that fills it. */
 const KEPT: Record<string, Keeping> = {
@@ -75,6 +76,7 @@ const KEPT: Record<string, Keeping> = {
   origin_traces: { by: withSpans, left: 0 },
   outbox: { by: withCpids, left: 0 },
   pod_series: { by: withCpids, left: 0 },
+  own_span_blocks: { by: sweepOfBlocks, left: 0 },
   progress: { by: 'its only row', left: 1 },
   rejected_items: { by: 'the request table: the newest, as far as max_bytes goes', left: REFUSED_ITEMS },
   rejected_mergelogs: { by: 'keeping: max_age, and the newest, as far as max_bytes goes', left: 0 },
@@ -84,6 +86,7 @@ const KEPT: Record<string, Keeping> = {
   set_aside: { by: 'keeping: a week, and the newest thousand', left: 0 },
   seen_writes: { by: withSpans, left: 0 },
   span_objects: { by: withSpans, left: 0 },
+  span_blocks: { by: sweepOfBlocks, left: 0 },
   spans: { by: withCpids, left: 0 },
   trace_actors: { by: withCpids, left: 0 },
   trace_namespaces: { by: withCpids, left: 0 },
@@ -103,6 +106,7 @@ const INFERENCE = {
 const writer = await TestWriter.open({
   inference: INFERENCE,
   retention: RETENTION,
+  rowsABlock: 8,
   linking: { logs: true, awaitsRequests: true },
 })
 const tables = writer.db
@@ -282,6 +286,7 @@ function aDay(day: number, most: Map<string, number>): void {
   writer.pass(11_000)
   look()
   writer.pass(2 * HOUR)
+  writer.writer.keepSpanBlocks(() => true)
   look()
   archiveTakesAll()
   writer.exporterMoved('traces', 'otlp/one')

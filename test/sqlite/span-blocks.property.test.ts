@@ -2,15 +2,16 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { SearchEffort, findTraces } from '../../src/query/trace-search.ts'
 import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
-import type { CausewayQueries, SpanHint } from '../../src/model/queries.ts'
+import type { CausewayQueries, SentTraceRange, SpanHint } from '../../src/model/queries.ts'
 import { sqliteQueries } from '../../src/store/sqlite/queries.ts'
 import { blockTest, SpanBlocks } from '../../src/store/sqlite/span-blocks.ts'
 import { cpid, type SpanSketch, START_NS } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const HOUR_MS = 3_600_000
+const TEN_MINUTES_MS = 600_000
 const NEVER_FULL = 2 ** 40
-const TEXTS = ['a', 'b', 'c', 'd', 'e', 'ü', 'cpid.x', '']
+const TEXTS = ['a', 'b', 'c', 'd', 'e', 'ü', 'f\u0000', 'cpid.x', '']
 
 const text = fc.constantFrom(...TEXTS)
 const key = fc.constantFrom('k', 'l', 'm', 'cpid.y')
@@ -50,6 +51,19 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('settle' as const, 'prune' as const) }) },
 )
 
+/** What happens to what is kept of blocks before questions are asked. */
+const keeping = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('keep' as const), steps: fc.nat({ max: 9 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom('nothing' as const, 'undo' as const),
+      steps: fc.nat({ max: 9 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('damage' as const), steps: fc.nat({ max: 99 }) }) },
+)
+
 const literal = text.map((one) => JSON.stringify(one))
 const condition = fc.oneof(
   literal.map((one) => `name = ${one}`),
@@ -60,6 +74,7 @@ const condition = fc.oneof(
   fc.tuple(key, literal).map(([name, one]) => `event.${name} = ${one}`),
   fc.tuple(key, fc.integer({ min: 0, max: 2 })).map(([name, one]) => `span.${name} = ${one}`),
   key.map((name) => `span.${name} != nil`),
+  fc.integer({ min: 1, max: 40 }).map((id) => `span.number = "number ${id}"`),
   fc.constantFrom('=', '>', '>=', '<', '<=').map((operator) => `duration ${operator} 2ms`),
   fc.constantFrom('unset', 'ok', 'error').map((one) => `status = ${one}`),
   fc.constantFrom('internal', 'server', 'unspecified').map((one) => `kind = ${one}`),
@@ -84,16 +99,28 @@ const asked = fc.oneof(
     .map(([one, operator, other]) => `{ ${one} } ${operator} { ${other} }`),
 )
 
+const moment = fc
+  .integer({ min: 0, max: 40 })
+  .map((id) => START_NS + BigInt(id * TEN_MINUTES_MS) * 1_000_000n)
+/** With both bounds it matters how far the spans of a trace lie from each other. */
+const range: fc.Arbitrary<SentTraceRange> = fc.oneof(
+  fc.constant({}),
+  fc.record({ fromNs: moment }),
+  fc.record({ toNs: moment }),
+)
+const question = fc.record({ q: asked, range })
+
 type DrawnSpan = typeof span extends fc.Arbitrary<infer Drawn> ? Drawn : never
 
 function store(writer: TestWriter, service: string, spans: readonly DrawnSpan[], first: number): void {
   writer.spans(
     service,
-    spans.map(({ length = 1, event, ...sketch }, at): SpanSketch => ({
+    spans.map(({ length = 1, event, attributes: own, ...sketch }, at): SpanSketch => ({
       ...sketch,
+      attributes: { ...own, number: `number ${first + at}` },
       id: first + at,
-      start: first,
-      end: first + length,
+      start: first * TEN_MINUTES_MS,
+      end: first * TEN_MINUTES_MS + length,
       ...(event !== undefined && {
         events: [
           {
@@ -107,13 +134,13 @@ function store(writer: TestWriter, service: string, spans: readonly DrawnSpan[],
   )
 }
 
-/** The traces that a search finds; no more spans than there are. */
-function found(queries: CausewayQueries, q: string): string[] {
+/** The traces of a time that a search finds; no more spans than there are. */
+function found(queries: CausewayQueries, { q, range }: { q: string; range: SentTraceRange }): string[] {
   const effort = new SearchEffort(
     () => 0,
     () => 0,
   )
-  const search = { pipeline: readTraceQl(q).pipeline, limit: 100, spansPerTrace: 100 }
+  const search = { pipeline: readTraceQl(q).pipeline, limit: 100, spansPerTrace: 100, ...range }
   const turns = findTraces(queries, search, effort, ({ trace, sets }) =>
     [trace.traceId, ...sets.flatMap(({ spans }) => spans.map(({ stored }) => stored.spanId)).sort()].join(
       ' ',
@@ -125,22 +152,54 @@ function found(queries: CausewayQueries, q: string): string[] {
   }
 }
 
-test('what is remembered of blocks hides nothing, whatever comes and goes between searches', async () => {
+/** Keeps what blocks contain, in so many steps. */
+function keep({ writer }: TestWriter, steps: number): void {
+  let left = steps
+  writer.keepSpanBlocks(() => left-- > 0)
+}
+
+/** The disk is full when that is to be committed. */
+function keepInVain(writer: TestWriter, steps: number): void {
+  const full = new Error('the disk is full')
+  const work = (): void =>
+    writer.writer.inOneCommit(() => {
+      keep(writer, steps)
+      throw full
+    })
+  expect(work).toThrow(full)
+}
+
+/** One byte of what is kept is another. */
+function damage({ db }: TestWriter, at: number): void {
+  for (const table of ['span_blocks', 'own_span_blocks'])
+    db.prepare(
+      `UPDATE ${table} SET facts = CAST(substr(facts, 1, @at % length(facts)) || x'00'
+         || substr(facts, @at % length(facts) + 2) AS BLOB)`,
+    ).run({ at })
+}
+
+test('what is known of blocks hides nothing, whatever comes and goes between searches', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.record({ step, asked: fc.array(asked, { minLength: 1, maxLength: 4 }) }), {
-        minLength: 1,
-        maxLength: 20,
-      }),
-      fc.integer({ min: 1, max: 2 }),
+      fc.array(
+        fc.record({
+          step,
+          keeping,
+          restarts: fc.boolean(),
+          asked: fc.array(question, { minLength: 1, maxLength: 4 }),
+        }),
+        {
+          minLength: 1,
+          maxLength: 20,
+        },
+      ),
+      fc.integer({ min: 1, max: 5 }),
       async (steps, rowsABlock) => {
-        using writer = await TestWriter.open({ retention: { maxAgeMs: HOUR_MS } })
-        const [remembering, reading] = [
-          sqliteQueries(writer.db, rowsABlock),
-          sqliteQueries(writer.db, NEVER_FULL),
-        ]
+        using writer = await TestWriter.open({ retention: { maxAgeMs: HOUR_MS }, rowsABlock })
+        let remembering = sqliteQueries(writer.db, rowsABlock)
+        const reading = sqliteQueries(writer.db, NEVER_FULL)
         let id = 1
-        for (const { step: one, asked: questions } of steps) {
+        for (const { step: one, keeping: kept, restarts, asked: questions } of steps) {
           if (one.do === 'store') {
             store(writer, one.service, one.spans, id)
             id += one.spans.length
@@ -152,7 +211,12 @@ test('what is remembered of blocks hides nothing, whatever comes and goes betwee
             while (writer.writer.prune(1_000, { isCalendarRight: true }).more);
           }
           writer.link()
-          for (const q of questions) expect([q, ...found(remembering, q)]).toEqual([q, ...found(reading, q)])
+          if (kept.do === 'keep') keep(writer, kept.steps)
+          else if (kept.do === 'undo') keepInVain(writer, kept.steps)
+          else if (kept.do === 'damage') damage(writer, kept.steps)
+          if (restarts) remembering = sqliteQueries(writer.db, rowsABlock)
+          for (const one of questions)
+            expect([one, ...found(remembering, one)]).toEqual([one, ...found(reading, one)])
         }
       },
     ),
@@ -168,7 +232,8 @@ test('blocks are passed over by each kind of hint, and read where a span meets i
         ...{ trace: id, id, name: `name ${id}`, status: id % 3, start: 0, end: id },
         attributes: { number: `number ${id}`, list: ['x', `element ${id}`], 'cpid.note': `note ${id}` },
         events: [{ timeUnixNano: String(START_NS), name: `event ${id}` }],
-        statusMessage: `message ${id}`,
+        // So long that a block is read in several steps.
+        statusMessage: id === 3 ? 'x'.repeat(600_000) : `message ${id}`,
       },
     ])
   }
@@ -207,6 +272,11 @@ test('blocks are passed over by each kind of hint, and read where a span meets i
   ]
   for (const [hint, expected] of hints)
     expect([hint, [1, 3, 5].map((row) => mayHold(row, hint))]).toEqual([hint, expected])
+  const times = [0, 1, 2].map((block) => {
+    const facts = blocks.known(block)
+    return facts && [facts.firstNs - START_NS, facts.lastNs - START_NS]
+  })
+  expect(times).toEqual([[0n, 2_000_000n], [0n, 4_000_000n], undefined])
 })
 
 function scopesOf(writer: TestWriter, service: string): number[] {

@@ -61,6 +61,7 @@ export interface TestSettings {
   senders?: SenderPolicy
   inference?: InferenceRules
   traceIndex?: SqliteStoresSettings['traceIndex']
+  rowsABlock?: number
 }
 
 export function writerSettings({
@@ -107,7 +108,9 @@ export class TestWriter {
     this.db = db
     const wanted = writerSettings(settings)
     const traceIndex = { ...FEW_TRACES, ...settings.traceIndex }
-    this.stores = sqliteStores(db, { retention: wanted.retention, traceIndex, sought: SOUGHT }, clock)
+    const { rowsABlock } = settings
+    const sizes = { traceIndex, ...(rowsABlock !== undefined && { rowsABlock }) }
+    this.stores = sqliteStores(db, { retention: wanted.retention, ...sizes, sought: SOUGHT }, clock)
     this.writer = new StoreWriter(this.stores, wanted, clock)
   }
 

@@ -1,5 +1,6 @@
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
 import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
+import { ROWS_A_BLOCK, SpanBlockKeeper } from '../../../src/store/sqlite/span-block-facts.ts'
 import { fillCascades, type FilledCascades } from './fill-cascades.ts'
 
 /** No row is pruned while a filled database is measured. */
@@ -13,6 +14,7 @@ export async function fillDatabase(path: string, spans: number): Promise<FilledC
   db.pragma('synchronous = OFF')
   db.pragma('cache_size = -1000000')
   const filled = fillCascades(db, spans)
+  new SpanBlockKeeper(db, ROWS_A_BLOCK).keep(() => true)
   db.pragma('journal_mode = WAL')
   db.close()
   return filled

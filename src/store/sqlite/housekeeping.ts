@@ -29,6 +29,16 @@ const SWEPT: readonly Sweepable[] = [
     key: ['object', 'version', 'span'],
     useless: 'NOT EXISTS (SELECT 1 FROM waiting w WHERE w.arrival = a.span)',
   },
+  {
+    table: 'span_blocks',
+    key: ['after'],
+    useless: 'NOT EXISTS (SELECT 1 FROM spans s WHERE s.id > a.after AND s.id <= a.up_to)',
+  },
+  {
+    table: 'own_span_blocks',
+    key: ['after'],
+    useless: 'NOT EXISTS (SELECT 1 FROM outbox o WHERE o.decision > a.after AND o.decision <= a.up_to)',
+  },
 ]
 
 /** How many refused mergelogs are kept: few enough not to displace other data from `max_bytes`. */

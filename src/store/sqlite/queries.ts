@@ -22,7 +22,7 @@ import { PodStatReader } from './pod-stat-queries.ts'
 import { BytesRead, EnvelopeReader, LogPages, SpanPages } from './record-queries.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { SentTraceSearch } from './sent-trace-search.ts'
-import { ROWS_A_BLOCK } from './span-blocks.ts'
+import { ROWS_A_BLOCK } from './span-block-facts.ts'
 
 /** How many cascades are named with an event of an object. */
 const CASCADES_NAMED = 8

@@ -4,14 +4,8 @@ import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
-import {
-  addOwnSpanFunctions,
-  blockTest,
-  OWN_DURATION,
-  OWN_KIND,
-  SpanBlocks,
-  type BlockTest,
-} from './span-blocks.ts'
+import { addOwnSpanFunctions, OWN_DURATION, OWN_KIND } from './span-block-facts.ts'
+import { blockTest, type BlockTest, SpanBlocks } from './span-blocks.ts'
 
 /** How many outgoing traces are searched at once; fewer if their spans are large. */
 const TRACES_AT_ONCE = 500
@@ -166,10 +160,10 @@ export class SentTraceSearch extends OnConnection {
     this.#outbox = outbox
     this.#read = read
     this.#rowsABlock = rowsABlock
-    this.#times = new BlockTimes(db, rowsABlock)
     addOwnSpanFunctions(db)
     this.#received = SpanBlocks.received(db, rowsABlock)
     this.#own = SpanBlocks.own(db, rowsABlock)
+    this.#times = new BlockTimes(db, this.#received, rowsABlock)
   }
 
   /** The traces of cascades. */
@@ -373,6 +367,7 @@ const MAX = 2n ** 63n - 1n
 
 /** The time range of the spans in each block. The rows of a full block never change; they are only removed by retention. */
 class BlockTimes extends OnConnection {
+  readonly #blocks: SpanBlocks
   readonly #rowsABlock: number
   readonly #known = new Map<number, readonly [first: bigint, last: bigint]>()
   readonly #read = this.db
@@ -381,8 +376,9 @@ class BlockTimes extends OnConnection {
     )
     .safeIntegers()
 
-  constructor(db: Sqlite, rowsABlock: number) {
+  constructor(db: Sqlite, blocks: SpanBlocks, rowsABlock: number) {
     super(db)
+    this.#blocks = blocks
     this.#rowsABlock = rowsABlock
   }
 
@@ -400,6 +396,8 @@ class BlockTimes extends OnConnection {
   }
 
   #timesOf(block: number, newest: number): readonly [bigint, bigint] {
+    const facts = this.#blocks.known(block)
+    if (facts !== undefined) return [facts.firstNs, facts.lastNs]
     const row = this.#read.get(block * this.#rowsABlock, (block + 1) * this.#rowsABlock)
     const times = [row?.first ?? MAX, row?.last ?? MIN] as const
     const isFull = newest > (block + 1) * this.#rowsABlock

@@ -29,6 +29,7 @@ import { sqlitePruneStore } from './pruning.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { LinkScopeTable } from './scopes.ts'
 import { ReportedWriteTable } from './reported-writes.ts'
+import { ROWS_A_BLOCK, SpanBlockKeeper } from './span-block-facts.ts'
 import { TRACE_INDEX_SIZES, TraceIndex, type TraceIndexSizes } from './trace-id-index.ts'
 import { Progress, SqliteTransactor, WriterTransaction } from './transactions.ts'
 import { AwaitedJoinTable, AwaitedParentTable, UnfinishedStepTable, WaitingTable } from './waiting.ts'
@@ -37,6 +38,8 @@ export interface SqliteStoresSettings {
   retention: Retention
   /** How the index of trace ids grows; sized for millions unless given. */
   traceIndex?: Partial<TraceIndexSizes>
+  /** How many numbers of spans a block has that searches may pass over. */
+  rowsABlock?: number
   /** The references by which relations look up observed objects. */
   sought?: ReadonlySet<string>
 }
@@ -44,7 +47,7 @@ export interface SqliteStoresSettings {
 /** All stores, on the single writing connection of a migrated database. */
 export function sqliteStores(
   db: Sqlite,
-  { retention, traceIndex, sought = new Set() }: SqliteStoresSettings,
+  { retention, traceIndex, rowsABlock = ROWS_A_BLOCK, sought = new Set() }: SqliteStoresSettings,
   clock: Clock,
 ): WriterDatabase {
   const progress = new Progress(db, clock)
@@ -80,8 +83,9 @@ export function sqliteStores(
   })
   const setAside = new SetAsideTable(db, progress)
   const held = new HeldItemTable(db, progress)
+  const spanBlocks = new SpanBlockKeeper(db, rowsABlock)
   const caches: Record<PartOf, readonly Cached[]> = {
-    pruning: [graph, arrivals, links, traces, pruning, inference],
+    pruning: [graph, arrivals, links, traces, pruning, inference, spanBlocks],
     positions: [],
   }
   const transaction = new WriterTransaction(db, progress, caches.pruning)
@@ -91,6 +95,7 @@ export function sqliteStores(
     links,
     pruning,
     keeper,
+    spanBlocks,
     marks: pruning,
     setAside,
     inference,

@@ -1,0 +1,372 @@
+import { deserialize, serialize } from 'node:v8'
+import { crc32 } from 'node:zlib'
+import { readOwnSpan, SpanTexts } from '../../model/otlp/read-stored-span.ts'
+import type { Cached, KeptSpanBlocks } from '../../model/store-ports.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
+import { mixed } from './trace-id-index.ts'
+
+/** So many rows with neighbouring numbers are a block. */
+export const ROWS_A_BLOCK = 4_096
+/** How much of a block is read at once. */
+const BYTES_A_STEP = MIB / 4
+/** How many scopes and names of a block are remembered as they are. */
+const MOST_SCOPES = 64
+const MOST_NAMES = 64
+/** How many texts of a block are told from others. */
+const MOST_TEXTS = 500_000
+/** To be changed with what `BlockFacts` and the filter of texts mean: facts that were kept before are not believed then. */
+const FORMAT = 1
+
+/** What the rows of a full block contain. They never change; retention may remove them. */
+export interface BlockFacts {
+  readonly firstNs: bigint
+  readonly lastNs: bigint
+  readonly shortestNs: bigint
+  readonly longestNs: bigint
+  /** A bit for each of OTLP's numbers. */
+  readonly kinds: number
+  readonly statuses: number
+  /** Undefined if there are many. */
+  readonly scopes: ReadonlySet<number> | undefined
+  /** Undefined if there are many. */
+  readonly names: readonly string[] | undefined
+  /** Which texts they have: the bits of a Bloom filter. Undefined if there are many. */
+  readonly texts: Uint8Array | undefined
+}
+
+/** What some rows have in common: the numbers of scopes, kinds and statuses joined by commas, the names as a JSON array. */
+interface RowsInCommon {
+  readonly scopes: string | null
+  readonly kinds: string | null
+  readonly statuses: string | null
+  readonly first: bigint | null
+  readonly last: bigint | null
+  readonly shortest: bigint | null
+  readonly longest: bigint | null
+  readonly names: string | null
+  /** Their lengths, joined by commas, and their bytes one after another. */
+  readonly lengths: string | null
+  readonly bytes: Buffer | null
+}
+
+interface BlockSql {
+  /** Where facts are kept. */
+  readonly table: string
+  /** The highest number of a row, and the next one after a number. */
+  readonly newest: string
+  readonly next: string
+  /** How many bytes the rows after a number up to another have. */
+  readonly bytes: string
+  /** `RowsInCommon` of such rows. Bytes are joined as text, which SQLite accepts unchanged. */
+  readonly rows: string
+  /** Whether the columns say nothing but the scope: the rest is read from the bytes. */
+  readonly isOwn: boolean
+}
+
+const RECEIVED: BlockSql = {
+  table: 'span_blocks',
+  newest: 'SELECT max(id) FROM spans',
+  next: 'SELECT min(id) FROM spans WHERE id > ?',
+  bytes: 'SELECT sum(length(raw)) FROM spans WHERE id > ? AND id <= ?',
+  rows: `SELECT group_concat(DISTINCT scope) AS scopes, group_concat(DISTINCT kind) AS kinds,
+    group_concat(DISTINCT status) AS statuses, min(start_ns) AS first, max(end_ns) AS last,
+    min(end_ns - start_ns) AS shortest, max(end_ns - start_ns) AS longest,
+    json_group_array(DISTINCT name) AS names,
+    group_concat(length(raw), ',') AS lengths, CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB) AS bytes
+    FROM spans WHERE id > ? AND id <= ?`,
+  isOwn: false,
+}
+
+const OWN: BlockSql = {
+  table: 'own_span_blocks',
+  newest: 'SELECT max(decision) FROM outbox',
+  next: 'SELECT min(decision) FROM outbox WHERE decision > ?',
+  bytes: 'SELECT sum(length(extra)) FROM outbox WHERE decision > ? AND decision <= ? AND span IS NULL',
+  rows: `SELECT group_concat(DISTINCT coalesce(scope, 0)) AS scopes, NULL AS kinds, NULL AS statuses, NULL AS first, NULL AS last, NULL AS shortest,
+    NULL AS longest, NULL AS names,
+    group_concat(length(extra), ',') AS lengths, CAST(group_concat(CAST(extra AS TEXT), '') AS BLOB) AS bytes
+    FROM outbox WHERE decision > ? AND decision <= ? AND span IS NULL`,
+  isOwn: true,
+}
+
+const SQL = { received: RECEIVED, own: OWN }
+
+/** SQL functions on the bytes of Causeway's own spans. */
+export const OWN_KIND = 'own_span_kind'
+export const OWN_DURATION = 'own_span_duration'
+
+/** Defines the functions that hints on Causeway's own spans need. */
+export function addOwnSpanFunctions(db: Sqlite): void {
+  const define = (name: string, read: (bytes: Buffer) => number | bigint): void => {
+    db.function(name, { deterministic: true }, (bytes: unknown) =>
+      Buffer.isBuffer(bytes) ? read(bytes) : null,
+    )
+  }
+  define(OWN_KIND, (bytes) => readOwnSpan(bytes).kind)
+  define(OWN_DURATION, (bytes) => {
+    const { startNs, endNs } = readOwnSpan(bytes)
+    return endNs - startNs
+  })
+}
+
+/** The blocks of one kind in the database: their rows, and what is kept of them. */
+export class StoredBlocks extends OnConnection {
+  readonly sql: BlockSql
+  readonly rowsABlock: number
+  readonly #newest: () => number
+  readonly #bytesIn: (after: number, upTo: number) => number
+  readonly #rows: (after: number, upTo: number) => RowsInCommon | undefined
+  readonly #kept: (after: number, upTo: number) => KeptRow | undefined
+
+  /** Of received spans by their numbers, or of Causeway's own by the decisions that sent them. */
+  constructor(db: Sqlite, kind: keyof typeof SQL, rowsABlock: number) {
+    super(db)
+    const sql = SQL[kind]
+    this.sql = sql
+    this.rowsABlock = rowsABlock
+    const newest = db.prepare<[], number | null>(sql.newest).pluck()
+    const bytes = db.prepare<[number, number], number | null>(sql.bytes).pluck()
+    const rows = db.prepare<[number, number], RowsInCommon>(sql.rows).safeIntegers()
+    const kept = db.prepare<[number, number], KeptRow>(
+      `SELECT facts, checksum FROM ${sql.table} WHERE after = ? AND up_to = ?`,
+    )
+    this.#newest = () => newest.get() ?? 0
+    this.#bytesIn = (after, upTo) => bytes.get(after, upTo) ?? 0
+    this.#rows = (after, upTo) => rows.get(after, upTo)
+    this.#kept = (after, upTo) => kept.get(after, upTo)
+  }
+
+  get newest(): number {
+    return this.#newest()
+  }
+
+  blockOf(row: number): number {
+    return Math.ceil(row / this.rowsABlock) - 1
+  }
+
+  /** The numbers of its rows: after the first, up to the second. */
+  boundsOf(block: number): [after: number, upTo: number] {
+    return [block * this.rowsABlock, (block + 1) * this.rowsABlock]
+  }
+
+  /** Undefined if nothing is kept of it, or what is kept is damaged. */
+  kept(block: number): BlockFacts | undefined {
+    const row = this.#kept(...this.boundsOf(block))
+    if (row === undefined || row.checksum !== crc32(row.facts, FORMAT)) return undefined
+    return deserialize(row.facts) as BlockFacts
+  }
+
+  /** What the rows of a full block contain. Yields where others may take a turn. */
+  *read(block: number): Generator<undefined, BlockFacts> {
+    const [after, upTo] = this.boundsOf(block)
+    const bytes = this.#bytesIn(after, upTo)
+    const rowsAStep = Math.max(1, Math.ceil((this.rowsABlock * BYTES_A_STEP) / Math.max(bytes, BYTES_A_STEP)))
+    const found = new FactsFound()
+    for (let at = after; at < upTo; at += rowsAStep) {
+      const rows = this.#rows(at, Math.min(at + rowsAStep, upTo))
+      if (rows !== undefined) found.add(rows, this.sql.isOwn)
+      yield
+    }
+    return found.facts
+  }
+}
+
+interface KeptRow {
+  facts: Buffer
+  checksum: number
+}
+
+/** Gathers what rows contain. */
+class FactsFound {
+  #firstNs = MAX
+  #lastNs = MIN
+  #shortestNs = MAX
+  #longestNs = MIN
+  #kinds = 0
+  #statuses = 0
+  readonly #scopes = new Set<number>()
+  readonly #names = new Set<string>()
+  readonly #hashes = new Hashes()
+
+  add(
+    { scopes, kinds, statuses, first, last, shortest, longest, names, lengths, bytes }: RowsInCommon,
+    isOwn: boolean,
+  ): void {
+    if (lengths === null || bytes === null) return
+    for (const scope of numbersIn(scopes)) this.#scopes.add(scope)
+    for (const kind of numbersIn(kinds)) this.#kinds |= bitOf(kind)
+    for (const status of numbersIn(statuses)) this.#statuses |= bitOf(status)
+    if (first !== null && last !== null) this.#lies(first, last)
+    if (shortest !== null) this.#lasts(shortest)
+    if (longest !== null) this.#lasts(longest)
+    for (const name of JSON.parse(names ?? '[]') as string[]) this.#addName(name)
+    const texts = new SpanTexts(bytes, (start, end) => this.#hashes.add(hashOf(bytes, start, end)))
+    let at = 0
+    for (const length of numbersIn(lengths)) {
+      if (isOwn) this.#addOwn(bytes.subarray(at, at + length))
+      texts.ofSpan(at, (at += length))
+    }
+  }
+
+  #addOwn(bytes: Buffer): void {
+    const { kind, startNs, endNs, name } = readOwnSpan(bytes)
+    this.#kinds |= bitOf(kind)
+    this.#statuses |= bitOf(0)
+    this.#lies(startNs, endNs)
+    this.#lasts(endNs - startNs)
+    this.#addName(name)
+  }
+
+  #lies(startNs: bigint, endNs: bigint): void {
+    if (startNs < this.#firstNs) this.#firstNs = startNs
+    if (endNs > this.#lastNs) this.#lastNs = endNs
+  }
+
+  #lasts(ns: bigint): void {
+    if (ns < this.#shortestNs) this.#shortestNs = ns
+    if (ns > this.#longestNs) this.#longestNs = ns
+  }
+
+  #addName(name: string): void {
+    if (this.#names.size <= MOST_NAMES) this.#names.add(name)
+  }
+
+  get facts(): BlockFacts {
+    return {
+      firstNs: this.#firstNs,
+      lastNs: this.#lastNs,
+      shortestNs: this.#shortestNs,
+      longestNs: this.#longestNs,
+      kinds: this.#kinds,
+      statuses: this.#statuses,
+      scopes: this.#scopes.size > MOST_SCOPES ? undefined : this.#scopes,
+      names: this.#names.size > MOST_NAMES ? undefined : [...this.#names],
+      texts: this.#hashes.all.size > MOST_TEXTS ? undefined : bitsOf(this.#hashes.all),
+    }
+  }
+}
+
+const numbersIn = (list: string | null): number[] => (list === null ? [] : list.split(',').map(Number))
+
+/** Keeps what full blocks contain in the database, the oldest first. */
+export class SpanBlockKeeper extends OnConnection implements KeptSpanBlocks, Cached {
+  readonly #rowsABlock: number
+  #steps: Iterator<'read' | 'nothing'> | undefined
+
+  constructor(db: Sqlite, rowsABlock: number) {
+    super(db)
+    this.#rowsABlock = rowsABlock
+  }
+
+  keep(mayGoOn: () => boolean): boolean {
+    this.#steps ??= this.#keepAll()
+    while (this.#steps.next().value === 'read') if (!mayGoOn()) return true
+    return false
+  }
+
+  forget(): void {
+    this.#steps = undefined
+  }
+
+  *#keepAll(): Generator<'read' | 'nothing'> {
+    const kinds = (['received', 'own'] as const).map((kind) =>
+      this.#keepKind(new StoredBlocks(this.db, kind, this.#rowsABlock)),
+    )
+    for (;;) {
+      let isAny = false
+      for (const kind of kinds)
+        while (kind.next().value === 'read') {
+          isAny = true
+          yield 'read'
+        }
+      if (!isAny) yield 'nothing'
+    }
+  }
+
+  *#keepKind(blocks: StoredBlocks): Generator<'read' | 'nothing'> {
+    const { table, next } = blocks.sql
+    const nextRow = this.db.prepare<[number], number | null>(next).pluck()
+    const insert = this.db.prepare<[number, number, Buffer, number]>(
+      `INSERT OR REPLACE INTO ${table} (after, up_to, facts, checksum) VALUES (?, ?, ?, ?)`,
+    )
+    let upTo = this.db.prepare<[], number | null>(`SELECT max(up_to) FROM ${table}`).pluck().get() ?? 0
+    for (;;) {
+      const row = nextRow.get(upTo) ?? Infinity
+      const block = blocks.blockOf(row)
+      const bounds = blocks.boundsOf(block)
+      if (!(blocks.newest > bounds[1])) {
+        yield 'nothing'
+        continue
+      }
+      const reading = blocks.read(block)
+      let read = reading.next()
+      for (; read.done !== true; read = reading.next()) yield 'read'
+      upTo = bounds[1]
+      const facts = serialize(read.value)
+      insert.run(...bounds, facts, crc32(facts, FORMAT))
+    }
+  }
+}
+
+const MIN = -(2n ** 63n)
+const MAX = 2n ** 63n - 1n
+
+/** Numbers that OTLP does not have share the last bit. */
+export function bitOf(number: number): number {
+  return 1 << (number >= 0 && number < 31 ? number : 31)
+}
+
+/** FNV-1a, 32 bits. */
+export function hashOf(bytes: Buffer, start: number, end: number): number {
+  let hash = 0x811c9dc5
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193)
+  return hash >>> 0
+}
+
+/** Distinct hashes. Those of keys and names come again and again: the last at each place is looked at first. */
+class Hashes {
+  readonly #set = new Set<number>()
+  readonly #last = new Uint32Array(4_096)
+
+  add(hash: number): void {
+    const place = hash & 4_095
+    if (this.#last[place] === hash) return
+    this.#last[place] = hash
+    if (this.#set.size <= MOST_TEXTS) this.#set.add(hash)
+  }
+
+  get all(): ReadonlySet<number> {
+    // One that is 0 looks like a place where nothing was.
+    return this.#set.add(0)
+  }
+}
+
+const BITS_A_TEXT = 12
+const PROBES = 6
+
+/** A Bloom filter of hashes, wrong for one text in three hundred. */
+function bitsOf(hashes: ReadonlySet<number>): Uint8Array {
+  const bits = new Uint8Array(Math.ceil((hashes.size * BITS_A_TEXT) / 8))
+  for (const hash of hashes) {
+    for (let probe = 0; probe < PROBES; probe++) {
+      const bit = placeOf(bits, hash, probe)
+      bits[bit >>> 3] = (bits[bit >>> 3] ?? 0) | (1 << (bit & 7))
+    }
+  }
+  return bits
+}
+
+/** Whether the rows of a block may have a text with this hash. */
+export function mayHave(bits: Uint8Array | undefined, hash: number): boolean {
+  if (bits === undefined) return true
+  for (let probe = 0; probe < PROBES; probe++) {
+    const bit = placeOf(bits, hash, probe)
+    if (((bits[bit >>> 3] ?? 0) & (1 << (bit & 7))) === 0) return false
+  }
+  return true
+}
+
+function placeOf(bits: Uint8Array, hash: number, probe: number): number {
+  return (mixed(hash + Math.imul(probe, 0x9e3779b9)) >>> 0) % (bits.length * 8)
+}
