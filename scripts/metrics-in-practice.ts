@@ -194,6 +194,11 @@ export const METRICS_IN_PRACTICE: readonly MetricsOfQuestion[] = [
         'With `senders`: other clusters filled their half of a trace. The rest stays in its original traces. Find the sender in `audit_spans`, and give it `join: own`',
       ],
       [
+        ['cpid_own_id_spans'],
+        '0',
+        'A sender forges ids, or what Causeway sent comes back to it, as from another Causeway. A span that belongs nowhere else stays in its original trace',
+      ],
+      [
         ['cpid_left_out_spans'],
         '0',
         'Back links or late parents did not fit: see `max_trace_bytes` under [traces](limits.md#traces)',

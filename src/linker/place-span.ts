@@ -38,12 +38,19 @@ export function bringParent(ctx: LinkContext, parent: ArrivedSpan, placing: Plac
   else ctx.counts.leftOut++
 }
 
-/** Sends a span into a trace, once, and updates change spans and counts of the trace. */
-export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing): void {
+/**
+ * Sends a span into a trace, once, and updates change spans and counts of the trace. False for a span with the id of the trace's root or
+ * of its own change span: it would hang under itself, and Tempo would keep one of the two.
+ */
+export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing): boolean {
   const { counts } = ctx
   const { trace, cpid } = placing
-  if (ctx.outbox.wasSent(trace.id, span.row)) return
+  if (ctx.outbox.wasSent(trace.id, span.row)) return true
   const change = ensureChangeSpan(ctx, trace, cpid, span.startNs, placing.driven)
+  if (span.spanId === change.spanId || span.spanId === trace.rootSpan) {
+    counts.ownIds++
+    return false
+  }
   const { parentId, cause, joined, elsewhere } = parentIn(ctx, span, placing, change)
   const links = span.hasLinks ? repointedLinks(ctx, trace, span.row, parentId) : undefined
   const extra = links === undefined && elsewhere === undefined ? undefined : patchOf(links, elsewhere)
@@ -81,6 +88,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   }
   if (elsewhere !== undefined) trace.sentBytes += CAUSE_BYTES
   counts.sent++
+  return true
 }
 
 /** The depth of a span without a local parent; undefined if that is not known without walking. */

@@ -3,6 +3,7 @@ import {
   AWAITED_AFTER_FORWARD,
   AWAITED_FOR_CPID,
   type AwaitedParent,
+  type Trace,
   type Waiting,
 } from '../model/linking-ports.ts'
 import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
@@ -88,23 +89,30 @@ function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
     const roots = listedRoots(ctx, cpid)
     const drivers = driversOf(ctx, span, roots)
     const traces = tracesFor(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), span)
-    traces.forEach(({ trace, driven }, position) => {
-      placeSpan(ctx, span, { trace, cpid, copy: position > 0, driven, awaited })
-    })
-    if (traces.length === 0) sendWhereItIs(ctx, span)
+    let placed = 0
+    for (const { trace, driven } of traces) {
+      if (placeSpan(ctx, span, { trace, cpid, copy: placed > 0, driven, awaited })) placed++
+    }
+    if (traces.length === 0 && !span.joined) ctx.counts.beyondShare++
+    if (placed === 0 && !traces.some(({ trace }) => isFrom(ctx, trace, span))) sendWhereItIs(ctx, span)
   }
   releaseFollowers(ctx, span, awaited, cpid)
 }
 
+/** Whether a span's original trace has the id of this one. */
+function isFrom({ spans }: LinkContext, { traceId }: Trace, span: ArrivedSpan): boolean {
+  const row = spans.find(traceId, span.spanId)
+  return row !== undefined && spans.span(row)?.origin === span.origin
+}
+
 /**
- * Leaves a span in its original trace: a guest's span for which the traces of its change have no room, or one that has joined a
- * change that has settled.
+ * Leaves a span in its original trace: a guest's span for which the traces of its change have no room, one that has joined a
+ * change that has settled, or one with an id that they use themselves.
  */
 function sendWhereItIs(ctx: LinkContext, span: ArrivedSpan): void {
   const flags = span.inherited ? SENT_INHERITED_CPID : 0
   ctx.outbox.send({ trace: 0, span: span.row, parentId: span.parentId, flags, extra: undefined })
   ctx.counts.sent++
-  if (!span.joined) ctx.counts.beyondShare++
 }
 
 /** Releases what waited for a span that is being sent: its children, spans that observed what it wrote, and the rest. */

@@ -37,6 +37,8 @@ const NOTHING_LINKED = {
   leftOut: 0,
   /** Spans of other clusters for which the traces of their change had no room left. */
   beyondShare: 0,
+  /** Spans that had the id of a change span of the trace they belong to. */
+  ownIds: 0,
   settled: 0,
   episodes: 0,
   /** Log records sent on, and those of them without a CPID. */

@@ -374,6 +374,11 @@ export const METRICS = {
   ),
   cpid_left_out_spans: counter('spans', [], 'Back links and late parents left out of traces that are full.'),
   cpid_beyond_share_spans: counter('spans', [], 'Spans of other clusters beyond their share of a trace.'),
+  cpid_own_id_spans: counter(
+    'spans',
+    [],
+    'Spans left out of a trace because they have the id of one of its change spans.',
+  ),
   cpid_traces_open: gauge('traces', [], 'Traces that still take activity.'),
   cpid_traces_settled: counter('traces', [], 'Traces that settled.'),
   cpid_episodes: counter('episodes', [], 'Episodes opened after every root of some activity had settled.'),

@@ -58,6 +58,7 @@ export function countLinked(
   metrics.add('cpid_cut_roots', counts.cutRoots)
   metrics.add('cpid_left_out_spans', counts.leftOut)
   metrics.add('cpid_beyond_share_spans', counts.beyondShare)
+  metrics.add('cpid_own_id_spans', counts.ownIds)
   metrics.add('cpid_traces_settled', counts.settled)
   metrics.add('cpid_episodes', counts.episodes)
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { checkRepeats } from '../support/repeats-encoded-otherwise.ts'
-import { cpid, hexSpan, type SpanSketch } from '../support/otlp-requests.ts'
+import { cpid, hexSpan, hexTrace, type SpanSketch } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -82,5 +82,28 @@ test.each([
     writer.spans('a', spans.slice(compared))
     writer.link()
     expect(writer.rows('spans')).toBe(compared + 2)
+  },
+)
+
+test.each([
+  ['another trace', 1n, 1],
+  // As Causeway sends it itself, so that another Causeway may be told of it.
+  ['the trace of its change', BigInt(`0x${traceOf(ALPHA)}`), 0],
+])(
+  'a span of %s with the id of the change span of its CPID does not take its place',
+  async (_, trace, left) => {
+    using writer = await TestWriter.open()
+    writer.mergelogs('kubectl', [{ new: ALPHA }])
+    writer.link()
+    const root = writer.sent()[0]?.spanId ?? ''
+    writer.spans('forger', [{ trace, id: 1, spanId: root, cpid: ALPHA }])
+    writer.spans('controller', [{ trace: 2, id: 2, cpid: ALPHA }])
+    writer.link()
+    const sent = writer.sent().filter(({ spanId }) => spanId === root)
+    expect(sent.map(({ name, traceId }) => [name, traceId])).toEqual([
+      ['change', traceOf(ALPHA)],
+      ...(left === 0 ? [] : [['span 1', hexTrace(1)]]),
+    ])
+    expect(writer.writer.linking.takeCounts()).toMatchObject({ ownIds: 1, beyondShare: 0 })
   },
 )

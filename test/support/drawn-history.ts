@@ -1,4 +1,7 @@
 import fc from 'fast-check'
+import { changeSpanId } from '../../src/linker/synthetic-spans.ts'
+import { type Cpid, cpidBytes } from '../../src/model/merge-graph.ts'
+import { spanIdHex } from '../../src/model/otlp/encode-telemetry.ts'
 import { cpid, type SpanSketch } from './otlp-requests.ts'
 import type { TestWriter } from './test-writer.ts'
 
@@ -13,6 +16,10 @@ export const SPAN_IDS = 6
 
 const podAt = (version: number): string => `v1/pods/default/web?rv=${version}`
 
+/** The id of the change span of a CPID in the trace of a root. */
+const idOfChange = (root: number, of: number): string =>
+  spanIdHex(changeSpanId(cpidBytes(cpid(root + 1) as Cpid), cpid(of + 1) as Cpid))
+
 const aSpan: fc.Arbitrary<Step> = fc
   .record({
     trace: fc.integer({ min: 1, max: 2 }),
@@ -22,14 +29,16 @@ const aSpan: fc.Arbitrary<Step> = fc
     observed: fc.array(fc.nat(5), { maxLength: 2 }),
     wrote: fc.array(fc.nat(5), { maxLength: 2 }),
     linked: fc.option(fc.integer({ min: 1, max: SPAN_IDS }), { nil: undefined, freq: 3 }),
+    forged: fc.option(fc.nat(CPIDS - 1), { nil: undefined, freq: 4 }),
   })
-  .map(({ trace, id, parent, carried, observed, wrote, linked }) => ({
+  .map(({ trace, id, parent, carried, observed, wrote, linked, forged }) => ({
     kind: 'span',
     span: {
       trace,
       id: trace * 100 + id,
       ...(parent !== undefined && { parent: trace * 100 + parent }),
       ...(carried !== undefined && { cpid: cpid(carried + 1) }),
+      ...(carried !== undefined && forged !== undefined && { spanId: idOfChange(forged, carried) }),
       attributes: { 'cpid.observed': observed.map(podAt), 'cpid.wrote': wrote.map(podAt) },
       ...(linked !== undefined && { links: [{ trace, id: trace * 100 + linked }] }),
     },
@@ -65,6 +74,7 @@ export function play(
   after?: () => void,
 ): Map<string, SpanSketch> {
   const arrived = new Map<string, SpanSketch>()
+  const forged = new Set<string>()
   for (const step of drawn) {
     switch (step.kind) {
       case 'pass':
@@ -78,8 +88,12 @@ export function play(
       case 'span': {
         const key = `${step.span.trace} ${step.span.id}`
         if (arrived.has(key)) break
-        arrived.set(key, step.span)
-        writer().spans('controller', [step.span])
+        const { spanId, ...plain } = step.span
+        const isForged = spanId !== undefined && !forged.has(spanId)
+        if (isForged) forged.add(spanId)
+        const span = isForged ? step.span : plain
+        arrived.set(key, span)
+        writer().spans('controller', [span])
       }
     }
     after?.()

@@ -13,6 +13,8 @@ export interface SpanSketch {
   trace: number | bigint
   /** Span id within it. */
   id: number
+  /** In hex, in place of `id`. */
+  spanId?: string
   parent?: number
   name?: string
   cpid?: string
@@ -136,7 +138,7 @@ function spanJson(span: SpanSketch): unknown {
   const start = span.start ?? span.id
   return {
     traceId: hexTrace(span.trace),
-    spanId: hexSpan(span.id),
+    spanId: span.spanId ?? hexSpan(span.id),
     ...(span.parent !== undefined && { parentSpanId: hexSpan(span.parent) }),
     name: span.name ?? `span ${span.id}`,
     kind: 1,
