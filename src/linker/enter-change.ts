@@ -1,11 +1,10 @@
 import type { ArrivedSpan, ChangeSpan, Trace } from '../model/linking-ports.ts'
 import { type Cpid, cpidBytes, type CpidNode } from '../model/merge-graph.ts'
 import { nanosOfMs, type UnixNanos } from '../model/time-and-size.ts'
-import { changeInCascade, driversOf, driversOfChange, partWith } from './causes.ts'
+import { driversOfChange } from './causes.ts'
 import { ensureChangeSpan, sendMergedInto, sendRootChange, sourceLinks } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
-import { listedRoots, noteActivity, openTracesOf, settle, tracesFor } from './open-traces.ts'
-import { placeSpan } from './place-span.ts'
+import { listedRoots, noteActivity, settle, tracesFor } from './open-traces.ts'
 import {
   changeAttributes,
   changeTime,
@@ -15,7 +14,7 @@ import {
   sendSynthetic,
   stampIn,
 } from './synthetic-spans.ts'
-import { changeBytes, hasShareFor, spanBytes } from './trace-room.ts'
+import { changeBytes } from './trace-room.ts'
 import { waitsUntil } from './waiting.ts'
 
 /** A CPID's change enters the traces. */
@@ -117,8 +116,8 @@ function markCutRoots(ctx: LinkContext, node: CpidNode): void {
 
 /**
  * Handles a CPID that had counted as a root and turns out to have sources. What was sent into its provisional traces, and its
- * descendants that were sent without its mergelog, are sent again into the traces that are right and still open. The
- * provisional traces say where it continues, and settle.
+ * descendants that were sent without its mergelog, are sent again into the traces that are right and still open, before anything else
+ * (move-spans.ts). The provisional traces say where it continues, and settle.
  */
 function relinkLate(
   ctx: LinkContext,
@@ -127,47 +126,14 @@ function relinkLate(
   to: { trace: Trace; change: ChangeSpan; node: CpidNode },
 ): void {
   if (ctx.settings.mode !== 'cascade') return
-  const old = new Set(provisional.map((trace) => trace.id))
   const moved = new Set(provisional.flatMap((trace) => ctx.changes.cpidsIn(trace.id)))
   for (const cpid of sentBelow(ctx, node.id)) moved.add(cpid)
   const row = ctx.mergelogs.find(node.id)?.arrival ?? 0
-  let left = MOST_MOVED_AT_ONCE
-  for (const cpid of moved) {
-    if (left > 0) left -= moveSpans(ctx, cpid, old)
-    else ctx.steps.push({ kind: 'moved', row, cpid })
-  }
+  for (const cpid of moved) ctx.first.push({ kind: 'moved', row, cpid })
   for (const trace of provisional) {
     sendMergedInto(ctx, { trace, parentId: trace.rootSpan, source: node }, to)
     settle(ctx, trace)
   }
-}
-
-/** The spans that are sent again with a late mergelog itself; those of further CPIDs are steps of their own, so that others get their turn. */
-const MOST_MOVED_AT_ONCE = 500
-
-const NO_TRACES: ReadonlySet<number> = new Set()
-
-/** How many CPIDs are remembered to have been moved. */
-const MOST_REMEMBERED = 4_096
-
-/**
- * Sends the linked spans of a CPID again, unless nothing has changed since that was done last; returns how many were looked at. Traces of
- * `except` are left out.
- */
-export function moveSpans(ctx: LinkContext, cpid: number, except: ReadonlySet<number> = NO_TRACES): number {
-  const before = ctx.movedInto.get(cpid)
-  if (before !== undefined && before === tracesNow(ctx, cpid)) return 0
-  const looked = resendSpansOf(ctx, cpid, except)
-  if (ctx.movedInto.size >= MOST_REMEMBERED) ctx.movedInto.clear()
-  const into = tracesNow(ctx, cpid)
-  if (into !== undefined) ctx.movedInto.set(cpid, into)
-  return looked
-}
-
-/** The newest traces of the roots of a CPID, which its spans go into; undefined while a root has none, which may be opened for them. */
-function tracesNow(ctx: LinkContext, cpid: number): string | undefined {
-  const traces = listedRoots(ctx, cpid).map(({ id }) => ctx.traces.currentOf(id)?.id)
-  return traces.includes(undefined) ? undefined : traces.join()
 }
 
 /** How many CPIDs below a late mergelog are visited; further ones stay where they were sent. */
@@ -183,56 +149,6 @@ function sentBelow({ graph, changes }: LinkContext, cpid: number): number[] {
   }
   below.delete(cpid)
   return [...below].filter((target) => changes.newest(target, 1).length > 0)
-}
-
-/** Sends the linked spans of a CPID into its open cascades that do not have them, parents before children. */
-function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<number>): number {
-  const spans = ctx.spans
-    .ofCpid(cpid)
-    .filter((span) => ctx.events.isLinked(span.row) && !ctx.waiting.hasSpan(span.row))
-    .sort((a, b) => (a.startNs < b.startNs ? -1 : a.startNs > b.startNs ? 1 : a.row - b.row))
-  const now = spans[0]?.startNs ?? ctx.mergelogs.find(cpid)?.timeNs ?? 0n
-  const roots = listedRoots(ctx, cpid)
-  const ofChange = driversOfChange(ctx, cpid, roots)
-  const hasChange = (trace: Trace): boolean =>
-    except.has(trace.id) || changeInCascade(ctx, trace, cpid) !== undefined
-  for (const { trace, driven } of openTracesOf(ctx, { cpid, roots, drivers: ofChange }, now, 0, hasChange))
-    ensureChangeSpan(ctx, trace, cpid, now, driven)
-  for (const span of parentsFirst(spans)) {
-    const drivers = driversOf(ctx, span, roots)
-    const hasSpan = (trace: Trace): boolean =>
-      except.has(trace.id) || partWith(ctx, trace, span.row) !== undefined
-    const input = { cpid, roots, drivers }
-    for (const { trace, driven } of openTracesOf(ctx, input, span.startNs, spanBytes(span), hasSpan)) {
-      if (!hasShareFor(ctx, trace, span)) continue
-      placeSpan(ctx, span, { trace, cpid, copy: true, driven, awaited: [] })
-    }
-  }
-  return spans.length
-}
-
-/** Orders spans so that a local parent comes before its children. */
-function parentsFirst(spans: readonly ArrivedSpan[]): ArrivedSpan[] {
-  const byRow = new Map(spans.map((span) => [span.row, span]))
-  const done = new Set<number>()
-  const ordered: ArrivedSpan[] = []
-  for (const span of spans) {
-    const chain: ArrivedSpan[] = []
-    const climbing = new Set<number>()
-    for (
-      let at: ArrivedSpan | undefined = span;
-      at !== undefined && !done.has(at.row) && !climbing.has(at.row);
-      at = at.parentRow === undefined ? undefined : byRow.get(at.parentRow)
-    ) {
-      chain.push(at)
-      climbing.add(at.row)
-    }
-    for (const above of chain.reverse()) {
-      done.add(above.row)
-      ordered.push(above)
-    }
-  }
-  return ordered
 }
 
 /**

@@ -3,6 +3,7 @@ import type { CascadeObservation, LinkCounts, LinkerSettings } from '../model/li
 import type { LinkEvent, LinkPorts, ReleasedStep } from '../model/linking-ports.ts'
 import type { MergeGraph } from '../model/merge-graph.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
+import type { Moving } from './move-spans.ts'
 
 /** Whether there is time for another item. */
 export type MayGoOn = () => boolean
@@ -27,10 +28,14 @@ export interface LinkContext extends LinkPorts {
    * them. Forgotten after a rollback and at a restart.
    */
   readonly movedInto: Map<number, string>
+  /** What is being sent again, where that takes several steps. It is looked for anew after a rollback and at a restart. */
+  moving: Moving | undefined
   /** Measurements for the metrics, reported after the commit. */
   readonly observations: CascadeObservation[]
   /** The queue of steps. All parts add to it; only `takeSteps` and `takeUnfinished` take from it. */
   readonly steps: Step[]
+  /** Steps that go before those in the queue. */
+  readonly first: ReleasedStep[]
   /** Whether this call may begin with another item or step; requests wait meanwhile. */
   mayGoOn: MayGoOn
 }

@@ -8,9 +8,10 @@ import {
 import type { LinkPorts, ReleasedStep, Waiting } from '../model/linking-ports.ts'
 import type { MergeGraph } from '../model/merge-graph.ts'
 import { attributeSpan, giveUp } from './attribute-span.ts'
-import { awaitChange, moveSpans, placeChange, waitToEnter } from './enter-change.ts'
+import { awaitChange, placeChange, waitToEnter } from './enter-change.ts'
 import type { LinkContext, MayGoOn, Step } from './link-context.ts'
 import { handleLog, lookAtLogAgain } from './link-log.ts'
+import { moveSpans } from './move-spans.ts'
 import { settleDue } from './open-traces.ts'
 import { sendChild, sendObserver, sendOrWait, sendOrWaitOn } from './send-span.ts'
 import { waitsForReporter, waitsUntil } from './waiting.ts'
@@ -50,7 +51,8 @@ export class Linker {
   constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkerSettings) {
     const ancestry = new Ancestry(graph, settings)
     const round = { plausible: undefined, mayGoOn: always }
-    const begun = { ...round, counts: noLinkCounts(), observations: [], steps: [], movedInto: new Map() }
+    const queue = { steps: [], first: [], movedInto: new Map(), moving: undefined }
+    const begun = { ...round, counts: noLinkCounts(), observations: [], ...queue }
     this.#ctx = { ...ports, graph, settings, ancestry, ...begun }
   }
 
@@ -109,6 +111,7 @@ export class Linker {
     return () => {
       this.#ctx.counts = counts
       this.#ctx.movedInto.clear()
+      this.#ctx.moving = undefined
       observations.length = Math.min(observations.length, seen)
     }
   }
@@ -131,6 +134,7 @@ export class Linker {
     this.#ctx.plausible = undefined
     // Steps left over from a call that threw were rolled back with it.
     this.#ctx.steps.length = 0
+    this.#ctx.first.length = 0
   }
 }
 
@@ -153,6 +157,7 @@ function takeSteps(ctx: LinkContext, limit: number): boolean {
     }
     const step = steps[at]
     if (step !== undefined) take(ctx, step)
+    if (ctx.first.length > 0) steps.splice(at + 1, 0, ...ctx.first.splice(0))
   }
   steps.length = 0
   return !unfinished.areAny
@@ -172,6 +177,7 @@ function takeUnfinished(ctx: LinkContext, limit: number): number {
     const step = unfinished.take()
     if (step === undefined) continue
     take(ctx, step)
+    unfinished.addFirst(ctx.first.splice(0))
     unfinished.add(steps.splice(0).filter(isReleased))
   }
   return taken
@@ -214,7 +220,7 @@ function take(ctx: LinkContext, step: Step): void {
       lookAtLogAgain(ctx, step.row)
       return
     case 'moved':
-      if (!isPruned(ctx, step.cpid)) moveSpans(ctx, step.cpid)
+      if (!isPruned(ctx, step.cpid)) moveSpans(ctx, step)
       return
   }
 }
@@ -281,6 +287,10 @@ function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   const until = cpid === undefined ? undefined : waitsUntil(ctx, cpid)
   // The span still counts as waiting meanwhile, so that it is not taken for a sent one and sent twice.
   if (cpid !== undefined && until === undefined && waiting.kind !== 'change') placeLateChange(ctx, cpid)
+  if (ctx.first.length > 0) {
+    ctx.first.push({ kind: 'waited', waiting })
+    return
+  }
   ctx.waiting.remove(waiting.arrival)
   if (cpid === undefined) return
   if (until !== undefined) ctx.waiting.add(waiting, until)

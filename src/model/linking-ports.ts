@@ -92,7 +92,8 @@ export interface ArrivedSpan {
 /** The stored spans. */
 export interface Spans {
   span(row: number): ArrivedSpan | undefined
-  ofCpid(cpid: number): ArrivedSpan[]
+  /** Those that carry the CPID, in the order in which they began. */
+  rowsOfCpid(cpid: number): number[]
   /** Linked spans of an original trace that have this parent and no CPID. */
   childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[]
   /** Where a span with these original ids is, if it arrived. */
@@ -165,6 +166,8 @@ export type ReleasedStep =
 export interface UnfinishedSteps {
   readonly areAny: boolean
   add(steps: readonly ReleasedStep[]): void
+  /** Adds steps that are taken before those that are there. */
+  addFirst(steps: readonly ReleasedStep[]): void
   /** Removes the first, and returns it; undefined if what it is about waits no more. */
   take(): ReleasedStep | undefined
 }

@@ -83,6 +83,10 @@ const CALLS: readonly Call[] = [
       { kind: 'moved', row: a, cpid: b },
       ...waiting.forCpid(b).map((one) => ({ kind: 'waited', waiting: one }) as const),
     ])
+    unfinished.addFirst([
+      { kind: 'observer', row: b },
+      { kind: 'moved', row: b, cpid: a },
+    ])
     return unfinished.areAny
   },
   ({ unfinished }) => [unfinished.take(), unfinished.areAny],

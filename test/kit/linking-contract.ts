@@ -108,14 +108,22 @@ export function linkingContract(open: Open): void {
       expect([unfinished.areAny, unfinished.take()]).toEqual([false, undefined])
       waiting.add(waits(2, { kind: 'cause', cpid: 1, behindUntilMs: 900 }), 100)
       unfinished.add([2, 9].map((arrival) => ({ kind: 'waited', waiting: waits(arrival) })))
-      unfinished.add(released)
+      unfinished.add(released.slice(2))
+      unfinished.addFirst(released.slice(0, 2))
+      unfinished.addFirst([{ kind: 'observer', row: 2 }])
     })
     using later = opened.reopened()
     later.transactor.run(({ unfinished }) => {
       const taken: (ReleasedStep | undefined)[] = []
       while (unfinished.areAny) taken.push(unfinished.take())
       const waiting = waits(2, { kind: 'cause', cpid: 1, behindUntilMs: 900 })
-      expect(taken).toEqual([{ kind: 'waited', waiting }, undefined, ...released])
+      expect(taken).toEqual([
+        { kind: 'observer', row: 2 },
+        ...released.slice(0, 2),
+        { kind: 'waited', waiting },
+        undefined,
+        ...released.slice(2),
+      ])
     })
   })
 

@@ -9,15 +9,19 @@ const MOST_IN_A_TURN = 500 + SPANS + 10
 const onlyOne = (): boolean => false
 
 /** Spans of several CPIDs, sent in the trace of a CPID whose mergelog was missing and has just come. */
-async function lateAbove(): Promise<TestWriter> {
+async function lateAbove(cpids = CPIDS, spansOfEach = SPANS): Promise<TestWriter> {
   const writer = await TestWriter.open()
-  const below = Array.from({ length: CPIDS }, (_, at) => cpid(100 + at))
+  const below = Array.from({ length: cpids }, (_, at) => cpid(100 + at))
   writer.mergelogs(
     'a',
     below.map((one) => ({ new: one, sources: [cpid(1)] })),
   )
   for (const [at, one] of below.entries()) {
-    const spans = Array.from({ length: SPANS }, (_, id) => ({ trace: at + 1, id: id + 1, cpid: one }))
+    const spans = Array.from({ length: spansOfEach }, (_, id) => ({
+      ...{ trace: at + 1, id: id + 1, cpid: one, start: 0 },
+      // The last is the parent of all.
+      ...(id + 1 < spansOfEach && { parent: spansOfEach }),
+    }))
     writer.spans('a', spans)
   }
   writer.pass(11_000)
@@ -30,15 +34,21 @@ function movedSpans(writer: TestWriter, after: number): number {
   return moved.filter(({ name }) => !['change', 'merge'].includes(name)).length
 }
 
-test('what a late mergelog sends again it sends in turns, and all of it', async () => {
-  using writer = await lateAbove()
-  const decidedBefore = writer.rows('outbox')
-  for (let decided = decidedBefore; writer.writer.link(1_000, onlyOne) > 0;) {
-    expect(writer.rows('outbox') - decided).toBeLessThanOrEqual(MOST_IN_A_TURN)
-    decided = writer.rows('outbox')
-  }
-  expect(movedSpans(writer, decidedBefore)).toBe(CPIDS * SPANS)
-})
+test.each([
+  [CPIDS, SPANS],
+  [1, CPIDS * SPANS],
+])(
+  'what a late mergelog sends again of %s CPIDs it sends in turns, and all of it',
+  async (cpids, spansOfEach) => {
+    using writer = await lateAbove(cpids, spansOfEach)
+    const decidedBefore = writer.rows('outbox')
+    for (let decided = decidedBefore; writer.writer.link(1_000, onlyOne) > 0;) {
+      expect(writer.rows('outbox') - decided).toBeLessThanOrEqual(MOST_IN_A_TURN)
+      decided = writer.rows('outbox')
+    }
+    expect(movedSpans(writer, decidedBefore)).toBe(cpids * spansOfEach)
+  },
+)
 
 test('a CPID whose spans cannot be sent again is set aside, and those of all others are sent', async () => {
   using writer = await lateAbove()

@@ -11,17 +11,25 @@ interface Decided {
   [column: string]: unknown
 }
 
-/** What was decided, to the byte. After each step all is linked; after some of them Causeway starts anew. */
-async function decisions(drawn: readonly Step[], restartsAfter: readonly boolean[]): Promise<Decided[]> {
+/** What was decided, to the byte. After each step all is linked; after some of them, or some turns of it, Causeway starts anew. */
+async function decisions(
+  drawn: readonly Step[],
+  restartsAfter: readonly boolean[],
+  inTurns = false,
+): Promise<Decided[]> {
   const first = await TestWriter.open(SETTINGS)
   let writer = first
   let step = 0
+  const mayRestart = (): void => {
+    if (restartsAfter[step++ % restartsAfter.length] === true) writer = writer.reopened()
+  }
   play(
     () => writer,
     drawn,
     () => {
-      writer.link()
-      if (restartsAfter[step++ % restartsAfter.length] === true) writer = writer.reopened()
+      if (inTurns) while (writer.writer.link(1, () => false) > 0) mayRestart()
+      else writer.link()
+      mayRestart()
     },
   )
   writer.pass(301_000)
@@ -40,6 +48,15 @@ test('after whichever steps Causeway is started again, it decides the same: the 
       },
     ),
     { numRuns: 50 },
+  )
+})
+
+test('killed between whichever turns, Causeway decides the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, fc.array(fc.boolean(), { minLength: 2, maxLength: 7 }), async (drawn, kills) => {
+      expect(await decisions(drawn, kills, true)).toEqual(await decisions(drawn, [false], true))
+    }),
+    { numRuns: 20 },
   )
 })
 

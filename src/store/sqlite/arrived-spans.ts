@@ -69,9 +69,12 @@ export class ArrivedSpanTable extends OnConnection implements Spans {
   readonly #scopes: LinkScopeTable
   readonly #next = this.#spans<[number, number]>('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
   readonly #one = this.#spans<[number]>('spans s WHERE s.id = ?')
-  readonly #ofCpid = this.#spans<[number]>(
-    'cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = +? ORDER BY s.id',
-  )
+  readonly #ofCpid = this.db
+    .prepare<[number], number>(
+      `SELECT s.id FROM cpid_origins c CROSS JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = +?
+         ORDER BY s.start_ns, s.id`,
+    )
+    .pluck()
   readonly #children = this.#spans<[number, bigint]>(
     'spans s WHERE s.origin = +? AND +s.parent_id = +? AND s.cpid IS NULL ORDER BY s.id',
   )
@@ -142,8 +145,8 @@ export class ArrivedSpanTable extends OnConnection implements Spans {
     return this.#round.has(row)
   }
 
-  ofCpid(cpid: number): ArrivedSpan[] {
-    return this.#ofCpid.all(cpid).map((row) => this.#spanOf(row))
+  rowsOfCpid(cpid: number): number[] {
+    return this.#ofCpid.all(cpid)
   }
 
   childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[] {

@@ -164,8 +164,9 @@ interface StepRow {
 export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps {
   readonly #waiting: WaitingTable
   readonly #insert = this.db.prepare(
-    'INSERT INTO unfinished_steps (kind, arrival, cpid, joined) VALUES (?, ?, ?, ?)',
+    'INSERT INTO unfinished_steps (id, kind, arrival, cpid, joined) VALUES (?, ?, ?, ?, ?)',
   )
+  readonly #firstId = this.db.prepare<[], number | null>('SELECT min(id) FROM unfinished_steps').pluck()
   readonly #take = this.db.prepare<[], StepRow>(
     `DELETE FROM unfinished_steps WHERE id = (SELECT min(id) FROM unfinished_steps)
        RETURNING kind, arrival, cpid, joined`,
@@ -189,13 +190,22 @@ export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps
   }
 
   add(steps: readonly ReleasedStep[]): void {
-    for (const step of steps) {
-      const arrival = step.kind === 'waited' ? step.waiting.arrival : step.row
-      const cpid = step.kind === 'child' || step.kind === 'moved' ? step.cpid : undefined
-      const joined = step.kind === 'child' && step.joined ? 1 : 0
-      this.#insert.run(STEPS.indexOf(step.kind), arrival, cpid ?? null, joined)
-    }
-    if (steps.length > 0) this.#areAny = true
+    for (const step of steps) this.#add(step, null)
+  }
+
+  addFirst(steps: readonly ReleasedStep[]): void {
+    if (steps.length === 0) return
+    const before = (this.#firstId.get() ?? 0) - steps.length
+    for (const [at, step] of steps.entries()) this.#add(step, before + at)
+  }
+
+  /** Behind all others without a number. */
+  #add(step: ReleasedStep, id: number | null): void {
+    const arrival = step.kind === 'waited' ? step.waiting.arrival : step.row
+    const cpid = step.kind === 'child' || step.kind === 'moved' ? step.cpid : undefined
+    const joined = step.kind === 'child' && step.joined ? 1 : 0
+    this.#insert.run(id, STEPS.indexOf(step.kind), arrival, cpid ?? null, joined)
+    this.#areAny = true
   }
 
   take(): ReleasedStep | undefined {

@@ -136,6 +136,12 @@ export class MemoryUnfinished implements UnfinishedSteps {
     for (const step of steps) this.#tables.steps.set(++this.#tables.lastStep, step)
   }
 
+  addFirst(steps: readonly ReleasedStep[]): void {
+    const others = [...this.#tables.steps.values()]
+    this.#tables.steps.clear()
+    this.add([...steps, ...others])
+  }
+
   take(): ReleasedStep | undefined {
     const [first] = this.#tables.steps
     if (first === undefined) return undefined
