@@ -22,7 +22,7 @@ const NO_TABLE = 'UNKNOWN_TABLE'
 type Numeric = number | string
 
 /** One trace of a cascade, as one Causeway archived it. */
-interface ToldTrace {
+interface ArchivedTrace {
   readonly causeway: string
   readonly episode: number
   readonly trace: string
@@ -32,7 +32,7 @@ type TraceCounts =
   'open' | 'spans' | 'failed' | 'merges' | 'missing' | 'truncated' | 'skew' | 'doubtful' | 'gaps'
 type TraceTexts = 'continues' | 'first' | 'last' | 'reference' | 'service' | 'cluster' | 'reason' | 'began'
 
-type TraceRow = ToldTrace &
+type TraceRow = ArchivedTrace &
   Record<TraceCounts | 'missed', Numeric> &
   Record<TraceTexts, string> & { services: string[] }
 
@@ -57,12 +57,12 @@ const hexOf = (column: string): string => `replaceAll(toString(${column}), '-', 
 const text = (column: string): string => `ifNull(CAST(${column} AS Nullable(String)), '')`
 
 /** Which traces of a cascade the archive has, and whose they are. Throws ArchiveSilent. */
-export async function toldTraces(
+export async function archivedTraces(
   archive: ArchiveClient,
   root: Cpid,
   deadline: AbortSignal,
-): Promise<ToldTrace[]> {
-  return await archive.rows<ToldTrace>(
+): Promise<ArchivedTrace[]> {
+  return await archive.rows<ArchivedTrace>(
     `SELECT CAST(s.causeway AS String) AS causeway, s.episode AS episode, ${hexOf('s.trace_id')} AS trace
      FROM ${archive.name('cascades')} AS s FINAL WHERE s.root = ${quote(root)} ORDER BY causeway, episode`,
     deadline,
@@ -232,15 +232,15 @@ function tracesOf(rows: readonly TraceRow[]): TraceFacts[] {
   const numbers = new Map<string, number>()
   for (const { trace } of rows) if (!numbers.has(trace)) numbers.set(trace, numbers.size + 1)
   return [...numbers].map(([trace, id]) => {
-    const told = rows.filter((row) => row.trace === trace)
-    const [first] = told as [TraceRow]
+    const parts = rows.filter((row) => row.trace === trace)
+    const [first] = parts as [TraceRow]
     return {
       ...{ id, traceId: Buffer.from(trace, 'hex'), episode: first.episode, lastDecision: 0 },
       cascade: numbers.get(first.continues) ?? id,
-      spans: sum(told, 'spans'),
-      open: told.some(({ open }) => Number(open) === 1),
-      startNs: least(told.map(({ first }) => BigInt(first))),
-      lastNs: -least(told.map(({ last }) => -BigInt(last))),
+      spans: sum(parts, 'spans'),
+      open: parts.some(({ open }) => Number(open) === 1),
+      startNs: least(parts.map(({ first }) => BigInt(first))),
+      lastNs: -least(parts.map(({ last }) => -BigInt(last))),
     }
   })
 }
@@ -249,7 +249,7 @@ function factsOf(root: Cpid, rows: readonly TraceRow[], traces: readonly TraceFa
   const believed = rows.filter(({ doubtful }) => Number(doubtful) === 0)
   const timed = believed.length > 0 ? believed : rows
   const newest = rows.toReversed()
-  const told = (of: 'reference' | 'service' | 'cluster' | 'reason'): string | undefined =>
+  const newestOf = (of: 'reference' | 'service' | 'cluster' | 'reason'): string | undefined =>
     textOrNone(newest.find((row) => row[of] !== '')?.[of] ?? '')
   return {
     ...{ root, position: [], traceId: traces[0]?.traceId ?? Buffer.alloc(16) },
@@ -264,13 +264,13 @@ function factsOf(root: Cpid, rows: readonly TraceRow[], traces: readonly TraceFa
     missing: sum(rows, 'missing'),
     truncated: rows.some(({ truncated }) => Number(truncated) === 1),
     clockSkew: rows.some(({ skew }) => Number(skew) === 1),
-    object: told('reference'),
-    service: told('service'),
+    object: newestOf('reference'),
+    service: newestOf('service'),
     actor: textOrNone(rows.find(({ began }) => began !== '')?.began ?? ''),
     gaps: sum(rows, 'gaps'),
     missedVersions: sum(rows, 'missed'),
-    cluster: told('cluster'),
-    reason: told('reason'),
+    cluster: newestOf('cluster'),
+    reason: newestOf('reason'),
     supersededBy: undefined,
   }
 }

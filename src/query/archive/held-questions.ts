@@ -5,7 +5,7 @@ import { touchedObjectsJson } from '../touched-objects-json.ts'
 import { ArchiveSilent } from './archive-client.ts'
 import type { ArchiveQuestions } from './archive-questions.ts'
 import { type AskingParts, type FleetAnswer, partialOf } from './asking-parts.ts'
-import { readCascade, toldTraces } from './archived-cascade.ts'
+import { readCascade, archivedTraces } from './archived-cascade.ts'
 
 /** How long the archive may take to say what this Causeway's own answer lacks. */
 const NOTE_MS = 2_000
@@ -39,8 +39,9 @@ export class HeldQuestions {
     const held = roots.filter((root) => this.#isHere(root))
     if (held.length === roots.length) return await this.#here(roots)
     if (question.kind === 'span') {
-      const told = await toldTraces(this.#parts.archive, question.root, this.#parts.archive.deadline())
-      return told.length > 0 ? { kind: 'archived' } : { kind: 'here' }
+      const { archive } = this.#parts
+      const archived = await archivedTraces(archive, question.root, archive.deadline())
+      return archived.length > 0 ? { kind: 'archived' } : { kind: 'here' }
     }
     const [one, other] = await Promise.all(roots.map((root) => this.cascade(root)))
     if (one === undefined || typeof one === 'string') return { kind: one ?? 'unknown' }
@@ -91,15 +92,15 @@ export class HeldQuestions {
       const lacking = new Map<string, Set<string>>()
       for (const root of roots) {
         const here = new Set(queries?.tracesOf(root).map(({ traceId }) => traceId.toString('hex')))
-        for (const { causeway, trace } of await toldTraces(archive, root, deadline)) {
+        for (const { causeway, trace } of await archivedTraces(archive, root, deadline)) {
           if (causeway === own && here.has(trace)) continue
           const of = causeway === own ? 'this Causeway, before retention removed it' : causeway
           lacking.set(of, (lacking.get(of) ?? new Set()).add(trace))
         }
       }
-      const told = [...lacking].map(([of, traces]) => `${of} (trace ${[...traces].join(', ')})`)
-      if (told.length === 0) return { kind: 'here' }
-      const partial = `not in this answer is what others archived of it: ${told.join('; ')}. Ask that Causeway, or the backend for the trace`
+      const others = [...lacking].map(([of, traces]) => `${of} (trace ${[...traces].join(', ')})`)
+      if (others.length === 0) return { kind: 'here' }
+      const partial = `not in this answer is what others archived of it: ${others.join('; ')}. Ask that Causeway, or the backend for the trace`
       return { kind: 'here', partial }
     } catch (error) {
       if (!(error instanceof ArchiveSilent)) throw error

@@ -17,7 +17,7 @@ interface CpidRow {
   merged: string | null
   seen: string
   explained: number | string
-  told: [service: string, cluster: string, object: string, reason: string]
+  facts: [service: string, cluster: string, object: string, reason: string]
 }
 
 /** The reference of an object, as a mergelog wrote it. */
@@ -45,12 +45,12 @@ export class KnownCpids {
       `SELECT toString(s.cpid) AS cpid, toString(toUnixTimestamp64Nano(max(s.merged_at))) AS merged,
          toString(toUnixTimestamp64Milli(min(s.first_seen))) AS seen, maxIf(s.explained = 'yes', s.state = 'live') AS explained,
          argMax(tuple(ifNull(CAST(s.service AS Nullable(String)), ''), ifNull(CAST(s.cluster AS Nullable(String)), ''), ${REFERENCE},
-           ifNull(s.reason, '')), tuple(s.kind != 'unknown', s.version)) AS told
+           ifNull(s.reason, '')), tuple(s.kind != 'unknown', s.version)) AS facts
        FROM ${archive.name('cpids')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)}) GROUP BY s.cpid`,
       deadline,
     )
-    for (const { cpid, merged, seen, explained, told } of rows) {
-      const [service, cluster, object, reason] = told.map(textOrNone)
+    for (const { cpid, merged, seen, explained, facts } of rows) {
+      const [service, cluster, object, reason] = facts.map(textOrNone)
       this.#archived.set(cpid, {
         ...{ cpid, service, cluster, object, reason, explained: Number(explained) === 1 },
         timeNs: merged === null || merged === '' ? undefined : BigInt(merged),
@@ -79,7 +79,7 @@ export class KnownCpids {
     const around = this.#queries?.graph(cpid, 1)
     const [here] = around === undefined || typeof around === 'string' ? [] : around.nodes
     const explained = here?.explained === true || there?.explained === true
-    const told = here?.timeNs === undefined ? (there ?? here) : here
+    const facts = here?.timeNs === undefined ? (there ?? here) : here
     const nothing = {
       timeNs: undefined,
       service: undefined,
@@ -87,7 +87,7 @@ export class KnownCpids {
       reason: undefined,
       cluster: undefined,
     }
-    return { ...nothing, ...told, cpid, explained, firstSeenMs: there?.firstSeenMs ?? 0 }
+    return { ...nothing, ...facts, cpid, explained, firstSeenMs: there?.firstSeenMs ?? 0 }
   }
 
   /** Of its mergelog; undefined without one. */

@@ -42,7 +42,7 @@ type Texts =
 type VersionRow = { cpid: Cpid } & Record<Texts | 'service' | 'cluster', string>
 
 /** Of the mergelog of a version's CPID. */
-type ToldRow = { cpid: Cpid; begins: number } & Record<'service' | 'object' | 'reason', string>
+type MergelogRow = { cpid: Cpid; begins: number } & Record<'service' | 'object' | 'reason', string>
 
 /** Where a list of versions goes on: how many of this version came before. */
 interface VersionPlace {
@@ -240,17 +240,21 @@ async function askVersions(
   )
   const read = new Map(observed.map(({ span, digest, refs }) => [`${span} ${digest}`, refs]))
   const cpids = [...new Set(rows.map(({ cpid }) => cpid))]
-  const told = await archive.rows<ToldRow>(
+  const found = await archive.rows<MergelogRow>(
     `SELECT toString(s.cpid) AS cpid, ${text('s.service')} AS service, ifNull(s.object, '') AS object, ifNull(s.reason, '') AS reason,
        empty(s.sources) AS begins
      FROM ${archive.name('mergelogs')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
     deadline,
   )
-  const mergelogs = new Map(told.map((one) => [one.cpid, one]))
+  const mergelogs = new Map(found.map((one) => [one.cpid, one]))
   return rows.map((row) => factsOf(row, read.get(`${row.span} ${row.digest}`) ?? [], mergelogs.get(row.cpid)))
 }
 
-function factsOf(row: VersionRow, observed: readonly string[], told: ToldRow | undefined): FleetVersion {
+function factsOf(
+  row: VersionRow,
+  observed: readonly string[],
+  merged: MergelogRow | undefined,
+): FleetVersion {
   const cause = WRITE_CAUSES.find((one) => one === row.cause)
   return {
     ...{ object: row.ref, name: row.name, service: row.service },
@@ -258,11 +262,11 @@ function factsOf(row: VersionRow, observed: readonly string[], told: ToldRow | u
     ...{ version: BigInt(row.version), arrival: BigInt(row.arrival), causeway: textOrNone(row.causeway) },
     ...{ cluster: textOrNone(row.cluster), cpid: row.cpid === NIL_CPID ? undefined : row.cpid },
     ...{ cascades: [], drivenBy: [], observed, changed: [], supersededBy: undefined },
-    reason: textOrNone(told?.reason ?? ''),
+    reason: textOrNone(merged?.reason ?? ''),
     begins:
-      Number(told?.begins) === 1 &&
-      told?.service === row.service &&
-      told.object === objectOfReference(row.ref),
+      Number(merged?.begins) === 1 &&
+      merged?.service === row.service &&
+      merged.object === objectOfReference(row.ref),
     seen: cause === undefined ? undefined : { user: textOrNone(row.actor), cause, gap: row.gap === 'yes' },
   }
 }
