@@ -35,7 +35,7 @@ function followed() {
   const host = new SourceHost()
   const stop = new AbortController()
   const given = host.of()
-  const teller = new ObservationReporter({
+  const reporter = new ObservationReporter({
     ...{
       receiver: 'k8s_events',
       cluster: 'prod',
@@ -44,7 +44,7 @@ function followed() {
     },
     ...{ memory: host.memory, observer: given.clusterObserver, onTrouble: given.onTrouble },
   })
-  return { host, stop, follower: new EventFollower(teller, () => 5n, stop.signal) }
+  return { host, stop, follower: new EventFollower(reporter, () => 5n, stop.signal) }
 }
 
 test('an Event is told when it comes, and again when it comes again, but not when it goes or was there before', async () => {

@@ -26,7 +26,7 @@ interface LogReader {
   /** How far it was read before; undefined when it never was. */
   position(): Promise<string | undefined>
   /** Resolves once it is stored; false when everything ends. */
-  tell(told: ReadObservations): Promise<boolean>
+  report(read: ReadObservations): Promise<boolean>
   unreadable(count: number, reason: string): void
   /** So much is written and not stored yet. */
   behind(bytes: number): void
@@ -146,7 +146,7 @@ export class LogFollower implements AsyncDisposable {
     for (;;) {
       const bytes = await file.read(this.#offset + this.#passed, length)
       const end = this.#passed > 0 ? bytes.indexOf(NEWLINE) : bytes.lastIndexOf(NEWLINE)
-      if (end >= 0) return await this.#tell(file, bytes.subarray(0, end + 1), size)
+      if (end >= 0) return await this.#report(file, bytes.subarray(0, end + 1), size)
       if (this.#passed > 0 || bytes.length >= maxLineBytes) {
         this.#passed += bytes.length
         return true
@@ -157,7 +157,7 @@ export class LogFollower implements AsyncDisposable {
   }
 
   /** Reports what is in whole lines, and how far the log is read with them. */
-  async #tell(file: LogFile, lines: Buffer, size: number): Promise<boolean> {
+  async #report(file: LogFile, lines: Buffer, size: number): Promise<boolean> {
     const events = new AuditEvents(this.#settings.reading)
     if (this.#passed > 0) events.cannotRead(`it is longer than ${this.#settings.maxLineBytes} bytes`)
     else for (const line of lines.toString('utf8').split('\n')) if (line.trim() !== '') events.addLine(line)
@@ -165,7 +165,7 @@ export class LogFollower implements AsyncDisposable {
     const print = await file.print(offset)
     const position = placeText({ inode: file.inode, offset, print })
     const { observations, skipped, unreadable, reason } = events
-    if (!(await this.#reader.tell({ observations, skipped, position }))) {
+    if (!(await this.#reader.report({ observations, skipped, position }))) {
       this.#state = 'ended'
       return false
     }
@@ -184,7 +184,7 @@ export class LogFollower implements AsyncDisposable {
   async #keepPlace(file: LogFile): Promise<void> {
     this.#print = await file.print(this.#offset)
     const position = placeText({ inode: file.inode, offset: this.#offset, print: this.#print })
-    await this.#reader.tell({ observations: [], skipped: {}, position })
+    await this.#reader.report({ observations: [], skipped: {}, position })
   }
 
   /** At the end of a file: whether the log goes on in another, and if so that is next. */
@@ -226,7 +226,7 @@ export class LogFollower implements AsyncDisposable {
   async #readRest(file: LogFile, size: number): Promise<boolean> {
     const { maxLineBytes } = this.#settings
     const rest = await file.read(this.#offset + this.#passed, Math.min(size - this.#offset, maxLineBytes))
-    return await this.#tell(file, rest, size)
+    return await this.#report(file, rest, size)
   }
 }
 

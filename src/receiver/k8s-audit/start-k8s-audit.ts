@@ -41,14 +41,14 @@ export async function startReceiver(
   host: ReceiverHost,
 ): Promise<RunningReceiver> {
   await using open = new AsyncDisposableStack()
-  const tellerOf = (stream: string): ObservationReporter =>
+  const reporterOf = (stream: string): ObservationReporter =>
     new ObservationReporter({
       ...{ receiver: id, cluster, stream, port: host.observationPort },
       ...{ memory: host.memory, observer: host.clusterObserver, onTrouble: host.onTrouble },
     })
   const listeners: ReceiverListener[] = []
   if (webhook !== undefined) {
-    const running = open.use(await listenForEvents(id, webhook, tellerOf(`${id} webhook`), host))
+    const running = open.use(await listenForEvents(id, webhook, reporterOf(`${id} webhook`), host))
     listeners.push({
       transport: 'http',
       get connections() {
@@ -61,7 +61,7 @@ export async function startReceiver(
     })
   }
   if (log !== undefined) {
-    open.use(followLog(id, log, tellerOf(`${id} log`), host))
+    open.use(followLog(id, log, reporterOf(`${id} log`), host))
     host.started('Starting to follow an audit log', { path: log.path, 'otelcol.component.id': id, cluster })
   }
   const opened = open.move()
@@ -108,7 +108,7 @@ function followLog(
     { ...settings, turnBytes: TURN_BYTES, reading },
     {
       position: () => reporter.position(),
-      tell: (told) => reporter.reportUntilStored(told, signal),
+      report: (read) => reporter.reportUntilStored(read, signal),
       unreadable: (count, reason) => clusters.unreadable(receiver, count, reason),
       behind: (bytes) => clusters.behind(receiver, bytes),
       onTrouble: trouble,
@@ -226,7 +226,7 @@ class AuditWebhook {
       const end = at + EVENTS_A_TURN
       while (at < Math.min(end, events.length) && some.observations.length < WRITES_A_TURN)
         some.add(events[at++] ?? null)
-      const outcome = await this.#tell(some)
+      const outcome = await this.#report(some)
       if (outcome.kind === 'busy') answerLater(response, outcome.retryAfterMs, outcome.reason)
       else if (outcome.kind === 'failed') answerText(response, 503, outcome.reason)
       // What was stored of the list is known when it comes again.
@@ -235,7 +235,7 @@ class AuditWebhook {
     answerJson(response, 200, '{}')
   }
 
-  async #tell({ observations, skipped, unreadable, reason }: AuditEvents): Promise<ObservationOutcome> {
+  async #report({ observations, skipped, unreadable, reason }: AuditEvents): Promise<ObservationOutcome> {
     const { receiver, reporter, observer } = this.#settings
     const outcome = await Promise.race([reporter.report({ observations, skipped }), this.#stopped.promise])
     if (outcome.kind === 'stored' && unreadable > 0)

@@ -65,11 +65,11 @@ async function watchEvents(
   await Promise.all(
     watched.map((one) => {
       const stream = `${receiver} ${nameOfResource(one)}`
-      const teller = new ObservationReporter({
+      const reporter = new ObservationReporter({
         ...{ receiver, cluster, stream, port, memory },
         ...{ observer: clusters, onTrouble },
       })
-      const follower = new EventFollower(teller, () => waiting.now(), signal)
+      const follower = new EventFollower(reporter, () => waiting.now(), signal)
       return new ResourceStream(one, follower, context).run(signal)
     }),
   )
@@ -101,19 +101,19 @@ const isOver = (signal: AbortSignal): boolean => signal.aborted
 
 /** Reports every Event, and every repetition of one. */
 export class EventFollower implements ResourceFollower<ClusterEvent> {
-  readonly #teller: ObservationReporter
+  readonly #reporter: ObservationReporter
   readonly #now: () => UnixNanos
   readonly #signal: AbortSignal
   #skipped: Partial<Record<SkipReason, number>> = {}
 
-  constructor(teller: ObservationReporter, now: () => UnixNanos, signal: AbortSignal) {
-    this.#teller = teller
+  constructor(reporter: ObservationReporter, now: () => UnixNanos, signal: AbortSignal) {
+    this.#reporter = reporter
     this.#now = now
     this.#signal = signal
   }
 
   position(): Promise<string | undefined> {
-    return this.#teller.position()
+    return this.#reporter.position()
   }
 
   read(change: WatchEventType, object: JsonObject, seen: SeenThrough): ClusterEvent | undefined {
@@ -137,7 +137,7 @@ export class EventFollower implements ResourceFollower<ClusterEvent> {
     const skipped = this.#skipped
     this.#skipped = {}
     const position = version === undefined ? {} : { position: version }
-    const isStored = await this.#teller.reportUntilStored(
+    const isStored = await this.#reporter.reportUntilStored(
       { observations: items, skipped, ...position },
       this.#signal,
     )

@@ -75,11 +75,11 @@ export function startReceiver(
       now: () => waiting.now(),
     },
   )
-  const teller = {
+  const reporter = {
     ...{ port: inference, reading, waiting, memory, onTrouble },
     ...{ cluster, receiver: id, observer: clusters },
   }
-  const followed = { settings, server, teller, limits: DEFAULT_STREAM_LIMITS, waiting, streams }
+  const followed = { settings, server, reporter, limits: DEFAULT_STREAM_LIMITS, waiting, streams }
   const running = watchUntilDisposed(server, (signal) => followCluster(followed, signal))
   started('Starting to watch', { endpoint: server.address, 'otelcol.component.id': id, cluster })
   return Promise.resolve(running)
@@ -91,7 +91,7 @@ const LISTS_AT_ONCE = 3
 interface FollowedCluster {
   readonly settings: K8sObjectsSettings
   readonly server: ApiServer
-  readonly teller: Omit<ObjectReporter, 'signal'>
+  readonly reporter: Omit<ObjectReporter, 'signal'>
   readonly limits: StreamLimits
   readonly waiting: BackoffClock
   readonly streams: WatchReports
@@ -116,7 +116,7 @@ export async function followCluster(cluster: FollowedCluster, signal: AbortSigna
   }
   const running = new Map<string, Running>()
   const pauses = new Backoff(waiting)
-  const told = new Set<string>()
+  const reported = new Set<string>()
   let isLate = false
   while (!signal.aborted) {
     const there = await discovered(server, streams, signal)
@@ -126,8 +126,8 @@ export async function followCluster(cluster: FollowedCluster, signal: AbortSigna
     }
     pauses.over()
     const { watched, missing } = followedResources(settings, there)
-    for (const reason of missing) if (!told.has(reason)) streams.trouble('', reason)
-    for (const reason of missing) told.add(reason)
+    for (const reason of missing) if (!reported.has(reason)) streams.trouble('', reason)
+    for (const reason of missing) reported.add(reason)
     const names = new Set(watched.map(nameOfResource))
     for (const [name, { stop }] of running)
       if (!names.has(name)) {
@@ -160,7 +160,7 @@ async function discovered(
 }
 
 function start(
-  { teller }: FollowedCluster,
+  { reporter }: FollowedCluster,
   context: StreamContext,
   watched: WatchedResource,
   isLate: boolean,
@@ -168,7 +168,7 @@ function start(
 ): Running {
   const stop = new AbortController()
   const either = AbortSignal.any([signal, stop.signal])
-  const follower = new ObjectFollower(watched, { ...teller, signal: either })
+  const follower = new ObjectFollower(watched, { ...reporter, signal: either })
   const stream = new ResourceStream(watched, follower, context, isLate)
   return { stop, ended: stream.run(either) }
 }
@@ -254,27 +254,27 @@ interface ObjectReporter extends ObservationSender {
 /** Reports every version of a resource's objects, and the objects that were deleted while there was no watch. */
 export class ObjectFollower implements ResourceFollower<WatchedVersion> {
   readonly #watched: WatchedResource
-  readonly #teller: ObjectReporter
+  readonly #reporter: ObjectReporter
   readonly #stream: string
   #skipped: Partial<Record<SkipReason, number>> = {}
   /** The uids in the list that is being made. */
   #listed = new Set<string>()
 
-  constructor(watched: WatchedResource, teller: ObjectReporter) {
+  constructor(watched: WatchedResource, reporter: ObjectReporter) {
     this.#watched = watched
-    this.#teller = teller
-    this.#stream = `${teller.receiver} ${nameOfResource(watched)}`
+    this.#reporter = reporter
+    this.#stream = `${reporter.receiver} ${nameOfResource(watched)}`
   }
 
   position(): Promise<string | undefined> {
-    return this.#teller.port.position(this.#teller.cluster, this.#stream)
+    return this.#reporter.port.position(this.#reporter.cluster, this.#stream)
   }
 
   read(change: WatchEventType, object: JsonObject, seen: SeenThrough): WatchedVersion | undefined {
-    const now = this.#teller.waiting.now()
+    const now = this.#reporter.waiting.now()
     // What is listed is there, also where it cannot be read.
     if (seen !== 'event') this.#listed.add(textIn(objectIn(object, 'metadata'), 'uid'))
-    const read = readWatchEvent({ type: change, object }, now, this.#watched.resource, this.#teller.reading)
+    const read = readWatchEvent({ type: change, object }, now, this.#watched.resource, this.#reporter.reading)
     if (read === 'unversioned')
       throw new ResourceNotFollowed(
         'its resourceVersions are no integers, by which writes could be put in order',
@@ -291,18 +291,18 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
   }
 
   async take(items: readonly WatchedVersion[], version: string | undefined): Promise<void> {
-    await this.#tell(items, version)
+    await this.#report(items, version)
   }
 
   async listEnds(version: string): Promise<void> {
     // After a first list, too: an earlier one may have broken off after some of it was reported.
     await this.#tellVanished(version)
     this.#listed = new Set()
-    await this.#tell([], version)
+    await this.#report([], version)
   }
 
   async #tellVanished(listVersion: string): Promise<void> {
-    const { cluster, port, waiting } = this.#teller
+    const { cluster, port, waiting } = this.#reporter
     const { apiVersion, resource, labelSelector, fieldSelector } = this.#watched
     const version = parseResourceVersion(listVersion)
     // Objects that no longer match a selector are gone from the list, and not from the cluster.
@@ -315,7 +315,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
       const vanished = gone.map(({ identity }): MissingObject => {
         return { source: 'list', object: identity, version, seenNs: waiting.now() }
       })
-      if (vanished.length > 0) await this.#tell(vanished, undefined)
+      if (vanished.length > 0) await this.#report(vanished, undefined)
       after = last.identity.uid
     }
   }
@@ -327,8 +327,8 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
     return isWithin && version <= listVersion && !this.#listed.has(identity.uid)
   }
 
-  async #tell(observations: ObservationBatch['observations'], position: string | undefined): Promise<void> {
-    const { cluster, signal } = this.#teller
+  async #report(observations: ObservationBatch['observations'], position: string | undefined): Promise<void> {
+    const { cluster, signal } = this.#reporter
     const skipped = this.#skipped
     this.#skipped = {}
     const batch = {
@@ -338,6 +338,6 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
       skipped,
       ...(position !== undefined && { position }),
     }
-    await sendUntilStored(this.#teller, batch, signal)
+    await sendUntilStored(this.#reporter, batch, signal)
   }
 }

@@ -57,13 +57,13 @@ test('a cluster of which nothing is seen for a minute is a warning of the health
     ...{ cluster: 'mine', authType: 'kubeConfig' as const, objects: [], namespaces: [] },
     discoveryIntervalMs: 1_000_000,
   }
-  const teller = {
+  const reporter = {
     ...{ port, reading, waiting, memory, observer },
     ...{ cluster: 'mine', receiver: 'k8s_objects', onTrouble: none },
   }
   const stop = new AbortController()
   const following = followCluster(
-    { settings, server, teller, limits: DEFAULT_STREAM_LIMITS, waiting, streams },
+    { settings, server, reporter, limits: DEFAULT_STREAM_LIMITS, waiting, streams },
     stop.signal,
   )
   await eventually(() => expect(api.watchers).toBe(1))

@@ -114,7 +114,7 @@ export class Followed {
   look(): Promise<boolean> {
     this.#follower ??= new LogFollower(this.#settings, {
       position: () => Promise.resolve(this.position),
-      tell: (told) => Promise.resolve(this.#take(told)),
+      report: (read) => Promise.resolve(this.#take(read)),
       unreadable: (count) => void (this.unreadable += count),
       behind: (bytes) => void (this.behind = bytes),
       onTrouble: (reason) => void this.troubles.push(reason),
