@@ -173,7 +173,7 @@ export async function importRecordings(
     await using growing = new GrowingRecordings(recordings, follow, add)
     await growing.firstEnd()
     while (!growing.isOver) {
-      await work(growing.toldToMs)
+      await work(growing.readToMs)
       await growing.more()
     }
   }
@@ -193,7 +193,7 @@ function begin(
   const isUnfinished = before?.waiting !== undefined
   const [first = next] = lines.after(place?.last ?? TIMELESS, 1)
   const startMs = isUnfinished ? before.clockMs : first && firstTickAtOrAfterMs(first.atNs)
-  counts.known += place?.told.lines ?? 0
+  counts.known += place?.imported.lines ?? 0
   if (startMs === undefined || (startMs > untilMs && !isUnfinished)) return undefined
   if (before !== undefined) warn(before, place !== undefined, counts)
   const { writer, clock } = openWriter(startMs)
@@ -205,7 +205,7 @@ function begin(
 /** Where the import stood, unless other lines had been told by then than those that are at hand. */
 function placeAmong(lines: OrderedLines, before: ImportCheckpoint): ImportCheckpoint | undefined {
   const there = lines.upTo(before.last)
-  const areSame = there.lines === before.told.lines && there.digest === before.told.digest
+  const areSame = there.lines === before.imported.lines && there.digest === before.imported.digest
   return areSame ? before : undefined
 }
 
@@ -239,15 +239,15 @@ interface ImportedInto {
 class LineImport {
   readonly #into: ImportedInto
   #last: ImportCheckpoint['last'] | undefined
-  #told: ImportCheckpoint['told']
+  #imported: ImportCheckpoint['imported']
   /** Lines that are read from the file of all lines, and not told. */
   #next: OrderedLine[] = []
 
   /** `place` is where the lines that are at hand were told to. */
-  constructor(into: ImportedInto, place: Pick<ImportCheckpoint, 'last' | 'told'> | undefined) {
+  constructor(into: ImportedInto, place: Pick<ImportCheckpoint, 'last' | 'imported'> | undefined) {
     this.#into = into
     this.#last = place?.last
-    this.#told = place?.told ?? NO_LINES
+    this.#imported = place?.imported ?? NO_LINES
   }
 
   /** A line that came too late is told next. */
@@ -279,19 +279,19 @@ class LineImport {
 
   #turn(): void {
     const { time } = this.#into
-    const tellMs = this.#tellMs
-    if (tellMs !== undefined && tellMs <= time.nowMs) this.#tell()
+    const dueMs = this.#dueMs
+    if (dueMs !== undefined && dueMs <= time.nowMs) this.#takeDue()
     else time.goTowards(this.#nextMs() ?? time.nowMs)
   }
 
   /** When something is to be done next; undefined where nothing is. */
   #nextMs(): number | undefined {
-    const [tellMs, lookMs] = [this.#tellMs, this.#into.time.nextLookMs]
-    return tellMs === undefined || lookMs === undefined ? (tellMs ?? lookMs) : Math.min(tellMs, lookMs)
+    const [dueMs, lookMs] = [this.#dueMs, this.#into.time.nextLookMs]
+    return dueMs === undefined || lookMs === undefined ? (dueMs ?? lookMs) : Math.min(dueMs, lookMs)
   }
 
   /** When the next line is told; undefined where there is none. */
-  get #tellMs(): number | undefined {
+  get #dueMs(): number | undefined {
     const next = this.#nextLine()
     return next && Math.max(firstTickAtOrAfterMs(next.atNs), this.#into.time.nowMs)
   }
@@ -299,27 +299,28 @@ class LineImport {
   #save(waiting: ImportCheckpoint['waiting']): void {
     const { writer, cluster, time } = this.#into
     if (this.#last === undefined) return
-    const place = { last: this.#last, told: this.#told, clockMs: time.nowMs, waiting }
+    const place = { last: this.#last, imported: this.#imported, clockMs: time.nowMs, waiting }
     writer.inference.moveTo(cluster, IMPORT_STREAM, writePlace(place))
   }
 
-  /** Tells of all that was told by now, or some of it. */
-  #tell(): void {
+  /** Takes what is due by now, or some of it. */
+  #takeDue(): void {
     const { cluster, time, counts } = this.#into
     const nowNs = nanosOfMs(time.nowMs)
-    const told: Observation[] = []
+    const observations: Observation[] = []
     let bytes = 0
     for (let most = MOST_TOGETHER; most > 0; most--) {
       const line = this.#nextLine()
       if (line === undefined || line.atNs > nowNs) break
       this.#next.shift()
       this.#last = { atNs: line.atNs, version: line.version, hash: line.hash }
-      this.#told = withLine(this.#told, line.hash)
+      this.#imported = withLine(this.#imported, line.hash)
       counts.add(line.skipped)
-      bytes += line.told.length
-      if (line.told.length > 0) told.push(...(deserializeObservations(line.told) as Observation[]))
+      bytes += line.observations.length
+      if (line.observations.length > 0)
+        observations.push(...(deserializeObservations(line.observations) as Observation[]))
     }
-    if (told.length > 0) time.take(cluster, told, bytes)
+    if (observations.length > 0) time.take(cluster, observations, bytes)
   }
 
   #nextLine(): OrderedLine | undefined {
@@ -333,7 +334,7 @@ interface ImportCheckpoint {
   /** The last line that was told. */
   readonly last: LineKey
   /** The lines up to it. */
-  readonly told: SetOfLines
+  readonly imported: SetOfLines
   /** The clock of the recording, Unix milliseconds. */
   readonly clockMs: number
   /** What was told and not decided; undefined once the recording is over, and everything settled. */
@@ -352,10 +353,10 @@ interface Written {
   waiting?: string
 }
 
-function writePlace({ last, told, clockMs, waiting }: ImportCheckpoint): string {
+function writePlace({ last, imported, clockMs, waiting }: ImportCheckpoint): string {
   const written: Written = {
     last: { atNs: `${last.atNs}`, version: `${last.version}`, hash: last.hash.toString('hex') },
-    ...{ lines: told.lines, digest: told.digest.toString(16), clockMs },
+    ...{ lines: imported.lines, digest: imported.digest.toString(16), clockMs },
     ...(waiting && { waiting: serialize(waiting).toString('base64') }),
   }
   return JSON.stringify(written)
@@ -368,7 +369,7 @@ export function readPlace(text: string): ImportCheckpoint {
       ...{ atNs: BigInt(last.atNs), version: BigInt(last.version) },
       hash: Buffer.from(last.hash, 'hex'),
     },
-    told: { lines, digest: BigInt(`0x${digest}`) },
+    imported: { lines, digest: BigInt(`0x${digest}`) },
     clockMs,
     waiting:
       waiting === undefined
@@ -385,7 +386,7 @@ export interface Imported {
   readonly lines: number
   /** Lines that were imported before. */
   readonly known: number
-  /** Versions and requests that were told. */
+  /** Versions and requests of objects. */
   readonly told: number
   /** Lines that make no write, by why. */
   readonly skipped: Readonly<Partial<Record<SkipReason, number>>>

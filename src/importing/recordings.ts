@@ -212,16 +212,16 @@ export class GrowingRecordings implements AsyncDisposable {
   }
 
   /** The time up to which all lines have been read, Unix milliseconds. */
-  get toldToMs(): number {
+  get readToMs(): number {
     const nowMs = systemClock.monotonicMs()
     const isQuiet = ({ endMs = nowMs }: Growing): boolean => nowMs - endMs > QUIET_MS
     const times = (some: readonly Growing[]): UnixNanos[] => some.map(({ lastNs }) => lastNs)
     const lively = this.#growing.filter((one) => !isQuiet(one))
-    const toldNs =
+    const readToNs =
       lively.length > 0
         ? times(lively).reduce((first, ns) => (ns < first ? ns : first))
         : times(this.#growing).reduce((last, ns) => (ns > last ? ns : last))
-    return lastTickBeforeMs(toldNs > OUT_OF_ORDER_NS ? toldNs - OUT_OF_ORDER_NS : 0n)
+    return lastTickBeforeMs(readToNs > OUT_OF_ORDER_NS ? readToNs - OUT_OF_ORDER_NS : 0n)
   }
 
   /** Resolves once the end of each was reached. */
@@ -299,14 +299,17 @@ export function readLine(
 
 function lineOf(source: RecordedSource, event: JsonObject, digest: Buffer, reading: ReadingRules): ReadLine {
   const { atNs, isTimed } = source === 'audit' ? timeOfAudit(event) : timeOfWatch(event)
-  const told =
+  const read =
     source === 'audit' ? readAuditEvents(event, reading) : readWatchEvent(event, atNs, undefined, reading)
   const key = { atNs, hash: digest.subarray(0, HASH_BYTES) }
-  if (typeof told === 'string')
-    return { line: { ...key, version: 0n, told: serializeObservations([]), skipped: told }, isTimed: true }
-  const all = 'source' in told ? [told] : told
+  if (typeof read === 'string')
+    return {
+      line: { ...key, version: 0n, observations: serializeObservations([]), skipped: read },
+      isTimed: true,
+    }
+  const all = 'source' in read ? [read] : read
   const [{ version = 0n } = {}] = all
-  const line = { ...key, version, told: serializeObservations(all), skipped: undefined }
+  const line = { ...key, version, observations: serializeObservations(all), skipped: undefined }
   return { line, isTimed }
 }
 
@@ -332,8 +335,8 @@ function timeOfAudit(event: JsonObject): TimeOfLine {
 
 /** When a watch delivered a version; if not recorded, the latest time in the object itself. */
 function timeOfWatch(event: JsonObject): TimeOfLine {
-  const told = parseRfc3339(textIn(event, 'time'))
-  if (told !== undefined) return { atNs: told, isTimed: true }
+  const deliveredNs = parseRfc3339(textIn(event, 'time'))
+  if (deliveredNs !== undefined) return { atNs: deliveredNs, isTimed: true }
   const metadata = objectIn(objectIn(event, 'object'), 'metadata')
   const times = [
     textIn(metadata, 'creationTimestamp'),

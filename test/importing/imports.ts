@@ -111,7 +111,7 @@ export function toldLines(path: string): number {
     const place = isThere
       ? db.prepare<[], string>("SELECT position FROM k8s_streams WHERE stream = 'import'").pluck().get()
       : undefined
-    return place === undefined ? 0 : readPlace(place).told.lines
+    return place === undefined ? 0 : readPlace(place).imported.lines
   } finally {
     db.close()
   }

@@ -14,7 +14,7 @@ export interface LineKey {
 
 export interface OrderedLine extends LineKey {
   /** Empty for a line that makes no write. */
-  readonly told: Uint8Array
+  readonly observations: Uint8Array
   readonly skipped: SkipReason | undefined
 }
 
@@ -28,7 +28,7 @@ interface Row {
   at_ns: bigint
   version: bigint
   hash: Buffer
-  told: Buffer
+  observations: Buffer
   skipped: SkipReason | null
 }
 
@@ -59,16 +59,16 @@ export class OrderedLines implements Disposable {
     this.#db.pragma('journal_mode = OFF')
     this.#db.pragma('synchronous = OFF')
     this.#db.exec(`
-      CREATE TABLE lines (id INTEGER PRIMARY KEY, at_ns INTEGER, version INTEGER, hash BLOB UNIQUE, timed INTEGER, told BLOB, skipped TEXT);
+      CREATE TABLE lines (id INTEGER PRIMARY KEY, at_ns INTEGER, version INTEGER, hash BLOB UNIQUE, timed INTEGER, observations BLOB, skipped TEXT);
       CREATE UNIQUE INDEX in_order ON lines (at_ns, version, hash);
       CREATE INDEX untimed ON lines (version, at_ns) WHERE timed = 0;
     `)
     this.#insert = this.#db.prepare(
-      'INSERT OR IGNORE INTO lines (at_ns, version, hash, timed, told, skipped) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT OR IGNORE INTO lines (at_ns, version, hash, timed, observations, skipped) VALUES (?, ?, ?, ?, ?, ?)',
     )
     this.#next = this.#db
       .prepare<[bigint, bigint, Buffer, number], Row>(
-        `SELECT at_ns, version, hash, told, skipped FROM lines WHERE (at_ns, version, hash) > (?, ?, ?)
+        `SELECT at_ns, version, hash, observations, skipped FROM lines WHERE (at_ns, version, hash) > (?, ?, ?)
            ORDER BY at_ns, version, hash LIMIT ?`,
       )
       .safeIntegers()
@@ -95,11 +95,11 @@ export class OrderedLines implements Disposable {
    * Adds a line; false if it is there already. If it is not `isTimed`, its time is only a lower bound: it comes after all such lines with
    * lower versions.
    */
-  add({ atNs, version, hash, told, skipped }: OrderedLine, isTimed: boolean): boolean {
-    if (isTimed) return this.#insert.run(atNs, version, hash, 1, told, skipped).changes > 0
+  add({ atNs, version, hash, observations, skipped }: OrderedLine, isTimed: boolean): boolean {
+    if (isTimed) return this.#insert.run(atNs, version, hash, 1, observations, skipped).changes > 0
     const belowNs = this.#below.get(version) ?? 0n
     const ownNs = belowNs > atNs ? belowNs : atNs
-    if (this.#insert.run(ownNs, version, hash, 0, told, skipped).changes === 0) return false
+    if (this.#insert.run(ownNs, version, hash, 0, observations, skipped).changes === 0) return false
     const late: bigint[] = []
     for (const above of this.#above.iterate(version)) {
       if (above.at_ns >= ownNs) break
@@ -114,7 +114,7 @@ export class OrderedLines implements Disposable {
     const { atNs = -1n, version = 0n, hash = Buffer.alloc(0) } = key ?? {}
     if (atNs > this.#fixedNs) this.#fixedNs = atNs
     return this.#next.all(atNs, version, hash, most).map((row) => ({
-      ...{ atNs: row.at_ns, version: row.version, hash: row.hash, told: row.told },
+      ...{ atNs: row.at_ns, version: row.version, hash: row.hash, observations: row.observations },
       skipped: row.skipped ?? undefined,
     }))
   }
