@@ -1,10 +1,15 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { SearchEffort, findTraces } from '../../src/query/trace-search.ts'
 import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
 import type { CausewayQueries, SentTraceRange, SpanHint } from '../../src/model/queries.ts'
+import { sqliteFaults } from '../../src/store/sqlite/open-database.ts'
 import { sqliteQueries } from '../../src/store/sqlite/queries.ts'
 import { blockTest, SpanBlocks } from '../../src/store/sqlite/span-blocks.ts'
+import { damagePages, pagesOf } from '../support/damage.ts'
 import { cpid, type SpanSketch, START_NS } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -222,6 +227,38 @@ test('what is known of blocks hides nothing, whatever comes and goes between sea
     ),
     { numRuns: 40 },
   )
+})
+
+test('of blocks that are damaged nothing is kept, and of those after them it is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'causeway-span-blocks-'))
+  const path = join(folder, 'causeway.db')
+  const [spans, rowsABlock] = [200, 8]
+  {
+    using writer = await TestWriter.open({ rowsABlock }, path)
+    for (let id = 1; id <= spans; id++)
+      writer.spans('web', [{ trace: id, id, attributes: { text: 'x'.repeat(500) } }])
+    writer.link()
+    writer.shortenLog()
+  }
+  const leaves = pagesOf(path, 'spans', 'leaf')
+  damagePages(path, leaves.slice(4, 6))
+  using writer = await TestWriter.open({ rowsABlock }, path)
+  const keepAll = (): void => void writer.writer.keepSpanBlocks(() => true)
+  // Each damaged block ends a turn, and is passed over in the next one.
+  let turns = 0
+  for (let isOver = false; !isOver; turns++) {
+    try {
+      keepAll()
+      isOver = true
+    } catch (error) {
+      expect([sqliteFaults.of(error), String(error)]).toEqual([undefined, expect.stringContaining('doctor')])
+    }
+  }
+  const kept = writer.db.prepare<[], number>('SELECT after FROM span_blocks').pluck().all()
+  expect([kept[0], kept.at(-1)]).toEqual([0, spans - 2 * rowsABlock])
+  expect(kept).toHaveLength(spans / rowsABlock - turns)
+  expect(turns).toBeGreaterThan(1)
+  rmSync(folder, { recursive: true })
 })
 
 test('blocks are passed over by each kind of hint, and read where a span meets it', async () => {

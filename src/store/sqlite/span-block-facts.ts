@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import { readOwnSpan, SpanTexts } from '../../model/otlp/read-stored-span.ts'
 import type { Cached, KeptSpanBlocks } from '../../model/store-ports.ts'
 import { MIB } from '../../model/time-and-size.ts'
-import { OnConnection, type Sqlite } from './open-database.ts'
+import { isDamage, OnConnection, type Sqlite } from './open-database.ts'
 import { mixed } from './trace-id-index.ts'
 
 /** So many rows with neighbouring numbers are a block. */
@@ -150,11 +150,15 @@ export class StoredBlocks extends OnConnection {
     return [block * this.rowsABlock, (block + 1) * this.rowsABlock]
   }
 
-  /** Undefined if nothing is kept of it, or what is kept is damaged. */
+  /** Undefined if nothing is kept of it, or what is kept is damaged or of a newer Node. */
   kept(block: number): BlockFacts | undefined {
     const row = this.#kept(...this.boundsOf(block))
     if (row === undefined || row.checksum !== crc32(row.facts, FORMAT)) return undefined
-    return deserialize(row.facts) as BlockFacts
+    try {
+      return deserialize(row.facts) as BlockFacts
+    } catch {
+      return undefined
+    }
   }
 
   /** What the rows of a full block contain. Yields where others may take a turn. */
@@ -249,9 +253,13 @@ class FactsFound {
 
 const numbersIn = (list: string | null): number[] => (list === null ? [] : list.split(',').map(Number))
 
-/** Keeps what full blocks contain in the database, the oldest first. */
+/**
+ * Keeps what full blocks contain in the database, the oldest first. A block that cannot be read is left to searches: were it told as damage
+ * of the database, nothing more would be stored.
+ */
 export class SpanBlockKeeper extends OnConnection implements KeptSpanBlocks, Cached {
   readonly #rowsABlock: number
+  readonly #damaged = { received: new Set<number>(), own: new Set<number>() }
   #steps: Iterator<'read' | 'nothing'> | undefined
 
   constructor(db: Sqlite, rowsABlock: number) {
@@ -271,7 +279,7 @@ export class SpanBlockKeeper extends OnConnection implements KeptSpanBlocks, Cac
 
   *#keepAll(): Generator<'read' | 'nothing'> {
     const kinds = (['received', 'own'] as const).map((kind) =>
-      this.#keepKind(new StoredBlocks(this.db, kind, this.#rowsABlock)),
+      this.#keepKind(new StoredBlocks(this.db, kind, this.#rowsABlock), this.#damaged[kind]),
     )
     for (;;) {
       let isAny = false
@@ -284,7 +292,7 @@ export class SpanBlockKeeper extends OnConnection implements KeptSpanBlocks, Cac
     }
   }
 
-  *#keepKind(blocks: StoredBlocks): Generator<'read' | 'nothing'> {
+  *#keepKind(blocks: StoredBlocks, damaged: Set<number>): Generator<'read' | 'nothing'> {
     const { table, next } = blocks.sql
     const nextRow = this.db.prepare<[number], number | null>(next).pluck()
     const insert = this.db.prepare<[number, number, Buffer, number]>(
@@ -292,7 +300,12 @@ export class SpanBlockKeeper extends OnConnection implements KeptSpanBlocks, Cac
     )
     let upTo = this.db.prepare<[], number | null>(`SELECT max(up_to) FROM ${table}`).pluck().get() ?? 0
     for (;;) {
-      const row = nextRow.get(upTo) ?? Infinity
+      const following = blocks.blockOf(upTo + 1)
+      if (damaged.has(following)) {
+        ;[, upTo] = blocks.boundsOf(following)
+        continue
+      }
+      const row = unlessDamaged(following, damaged, () => nextRow.get(upTo) ?? Infinity)
       const block = blocks.blockOf(row)
       const bounds = blocks.boundsOf(block)
       if (!(blocks.newest > bounds[1])) {
@@ -300,12 +313,23 @@ export class SpanBlockKeeper extends OnConnection implements KeptSpanBlocks, Cac
         continue
       }
       const reading = blocks.read(block)
-      let read = reading.next()
-      for (; read.done !== true; read = reading.next()) yield 'read'
+      let read = unlessDamaged(block, damaged, () => reading.next())
+      for (; read.done !== true; read = unlessDamaged(block, damaged, () => reading.next())) yield 'read'
       upTo = bounds[1]
       const facts = serialize(read.value)
       insert.run(...bounds, facts, crc32(facts, FORMAT))
     }
+  }
+}
+
+/** Notes a block that is damaged. The transaction has to end then: SQLite writes nothing more in it. */
+function unlessDamaged<T>(block: number, damaged: Set<number>, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    damaged.add(block)
+    throw new Error('some stored spans cannot be read: causeway doctor says more', { cause: error })
   }
 }
 
