@@ -85,6 +85,47 @@ test('what has been acted on is not acted on again', () => {
   expect(bySaid.at(-1)).toMatchObject({ cpid: bySaid[1]?.cpid, sources: undefined })
 })
 
+test('what is done for a deletion does not follow from what was wanted before', () => {
+  const going = deployment('i:1', 1, 2)
+  const deletionTimestamp = new Date(START).toISOString()
+  const [, deletion, , status] = decided(
+    create(1, 'alice', deployment('i:1', 1, 1)),
+    {
+      version: 2,
+      by: 'bob',
+      object: { ...going, metadata: { ...objectIn(going, 'metadata'), deletionTimestamp } },
+      verb: 'delete',
+    },
+    create(3, CONTROLLER, replicaSet('i:1')),
+    {
+      ...{ version: 4, by: 'system:serviceaccount:shop:other', subresource: 'status' },
+      object: {
+        ...going,
+        metadata: { ...objectIn(going, 'metadata'), deletionTimestamp },
+        status: { replicas: 0 },
+      },
+    },
+  )
+  expect(status).toMatchObject({ cpid: deletion?.cpid, sources: undefined })
+})
+
+test('a program follows from no change that it left alone while others acted on it', () => {
+  const note = (version: number): Written => {
+    const object = deployment('i:1', 3, 2)
+    const metadata = { ...objectIn(object, 'metadata'), annotations: { 'example.com/seen': 'y' } }
+    return { version, by: 'system:serviceaccount:shop:other', object: { ...object, metadata } }
+  }
+  const sourcesAfter = (versions: number): readonly string[] | undefined =>
+    decided(
+      create(1, 'alice', deployment('i:1', 1, 1)),
+      { version: 2, by: CONTROLLER, object: deployment('i:1', 1, 1, 1), subresource: 'status' },
+      { version: 2 + versions, by: 'bob', object: deployment('i:1', 3, 2) },
+      note(3 + versions),
+    ).at(-1)?.sources
+  expect(sourcesAfter(1)).toHaveLength(2)
+  expect(sourcesAfter(2_000)).toBeUndefined()
+})
+
 test('a change of which nothing is left says by which it was superseded', () => {
   const [alice, image, other] = decided(
     create(1, 'alice', deployment('i:1', 1, 1)),

@@ -5,6 +5,7 @@ import {
   type JudgedRecording,
   begunHereAlone,
   renderTruth,
+  alsoFromOthers,
   shareRight,
 } from '../../lab/evaluation/truth/judge-recordings.ts'
 
@@ -32,6 +33,10 @@ test('what is called exact is what was meant, in every recording', () => {
 test('of what can only come from one step, nearly all is said to come from it', () => {
   for (const { view, versions } of all)
     expect(shareRight(versions)).toBeGreaterThan(view === 'watch alone' ? 0.97 : 0.995)
+})
+
+test('hardly anything is said to come from something else too', () => {
+  for (const { versions } of all) expect(alsoFromOthers(versions).length).toBeLessThanOrEqual(6)
 })
 
 test('of the changes that begin, hardly any begins by nobody known and for no known reason', () => {

@@ -113,6 +113,13 @@ export function shareRight(versions: readonly JudgedVersion[]): number {
   return right / (right + wrong)
 }
 
+/** What is right, but is said to come from something else too. */
+export function alsoFromOthers(versions: readonly JudgedVersion[]): JudgedVersion[] {
+  return versions.filter(
+    ({ verdict, besides }) => (verdict === 'right' || verdict === 'either') && besides.length > 0,
+  )
+}
+
 /** With what changes begin in one view of a recording and not in the other. */
 export function begunHereAlone(
   { recording, view, changes }: JudgedRecording,
@@ -173,6 +180,7 @@ function textOf(all: readonly JudgedRecording[]): string {
       one.versions.filter(({ claim, verdict }) => claim === 'exact' && ['wrong', 'mixed'].includes(verdict))
         .length,
     ),
+    number(alsoFromOthers(one.versions).length),
     ...[number(one.changes.length), number(one.changes.filter(({ isUnexplained }) => isUnexplained).length)],
     number(begunHereAlone(one, all).length),
   ])
@@ -184,6 +192,12 @@ function textOf(all: readonly JudgedRecording[]): string {
         ({ object, version, verdict, span, step }) =>
           `- ${view(one)}: ${object} ${version}, ${span}: ${verdict}; meant by ${step}`,
       ),
+  )
+  const besides = all.flatMap((one) =>
+    alsoFromOthers(one.versions).map(
+      ({ object, version, span, step, besides }) =>
+        `- ${view(one)}: ${object} ${version}, ${span}: meant by ${step}, and not by ${besides.join(', ')}`,
+    ),
   )
   return (
     [
@@ -199,6 +213,7 @@ watch alone and not with audit, a controller was taken for a person; the other w
         [
           [
             ...['recording', 'view', 'versions', 'right of what is unambiguous', '_exact_ and not right'],
+            'right, but from something else too',
             ...['changes begun', 'of them by nobody known, for no known reason'],
             'of them not in the other view',
           ],
@@ -216,6 +231,8 @@ watch alone and not with audit, a controller was taken for a person; the other w
       countsBy(all, ({ story }, one) => `${view(one)}\0${story}`),
       '## What is not right',
       faults.length === 0 ? 'Nothing.' : faults.join('\n'),
+      '## What is right, but is said to come from something else too',
+      besides.length === 0 ? 'Nothing.' : besides.join('\n'),
       '## Changes that begin in one view alone',
       alone.length === 0 ? 'None.' : alone.join('\n'),
       '## Rulings',

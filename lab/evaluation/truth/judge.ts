@@ -21,6 +21,8 @@ export interface JudgedVersion {
   readonly claim: string
   readonly span: string
   readonly step: string
+  /** What else is said to drive it, though it was not meant by that: other steps, and changes that nobody began. */
+  readonly besides: readonly string[]
 }
 
 interface Step {
@@ -270,9 +272,9 @@ class ReportedWrite {
     { object, version }: RecordedVersion,
     step: string,
     others: readonly string[],
-  ): Pick<JudgedVersion, 'verdict' | 'claim' | 'span'> {
+  ): Pick<JudgedVersion, 'verdict' | 'claim' | 'span' | 'besides'> {
     const event = this.#events.get(`${object} ${version}`)
-    if (event === undefined) return { verdict: 'unseen', claim: '', span: '' }
+    if (event === undefined) return { verdict: 'unseen', claim: '', span: '', besides: [] }
     const drivers = (this.#driving.get(event.span_id) ?? []).map((root) => this.#began.get(root) ?? 'nobody')
     const roots = this.#rootsOf(event.cpid).map((root) => this.#began.get(root) ?? 'nobody')
     const verdict = drivers.includes(step)
@@ -284,7 +286,9 @@ class ReportedWrite {
           : roots.includes(step)
             ? 'mixed'
             : 'wrong'
-    return { verdict, claim: event.cause ?? '', span: `${event.span} by ${event.actor ?? 'unknown'}` }
+    const besides = [...new Set(drivers)].filter((one) => one !== step && !others.includes(one))
+    const span = `${event.span} by ${event.actor ?? 'unknown'}`
+    return { verdict, claim: event.cause ?? '', span, besides }
   }
 
   #rootsOf(cpid: string): string[] {

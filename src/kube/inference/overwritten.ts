@@ -1,6 +1,8 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
 import { fieldsOf, fingerprintOf } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { nanosOfMs } from '../../model/time-and-size.ts'
+import { lastSigned } from './read-context.ts'
 import type { ReadVersion } from './read-versions.ts'
 
 /** The name under which changes are recorded that any controller has acted on. */
@@ -34,14 +36,29 @@ export function overwrittenBefore(
     if (object === undefined || newest === undefined) return []
     const until = objects.lastActed(read.identity.uid, readerOf(by))
     if (newest.version <= until) return []
+    const known = objects.lastActed(read.identity.uid, ANYBODY)
     objects.noteActed(read.identity.uid, readerOf(by), newest.version)
     objects.noteActed(read.identity.uid, ANYBODY, newest.version)
+    // What was wanted of an object before somebody deleted it is nothing to act on.
+    const isBeforeDeletion = (one: KnownVersion): boolean => newest.facts.deleting && !one.facts.deleting
+    // Whoever has left a change alone while others acted on it does not act on it now.
+    const isLeftAlone = (one: KnownVersion): boolean =>
+      until === 0n && one.version <= known && isLongBefore(one, newest)
     return begun
       .slice(1)
       .filter((one) => one.version > until && !isObserved(one, read.known))
-      .filter((one) => holdsIn(one, read.known, object))
+      .filter((one) => holdsIn(one, read.known, object) && !isBeforeDeletion(one) && !isLeftAlone(one))
       .map((known) => ({ identity: read.identity, known, exact: false }))
   })
+}
+
+/** Controllers act within seconds. */
+const ACTS_WITHIN_NS = nanosOfMs(10_000)
+
+/** By the API server's clock, else by that of managedFields. */
+function isLongBefore(one: KnownVersion, later: KnownVersion): boolean {
+  const [then, now] = [one, later].map(({ readableNs, facts }) => readableNs ?? lastSigned(facts))
+  return then !== undefined && now !== undefined && now - then > ACTS_WITHIN_NS
 }
 
 /**
