@@ -1,5 +1,6 @@
 import { ANY_RESOURCE } from '../src/model/inference-store.ts'
-import { type Reads, type Relation, RELATIONS } from '../src/kube/inference/relations.ts'
+import type { Reads } from '../src/kube/inference/reads.ts'
+import { type Relation, RELATIONS } from '../src/kube/inference/relations.ts'
 import { markdownTable } from './markdown-table.ts'
 
 export const INFERENCE_DOCS = new URL('../docs/reference/inference.md', import.meta.url)
@@ -133,6 +134,8 @@ function wordsOf(reads: Reads): string {
       return 'its namespace, where that has just changed and nothing else is new'
     case 'settings':
       return 'the ConfigMaps and Secrets that its Pods take settings from and that have just changed'
+    case 'closed node':
+      return 'for an eviction where nothing else is new: the node that the Pod is on, where somebody cordoned or tainted that'
     case 'preemptor':
       return 'pods that are to run on the node that it names'
   }

@@ -186,6 +186,9 @@ export interface ObjectFacts {
   readonly writeOfChange?: string
 }
 
+/** Stands in the fingerprint `closed` of a node, beside its taints, for one that is cordoned. */
+export const CORDONED = 'cordoned'
+
 /** A fingerprint by its name; undefined where the object has none of that name. */
 export function fingerprintOf({ prints }: ObjectFacts, name: string): string | undefined {
   return ownValue(prints, name)

@@ -26,20 +26,22 @@ function seen(version: number, metadata: object = {}, status: object = {}): Obse
 /** The API server marks a Pod that somebody evicts, and then deletes it, both for one request. */
 const versions = [seen(1), seen(2, {}, MARKED), seen(3, GOING, MARKED)]
 
-const audited = known(
-  readAuditEvent({
-    ...{ stage: 'ResponseComplete', verb: 'create', auditID: 'a1', requestURI: '/' },
-    responseStatus: { code: 201 },
-    user: { username: 'bob' },
-    userAgent: 'kubectl/v1.36.3',
-    objectRef: {
-      ...{ resource: 'pods', apiVersion: 'v1', namespace: 'shop', name: 'web-1' },
-      subresource: 'eviction',
-    },
-    responseObject: { kind: 'Status' },
-    ...{ requestReceivedTimestamp: rfc3339(NOW), stageTimestamp: rfc3339(NOW + 5n) },
-  }),
-)
+const evictedBy = (username: string, userAgent: string): Observation =>
+  known(
+    readAuditEvent({
+      ...{ stage: 'ResponseComplete', verb: 'create', auditID: 'a1', requestURI: '/' },
+      responseStatus: { code: 201 },
+      user: { username },
+      userAgent,
+      objectRef: {
+        ...{ resource: 'pods', apiVersion: 'v1', namespace: 'shop', name: 'web-1' },
+        subresource: 'eviction',
+      },
+      responseObject: { kind: 'Status' },
+      ...{ requestReceivedTimestamp: rfc3339(NOW), stageTimestamp: rfc3339(NOW + 5n) },
+    }),
+  )
+const audited = evictedBy('bob', 'kubectl/v1.36.3')
 
 const admitted = known(
   readAdmissionReview(
@@ -97,4 +99,73 @@ test.each([
   expect(deletion).toMatchObject({ cause: 'inferred', sources: undefined, writer: { service: by } })
   expect(deletion?.cpid).toBe(mark?.cpid)
   expect(deletion?.reads.map(({ known }) => known.version)).toEqual([2n])
+})
+
+const TAINTED = { taints: [{ key: 'old', effect: 'NoSchedule' }] }
+const CORDONED = { unschedulable: true }
+
+/** What is decided of a node, a Pod of a ReplicaSet on it, what somebody does to both, and the eviction of the Pod. */
+function evictedFrom(
+  node: readonly object[],
+  by?: Observation,
+): { cause: string | undefined; reads: string[] } {
+  const managedFields = [{ manager: 'kubectl', operation: 'Update', time: rfc3339(NOW), fieldsV1: {} }]
+  const told = (
+    version: number,
+    kind: string,
+    name: string,
+    spec: object,
+    more: object = {},
+  ): Observation => {
+    const namespace = kind === 'Node' ? '' : 'shop'
+    const metadata = { name, namespace, uid: name, resourceVersion: String(version), managedFields, ...more }
+    const object = { kind, apiVersion: kind === 'ReplicaSet' ? 'apps/v1' : 'v1', metadata, spec }
+    return known(readWatchEvent({ type: 'MODIFIED', object } as unknown as JsonObject, NOW + BigInt(version)))
+  }
+  const ownerReferences = [{ kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true }]
+  const pod = { spec: { nodeName: 'n1' }, name: 'web-1', uid: 'u1', ownerReferences }
+  const marked = known(
+    readWatchEvent(
+      {
+        type: 'MODIFIED',
+        object: {
+          ...{ kind: 'Pod', apiVersion: 'v1', spec: pod.spec, status: MARKED },
+          metadata: {
+            ...{ name: 'web-1', namespace: 'shop', uid: 'u1', ownerReferences, managedFields },
+            resourceVersion: '30',
+          },
+        },
+      },
+      NOW + 30n,
+    ),
+  )
+  const observations = [
+    told(1, 'Node', 'n1', {}),
+    told(2, 'ReplicaSet', 'web', { replicas: 1 }, { generation: 1 }),
+    told(3, 'Pod', 'web-1', pod.spec, { uid: 'u1', ownerReferences }),
+    ...node.map((spec, at) => told(10 + at, 'Node', 'n1', spec)),
+    told(20, 'ReplicaSet', 'web', { replicas: 2 }, { generation: 2 }),
+    ...(by === undefined ? [] : [by]),
+    marked,
+  ]
+  const { decisions } = replay(observations, by === undefined ? ['watch'] : ['audit', 'watch'])
+  const decision = decisions.find(({ version }) => version === 30n)
+  const reads = decision?.reads.filter(({ isPassive }) => isPassive !== true) ?? []
+  return {
+    cause: decision?.cause,
+    reads: reads.map(({ identity, known }) => `${identity.name}@${known.version}`),
+  }
+}
+
+test('a program evicts a Pod for what closed its node, and a person drains what is cordoned', () => {
+  const account = evictedBy('system:serviceaccount:ops:mover', 'mover/v1')
+  const forNode = { cause: 'inferred', reads: ['n1@10'] }
+  expect(evictedFrom([TAINTED])).toEqual(forNode)
+  expect(evictedFrom([TAINTED], account)).toEqual(forNode)
+  expect(evictedFrom([CORDONED], account)).toEqual(forNode)
+  const byPerson = { cause: 'operator', reads: [] }
+  expect(evictedFrom([CORDONED])).toEqual(byPerson)
+  expect(evictedFrom([CORDONED], audited)).toEqual(byPerson)
+  expect(evictedFrom([])).toEqual(byPerson)
+  expect(evictedFrom([TAINTED, {}])).toEqual(byPerson)
 })

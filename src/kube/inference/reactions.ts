@@ -2,9 +2,10 @@ import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/infe
 import { FINGERPRINT, fingerprintOf, isCustomResource } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { nanosOfMs } from '../../model/time-and-size.ts'
+import { closedNodeOf, isCordonedByPerson } from './closed-nodes.ts'
 import { isJustBefore, lastSigned } from './read-context.ts'
 import type { ReadVersion } from './read-versions.ts'
-import type { WritePart } from './write-part.ts'
+import { isMarkedAsEvicted, type WritePart } from './write-part.ts'
 import { programOf, type Writer } from './writers.ts'
 
 interface Asked {
@@ -19,7 +20,15 @@ interface Asked {
 
 /** Whether a writer that may be a person or a controller acts as a controller does: the write can follow from what somebody else wrote. */
 export function isReaction(asked: Asked): boolean {
-  return reactsToOthers(asked) || reactsToChange(asked) || setsBack(asked)
+  return evictsForNode(asked) || reactsToOthers(asked) || reactsToChange(asked) || setsBack(asked)
+}
+
+/** A program evicts a Pod from a closed node. Tools of people cordon a node before. */
+function evictsForNode({ write, part, before, object, objects }: Asked): boolean {
+  const facts = write.facts ?? before?.facts
+  if (part !== 'deletion' || !isMarkedAsEvicted(facts)) return false
+  const closed = closedNodeOf(object, facts, objects)
+  return closed !== undefined && (write.request !== undefined || !isCordonedByPerson(closed.closing))
 }
 
 /** There is news of another object. */

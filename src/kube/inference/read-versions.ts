@@ -1,5 +1,10 @@
 import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
-import { fingerprintOf, type ObjectFacts, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
+import {
+  fingerprintOf,
+  isCustomResource,
+  type ObjectFacts,
+  type ObjectIdentity,
+} from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import {
   actorForOwner,
@@ -13,7 +18,10 @@ import {
   type RelatedObject,
 } from './read-context.ts'
 import { relatedObjects } from './related-objects.ts'
-import { type Counts, type Reads, type Relation, relationsOf } from './relations.ts'
+import { isMarkedAsEvicted } from './write-part.ts'
+import { isOfKubernetes, UNKNOWN } from './writers.ts'
+import type { Reads } from './reads.ts'
+import { type Counts, type Relation, relationsOf } from './relations.ts'
 
 /** A version of an object that a writer is assumed to have read. */
 export interface ReadVersion {
@@ -67,7 +75,9 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
       ONLY_WITHOUT_NEWS.has(kind) ||
       (kind === 'new namespace' && part === 'creation') ||
       (kind === 'leaving' && part === 'authored')
-    const news = isLast ? [...found.values()].filter((read) => isNews(read, reading)) : []
+    const news = isLast
+      ? [...found.values()].filter((read) => !isOfOthers(read, reading) && isNews(read, reading))
+      : []
     if (news.some((read) => kind !== 'made for the same' || !isOfOwnChange(read, reading))) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
@@ -95,8 +105,35 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
       }
     } else for (const { identity, known } of counted.versions) add({ identity, known, exact: false })
   }
-  const reads = actedOnContent([...found.values()], reading)
+  const reads = actedOnContent(withoutOthers([...found.values()], reading), reading)
   return { reads, upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
+}
+
+/** A Pod that its writer deletes for something else: the writer looks after neither the Pod nor its owners. */
+function isPodOfOthers({ write, part, before, objects, by }: ReadContext): boolean {
+  if (part !== 'deletion' || write.object.resource !== 'pods') return false
+  if (by !== UNKNOWN && isOfKubernetes(by)) return false
+  const owners = (write.facts ?? before?.facts)?.owners ?? []
+  const isOwn = ({ uid }: Pick<ObjectIdentity, 'uid'>): boolean =>
+    objects.lastActed(uid, by) > 0n || isCustomResource(objects.get(uid)?.identity.apiVersion ?? '')
+  return ![write.object, ...owners].some(isOwn)
+}
+
+/** The Pod itself or an owner of it, of a Pod that its writer does not look after. */
+function isOfOthers({ identity: { uid } }: ReadVersion, reading: ReadContext): boolean {
+  const { write, before } = reading
+  const owners = (write.facts ?? before?.facts)?.owners ?? []
+  return isPodOfOthers(reading) && [write.object, ...owners].some((one) => one.uid === uid)
+}
+
+/** Whoever deletes a Pod of others for something else does not do so for its owner, nor for what the Pod said. */
+function withoutOthers(reads: readonly ReadVersion[], reading: ReadContext): readonly ReadVersion[] {
+  if (isMarkedAsEvicted(reading.before?.facts) || reads.every((read) => isOfOthers(read, reading)))
+    return reads
+  return reads.flatMap((read): ReadVersion[] => {
+    if (!isOfOthers(read, reading)) return [read]
+    return read.identity.uid === reading.write.object.uid ? [{ ...read, isPassive: true }] : []
+  })
 }
 
 /** Its change is among those of the versions that are read already. */
@@ -121,6 +158,7 @@ const ONLY_WITHOUT_NEWS: ReadonlySet<Reads['kind']> = new Set([
   'kin',
   'made for the same',
   'done just before',
+  'closed node',
 ])
 
 /** It changed since its reader last acted on the written object or its owner. What the reader wrote itself is no news. */

@@ -22,6 +22,7 @@ import {
   objectOf,
   resourcesOf,
 } from './named-objects.ts'
+import { closedNodeOf } from './closed-nodes.ts'
 import type { FoundPrimary } from './primaries.ts'
 import {
   actorForOwner,
@@ -41,6 +42,7 @@ import {
 } from './read-context.ts'
 import type { Relation } from './relations.ts'
 import { isOfOwner, relatives } from './relatives.ts'
+import { isMarkedAsEvicted } from './write-part.ts'
 import { SERVICE_ACCOUNT } from './writers.ts'
 
 /** What custom resources select by labels. */
@@ -185,6 +187,12 @@ export function relatedObjects(
         .filter(({ field }) => field === 'settings')
         .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
         .filter(({ object }) => hasJustChanged(object))
+    case 'closed node': {
+      const closed = isMarkedAsEvicted(facts) ? closedNodeOf(objects.get(uid), facts, objects) : undefined
+      return closed === undefined
+        ? []
+        : [{ object: closed.node, fits: ({ version }) => version === closed.closing.version }]
+    }
     case 'selected':
       return changedIn(reads.resource, namespace)
         .filter((object) => isSelected(object, [facts, before?.facts], below))

@@ -5,6 +5,7 @@ import {
   type NamedSettings,
   type RelationSettings,
 } from '../../model/kubernetes-objects.ts'
+import type { Reads } from './reads.ts'
 import type { WritePart } from './write-part.ts'
 
 /**
@@ -45,102 +46,12 @@ export interface Counts {
   readonly also?: readonly string[]
 }
 
-/**
- * What is read, relative to the written object:
- * - owner: its owners.
- * - dependents: objects of a resource that it owns and that changed since the writer last wrote it.
- * - leaving: objects of its owner that began to terminate, or finished, since the writer last acted on what that owner owns.
- * - replaced: objects of its owner that had its template, and went since the writer last acted on what that owner owns.
- * - edited: objects of its owner that somebody else edited since the writer last acted on what that owner owns, or since its owner
- *   changed.
- * - fellows: objects of its owner that changed since the writer last wrote it.
- * - departed: objects that its owner no longer has, since the writer last acted on what that owner owns.
- * - adopted: what the writer last gave to its owner, if nothing else is new.
- * - former owner: objects that owned it before and no longer do.
- * - predecessor: an object that had its name and its owner, and is gone.
- * - namesake: an object that had its name, and is gone.
- * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
- * - ended: of what its content names as `field`, the object that went last.
- * - selected: objects of a resource that its labels select or selected, and that changed since the writer last wrote it.
- * - selected by it: workloads, Pods and Services of its namespace that its selectors fit or fitted, and that somebody changed since the writer
- *   last wrote it.
- * - changed: objects of a resource, in the whole cluster or in its namespace, that changed since the writer last wrote it.
- * - users: objects of a resource that name it as `field`, or name what it names as `of`, and changed since the writer last wrote it.
- * - counted: objects of its namespace and of the resources it counts that changed since the writer last wrote it.
- * - quota: quotas of its namespace that had refused a request and changed since the writer last acted on what its owner owns.
- * - remaining: what was left in a terminating namespace when its controller last wrote it, and has gone since.
- * - defined: the last custom resource of a deleted CustomResourceDefinition that went since the definition was written last.
- * - freed: the last object that went from its destination while it waited for room.
- * - preemptor: the Pod that is to run in its place.
- * - referred: what the spec of a custom resource names and what changed since its controller last wrote it.
- * - applied from: what its labels name as its source, if that changed or has another revision; else an object that had its name and went.
- * - primaries: objects that a custom controller reconciles and that changed since it last wrote the object. They name the object, are
- *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own.
- * - made for it: objects of which a label names it by its kind, or under a key of its own domain, and that changed since the writer last
- *   wrote it.
- * - named just before: what its labels name under their own API group, what its spec names, and its namespace if that is newer than what
- *   the labels name; each if somebody else has just changed it.
- * - restored: an object that had its name, that its writer had written, and that somebody deleted since.
- * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
- *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the
- *   object belongs to none of it.
- * - made for the same: other objects that the writer made for the same primary object and that somebody else changed since; only if nothing
- *   else is new.
- * - done just before: what the writer wrote for the same owner at most 2 s before; only if nothing else is new.
- * - entries: what its content lists as `field`, if the list says something else than before.
- * - naming: objects of a resource whose content names it as `field`; for a series, without the number at the end of its name.
- * - namespace: its namespace.
- * - new kin: for a custom resource, others of its API group and namespace that somebody has just changed, and its writer never wrote.
- * - new namespace: its namespace, if that has just changed, and the object itself has not changed since; only if nothing else is new.
- * - settings: the ConfigMaps and Secrets that its Pods take settings from, if they have just changed.
- */
-export type Reads =
-  | { readonly kind: 'owner' }
-  | { readonly kind: 'dependents'; readonly resource: string }
-  | { readonly kind: 'leaving' }
-  | { readonly kind: 'replaced' }
-  | { readonly kind: 'edited' }
-  | { readonly kind: 'departed' }
-  | { readonly kind: 'adopted' }
-  | { readonly kind: 'former owner' }
-  | { readonly kind: 'fellows' }
-  | { readonly kind: 'predecessor' }
-  | { readonly kind: 'named'; readonly field: string }
-  | { readonly kind: 'ended'; readonly field: string }
-  | { readonly kind: 'entries'; readonly field: string; readonly print: string }
-  | { readonly kind: 'naming'; readonly resource: string; readonly field: string; readonly isSeries?: true }
-  | { readonly kind: 'namesake' }
-  | { readonly kind: 'namespace' }
-  | { readonly kind: 'selected'; readonly resource: string }
-  | { readonly kind: 'selected by it' }
-  | { readonly kind: 'changed'; readonly resource: string; readonly isBeside?: true }
-  | { readonly kind: 'users'; readonly resource: string; readonly field: string; readonly of?: string }
-  | { readonly kind: 'counted' }
-  | { readonly kind: 'quota' }
-  | { readonly kind: 'remaining' }
-  | { readonly kind: 'defined' }
-  | { readonly kind: 'freed' }
-  | { readonly kind: 'preemptor' }
-  | { readonly kind: 'referred' }
-  | { readonly kind: 'applied from' }
-  | { readonly kind: 'primaries' }
-  | { readonly kind: 'named by primaries' }
-  | { readonly kind: 'selected namespace' }
-  | { readonly kind: 'annotated' }
-  | { readonly kind: 'made for it' }
-  | { readonly kind: 'named just before' }
-  | { readonly kind: 'restored' }
-  | { readonly kind: 'kin' }
-  | { readonly kind: 'made for the same' }
-  | { readonly kind: 'done just before' }
-  | { readonly kind: 'new kin' }
-  | { readonly kind: 'new namespace' }
-  | { readonly kind: 'settings' }
-
 /** Stands for controllers that are not part of Kubernetes itself. */
 const CUSTOM_CONTROLLERS = 'custom controllers'
 /** Stands for accounts that reconcile no custom resource. */
 const PLAIN_CONTROLLERS = 'accounts that reconcile no custom resource'
+/** Stands for whoever a watch alone does not tell of. */
+const NOBODY_KNOWN = 'unknown'
 const MADE: readonly WritePart[] = ['creation', 'authored']
 const SUMS = ['replicas', 'ready'].map((name) => ({ theirs: name, ours: name }))
 const WANTED = { theirs: 'wanted', ours: 'wanted' }
@@ -387,6 +298,12 @@ export const RELATIONS: readonly Relation[] = [
     parts: [...MADE, 'status', 'scale', 'deletion'],
     by: CUSTOM_CONTROLLERS,
     reads: { kind },
+  })),
+  ...[CUSTOM_CONTROLLERS, PLAIN_CONTROLLERS, NOBODY_KNOWN].map((by): Relation => ({
+    write: 'pods',
+    parts: ['deletion'],
+    by,
+    reads: { kind: 'closed node' },
   })),
   ...['deployments', 'statefulsets', 'daemonsets'].map((write): Relation => ({
     write,

@@ -20,7 +20,7 @@ import {
   type ReadContext,
   type RelatedObject,
 } from './read-context.ts'
-import type { Reads } from './relations.ts'
+import type { Reads } from './reads.ts'
 
 const OF_OWNER = [
   'owner',

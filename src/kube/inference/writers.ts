@@ -122,8 +122,11 @@ export function programOf(service: string): string {
   return more.length === 0 || isOfKubernetes(service) ? service : `${first}-${second}`
 }
 
+/** The service of whoever is not known. */
+export const UNKNOWN = 'unknown'
+
 export function unknown(): Writer {
-  return { service: 'unknown', user: undefined, role: 'unknown' }
+  return { service: UNKNOWN, user: undefined, role: 'unknown' }
 }
 
 export function controller(service: string): Writer {

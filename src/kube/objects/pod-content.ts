@@ -1,4 +1,4 @@
-import type { ContentReference } from '../../model/kubernetes-objects.ts'
+import { CORDONED, type ContentReference } from '../../model/kubernetes-objects.ts'
 import { conditionOf, type Content, hasCondition, labelsOf } from './content.ts'
 import { endpointSays } from './endpoints-content.ts'
 import {
@@ -90,7 +90,13 @@ function deviceClaim(one: Json, namespace: string): ContentReference[] {
 const OWN_TAINTS = 'node.kubernetes.io/'
 
 export function nodeContent(object: JsonObject): Content {
-  const taints = arrayIn(objectIn(object, 'spec'), 'taints').map((taint) => textIn(taint, 'key'))
-  const own = taints.filter((key) => key.startsWith(OWN_TAINTS)).sort()
-  return { references: [], prints: { taints: own.join(' ') }, labels: labelsOf(object) }
+  const spec = objectIn(object, 'spec')
+  const taints = arrayIn(spec, 'taints').map((taint) => textIn(taint, 'key'))
+  const [own, others] = [true, false].map((isOwn) =>
+    taints.filter((key) => key.startsWith(OWN_TAINTS) === isOwn).sort(),
+  )
+  const isCordoned = spec['unschedulable'] === true
+  const closed = [...(isCordoned ? [CORDONED] : []), ...(others ?? [])]
+  const prints = { taints: own?.join(' ') ?? '', closed: closed.join(' ') }
+  return { references: [], prints, labels: labelsOf(object) }
 }
