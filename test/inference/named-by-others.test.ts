@@ -384,3 +384,17 @@ test('with a watch alone, what a program makes under another name for what someb
   expect(made(31)).toEqual(['generated', 'inferred'])
   expect(made(40)).toEqual(['generated', 'operator'])
 })
+
+test('that a rollout goes on does not hide what somebody changed of what its program looks after', () => {
+  const other = { kind: 'Deployment', name: 'preview' }
+  const set = { kind: 'ReplicaSet', name: 'preview-1', meta: ownedBy('Deployment', 'preview') }
+  const following = read(
+    ...lookedAfter(10, 'Stall', 'toys', { weight: 25 }),
+    [12, 'stall-program', { ...other, ...scaled(1, 1), type: 'ADDED' }],
+    [13, 'rollouts', { ...set, type: 'ADDED' }],
+    [20, 'rollouts', { ...set, rest: status('ready') }],
+    [30, 'bob', { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: { weight: 50 } } }],
+    [31, 'stall-program', { ...other, ...scaled(2, 2) }],
+  )
+  expect(following).toContainEqual(['toys', 30, 'same API group'])
+})

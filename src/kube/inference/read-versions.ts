@@ -78,7 +78,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     const news = isLast
       ? [...found.values()].filter((read) => !isOfOthers(read, reading) && isNews(read, reading))
       : []
-    if (news.some((read) => kind !== 'made for the same' || !isOfOwnChange(read, reading))) continue
+    if (news.some((read) => !IN_SPITE_OF_PROGRESS.has(kind) || !isOfOwnChange(read, reading))) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
     upTo = counted?.upTo ?? upTo
@@ -160,6 +160,9 @@ const ONLY_WITHOUT_NEWS: ReadonlySet<Reads['kind']> = new Set([
   'done just before',
   'closed node',
 ])
+
+/** Relations that are looked at also if what is new only comes of the change that the written object is of already. */
+const IN_SPITE_OF_PROGRESS: ReadonlySet<Reads['kind']> = new Set(['kin', 'made for the same'])
 
 /** It changed since its reader last acted on the written object or its owner. What the reader wrote itself is no news. */
 function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext): boolean {
