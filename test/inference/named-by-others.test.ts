@@ -398,3 +398,26 @@ test('that a rollout goes on does not hide what somebody changed of what its pro
   )
   expect(following).toContainEqual(['toys', 30, 'same API group'])
 })
+
+test('a Pod is deleted for what names its Deployment by a plain text, and not for what its Deployment wants', () => {
+  const asked = (round: number): JsonObject => ({ deployment: 'web', round })
+  const pod = { kind: 'Pod', name: 'web-1-a', meta: ownedBy('ReplicaSet', 'web-1') }
+  const set = made('ReplicaSet', 'web-1', generation(1, ownedBy('Deployment', 'web')), {
+    spec: { replicas: 1 },
+  })
+  const following = read(
+    [5, 'alice', { ...WEB, ...scaled(1, 1), type: 'ADDED' }],
+    [6, 'alice', set],
+    [7, 'alice', { ...pod, type: 'ADDED' }],
+    ...lookedAfter(10, 'Stall', 'toys', asked(1)),
+    [20, 'bob', { ...WEB, ...scaled(2, 2) }],
+    [
+      21,
+      'bob',
+      { ...set, type: 'MODIFIED', meta: { ...set.meta, generation: 2 }, rest: { spec: { replicas: 2 } } },
+    ],
+    [30, 'carol', { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: asked(2) } }],
+    [31, 'stall-program', { ...pod, type: 'DELETED' }],
+  )
+  expect(following).toEqual([['toys', 30, 'spec.deployment']])
+})

@@ -120,7 +120,10 @@ function referenceAt(key: string, value: Json, { path, namespace }: Place): Cont
 }
 
 /** Kinds that a text field refers to if its name ends with them. */
-const NAMED_KINDS = ['Service', 'Secret', 'ConfigMap', 'Ingress', 'ServiceAccount']
+const NAMED_KINDS = [
+  ...['Service', 'Secret', 'ConfigMap', 'Ingress', 'ServiceAccount'],
+  ...['Deployment', 'StatefulSet', 'DaemonSet'],
+]
 /** Fields with a name of two or more words: `clusterQueue: team`. */
 const OF_TWO_WORDS = /^[a-z]+(?:[A-Z][a-z]+)+$/
 
