@@ -421,3 +421,22 @@ test('a Pod is deleted for what names its Deployment by a plain text, and not fo
   )
   expect(following).toEqual([['toys', 30, 'spec.deployment']])
 })
+
+test('a reference whose words name no kind that is there means any of its API group', () => {
+  const following = read(
+    [5, 'alice', made('Rule', 'root', generation(1), { spec: { turn: 1 } })],
+    ...lookedAfter(10, 'Stall', 'toys', { issuerRef: { name: 'root' } }),
+    [15, 'stall-program', made('ConfigMap', 'list', ownedBy('Stall', 'toys'))],
+    [30, 'bob', { kind: 'Rule', name: 'root', meta: generation(2), rest: { spec: { turn: 2 } } }],
+    [
+      31,
+      'stall-program',
+      {
+        ...made('ConfigMap', 'list', ownedBy('Stall', 'toys')),
+        type: 'MODIFIED',
+        rest: { data: { turn: '2' } },
+      },
+    ],
+  )
+  expect(following).toContainEqual(['root', 30, 'spec.issuerRef.name'])
+})

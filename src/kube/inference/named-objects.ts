@@ -80,8 +80,11 @@ export function resourcesOf(
 ): string[] {
   if (!isGuessed(resource)) return [resource]
   const ofKubernetes = resource === ANY_KIND ? REFERRED_TO : []
-  const kinds = [...objects.kindsOf(groupOf({ apiVersion })), ...objects.primariesOf(by), ...ofKubernetes]
-  return [...new Set(kinds)].filter((kind) => isResourceLike(kind, resource))
+  const ofGroup = objects.kindsOf(groupOf({ apiVersion }))
+  const kinds = [...ofGroup, ...objects.primariesOf(by), ...ofKubernetes]
+  const alike = [...new Set(kinds)].filter((kind) => isResourceLike(kind, resource))
+  // `issuerRef: { name }` names an Authority where there are no Issuers.
+  return alike.length > 0 ? alike : [...ofGroup]
 }
 
 export const groupOf = ({ apiVersion }: Pick<ObjectIdentity, 'apiVersion'>): string =>
