@@ -440,3 +440,32 @@ test('a reference whose words name no kind that is there means any of its API gr
   )
   expect(following).toContainEqual(['root', 30, 'spec.issuerRef.name'])
 })
+
+test('with a watch alone, what takes settings or is in a namespace follows from these where somebody has just changed them', () => {
+  const spec = {
+    template: { spec: { containers: [{ name: 'c', envFrom: [{ configMapRef: { name: 'load' } }] }] } },
+  }
+  const web = (second: number, annotated: string, by: readonly [string, number]): Told => [
+    second,
+    '',
+    {
+      ...{ kind: 'Deployment', name: 'web' },
+      meta: generation(annotated === '' ? 1 : 2, signed(['kubectl', 5], by)),
+      rest: { spec: { ...spec, paused: annotated !== '' } },
+    },
+  ]
+  const load: Told = [
+    30,
+    '',
+    { kind: 'ConfigMap', name: 'load', meta: signed(['kubectl', 30]), rest: { data: { a: '2' } } },
+  ]
+  const rolledOut = (second: number): unknown[] =>
+    byWatch(
+      [4, '', made('ConfigMap', 'load', signed(['kubectl', 4]))],
+      web(5, '', ['kubectl', 5]),
+      load,
+      web(second, 'yes', ['reloader', second]),
+    )
+  expect(rolledOut(31)).toEqual(['reloader', 'inferred'])
+  expect(rolledOut(45)).toEqual(['reloader', 'operator'])
+})

@@ -55,7 +55,7 @@ test('with a watch alone, controllers without custom resources are taken for peo
   for (const one of all.filter(({ recording }) => recording === 'plain')) {
     const alone = new Set(begunHereAlone(one, all))
     const actors = one.changes.flatMap(({ object, actor }) => (alone.has(object) ? [actor] : []))
-    const expected = one.view === 'watch alone' ? ['namespace-starter', 'settings-reloader'] : []
+    const expected = one.view === 'watch alone' ? ['namespace-starter'] : []
     expect([...new Set(actors)].sort()).toEqual(expected)
   }
 })

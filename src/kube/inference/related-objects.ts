@@ -108,7 +108,9 @@ export function relatedObjects(
   }
   const hasJustChanged = (object: KnownObject): boolean => {
     const content = newestContent(object, reading)
-    return isJustBefore(write, content) && (content?.version ?? 0n) > lookedLast()
+    const isJust =
+      write.request === undefined ? isNewsOfOthers(object, reading) : isJustBefore(write, content)
+    return isJust && (content?.version ?? 0n) > lookedLast()
   }
   /** What labels name, and the namespace that the object was made in for that, if it is newer. */
   const madeUnderGroup = (): RelatedObject[] => {
@@ -179,6 +181,8 @@ export function relatedObjects(
         .slice(0, MAX_OBJECTS)
         .flatMap((object) => candidate(object, 'same API group'))
     case 'new namespace':
+      // People make things in namespaces that they have just made.
+      if (write.request === undefined && part === 'creation') return []
       return candidate(objects.named('namespaces', '', namespace)).filter(
         ({ object }) => hasJustChanged(object) && changedAfter(object, before?.contentVersion ?? 0n),
       )
