@@ -54,6 +54,9 @@ export interface KnownObject {
 /** Asks for owned objects of every resource. */
 export const ANY_RESOURCE = '*'
 
+/** Notes and asks for the kinds of all API groups. */
+export const EVERY_GROUP = '*'
+
 /** How a controller finds what it wrote for an object that it looks after and that does not own it. */
 export const MADE_FOR = 'made for'
 

@@ -469,3 +469,17 @@ test('with a watch alone, what takes settings or is in a namespace follows from 
   expect(rolledOut(31)).toEqual(['reloader', 'inferred'])
   expect(rolledOut(45)).toEqual(['reloader', 'operator'])
 })
+
+test('the first write of a program follows from what a recommended label names, if that is new and nobody looks after it', () => {
+  const labels = { 'app.kubernetes.io/instance': 'toys' }
+  const stall: Told = [30, 'alice', made('Stall', 'toys', generation(1), { spec: { size: 1 } })]
+  const list = (second: number, by = 'stall-program'): Told => [
+    second,
+    by,
+    made('ConfigMap', 'list', { labels }),
+  ]
+  expect(read(stall, list(31))).toEqual([['toys', 30, 'labels app.kubernetes.io/instance']])
+  expect(decided(stall, list(60)).at(-1)?.cause).toBe('operator')
+  // Another program looks after it.
+  expect(read(...lookedAfter(20, 'Stall', 'others', {}), stall, list(31, 'pipeline'))).toEqual([])
+})

@@ -1,5 +1,6 @@
 import {
   ANY_RESOURCE,
+  EVERY_GROUP,
   type ClusterObjects,
   foundUnder,
   type KnownObject,
@@ -112,7 +113,9 @@ export class MemoryObjects implements ClusterObjects {
   }
 
   groupsOf(resource: string): readonly string[] {
-    return [...this.#kinds].flatMap(([group, resources]) => (resources.has(resource) ? group : [])).sort()
+    return [...this.#kinds]
+      .flatMap(([group, resources]) => (group !== EVERY_GROUP && resources.has(resource) ? group : []))
+      .sort()
   }
 
   lookingAfter(resource: string): readonly string[] {

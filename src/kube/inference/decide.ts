@@ -1,5 +1,11 @@
 import { hash } from 'node:crypto'
-import type { Changes, ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import {
+  type Changes,
+  type ClusterObjects,
+  EVERY_GROUP,
+  type KnownObject,
+  type KnownVersion,
+} from '../../model/inference-store.ts'
 import {
   FINGERPRINT,
   fingerprintOf,
@@ -154,7 +160,8 @@ export function decide(
   if (write.version !== undefined) noteActed(decision, madeFor, objects, upTo)
   notePrimaries(write, part, writer, before, objects)
   const { apiVersion, resource } = write.object
-  if (isCustomResource(apiVersion)) objects.noteKind(apiVersion.split('/', 1).join(), resource)
+  if (isCustomResource(apiVersion))
+    for (const group of [apiVersion.split('/', 1).join(), EVERY_GROUP]) objects.noteKind(group, resource)
   return { ...decision, superseded }
 }
 

@@ -1,4 +1,9 @@
-import { ANY_RESOURCE, type ClusterObjects, type KnownObject } from '../../model/inference-store.ts'
+import {
+  ANY_RESOURCE,
+  type ClusterObjects,
+  EVERY_GROUP,
+  type KnownObject,
+} from '../../model/inference-store.ts'
 import {
   ANY_KIND,
   type ContentReference,
@@ -41,6 +46,25 @@ export function namedUnderTheirGroup(
       .flatMap((kind) => objects.named(kind, namespace, name) ?? objects.named(kind, '', name) ?? [])
       .map((object) => ({ object, foundBy: says }))
   })
+}
+
+/** Labels that Kubernetes recommends, which name no kind. */
+const INSTANCE = /^labels app\.kubernetes\.io\/(?:instance|part-of)$/
+
+/** The custom resources that such a label names, of kinds that no controller is known to look after. */
+export function namedAsInstance(
+  references: readonly ContentReference[],
+  objects: ClusterObjects,
+): { object: KnownObject; foundBy: string }[] {
+  const named = references.filter(({ field, says = '' }) => field === 'labelled' && INSTANCE.test(says))
+  if (named.length === 0) return []
+  const kinds = objects.kindsOf(EVERY_GROUP).filter((kind) => objects.lookingAfter(kind).length === 0)
+  return named.flatMap(({ namespace, name, says = '' }) =>
+    kinds.flatMap((kind) => {
+      const object = objects.named(kind, namespace, name)
+      return object === undefined ? [] : [{ object, foundBy: says }]
+    }),
+  )
 }
 
 /** `labels queue.example.com/name` */

@@ -31,8 +31,8 @@
  *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own.
  * - made for it: objects of which a label names it by its kind, or under a key of its own domain, and that changed since the writer last
  *   wrote it.
- * - named just before: what its labels name under their own API group, what its spec names, and its namespace if that is newer than what
- *   the labels name; each if somebody else has just changed it.
+ * - named just before: what its labels name under their own API group or as `app.kubernetes.io/instance`, what its spec names, and its
+ *   namespace if that is newer than what the labels name; each if somebody else has just changed it.
  * - restored: an object that had its name, that its writer had written, and that somebody deleted since.
  * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
  *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the

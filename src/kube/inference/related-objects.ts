@@ -17,6 +17,7 @@ import { nanosOfMs } from '../../model/time-and-size.ts'
 import {
   groupOf,
   labelledFor,
+  namedAsInstance,
   namedIn,
   namedUnderTheirGroup,
   objectOf,
@@ -115,7 +116,9 @@ export function relatedObjects(
   /** What labels name, and the namespace that the object was made in for that, if it is newer. */
   const madeUnderGroup = (): RelatedObject[] => {
     const contentOf = (object: KnownObject): bigint => newestContent(object, reading)?.version ?? 0n
-    const named = namedUnderTheirGroup(facts?.references ?? [], objects)
+    const named = [namedUnderTheirGroup, namedAsInstance].flatMap((find) =>
+      find(facts?.references ?? [], objects),
+    )
     const there =
       part === 'creation' && named.length > 0 ? objects.named('namespaces', '', namespace) : undefined
     const isNewer = there !== undefined && named.every(({ object }) => contentOf(object) < contentOf(there))

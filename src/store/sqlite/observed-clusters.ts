@@ -1,6 +1,7 @@
 import {
   ANY_RESOURCE,
   type ClusterObjects,
+  EVERY_GROUP,
   type InferenceStore,
   type KnownVersion,
   type StoredObservationBatch,
@@ -271,7 +272,7 @@ class SqliteClusterObjects implements ClusterObjects {
 
   groupsOf(resource: string): readonly string[] {
     const actors = this.#rows.acted.groups.all(this.#cluster, resource)
-    return actors.map((actor) => actor.slice(GROUP.length))
+    return actors.map((actor) => actor.slice(GROUP.length)).filter((group) => group !== EVERY_GROUP)
   }
 
   lookingAfter(resource: string): readonly string[] {
