@@ -51,8 +51,16 @@ export function namedUnderTheirGroup(
 /** Labels that Kubernetes recommends, which name no kind. */
 const INSTANCE = /^labels app\.kubernetes\.io\/(?:instance|part-of)$/
 
-/** The custom resources that such a label names, of kinds that no controller is known to look after. */
-export function namedAsInstance(
+/** The custom resources that labels name: under a key of their API group, or as an instance. */
+export function namedByLabels(
+  references: readonly ContentReference[],
+  objects: ClusterObjects,
+): { object: KnownObject; foundBy: string }[] {
+  return [...namedUnderTheirGroup(references, objects), ...namedAsInstance(references, objects)]
+}
+
+/** Of kinds that no controller is known to look after. */
+function namedAsInstance(
   references: readonly ContentReference[],
   objects: ClusterObjects,
 ): { object: KnownObject; foundBy: string }[] {

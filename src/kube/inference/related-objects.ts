@@ -14,15 +14,7 @@ import {
   type ObjectIdentity,
 } from '../../model/kubernetes-objects.ts'
 import { nanosOfMs } from '../../model/time-and-size.ts'
-import {
-  groupOf,
-  labelledFor,
-  namedAsInstance,
-  namedIn,
-  namedUnderTheirGroup,
-  objectOf,
-  resourcesOf,
-} from './named-objects.ts'
+import { groupOf, labelledFor, namedByLabels, namedIn, objectOf, resourcesOf } from './named-objects.ts'
 import { closedNodeOf } from './closed-nodes.ts'
 import type { FoundPrimary } from './primaries.ts'
 import {
@@ -116,9 +108,7 @@ export function relatedObjects(
   /** What labels name, and the namespace that the object was made in for that, if it is newer. */
   const madeUnderGroup = (): RelatedObject[] => {
     const contentOf = (object: KnownObject): bigint => newestContent(object, reading)?.version ?? 0n
-    const named = [namedUnderTheirGroup, namedAsInstance].flatMap((find) =>
-      find(facts?.references ?? [], objects),
-    )
+    const named = namedByLabels(facts?.references ?? [], objects)
     const there =
       part === 'creation' && named.length > 0 ? objects.named('namespaces', '', namespace) : undefined
     const isNewer = there !== undefined && named.every(({ object }) => contentOf(object) < contentOf(there))
