@@ -1,5 +1,5 @@
 import type { Cascade } from '../../../src/query/answer-schemas.ts'
-import type { CascadePodStatsAnswer } from '../../../src/query/pod-stats-schemas.ts'
+import type { CascadePodStatsAnswer } from '../../../src/query/object-answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Notice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
