@@ -28,7 +28,9 @@ function readsWith(settings: readonly RelationSettings[], ...all: Custom[]): (st
   for (const { kind, name, version, namespace = 'shop', rest, metadata } of all) {
     const managedFields = [kind === 'Widget' ? CONTROLLER : { manager: 'kubectl', time: `t${version}` }]
     const whole = { name, namespace, uid: `${kind} ${name}`, resourceVersion: String(version), managedFields }
-    const object = { apiVersion: 'example.com/v1', kind, metadata: { ...whole, ...metadata }, ...rest }
+    // Of its own API group anything may be meant.
+    const apiVersion = kind === 'Widget' ? 'example.com/v1' : 'market.test/v1'
+    const object = { apiVersion, kind, metadata: { ...whole, ...metadata }, ...rest }
     const event = JSON.parse(JSON.stringify({ type: 'ADDED', object })) as JsonObject
     const read = readWatchEvent(event, BigInt(version), undefined, { references, fieldValues: 'plain' })
     if (typeof read === 'string') throw new Error(read)
