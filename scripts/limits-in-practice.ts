@@ -114,7 +114,7 @@ export const LIMITS: readonly LimitsOfPart[] = [
       [
         'what searches remember of stored spans',
         '48 MiB; fixed',
-        'Of the oldest spans nothing is remembered: a search that goes back to them reads them again',
+        'What is known of the oldest spans is read from the database by each search that goes back to them',
         '',
         'Ask about a shorter time',
       ],
