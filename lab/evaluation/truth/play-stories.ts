@@ -31,6 +31,7 @@ import { STORIES_WITH_KNATIVE } from './stories-with-knative.ts'
 import { STORIES_WITH_NODES } from './stories-with-nodes.ts'
 import { STORIES_WITH_MONITORS } from './stories-with-monitors.ts'
 import { STORIES_WITH_PLAIN_CONTROLLERS } from './stories-with-plain-controllers.ts'
+import { STORIES_WITH_PROGRAMS } from './stories-with-programs.ts'
 import { STORIES_WITH_QUEUES } from './stories-with-queues.ts'
 import { STORIES_WITH_SEALED_SECRETS } from './stories-with-sealed-secrets.ts'
 import { STORIES_WITH_SHOPS } from './stories-with-shops.ts'
@@ -48,6 +49,7 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
                        of Knative Serving's controller and autoscaler-hpa (h1, h2), of kueue (m1, m2), of sealed-secrets (l1, l2), of the descheduler (z1);
                        of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5), of the controllers in lab/evaluation/truth/plain (g2 to g5),
                        of the controllers and the definitions in lab/evaluation/truth/shops (q2, q3),
+                       of the programs and the definitions in lab/evaluation/truth/programs (ea to ej),
                        of external-secrets (k2 to k4), of trust-manager with controllers as its trust namespace (k5)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
@@ -81,6 +83,7 @@ const ALL: readonly Story[] = [
   ...STORIES_WITH_EXTERNAL_SECRETS,
   ...STORIES_WITH_BUNDLES,
   ...STORIES_WITH_SHOPS,
+  ...STORIES_WITH_PROGRAMS,
 ]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000
