@@ -101,4 +101,13 @@ export const CLASSES: readonly {
   { what: 'what labels give to custom resources, without owners', stories: ['q2-labelled'] },
   { what: 'two operators that write the same object', stories: ['q3-discounted'] },
   { what: 'trust-manager', stories: ['k5-trusted'] },
+  { what: 'nodes that a program closes, evicts from and deletes', stories: ['ea-retired'] },
+  { what: 'Pods that a program evicts from tainted nodes', stories: ['eb-moved'] },
+  { what: 'instances that `app.kubernetes.io/instance` names', stories: ['ed-cache'] },
+  { what: 'what a program lists of a namespace', stories: ['ee-summed'] },
+  { what: 'databases in shards, rolled out one after the other', stories: ['ef-shards'] },
+  { what: 'chains of Secrets that are issued and copied', stories: ['eg-issued'] },
+  { what: 'sidecars that a program adds to Deployments', stories: ['eh-meshed'] },
+  { what: 'a canary of two Deployments', stories: ['ei-canary'] },
+  { what: 'Jobs that a program lets run', stories: ['ej-admitted'] },
 ]
