@@ -4,10 +4,10 @@ import { TestWriter } from '../../support/test-writer.ts'
 
 const CPIDS = 40
 const MISSING = 1_024
-const LATE = 20
+const LATE = 500
 const [FEW_SPANS, MANY_SPANS] = [5, 150]
-/** It was 7 where each late mergelog looked at all spans below it. */
-const TIMES = 4
+/** It was 19 where each late mergelog looked at all spans below it. */
+const TIMES = 3
 
 /** Microseconds of CPU time that late mergelogs take which change nothing for the spans below them. */
 async function costOfLate(spansOfEach: number): Promise<number> {
