@@ -146,7 +146,7 @@ function filterOf(line: CommandLine, io: CliIo): CascadeFilter {
   const { object, service, cluster, actor, namespace } = line
   const [fromNs, toNs] = [timeOf('since', line, io), timeOf('until', line, io)]
   if (fromNs !== undefined && toNs !== undefined && fromNs > toNs)
-    throw new CliError('--since must be before --until', EXIT_USAGE)
+    throw new CliError('--since must be before --until; write the earlier time as --since', EXIT_USAGE)
   const named = { object, service, cluster, actor, namespace }
   return { state: stateOf(line), cause: causeOf(line), ...named, fromNs, toNs }
 }

@@ -99,7 +99,7 @@ function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   releaseFollowers(ctx, span, awaited, cpid)
 }
 
-/** Whether a span's original trace has the id of this one. */
+/** Whether a span arrived in a trace that has the id of this outgoing one. */
 function isFrom({ spans }: LinkContext, { traceId }: Trace, span: ArrivedSpan): boolean {
   const row = spans.find(traceId, span.spanId)
   return row !== undefined && spans.span(row)?.origin === span.origin

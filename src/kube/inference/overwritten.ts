@@ -36,14 +36,14 @@ export function overwrittenBefore(
     if (object === undefined || newest === undefined) return []
     const until = objects.lastActed(read.identity.uid, readerOf(by))
     if (newest.version <= until) return []
-    const known = objects.lastActed(read.identity.uid, ANYBODY)
+    const lastByAnybody = objects.lastActed(read.identity.uid, ANYBODY)
     objects.noteActed(read.identity.uid, readerOf(by), newest.version)
     objects.noteActed(read.identity.uid, ANYBODY, newest.version)
     // What was wanted of an object before somebody deleted it is nothing to act on.
     const isBeforeDeletion = (one: KnownVersion): boolean => newest.facts.deleting && !one.facts.deleting
     // Whoever has left a change alone while others acted on it does not act on it now.
     const isLeftAlone = (one: KnownVersion): boolean =>
-      until === 0n && one.version <= known && isLongBefore(one, newest)
+      until === 0n && one.version <= lastByAnybody && isLongBefore(one, newest)
     return begun
       .slice(1)
       .filter((one) => one.version > until && !isObserved(one, read.known))

@@ -7,6 +7,7 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import type { Reads } from './reads.ts'
 import type { WritePart } from './write-part.ts'
+import { UNKNOWN } from './writers.ts'
 
 /**
  * What a controller's write of one kind of object follows from, beside the version before. The table is data: each line says which writes
@@ -50,8 +51,6 @@ export interface Counts {
 const CUSTOM_CONTROLLERS = 'custom controllers'
 /** Stands for accounts that reconcile no custom resource. */
 const PLAIN_CONTROLLERS = 'accounts that reconcile no custom resource'
-/** Stands for whoever a watch alone does not tell of. */
-const NOBODY_KNOWN = 'unknown'
 const MADE: readonly WritePart[] = ['creation', 'authored']
 const SUMS = ['replicas', 'ready'].map((name) => ({ theirs: name, ours: name }))
 const WANTED = { theirs: 'wanted', ours: 'wanted' }
@@ -299,7 +298,7 @@ export const RELATIONS: readonly Relation[] = [
     by: CUSTOM_CONTROLLERS,
     reads: { kind },
   })),
-  ...[CUSTOM_CONTROLLERS, PLAIN_CONTROLLERS, NOBODY_KNOWN].map((by): Relation => ({
+  ...[CUSTOM_CONTROLLERS, PLAIN_CONTROLLERS, UNKNOWN].map((by): Relation => ({
     write: 'pods',
     parts: ['deletion'],
     by,

@@ -1,4 +1,4 @@
-// What the programs of this folder share: each looks at everything whenever its watches tell of something, and again after so long. None
+// What the programs of this folder share: each looks at everything upon every event of its watches, and every some seconds. None
 // knows anything of changes, and each finds its cluster by KUBECONFIG.
 import { setTimeout as pause } from 'node:timers/promises'
 import { apiOfKubeconfig } from '../../../harness/kubernetes/api-of-kubeconfig.ts'
@@ -52,7 +52,7 @@ export async function evict(api: KubeApi, { metadata: { name, namespace } }: Nam
   await api.create(at('v1', namespace, 'pods', name, 'eviction'), eviction).catch(() => undefined)
 }
 
-/** One look after the other; what is told meanwhile is one more. A look that fails is made again as the next is due. */
+/** Looks one after the other. Events during a look cause one more. A look that fails is made again when the next is due. */
 export function looksAgain(
   api: KubeApi,
   watched: readonly string[],
@@ -75,9 +75,9 @@ export function looksAgain(
   setInterval(again, everyMs)
 }
 
-async function watchAlways(api: KubeApi, path: string, told: () => void): Promise<void> {
+async function watchAlways(api: KubeApi, path: string, onEvent: () => void): Promise<void> {
   for (;;) {
-    await api.watch(`${path}?watch=true`, told, new AbortController().signal).catch(() => undefined)
+    await api.watch(`${path}?watch=true`, onEvent, new AbortController().signal).catch(() => undefined)
     await pause(BEFORE_WATCHING_AGAIN_MS)
   }
 }
