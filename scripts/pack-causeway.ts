@@ -1,5 +1,7 @@
-// Makes dist/causeway-<version>.tgz: Causeway as JavaScript, since Node strips no types below node_modules.
+// Makes dist/causeway-<version>.tgz: Causeway as JavaScript, since Node strips no types below node_modules. Beside it causeway-krew.yaml:
+// the manifest of the kubectl plugin with the checksum of that file, without which krew takes none.
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -33,7 +35,9 @@ try {
   writeFileSync(join(stage, 'dist/kubectl/sources.json'), '[]')
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(packedManifest(), undefined, 2)}\n`)
   mkdirSync(target, { recursive: true })
-  console.log(join(target, npmPack()))
+  const packed = join(target, npmPack())
+  writeFileSync(join(target, 'causeway-krew.yaml'), krewManifest(packed))
+  console.log(packed)
 } finally {
   rmSync(stage, { recursive: true })
 }
@@ -57,6 +61,14 @@ function packedManifest(): object {
   const kept = Object.entries(manifest).filter(([key]) => !NOT_PACKED.includes(key))
   const gitHead = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
   return { ...(Object.fromEntries(kept) as object), gitHead }
+}
+
+function krewManifest(packed: string): string {
+  const checksum = createHash('sha256').update(readFileSync(packed)).digest('hex')
+  return readFileSync(join(root, 'deploy/krew/causeway.yaml'), 'utf8').replace(
+    "sha256: ''",
+    `sha256: ${checksum}`,
+  )
 }
 
 function npmPack(): string {

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { globSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { freePorts } from '../../lab/harness/free-ports.ts'
 import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
@@ -68,10 +70,38 @@ test('the unit of systemd starts what npm installs', async () => {
   await run(join(folder, program), ['--version'])
 })
 
+test('the kubectl plugin runs of the files that its krew manifest takes from the package', async () => {
+  const manifest = parse(await readFile(join(folder, 'causeway-krew.yaml'), 'utf8')) as KrewManifest
+  const [platform] = manifest.spec.platforms
+  if (platform === undefined) throw new Error('the manifest names no platform')
+  const packed = basename(platform.uri)
+  const bytes = await readFile(join(folder, packed))
+  expect(platform.sha256).toBe(createHash('sha256').update(bytes).digest('hex'))
+  await inFolder('tar', '-xzf', packed)
+  const plugin = join(folder, 'plugin')
+  for (const { from, to } of platform.files) {
+    await mkdir(join(plugin, to), { recursive: true })
+    for (const path of globSync(from, { cwd: folder }))
+      await cp(join(folder, path), join(plugin, to, basename(path)), { recursive: true })
+  }
+  expect((await run(join(plugin, platform.bin), ['--help'])).stdout).toContain('kubectl causeway why')
+})
+
 test('the library is there for controllers, as JavaScript', async () => {
   const script = `import('causeway-instrumentation').then((all) => console.log(Object.keys(all).join()))`
   expect(await inFolder('node', '-e', script)).toContain('createInstrumentation')
 })
+
+interface KrewManifest {
+  readonly spec: {
+    readonly platforms: readonly {
+      readonly uri: string
+      readonly sha256: string
+      readonly files: readonly { readonly from: string; readonly to: string }[]
+      readonly bin: string
+    }[]
+  }
+}
 
 async function pack(name: string): Promise<string> {
   const script = join(ROOT, `scripts/pack-${name}.ts`)
