@@ -1,12 +1,19 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
-import { cascadesForBackends, exchangesWith, type Exchange } from './support/jaeger-exchanges.ts'
+import {
+  cascadesForBackends,
+  exchangesWith,
+  restored,
+  type StoredExchanges,
+} from './support/jaeger-exchanges.ts'
 import { QueryApi } from './support/query-api.ts'
 
 /** Recorded from a real Jaeger by test/interop/reading-like-jaeger.test.ts. */
-const RECORDED = JSON.parse(
-  readFileSync(new URL('../golden/exchanges/jaeger.json', import.meta.url), 'utf8'),
-) as Exchange[]
+const RECORDED = restored(
+  JSON.parse(
+    readFileSync(new URL('../golden/exchanges/jaeger.json', import.meta.url), 'utf8'),
+  ) as StoredExchanges,
+)
 
 let api: QueryApi
 beforeAll(async () => {

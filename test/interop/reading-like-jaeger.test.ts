@@ -1,5 +1,10 @@
 import { buildRequest, outgoingSpan } from '../../src/model/otlp/outgoing-records.ts'
-import { cascadesForBackends, exchangesWith, JAEGER_REQUESTS } from '../api/support/jaeger-exchanges.ts'
+import {
+  cascadesForBackends,
+  exchangesWith,
+  JAEGER_REQUESTS,
+  stored,
+} from '../api/support/jaeger-exchanges.ts'
 import { freeJaegerPorts, startJaeger } from './peers/start-jaeger.ts'
 import { sceneTest } from './support/scene.ts'
 import { expectGolden } from './traces/golden-file.ts'
@@ -19,5 +24,5 @@ sceneTest('Jaeger answers as recorded, which is what Causeway is held to', async
   })
   if (!sent.ok) throw new Error(`Jaeger answers ${sent.status}`)
   const exchanges = await exchangesWith(`http://127.0.0.1:${ports.query}`, JAEGER_REQUESTS)
-  expectGolden('../../golden/exchanges/jaeger.json', exchanges)
+  expectGolden('../../golden/exchanges/jaeger.json', stored(exchanges))
 })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 import { cpid, hexSpan, hexTrace, nanosAfter } from '../../support/otlp-requests.ts'
 import type { TestWriter } from '../../support/test-writer.ts'
@@ -115,6 +116,38 @@ export async function exchangesWith(url: string, requests: readonly string[]): P
 }
 
 type Shape = Record<string, unknown>
+
+/** Exchanges as they are stored: most answers list the same few traces, each of which stands here once. */
+export interface StoredExchanges {
+  readonly traces: Readonly<Record<string, unknown>>
+  /** In lists of traces, the ids of those above. */
+  readonly exchanges: readonly Exchange[]
+}
+
+export function stored(exchanges: readonly Exchange[]): StoredExchanges {
+  const traces: Shape = {}
+  const named = exchanges.map((exchange) =>
+    withTraces(exchange, (trace) => {
+      const { traceID } = trace as Shape
+      if (typeof traceID !== 'string') return trace
+      return isDeepStrictEqual((traces[traceID] ??= trace), trace) ? traceID : trace
+    }),
+  )
+  return { traces, exchanges: named }
+}
+
+export function restored({ traces, exchanges }: StoredExchanges): Exchange[] {
+  return exchanges.map((exchange) =>
+    withTraces(exchange, (trace) => (typeof trace === 'string' ? (traces[trace] ?? trace) : trace)),
+  )
+}
+
+function withTraces(exchange: Exchange, change: (trace: unknown) => unknown): Exchange {
+  const { data } = exchange.body as Shape
+  return Array.isArray(data)
+    ? { ...exchange, body: { ...(exchange.body as Shape), data: data.map(change) } }
+    : exchange
+}
 
 /**
  * The order of spans, attributes and services, the names of processes and the words of errors mean nothing. Jaeger
