@@ -1,7 +1,8 @@
 import type { ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
-import { countPoints, encodeMetrics, type OwnMetric } from '../model/otlp/encode-telemetry.ts'
+import type { HistogramSeries } from '../model/linker-settings-and-metrics.ts'
+import { protobufOfJson } from '../model/otlp/json-to-protobuf.ts'
 import type { Transport } from '../model/outbox.ts'
-import type { Clock } from '../model/time-and-size.ts'
+import { type Clock, nanosOfMs } from '../model/time-and-size.ts'
 import type { Logger } from '../platform/logger.ts'
 import { METRICS, type TracedName } from '../platform/metric-catalogue.ts'
 import type { Metrics, MetricSink } from '../platform/metrics.ts'
@@ -143,4 +144,74 @@ export function cascadeMetrics(metrics: Pick<Metrics, 'traced'>, merges: number)
     },
   ]
   return all.filter((metric) => metric.kind === 'sum' || metric.series.length > 0)
+}
+
+/** One of Causeway's own metrics; everything is counted from the start of the process (cumulative). */
+type OwnMetric = { name: string; description: string; unit: string } & (
+  | { kind: 'sum'; value: number }
+  | {
+      kind: 'histogram'
+      labelNames: readonly string[]
+      bounds: readonly number[]
+      series: readonly HistogramSeries[]
+    }
+)
+
+interface MetricTimes {
+  startMs: number
+  nowMs: number
+}
+
+const CUMULATIVE = 2
+
+/** An ExportMetricsServiceRequest of Causeway's own metrics, under its resource attributes. */
+function encodeMetrics(
+  resource: Readonly<Record<string, string>>,
+  metrics: readonly OwnMetric[],
+  times: MetricTimes,
+): Uint8Array {
+  const scopeMetrics = [
+    { scope: { name: 'causeway' }, metrics: metrics.map((metric) => metricJson(metric, times)) },
+  ]
+  const request = {
+    resourceMetrics: [{ resource: { attributes: attributesJson(Object.entries(resource)) }, scopeMetrics }],
+  }
+  return protobufOfJson('metrics', Buffer.from(JSON.stringify(request)))
+}
+
+/** How many points the metrics hold. */
+function countPoints(metrics: readonly OwnMetric[]): number {
+  return metrics.reduce((sum, metric) => sum + (metric.kind === 'sum' ? 1 : metric.series.length), 0)
+}
+
+function metricJson(metric: OwnMetric, { startMs, nowMs }: MetricTimes): object {
+  const { name, description, unit } = metric
+  const about = { name, description, unit }
+  const times = { startTimeUnixNano: nanosText(startMs), timeUnixNano: nanosText(nowMs) }
+  if (metric.kind === 'sum') {
+    const dataPoints = [{ ...times, asInt: String(metric.value) }]
+    return { ...about, sum: { dataPoints, aggregationTemporality: CUMULATIVE, isMonotonic: true } }
+  }
+  const { labelNames, bounds, series } = metric
+  const dataPoints = series.map(({ labels, counts, sum, exemplars }) => ({
+    ...times,
+    attributes: attributesJson(labelNames.map((label, at) => [label, labels[at] ?? ''])),
+    count: counts.reduce((all, count) => all + count, 0),
+    sum,
+    bucketCounts: counts,
+    explicitBounds: bounds,
+    exemplars: exemplars
+      .filter((one) => one !== undefined)
+      .map(({ value, timeMs, traceId, spanId }) => ({
+        ...{ timeUnixNano: nanosText(timeMs), asDouble: value },
+        ...{ traceId, spanId },
+      })),
+  }))
+  return { ...about, histogram: { dataPoints, aggregationTemporality: CUMULATIVE } }
+}
+
+const nanosText = (ms: number): string => String(nanosOfMs(ms))
+
+function attributesJson(texts: readonly (readonly [string, string])[]): object[] {
+  return texts.map(([key, stringValue]) => ({ key, value: { stringValue } }))
 }
