@@ -19,7 +19,7 @@ import {
   MESSAGES,
   type ScalarKind,
 } from '../../src/model/otlp/message-schema.ts'
-import { type Json, type JsonObject, wireTypeOf } from '../../src/model/otlp/protobuf-to-json.ts'
+import type { Json, JsonObject } from '../../src/model/otlp/protobuf-to-json.ts'
 import { WireCursor } from '../../src/model/otlp/protobuf-wire.ts'
 
 const TYPES: Record<ScalarKind, FieldDescriptorProto_Type> = {
@@ -94,7 +94,7 @@ export function hasForeignTypes(
     while (cursor.next()) {
       const field = fields.find(({ no }) => no === cursor.field)
       if (field === undefined) continue
-      if (cursor.wire !== (wireTypeOf(field) as number)) return true
+      if (cursor.wire !== (field.wire as number)) return true
       if (field.type !== 'message' || depth > MAX_DEPTH) continue
       if (hasForeignTypes(field.message, bytes, cursor.start, cursor.end, depth + 1)) return true
     }

@@ -1,61 +1,29 @@
+import { WireType } from '@bufbuild/protobuf/wire'
 import type { Signal } from '../otlp-requests.ts'
 
-/** Names of the OTLP messages that traces, logs and metrics are made of (opentelemetry-proto v1). */
-export type MessageName =
-  | 'ExportTraceServiceRequest'
-  | 'ResourceSpans'
-  | 'ScopeSpans'
-  | 'Span'
-  | 'Event'
-  | 'Link'
-  | 'Status'
-  | 'ExportLogsServiceRequest'
-  | 'ResourceLogs'
-  | 'ScopeLogs'
-  | 'LogRecord'
-  | 'ExportMetricsServiceRequest'
-  | 'ResourceMetrics'
-  | 'ScopeMetrics'
-  | 'Metric'
-  | 'Gauge'
-  | 'Sum'
-  | 'NumberDataPoint'
-  | 'Histogram'
-  | 'HistogramDataPoint'
-  | 'ExponentialHistogram'
-  | 'ExponentialHistogramDataPoint'
-  | 'Buckets'
-  | 'Summary'
-  | 'SummaryDataPoint'
-  | 'ValueAtQuantile'
-  | 'Exemplar'
-  | 'Resource'
-  | 'EntityRef'
-  | 'InstrumentationScope'
-  | 'KeyValue'
-  | 'KeyValueList'
-  | 'ArrayValue'
-  | 'AnyValue'
+/** How each kind of scalar is written. `hexBytes` are ids: bytes on the wire, hexadecimal digits instead of base64 in JSON. */
+const WIRE_TYPES = {
+  string: WireType.LengthDelimited,
+  bytes: WireType.LengthDelimited,
+  hexBytes: WireType.LengthDelimited,
+  bool: WireType.Varint,
+  enum: WireType.Varint,
+  uint32: WireType.Varint,
+  sint32: WireType.Varint,
+  int64: WireType.Varint,
+  uint64: WireType.Varint,
+  fixed32: WireType.Bit32,
+  double: WireType.Bit64,
+  fixed64: WireType.Bit64,
+  sfixed64: WireType.Bit64,
+} as const
 
-/** `hexBytes` are ids: bytes on the wire, hexadecimal digits instead of base64 in JSON. */
-export type ScalarKind =
-  | 'string'
-  | 'bytes'
-  | 'hexBytes'
-  | 'bool'
-  | 'double'
-  | 'enum'
-  | 'uint32'
-  | 'sint32'
-  | 'fixed32'
-  | 'int64'
-  | 'uint64'
-  | 'fixed64'
-  | 'sfixed64'
+export type ScalarKind = keyof typeof WIRE_TYPES
+type Scalar = Exclude<ScalarKind, 'enum'>
 
 const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
 
-/** The names of the values of each OTLP enum, in the order of their numbers, which begin at 0. */
+/** The names of the values of each enum, in the order of their numbers, which begin at 0. */
 export const ENUMS = {
   SpanKind: [
     'SPAN_KIND_UNSPECIFIED',
@@ -75,6 +43,8 @@ export const ENUMS = {
     'AGGREGATION_TEMPORALITY_DELTA',
     'AGGREGATION_TEMPORALITY_CUMULATIVE',
   ],
+  /** Tempo's. */
+  PartialStatus: ['COMPLETE', 'PARTIAL'],
 } as const satisfies Record<string, readonly string[]>
 
 export type EnumName = keyof typeof ENUMS
@@ -85,203 +55,242 @@ export type EnumName = keyof typeof ENUMS
  */
 type Occurrence = 'one' | 'many' | 'oneof' | 'always'
 
-export type Field = { readonly no: number; readonly name: string; readonly occurs: Occurrence } & (
-  | { readonly type: 'scalar'; readonly kind: Exclude<ScalarKind, 'enum'> }
+export type Field<Message extends string = MessageName> = {
+  readonly no: number
+  readonly name: string
+  readonly occurs: Occurrence
+  /** How it is written, unless numbers stand together. */
+  readonly wire: WireType
+} & (
+  | { readonly type: 'scalar'; readonly kind: Scalar }
   | { readonly type: 'scalar'; readonly kind: 'enum'; readonly values: EnumName }
-  | { readonly type: 'message'; readonly message: MessageName }
+  | { readonly type: 'message'; readonly message: Message }
 )
 
-const scalar = (
-  no: number,
-  name: string,
-  kind: Exclude<ScalarKind, 'enum'>,
-  occurs: Occurrence = 'one',
-): Field => ({ no, name, occurs, type: 'scalar', kind })
+/** Messages by their names, and their fields by those in JSON: its number, the scalar, enum or message that it holds, and how often. */
+type Table<Message extends string> = Readonly<
+  Record<
+    Message,
+    Readonly<
+      Record<string, readonly [no: number, of: Scalar | EnumName | NoInfer<Message>, occurs?: Occurrence]>
+    >
+  >
+>
 
-const enumeration = (no: number, name: string, values: EnumName): Field => ({
-  no,
-  name,
-  occurs: 'one',
-  type: 'scalar',
-  kind: 'enum',
-  values,
-})
+export type Messages<Message extends string> = Readonly<Record<Message, readonly Field<Message>[]>>
 
-const message = (no: number, name: string, of: MessageName, occurs: Occurrence = 'one'): Field => ({
-  no,
-  name,
-  occurs,
-  type: 'message',
-  message: of,
-})
+export function messagesOf<Message extends string>(table: Table<Message>): Messages<Message> {
+  const entries = Object.entries<Table<Message>[Message]>(table).map(([message, fields]) => [
+    message,
+    Object.entries(fields).map(([name, [no, of, occurs = 'one']]): Field<Message> => {
+      const field = { no, name, occurs }
+      if (isScalar(of)) return { ...field, type: 'scalar', kind: of, wire: WIRE_TYPES[of] }
+      if (isEnum(of)) return { ...field, type: 'scalar', kind: 'enum', values: of, wire: WIRE_TYPES.enum }
+      return { ...field, type: 'message', message: of, wire: WireType.LengthDelimited }
+    }),
+  ])
+  return Object.fromEntries(entries) as Messages<Message>
+}
 
-const attributes = (no: number) => message(no, 'attributes', 'KeyValue', 'many')
-const temporality = enumeration(2, 'aggregationTemporality', 'AggregationTemporality')
-const exemplars = (no: number) => message(no, 'exemplars', 'Exemplar', 'many')
-const times = [scalar(2, 'startTimeUnixNano', 'fixed64'), scalar(3, 'timeUnixNano', 'fixed64')]
-const droppedAttributes = (no: number) => scalar(no, 'droppedAttributesCount', 'uint32')
-/** Of a resource, or of a scope. */
-const envelope = (head: Field, name: string, of: MessageName) => [
-  head,
-  message(2, name, of, 'many'),
-  scalar(3, 'schemaUrl', 'string'),
-]
+const isScalar = (of: string): of is Scalar => Object.hasOwn(WIRE_TYPES, of)
+const isEnum = (of: string): of is EnumName => Object.hasOwn(ENUMS, of)
+
+/** What attributes are made of. */
+export const VALUES = {
+  KeyValue: { key: [1, 'string'], value: [2, 'AnyValue'] },
+  KeyValueList: { values: [1, 'KeyValue', 'many'] },
+  ArrayValue: { values: [1, 'AnyValue', 'many'] },
+  AnyValue: {
+    stringValue: [1, 'string', 'oneof'],
+    boolValue: [2, 'bool', 'oneof'],
+    intValue: [3, 'int64', 'oneof'],
+    doubleValue: [4, 'double', 'oneof'],
+    arrayValue: [5, 'ArrayValue', 'oneof'],
+    kvlistValue: [6, 'KeyValueList', 'oneof'],
+    bytesValue: [7, 'bytes', 'oneof'],
+  },
+} as const
 
 /**
- * The fields of every message, under their OTLP/JSON names. The string-table references of KeyValue and AnyValue
+ * The messages that traces, logs and metrics are made of (opentelemetry-proto v1). The string-table references of KeyValue and AnyValue
  * are left out: they belong to profiles, and elsewhere they count as unknown fields.
  */
-export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
-  ExportTraceServiceRequest: [message(1, 'resourceSpans', 'ResourceSpans', 'many')],
-  ResourceSpans: envelope(message(1, 'resource', 'Resource'), 'scopeSpans', 'ScopeSpans'),
-  ScopeSpans: envelope(message(1, 'scope', 'InstrumentationScope'), 'spans', 'Span'),
-  Span: [
-    scalar(1, 'traceId', 'hexBytes'),
-    scalar(2, 'spanId', 'hexBytes'),
-    scalar(3, 'traceState', 'string'),
-    scalar(4, 'parentSpanId', 'hexBytes'),
-    scalar(5, 'name', 'string'),
-    enumeration(6, 'kind', 'SpanKind'),
-    scalar(7, 'startTimeUnixNano', 'fixed64'),
-    scalar(8, 'endTimeUnixNano', 'fixed64'),
-    attributes(9),
-    droppedAttributes(10),
-    message(11, 'events', 'Event', 'many'),
-    scalar(12, 'droppedEventsCount', 'uint32'),
-    message(13, 'links', 'Link', 'many'),
-    scalar(14, 'droppedLinksCount', 'uint32'),
-    message(15, 'status', 'Status'),
-    scalar(16, 'flags', 'fixed32'),
-  ],
-  Event: [
-    scalar(1, 'timeUnixNano', 'fixed64'),
-    scalar(2, 'name', 'string'),
-    attributes(3),
-    droppedAttributes(4),
-  ],
-  Link: [
-    scalar(1, 'traceId', 'hexBytes'),
-    scalar(2, 'spanId', 'hexBytes'),
-    scalar(3, 'traceState', 'string'),
-    attributes(4),
-    droppedAttributes(5),
-    scalar(6, 'flags', 'fixed32'),
-  ],
-  Status: [scalar(2, 'message', 'string'), enumeration(3, 'code', 'StatusCode')],
-  ExportLogsServiceRequest: [message(1, 'resourceLogs', 'ResourceLogs', 'many')],
-  ResourceLogs: envelope(message(1, 'resource', 'Resource'), 'scopeLogs', 'ScopeLogs'),
-  ScopeLogs: envelope(message(1, 'scope', 'InstrumentationScope'), 'logRecords', 'LogRecord'),
-  LogRecord: [
-    scalar(1, 'timeUnixNano', 'fixed64'),
-    enumeration(2, 'severityNumber', 'SeverityNumber'),
-    scalar(3, 'severityText', 'string'),
-    message(5, 'body', 'AnyValue'),
-    attributes(6),
-    droppedAttributes(7),
-    scalar(8, 'flags', 'fixed32'),
-    scalar(9, 'traceId', 'hexBytes'),
-    scalar(10, 'spanId', 'hexBytes'),
-    scalar(11, 'observedTimeUnixNano', 'fixed64'),
-    scalar(12, 'eventName', 'string'),
-  ],
-  ExportMetricsServiceRequest: [message(1, 'resourceMetrics', 'ResourceMetrics', 'many')],
-  ResourceMetrics: envelope(message(1, 'resource', 'Resource'), 'scopeMetrics', 'ScopeMetrics'),
-  ScopeMetrics: envelope(message(1, 'scope', 'InstrumentationScope'), 'metrics', 'Metric'),
-  Metric: [
-    scalar(1, 'name', 'string'),
-    scalar(2, 'description', 'string'),
-    scalar(3, 'unit', 'string'),
-    message(5, 'gauge', 'Gauge'),
-    message(7, 'sum', 'Sum'),
-    message(9, 'histogram', 'Histogram'),
-    message(10, 'exponentialHistogram', 'ExponentialHistogram'),
-    message(11, 'summary', 'Summary'),
-    message(12, 'metadata', 'KeyValue', 'many'),
-  ],
-  Gauge: [message(1, 'dataPoints', 'NumberDataPoint', 'many')],
-  Sum: [message(1, 'dataPoints', 'NumberDataPoint', 'many'), temporality, scalar(3, 'isMonotonic', 'bool')],
-  NumberDataPoint: [
-    ...times,
-    scalar(4, 'asDouble', 'double', 'always'),
-    exemplars(5),
-    scalar(6, 'asInt', 'sfixed64', 'always'),
-    attributes(7),
-    scalar(8, 'flags', 'uint32'),
-  ],
-  Histogram: [message(1, 'dataPoints', 'HistogramDataPoint', 'many'), temporality],
-  HistogramDataPoint: [
-    ...times,
-    scalar(4, 'count', 'fixed64'),
-    scalar(5, 'sum', 'double', 'always'),
-    scalar(6, 'bucketCounts', 'fixed64', 'many'),
-    scalar(7, 'explicitBounds', 'double', 'many'),
-    exemplars(8),
-    attributes(9),
-    scalar(10, 'flags', 'uint32'),
-    scalar(11, 'min', 'double', 'always'),
-    scalar(12, 'max', 'double', 'always'),
-  ],
-  ExponentialHistogram: [message(1, 'dataPoints', 'ExponentialHistogramDataPoint', 'many'), temporality],
-  ExponentialHistogramDataPoint: [
-    attributes(1),
-    ...times,
-    scalar(4, 'count', 'fixed64'),
-    scalar(5, 'sum', 'double', 'always'),
-    scalar(6, 'scale', 'sint32'),
-    scalar(7, 'zeroCount', 'fixed64'),
-    message(8, 'positive', 'Buckets'),
-    message(9, 'negative', 'Buckets'),
-    scalar(10, 'flags', 'uint32'),
-    exemplars(11),
-    scalar(12, 'min', 'double', 'always'),
-    scalar(13, 'max', 'double', 'always'),
-    scalar(14, 'zeroThreshold', 'double'),
-  ],
-  Buckets: [scalar(1, 'offset', 'sint32'), scalar(2, 'bucketCounts', 'uint64', 'many')],
-  Summary: [message(1, 'dataPoints', 'SummaryDataPoint', 'many')],
-  SummaryDataPoint: [
-    ...times,
-    scalar(4, 'count', 'fixed64'),
-    scalar(5, 'sum', 'double'),
-    message(6, 'quantileValues', 'ValueAtQuantile', 'many'),
-    attributes(7),
-    scalar(8, 'flags', 'uint32'),
-  ],
-  ValueAtQuantile: [scalar(1, 'quantile', 'double'), scalar(2, 'value', 'double')],
-  Exemplar: [
-    scalar(2, 'timeUnixNano', 'fixed64'),
-    scalar(3, 'asDouble', 'double', 'always'),
-    scalar(4, 'spanId', 'hexBytes'),
-    scalar(5, 'traceId', 'hexBytes'),
-    scalar(6, 'asInt', 'sfixed64', 'always'),
-    message(7, 'filteredAttributes', 'KeyValue', 'many'),
-  ],
-  Resource: [attributes(1), droppedAttributes(2), message(3, 'entityRefs', 'EntityRef', 'many')],
-  EntityRef: [
-    scalar(1, 'schemaUrl', 'string'),
-    scalar(2, 'type', 'string'),
-    scalar(3, 'idKeys', 'string', 'many'),
-    scalar(4, 'descriptionKeys', 'string', 'many'),
-  ],
-  InstrumentationScope: [
-    scalar(1, 'name', 'string'),
-    scalar(2, 'version', 'string'),
-    attributes(3),
-    droppedAttributes(4),
-  ],
-  KeyValue: [scalar(1, 'key', 'string'), message(2, 'value', 'AnyValue')],
-  KeyValueList: [message(1, 'values', 'KeyValue', 'many')],
-  ArrayValue: [message(1, 'values', 'AnyValue', 'many')],
-  AnyValue: [
-    scalar(1, 'stringValue', 'string', 'oneof'),
-    scalar(2, 'boolValue', 'bool', 'oneof'),
-    scalar(3, 'intValue', 'int64', 'oneof'),
-    scalar(4, 'doubleValue', 'double', 'oneof'),
-    message(5, 'arrayValue', 'ArrayValue', 'oneof'),
-    message(6, 'kvlistValue', 'KeyValueList', 'oneof'),
-    scalar(7, 'bytesValue', 'bytes', 'oneof'),
-  ],
-}
+export const MESSAGES = messagesOf({
+  ExportTraceServiceRequest: { resourceSpans: [1, 'ResourceSpans', 'many'] },
+  ResourceSpans: {
+    resource: [1, 'Resource'],
+    scopeSpans: [2, 'ScopeSpans', 'many'],
+    schemaUrl: [3, 'string'],
+  },
+  ScopeSpans: { scope: [1, 'InstrumentationScope'], spans: [2, 'Span', 'many'], schemaUrl: [3, 'string'] },
+  Span: {
+    traceId: [1, 'hexBytes'],
+    spanId: [2, 'hexBytes'],
+    traceState: [3, 'string'],
+    parentSpanId: [4, 'hexBytes'],
+    name: [5, 'string'],
+    kind: [6, 'SpanKind'],
+    startTimeUnixNano: [7, 'fixed64'],
+    endTimeUnixNano: [8, 'fixed64'],
+    attributes: [9, 'KeyValue', 'many'],
+    droppedAttributesCount: [10, 'uint32'],
+    events: [11, 'Event', 'many'],
+    droppedEventsCount: [12, 'uint32'],
+    links: [13, 'Link', 'many'],
+    droppedLinksCount: [14, 'uint32'],
+    status: [15, 'Status'],
+    flags: [16, 'fixed32'],
+  },
+  Event: {
+    timeUnixNano: [1, 'fixed64'],
+    name: [2, 'string'],
+    attributes: [3, 'KeyValue', 'many'],
+    droppedAttributesCount: [4, 'uint32'],
+  },
+  Link: {
+    traceId: [1, 'hexBytes'],
+    spanId: [2, 'hexBytes'],
+    traceState: [3, 'string'],
+    attributes: [4, 'KeyValue', 'many'],
+    droppedAttributesCount: [5, 'uint32'],
+    flags: [6, 'fixed32'],
+  },
+  Status: { message: [2, 'string'], code: [3, 'StatusCode'] },
+  ExportLogsServiceRequest: { resourceLogs: [1, 'ResourceLogs', 'many'] },
+  ResourceLogs: { resource: [1, 'Resource'], scopeLogs: [2, 'ScopeLogs', 'many'], schemaUrl: [3, 'string'] },
+  ScopeLogs: {
+    scope: [1, 'InstrumentationScope'],
+    logRecords: [2, 'LogRecord', 'many'],
+    schemaUrl: [3, 'string'],
+  },
+  LogRecord: {
+    timeUnixNano: [1, 'fixed64'],
+    severityNumber: [2, 'SeverityNumber'],
+    severityText: [3, 'string'],
+    body: [5, 'AnyValue'],
+    attributes: [6, 'KeyValue', 'many'],
+    droppedAttributesCount: [7, 'uint32'],
+    flags: [8, 'fixed32'],
+    traceId: [9, 'hexBytes'],
+    spanId: [10, 'hexBytes'],
+    observedTimeUnixNano: [11, 'fixed64'],
+    eventName: [12, 'string'],
+  },
+  ExportMetricsServiceRequest: { resourceMetrics: [1, 'ResourceMetrics', 'many'] },
+  ResourceMetrics: {
+    resource: [1, 'Resource'],
+    scopeMetrics: [2, 'ScopeMetrics', 'many'],
+    schemaUrl: [3, 'string'],
+  },
+  ScopeMetrics: {
+    scope: [1, 'InstrumentationScope'],
+    metrics: [2, 'Metric', 'many'],
+    schemaUrl: [3, 'string'],
+  },
+  Metric: {
+    name: [1, 'string'],
+    description: [2, 'string'],
+    unit: [3, 'string'],
+    gauge: [5, 'Gauge'],
+    sum: [7, 'Sum'],
+    histogram: [9, 'Histogram'],
+    exponentialHistogram: [10, 'ExponentialHistogram'],
+    summary: [11, 'Summary'],
+    metadata: [12, 'KeyValue', 'many'],
+  },
+  Gauge: { dataPoints: [1, 'NumberDataPoint', 'many'] },
+  Sum: {
+    dataPoints: [1, 'NumberDataPoint', 'many'],
+    aggregationTemporality: [2, 'AggregationTemporality'],
+    isMonotonic: [3, 'bool'],
+  },
+  NumberDataPoint: {
+    startTimeUnixNano: [2, 'fixed64'],
+    timeUnixNano: [3, 'fixed64'],
+    asDouble: [4, 'double', 'always'],
+    exemplars: [5, 'Exemplar', 'many'],
+    asInt: [6, 'sfixed64', 'always'],
+    attributes: [7, 'KeyValue', 'many'],
+    flags: [8, 'uint32'],
+  },
+  Histogram: {
+    dataPoints: [1, 'HistogramDataPoint', 'many'],
+    aggregationTemporality: [2, 'AggregationTemporality'],
+  },
+  HistogramDataPoint: {
+    startTimeUnixNano: [2, 'fixed64'],
+    timeUnixNano: [3, 'fixed64'],
+    count: [4, 'fixed64'],
+    sum: [5, 'double', 'always'],
+    bucketCounts: [6, 'fixed64', 'many'],
+    explicitBounds: [7, 'double', 'many'],
+    exemplars: [8, 'Exemplar', 'many'],
+    attributes: [9, 'KeyValue', 'many'],
+    flags: [10, 'uint32'],
+    min: [11, 'double', 'always'],
+    max: [12, 'double', 'always'],
+  },
+  ExponentialHistogram: {
+    dataPoints: [1, 'ExponentialHistogramDataPoint', 'many'],
+    aggregationTemporality: [2, 'AggregationTemporality'],
+  },
+  ExponentialHistogramDataPoint: {
+    attributes: [1, 'KeyValue', 'many'],
+    startTimeUnixNano: [2, 'fixed64'],
+    timeUnixNano: [3, 'fixed64'],
+    count: [4, 'fixed64'],
+    sum: [5, 'double', 'always'],
+    scale: [6, 'sint32'],
+    zeroCount: [7, 'fixed64'],
+    positive: [8, 'Buckets'],
+    negative: [9, 'Buckets'],
+    flags: [10, 'uint32'],
+    exemplars: [11, 'Exemplar', 'many'],
+    min: [12, 'double', 'always'],
+    max: [13, 'double', 'always'],
+    zeroThreshold: [14, 'double'],
+  },
+  Buckets: { offset: [1, 'sint32'], bucketCounts: [2, 'uint64', 'many'] },
+  Summary: { dataPoints: [1, 'SummaryDataPoint', 'many'] },
+  SummaryDataPoint: {
+    startTimeUnixNano: [2, 'fixed64'],
+    timeUnixNano: [3, 'fixed64'],
+    count: [4, 'fixed64'],
+    sum: [5, 'double'],
+    quantileValues: [6, 'ValueAtQuantile', 'many'],
+    attributes: [7, 'KeyValue', 'many'],
+    flags: [8, 'uint32'],
+  },
+  ValueAtQuantile: { quantile: [1, 'double'], value: [2, 'double'] },
+  Exemplar: {
+    timeUnixNano: [2, 'fixed64'],
+    asDouble: [3, 'double', 'always'],
+    spanId: [4, 'hexBytes'],
+    traceId: [5, 'hexBytes'],
+    asInt: [6, 'sfixed64', 'always'],
+    filteredAttributes: [7, 'KeyValue', 'many'],
+  },
+  Resource: {
+    attributes: [1, 'KeyValue', 'many'],
+    droppedAttributesCount: [2, 'uint32'],
+    entityRefs: [3, 'EntityRef', 'many'],
+  },
+  EntityRef: {
+    schemaUrl: [1, 'string'],
+    type: [2, 'string'],
+    idKeys: [3, 'string', 'many'],
+    descriptionKeys: [4, 'string', 'many'],
+  },
+  InstrumentationScope: {
+    name: [1, 'string'],
+    version: [2, 'string'],
+    attributes: [3, 'KeyValue', 'many'],
+    droppedAttributesCount: [4, 'uint32'],
+  },
+  ...VALUES,
+})
+
+export type MessageName = keyof typeof MESSAGES
 
 /** The request message of each signal's Export method. */
 export const EXPORT_REQUEST: Readonly<Record<Signal, MessageName>> = {

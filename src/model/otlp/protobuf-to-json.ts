@@ -1,7 +1,7 @@
-/* eslint-disable causeway/no-lookup-by-name -- fields have the names of our own table */
+/* eslint-disable causeway/no-lookup-by-name -- fields have the names of our own tables */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { errorText } from '../faults.ts'
-import { type Field, MAX_DEPTH, type MessageName, MESSAGES, type ScalarKind } from './message-schema.ts'
+import { type Field, MAX_DEPTH, MESSAGES, type Messages, type ScalarKind } from './message-schema.ts'
 import { MalformedOtlp } from './protobuf-wire.ts'
 
 /** A JSON value in the making. */
@@ -10,106 +10,101 @@ export interface JsonObject {
   [name: string]: Json
 }
 
-const FIELDS_BY_NUMBER = new Map(
-  Object.entries(MESSAGES).map(([name, fields]) => [name, new Map(fields.map((field) => [field.no, field]))]),
-)
-
 const TOO_DEEP: JsonObject = { stringValue: `(nested more than ${MAX_DEPTH} deep)` }
 
+type FieldsByNumber = ReadonlyMap<string, ReadonlyMap<number, Field<string>>>
+
 /**
- * The OTLP/JSON form of one protobuf message (OTLP specification, JSON Protobuf Encoding): ids in lower-case
+ * Gives the OTLP/JSON form of one protobuf message (OTLP specification, JSON Protobuf Encoding): ids in lower-case
  * hexadecimal, other bytes in base64, 64-bit integers as decimal strings, enums as integers; unknown fields are
  * left out. A value nested deeper than MAX_DEPTH is shown as a text saying so. Throws MalformedOtlp when the bytes
  * are not a protobuf message.
  */
-export function jsonOfProtobuf(message: MessageName, bytes: Uint8Array): JsonObject {
-  try {
-    return readMessage(message, new BinaryReader(bytes), bytes.length, 1)
-  } catch (error) {
-    // The reader throws Error and RangeError alike at bytes that are not protobuf.
-    throw new MalformedOtlp(`not a protobuf ${message}: ${errorText(error)}`)
+export const jsonOfProtobuf = decoderOf(MESSAGES)
+
+/** The same for other messages. */
+export function decoderOf<Message extends string>(
+  messages: Messages<Message>,
+): (message: Message, bytes: Uint8Array) => JsonObject {
+  const known: FieldsByNumber = new Map(
+    Object.entries<readonly Field<string>[]>(messages).map(([name, fields]) => [
+      name,
+      new Map(fields.map((field) => [field.no, field])),
+    ]),
+  )
+  return (message, bytes) => {
+    try {
+      return new Decoding(known, bytes).message(message, bytes.length, 1)
+    } catch (error) {
+      // The reader throws Error and RangeError alike at bytes that are not protobuf.
+      throw new MalformedOtlp(`not a protobuf ${message}: ${errorText(error)}`)
+    }
   }
 }
 
-function readMessage(
-  name: MessageName,
-  reader: BinaryReader,
-  end: number,
-  depth: number,
-  into: JsonObject = {},
-): JsonObject {
-  const fields = FIELDS_BY_NUMBER.get(name)
-  while (reader.pos < end) {
-    const [no, wireType] = reader.tag()
-    const field = fields?.get(no)
-    if (field !== undefined && wireType === wireTypeOf(field)) readField(field, reader, depth, into)
-    else if (field?.occurs === 'many' && wireType === WireType.LengthDelimited)
-      readPacked(field, reader, depth, into)
-    else reader.skip(wireType, no)
-  }
-  if (reader.pos !== end) throw new RangeError('a field runs past the end of its message')
-  return into
-}
+class Decoding {
+  readonly #known: FieldsByNumber
+  readonly #reader: BinaryReader
 
-/** Reads one occurrence: a repeated field grows, a message is merged with an earlier one, anything else replaced. */
-function readField(field: Field, reader: BinaryReader, depth: number, into: JsonObject): void {
-  const earlier = into[field.name]
-  if (field.occurs === 'many') {
-    const list = Array.isArray(earlier) ? earlier : []
-    list.push(readValue(field, reader, depth))
-    into[field.name] = list
-    return
+  constructor(known: FieldsByNumber, bytes: Uint8Array) {
+    this.#known = known
+    this.#reader = new BinaryReader(bytes)
   }
-  if (field.occurs === 'oneof' && earlier === undefined) {
-    for (const member of Object.keys(into)) Reflect.deleteProperty(into, member)
+
+  message(name: string, end: number, depth: number, into: JsonObject = {}): JsonObject {
+    const reader = this.#reader
+    const fields = this.#known.get(name)
+    while (reader.pos < end) {
+      const [no, wireType] = reader.tag()
+      const field = fields?.get(no)
+      if (field !== undefined && wireType === field.wire) this.#field(field, depth, into)
+      else if (field?.occurs === 'many' && wireType === WireType.LengthDelimited)
+        this.#packed(field, depth, into)
+      else reader.skip(wireType, no)
+    }
+    if (reader.pos !== end) throw new RangeError('a field runs past the end of its message')
+    return into
   }
-  into[field.name] = readValue(field, reader, depth, isObject(earlier) ? earlier : undefined)
-}
 
-/** Reads numbers that stand together in one field. */
-function readPacked(field: Field, reader: BinaryReader, depth: number, into: JsonObject): void {
-  const length = reader.uint32()
-  const end = reader.pos + length
-  if (end > reader.len) throw new RangeError('premature EOF')
-  while (reader.pos < end) readField(field, reader, depth, into)
-}
+  /** Reads one occurrence: a repeated field grows, a message is merged with an earlier one, anything else replaced. */
+  #field(field: Field<string>, depth: number, into: JsonObject): void {
+    const earlier = into[field.name]
+    if (field.occurs === 'many') {
+      const list = Array.isArray(earlier) ? earlier : []
+      list.push(this.#value(field, depth))
+      into[field.name] = list
+      return
+    }
+    if (field.occurs === 'oneof' && earlier === undefined) {
+      for (const member of Object.keys(into)) Reflect.deleteProperty(into, member)
+    }
+    into[field.name] = this.#value(field, depth, isObject(earlier) ? earlier : undefined)
+  }
 
-function readValue(field: Field, reader: BinaryReader, depth: number, earlier?: JsonObject): Json {
-  if (field.type === 'scalar') return readJsonScalar(reader, field.kind)
-  const length = reader.uint32()
-  const end = reader.pos + length
-  if (end > reader.len) throw new RangeError('premature EOF')
-  if (depth < MAX_DEPTH) return readMessage(field.message, reader, end, depth + 1, earlier)
-  reader.pos = end
-  return field.message === 'AnyValue' ? TOO_DEEP : {}
+  /** Reads numbers that stand together in one field. */
+  #packed(field: Field<string>, depth: number, into: JsonObject): void {
+    const end = this.#endOfNext()
+    while (this.#reader.pos < end) this.#field(field, depth, into)
+  }
+
+  #value(field: Field<string>, depth: number, earlier?: JsonObject): Json {
+    if (field.type === 'scalar') return readJsonScalar(this.#reader, field.kind)
+    const end = this.#endOfNext()
+    if (depth < MAX_DEPTH) return this.message(field.message, end, depth + 1, earlier)
+    this.#reader.pos = end
+    return field.message === 'AnyValue' ? TOO_DEEP : {}
+  }
+
+  #endOfNext(): number {
+    const length = this.#reader.uint32()
+    const end = this.#reader.pos + length
+    if (end > this.#reader.len) throw new RangeError('premature EOF')
+    return end
+  }
 }
 
 function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && !Array.isArray(value)
-}
-
-/** The protobuf wire type a field is written with. */
-export function wireTypeOf(field: Field): WireType {
-  if (field.type === 'message') return WireType.LengthDelimited
-  switch (field.kind) {
-    case 'string':
-    case 'bytes':
-    case 'hexBytes':
-      return WireType.LengthDelimited
-    case 'bool':
-    case 'enum':
-    case 'uint32':
-    case 'sint32':
-    case 'int64':
-    case 'uint64':
-      return WireType.Varint
-    case 'fixed32':
-      return WireType.Bit32
-    case 'double':
-    case 'fixed64':
-    case 'sfixed64':
-      return WireType.Bit64
-  }
 }
 
 /** Reads one protobuf scalar as its OTLP/JSON value; text that is not UTF-8 is shown with U+FFFD. */
@@ -121,26 +116,20 @@ function readJsonScalar(reader: BinaryReader, kind: ScalarKind): string | number
       return Buffer.from(reader.bytes()).toString('base64')
     case 'hexBytes':
       return Buffer.from(reader.bytes()).toString('hex')
-    case 'bool':
-      return reader.bool()
     case 'double':
       return jsonOfDouble(reader.double())
     case 'enum':
       return reader.int32()
+    case 'bool':
     case 'uint32':
-      return reader.uint32()
     case 'sint32':
-      return reader.sint32()
     case 'fixed32':
-      return reader.fixed32()
+      return reader[kind]()
     case 'int64':
-      return reader.int64().toString()
     case 'uint64':
-      return reader.uint64().toString()
     case 'sfixed64':
-      return reader.sfixed64().toString()
     case 'fixed64':
-      return reader.fixed64().toString()
+      return reader[kind]().toString()
   }
 }
 
