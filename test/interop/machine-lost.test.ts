@@ -242,7 +242,7 @@ async function shownIn(jaeger: JaegerQuery): Promise<string[]> {
   return spanLines(
     spans.map((span) => ({
       ...span,
-      attributes: (span.attributes ?? []).filter(({ key }) => !key.startsWith('@jaeger')),
+      attributes: (span.attributes ?? []).filter(({ key }) => key?.startsWith('@jaeger') !== true),
     })),
   )
 }

@@ -1,4 +1,5 @@
 import { outgoingSpan } from '../../src/model/otlp/outgoing-records.ts'
+import type { OtlpJson } from '../../src/model/otlp/message-schema.ts'
 import { jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { SqliteOutbox } from '../../src/store/sqlite/outbox.ts'
@@ -17,25 +18,6 @@ export interface SentSpan {
   droppedLinks: number
 }
 
-interface SpanJson {
-  traceId: string
-  spanId: string
-  parentSpanId?: string
-  name?: string
-  startTimeUnixNano?: string
-  endTimeUnixNano?: string
-  attributes?: { key: string; value?: AnyValueJson }[]
-  links?: { traceId: string; spanId: string }[]
-  droppedLinksCount?: number
-}
-
-type AnyValueJson = {
-  stringValue?: string
-  boolValue?: boolean
-  intValue?: string
-  arrayValue?: { values?: AnyValueJson[] }
-}
-
 /** Everything the outbox holds after a position, in order. */
 export function sentSpans(db: Sqlite, after = 0): SentSpan[] {
   const outbox = new SqliteOutbox(db)
@@ -47,27 +29,27 @@ export function sentSpans(db: Sqlite, after = 0): SentSpan[] {
   return outbox.after(after, 1_000_000).flatMap((item) => {
     const bytes = outgoingSpan(item)
     if (bytes === undefined) return []
-    const json = jsonOfProtobuf('Span', bytes) as unknown as SpanJson
+    const json = jsonOfProtobuf('Span', bytes) as OtlpJson<'Span'>
     return [spanOf(json, service.get(item.scope) ?? '?')]
   })
 }
 
-function spanOf(json: SpanJson, service: string): SentSpan {
+function spanOf(json: OtlpJson<'Span'>, service: string): SentSpan {
   return {
-    traceId: json.traceId,
-    spanId: json.spanId,
+    traceId: json.traceId ?? '',
+    spanId: json.spanId ?? '',
     parentSpanId: json.parentSpanId ?? '',
     name: json.name ?? '',
     service,
     startNs: BigInt(json.startTimeUnixNano ?? 0),
     endNs: BigInt(json.endTimeUnixNano ?? 0),
-    attributes: Object.fromEntries((json.attributes ?? []).map(({ key, value }) => [key, plain(value)])),
-    links: json.links ?? [],
+    attributes: Object.fromEntries((json.attributes ?? []).map(({ key = '', value }) => [key, plain(value)])),
+    links: (json.links ?? []).map(({ traceId = '', spanId = '' }) => ({ traceId, spanId })),
     droppedLinks: json.droppedLinksCount ?? 0,
   }
 }
 
-function plain(value: AnyValueJson | undefined): unknown {
+function plain(value: OtlpJson<'AnyValue'> | undefined): unknown {
   if (value?.arrayValue !== undefined) return (value.arrayValue.values ?? []).map(plain)
   return (
     value?.stringValue ??

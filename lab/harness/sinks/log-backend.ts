@@ -1,16 +1,13 @@
+import { EXPORT_REQUEST, type OtlpJson } from '../../../src/model/otlp/message-schema.ts'
 import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
 import { freePort } from '../free-ports.ts'
 import { type GrpcAnswer, tookAll } from './grpc-backend.ts'
-import { type LogJson, logOf, type SentLog } from './log-json.ts'
+import { logOf, type SentLog } from './log-json.ts'
 import { SteadyBackend } from './steady-backend.ts'
 
 /** A log record that a backend got; `content` is all of it, with the resource and scope it came in. */
 export interface ReceivedLog extends SentLog {
   content: string
-}
-
-interface LogsJson {
-  resourceLogs: { resource?: unknown; scopeLogs: { scope?: unknown; logRecords: LogJson[] }[] }[]
 }
 
 /** An OTLP/gRPC backend that keeps the log records it took, on one port however often it goes down and comes up. */
@@ -36,9 +33,12 @@ export class LogBackend extends SteadyBackend {
 
 /** The records of an ExportLogsServiceRequest. */
 export function receivedLogs(request: Buffer): ReceivedLog[] {
-  const { resourceLogs } = jsonOfProtobuf('ExportLogsServiceRequest', request) as unknown as LogsJson
-  return resourceLogs.flatMap(({ resource, scopeLogs }) =>
-    scopeLogs.flatMap(({ scope, logRecords }) =>
+  const { resourceLogs = [] } = jsonOfProtobuf(
+    EXPORT_REQUEST.logs,
+    request,
+  ) as OtlpJson<'ExportLogsServiceRequest'>
+  return resourceLogs.flatMap(({ resource, scopeLogs = [] }) =>
+    scopeLogs.flatMap(({ scope, logRecords = [] }) =>
       logRecords.map((record) => ({
         ...logOf(record),
         content: JSON.stringify([resource, scope, record]),

@@ -1,3 +1,5 @@
+import type { OtlpJson } from '../../../src/model/otlp/message-schema.ts'
+
 /** A log record as a backend receives it. */
 export interface SentLog {
   /** The text of its body, or its event name where it has none. */
@@ -8,19 +10,13 @@ export interface SentLog {
   attributes: Record<string, unknown>
 }
 
-export interface LogJson {
-  body?: { stringValue?: string }
-  eventName?: string
-  traceId?: string
-  spanId?: string
-  attributes?: { key: string; value?: { stringValue?: string } }[]
-}
-
-export function logOf({ body, eventName, traceId, spanId, attributes }: LogJson): SentLog {
+export function logOf({ body, eventName, traceId, spanId, attributes }: OtlpJson<'LogRecord'>): SentLog {
   return {
     what: body?.stringValue ?? eventName ?? '',
     traceId: traceId ?? '',
     spanId: spanId ?? '',
-    attributes: Object.fromEntries((attributes ?? []).map(({ key, value }) => [key, value?.stringValue])),
+    attributes: Object.fromEntries(
+      (attributes ?? []).map(({ key = '', value }) => [key, value?.stringValue]),
+    ),
   }
 }

@@ -1,3 +1,4 @@
+import { EXPORT_REQUEST, type OtlpJson } from '../../../src/model/otlp/message-schema.ts'
 import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
 import { startHttpBackend } from './http-backend.ts'
 
@@ -5,21 +6,6 @@ import { startHttpBackend } from './http-backend.ts'
 export interface Arrived {
   name: string
   attributes: Record<string, string>
-}
-
-interface AnyValue {
-  stringValue?: string
-  arrayValue?: { values?: AnyValue[] }
-}
-interface Item {
-  name?: string
-  eventName?: string
-  body?: AnyValue
-  attributes?: { key: string; value: AnyValue }[]
-}
-interface RequestJson {
-  resourceSpans?: { scopeSpans: { spans: Item[] }[] }[]
-  resourceLogs?: { scopeLogs: { logRecords: Item[] }[] }[]
 }
 
 /** Takes OTLP over HTTP, in protobuf, and keeps it. */
@@ -44,24 +30,36 @@ export class OtlpSink implements AsyncDisposable {
   }
 
   #take(path: string, body: Buffer): void {
-    const message = path === '/v1/traces' ? 'ExportTraceServiceRequest' : 'ExportLogsServiceRequest'
-    const json = jsonOfProtobuf(message, body) as unknown as RequestJson
-    const spans = json.resourceSpans?.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans))
-    const records = json.resourceLogs?.flatMap(({ scopeLogs }) =>
-      scopeLogs.flatMap((scope) => scope.logRecords),
-    )
-    this.spans.push(...(spans ?? []).map(arrived))
-    this.records.push(...(records ?? []).map(arrived))
+    if (path === '/v1/traces') {
+      const { resourceSpans } = jsonOfProtobuf(
+        EXPORT_REQUEST.traces,
+        body,
+      ) as OtlpJson<'ExportTraceServiceRequest'>
+      const scopes = resourceSpans?.flatMap(({ scopeSpans = [] }) => scopeSpans) ?? []
+      this.spans.push(...scopes.flatMap(({ spans = [] }) => spans).map(arrived))
+    } else {
+      const { resourceLogs } = jsonOfProtobuf(
+        EXPORT_REQUEST.logs,
+        body,
+      ) as OtlpJson<'ExportLogsServiceRequest'>
+      const scopes = resourceLogs?.flatMap(({ scopeLogs = [] }) => scopeLogs) ?? []
+      this.records.push(...scopes.flatMap(({ logRecords = [] }) => logRecords).map(arrived))
+    }
   }
 }
 
-function arrived({ name, eventName, body, attributes = [] }: Item): Arrived {
+function arrived({
+  name,
+  eventName,
+  body,
+  attributes = [],
+}: OtlpJson<'Span'> & OtlpJson<'LogRecord'>): Arrived {
   return {
     name: name ?? (eventName || textOf(body)),
-    attributes: Object.fromEntries(attributes.map(({ key, value }) => [key, textOf(value)])),
+    attributes: Object.fromEntries(attributes.map(({ key = '', value }) => [key, textOf(value)])),
   }
 }
 
-function textOf(value: AnyValue | undefined): string {
+function textOf(value: OtlpJson<'AnyValue'> | undefined): string {
   return value?.arrayValue?.values?.map(textOf).join(',') ?? value?.stringValue ?? ''
 }

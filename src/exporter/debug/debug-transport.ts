@@ -2,7 +2,7 @@ import { SPAN_KINDS, SPAN_STATUSES } from '../../model/arrivals.ts'
 import { errorText } from '../../model/faults.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
-import { EXPORT_REQUEST } from '../../model/otlp/message-schema.ts'
+import { EXPORT_REQUEST, type OtlpJson } from '../../model/otlp/message-schema.ts'
 import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
 import type { Transport } from '../../model/outbox.ts'
 import { rfc3339 } from '../../model/time-and-size.ts'
@@ -30,12 +30,12 @@ const SHOW: Record<Signal, Show> = {
     return [title, ...itemLines(items, verbosity, spanLine, spanLines)]
   },
   logs: (request, verbosity) => {
-    const { resources, items } = requestItems<LogRecordJson>('logs', request)
+    const { resources, items } = requestItems<OtlpJson<'LogRecord'>>('logs', request)
     const title = `Logs {"resource logs": ${resources}, "log records": ${items.length}}`
     return [title, ...itemLines(items, verbosity, logLine, logLines)]
   },
   metrics: (request, verbosity) => {
-    const { resources, items } = requestItems<MetricJson>('metrics', request)
+    const { resources, items } = requestItems<OtlpJson<'Metric'>>('metrics', request)
     const title = `Metrics {"resource metrics": ${resources}, "metrics": ${items.length}}`
     return [title, ...itemLines(items, verbosity, metricLine, metricLines)]
   },
@@ -86,33 +86,7 @@ function itemLines<T>(
   }
 }
 
-interface EventJson {
-  timeUnixNano?: string
-  name?: string
-  attributes?: KeyValueJson[]
-}
-
-interface LinkJson {
-  traceId?: string
-  spanId?: string
-  attributes?: KeyValueJson[]
-}
-
-/** What is shown of a Span in OTLP/JSON. */
-export interface SpanJson extends LinkJson {
-  parentSpanId?: string
-  name?: string
-  kind?: number
-  startTimeUnixNano?: string
-  endTimeUnixNano?: string
-  droppedAttributesCount?: number
-  events?: EventJson[]
-  droppedEventsCount?: number
-  links?: LinkJson[]
-  droppedLinksCount?: number
-  status?: { message?: string; code?: number }
-}
-
+export type SpanJson = OtlpJson<'Span'>
 type SpanItem = RequestItem<SpanJson>
 
 /** A span on one line: name, trace id, span id, attributes. */
@@ -141,11 +115,11 @@ export function spanLines({ resource, scope, item }: SpanItem): string[] {
   ]
 }
 
-function eventText({ timeUnixNano, name = '', attributes }: EventJson): string {
+function eventText({ timeUnixNano, name = '', attributes }: OtlpJson<'Event'>): string {
   return [timeText(timeUnixNano), name, ...attributeTexts(attributes)].join(' ')
 }
 
-function linkText({ traceId = '', spanId = '', attributes }: LinkJson): string {
+function linkText({ traceId = '', spanId = '', attributes }: OtlpJson<'Link'>): string {
   return [traceId, spanId, ...attributeTexts(attributes)].join(' ')
 }
 
@@ -168,20 +142,7 @@ function named(names: readonly string[], value = 0): string {
   return names[value] ?? String(value)
 }
 
-/** What is shown of a LogRecord in OTLP/JSON. */
-export interface LogRecordJson {
-  timeUnixNano?: string
-  observedTimeUnixNano?: string
-  severityNumber?: number
-  severityText?: string
-  body?: AnyValueJson
-  attributes?: KeyValueJson[]
-  traceId?: string
-  spanId?: string
-  eventName?: string
-}
-
-type LogItem = RequestItem<LogRecordJson>
+type LogItem = RequestItem<OtlpJson<'LogRecord'>>
 
 /** A log record on one line: event name, body, attributes. */
 export function logLine({ item: { eventName, body, attributes } }: LogItem): string {
@@ -205,15 +166,7 @@ export function logLines({ resource, scope, item }: LogItem): string[] {
   ].map((line) => line.trimEnd())
 }
 
-/** What is shown of a Metric in OTLP/JSON: Causeway's own are sums of integers and histograms. */
-export interface MetricJson {
-  name?: string
-  unit?: string
-  sum?: { dataPoints?: { attributes?: KeyValueJson[]; asInt?: string }[] }
-  histogram?: { dataPoints?: { attributes?: KeyValueJson[]; count?: string; sum?: number }[] }
-}
-
-type MetricItem = RequestItem<MetricJson>
+type MetricItem = RequestItem<OtlpJson<'Metric'>>
 
 /** One of Causeway's own metrics on one line: name, unit, how many points. */
 function metricLine({ item }: MetricItem): string {
@@ -225,7 +178,7 @@ function metricLines(metric: MetricItem): string[] {
   return [`Metric ${metricLine(metric)}`, ...pointsOf(metric.item).map((text) => `    ${text}`)]
 }
 
-function pointsOf({ sum, histogram }: MetricJson): string[] {
+function pointsOf({ sum, histogram }: OtlpJson<'Metric'>): string[] {
   return [
     ...(sum?.dataPoints ?? []).map(({ attributes, asInt = '0' }) =>
       [...attributeTexts(attributes), `value=${asInt}`].join(' '),
@@ -236,32 +189,16 @@ function pointsOf({ sum, histogram }: MetricJson): string[] {
   ]
 }
 
-/** An AnyValue in OTLP/JSON: at most one of these. */
-export interface AnyValueJson {
-  stringValue?: string
-  boolValue?: boolean
-  intValue?: string
-  doubleValue?: number | string
-  arrayValue?: { values?: AnyValueJson[] }
-  kvlistValue?: { values?: KeyValueJson[] }
-  bytesValue?: string
-}
-
-interface KeyValueJson {
-  key?: string
-  value?: AnyValueJson
-}
-
 /** Deeper values are shown as an ellipsis. */
 const DEEPEST = 16
 
 /** Each attribute as `key=value`, values written as JSON. */
-function attributeTexts(attributes: readonly KeyValueJson[] = []): string[] {
+function attributeTexts(attributes: readonly OtlpJson<'KeyValue'>[] = []): string[] {
   return attributes.map(({ key = '', value }) => `${key}=${anyValueText(value)}`)
 }
 
 /** An AnyValue as JSON text; bytes as base64, an empty value as null. */
-function anyValueText(value: AnyValueJson = {}, depth = 0): string {
+function anyValueText(value: OtlpJson<'AnyValue'> = {}, depth = 0): string {
   if (depth === DEEPEST) return '…'
   const { arrayValue, kvlistValue, intValue, doubleValue } = value
   if (arrayValue !== undefined)
@@ -277,17 +214,10 @@ function anyValueText(value: AnyValueJson = {}, depth = 0): string {
   return JSON.stringify(value.stringValue ?? value.boolValue ?? value.bytesValue ?? null)
 }
 
-/** A resource or an instrumentation scope in OTLP/JSON. */
-interface EnvelopeJson {
-  name?: string
-  version?: string
-  attributes?: KeyValueJson[]
-}
-
 /** A span, log record or metric in OTLP/JSON, with the resource and scope it came under. */
 interface RequestItem<T> {
-  resource: EnvelopeJson
-  scope: EnvelopeJson
+  resource: OtlpJson<'Resource'>
+  scope: OtlpJson<'InstrumentationScope'>
   item: T
 }
 

@@ -115,7 +115,7 @@ export const VALUES = {
  * The messages that traces, logs and metrics are made of (opentelemetry-proto v1). The string-table references of KeyValue and AnyValue
  * are left out: they belong to profiles, and elsewhere they count as unknown fields.
  */
-export const MESSAGES = messagesOf({
+const OTLP = {
   ExportTraceServiceRequest: { resourceSpans: [1, 'ResourceSpans', 'many'] },
   ResourceSpans: {
     resource: [1, 'Resource'],
@@ -288,9 +288,36 @@ export const MESSAGES = messagesOf({
     droppedAttributesCount: [4, 'uint32'],
   },
   ...VALUES,
-})
+} as const
 
-export type MessageName = keyof typeof MESSAGES
+export const MESSAGES = messagesOf(OTLP)
+
+export type MessageName = keyof typeof OTLP
+
+type NumberKind = 'enum' | 'uint32' | 'sint32' | 'fixed32' | EnumName
+
+type FieldJson<Of, Occurs> = Occurs extends 'many'
+  ? FieldJson<Of, 'one'>[]
+  : Of extends MessageName
+    ? OtlpJson<Of>
+    : Of extends NumberKind
+      ? number
+      : Of extends 'bool'
+        ? boolean
+        : Of extends 'double'
+          ? number | string
+          : string
+
+/** A message as OTLP/JSON has it. */
+export type OtlpJson<Message extends MessageName> = {
+  -readonly [Name in keyof (typeof OTLP)[Message]]?: (typeof OTLP)[Message][Name] extends readonly [
+    number,
+    infer Of,
+    (infer Occurs)?,
+  ]
+    ? FieldJson<Of, Occurs>
+    : never
+}
 
 /** The request message of each signal's Export method. */
 export const EXPORT_REQUEST: Readonly<Record<Signal, MessageName>> = {

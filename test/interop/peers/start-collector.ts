@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { freePorts } from '../../../lab/harness/free-ports.ts'
 import type { Scene } from '../support/scene.ts'
 import { ScrapedMetrics } from '../../../lab/harness/causeway/scraped-metrics.ts'
+import type { OtlpJson } from '../../../src/model/otlp/message-schema.ts'
 import { placedSpans, type PlacedSpan, type TracesJson } from '../traces/otlp-json.ts'
 import { collectorConfig, type CollectorOptions } from './collector-config.ts'
 import { installPeers } from '../../../lab/peers/install-peers.ts'
@@ -17,31 +18,9 @@ export interface Collector {
   /** The batches of spans it wrote to its file, in order. */
   written(): Promise<TracesJson[]>
   /** The log records it wrote to its file, in order. */
-  writtenLogs(): Promise<LogRecordJson[]>
+  writtenLogs(): Promise<OtlpJson<'LogRecord'>[]>
   /** The metrics it wrote to its file, a list each time it got some. */
-  writtenMetrics(): Promise<MetricJson[][]>
-}
-
-export interface MetricJson {
-  readonly name: string
-  readonly sum?: object
-  readonly histogram?: object
-}
-
-interface MetricsJson {
-  readonly resourceMetrics: readonly { scopeMetrics: readonly { metrics: readonly MetricJson[] }[] }[]
-}
-
-export interface LogRecordJson {
-  readonly traceId?: string
-  readonly spanId?: string
-  readonly eventName?: string
-  readonly body?: { readonly stringValue?: string }
-  readonly attributes?: readonly unknown[]
-}
-
-interface LogsJson {
-  readonly resourceLogs: readonly { scopeLogs: readonly { logRecords: readonly LogRecordJson[] }[] }[]
+  writtenMetrics(): Promise<OtlpJson<'Metric'>[][]>
 }
 
 export const COLLECTOR_IS_READY = 'Everything is ready. Begin running and processing data.'
@@ -72,15 +51,17 @@ export async function startCollector(
     written: async () => (await batches()).filter((batch): batch is TracesJson => 'resourceSpans' in batch),
     writtenMetrics: async () =>
       (await batches())
-        .filter((batch): batch is MetricsJson => 'resourceMetrics' in batch)
-        .map(({ resourceMetrics }) =>
-          resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics)),
+        .filter((batch): batch is OtlpJson<'ExportMetricsServiceRequest'> => 'resourceMetrics' in batch)
+        .map(({ resourceMetrics = [] }) =>
+          resourceMetrics.flatMap(({ scopeMetrics = [] }) =>
+            scopeMetrics.flatMap((scope) => scope.metrics ?? []),
+          ),
         ),
     writtenLogs: async () =>
       (await batches())
-        .filter((batch): batch is LogsJson => 'resourceLogs' in batch)
-        .flatMap(({ resourceLogs }) =>
-          resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords)),
+        .filter((batch): batch is OtlpJson<'ExportLogsServiceRequest'> => 'resourceLogs' in batch)
+        .flatMap(({ resourceLogs = [] }) =>
+          resourceLogs.flatMap(({ scopeLogs = [] }) => scopeLogs.flatMap((scope) => scope.logRecords ?? [])),
         ),
   }
 }

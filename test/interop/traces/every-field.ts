@@ -1,6 +1,7 @@
-import type { AttributeJson, ResourceSpansJson, SpanJson } from './otlp-json.ts'
+import type { OtlpJson } from '../../../src/model/otlp/message-schema.ts'
+import type { SpanJson } from './otlp-json.ts'
 
-const EVERY_VALUE: AttributeJson[] = [
+const EVERY_VALUE: OtlpJson<'KeyValue'>[] = [
   { key: 'text', value: { stringValue: 'Ünïcödé\n"quoted"' } },
   { key: 'no text', value: { stringValue: '' } },
   { key: 'largest', value: { intValue: '9223372036854775807' } },
@@ -17,7 +18,10 @@ const EVERY_VALUE: AttributeJson[] = [
 ]
 
 /** Spans with something in every field that OTLP has, in the order and with the defaults that the Collector writes. */
-export function everyField(traceId: string, more: readonly AttributeJson[]): ResourceSpansJson {
+export function everyField(
+  traceId: string,
+  more: readonly OtlpJson<'KeyValue'>[],
+): OtlpJson<'ResourceSpans'> {
   const [parent, child] = ['00f067aa0ba902b7', '00f067aa0ba902b8']
   const span = (spanId: string, own: Partial<SpanJson>): SpanJson => ({
     traceId,

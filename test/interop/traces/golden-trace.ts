@@ -1,4 +1,5 @@
-import { attribute, type AttributeJson, type PlacedSpan, type TracesJson } from './otlp-json.ts'
+import type { OtlpJson } from '../../../src/model/otlp/message-schema.ts'
+import { attribute, byKey, type PlacedSpan, type TracesJson } from './otlp-json.ts'
 
 /** What Jaeger adds. */
 const JAEGER_WARNINGS = '@jaeger@warnings'
@@ -43,10 +44,8 @@ function byStart(one: PlacedSpan, other: PlacedSpan): number {
   return (key ?? '') < (otherKey ?? '') ? -1 : 1
 }
 
-function inOrder(attributes: readonly AttributeJson[] = []): AttributeJson[] {
-  return attributes
-    .filter(({ key }) => key !== JAEGER_WARNINGS && key !== SDK_VERSION)
-    .toSorted((one, other) => (one.key < other.key ? -1 : 1))
+function inOrder(attributes: readonly OtlpJson<'KeyValue'>[] = []): OtlpJson<'KeyValue'>[] {
+  return attributes.filter(({ key }) => key !== JAEGER_WARNINGS && key !== SDK_VERSION).toSorted(byKey)
 }
 
 /** How a span hangs below the root, from the root down: the services on the way, each named once where it goes on. */

@@ -1,78 +1,13 @@
+import type { OtlpJson } from '../../../src/model/otlp/message-schema.ts'
+
 /** OTLP/JSON as Jaeger and the Collector write it. */
-export interface TracesJson {
-  resourceSpans?: ResourceSpansJson[]
-}
-
-export interface ResourceSpansJson {
-  resource?: ResourceJson
-  scopeSpans?: { scope?: ScopeJson; spans?: SpanJson[]; schemaUrl?: string }[]
-  schemaUrl?: string
-}
-
-export interface ResourceJson {
-  attributes?: AttributeJson[]
-  droppedAttributesCount?: number
-}
-
-export interface ScopeJson extends ResourceJson {
-  name?: string
-  version?: string
-}
-
-export interface SpanJson {
-  traceId: string
-  spanId: string
-  traceState?: string
-  parentSpanId?: string
-  flags?: number
-  name?: string
-  kind?: number
-  startTimeUnixNano?: string
-  endTimeUnixNano?: string
-  attributes?: AttributeJson[]
-  droppedAttributesCount?: number
-  events?: EventJson[]
-  droppedEventsCount?: number
-  links?: LinkJson[]
-  droppedLinksCount?: number
-  status?: { message?: string; code?: number }
-}
-
-export interface EventJson {
-  timeUnixNano?: string
-  name?: string
-  attributes?: AttributeJson[]
-  droppedAttributesCount?: number
-}
-
-export interface LinkJson {
-  traceId: string
-  spanId: string
-  traceState?: string
-  attributes?: AttributeJson[]
-  droppedAttributesCount?: number
-  flags?: number
-}
-
-export interface AttributeJson {
-  key: string
-  value?: AnyValueJson
-}
-
-export interface AnyValueJson {
-  stringValue?: string
-  intValue?: string
-  doubleValue?: number
-  boolValue?: boolean
-  bytesValue?: string
-  arrayValue?: { values?: AnyValueJson[] }
-  kvlistValue?: { values?: AttributeJson[] }
-}
+export type TracesJson = OtlpJson<'ExportTraceServiceRequest'>
+export type SpanJson = OtlpJson<'Span'> & { traceId: string; spanId: string }
 
 /** A span with what it stands under. */
-export interface PlacedSpan extends SpanJson {
-  resource: ResourceJson
-  scope: ScopeJson
+export type PlacedSpan = SpanJson & {
+  resource: OtlpJson<'Resource'>
+  scope: OtlpJson<'InstrumentationScope'>
   schemaUrls: readonly string[]
   service: string
 }
@@ -83,15 +18,15 @@ export function placedSpans({ resourceSpans = [] }: TracesJson): PlacedSpan[] {
     const service = attribute(resource, 'service.name')?.stringValue ?? ''
     return scopeSpans.flatMap(({ scope = {}, spans = [], schemaUrl: scopeSchema = '' }) => {
       const place = { resource, scope, schemaUrls: [resourceSchema, scopeSchema], service }
-      return spans.map((span) => ({ ...span, ...place }))
+      return spans.map((span) => ({ traceId: '', spanId: '', ...span, ...place }))
     })
   })
 }
 
 export function attribute(
-  { attributes = [] }: { attributes?: AttributeJson[] },
+  { attributes = [] }: OtlpJson<'Resource'>,
   key: string,
-): AnyValueJson | undefined {
+): OtlpJson<'AnyValue'> | undefined {
   return attributes.find((one) => one.key === key)?.value
 }
 
@@ -101,7 +36,7 @@ export function isSynthetic(span: SpanJson): boolean {
 }
 
 /** What names a span everywhere: trace id and span id. */
-export function spanKey({ traceId, spanId }: { traceId: string; spanId: string }): string {
+export function spanKey({ traceId = '', spanId = '' }: OtlpJson<'Link'>): string {
   return `${traceId}:${spanId}`
 }
 
@@ -122,8 +57,15 @@ export function spanLines(spans: readonly PlacedSpan[]): string[] {
 
 function inOrder(key: string, value: unknown): unknown {
   if (key === 'attributes') {
-    return (value as AttributeJson[]).toSorted((a, b) => (a.key < b.key ? -1 : 1))
+    return (value as OtlpJson<'KeyValue'>[]).toSorted(byKey)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+export function byKey(
+  { key: one = '' }: OtlpJson<'KeyValue'>,
+  { key: other = '' }: OtlpJson<'KeyValue'>,
+): number {
+  return one < other ? -1 : 1
 }

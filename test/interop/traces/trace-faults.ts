@@ -28,7 +28,7 @@ function parentFaults(span: SpanJson, byId: ReadonlyMap<string, SpanJson>): stri
 
 function linkFaults(span: SpanJson, byId: ReadonlyMap<string, SpanJson>): string[] {
   return (span.links ?? []).flatMap((link) => {
-    const here = byId.get(link.spanId)
+    const here = byId.get(link.spanId ?? '')
     if (here === undefined) return []
     if (here.traceId !== link.traceId) return [`${named(span)} links to another trace's ${named(here)}`]
     if (!span.parentSpanId) return [`${named(span)} is the root and links to ${named(here)} in its own trace`]
