@@ -1,7 +1,7 @@
-/* eslint-disable causeway/no-lookup-by-name -- fields have the names of OTLP */
 import type { ArchivedSentSpan } from '../../model/archive.ts'
 import { isOutOfMemory } from '../../model/faults.ts'
-import { type Json, type JsonObject, jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
+import type { OtlpJson } from '../../model/otlp/message-schema.ts'
+import { type Json, jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
 import { MalformedOtlp } from '../../model/otlp/protobuf-wire.ts'
 import type { ScopeEnvelopes } from '../../model/outbox.ts'
 import { plainSpan, type PlainSpan } from './plain-span.ts'
@@ -60,7 +60,9 @@ export function otelRows(spans: readonly ArchivedSentSpan[]): string[] {
         known.set(envelopes, envelope)
       }
       const plain = plainIn(bytes)
-      return plain === undefined ? rowOf(jsonOfProtobuf('Span', bytes), envelope) : plainRow(plain, envelope)
+      return plain === undefined
+        ? rowOf(jsonOfProtobuf('Span', bytes), envelope)
+        : plainRow(plain, envelope)
     } catch (error) {
       if (isOutOfMemory(error)) throw error
       return []
@@ -88,13 +90,17 @@ interface Envelope {
 
 function envelopeOf(envelopes: ScopeEnvelopes | undefined): Envelope {
   if (envelopes === undefined) return { service: '""', resource: '{}', scopeName: '""', scopeVersion: '""' }
-  const resource = attributesOf(objectIn(jsonOfProtobuf('ResourceSpans', envelopes.resource), 'resource'))
-  const scope = objectIn(jsonOfProtobuf('ScopeSpans', envelopes.scope), 'scope')
+  const { resource: sent = {} } = jsonOfProtobuf(
+    'ResourceSpans',
+    envelopes.resource,
+  ) as OtlpJson<'ResourceSpans'>
+  const { scope = {} } = jsonOfProtobuf('ScopeSpans', envelopes.scope) as OtlpJson<'ScopeSpans'>
+  const resource = attributesOf(sent)
   return {
     service: quoted(resource['service.name'] ?? ''),
     resource: JSON.stringify(resource),
-    scopeName: quoted(textIn(scope, 'name')),
-    scopeVersion: quoted(textIn(scope, 'version')),
+    scopeName: quoted(scope.name ?? ''),
+    scopeVersion: quoted(scope.version ?? ''),
   }
 }
 
@@ -112,29 +118,37 @@ const kindOf = (kind: number): string => quoted(KINDS[kind] ?? 'Unspecified')
 const statusOf = (code: number): string => quoted(STATUSES[code] ?? 'Unset')
 const lasting = (start: bigint, end: bigint): bigint => (end > start ? end - start : 0n)
 
-function rowOf(span: JsonObject, { service, resource, scopeName, scopeVersion }: Envelope): string {
-  const start = BigInt(textIn(span, 'startTimeUnixNano') || 0)
-  const end = BigInt(textIn(span, 'endTimeUnixNano') || 0)
-  const status = objectIn(span, 'status')
-  const events = objectsIn(span, 'events')
-  const links = objectsIn(span, 'links')
-  const texts = (of: JsonObject[], key: string): string => JSON.stringify(of.map((one) => textIn(one, key)))
-  const maps = (of: JsonObject[]): string => JSON.stringify(of.map(attributesOf))
+function rowOf(span: OtlpJson<'Span'>, { service, resource, scopeName, scopeVersion }: Envelope): string {
+  const start = BigInt(span.startTimeUnixNano ?? 0)
+  const end = BigInt(span.endTimeUnixNano ?? 0)
+  const {
+    traceId,
+    spanId,
+    parentSpanId,
+    traceState,
+    name,
+    kind = 0,
+    status = {},
+    events = [],
+    links = [],
+  } = span
+  const texts = (all: readonly (string | undefined)[]): string => JSON.stringify(all.map((one) => one ?? ''))
   return `[${[
     storable(start),
-    ...[textIn(span, 'traceId'), textIn(span, 'spanId'), textIn(span, 'parentSpanId')].map(quoted),
-    ...[textIn(span, 'traceState'), textIn(span, 'name')].map(quoted),
-    kindOf(Number(span['kind'] ?? 0)),
+    ...[traceId, spanId, parentSpanId, traceState, name].map((text = '') => quoted(text)),
+    kindOf(kind),
     ...[service, resource, scopeName, scopeVersion],
     JSON.stringify(attributesOf(span)),
     lasting(start, end),
-    statusOf(Number(status['code'] ?? 0)),
-    quoted(textIn(status, 'message')),
-    `[${events.map((event) => storable(BigInt(textIn(event, 'timeUnixNano') || 0))).join()}]`,
-    texts(events, 'name'),
-    maps(events),
-    ...['traceId', 'spanId', 'traceState'].map((key) => texts(links, key)),
-    maps(links),
+    statusOf(status.code ?? 0),
+    quoted(status.message ?? ''),
+    `[${events.map(({ timeUnixNano = 0 }) => storable(BigInt(timeUnixNano))).join()}]`,
+    texts(events.map((event) => event.name)),
+    JSON.stringify(events.map(attributesOf)),
+    texts(links.map((link) => link.traceId)),
+    texts(links.map((link) => link.spanId)),
+    texts(links.map((link) => link.traceState)),
+    JSON.stringify(links.map(attributesOf)),
   ].join()}]`
 }
 
@@ -146,46 +160,16 @@ const MOST = 2n ** 63n - 1n
 const storable = (ns: bigint): bigint => (ns > MOST ? MOST : ns)
 
 /** Every value as text, as the Collector writes them. */
-function attributesOf(of: JsonObject): Record<string, string> {
-  return Object.fromEntries(
-    objectsIn(of, 'attributes').map((attribute) => [
-      textIn(attribute, 'key'),
-      asText(plain(objectIn(attribute, 'value'))),
-    ]),
-  )
+function attributesOf({ attributes = [] }: OtlpJson<'Resource'>): Record<string, string> {
+  return Object.fromEntries(attributes.map(({ key = '', value }) => [key, asText(plain(value))]))
 }
 
 const asText = (value: Json): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 
 /** The value that an AnyValue wraps. */
-function plain(value: JsonObject): Json {
-  for (const key of ['stringValue', 'boolValue', 'intValue', 'doubleValue', 'bytesValue'])
-    if (value[key] !== undefined) return value[key]
-  if (value['arrayValue'] !== undefined)
-    return objectsIn(objectIn(value, 'arrayValue'), 'values').map((one) => plain(one))
-  if (value['kvlistValue'] !== undefined)
-    return Object.fromEntries(
-      objectsIn(objectIn(value, 'kvlistValue'), 'values').map((one) => [
-        textIn(one, 'key'),
-        plain(objectIn(one, 'value')),
-      ]),
-    )
-  return ''
+function plain({ arrayValue, kvlistValue, ...value }: OtlpJson<'AnyValue'> = {}): Json {
+  if (arrayValue !== undefined) return (arrayValue.values ?? []).map((one) => plain(one))
+  if (kvlistValue !== undefined)
+    return Object.fromEntries((kvlistValue.values ?? []).map((one) => [one.key ?? '', plain(one.value)]))
+  return Object.values(value)[0] ?? ''
 }
-
-function textIn(of: JsonObject, key: string): string {
-  const value = of[key]
-  return value === undefined || typeof value === 'object' ? '' : String(value)
-}
-
-function objectIn(of: JsonObject, key: string): JsonObject {
-  const value = of[key]
-  return typeof value === 'object' && !Array.isArray(value) ? value : {}
-}
-
-function objectsIn(of: JsonObject, key: string): JsonObject[] {
-  const value = of[key]
-  return Array.isArray(value) ? value.filter((one): one is JsonObject => isObject(one)) : []
-}
-
-const isObject = (value: Json): value is JsonObject => typeof value === 'object' && !Array.isArray(value)
