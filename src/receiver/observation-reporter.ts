@@ -2,7 +2,6 @@ import { Backoff, type BackoffClock, SYSTEM_BACKOFF_CLOCK } from '../kube/cluste
 import type {
   ClusterEvent,
   Observation,
-  ObservationBatch,
   ObservationOutcome,
   ObservationPort,
   SkipReason,
@@ -16,34 +15,65 @@ export interface ReadObservations {
   readonly position?: string
 }
 
-interface ObservationReporterSettings extends Omit<ObservationSender, 'waiting'> {
+export interface ObservationReporterSettings {
+  /** The id of the receiver. */
+  readonly receiver: string
   readonly cluster: string
   readonly stream: string
+  readonly observer: Pick<SourceObserver, 'recorded' | 'skipped'>
+  readonly port: ObservationPort
+  /** Nothing is sent while memory is short. */
+  readonly memory: { readonly isRefusing: boolean }
+  readonly onTrouble: (reason: string) => void
+  /** The system's by default. */
+  readonly waiting?: BackoffClock
 }
+
+const MEMORY_PAUSE_MS = 1_000
 
 /** Hands the observations of one stream of a receiver to the store, and counts those that are stored. */
 export class ObservationReporter {
+  readonly waiting: BackoffClock
   readonly #settings: ObservationReporterSettings
 
   constructor(settings: ObservationReporterSettings) {
+    this.waiting = settings.waiting ?? SYSTEM_BACKOFF_CLOCK
     this.#settings = settings
   }
 
   /** Tries once. */
   async report(read: ReadObservations): Promise<ObservationOutcome> {
-    const outcome = await this.#settings.port.record(this.#batchOf(read))
-    if (outcome.kind === 'stored') countStored(this.#settings, read)
+    const { receiver, cluster, stream, port, observer } = this.#settings
+    const outcome = await port.record({ cluster, stream, ...read })
+    if (outcome.kind !== 'stored') return outcome
+    if (read.observations.length > 0) observer.recorded(receiver, read.observations.length)
+    for (const [reason, count] of Object.entries(read.skipped)) observer.skipped(receiver, reason, count)
     return outcome
   }
 
-  /** Retries until they are stored; false when the signal aborts first. Never rejects. */
-  async reportUntilStored(read: ReadObservations, signal: AbortSignal): Promise<boolean> {
-    try {
-      const reporter = { ...this.#settings, waiting: SYSTEM_BACKOFF_CLOCK }
-      await sendUntilStored(reporter, this.#batchOf(read), signal)
-      return true
-    } catch {
-      return false
+  /** Retries until they are stored. Rejects when the signal aborts first. */
+  async reportUntilStored(read: ReadObservations, signal: AbortSignal): Promise<void> {
+    const { cluster, memory, onTrouble } = this.#settings
+    const pauses = new Backoff(this.waiting)
+    for (;;) {
+      signal.throwIfAborted()
+      if (memory.isRefusing) {
+        await this.waiting.sleep(MEMORY_PAUSE_MS, signal)
+        continue
+      }
+      const outcome = await this.report(read)
+      switch (outcome.kind) {
+        case 'stored':
+          return
+        case 'busy':
+          await this.waiting.sleep(outcome.retryAfterMs, signal)
+          break
+        case 'failed':
+          onTrouble(
+            `observations of the cluster ${cluster} could not be stored and are retried: ${outcome.reason}`,
+          )
+          await pauses.pause(signal)
+      }
     }
   }
 
@@ -53,60 +83,12 @@ export class ObservationReporter {
     return port.position(cluster, stream)
   }
 
-  #batchOf(read: ReadObservations): ObservationBatch {
-    const { cluster, stream } = this.#settings
-    return { cluster, stream, ...read }
-  }
-}
-
-function countStored(
-  { receiver, observer }: Pick<ObservationSender, 'receiver' | 'observer'>,
-  { observations, skipped = {} }: Pick<ObservationBatch, 'observations' | 'skipped'>,
-): void {
-  if (observations.length > 0) observer.recorded(receiver, observations.length)
-  for (const [reason, count] of Object.entries(skipped)) observer.skipped(receiver, reason, count)
-}
-
-export interface ObservationSender {
-  /** The id of the receiver. */
-  readonly receiver: string
-  readonly observer: Pick<SourceObserver, 'recorded' | 'skipped'>
-  readonly port: ObservationPort
-  readonly waiting: BackoffClock
-  /** Nothing is sent while memory is short. */
-  readonly memory: { readonly isRefusing: boolean }
-  readonly onTrouble: (reason: string) => void
-}
-
-const MEMORY_PAUSE_MS = 1_000
-
-/** Sends a batch until it is durable, and counts it. Rejects when the signal aborts first. */
-export async function sendUntilStored(
-  reporter: ObservationSender,
-  batch: ObservationBatch,
-  signal: AbortSignal,
-): Promise<void> {
-  const { port, waiting, memory, onTrouble } = reporter
-  const pauses = new Backoff(waiting)
-  for (;;) {
-    signal.throwIfAborted()
-    if (memory.isRefusing) {
-      await waiting.sleep(MEMORY_PAUSE_MS, signal)
-      continue
-    }
-    const outcome = await port.record(batch)
-    switch (outcome.kind) {
-      case 'stored':
-        countStored(reporter, batch)
-        return
-      case 'busy':
-        await waiting.sleep(outcome.retryAfterMs, signal)
-        break
-      case 'failed':
-        onTrouble(
-          `observations of the cluster ${batch.cluster} could not be stored and are retried: ${outcome.reason}`,
-        )
-        await pauses.pause(signal)
-    }
+  /** What the store knows of a resource's objects, after the one with this uid. */
+  knownObjects(
+    apiVersion: string,
+    resource: string,
+    after: string,
+  ): ReturnType<ObservationPort['knownObjects']> {
+    return this.#settings.port.knownObjects(this.#settings.cluster, apiVersion, resource, after)
   }
 }

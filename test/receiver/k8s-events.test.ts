@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { EventFollower, watchedEvents } from '../../src/receiver/k8s-events/start-k8s-events.ts'
 import { ObservationReporter } from '../../src/receiver/observation-reporter.ts'
+import { noWaiting } from '../cluster/support/followed.ts'
 import { SourceHost } from './support/source-host.ts'
 
 const VERBS = ['get', 'list', 'watch']
@@ -42,9 +43,10 @@ function followed() {
       stream: 'k8s_events v1/events',
       port: given.observationPort,
     },
+    waiting: noWaiting([], () => 5n),
     ...{ memory: host.memory, observer: given.clusterObserver, onTrouble: given.onTrouble },
   })
-  return { host, stop, follower: new EventFollower(reporter, () => 5n, stop.signal) }
+  return { host, stop, follower: new EventFollower(reporter, stop.signal) }
 }
 
 test('an Event is told when it comes, and again when it comes again, but not when it goes or was there before', async () => {

@@ -108,7 +108,11 @@ function followLog(
     { ...settings, turnBytes: TURN_BYTES, reading },
     {
       position: () => reporter.position(),
-      report: (read) => reporter.reportUntilStored(read, signal),
+      report: (read) =>
+        reporter.reportUntilStored(read, signal).then(
+          () => true,
+          () => false,
+        ),
       unreadable: (count, reason) => clusters.unreadable(receiver, count, reason),
       behind: (bytes) => clusters.behind(receiver, bytes),
       onTrouble: trouble,

@@ -17,7 +17,6 @@ import {
 import type { JsonObject } from '../../kube/objects/object-json.ts'
 import { readEvent } from '../../kube/objects/observations.ts'
 import type { ClusterEvent, SkipReason } from '../../model/kubernetes-observations.ts'
-import type { UnixNanos } from '../../model/time-and-size.ts'
 import { ObservationReporter } from '../observation-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
 import { logFiles, openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
@@ -69,7 +68,7 @@ async function watchEvents(
         ...{ receiver, cluster, stream, port, memory },
         ...{ observer: clusters, onTrouble },
       })
-      const follower = new EventFollower(reporter, () => waiting.now(), signal)
+      const follower = new EventFollower(reporter, signal)
       return new ResourceStream(one, follower, context).run(signal)
     }),
   )
@@ -102,13 +101,11 @@ const isOver = (signal: AbortSignal): boolean => signal.aborted
 /** Reports every Event, and every repetition of one. */
 export class EventFollower implements ResourceFollower<ClusterEvent> {
   readonly #reporter: ObservationReporter
-  readonly #now: () => UnixNanos
   readonly #signal: AbortSignal
   #skipped: Partial<Record<SkipReason, number>> = {}
 
-  constructor(reporter: ObservationReporter, now: () => UnixNanos, signal: AbortSignal) {
+  constructor(reporter: ObservationReporter, signal: AbortSignal) {
     this.#reporter = reporter
-    this.#now = now
     this.#signal = signal
   }
 
@@ -119,7 +116,7 @@ export class EventFollower implements ResourceFollower<ClusterEvent> {
   read(change: WatchEventType, object: JsonObject, seen: SeenThrough): ClusterEvent | undefined {
     // Events go an hour after they came. What was there before anybody looked is about writes that nobody saw.
     const isNew = change !== 'DELETED' && seen !== 'first list'
-    const read = isNew ? readEvent(object, this.#now()) : 'event'
+    const read = isNew ? readEvent(object, this.#reporter.waiting.now()) : 'event'
     if (read === 'unversioned')
       throw new ResourceNotFollowed(
         'its resourceVersions are no integers, by which one is known from the next',
@@ -137,11 +134,7 @@ export class EventFollower implements ResourceFollower<ClusterEvent> {
     const skipped = this.#skipped
     this.#skipped = {}
     const position = version === undefined ? {} : { position: version }
-    const isStored = await this.#reporter.reportUntilStored(
-      { observations: items, skipped, ...position },
-      this.#signal,
-    )
-    if (!isStored) this.#signal.throwIfAborted()
+    await this.#reporter.reportUntilStored({ observations: items, skipped, ...position }, this.#signal)
   }
 
   async listEnds(version: string): Promise<void> {

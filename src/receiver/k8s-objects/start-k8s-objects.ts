@@ -35,11 +35,14 @@ import {
   EVERYTHING_LISTED,
   type KnownObjectVersion,
   type MissingObject,
-  type ObservationBatch,
   type SkipReason,
   type WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
-import { type ObservationSender, sendUntilStored } from '../observation-reporter.ts'
+import {
+  ObservationReporter,
+  type ObservationReporterSettings,
+  type ReadObservations,
+} from '../observation-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
 import { logFiles, openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
 import type { K8sObjectsSettings, WantedObjects } from './k8s-objects-receiver.ts'
@@ -76,10 +79,10 @@ export function startReceiver(
     },
   )
   const reporter = {
-    ...{ port: inference, reading, waiting, memory, onTrouble },
+    ...{ port: inference, waiting, memory, onTrouble },
     ...{ cluster, receiver: id, observer: clusters },
   }
-  const followed = { settings, server, reporter, limits: DEFAULT_STREAM_LIMITS, waiting, streams }
+  const followed = { settings, server, reporter, reading, limits: DEFAULT_STREAM_LIMITS, waiting, streams }
   const running = watchUntilDisposed(server, (signal) => followCluster(followed, signal))
   started('Starting to watch', { endpoint: server.address, 'otelcol.component.id': id, cluster })
   return Promise.resolve(running)
@@ -91,7 +94,9 @@ const LISTS_AT_ONCE = 3
 interface FollowedCluster {
   readonly settings: K8sObjectsSettings
   readonly server: ApiServer
-  readonly reporter: Omit<ObjectReporter, 'signal'>
+  readonly reporter: Omit<ObservationReporterSettings, 'stream'>
+  /** How objects are read. */
+  readonly reading: ReadingRules
   readonly limits: StreamLimits
   readonly waiting: BackoffClock
   readonly streams: WatchReports
@@ -160,7 +165,7 @@ async function discovered(
 }
 
 function start(
-  { reporter }: FollowedCluster,
+  { reporter, reading }: FollowedCluster,
   context: StreamContext,
   watched: WatchedResource,
   isLate: boolean,
@@ -168,9 +173,14 @@ function start(
 ): Running {
   const stop = new AbortController()
   const either = AbortSignal.any([signal, stop.signal])
-  const follower = new ObjectFollower(watched, { ...reporter, signal: either })
-  const stream = new ResourceStream(watched, follower, context, isLate)
-  return { stop, ended: stream.run(either) }
+  const stream = `${reporter.receiver} ${nameOfResource(watched)}`
+  const follower = new ObjectFollower(
+    watched,
+    new ObservationReporter({ ...reporter, stream }),
+    reading,
+    either,
+  )
+  return { stop, ended: new ResourceStream(watched, follower, context, isLate).run(either) }
 }
 
 export interface Followed {
@@ -243,38 +253,38 @@ function watchedOf(
   }))
 }
 
-interface ObjectReporter extends ObservationSender {
-  /** How objects are read. */
-  readonly reading: ReadingRules
-  readonly cluster: string
-  /** When it aborts, a report is not repeated any more. */
-  readonly signal: AbortSignal
-}
-
 /** Reports every version of a resource's objects, and the objects that were deleted while there was no watch. */
 export class ObjectFollower implements ResourceFollower<WatchedVersion> {
   readonly #watched: WatchedResource
-  readonly #reporter: ObjectReporter
-  readonly #stream: string
+  readonly #reporter: ObservationReporter
+  readonly #reading: ReadingRules
+  readonly #signal: AbortSignal
   #skipped: Partial<Record<SkipReason, number>> = {}
   /** The uids in the list that is being made. */
   #listed = new Set<string>()
 
-  constructor(watched: WatchedResource, reporter: ObjectReporter) {
+  /** When the signal aborts, a report is not repeated any more. */
+  constructor(
+    watched: WatchedResource,
+    reporter: ObservationReporter,
+    reading: ReadingRules,
+    signal: AbortSignal,
+  ) {
     this.#watched = watched
     this.#reporter = reporter
-    this.#stream = `${reporter.receiver} ${nameOfResource(watched)}`
+    this.#reading = reading
+    this.#signal = signal
   }
 
   position(): Promise<string | undefined> {
-    return this.#reporter.port.position(this.#reporter.cluster, this.#stream)
+    return this.#reporter.position()
   }
 
   read(change: WatchEventType, object: JsonObject, seen: SeenThrough): WatchedVersion | undefined {
     const now = this.#reporter.waiting.now()
     // What is listed is there, also where it cannot be read.
     if (seen !== 'event') this.#listed.add(textIn(objectIn(object, 'metadata'), 'uid'))
-    const read = readWatchEvent({ type: change, object }, now, this.#watched.resource, this.#reporter.reading)
+    const read = readWatchEvent({ type: change, object }, now, this.#watched.resource, this.#reading)
     if (read === 'unversioned')
       throw new ResourceNotFollowed(
         'its resourceVersions are no integers, by which writes could be put in order',
@@ -302,13 +312,13 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
   }
 
   async #tellVanished(listVersion: string): Promise<void> {
-    const { cluster, port, waiting } = this.#reporter
+    const { waiting } = this.#reporter
     const { apiVersion, resource, labelSelector, fieldSelector } = this.#watched
     const version = parseResourceVersion(listVersion)
     // Objects that no longer match a selector are gone from the list, and not from the cluster.
     if (version === undefined || labelSelector !== '' || fieldSelector !== '') return
     for (let after = ''; ;) {
-      const held = await port.knownObjects(cluster, apiVersion, resource, after)
+      const held = await this.#reporter.knownObjects(apiVersion, resource, after)
       const last = held.at(-1)
       if (last === undefined) return
       const gone = held.filter((object) => this.#isGone(object, version))
@@ -327,17 +337,10 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
     return isWithin && version <= listVersion && !this.#listed.has(identity.uid)
   }
 
-  async #report(observations: ObservationBatch['observations'], position: string | undefined): Promise<void> {
-    const { cluster, signal } = this.#reporter
+  async #report(observations: ReadObservations['observations'], position: string | undefined): Promise<void> {
     const skipped = this.#skipped
     this.#skipped = {}
-    const batch = {
-      cluster,
-      stream: this.#stream,
-      observations,
-      skipped,
-      ...(position !== undefined && { position }),
-    }
-    await sendUntilStored(this.#reporter, batch, signal)
+    const read = { observations, skipped, ...(position !== undefined && { position }) }
+    await this.#reporter.reportUntilStored(read, this.#signal)
   }
 }

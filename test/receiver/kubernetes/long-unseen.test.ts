@@ -58,12 +58,12 @@ test('a cluster of which nothing is seen for a minute is a warning of the health
     discoveryIntervalMs: 1_000_000,
   }
   const reporter = {
-    ...{ port, reading, waiting, memory, observer },
+    ...{ port, waiting, memory, observer },
     ...{ cluster: 'mine', receiver: 'k8s_objects', onTrouble: none },
   }
   const stop = new AbortController()
   const following = followCluster(
-    { settings, server, reporter, limits: DEFAULT_STREAM_LIMITS, waiting, streams },
+    { settings, server, reporter, reading, limits: DEFAULT_STREAM_LIMITS, waiting, streams },
     stop.signal,
   )
   await eventually(() => expect(api.watchers).toBe(1))

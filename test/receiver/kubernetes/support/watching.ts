@@ -2,6 +2,7 @@ import { ApiServer } from '../../../../src/kube/cluster/api-server.ts'
 import { ListSlots, Outage } from '../../../../src/kube/cluster/flow-control.ts'
 import { DEFAULT_STREAM_LIMITS, ResourceStream } from '../../../../src/kube/cluster/resource-stream.ts'
 import { ObjectFollower } from '../../../../src/receiver/k8s-objects/start-k8s-objects.ts'
+import { ObservationReporter } from '../../../../src/receiver/observation-reporter.ts'
 import { noWaiting, WIDGETS } from '../../../cluster/support/followed.ts'
 import type { TestApiServer } from '../../../cluster/support/test-api-server.ts'
 import type { MemoryObservations } from './memory-observations.ts'
@@ -30,12 +31,12 @@ export class Watching implements AsyncDisposable {
       watched: none,
       refused: none,
     }
-    const follower = new ObjectFollower(WIDGETS, {
-      ...{ port, waiting, signal, observer, cluster: 'test', receiver: 'k8s_objects' },
+    const reporter = new ObservationReporter({
+      ...{ port, waiting, observer, cluster: 'test', receiver: 'k8s_objects', stream: STREAM },
       memory: { isRefusing: false },
-      reading: { references: [], fieldValues: 'plain' },
       onTrouble: none,
     })
+    const follower = new ObjectFollower(WIDGETS, reporter, { references: [], fieldValues: 'plain' }, signal)
     const listEnds = follower.listEnds.bind(follower)
     follower.listEnds = async (version) => {
       await listEnds(version)
