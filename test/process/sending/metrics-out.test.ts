@@ -7,6 +7,7 @@ import { startCauseway } from '../../../lab/harness/causeway/causeway-process.ts
 import { leaveNothingBehind } from '../support/leave-nothing-behind.ts'
 import { freshSettings } from '../../../lab/harness/causeway/causeway-settings.ts'
 import { eventually } from '../../../lab/harness/eventually.ts'
+import type { OtlpJson } from '../../../src/model/otlp/message-schema.ts'
 import { ownMetric } from '../../../lab/harness/causeway/scraped-metrics.ts'
 import { RequestSender } from '../../../lab/harness/clients/request-sender.ts'
 
@@ -15,27 +16,9 @@ leaveNothingBehind()
 const ALPHA = cpid(0xa)
 const POD = 'v1/pods/default/web?rv=7'
 
-interface MetricJson {
-  name: string
-  unit: string
-  sum?: { isMonotonic: boolean; aggregationTemporality: number; dataPoints: { asInt: string }[] }
-  histogram?: {
-    aggregationTemporality: number
-    dataPoints: {
-      attributes?: { key: string; value: { stringValue: string } }[]
-      count: string
-      sum: number
-      startTimeUnixNano: string
-      bucketCounts: string[]
-      explicitBounds: number[]
-      exemplars: { traceId: string; spanId: string; asDouble: number }[]
-    }[]
-  }
-}
-
 test('cascade metrics go out at an interval and at the end, cumulatively, with exemplars; a refusal is counted', async () => {
   let isRefusing = true
-  const received: MetricJson[][] = []
+  const received: OtlpJson<'Metric'>[][] = []
   await using backend = await startHttpBackend((response, { body, url }) => {
     if (isRefusing) {
       response.writeHead(400).end('not today')
@@ -95,7 +78,7 @@ test('cascade metrics go out at an interval and at the end, cumulatively, with e
     },
   ])
   const [point] = hop?.histogram?.dataPoints ?? []
-  expect(point?.bucketCounts.length).toBe((point?.explicitBounds.length ?? 0) + 1)
+  expect(point?.bucketCounts?.length).toBe((point?.explicitBounds?.length ?? 0) + 1)
   expect(await ownMetric(settings, 'cpid_hop_latency_count')).toBe(1)
   expect(await ownMetric(settings, 'cpid_merges')).toBe(1)
 
@@ -161,9 +144,9 @@ test('the last metrics are sent at the end, also where the request before them f
   expect(accepted).toBe(1)
 })
 
-function metricsIn(body: Buffer): MetricJson[] {
-  const { resourceMetrics } = JSON.parse(body.toString()) as {
-    resourceMetrics: { scopeMetrics: { metrics: MetricJson[] }[] }[]
-  }
-  return resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
+function metricsIn(body: Buffer): OtlpJson<'Metric'>[] {
+  const { resourceMetrics = [] } = JSON.parse(body.toString()) as OtlpJson<'ExportMetricsServiceRequest'>
+  return resourceMetrics.flatMap(({ scopeMetrics = [] }) =>
+    scopeMetrics.flatMap((scope) => scope.metrics ?? []),
+  )
 }
