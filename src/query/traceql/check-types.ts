@@ -192,9 +192,13 @@ function checkMetric(metric: Metric): void {
       throw new TraceQlError('compare() takes a start before its end')
     return
   }
-  if (metric.by.length > MAX_GROUPINGS)
+  const { name, by } = metric
+  // To Tempo what these work with takes the place of one attribute.
+  const isWide = name === 'avg_over_time' || name === 'histogram_over_time' || name === 'quantile_over_time'
+  const most = isWide ? MAX_GROUPINGS - 1 : MAX_GROUPINGS
+  if (by.length > most)
     throw new TraceQlError(
-      `a metric may be grouped by at most ${MAX_GROUPINGS} attributes, and got ${metric.by.length}: leave some out`,
+      `${name}() may be grouped by at most ${most} attributes, and got ${by.length}: leave some out`,
     )
   if (metric.quantiles.length > MAX_QUANTILES)
     throw new TraceQlError(
