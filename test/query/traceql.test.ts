@@ -37,7 +37,7 @@ const TRACE: StoredTrace = {
       statusMessage: '',
       startNs: 0n,
       endNs: 2_000_000_000n,
-      attributes: [attribute('only', 'string', 'root')],
+      attributes: [attribute('only', 'string', 'root'), attribute('mixed', 'int', 7n)],
       events: [],
       links: [],
       scope: {
@@ -64,6 +64,7 @@ const TRACE: StoredTrace = {
         attribute('list', 'string', 'one', 'two'),
         attribute('big', 'int', 9_007_199_254_740_993n),
         attribute('load', 'float', 0.5),
+        attribute('mixed', 'boolean', false),
       ],
       events: [
         {
@@ -152,6 +153,8 @@ test.each([
   '{ "a" = "a" }',
   '{ name = "change" } &> { }',
   '{ } | select(name)',
+  // Values of several types: as in Tempo, true and false are more than any text or number.
+  '{ } | min(.mixed) = 7',
   '{ duration > 1ns }',
 ])('%s finds both', (query) => {
   expect(found(query).toSorted()).toEqual(['GET /', 'change'])

@@ -109,12 +109,19 @@ export function areEqual(left: Static, right: Static): boolean {
 const isWhole = (of: Static): of is Extract<Static, { type: 'int' | 'duration' }> =>
   of.type === 'int' || of.type === 'duration'
 
+/** Which of two types Tempo takes for greater: the later one. */
+const TYPES: readonly StaticType[] = [
+  ...(['nil', 'int', 'float', 'string', 'boolean'] as const),
+  ...(['ints', 'floats', 'strings', 'booleans'] as const),
+  ...(['duration', 'status', 'kind'] as const),
+]
+
 /** Compares two values, below zero if the left one comes first: for minimum and maximum. */
 export function order(left: Static, right: Static): number {
   if (left.type !== right.type) {
     return isNumeric(left.type) && isNumeric(right.type)
       ? compare(numberOf(left), numberOf(right))
-      : compare(left.type, right.type)
+      : TYPES.indexOf(left.type) - TYPES.indexOf(right.type)
   }
   if (left.type === 'nil' || right.type === 'nil') return 0
   return typeof left.value === 'object' || typeof right.value === 'object'
