@@ -156,6 +156,12 @@ export type SpanHint =
   /** Its resource, or its scope, holds this text. */
   | { readonly kind: 'resource' | 'scope'; readonly text: string }
 
+/**
+ * Whether a stored span, from `start` to `end` in bytes that hold many, may meet a condition as a hint does. `scope` is that in which it
+ * came.
+ */
+export type SpanTest = (bytes: Buffer, start: number, end: number, scope: number) => boolean
+
 /** A span as it was sent into a trace. */
 export interface LinkedSpan {
   /** The number of the decision that sent it; of one that is being placed, that of the stored span below zero. */
@@ -315,8 +321,8 @@ export interface CausewayQueries {
   /** What backends have under a trace id, an outgoing or an original one; undefined where they have nothing. */
   traceSent(traceId: Buffer): Pages<OutboxItem> | undefined
   /** Traces that were sent, of each of these kinds the newest first: made of cascades, and passed on as they came. */
-  tracesOfCascades(range: SentTraceRange, hint?: SpanHint): Pages<SentTrace>
-  tracesForwarded(range: SentTraceRange, hint?: SpanHint): Pages<SentTrace>
+  tracesOfCascades(range: SentTraceRange, hint?: SpanHint, test?: SpanTest): Pages<SentTrace>
+  tracesForwarded(range: SentTraceRange, hint?: SpanHint, test?: SpanTest): Pages<SentTrace>
 
   /** The merge graph around a CPID, at most `limit` of its nodes. */
   graph(cpid: Cpid, limit: number): GraphAround | Absent

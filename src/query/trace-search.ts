@@ -1,6 +1,7 @@
 import { sentSpan } from '../model/otlp/outgoing-records.ts'
-import type { CausewayQueries, Pages, SentTrace, SpanHint } from '../model/queries.ts'
+import type { CausewayQueries, Pages, SentTrace, SpanHint, SpanTest } from '../model/queries.ts'
 import { MIB, type UnixNanos } from '../model/time-and-size.ts'
+import { SpanTests } from './span-test.ts'
 import { conditionsOf, withLists } from './traceql/conditions.ts'
 import { compileField, MatchingEffort, MAX_MATCHED_LENGTH } from './traceql/evaluate-field.ts'
 import { factsOf, FetchPlan, type SpanView, type TraceFactsFound } from './traceql/fetch-plan.ts'
@@ -152,9 +153,24 @@ export class TraceLook {
   *sources(): Generator<Generator<FoundTrace | undefined>> {
     const { fromNs, toNs, pipeline } = this.#search
     const range = { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
-    const hint = hintOf(pipeline)
-    yield this.#foundIn(this.#queries.tracesOfCascades(range, hint))
-    yield this.#foundIn(this.#queries.tracesForwarded(range, hint))
+    const hinted = fieldNeeded(pipeline, (field) => hintOfField(field) !== undefined)
+    const hint = hinted && hintOfField(hinted)
+    const test = this.#testOf(pipeline)
+    yield this.#foundIn(this.#queries.tracesOfCascades(range, hint, test))
+    yield this.#foundIn(this.#queries.tracesForwarded(range, hint, test))
+  }
+
+  /** Counts the spans that need not be read. */
+  #testOf(pipeline: Pipeline): SpanTest | undefined {
+    const tests = new SpanTests(pipeline, (scope) => this.#reader.scopeOf(scope))
+    const tested = fieldNeeded(pipeline, (field) => tests.of(field) !== undefined)
+    const test = tested && tests.of(tested)
+    if (test === undefined) return undefined
+    return (bytes, start, end, scope) => {
+      if (test(bytes, start, end, scope)) return true
+      this.#effort.inspectedSpans++
+      return false
+    }
   }
 
   *#foundIn(pages: Pages<SentTrace>): Generator<FoundTrace | undefined> {
@@ -249,24 +265,27 @@ export function* findTraces<T>(
 /** The longest name that is indexed, in bytes. */
 const LONGEST_NAME = 4_096
 
-/** A hint that is true for at least one span of every trace that a pipeline can find. Undefined if there is none. */
-function hintOf({ stages }: Pipeline): SpanHint | undefined {
+/**
+ * A condition that at least one span of every trace meets that a pipeline can find, made of filters that are useful. Undefined if there is
+ * none.
+ */
+function fieldNeeded({ stages }: Pipeline, isUseful: (field: Field) => boolean): Field | undefined {
   for (const stage of stages) {
-    const hint = hintOfStage(stage)
-    if (hint !== undefined) return hint
+    const field = neededBy(stage, isUseful)
+    if (field !== undefined) return field
   }
   return undefined
 }
 
-function hintOfStage(stage: Stage): SpanHint | undefined {
+function neededBy(stage: Stage, isUseful: (field: Field) => boolean): Field | undefined {
   switch (stage.kind) {
     case 'filter':
-      return hintOfField(stage.field)
+      return isUseful(stage.field) ? stage.field : undefined
     case 'pipeline':
-      return hintOf(stage)
+      return fieldNeeded(stage, isUseful)
     case 'logic':
     case 'relation':
-      return hintOfTwo(stage)
+      return neededByTwo(stage, isUseful)
     case 'by':
     case 'scalarFilter':
     case 'coalesce':
@@ -276,12 +295,16 @@ function hintOfStage(stage: Stage): SpanHint | undefined {
   }
 }
 
-/** A matching trace has spans of both sides, or of one of them. If of both, the hint of one side is enough. */
-function hintOfTwo(sets: Extract<Spansets, { kind: 'logic' | 'relation' }>): SpanHint | undefined {
-  const [left, right] = [hintOfStage(sets.left), hintOfStage(sets.right)]
+/** A matching trace has spans of both sides, or of one of them. If of both, the condition of one side is enough. */
+function neededByTwo(
+  sets: Extract<Spansets, { kind: 'logic' | 'relation' }>,
+  isUseful: (field: Field) => boolean,
+): Field | undefined {
+  const [left, right] = [neededBy(sets.left, isUseful), neededBy(sets.right, isUseful)]
   if (sets.kind === 'relation' && sets.of === 'none') return right
   if (sets.kind === 'relation' || sets.operator === '&&') return right ?? left
-  return left === undefined || right === undefined ? undefined : { kind: 'or', of: [left, right] }
+  if (left === undefined || right === undefined) return undefined
+  return { kind: 'binary', operator: '||', left, right }
 }
 
 function hintOfField(field: Field): SpanHint | undefined {

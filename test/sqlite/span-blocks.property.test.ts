@@ -79,6 +79,24 @@ const condition = fc.oneof(
   fc.tuple(key, literal).map(([name, one]) => `event.${name} = ${one}`),
   fc.tuple(key, fc.integer({ min: 0, max: 2 })).map(([name, one]) => `span.${name} = ${one}`),
   key.map((name) => `span.${name} != nil`),
+  fc
+    .tuple(
+      fc.constantFrom('span.', '.', 'resource.', 'event.'),
+      fc.oneof(key, fc.constantFrom('cpid.id', 'cpid.copy', 'service.name', 'name')),
+      fc.constantFrom('!=', '=~', '!~', '>', '<='),
+      literal,
+    )
+    .map(([scope, name, operator, one]) => `${scope}${name} ${operator} ${one}`),
+  fc
+    .tuple(key, fc.constantFrom('!= 1', '> 0', '<= 1', '!= true', '= nil'))
+    .map((parts) => `span.${parts.join(' ')}`),
+  fc.constantFrom(
+    'span.cpid.id =~ ".*2"',
+    '.cpid.id !~ ".*[12]"',
+    '.service.name =~ "w.*"',
+    '!(span.k = "a")',
+    '.k > .l',
+  ),
   fc.integer({ min: 1, max: 40 }).map((id) => `span.number = "number ${id}"`),
   fc.constantFrom('=', '>', '>=', '<', '<=').map((operator) => `duration ${operator} 2ms`),
   fc.constantFrom('unset', 'ok', 'error').map((one) => `status = ${one}`),

@@ -110,6 +110,16 @@ export function sentSpan(item: OutboxItem): Buffer | undefined {
   }
 }
 
+/** The attributes that a span may have when it is sent and did not have when it was received. */
+export const ADDED_ATTRIBUTES: ReadonlySet<string> = new Set([
+  CPID_ORIGINAL_TRACE_ID,
+  CPID_ID,
+  CPID_COPY,
+  CPID_ROOTS,
+  CPID_CAUSE_TRACE_ID,
+  CPID_CAUSE_SPAN_ID,
+])
+
 function patched(item: OutboxItem): Buffer | undefined {
   const { raw } = item
   if (raw === undefined || item.synthetic) return raw

@@ -31,14 +31,14 @@ export class SpanReader {
   /** Undefined if the bytes are not a span. */
   read(bytes: Buffer, scope: number): StoredSpan | undefined {
     try {
-      return this.#span(bytes, this.#scopeOf(scope))
+      return this.#span(bytes, this.scopeOf(scope))
     } catch (error) {
       if (error instanceof MalformedOtlp) return undefined
       throw error
     }
   }
 
-  #scopeOf(number: number): StoredScope {
+  scopeOf(number: number): StoredScope {
     const known = this.#scopes.get(number)
     if (known !== undefined) return known
     const envelopes = this.#envelopes(number)
@@ -258,7 +258,7 @@ function attributesIn(
   return attributes
 }
 
-function readAttribute(bytes: Buffer, start: number, end: number, wanted: Wanted): StoredAttribute {
+export function readAttribute(bytes: Buffer, start: number, end: number, wanted: Wanted): StoredAttribute {
   const cursor = new WireCursor(bytes, start, end)
   let key = ''
   let [from, to] = [0, 0]

@@ -1,11 +1,11 @@
-import type { Pages, SentTrace, SentTraceRange, SpanHint } from '../../model/queries.ts'
+import type { Pages, SentTrace, SentTraceRange, SpanHint, SpanTest } from '../../model/queries.ts'
 import { type OutboxItem, SENT_INHERITED_CPID, SENT_PATCHED } from '../../model/outbox.ts'
 import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
 import { addOwnSpanFunctions, OWN_DURATION, OWN_KIND } from './span-block-facts.ts'
-import { blockTest, type BlockTest, SpanBlocks } from './span-blocks.ts'
+import { blockTest, type BlockTest, SpanBlocks, type TestedRows } from './span-blocks.ts'
 
 /** How many outgoing traces are searched at once; fewer if their spans are large. */
 const TRACES_AT_ONCE = 500
@@ -132,6 +132,10 @@ export class SentTraceSearch extends OnConnection {
             (SELECT min(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS firstOwn,
             (SELECT max(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS lastOwn`,
   )
+  readonly #isSent = this.db.prepare<[number, number]>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
+  readonly #traceOfOwn = this.db
+    .prepare<[number], number>('SELECT trace FROM outbox WHERE decision = ?')
+    .pluck()
   readonly #services = this.db.prepare<[], { id: number; service: string }>(
     'SELECT scopes.id, resources.service FROM scopes JOIN resources ON resources.id = scopes.resource',
   )
@@ -170,15 +174,20 @@ export class SentTraceSearch extends OnConnection {
   *ofCascades(
     { fromNs, toNs }: SentTraceRange,
     hint: SpanHint | undefined,
+    spanTest?: SpanTest,
   ): Pages<SentTrace> & Generator<SentTrace[]> {
     const test = hint && this.#blockTest(hint)
+    const tested = spanTest && {
+      received: this.#received.testedBy(spanTest, this.#read),
+      own: this.#own.testedBy(spanTest, this.#read),
+    }
     const meets = hint === undefined ? () => true : this.#meetsIn(hint)
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
       const traces = this.#before.all(fromNs ?? MIN, toNs ?? MAX, before)
       let [found, bytes]: [SentTrace[], number] = [[], 0]
       for (const { id, trace_id, isIn, bytes: itsBytes } of traces) {
         before = id
-        if (isIn === 0 || (test !== undefined && !(yield* this.#mayMeet(id, test)))) continue
+        if (isIn === 0 || !(yield* this.#mayMeet(id, test, tested))) continue
         if (bytes > 0 && bytes + itsBytes > WINDOW_BYTES) {
           yield found
           ;[found, bytes] = [[], 0]
@@ -193,12 +202,27 @@ export class SentTraceSearch extends OnConnection {
   }
 
   /** Whether what is remembered of a trace's spans lets one of them meet a hint; pages without a trace where blocks are read for it. */
-  *#mayMeet(trace: number, test: BlockTest): Generator<SentTrace[], boolean> {
+  *#mayMeet(
+    trace: number,
+    test: BlockTest | undefined,
+    tested: { received: TestedRows; own: TestedRows } | undefined,
+  ): Generator<SentTrace[], boolean> {
+    if (test === undefined && tested === undefined) return true
     const { firstSpan, lastSpan, firstOwn, lastOwn } = this.#rowsOf.get({ trace }) ?? NO_ROWS
+    const received = tested && { tested: tested.received, isOne: this.#isSentInto(trace) }
+    const own = tested && {
+      tested: tested.own,
+      isOne: (decision: number) => this.#traceOfOwn.get(decision) === trace,
+    }
     return (
-      (yield* this.#received.mayHold(firstSpan, lastSpan, test)) ||
-      (yield* this.#own.mayHold(firstOwn, lastOwn, test))
+      (yield* this.#received.mayHold(firstSpan, lastSpan, test, received)) ||
+      (yield* this.#own.mayHold(firstOwn, lastOwn, test, own))
     )
+  }
+
+  /** Whether a received span was sent into a trace; 0 for those that were forwarded. */
+  #isSentInto(trace: number): (span: number) => boolean {
+    return (span) => this.#isSent.get(trace, span) !== undefined
   }
 
   #blockTest(hint: SpanHint): BlockTest {
@@ -224,9 +248,17 @@ export class SentTraceSearch extends OnConnection {
   }
 
   /** The original traces of forwarded spans. */
-  *forwarded(range: SentTraceRange, hint: SpanHint | undefined): Pages<SentTrace> & Generator<SentTrace[]> {
+  *forwarded(
+    range: SentTraceRange,
+    hint: SpanHint | undefined,
+    spanTest?: SpanTest,
+  ): Pages<SentTrace> & Generator<SentTrace[]> {
     const origins = hint === undefined ? undefined : this.#originsWith(ofReceived(hint))
     const test = hint && this.#blockTest(hint)
+    const wanted = spanTest && {
+      tested: this.#received.testedBy(spanTest, this.#read),
+      isOne: this.#isSentInto(0),
+    }
     const seen = new NumberSet()
     const newest = this.#newestSpan.get() ?? 0
     for (let upTo = newest; upTo > 0;) {
@@ -236,7 +268,7 @@ export class SentTraceSearch extends OnConnection {
       let next = after
       if (
         this.#times.mayReach(block, newest, range.fromNs, range.toNs) &&
-        (test === undefined || (yield* this.#received.mayHold(upTo, upTo, test)))
+        (yield* this.#received.mayHold(after + 1, upTo, test, wanted))
       ) {
         if (hint !== undefined && readsBytes(hint)) next = this.#startOfWindow(after, upTo)
         const hinted = origins?.(next, upTo)

@@ -50,6 +50,12 @@ interface RowsInCommon {
   readonly bytes: Buffer | null
 }
 
+/** Rows one after another: three numbers of each joined by commas (its own, its scope, its length), and the bytes. */
+export interface JoinedRows {
+  readonly heads: string | null
+  readonly bytes: Buffer | null
+}
+
 interface BlockSql {
   /** Where facts are kept. */
   readonly table: string
@@ -60,6 +66,8 @@ interface BlockSql {
   readonly bytes: string
   /** `RowsInCommon` of such rows. Bytes are joined as text, which SQLite accepts unchanged. */
   readonly rows: string
+  /** `JoinedRows` of such rows. */
+  readonly joined: string
   /** Whether the columns say nothing but the scope: the rest is read from the bytes. */
   readonly isOwn: boolean
 }
@@ -75,6 +83,8 @@ const RECEIVED: BlockSql = {
     json_group_array(DISTINCT name) AS names,
     group_concat(length(raw), ',') AS lengths, CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB) AS bytes
     FROM spans WHERE id > ? AND id <= ?`,
+  joined: `SELECT group_concat(id || ',' || scope || ',' || length(raw)) AS heads,
+    CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB) AS bytes FROM spans WHERE id > ? AND id <= ?`,
   isOwn: false,
 }
 
@@ -86,6 +96,9 @@ const OWN: BlockSql = {
   rows: `SELECT group_concat(DISTINCT coalesce(scope, 0)) AS scopes, NULL AS kinds, NULL AS statuses, NULL AS first, NULL AS last, NULL AS shortest,
     NULL AS longest, NULL AS names,
     group_concat(length(extra), ',') AS lengths, CAST(group_concat(CAST(extra AS TEXT), '') AS BLOB) AS bytes
+    FROM outbox WHERE decision > ? AND decision <= ? AND span IS NULL`,
+  joined: `SELECT group_concat(decision || ',' || coalesce(scope, 0) || ',' || length(extra)) AS heads,
+    CAST(group_concat(CAST(extra AS TEXT), '') AS BLOB) AS bytes
     FROM outbox WHERE decision > ? AND decision <= ? AND span IS NULL`,
   isOwn: true,
 }
@@ -117,6 +130,7 @@ export class StoredBlocks extends OnConnection {
   readonly #newest: () => number
   readonly #bytesIn: (after: number, upTo: number) => number
   readonly #rows: (after: number, upTo: number) => RowsInCommon | undefined
+  readonly #joined: (after: number, upTo: number) => JoinedRows | undefined
   readonly #kept: (after: number, upTo: number) => KeptRow | undefined
 
   /** Of received spans by their numbers, or of Causeway's own by the decisions that sent them. */
@@ -128,12 +142,14 @@ export class StoredBlocks extends OnConnection {
     const newest = db.prepare<[], number | null>(sql.newest).pluck()
     const bytes = db.prepare<[number, number], number | null>(sql.bytes).pluck()
     const rows = db.prepare<[number, number], RowsInCommon>(sql.rows).safeIntegers()
+    const joined = db.prepare<[number, number], JoinedRows>(sql.joined)
     const kept = db.prepare<[number, number], KeptRow>(
       `SELECT facts, checksum FROM ${sql.table} WHERE after = ? AND up_to = ?`,
     )
     this.#newest = () => newest.get() ?? 0
     this.#bytesIn = (after, upTo) => bytes.get(after, upTo) ?? 0
     this.#rows = (after, upTo) => rows.get(after, upTo)
+    this.#joined = (after, upTo) => joined.get(after, upTo)
     this.#kept = (after, upTo) => kept.get(after, upTo)
   }
 
@@ -163,18 +179,29 @@ export class StoredBlocks extends OnConnection {
 
   /** What the rows of a full block contain. Yields where others may take a turn. */
   *read(block: number): Generator<undefined, BlockFacts> {
-    const [after, upTo] = this.boundsOf(block)
-    const bytes = this.#bytesIn(after, upTo)
-    const rowsAStep = Math.max(1, Math.ceil((this.rowsABlock * BYTES_A_STEP) / Math.max(bytes, BYTES_A_STEP)))
     const found = new FactsFound()
-    for (let at = after; at < upTo; at += rowsAStep) {
-      const rows = this.#rows(at, Math.min(at + rowsAStep, upTo))
+    for (const [after, upTo] of this.#stepsOf(block)) {
+      const rows = this.#rows(after, upTo)
       if (rows !== undefined) found.add(rows, this.sql.isOwn)
       yield
     }
     return found.facts
   }
+
+  /** The rows of a full block, so many at once that others may take a turn before the next. */
+  *joined(block: number): Generator<JoinedRows> {
+    for (const [after, upTo] of this.#stepsOf(block)) yield this.#joined(after, upTo) ?? NO_ROWS
+  }
+
+  *#stepsOf(block: number): Generator<[after: number, upTo: number]> {
+    const [after, upTo] = this.boundsOf(block)
+    const bytes = this.#bytesIn(after, upTo)
+    const rowsAStep = Math.max(1, Math.ceil((this.rowsABlock * BYTES_A_STEP) / Math.max(bytes, BYTES_A_STEP)))
+    for (let at = after; at < upTo; at += rowsAStep) yield [at, Math.min(at + rowsAStep, upTo)]
+  }
 }
+
+const NO_ROWS: JoinedRows = { heads: null, bytes: null }
 
 interface KeptRow {
   facts: Buffer

@@ -1,7 +1,7 @@
-import type { SpanHint } from '../../model/queries.ts'
+import type { SpanHint, SpanTest } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import type { Sqlite } from './open-database.ts'
-import { bitOf, type BlockFacts, hashOf, mayHave, StoredBlocks } from './span-block-facts.ts'
+import { bitOf, type BlockFacts, hashOf, type JoinedRows, mayHave, StoredBlocks } from './span-block-facts.ts'
 
 /** What is remembered of all blocks of one kind, at most. */
 const MOST_BYTES = 24 * MIB
@@ -23,6 +23,8 @@ export class SpanBlocks {
   #from = 0
   #newest = 0
   readonly #stored: StoredBlocks
+  /** A search comes to a block twice: for traces of cascades, and for forwarded ones. */
+  readonly #tested = new WeakMap<SpanTest, TestedRows>()
 
   /** Blocks of received spans, by their numbers. */
   static received(db: Sqlite, rowsABlock: number): SpanBlocks {
@@ -38,13 +40,34 @@ export class SpanBlocks {
     this.#stored = stored
   }
 
-  /** Whether a row in this range, null if there is none, may meet a hint. Yields an empty page where others may take a turn. */
-  *mayHold(first: number | null, last: number | null, test: BlockTest): Generator<never[], boolean> {
+  /** The rows of full blocks that meet the test of a search. */
+  testedBy(test: SpanTest, read: { add(bytes: number): void }): TestedRows {
+    const known = this.#tested.get(test)
+    if (known !== undefined) return known
+    const tested = new TestedRows(this.#stored, test, read)
+    this.#tested.set(test, tested)
+    return tested
+  }
+
+  /**
+   * Whether a row in this range, null if there is none, may meet a hint, and is among the wanted ones. Yields an empty page where others
+   * may take a turn.
+   */
+  *mayHold(
+    first: number | null,
+    last: number | null,
+    test: BlockTest | undefined,
+    wanted?: WantedRows,
+  ): Generator<never[], boolean> {
     if (first === null || last === null) return false
     const oldest = this.#stored.blockOf(first)
     for (let block = this.#stored.blockOf(last); block >= oldest; block--) {
-      const facts = yield* this.#factsOf(block)
-      if (facts === undefined || test(facts)) return true
+      const facts = test && (yield* this.#factsOf(block))
+      if (facts !== undefined && test?.(facts) === false) continue
+      if (wanted === undefined || !this.#isFull(block)) return true
+      const rows = yield* wanted.tested.of(block)
+      const inRange = rows.filter((row) => row >= first && row <= last)
+      if (inRange.length > MOST_LOOKED_UP || inRange.some(wanted.isOne)) return true
     }
     return false
   }
@@ -61,13 +84,16 @@ export class SpanBlocks {
   /** Undefined if it may still grow, or is neither kept nor remembered any more. */
   *#factsOf(block: number): Generator<never[], BlockFacts | undefined> {
     const known = this.known(block)
-    if (known !== undefined || block < this.#from) return known
-    const [, upTo] = this.#stored.boundsOf(block)
-    if (this.#newest <= upTo) this.#newest = this.#stored.newest
-    if (this.#newest <= upTo) return undefined
+    if (known !== undefined || block < this.#from || !this.#isFull(block)) return known
     const read = yield* this.#read(block)
     this.#remember(block, read)
     return read
+  }
+
+  #isFull(block: number): boolean {
+    const [, upTo] = this.#stored.boundsOf(block)
+    if (this.#newest <= upTo) this.#newest = this.#stored.newest
+    return this.#newest > upTo
   }
 
   *#read(block: number): Generator<never[], BlockFacts> {
@@ -100,6 +126,75 @@ function weightOf(facts: BlockFacts): number {
   const names = facts.names?.reduce((bytes, name) => bytes + BYTES_BESIDE_NAME + name.length, 0) ?? 0
   return BYTES_BESIDE + names + (facts.texts?.length ?? 0)
 }
+
+/** Rows that are looked for: those that meet a test, and of these, those of one trace. */
+export interface WantedRows {
+  readonly tested: TestedRows
+  readonly isOne: (row: number) => boolean
+}
+
+/** More rows than these are not looked up one by one. */
+const MOST_LOOKED_UP = 100
+/** How many blocks are remembered: cascades that go on at the same time have their rows in the same ones. */
+const MOST_BLOCKS = 256
+
+/** Which rows of full blocks meet the test of one search. All rows of a block are read at once, which is much faster than those of a trace. */
+export class TestedRows {
+  readonly #stored: StoredBlocks
+  readonly #test: SpanTest
+  readonly #read: { add(bytes: number): void }
+  readonly #known = new Map<number, readonly number[]>()
+  readonly #empty = new Set<number>()
+
+  constructor(stored: StoredBlocks, test: SpanTest, read: { add(bytes: number): void }) {
+    this.#stored = stored
+    this.#test = test
+    this.#read = read
+  }
+
+  /** Yields an empty page where others may take a turn. */
+  *of(block: number): Generator<never[], readonly number[]> {
+    if (this.#empty.has(block)) return []
+    const known = this.#known.get(block)
+    if (known !== undefined) return known
+    const found: number[] = []
+    for (const rows of this.#stored.joined(block)) {
+      this.#add(rows, found)
+      yield []
+    }
+    if (found.length === 0) this.#empty.add(block)
+    else {
+      for (const oldest of this.#known.keys()) {
+        if (this.#known.size < MOST_BLOCKS) break
+        this.#known.delete(oldest)
+      }
+      this.#known.set(block, found)
+    }
+    return found
+  }
+
+  #add({ heads, bytes }: JoinedRows, found: number[]): void {
+    if (heads === null || bytes === null) return
+    this.#read.add(bytes.length)
+    let at = 0
+    let [row, scope, number, place] = [0, 0, 0, 0]
+    for (let index = 0; index <= heads.length; index++) {
+      const digit = heads.charCodeAt(index) - ZERO
+      if (digit >= 0) {
+        number = number * 10 + digit
+        continue
+      }
+      // A comma, or the end.
+      if (place === 0) row = number
+      else if (place === 1) scope = number
+      else if (this.#test(bytes, at, (at += number), scope)) found.push(row)
+      place = (place + 1) % 3
+      number = 0
+    }
+  }
+}
+
+const ZERO = 0x30
 
 /** The test of a hint on blocks. `scopesWith` finds the scopes that meet a hint about them. */
 export function blockTest(
