@@ -89,7 +89,9 @@ export class TraceApiParameters {
     const text = this.text(name)
     if (text === undefined) return undefined
     if (!/^\d{1,16}$/.test(text)) throw malformed(name, text, 'a whole number')
-    return BigInt(text) === 0n ? undefined : BigInt(text) * unitNanos
+    const nanos = BigInt(text) * unitNanos
+    if (nanos > MOST_NANOS) throw malformed(name, text, `a whole number of at most ${MOST_NANOS / unitNanos}`)
+    return nanos === 0n ? undefined : nanos
   }
 
   rfc3339(...names: readonly string[]): bigint | undefined {
@@ -141,6 +143,8 @@ export class TraceApiParameters {
   }
 }
 
+/** No later time can be stored. */
+const MOST_NANOS = 2n ** 63n - 1n
 export const ANY_BOOLEAN = /^(?:1|0|t|f|true|false)$/i
 export const ANY_NUMBER = /^\d{1,20}$/
 export const ANY_TEXT = /^/
