@@ -2,6 +2,7 @@ import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClien
 import type { ClientTlsSettings } from '../../model/connection-settings.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import { agentFor, type AnswerLimits, failureText, limitAnswers } from '../../platform/http-agent.ts'
+import { type Columns, NotThat, readRow, type RowOf } from './row-columns.ts'
 
 /** The address of an archive. Plain data, since it is posted to threads. */
 export interface ArchiveAddress {
@@ -80,7 +81,11 @@ export class ArchiveClient implements AsyncDisposable {
   }
 
   /** Throws ArchiveSilent. */
-  async rows<Row>(query: string, deadline: AbortSignal): Promise<Row[]> {
+  async rows<Asked extends Columns>(
+    columns: Asked,
+    query: string,
+    deadline: AbortSignal,
+  ): Promise<RowOf<Asked>[]> {
     try {
       const answer = await this.#client.query({
         query,
@@ -93,13 +98,13 @@ export class ArchiveClient implements AsyncDisposable {
           cancel_http_readonly_queries_on_client_close: 1,
         },
       })
-      const rows: Row[] = []
+      const rows: RowOf<Asked>[] = []
       let length = 0
-      for await (const part of answer.stream<Row>())
+      for await (const part of answer.stream())
         for (const row of part) {
           length += row.text.length + BYTES_OF_ROW
           if (length > MAX_ANSWER_BYTES) throw new Error(`its answer has more than ${MAX_ANSWER_BYTES} bytes`)
-          rows.push(row.json())
+          rows.push(readRow(columns, row.json()))
         }
       return rows
     } catch (error) {
@@ -113,6 +118,8 @@ export class ArchiveClient implements AsyncDisposable {
     const where = new URL(endpoint).origin
     if (deadline.aborted)
       return `${where} did not answer within ${ms / 1_000} s; narrow the question down, or raise timeout`
+    if (error instanceof NotThat)
+      return `${where} answers what no archive does (${error.message}); check that it is a ClickHouse with the tables of this version`
     if (!(error instanceof ClickHouseError))
       return `${where} does not answer: ${failureText(error, this.#limits)}`
     const { code, type, message } = error

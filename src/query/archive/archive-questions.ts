@@ -23,6 +23,7 @@ import { CpidQuestions } from './cpid-questions.ts'
 import { findInBoth } from './find-questions.ts'
 import { HeldQuestions } from './held-questions.ts'
 import { askObjects, askRoots, type FleetObject, newestFirst, type Roots } from './object-questions.ts'
+import { listOf, text } from './row-columns.ts'
 import { VersionQuestions } from './version-questions.ts'
 
 /** The most traces and events of this Causeway in one answer; with more, the answer is partial. */
@@ -32,6 +33,8 @@ const NAMED_MS = 30_000
 const CASCADES_NAMED = 8
 /** The tables with references to objects, and with service names. */
 const NAMING = ['object_events', 'mergelogs']
+const TEXTS = listOf(text)
+const FACETS = { services: TEXTS, clusters: TEXTS, actors: TEXTS, namespaces: TEXTS, kinds: TEXTS }
 const SENT = ['spans', 'logs', 'mergelogs', 'refused_mergelogs']
 
 interface FleetCascades extends FleetAnswer {
@@ -247,7 +250,8 @@ export class ArchiveQuestions {
       `day >= (SELECT max(day) - ${days} FROM ${archive.name(table)})`
     const most = `${MOST_FACETS}`
     const texts = (column: string): string => `CAST(${column} AS Nullable(String))`
-    const [row] = await archive.rows<Facets>(
+    const [row] = await archive.rows(
+      FACETS,
       `WITH c AS (SELECT groupUniqArrayArray(${most})(service_names) AS services, groupUniqArray(${most})(${texts('service')}) AS senders,
          groupUniqArray(${most})(${texts('cluster')}) AS clusters, groupUniqArrayArray(${most})(actors) AS names,
          groupUniqArrayArray(${most})(namespaces) AS places FROM ${archive.name('cascades')} WHERE ${lately('cascades', 30)}),
@@ -285,7 +289,8 @@ export class ArchiveQuestions {
     const position = unarchived?.position()
     if (position === undefined) return undefined
     if (this.#named === undefined || this.#named.untilMs < nowMs()) {
-      const [row] = await archive.rows<{ causeway: string }>(
+      const [row] = await archive.rows(
+        { causeway: text },
         `SELECT causeway FROM ${archive.name('causeways')} FINAL WHERE instance = ${quote(position.instance)} ORDER BY seen DESC LIMIT 1`,
         deadline,
       )

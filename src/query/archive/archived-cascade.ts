@@ -1,16 +1,30 @@
 import { SPAN_KINDS, SPAN_STATUSES, STATUS_ERROR } from '../../model/arrivals.ts'
 import { CPID_ID, CPID_SYNTHETIC, CPID_TIME } from '../../model/attributes.ts'
-import { type Cpid, NIL_CPID, parseCpid } from '../../model/merge-graph.ts'
+import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
 import {
   type CascadeFacts,
   type LinkedSpan,
   type MergelogFacts,
-  textOrNone,
   type TraceFacts,
 } from '../../model/queries.ts'
 import { WRITE_CAUSES } from '../../model/seen-write.ts'
 import type { CascadeRead } from '../cascade-json.ts'
 import { type ArchiveClient, ArchiveSilent, quote } from './archive-client.ts'
+import {
+  count,
+  cpid,
+  cpidIfAny,
+  flag,
+  integer,
+  listOf,
+  numberIfAny,
+  type RowOf,
+  spanId,
+  spanIdIfAny,
+  text,
+  textIfAny,
+  traceId,
+} from './row-columns.ts'
 import { KnownCpids } from './known-cpids.ts'
 import { NOTHING_HERE } from './asking-parts.ts'
 
@@ -19,42 +33,54 @@ const MOST_SPANS = 20_000
 /** ClickHouse has no such table: spans as backends have them are not archived. */
 const NO_TABLE = 'UNKNOWN_TABLE'
 
-type Numeric = number | string
-
 /** One trace of a cascade, as one Causeway archived it. */
-interface ArchivedTrace {
-  readonly causeway: string
-  readonly episode: number
-  readonly trace: string
+const TRACE = { causeway: text, episode: count, trace: traceId }
+type ArchivedTrace = RowOf<typeof TRACE>
+
+const TRACE_OF_CASCADE = {
+  ...TRACE,
+  ...{
+    continues: text,
+    open: flag,
+    first: integer,
+    last: integer,
+    spans: count,
+    failed: count,
+    merges: count,
+  },
+  ...{
+    missing: count,
+    truncated: flag,
+    skew: flag,
+    doubtful: flag,
+    reference: textIfAny,
+    service: textIfAny,
+  },
+  ...{ cluster: textIfAny, reason: textIfAny, began: textIfAny, gaps: count, missed: count },
+  services: listOf(text),
 }
+type TraceRow = RowOf<typeof TRACE_OF_CASCADE>
 
-type TraceCounts =
-  'open' | 'spans' | 'failed' | 'merges' | 'missing' | 'truncated' | 'skew' | 'doubtful' | 'gaps'
-type TraceTexts = 'continues' | 'first' | 'last' | 'reference' | 'service' | 'cluster' | 'reason' | 'began'
-
-type TraceRow = ArchivedTrace &
-  Record<TraceCounts | 'missed', Numeric> &
-  Record<TraceTexts, string> & { services: string[] }
-
-/** Of a span that was received, and of one that Causeway added. */
-type AnySpanRow = Record<'trace' | 'span' | 'parent' | 'name' | 'kind' | 'service' | 'start', string>
-
-type SpanTexts = 'cluster' | 'end' | 'status' | 'digest' | 'copy' | 'activity' | 'actor' | 'cause' | 'gap'
-
-type SpanRow = AnySpanRow & Record<SpanTexts, string> & { cpid: Cpid; waited: number | null }
-
-type OwnSpanRow = AnySpanRow & Record<'duration' | 'cpid' | 'time', string>
-
-interface ReferenceRow {
-  span: string
-  digest: string
-  wrote: Numeric
-  ref: string
+const SPAN = {
+  ...{ trace: traceId, cpid: cpidIfAny, span: integer, parent: integer, name: text, service: text },
+  ...{ cluster: textIfAny, start: integer, end: integer, kind: text, status: text, digest: integer },
+  ...{ waited: numberIfAny, copy: text, activity: text, actor: textIfAny, cause: text, gap: text },
 }
+type SpanRow = RowOf<typeof SPAN>
+
+/** A span that Causeway added. */
+const OWN_SPAN = {
+  ...{ trace: traceId, span: spanId, parent: spanIdIfAny, name: text, kind: text, service: text },
+  ...{ start: integer, duration: integer, cpid: text, time: text },
+}
+type OwnSpanRow = RowOf<typeof OWN_SPAN>
+
+const REFERENCE = { span: integer, digest: integer, wrote: flag, ref: text }
+type ReferenceRow = RowOf<typeof REFERENCE>
 
 const ns = (column: string): string => `toString(toUnixTimestamp64Nano(${column}))`
 const hexOf = (column: string): string => `replaceAll(toString(${column}), '-', '')`
-const text = (column: string): string => `ifNull(CAST(${column} AS Nullable(String)), '')`
+const textOf = (column: string): string => `ifNull(CAST(${column} AS Nullable(String)), '')`
 
 /** Which traces of a cascade the archive has, and whose they are. Throws ArchiveSilent. */
 export async function archivedTraces(
@@ -62,7 +88,8 @@ export async function archivedTraces(
   root: Cpid,
   deadline: AbortSignal,
 ): Promise<ArchivedTrace[]> {
-  return await archive.rows<ArchivedTrace>(
+  return await archive.rows(
+    TRACE,
     `SELECT CAST(s.causeway AS String) AS causeway, s.episode AS episode, ${hexOf('s.trace_id')} AS trace
      FROM ${archive.name('cascades')} AS s FINAL WHERE s.root = ${quote(root)} ORDER BY causeway, episode`,
     deadline,
@@ -75,30 +102,33 @@ export async function readCascade(
   root: Cpid,
   deadline: AbortSignal,
 ): Promise<ArchivedCascade | undefined> {
-  const traces = await archive.rows<TraceRow>(
+  const traces = await archive.rows(
+    TRACE_OF_CASCADE,
     `SELECT CAST(s.causeway AS String) AS causeway, s.episode AS episode, ${hexOf('s.trace_id')} AS trace,
        ifNull(${hexOf('s.continues')}, '') AS continues, s.state = 'open' AS open, ${ns('s.start')} AS first, ${ns('s.last_activity')} AS last,
        s.spans AS spans, s.failed AS failed, s.merges AS merges, s.missing AS missing, s.truncated = 'yes' AS truncated,
        s.clock_skew = 'yes' AS skew, s.doubtful_times = 'yes' AS doubtful, ifNull(coalesce(s.reference, s.object), '') AS reference,
-       ${text('s.service')} AS service, ${text('s.cluster')} AS cluster, ifNull(s.reason, '') AS reason, ${text('s.began_by')} AS began,
+       ${textOf('s.service')} AS service, ${textOf('s.cluster')} AS cluster, ifNull(s.reason, '') AS reason, ${textOf('s.began_by')} AS began,
        s.gaps AS gaps, s.missed_versions AS missed, CAST(s.service_names AS Array(String)) AS services
      FROM ${archive.name('cascades')} AS s FINAL WHERE s.root = ${quote(root)} ORDER BY episode, causeway`,
     deadline,
   )
   if (traces.length === 0) return undefined
   const ofRoot = `FROM ${archive.name('cascade_spans')} AS s FINAL WHERE s.root = ${quote(root)}`
-  const spans = await archive.rows<SpanRow>(
+  const spans = await archive.rows(
+    SPAN,
     `SELECT ${hexOf('s.trace_id')} AS trace, toString(s.cpid) AS cpid, toString(s.span_id) AS span, toString(s.parent_span_id) AS parent,
-       CAST(s.name AS String) AS name, ${text('s.service')} AS service, ${text('s.cluster')} AS cluster, ${ns('s.start')} AS start,
+       CAST(s.name AS String) AS name, ${textOf('s.service')} AS service, ${textOf('s.cluster')} AS cluster, ${ns('s.start')} AS start,
        ${ns('s.end')} AS end, CAST(s.kind AS String) AS kind, CAST(s.status AS String) AS status, toString(s.digest) AS digest,
-       s.waited_ms AS waited, CAST(s.copy AS String) AS copy, CAST(s.activity AS String) AS activity, ${text('s.actor')} AS actor,
-       ${text('s.cause')} AS cause, ${text('s.gap')} AS gap ${ofRoot}
+       s.waited_ms AS waited, CAST(s.copy AS String) AS copy, CAST(s.activity AS String) AS activity, ${textOf('s.actor')} AS actor,
+       ${textOf('s.cause')} AS cause, ${textOf('s.gap')} AS gap ${ofRoot}
      ORDER BY s.start, s.arrival LIMIT 1 BY trace, s.span_id, s.digest LIMIT ${MOST_SPANS + 1}`,
     deadline,
   )
   const within = `SELECT s.span_id, s.digest ${ofRoot}`
   const [first, last] = boundsOf(spans)
-  const references = await archive.rows<ReferenceRow>(
+  const references = await archive.rows(
+    REFERENCE,
     `SELECT toString(s.span_id) AS span, toString(s.digest) AS digest, s.action = 'wrote' AS wrote,
        concat(s.object, if(length(given) = 0, '', concat('?', arrayStringConcat(given, '&')))) AS ref,
        arrayFilter(value -> value != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)),
@@ -109,7 +139,8 @@ export async function readCascade(
     deadline,
   )
   const cpids = (
-    await archive.rows<{ cpid: Cpid }>(
+    await archive.rows(
+      { cpid },
       `SELECT DISTINCT toString(s.cpid) AS cpid FROM ${archive.name('cascade_changes')} AS s FINAL WHERE s.root = ${quote(root)}`,
       deadline,
     )
@@ -129,12 +160,14 @@ async function ownSpans(
 ): Promise<OwnSpanRow[] | undefined> {
   const ids = amongTexts(traces.map(({ trace }) => trace))
   try {
-    return await archive.rows<OwnSpanRow>(
+    return await archive.rows(
+      OWN_SPAN,
       `SELECT s.TraceId AS trace, s.SpanId AS span, s.ParentSpanId AS parent, CAST(s.SpanName AS String) AS name,
          CAST(s.SpanKind AS String) AS kind, CAST(s.ServiceName AS String) AS service, ${ns('s.Timestamp')} AS start,
          toString(s.Duration) AS duration, s.SpanAttributes[${quote(CPID_ID)}] AS cpid, s.SpanAttributes[${quote(CPID_TIME)}] AS time
        FROM ${archive.name('otel_traces')} AS s FINAL
        WHERE s.TraceId IN (${ids}) AND mapContains(s.SpanAttributes, ${quote(CPID_SYNTHETIC)})
+         AND match(s.SpanId, '^[0-9a-f]{16}$') AND match(s.ParentSpanId, '^([0-9a-f]{16})?$')
        ORDER BY s.Timestamp, s.Duration DESC LIMIT 1 BY trace, span LIMIT ${MOST_SPANS}`,
       deadline,
     )
@@ -149,7 +182,7 @@ function amongTexts(values: readonly string[]): string {
 }
 
 function boundsOf(spans: readonly SpanRow[]): [first: bigint, last: bigint] {
-  const ends = spans.map(({ end }) => BigInt(end))
+  const ends = spans.map(({ end }) => end)
   return [least(ends), -least(ends.map((end) => -end))]
 }
 
@@ -238,35 +271,35 @@ function tracesOf(rows: readonly TraceRow[]): TraceFacts[] {
       ...{ id, traceId: Buffer.from(trace, 'hex'), episode: first.episode, lastDecision: 0 },
       cascade: numbers.get(first.continues) ?? id,
       spans: sum(parts, 'spans'),
-      open: parts.some(({ open }) => Number(open) === 1),
-      startNs: least(parts.map(({ first }) => BigInt(first))),
-      lastNs: -least(parts.map(({ last }) => -BigInt(last))),
+      open: parts.some(({ open }) => open),
+      startNs: least(parts.map(({ first }) => first)),
+      lastNs: -least(parts.map(({ last }) => -last)),
     }
   })
 }
 
 function factsOf(root: Cpid, rows: readonly TraceRow[], traces: readonly TraceFacts[]): CascadeFacts {
-  const believed = rows.filter(({ doubtful }) => Number(doubtful) === 0)
+  const believed = rows.filter(({ doubtful }) => !doubtful)
   const timed = believed.length > 0 ? believed : rows
   const newest = rows.toReversed()
   const newestOf = (of: 'reference' | 'service' | 'cluster' | 'reason'): string | undefined =>
-    textOrNone(newest.find((row) => row[of] !== '')?.[of] ?? '')
+    newest.find((row) => row[of] !== undefined)?.[of]
   return {
     ...{ root, position: [], traceId: traces[0]?.traceId ?? Buffer.alloc(16) },
     open: traces.some(({ open }) => open),
-    startNs: least(timed.map(({ first }) => BigInt(first))),
-    lastNs: -least(timed.map(({ last }) => -BigInt(last))),
+    startNs: least(timed.map(({ first }) => first)),
+    lastNs: -least(timed.map(({ last }) => -last)),
     traces: traces.length,
     spans: sum(rows, 'spans'),
     failed: sum(rows, 'failed'),
     services: new Set(rows.flatMap(({ services }) => services)).size,
     merges: sum(rows, 'merges'),
     missing: sum(rows, 'missing'),
-    truncated: rows.some(({ truncated }) => Number(truncated) === 1),
-    clockSkew: rows.some(({ skew }) => Number(skew) === 1),
+    truncated: rows.some(({ truncated }) => truncated),
+    clockSkew: rows.some(({ skew }) => skew),
     object: newestOf('reference'),
     service: newestOf('service'),
-    actor: textOrNone(rows.find(({ began }) => began !== '')?.began ?? ''),
+    actor: rows.find(({ began }) => began !== undefined)?.began,
     gaps: sum(rows, 'gaps'),
     missedVersions: sum(rows, 'missed'),
     cluster: newestOf('cluster'),
@@ -279,7 +312,7 @@ function sum(
   rows: readonly TraceRow[],
   of: 'spans' | 'failed' | 'merges' | 'missing' | 'gaps' | 'missed',
 ): number {
-  return rows.reduce((total, row) => total + Number(row[of]), 0)
+  return rows.reduce((total, row) => total + row[of], 0)
 }
 
 function least(values: readonly bigint[]): bigint {
@@ -317,36 +350,33 @@ function receivedSpan(
   row: number,
   named: readonly ReferenceRow[],
 ): LinkedSpan {
-  const startNs = BigInt(span.start)
-  const { actor, gap, waited } = span
+  const { actor, gap, waited, start: startNs } = span
   const cause = WRITE_CAUSES.find((one) => one === span.cause)
   const waitedNs = BigInt(Math.round((waited ?? 0) * 1e6))
   return {
     ...{ decision, row, startNs, name: span.name, service: span.service },
-    ...{ spanId: BigInt(span.span), parentId: BigInt(span.parent), endNs: BigInt(span.end) },
-    ...(span.cluster !== '' && { cluster: span.cluster }),
-    cpid: span.cpid === NIL_CPID ? undefined : span.cpid,
+    ...{ spanId: span.span, parentId: span.parent, endNs: span.end },
+    ...(span.cluster !== undefined && { cluster: span.cluster }),
+    cpid: span.cpid,
     kind: Math.max(0, SPAN_KINDS.indexOf(span.kind)),
     status: Math.max(0, SPAN_STATUSES.indexOf(span.status)),
     copy: span.copy === 'yes',
     activity: span.activity === 'yes',
-    byCause: waited !== null,
-    ...(waited !== null && { above: { trace: 0, endNs: startNs - waitedNs } }),
-    observed: named.filter(({ wrote }) => Number(wrote) === 0).map(({ ref }) => ref),
-    wrote: named.filter(({ wrote }) => Number(wrote) === 1).map(({ ref }) => ref),
-    ...(cause !== undefined && { seen: { user: textOrNone(actor), cause, gap: gap === 'yes' } }),
+    byCause: waited !== undefined,
+    ...(waited !== undefined && { above: { trace: 0, endNs: startNs - waitedNs } }),
+    observed: named.filter(({ wrote }) => !wrote).map(({ ref }) => ref),
+    wrote: named.filter(({ wrote }) => wrote).map(({ ref }) => ref),
+    ...(cause !== undefined && { seen: { user: actor, cause, gap: gap === 'yes' } }),
   }
 }
 
 function ownSpan(span: OwnSpanRow, decision: number): LinkedSpan {
-  const startNs = BigInt(span.start)
   // A span without a duration is sent with one nanosecond.
-  const lasted = BigInt(span.duration)
+  const { start: startNs, duration: lasted } = span
   return {
     ...{ decision, startNs, name: span.name, service: span.service, status: 0, row: undefined },
     endNs: lasted === 1n ? startNs : startNs + lasted,
-    spanId: BigInt(`0x${span.span}`),
-    parentId: span.parent === '' ? 0n : BigInt(`0x${span.parent}`),
+    ...{ spanId: span.span, parentId: span.parent },
     kind: Math.max(0, SPAN_KINDS.indexOf(span.kind.toLowerCase())),
     cpid: parseCpid(span.cpid),
     ...{ copy: false, activity: true, byCause: false, observed: [], wrote: [] },

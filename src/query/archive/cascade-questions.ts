@@ -1,9 +1,10 @@
 import type { ArchivedCascade } from '../../model/archive.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
-import { type CascadeFacts, type CascadeFilter, textOrNone } from '../../model/queries.ts'
+import type { CascadeFacts, CascadeFilter } from '../../model/queries.ts'
 import { SELF_REASONS } from '../../model/seen-write.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient, quote } from './archive-client.ts'
+import { count, cpid, flag, integer, type RowOf, textIfAny, traceId } from './row-columns.ts'
 
 /** A cascade, and the Causeway that reported it; undefined for one without a name in the archive. */
 export interface FleetCascade extends Omit<CascadeFacts, 'position'> {
@@ -88,12 +89,13 @@ interface Asked {
   readonly roots: readonly Cpid[] | undefined
 }
 
-type Counted =
-  'open' | 'traces' | 'spans' | 'failed' | 'services' | 'merges' | 'missing' | 'truncated' | 'skew'
-
-type CascadeRow = { root_text: Cpid } & Record<Counted | 'gaps' | 'missed', number | string> &
-  Record<'reference' | 'service' | 'cluster' | 'reason', string | null> &
-  Record<'causeway' | 'trace' | 'start' | 'last' | 'began', string>
+const CASCADE = {
+  ...{ root_text: cpid, causeway: textIfAny, trace: traceId, open: flag, start: integer, last: integer },
+  ...{ traces: count, spans: count, failed: count, services: count, merges: count, missing: count },
+  ...{ truncated: flag, skew: flag, reference: textIfAny, service: textIfAny, cluster: textIfAny },
+  ...{ reason: textIfAny, began: textIfAny, gaps: count, missed: count },
+}
+const NEWEST = { newest: integer, found: count }
 
 const DAY_NS = 86_400_000_000_000n
 /** The newest days are searched first, then more, then all. */
@@ -110,7 +112,7 @@ export async function askCascades(
   if (newest === undefined) return []
   for (const days of asked.roots === undefined ? DAYS : [undefined]) {
     const least = days === undefined ? undefined : newest - days * DAY_NS
-    const found = await archive.rows<CascadeRow>(statementOf(archive, asked, least), deadline)
+    const found = await archive.rows(CASCADE, statementOf(archive, asked, least), deadline)
     if (found.length >= asked.most || days === undefined) return found.map(factsOf)
   }
   return []
@@ -121,12 +123,13 @@ async function newestStart(
   { tail }: Asked,
   deadline: AbortSignal,
 ): Promise<UnixNanos | undefined> {
-  const [row] = await archive.rows<{ newest: string; found: number | string }>(
+  const [row] = await archive.rows(
+    NEWEST,
     `SELECT toString(toUnixTimestamp64Nano(max(start))) AS newest, count() AS found FROM ${archive.name('cascades')}`,
     deadline,
   )
   const starts = tail.map(({ firstNs }) => firstNs)
-  if (row !== undefined && Number(row.found) > 0) starts.push(BigInt(row.newest))
+  if (row !== undefined && row.found > 0) starts.push(row.newest)
   return starts.length === 0 ? undefined : starts.reduce((a, b) => (a > b ? a : b))
 }
 
@@ -203,29 +206,12 @@ function isAfter({ startNs, root, causeway }: CascadePlace): string {
   return `(start_ns < ${startNs} OR start_ns = ${startNs} AND (root_text, causeway) > (${quote(root)}, ${quote(causeway)}))`
 }
 
-function factsOf(row: CascadeRow): FleetCascade {
+function factsOf(row: RowOf<typeof CASCADE>): FleetCascade {
+  const { root_text, trace, start, last, reference, began, missed, skew, ...facts } = row
   return {
-    root: row.root_text,
-    causeway: row.causeway === '' ? undefined : row.causeway,
-    traceId: Buffer.from(row.trace, 'hex'),
-    open: Number(row.open) === 1,
-    startNs: BigInt(row.start),
-    lastNs: BigInt(row.last),
-    traces: Number(row.traces),
-    spans: Number(row.spans),
-    failed: Number(row.failed),
-    services: Number(row.services),
-    merges: Number(row.merges),
-    missing: Number(row.missing),
-    truncated: Number(row.truncated) === 1,
-    clockSkew: Number(row.skew) === 1,
-    object: textOrNone(row.reference),
-    service: textOrNone(row.service),
-    actor: textOrNone(row.began),
-    gaps: Number(row.gaps),
-    missedVersions: Number(row.missed),
-    cluster: textOrNone(row.cluster),
-    reason: textOrNone(row.reason),
+    ...facts,
+    ...{ root: root_text, traceId: Buffer.from(trace, 'hex'), startNs: start, lastNs: last },
+    ...{ object: reference, actor: began, missedVersions: missed, clockSkew: skew },
     // The archive has no column for it. It has the spans that report it.
     supersededBy: undefined,
   }

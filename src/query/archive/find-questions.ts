@@ -9,9 +9,11 @@ import type { ArchiveQuestions } from './archive-questions.ts'
 import { type AskingParts, type FleetAnswer, orWithout, partialOf } from './asking-parts.ts'
 import type { FleetCascade } from './cascade-questions.ts'
 import { askRoots } from './object-questions.ts'
+import { cpid, text } from './row-columns.ts'
 
 /** Of the objects that were found, the newest changes that are looked up for their cascades. */
 const CHANGES = 200
+const NAMED = { object: text }
 const NOTHING: Found = { cpid: null, cpids: [], cascades: [], objects: [] }
 
 interface FoundThere {
@@ -104,7 +106,8 @@ const CPIDS_OF_TRACE = 100
 
 /** Trace ids, of cascades and those that senders gave, have the form of a CPID. */
 async function rootsOfTrace(archive: ArchiveClient, trace: Cpid, deadline: AbortSignal): Promise<Cpid[]> {
-  const rows = await archive.rows<{ root: Cpid }>(
+  const rows = await archive.rows(
+    { root: cpid },
     `SELECT toString(s.root) AS root FROM ${archive.name('cascades')} AS s FINAL WHERE s.trace_id = ${quote(trace)}
      UNION DISTINCT SELECT toString(c.root) AS root FROM ${archive.name('cascade_changes')} AS c FINAL
      WHERE c.cpid GLOBAL IN (SELECT s.cpid FROM ${archive.name('spans')} AS s WHERE s.trace_id = ${quote(trace)}
@@ -120,7 +123,8 @@ async function cpidsBeginning(
   limit: number,
   deadline: AbortSignal,
 ): Promise<Cpid[]> {
-  const rows = await archive.rows<{ cpid: Cpid }>(
+  const rows = await archive.rows(
+    { cpid },
     `SELECT DISTINCT toString(s.cpid) AS cpid FROM ${archive.name('cpids')} AS s
      WHERE startsWith(replaceAll(toString(s.cpid), '-', ''), ${quote(prefix.replaceAll('-', ''))}) ORDER BY cpid LIMIT ${Math.max(limit, 2)}`,
     deadline,
@@ -139,7 +143,8 @@ async function objectsNamed(
     actor === undefined ? '' : ` AND (${columns.map((column) => `${column} = ${quote(actor)}`).join(' OR ')})`
   const within = namespace === undefined ? '' : ` AND position(s.object, ${quote(`/${namespace}/`)}) > 0`
   const named = `positionCaseInsensitiveUTF8(s.object, ${quote(text)}) > 0${within}`
-  const rows = await archive.rows<{ object: string }>(
+  const rows = await archive.rows(
+    NAMED,
     `SELECT object FROM (
        SELECT s.object AS object, s.time AS at FROM ${archive.name('object_events')} AS s
        WHERE ${named}${by(['s.actor', 's.service'])}
@@ -159,7 +164,8 @@ async function changesOf(
 ): Promise<Cpid[]> {
   if (objects.length === 0) return []
   const named = `s.object IN (${objects.map(quote).join(', ')})`
-  const rows = await archive.rows<{ cpid: Cpid }>(
+  const rows = await archive.rows(
+    { cpid },
     `SELECT toString(id) AS cpid FROM (
        SELECT s.cpid AS id, s.time AS at FROM ${archive.name('object_events')} AS s FINAL
        WHERE ${named} AND s.cpid != toUUID('00000000-0000-0000-0000-000000000000')

@@ -1,8 +1,9 @@
 import type { Unarchived } from '../../model/archive.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
-import { type CausewayQueries, type GraphNode, textOrNone } from '../../model/queries.ts'
+import type { CausewayQueries, GraphNode } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient } from './archive-client.ts'
+import { count, cpid, flag, integerIfAny, listOf, textIfAny } from './row-columns.ts'
 
 /** What is known of a CPID, in the archive or here. */
 export interface KnownCpid extends Pick<
@@ -12,13 +13,8 @@ export interface KnownCpid extends Pick<
   readonly firstSeenMs: number
 }
 
-interface CpidRow {
-  cpid: Cpid
-  merged: string | null
-  seen: string
-  explained: number | string
-  facts: [service: string, cluster: string, object: string, reason: string]
-}
+const CPID = { cpid, merged: integerIfAny, seen: count, explained: flag, facts: listOf(textIfAny) }
+const SOURCES = { cpid, sources: listOf(cpid) }
 
 /** The reference of an object, as a mergelog wrote it. */
 const REFERENCE = `concat(ifNull(s.object, ''), if(s.object_uid IS NULL AND s.object_version IS NULL, '', concat('?', arrayStringConcat(
@@ -41,7 +37,8 @@ export class KnownCpids {
   /** Throws ArchiveSilent. */
   async ask(archive: ArchiveClient, cpids: readonly Cpid[], deadline: AbortSignal): Promise<void> {
     if (cpids.length === 0) return
-    const rows = await archive.rows<CpidRow>(
+    const rows = await archive.rows(
+      CPID,
       `SELECT toString(s.cpid) AS cpid, toString(toUnixTimestamp64Nano(max(s.merged_at))) AS merged,
          toString(toUnixTimestamp64Milli(min(s.first_seen))) AS seen, maxIf(s.explained = 'yes', s.state = 'live') AS explained,
          argMax(tuple(ifNull(CAST(s.service AS Nullable(String)), ''), ifNull(CAST(s.cluster AS Nullable(String)), ''), ${REFERENCE},
@@ -50,19 +47,17 @@ export class KnownCpids {
       deadline,
     )
     for (const { cpid, merged, seen, explained, facts } of rows) {
-      const [service, cluster, object, reason] = facts.map(textOrNone)
-      this.#archived.set(cpid, {
-        ...{ cpid, service, cluster, object, reason, explained: Number(explained) === 1 },
-        timeNs: merged === null || merged === '' ? undefined : BigInt(merged),
-        firstSeenMs: Number(seen),
-      })
+      const [service, cluster, object, reason] = facts
+      const known = { cpid, service, cluster, object, reason, explained }
+      this.#archived.set(cpid, { ...known, timeNs: merged, firstSeenMs: seen })
     }
   }
 
   /** Throws ArchiveSilent. */
   async askSources(archive: ArchiveClient, cpids: readonly Cpid[], deadline: AbortSignal): Promise<void> {
     if (cpids.length === 0) return
-    const rows = await archive.rows<{ cpid: Cpid; sources: Cpid[] }>(
+    const rows = await archive.rows(
+      SOURCES,
       `SELECT toString(s.cpid) AS cpid, arrayMap(source -> toString(source), s.sources) AS sources
        FROM ${archive.name('mergelogs')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
       deadline,

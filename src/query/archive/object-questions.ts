@@ -1,18 +1,32 @@
 import { CORE_API_VERSION } from '../../model/kubernetes-objects.ts'
 import { type Cpid, NIL_CPID } from '../../model/merge-graph.ts'
-import { type ObjectActivity, textOrNone } from '../../model/queries.ts'
+import type { ObjectActivity } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient, quote } from './archive-client.ts'
+import {
+  cpid,
+  cpidIfAny,
+  flag,
+  integer,
+  integerIfAny,
+  oneOf,
+  type RowOf,
+  text,
+  textIfAny,
+} from './row-columns.ts'
 
 /** One event of an object, and the Causeway that reported it. */
 export interface FleetObject extends Omit<ObjectActivity, 'position'> {
   readonly causeway: string | undefined
 }
 
-type ObjectRow = { action: ObjectActivity['action'] } & Record<
-  'ref' | 'cpid' | 'at' | 'service' | 'cluster' | 'causeway' | 'arrival',
-  string
->
+const ACTIONS: readonly ObjectActivity['action'][] = ['observed', 'wrote', 'mergelog']
+const OBJECT = {
+  ...{ ref: text, action: oneOf(ACTIONS), cpid: cpidIfAny, at: integer, service: textIfAny },
+  ...{ cluster: textIfAny, causeway: textIfAny, arrival: integerIfAny },
+}
+const ROOT = { cpid, root: cpid, drives: flag }
+type ObjectRow = RowOf<typeof OBJECT>
 
 interface AskedObjects {
   readonly ref: string
@@ -46,7 +60,8 @@ export async function askObjects(
         CAST(${action} AS String) AS action, toString(${cpid}) AS cpid, toUnixTimestamp64Nano(${at}) AS at_ns,
         ifNull(CAST(s.service AS Nullable(String)), '') AS service, ifNull(CAST(s.cluster AS Nullable(String)), '') AS cluster,
         CAST(s.causeway AS String) AS causeway, ${arrival} AS arrival`
-  const rows = await archive.rows<ObjectRow>(
+  const rows = await archive.rows(
+    OBJECT,
     `SELECT ref, action, cpid, service, cluster, causeway, arrival, toString(at_ns) AS at FROM (
       SELECT ${texts('s.cpid', 's.action', "if(s.action = 'wrote', s.time, s.start)", 'toString(s.arrival)')}
       FROM ${archive.name('object_events')} AS s FINAL WHERE ${matching}${notOurs}
@@ -93,7 +108,7 @@ function cpidIn(
 ): Cpid | undefined {
   const now =
     own !== undefined && row.causeway === own.causeway ? attributed.get(Number(row.arrival)) : undefined
-  return now ?? (row.cpid === NIL_CPID ? undefined : (row.cpid as Cpid))
+  return now ?? row.cpid
 }
 
 export interface Roots {
@@ -110,7 +125,8 @@ export async function askRoots(
   const found = new Map<Cpid, { driving: Cpid[]; passedOn: Cpid[] }>()
   if (cpids.length === 0) return found
   const among = amongCpids(cpids)
-  const rows = await archive.rows<{ cpid: Cpid; root: Cpid; drives: number | string }>(
+  const rows = await archive.rows(
+    ROOT,
     `SELECT toString(h.cpid) AS cpid, toString(h.root) AS root, max(h.drives = 'yes') AS drives
      FROM (SELECT cpid, root, drives FROM ${archive.name('cascade_changes')} FINAL WHERE cpid GLOBAL IN (${among})) AS h
      GLOBAL INNER JOIN (SELECT root, min(start) AS began FROM ${archive.name('cascades')} FINAL
@@ -122,7 +138,7 @@ export async function askRoots(
   for (const { cpid, root, drives } of rows) {
     const roots = found.get(cpid) ?? { driving: [], passedOn: [] }
     found.set(cpid, roots)
-    ;(Number(drives) === 1 ? roots.driving : roots.passedOn).push(root)
+    ;(drives ? roots.driving : roots.passedOn).push(root)
   }
   return found
 }
@@ -137,10 +153,8 @@ function factsOf(
     object: ref,
     action,
     cpid: cpidIn(row, own, attributed),
-    timeNs: BigInt(at),
-    service: textOrNone(service),
-    cluster: textOrNone(cluster),
-    causeway: textOrNone(causeway),
+    timeNs: at,
+    ...{ service, cluster, causeway },
     cascades: [],
     drivenBy: [],
   }

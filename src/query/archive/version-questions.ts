@@ -1,12 +1,11 @@
 import { objectOfReference } from '../../model/kubernetes-objects.ts'
-import { type Cpid, NIL_CPID } from '../../model/merge-graph.ts'
-import {
-  type CascadeFacts,
-  type CausewayQueries,
-  type ObjectActivity,
-  type ObjectVersionFacts,
-  type Pages,
-  textOrNone,
+import type { Cpid } from '../../model/merge-graph.ts'
+import type {
+  CascadeFacts,
+  CausewayQueries,
+  ObjectActivity,
+  ObjectVersionFacts,
+  Pages,
 } from '../../model/queries.ts'
 import { WRITE_CAUSES } from '../../model/seen-write.ts'
 import type { PageRequest } from '../question.ts'
@@ -22,6 +21,7 @@ import {
   partialOf,
 } from './asking-parts.ts'
 import { askRoots, matchingObjects, type Roots } from './object-questions.ts'
+import { cpid, cpidIfAny, flag, integer, listOf, type RowOf, text, textIfAny } from './row-columns.ts'
 
 /** The most versions of this Causeway that are looked through for one answer. */
 const MOST_OWN = 10_000
@@ -37,12 +37,23 @@ interface FleetVersions extends FleetAnswer {
   readonly next: string | undefined
 }
 
-type Texts =
-  'ref' | 'version' | 'arrival' | 'at' | 'name' | 'span' | 'digest' | 'actor' | 'cause' | 'gap' | 'causeway'
-type VersionRow = { cpid: Cpid } & Record<Texts | 'service' | 'cluster', string>
+const VERSION = {
+  ...{
+    ref: text,
+    version: integer,
+    arrival: integer,
+    at: integer,
+    name: text,
+    span: integer,
+    digest: integer,
+  },
+  ...{ cpid: cpidIfAny, service: text, cluster: textIfAny, actor: textIfAny, cause: text, gap: text },
+  causeway: textIfAny,
+}
+const OBSERVED = { span: integer, digest: integer, refs: listOf(text) }
 
 /** Of the mergelog of a version's CPID. */
-type MergelogRow = { cpid: Cpid; begins: number } & Record<'service' | 'object' | 'reason', string>
+const MERGELOG = { cpid, service: text, object: text, reason: textIfAny, begins: flag }
 
 /** Where a list of versions goes on: how many of this version came before. */
 interface VersionPlace {
@@ -222,7 +233,8 @@ async function askVersions(
     `s.action = 'wrote' AND ${matching}`,
     ...(after === undefined ? [] : [`s.object_version <= ${after.version}`]),
   ]
-  const rows = await archive.rows<VersionRow>(
+  const rows = await archive.rows(
+    VERSION,
     `SELECT ${reference}, toString(s.object_version) AS version, toString(s.arrival) AS arrival,
        toString(toUnixTimestamp64Nano(s.time)) AS at, CAST(s.span AS String) AS name, toString(s.span_id) AS span, toString(s.digest) AS digest,
        toString(s.cpid) AS cpid, ${text('s.service')} AS service, ${text('s.cluster')} AS cluster, ${text('s.actor')} AS actor,
@@ -233,41 +245,44 @@ async function askVersions(
   )
   if (rows.length === 0) return []
   const spans = [...new Set(rows.map(({ span, digest }) => `(${span}, ${digest})`))].join(', ')
-  const observed = await archive.rows<{ span: string; digest: string; refs: string[] }>(
+  const observed = await archive.rows(
+    OBSERVED,
     `SELECT span, digest, groupArray(ref) AS refs FROM (SELECT toString(s.span_id) AS span, toString(s.digest) AS digest, ${reference}
        FROM ${events} AS s FINAL WHERE s.action = 'observed' AND (s.span_id, s.digest) IN (${spans}) ORDER BY ref) GROUP BY span, digest`,
     deadline,
   )
   const read = new Map(observed.map(({ span, digest, refs }) => [`${span} ${digest}`, refs]))
-  const cpids = [...new Set(rows.map(({ cpid }) => cpid))]
-  const found = await archive.rows<MergelogRow>(
+  const cpids = [...new Set(rows.flatMap(({ cpid }) => cpid ?? []))]
+  const found = await archive.rows(
+    MERGELOG,
     `SELECT toString(s.cpid) AS cpid, ${text('s.service')} AS service, ifNull(s.object, '') AS object, ifNull(s.reason, '') AS reason,
        empty(s.sources) AS begins
      FROM ${archive.name('mergelogs')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
     deadline,
   )
   const mergelogs = new Map(found.map((one) => [one.cpid, one]))
-  return rows.map((row) => factsOf(row, read.get(`${row.span} ${row.digest}`) ?? [], mergelogs.get(row.cpid)))
+  return rows.map((row) =>
+    factsOf(row, read.get(`${row.span} ${row.digest}`) ?? [], row.cpid && mergelogs.get(row.cpid)),
+  )
 }
 
 function factsOf(
-  row: VersionRow,
+  row: RowOf<typeof VERSION>,
   observed: readonly string[],
-  merged: MergelogRow | undefined,
+  merged: RowOf<typeof MERGELOG> | undefined,
 ): FleetVersion {
   const cause = WRITE_CAUSES.find((one) => one === row.cause)
   return {
     ...{ object: row.ref, name: row.name, service: row.service },
-    ...{ timeNs: BigInt(row.at), spanId: BigInt(row.span) },
-    ...{ version: BigInt(row.version), arrival: BigInt(row.arrival), causeway: textOrNone(row.causeway) },
-    ...{ cluster: textOrNone(row.cluster), cpid: row.cpid === NIL_CPID ? undefined : row.cpid },
+    ...{ timeNs: row.at, spanId: row.span, version: row.version, arrival: row.arrival },
+    ...{ causeway: row.causeway, cluster: row.cluster, cpid: row.cpid },
     ...{ cascades: [], drivenBy: [], observed, changed: [], supersededBy: undefined },
-    reason: textOrNone(merged?.reason ?? ''),
+    reason: merged?.reason,
     begins:
-      Number(merged?.begins) === 1 &&
-      merged?.service === row.service &&
+      merged?.begins === true &&
+      merged.service === row.service &&
       merged.object === objectOfReference(row.ref),
-    seen: cause === undefined ? undefined : { user: textOrNone(row.actor), cause, gap: row.gap === 'yes' },
+    seen: cause === undefined ? undefined : { user: row.actor, cause, gap: row.gap === 'yes' },
   }
 }
 

@@ -1,9 +1,11 @@
 import type { ArchivedEdge, Unarchived } from '../../model/archive.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import { type ArchiveClient, quote } from './archive-client.ts'
+import { cpid } from './row-columns.ts'
 
 /** The most edges of an answer, since it is held in memory. */
 const MOST_EDGES = 200_000
+const EDGE = { source: cpid, cpid }
 
 /** The result of a walk. */
 export interface Walked {
@@ -22,7 +24,7 @@ export async function walk(
   archive: ArchiveClient | undefined,
   local: Unarchived,
   direction: 'above' | 'below',
-  cpid: Cpid,
+  from: Cpid,
   deadline: AbortSignal | undefined,
 ): Promise<Walked> {
   const edges = new EdgeSet(direction)
@@ -38,7 +40,7 @@ export async function walk(
     }
   }
   const unasked = (of: 'archive' | 'local'): Cpid[] =>
-    [cpid, ...edges.ends()].filter((end) => !asked[of].has(end))
+    [from, ...edges.ends()].filter((end) => !asked[of].has(end))
   for (let more = true; more && !cut.is;) {
     more = false
     const ours = unasked('local')
@@ -48,12 +50,12 @@ export async function walk(
     }
     const theirs = archive === undefined ? [] : unasked('archive')
     if (archive !== undefined && deadline !== undefined && theirs.length > 0) {
-      const found = await archive.rows<ArchivedEdge>(statementOf(archive, direction, theirs), deadline)
+      const found = await archive.rows(EDGE, statementOf(archive, direction, theirs), deadline)
       take('archive', standing(found, local), theirs)
       more = true
     }
   }
-  return { ...edges.levels(cpid), isCut: cut.is }
+  return { ...edges.levels(from), isCut: cut.is }
 }
 
 /** Leaves out edges of mergelogs that were replaced here, which the archive may not know yet. */

@@ -72,7 +72,7 @@ test('a question to an archive that answers byte by byte is given up', async () 
     ...{ timeoutMs: TIMEOUT_MS, tls: TLS },
   }
   await using client = new ArchiveClient(address, 'test')
-  const asked = client.rows('SELECT 1', client.deadline())
+  const asked = client.rows({}, 'SELECT 1', client.deadline())
   await expect(asked).rejects.toThrow(ArchiveSilent)
   await expect(asked).rejects.toThrow('did not answer within 0.2 s')
 })

@@ -72,7 +72,7 @@ test('a question to an archive that answers without an end is given up', async (
   const endpoint = new URL(backend.url).origin
   const address = { endpoint, database: 'd', username: 'u', timeoutMs: 60_000, tls: TLS }
   await using client = new ArchiveClient(address, 'test')
-  const asked = client.rows('SELECT 1', client.deadline())
+  const asked = client.rows({}, 'SELECT 1', client.deadline())
   await expect(asked).rejects.toThrow(ArchiveSilent)
   await expect(asked).rejects.toThrow('has more than 67108864 bytes')
   expect(await backend.written).toBeLessThan(64 * MIB + MOST_WRITTEN)
@@ -89,6 +89,6 @@ test('a connection whose answer has ended is used again, and its bytes are count
   await using client = new ArchiveClient(address, 'test')
   const answers = Math.ceil((65 * MIB) / page.length)
   for (let at = 0; at < answers; at++)
-    expect(await client.rows('SELECT 1', client.deadline())).toHaveLength(40_000)
+    expect(await client.rows({}, 'SELECT 1', client.deadline())).toHaveLength(40_000)
   expect(connections).toBe(1)
 })
