@@ -85,18 +85,32 @@ const ARRIVAL_ONLY = { cpid: undefined, origin: undefined, parentId: undefined, 
 function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   const awaited = ctx.parents.take(span)
   if (ctx.settings.mode === 'passthrough') sendInPlace(ctx, span, cpid)
-  else {
-    const roots = listedRoots(ctx, cpid)
-    const drivers = driversOf(ctx, span, roots)
-    const traces = tracesFor(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), span)
-    let placed = 0
-    for (const { trace, driven } of traces) {
-      if (placeSpan(ctx, span, { trace, cpid, copy: placed > 0, driven, awaited })) placed++
-    }
-    if (traces.length === 0 && !span.joined) ctx.counts.beyondShare++
-    if (placed === 0 && !traces.some(({ trace }) => isFrom(ctx, trace, span))) sendWhereItIs(ctx, span)
-  }
+  else sendIntoTraces(ctx, span, cpid, awaited)
   releaseFollowers(ctx, span, awaited, cpid)
+}
+
+function sendIntoTraces(
+  ctx: LinkContext,
+  span: ArrivedSpan,
+  cpid: number,
+  awaited: readonly AwaitedParent[],
+): void {
+  const roots = listedRoots(ctx, cpid)
+  // The traces have such spans of their own. It opens no new one: what is sent back here would have no end.
+  const known = span.isOfCauseway ? roots.flatMap(({ id }) => ctx.traces.ofRoot(id)) : []
+  if (known.length > 0) {
+    ctx.counts.ownIds++
+    if (!known.some((trace) => isFrom(ctx, trace, span))) sendWhereItIs(ctx, span)
+    return
+  }
+  const drivers = driversOf(ctx, span, roots)
+  const traces = tracesFor(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), span)
+  let placed = 0
+  for (const { trace, driven } of traces) {
+    if (placeSpan(ctx, span, { trace, cpid, copy: placed > 0, driven, awaited })) placed++
+  }
+  if (traces.length === 0 && !span.joined) ctx.counts.beyondShare++
+  if (placed === 0 && !traces.some(({ trace }) => isFrom(ctx, trace, span))) sendWhereItIs(ctx, span)
 }
 
 /** Whether a span arrived in a trace that has the id of this outgoing one. */
@@ -107,7 +121,7 @@ function isFrom({ spans }: LinkContext, { traceId }: Trace, span: ArrivedSpan): 
 
 /**
  * Leaves a span in its original trace: a guest's span for which the traces of its change have no room, one that has joined a
- * change that has settled, or one with an id that they use themselves.
+ * change that has settled, one with an id that they use themselves, or one that another Causeway added.
  */
 function sendWhereItIs(ctx: LinkContext, span: ArrivedSpan): void {
   const flags = span.inherited ? SENT_INHERITED_CPID : 0

@@ -40,6 +40,9 @@ export const SPAN_JOINED = 512
 /** The writer itself reports with this span a write that was also seen from outside. */
 export const SPAN_TOLD_WRITE = 1024
 
+/** A Causeway made the span (`cpid.synthetic`): this one, which is sent what it sends, or one before it. */
+export const SPAN_OF_CAUSEWAY = 2048
+
 /** OTLP's kinds and status codes of a span, by number. */
 export const SPAN_KINDS: readonly string[] = [
   'unspecified',
@@ -79,6 +82,7 @@ export interface SpanRecord {
   seen: SeenWrite | undefined
   /** Bits `SPAN_NAMES_*`. */
   names: number
+  isOfCauseway: boolean
 }
 
 export interface LogRecord {

@@ -75,6 +75,8 @@ export interface ArrivedSpan {
   readonly told?: boolean
   /** How it names what it belongs to: bits `SPAN_HAS_LINKS`, `SPAN_NAMES_REQUEST`, `SPAN_NAMES_POD`. */
   readonly names: number
+  /** A Causeway added it: it is no activity. */
+  readonly isOfCauseway: boolean
   /** It took its CPID from what it names, or from a parent that did: it is not activity of the cascade. */
   joined: boolean
   /** It carries a `cpid.id` that is no CPID. */

@@ -20,6 +20,7 @@ import {
   CPID_OBSERVED,
   CPID_REASON,
   CPID_SOURCES,
+  CPID_SYNTHETIC,
   CPID_TRACEPARENT,
   CPID_WROTE,
   MERGELOG_EVENT,
@@ -112,6 +113,7 @@ function readSpan(bytes: Buffer, start: number, end: number, count: ItemCount): 
     wrote: undefined,
     seen: undefined,
     names: 0,
+    isOfCauseway: false,
   }
   // Where a field stands twice the last one counts (protobuf): a good one makes up for a bad one before it.
   let badTraceId = false
@@ -190,6 +192,7 @@ function readOwn(bytes: Buffer, start: number, end: number, span: SpanRecord, co
   } else if (key === CPID_OBSERVED) span.observed ??= texts(value) ?? []
   else if (key === CPID_WROTE) span.wrote ??= texts(value) ?? []
   else if (key === CPID_CAUSE) span.seen ??= readSeenWrite(span.raw, value)
+  else if (key === CPID_SYNTHETIC) span.isOfCauseway = true
   else if (key === AUDIT_ID) span.names |= SPAN_NAMES_REQUEST
   else if (key === POD_UID) span.names |= SPAN_NAMES_POD
 }

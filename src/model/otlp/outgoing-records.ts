@@ -144,7 +144,7 @@ function patched(item: OutboxItem): Buffer | undefined {
     traceId: traceId ?? original,
     parentId: item.parentId,
     attributes,
-    ...links(extra),
+    ...links(extra, own),
   })
 }
 
@@ -173,8 +173,15 @@ export function readReceived(span: Buffer): Received {
   return { traceId, own: own ?? NONE }
 }
 
-function links(extra: ExtraPatch | undefined): Pick<SpanPatch, 'linkTraceIds' | 'addLinks'> {
-  const added = [...(extra?.addLinks ?? []), ...(extra?.cause === undefined ? [] : [extra.cause])]
+/** Where another Causeway added the attributes that go with them, it added the links too. */
+function links(
+  extra: ExtraPatch | undefined,
+  own: ReadonlySet<string>,
+): Pick<SpanPatch, 'linkTraceIds' | 'addLinks'> {
+  const added = [
+    ...(extra?.addLinks === undefined || own.has(CPID_ROOTS) ? [] : extra.addLinks),
+    ...(extra?.cause === undefined || own.has(CPID_CAUSE_SPAN_ID) ? [] : [extra.cause]),
+  ]
   return {
     ...(extra?.links !== undefined && {
       linkTraceIds: new Map(

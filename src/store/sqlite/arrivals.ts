@@ -12,6 +12,7 @@ import {
   SPAN_JOINS_OWN,
   SPAN_MALFORMED_CPID,
   SPAN_OBSERVED,
+  SPAN_OF_CAUSEWAY,
   SPAN_SEEN_WRITE,
   SPAN_WROTE,
   type SpanRecord,
@@ -140,6 +141,7 @@ export class SqliteArrivals extends OnConnection implements ArrivalStore {
         (span.cpid !== undefined && cpid === undefined ? SPAN_MALFORMED_CPID : 0) |
         (joinsOwn === true && cpid === undefined ? SPAN_JOINS_OWN : 0) |
         (span.seen === undefined ? 0 : SPAN_SEEN_WRITE) |
+        (span.isOfCauseway ? SPAN_OF_CAUSEWAY : 0) |
         (span.cpid === undefined ? span.names : 0),
       span.name,
       span.raw,
