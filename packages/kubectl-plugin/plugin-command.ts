@@ -1,7 +1,16 @@
 import { parseArgs } from 'node:util'
 import { type Ask, causewayApi, kubectl } from './causeway-api.ts'
 import { referenceOf } from './named-object.ts'
-import { type Cascade, cascadeText, type Cause, type Version, whoText, whyText } from './plugin-text.ts'
+import {
+  type Cascade,
+  cascadeText,
+  type Cause,
+  plainJson,
+  plainText,
+  type Version,
+  whoText,
+  whyText,
+} from './plugin-text.ts'
 
 export const USAGE = `kubectl causeway asks Causeway about the objects of a cluster.
 
@@ -75,7 +84,7 @@ export async function runPlugin({ args, env, nowMs, print }: PluginIo): Promise<
   const namespace = values.namespace ?? (await namespaceOfContext(access))
   const ask = await causewayApi(access)
   const show = (data: unknown, text: () => string): void => {
-    print(values.output === 'json' ? `${JSON.stringify(data, undefined, 2)}\n` : text())
+    print(values.output === 'json' ? `${plainJson(JSON.stringify(data, undefined, 2))}\n` : plainText(text()))
   }
 
   if (command === 'cascade') {

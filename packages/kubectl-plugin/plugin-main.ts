@@ -1,4 +1,5 @@
 import { runPlugin } from './plugin-command.ts'
+import { plainText } from './plugin-text.ts'
 
 try {
   await runPlugin({
@@ -8,6 +9,6 @@ try {
     print: (text) => process.stdout.write(text),
   })
 } catch (error) {
-  process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(`error: ${plainText(error instanceof Error ? error.message : String(error))}\n`)
   process.exitCode = 1
 }

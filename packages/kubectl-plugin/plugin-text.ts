@@ -207,3 +207,20 @@ function aligned(rows: readonly string[][]): string {
     )
     .join('')
 }
+
+/** Characters that command a terminal, or that have a text read as another. Lines end as they did. */
+const CONTROLS = /(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+export function plainText(text: string): string {
+  return text.replaceAll(CONTROLS, '\ufffd')
+}
+
+/** JSON that says the same. */
+export function plainJson(json: string): string {
+  return json.replaceAll(CONTROLS, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
+}

@@ -7,6 +7,7 @@ import { inNoCascade, requireFound, withDatabase } from './ask-database.ts'
 import { CliError, type CliIo, type CommandLine, EXIT_USAGE, timeoutOf } from './command-line.ts'
 import type { QuestionsDatabase } from './database-file.ts'
 import { readManifest } from './run-command.ts'
+import { printable } from './text.ts'
 
 const TIMEOUT_MS = 30_000
 
@@ -55,7 +56,7 @@ export async function takingPart(questions: ArchiveQuestions, cpid: Cpid): Promi
 
 /** Tells people what an answer lacks, and why. */
 export function notePartial(io: CliIo, partial: string | undefined): void {
-  if (partial !== undefined) io.stderr.write(`Note: ${partial}\n`)
+  if (partial !== undefined) io.stderr.write(`Note: ${printable(partial)}\n`)
 }
 
 function addressOf(line: CommandLine, { env }: CliIo): ArchiveAddress {

@@ -16,6 +16,7 @@ import {
   UNNAMED,
   writtenOption,
 } from './command-line.ts'
+import { CONTROLS, plainJson } from '../model/untrusted-names.ts'
 import { versionLine } from './version.ts'
 
 /**
@@ -54,7 +55,11 @@ async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promi
   if (command === undefined) throw new CliError('write a command; causeway --help lists them', EXIT_USAGE)
   checkArguments(line, command)
   const run = await command.load()
-  return await run(line, io)
+  return await run(line, line.format === 'json' ? { ...io, stdout: plain(io.stdout) } : io)
+}
+
+function plain(sink: CliIo['stdout']): CliIo['stdout'] {
+  return { write: (text) => sink.write(plainJson(text)) }
 }
 
 function mayServe({ command = UNNAMED, args }: CommandLine): boolean {
@@ -69,7 +74,9 @@ function checkArguments({ command: name = UNNAMED, args }: CommandLine, command:
 
 function sentenceOf(error: unknown): string {
   if (isBusy(error)) return 'the database is busy; try again in a moment'
-  return messageOf(error).replaceAll(/\s*\n\s*/g, ' ')
+  return messageOf(error)
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .replaceAll(CONTROLS, '\ufffd')
 }
 
 function isBusy(error: unknown): boolean {

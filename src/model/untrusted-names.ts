@@ -44,3 +44,16 @@ export function bareHost(written: string): string {
  * these.
  */
 export const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+/** JSON as others may write it too, without characters that command a terminal. The ends of lines between its values stay. */
+export function plainJson(json: string): string {
+  return json.replaceAll(CONTROLS, (character) => (character === '\n' ? character : escaped(character)))
+}
+
+/** A character beyond the first 65,536 is two. */
+function escaped(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
+}

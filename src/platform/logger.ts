@@ -1,4 +1,4 @@
-import { CONTROLS, ownValue } from '../model/untrusted-names.ts'
+import { CONTROLS, ownValue, plainJson } from '../model/untrusted-names.ts'
 import type { Clock } from '../model/time-and-size.ts'
 
 type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -74,15 +74,7 @@ function toJson(fields: LogFields, first: readonly string[] = []): string {
   const json = JSON.stringify(Object.fromEntries(ordered), (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
   )
-  return json.replaceAll(CONTROLS, escaped)
-}
-
-/** As JSON may write any character; one beyond the first 65,536 is two. */
-function escaped(character: string): string {
-  return character
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('')
+  return plainJson(json)
 }
 
 /** Text from outside that cannot begin a line or a column, nor command the terminal of whoever reads the log. */

@@ -137,6 +137,26 @@ test('what causeway kubectl did keeps its verb behind a reason, and one is no pl
   expect(step).toMatch(/kubectl +deleted configmap\/settings$/)
 })
 
+test.each([[[]], [['-o', 'json']]])('what others wrote commands no terminal, with %j', async (options) => {
+  const hostile = 'evil\u001b[2J\u009b2J\u202e\u2028\r'
+  const cpid = '00000000-0000-4000-8000-000000000bad'
+  const object = 'v1/configmaps/shop/hostile?uid=h1&rv=5'
+  await send('logs', mergelogsRequest(hostile, [{ new: cpid, object, reason: hostile }]))
+  const attributes = { 'cpid.wrote': [object] }
+  await send(
+    'traces',
+    spansRequest(hostile, [{ trace: 2_001, id: 2_001, cpid, name: `update ${hostile}`, attributes }]),
+  )
+  for (const command of ['why', 'who', 'cascade']) {
+    const { printed } = await eventually(async () => {
+      const answer = await plugin([command, 'cm/hostile', '--url', url, ...options])
+      expect(answer.printed).toContain('evil')
+      return answer
+    })
+    for (const line of printed.split('\n')) expect(line).not.toMatch(/[\p{Cc}\p{Cf}\u2028]/u)
+  }
+})
+
 test('it finds Causeway in the cluster, and the namespace in the context', async () => {
   const inCluster = {
     SERVICES: JSON.stringify([
