@@ -130,28 +130,22 @@ test.each([
   expect([status, text]).toEqual([400, expect.stringContaining(name)])
 })
 
+/** In milliseconds, microseconds or seconds, in nanoseconds, and as any number. */
+const TOO_LARGE = ['9999999999999999', '9999999999999999999', `${'9'.repeat(400)}.5`]
+
 test('no parameter of any path fails inside, however large a number it is', async () => {
   const failed = ROUTES.map(async (route) => {
     const { text } = await ask(and(route, 'colour=blue'))
     const [, names = ''] = /understood here: ([\w., ]+)/.exec(text) ?? []
-    const path = route.replace(/\?.*/, '')
-    const asked = names.split(/, |\.$/).map((name) => `${path}?${name}=9999999999999999`)
+    const { searchParams, pathname } = new URL(route, 'http://localhost')
+    const asked = names.split(/, |\.$/).flatMap((name) =>
+      TOO_LARGE.map((large) => {
+        const others = [...searchParams].filter(([other]) => other !== name)
+        return `${pathname}?${new URLSearchParams([...others, [name, large]]).toString()}`
+      }),
+    )
     const answers = await Promise.all(asked.map(async (one) => ({ one, status: (await ask(one)).status })))
     return answers.filter(({ status }) => status >= 500)
   })
   expect((await Promise.all(failed)).flat()).toEqual([])
-})
-
-test('what clients send beside is understood', async () => {
-  for (const path of [
-    `/jaeger/api/traces/${TRACE}?start=1767225600000000&end=1767229200000000&raw=true&prettyPrint=true`,
-    '/jaeger/api/traces?service=web&lookback=1h&limit=20&maxDuration&minDuration&operation=&tags=',
-    '/jaeger/api/dependencies?endTs=1767229200000&lookback=604800000',
-    '/jaeger/api/operations?service=web&spanKind=server',
-    `/jaeger/api/v3/traces/${TRACE}?start_time=2026-01-01T00:00:00Z&raw_traces=true`,
-    `/tempo/api/traces/${TRACE}?mode=blocks&blockStart=0&blockEnd=f&start=1&end=2`,
-    '/tempo/api/v2/search/tags?scope=span&start=1&end=2&limit=0&maxStaleValues=3&q=',
-    '/tempo/api/search?q=&spss=0&limit=5000&minDuration=0&start=0&end=0',
-  ])
-    expect([path, (await ask(path)).status]).toEqual([path, 200])
 })

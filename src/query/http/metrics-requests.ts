@@ -3,7 +3,7 @@ import type { TraceQuestion } from '../question.ts'
 import { alignedRange, type MetricsRange } from '../traceql/metric-series.ts'
 import { durationOfText } from '../traceql/read-tokens.ts'
 import type { Query, Static } from '../traceql/syntax.ts'
-import { ANY_TEXT, BadParameter, malformed, type TraceApiParameters } from './trace-requests.ts'
+import { ANY_TEXT, BadParameter, LAST_NS, malformed, type TraceApiParameters } from './trace-requests.ts'
 
 const SERIES = 1_000
 const EXEMPLARS = 100
@@ -61,7 +61,7 @@ function timeOf(parameters: TraceApiParameters, name: 'start' | 'end'): bigint |
   const text = parameters.text(name)
   if (text === undefined) return undefined
   if (/^\d{1,10}$/.test(text)) return BigInt(text) * SECOND
-  if (/^\d{11,19}$/.test(text)) return BigInt(text)
+  if (/^\d{11,19}$/.test(text) && BigInt(text) <= LAST_NS) return BigInt(text)
   const [, seconds, part] = /^(\d{1,10})\.(\d{1,9})$/.exec(text) ?? []
   if (seconds !== undefined && part !== undefined)
     return BigInt(seconds) * SECOND + BigInt(part.padEnd(9, '0'))
@@ -73,8 +73,9 @@ function timeOf(parameters: TraceApiParameters, name: 'start' | 'end'): bigint |
 function stepOf(parameters: TraceApiParameters): bigint | undefined {
   const text = parameters.text('step')
   if (text === undefined) return undefined
-  const nanos = /^\d+(?:\.\d+)?$/.test(text) ? BigInt(Math.round(Number(text) * 1e9)) : lengthOf(text)
-  if (nanos === undefined || nanos <= 0n) throw malformed('step', text, 'a duration such as 15s')
+  const nanos = /^\d{1,10}(?:\.\d+)?$/.test(text) ? BigInt(Math.round(Number(text) * 1e9)) : lengthOf(text)
+  if (nanos === undefined || nanos <= 0n || nanos > LAST_NS)
+    throw malformed('step', text, 'a duration such as 15s')
   return nanos
 }
 

@@ -31,6 +31,9 @@ export function refused(dialect: Dialect, message: string, status = 400): TraceR
   return { kind: 'refused', status, message, dialect }
 }
 
+/** The last time that a span can have in the database. */
+export const LAST_NS = 2n ** 63n - 1n
+
 /** The error for a parameter that is not understood. */
 export class BadParameter extends Error {}
 
@@ -90,7 +93,7 @@ export class TraceApiParameters {
     if (text === undefined) return undefined
     if (!/^\d{1,16}$/.test(text)) throw malformed(name, text, 'a whole number')
     const nanos = BigInt(text) * unitNanos
-    if (nanos > MOST_NANOS) throw malformed(name, text, `a whole number of at most ${MOST_NANOS / unitNanos}`)
+    if (nanos > LAST_NS) throw malformed(name, text, `a whole number of at most ${LAST_NS / unitNanos}`)
     return nanos === 0n ? undefined : nanos
   }
 
@@ -143,8 +146,6 @@ export class TraceApiParameters {
   }
 }
 
-/** No later time can be stored. */
-const MOST_NANOS = 2n ** 63n - 1n
 export const ANY_BOOLEAN = /^(?:1|0|t|f|true|false)$/i
 export const ANY_NUMBER = /^\d{1,20}$/
 export const ANY_TEXT = /^/
