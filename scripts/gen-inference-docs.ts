@@ -94,8 +94,8 @@ function wordsOf(reads: Reads): string {
       return `the ${reads.resource} that name ${reads.of === undefined ? 'it' : `what it names (${reads.of})`} (${reads.field}) and that changed`
     case 'counted':
       return 'what it counts in its namespace and what changed'
-    case 'quota':
-      return 'quotas of its namespace that changed, where its owner was refused more'
+    case 'admission':
+      return 'where nothing else is as new: the account or class that it names and that was created; the quotas, ranges of limits, admission policies or labels of its namespace that had refused it and changed'
     case 'remaining':
       return 'what was left in it and went'
     case 'defined':

@@ -77,7 +77,7 @@ export function supersededBy(version: KnownVersion, object: KnownObject, lastAct
 }
 
 /** The controller's status says that it has observed this version (`observedGeneration`). */
-function isObserved({ facts: { generation } }: KnownVersion, { facts }: KnownVersion): boolean {
+export function isObserved({ facts: { generation } }: KnownVersion, { facts }: KnownVersion): boolean {
   const observed = fingerprintOf(facts, 'observed')
   return observed !== undefined && Number(observed) >= generation
 }

@@ -18,6 +18,7 @@ import {
   type RelatedObject,
 } from './read-context.ts'
 import { relatedObjects } from './related-objects.ts'
+import { isObserved } from './overwritten.ts'
 import { isMarkedAsEvicted } from './write-part.ts'
 import { isOfKubernetes, UNKNOWN } from './writers.ts'
 import type { Reads } from './reads.ts'
@@ -91,6 +92,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
         const one = versionOf(object, relation, reading)
         const { foundBy } = object
         if (kind === 'done just before' && isOfThoseChanges(one, found.values())) continue
+        if (kind === 'admission' && isOlder(one, found.values())) continue
         if (kind === 'edited' && one !== undefined) {
           addEdited(one)
           continue
@@ -134,6 +136,13 @@ function withoutOthers(reads: readonly ReadVersion[], reading: ReadContext): rea
     if (!isOfOthers(read, reading)) return [read]
     return read.identity.uid === reading.write.object.uid ? [{ ...read, isPassive: true }] : []
   })
+}
+
+/** Something else that is read has changed since: it could have been made before that. */
+function isOlder(one: ReadVersion | undefined, read: Iterable<ReadVersion>): boolean {
+  return [...read].some(
+    ({ known: { version, contentVersion = version } }) => contentVersion > (one?.known.version ?? 0n),
+  )
 }
 
 /** Its change is among those of the versions that are read already. */
@@ -218,13 +227,14 @@ function actedOnContent(
 
 /** The content of the object is newer than the last write of its writer. A status written for that need not count anything new. */
 function isContentNew({ write, before, by, objects }: ReadContext): boolean {
-  return (before?.contentVersion ?? 0n) > objects.lastActed(write.object.uid, by)
+  if (before === undefined || isObserved(before, before)) return false
+  return (before.contentVersion ?? 0n) > objects.lastActed(write.object.uid, by)
 }
 
 /** The written object names or copies what is read in these ways. */
 const TOLD_BY_CONTENT: ReadonlySet<Reads['kind']> = new Set([
   ...(['owner', 'leaving', 'predecessor', 'named', 'ended', 'entries', 'naming', 'namespace'] as const),
-  ...(['departed', 'quota', 'former owner', 'applied from', 'replaced', 'edited'] as const),
+  ...(['departed', 'admission', 'former owner', 'applied from', 'replaced', 'edited'] as const),
 ])
 
 /** The version that the API server was about to make when it made this write while serving the same request. */
@@ -392,7 +402,7 @@ function countedVersions({ reads, counts }: Relation, reading: ReadContext): Cou
     identity,
     versions: versions.filter((known) => mayHaveRead(known, reading)),
   }))
-  const upTo = momentsOf(read).find(fits) ?? momentsOf(all).find(fits)
+  const upTo = [read, all].flatMap((some) => momentsOf(some, below)).find(fits)
   if (upTo === undefined) return undefined
   const since = objects.lastActed(object.uid, by)
   const versions = all.flatMap(({ identity, versions: known }) => {
@@ -406,9 +416,10 @@ function countedVersions({ reads, counts }: Relation, reading: ReadContext): Cou
 }
 
 /** The moments after each version of each object, newest first, and the moment before all of them. */
-function momentsOf(all: readonly CountedObject[]): bigint[] {
+function momentsOf(all: readonly CountedObject[], below: bigint): bigint[] {
   const moments = all.flatMap(({ versions }) => versions.map(({ version }) => version))
-  return [...moments.sort((one, other) => (one > other ? -1 : 1)), 0n]
+  const inOrder = moments.sort((one, other) => (one > other ? -1 : 1))
+  return [...inOrder, (inOrder.at(-1) ?? below) - 1n]
 }
 
 function sumOf(all: readonly CountedObject[], print: string, upTo: bigint): number {

@@ -20,7 +20,9 @@
  * - changed: objects of a resource, in the whole cluster or in its namespace, that changed since the writer last wrote it.
  * - users: objects of a resource that name it as `field`, or name what it names as `of`, and changed since the writer last wrote it.
  * - counted: objects of its namespace and of the resources it counts that changed since the writer last wrote it.
- * - quota: quotas of its namespace that had refused a request and changed since the writer last acted on what its owner owns.
+ * - admission: what had kept it from being made, if nothing else is as new: an account or a class that it names and that was created since
+ *   its owner's content changed and the writer last acted on what its owner owns; and, where the API server had refused it, the quotas,
+ *   ranges of limits, admission policies or labels of its namespace that refused it and changed since.
  * - remaining: what was left in a terminating namespace when its controller last wrote it, and has gone since.
  * - defined: the last custom resource of a deleted CustomResourceDefinition that went since the definition was written last.
  * - freed: the last object that went from its destination while it waited for room.
@@ -70,7 +72,7 @@ export type Reads =
   | { readonly kind: 'changed'; readonly resource: string; readonly isBeside?: true }
   | { readonly kind: 'users'; readonly resource: string; readonly field: string; readonly of?: string }
   | { readonly kind: 'counted' }
-  | { readonly kind: 'quota' }
+  | { readonly kind: 'admission' }
   | { readonly kind: 'remaining' }
   | { readonly kind: 'defined' }
   | { readonly kind: 'freed' }

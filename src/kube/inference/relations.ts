@@ -93,9 +93,9 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'edited' },
   },
   { write: 'pods', parts: ['creation'], reads: { kind: 'departed' } },
-  { write: 'pods', parts: ['creation'], reads: { kind: 'quota' }, content: true },
   { write: 'pods', parts: ['deletion'], by: 'replicaset-controller', reads: { kind: 'adopted' } },
   { parts: ['creation'], reads: { kind: 'predecessor' } },
+  { write: 'pods', parts: ['creation'], reads: { kind: 'admission' }, content: true },
   // How far one is scaled depends on the progress of the others.
   {
     write: 'replicasets',

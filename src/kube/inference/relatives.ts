@@ -14,6 +14,7 @@ import {
 import {
   actorForOwner,
   candidate,
+  higher,
   isGoing,
   type News,
   newestBelow,
@@ -33,7 +34,7 @@ const OF_OWNER = [
   'adopted',
   'former owner',
   'predecessor',
-  'quota',
+  'admission',
 ] as const
 
 type OfOwner = Extract<Reads, { kind: (typeof OF_OWNER)[number] }>
@@ -124,13 +125,42 @@ export function relatives(
           ({ uid: owner }) => isOf(owner) && isMissed(newest(object), objects.get(owner), readOf(owner)),
         )
       })
-    case 'quota':
+    case 'admission':
       return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
         const read = readOf(owner)
-        if (read === undefined || fingerprintOf(read.facts, 'refused') === '') return []
-        return changedIn('resourcequotas', namespace, sinceOwner(owner)).map((object) => ({ object }))
+        if (read === undefined) return []
+        const after = higher(sinceOwner(owner), read.contentVersion ?? read.version)
+        const created = (facts?.references ?? [])
+          .filter(({ field }) => field === 'needs')
+          .flatMap((one) => candidate(objects.named(one.resource, one.namespace, one.name)))
+          .filter(({ object }) => (createdAt(object) ?? 0n) > after)
+        const refusing = refusedBy(read, since(owner, actorForOwner(by)))
+        const refusedAt = refusing === MAY_REFUSE ? after : sinceOwner(owner)
+        const changed = refusing.flatMap((of) =>
+          changedIn(of, OF_THE_CLUSTER.has(of) ? '' : namespace, refusedAt),
+        )
+        return [...created, ...changed.map((object) => ({ object }))]
       })
   }
+}
+
+const OF_THE_CLUSTER: ReadonlySet<string> = new Set([
+  'validatingadmissionpolicies',
+  'validatingadmissionpolicybindings',
+])
+/** What may refuse Pods of owners whose status does not say so. */
+const MAY_REFUSE = ['resourcequotas', 'limitranges']
+
+/** What has refused objects of an owner: as its status says, or possibly, where its controller has not acted on its content. */
+function refusedBy({ facts, contentVersion }: KnownVersion, acted: bigint): readonly string[] {
+  const refused = fingerprintOf(facts, 'refused')
+  if (refused !== undefined) return refused === '' ? [] : refused.split(' ')
+  return contentVersion !== undefined && acted < contentVersion ? MAY_REFUSE : []
+}
+
+/** The version with which it was created; undefined where that is no longer kept. */
+function createdAt({ versions, forgotten = -1n }: KnownObject): bigint | undefined {
+  return forgotten < 0n ? versions.at(-1)?.version : undefined
 }
 
 /** The last version below another one in which an author changed what a fingerprint covers. */

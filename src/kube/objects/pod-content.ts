@@ -28,6 +28,7 @@ export function podContent(object: JsonObject): Content {
     labels: labelsOf(object),
     references: [
       ...nodeReference('node', node === '' ? nodeAskedFor(spec) : node),
+      ...neededBy(spec, namespaceOf(object)),
       ...nodeReference('nominated', textIn(status, 'nominatedNodeName')),
       ...arrayIn(spec, 'volumes').flatMap((volume) => claimOf(volume, namespaceOf(object))),
       ...arrayIn(spec, 'resourceClaims').flatMap((one) => deviceClaim(one, namespaceOf(object))),
@@ -45,6 +46,18 @@ export function podContent(object: JsonObject): Content {
       ...(arrayIn(metadata, 'finalizers').includes(UNCOUNTED) && { uncounted: 'true' }),
     },
   }
+}
+
+/** What has to be there before the API server accepts the Pod. */
+function neededBy(spec: Json | undefined, namespace: string): ContentReference[] {
+  const account = textIn(spec, 'serviceAccountName')
+  // Every namespace has this one.
+  const own = account === 'default' ? '' : account
+  return [
+    { field: 'needs', resource: 'serviceaccounts', namespace, name: own },
+    { field: 'needs', resource: 'priorityclasses', namespace: '', name: textIn(spec, 'priorityClassName') },
+    { field: 'needs', resource: 'runtimeclasses', namespace: '', name: textIn(spec, 'runtimeClassName') },
+  ].filter(({ name }) => name !== '')
 }
 
 /** The one node on which a Pod of a DaemonSet may run, as set by the DaemonSet controller. */

@@ -1,6 +1,14 @@
 import type { ContentReference, LabelSelector } from '../../model/kubernetes-objects.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
-import { annotationsOf, type Content, hasCondition, MAX_NAMES, selectorOf, textsOf } from './content.ts'
+import {
+  annotationsOf,
+  conditionOf,
+  type Content,
+  hasCondition,
+  MAX_NAMES,
+  selectorOf,
+  textsOf,
+} from './content.ts'
 import { fingerprintOf } from './content-prints.ts'
 import { arrayIn, type JsonObject, namespaceOf, numberIn, objectIn, textIn } from './object-json.ts'
 
@@ -80,9 +88,27 @@ function deploymentContent(object: JsonObject): Content {
 function replicaSetContent(object: JsonObject): Content {
   const { references: none, prints } = withTemplate(object, textIn(annotationsOf(object), DESIRED_REPLICAS))
   const size = String(numberIn(objectIn(object, 'spec'), 'replicas'))
-  const refused = hasCondition(object, 'ReplicaFailure') ? 'true' : ''
+  const refused = refusedBy(conditionOf(object, 'ReplicaFailure'))
   const own = { references: none, prints: { ...prints, size, refused } }
   return withCounts(object, withSurplus(own, hasMore(object)))
+}
+
+/** What refuses Pods, by the words of the API server. */
+const REFUSALS: readonly (readonly [said: RegExp, by: string])[] = [
+  [/serviceaccount .*not found|no PriorityClass/, 'needs'],
+  [/ValidatingAdmissionPolicy/, 'validatingadmissionpolicies validatingadmissionpolicybindings'],
+  [/violates PodSecurity/, 'namespaces'],
+  [
+    /m(?:in|ax)imum .* usage per|max limit to request ratio per|must be less than or equal to \w+ limit/,
+    'limitranges',
+  ],
+]
+
+/** The resources of what refused a Pod; empty if none was refused. */
+function refusedBy(failure: JsonObject | undefined): string {
+  if (failure === undefined) return ''
+  const message = textIn(failure, 'message')
+  return REFUSALS.find(([said]) => said.test(message))?.[1] ?? 'resourcequotas'
 }
 
 function statefulSetContent(object: JsonObject): Content {
