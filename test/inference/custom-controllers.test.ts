@@ -316,3 +316,26 @@ test('annotations name objects that a custom controller looks after in other nam
     'annotations guide.example/inject-from',
   ])
 })
+
+test('a label names an object of the namespace that another label says beside it', () => {
+  const claim = { kind: 'Claim', name: 'db', spec: { size: 1 } }
+  const labels = { 'guide.example/claim-name': 'db', 'guide.example/claim-namespace': 'shop' }
+  const whole = { kind: 'Whole', name: 'db-7x2', namespace: '', labels, spec: { size: 1 } }
+  const decisions = decided(
+    seen('ADDED', 30, 30, { ...claim, by: { 'kubectl-create': 30 } }),
+    seen('MODIFIED', 31, 31, {
+      ...{ ...claim, status: { ready: 'no' } },
+      by: { 'kubectl-create': 30, 'platform*': 31 },
+    }),
+    seen('ADDED', 32, 32, { ...whole, by: { platform: 32 } }),
+    seen('MODIFIED', 40, 40, {
+      ...{ ...claim, generation: 2, spec: { size: 2 }, status: { ready: 'no' } },
+      by: { 'kubectl-edit': 40, 'platform*': 31 },
+    }),
+    seen('MODIFIED', 41, 41, { ...whole, generation: 2, spec: { size: 2 }, by: { platform: 41 } }),
+  )
+  const [made, , changed] = decisions.slice(-3)
+  const foundBy = 'labels guide.example/claim-name'
+  expect(made).toMatchObject({ cause: 'inferred', reads: [{ identity: { name: 'db' }, foundBy }] })
+  expect(changed?.reads.map(({ identity, known }) => `${identity.name}@${known.version}`)).toContain('db@40')
+})

@@ -77,13 +77,27 @@ function labelled(object: JsonObject): ContentReference[] {
         })
       const [, within, called = ''] = IN_NAMESPACE[place].exec(value) ?? []
       const named: [namespace: string, name: string][] = []
-      if ((isOfDomain && kind === undefined) || NAMING_KEY.test(key)) named.push([namespaceOf(object), value])
+      if ((isOfDomain && kind === undefined) || NAMING_KEY.test(key)) {
+        const beside = namespaceBeside(key, metadata)
+        named.push([beside ?? namespaceOf(object), value])
+      }
       if (within !== undefined) named.push([within, called])
       for (const [namespace, name] of named)
         if (NAME.test(name))
           found.push({ field: 'labelled', resource: '', namespace, name, says: `${place} ${key}` })
     }
   return found
+}
+
+/** The namespace that another label or annotation says of the same object: `example.com/claim-namespace` beside `example.com/claim-name`. */
+function namespaceBeside(key: string, metadata: JsonObject): string | undefined {
+  const keys = [key.replace(/name$/i, 'namespace'), `${key}-namespace`, `${key}.namespace`]
+  for (const place of ['labels', 'annotations'])
+    for (const beside of keys) {
+      const said = beside === key ? '' : textIn(objectIn(metadata, place), beside)
+      if (NAME.test(said)) return said
+    }
+  return undefined
 }
 
 interface Place {
