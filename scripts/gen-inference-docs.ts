@@ -118,6 +118,8 @@ function wordsOf(reads: Reads): string {
       return 'objects of which a label names it by its kind, as `…/shop: books` does, or under a key of its own domain, and that changed'
     case 'named just before':
       return 'what its labels name under their own API group or as `app.kubernetes.io/instance`, what its spec names, and its namespace if that is newer than what the labels name, where somebody else has just changed it'
+    case 'naming just before':
+      return 'where nothing else is new: the custom resources that name it or its owners in their spec, where somebody else has just changed that'
     case 'selected by it':
       return 'workloads, Pods and Services of its namespace that its selector fits, and whose content or labels changed'
     case 'restored':

@@ -124,6 +124,21 @@ test('a Pod is deleted for what names an owner of its owner', () => {
   ).toContainEqual(['toys', 30, 'spec.targetRef.name'])
 })
 
+test('an account that looks after nothing deletes a Pod for what names an owner of it, if that is new', () => {
+  const sized = (size: string): JsonObject => ({ targetRef: { name: 'web' }, size })
+  const pod = { kind: 'Pod', name: 'web-1-a', meta: ownedBy('ReplicaSet', 'web-1') }
+  const deletedAt = (second: number): readonly Told[] => [
+    [5, 'alice', { ...WEB, ...scaled(1, 1), type: 'ADDED' }],
+    [6, 'alice', made('ReplicaSet', 'web-1', ownedBy('Deployment', 'web'))],
+    [7, 'alice', { ...pod, type: 'ADDED' }],
+    ...lookedAfter(10, 'Stall', 'toys', sized('S')),
+    [30, 'bob', { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: sized('L') } }],
+    [second, 'mover', { ...pod, type: 'DELETED' }],
+  ]
+  expect(read(...deletedAt(34))).toEqual([['toys', 30, 'spec.targetRef.name']])
+  expect(decided(...deletedAt(50)).at(-1)?.cause).toBe('operator')
+})
+
 const LANE = { kind: 'Lane', name: 'one' }
 const LANE_SPEC = { parentRefs: [{ name: 'toys' }], backendRefs: [{ name: 'web' }] }
 

@@ -270,3 +270,20 @@ test('what a Deployment no longer keeps of its history is deleted by its control
   const revision = { kind: 'ControllerRevision', name: 'db-1', meta: ownedBy('StatefulSet', 'db') }
   expect(last(db, revision, { ...revision, gone: true })).toEqual(['statefulset-controller', BY_CONTROLLER])
 })
+
+test('a Pod goes for a custom resource that names what it belongs to, while there is something to do for that', () => {
+  const restart = (deployment: string, done?: number): Sketch => ({
+    ...{ kind: 'Restart', apiVersion: 'example.com/v1', name: 'now', meta: { generation: 1 } },
+    ...{ spec: { deployment }, ...(done !== undefined && { status: { done } }) },
+  })
+  const pod = { kind: 'Pod', name: 'web-1-a', meta: ownedBy('ReplicaSet', 'web-1') }
+  const deleted = (...before: Sketch[]): string => {
+    const meta = ownedBy('Deployment', 'web')
+    const set = { kind: 'ReplicaSet', apiVersion: 'apps/v1', name: 'web-1', meta, spec: { replicas: 1 } }
+    const web = { kind: 'Deployment', apiVersion: 'apps/v1', name: 'web' }
+    return last(web, set, pod, ...before, { ...pod, meta: { ...pod.meta, ...GOING } })[1]
+  }
+  expect(deleted(restart('web'))).toBe(BY_CONTROLLER)
+  expect(deleted(restart('web'), restart('web', 1))).toBe('operator')
+  expect(deleted(restart('api'))).toBe('operator')
+})

@@ -1,4 +1,4 @@
-import type { ClusterObjects, KnownObject } from '../../model/inference-store.ts'
+import { ANY_RESOURCE, type ClusterObjects, type KnownObject } from '../../model/inference-store.ts'
 import {
   ANY_KIND,
   type ContentReference,
@@ -83,6 +83,26 @@ export function namedBy(object: ObjectIdentity, resource: string, objects: Clust
   const [like, any] = [resourceLike(object.resource), ANY_KIND].map((kind) => ({ ...object, resource: kind }))
   return [object, like, any].flatMap((one) =>
     one === undefined ? [] : objects.naming('refers to', resource, one, MAX_FOUND),
+  )
+}
+
+/** Custom resources that name an object or its owners in their `spec`. */
+export function namingWithOwners(
+  object: ObjectIdentity,
+  facts: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): FoundPrimary[] {
+  const all = [object]
+  let owners = facts?.owners ?? []
+  for (let depth = 0; depth < MAX_OWNER_DEPTH && owners.length > 0; depth++) {
+    const known = owners.flatMap(({ uid }) => objects.get(uid) ?? [])
+    all.push(...known.map(({ identity }) => identity))
+    owners = known.flatMap(({ versions: [newest] }) => newest?.facts.owners ?? []).slice(0, MAX_OWNER_DEPTH)
+  }
+  return all.flatMap((one) =>
+    namedBy(one, ANY_RESOURCE, objects)
+      .filter(({ identity }) => isCustomResource(identity.apiVersion) && identity.uid !== object.uid)
+      .flatMap((naming) => found(naming, wherePrimaryNames(naming, one))),
   )
 }
 

@@ -20,7 +20,13 @@ interface Asked {
 
 /** Whether a writer that may be a person or a controller acts as a controller does: the write can follow from what somebody else wrote. */
 export function isReaction(asked: Asked): boolean {
-  return evictsForNode(asked) || reactsToOthers(asked) || reactsToChange(asked) || setsBack(asked)
+  return (
+    evictsForNode(asked) ||
+    deletesForResource(asked) ||
+    reactsToOthers(asked) ||
+    reactsToChange(asked) ||
+    setsBack(asked)
+  )
 }
 
 /** A program evicts a Pod from a closed node. Tools of people cordon a node before. */
@@ -29,6 +35,16 @@ function evictsForNode({ write, part, before, object, objects }: Asked): boolean
   if (part !== 'deletion' || !isMarkedAsEvicted(facts)) return false
   const closed = closedNodeOf(object, facts, objects)
   return closed !== undefined && (write.request !== undefined || !isCordonedByPerson(closed.closing))
+}
+
+/** With a watch alone: a Pod goes for a custom resource that names what the Pod belongs to, and for which there is something to do. */
+function deletesForResource({ write, part, reads, before }: Asked): boolean {
+  if (part !== 'deletion' || write.request !== undefined || write.object.resource !== 'pods') return false
+  const owners = new Set((write.facts ?? before?.facts)?.owners.map(({ uid }) => uid))
+  return reads.some(({ identity, foundBy }) => {
+    const isOther = foundBy !== undefined && !owners.has(identity.uid)
+    return isOther && isCustomResource(identity.apiVersion)
+  })
 }
 
 /** There is news of another object. */

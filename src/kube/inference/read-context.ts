@@ -70,6 +70,25 @@ export function lastSigned({ managers }: ObjectFacts): bigint {
   return managers.map(({ time }) => parseRfc3339(time) ?? 0n).reduce(higher, 0n)
 }
 
+/** How long before a write, by the clock of managedFields, somebody changed what it follows from. */
+const SIGNED_BEFORE_NS = nanosOfMs(3_000)
+
+/** Somebody else has changed the content of an object just before. */
+export function isNewsOfOthers(object: KnownObject, reading: ReadContext): boolean {
+  const { write, by, objects } = reading
+  const content = newestContent(object, reading)
+  if (content === undefined || content.version <= objects.lastActed(object.identity.uid, by)) return false
+  if (write.request !== undefined) return isJustBefore(write, content)
+  return write.facts !== undefined && lastSigned(write.facts) - lastSigned(content.facts) <= SIGNED_BEFORE_NS
+}
+
+/** Somebody has just changed the content of an object, and nobody has written its status since. */
+export function isStillToBeDone(object: KnownObject, reading: ReadContext): boolean {
+  const newest = newestRead(object, reading)
+  if (newest === undefined || newest.gone || newest.contentVersion !== newest.version) return false
+  return reading.write.seenNs - lastSigned(newest.facts) < REACTS_WITHIN_NS
+}
+
 /** The version since which the newest readable version has the same content; the nearest one if that is no longer kept. */
 export function newestContent(object: KnownObject, reading: ReadContext): KnownVersion | undefined {
   const newest = newestRead(object, reading)

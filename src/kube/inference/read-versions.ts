@@ -168,6 +168,7 @@ const ONLY_WITHOUT_NEWS: ReadonlySet<Reads['kind']> = new Set([
   'made for the same',
   'done just before',
   'closed node',
+  'naming just before',
 ])
 
 /** Relations that are looked at also if what is new only comes of the change that the written object is of already. */

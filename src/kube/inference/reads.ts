@@ -35,6 +35,8 @@
  *   wrote it.
  * - named just before: what its labels name under their own API group or as `app.kubernetes.io/instance`, what its spec names, and its
  *   namespace if that is newer than what the labels name; each if somebody else has just changed it.
+ * - naming just before: custom resources that name it or its owners in their `spec`, if somebody else has just changed that, and, with a watch
+ *   alone, nobody has written their status since; only if nothing else is new.
  * - restored: an object that had its name, that its writer had written, and that somebody deleted since.
  * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
  *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the
@@ -85,6 +87,7 @@ export type Reads =
   | { readonly kind: 'annotated' }
   | { readonly kind: 'made for it' }
   | { readonly kind: 'named just before' }
+  | { readonly kind: 'naming just before' }
   | { readonly kind: 'restored' }
   | { readonly kind: 'kin' }
   | { readonly kind: 'made for the same' }

@@ -13,17 +13,17 @@ import {
   type ObjectFacts,
   type ObjectIdentity,
 } from '../../model/kubernetes-objects.ts'
-import { nanosOfMs } from '../../model/time-and-size.ts'
 import { groupOf, labelledFor, namedByLabels, namedIn, objectOf, resourcesOf } from './named-objects.ts'
 import { closedNodeOf } from './closed-nodes.ts'
-import type { FoundPrimary } from './primaries.ts'
+import { type FoundPrimary, namingWithOwners } from './primaries.ts'
 import {
   actorForOwner,
   candidate,
   higher,
   isDoneTogether,
   isJustBefore,
-  lastSigned,
+  isNewsOfOthers,
+  isStillToBeDone,
   lastActedFor,
   MAX_OBJECTS,
   newestContent,
@@ -286,6 +286,12 @@ export function relatedObjects(
         .map((object) => ({ object }))
     case 'named just before':
       return [...madeUnderGroup(), ...referred()].filter(({ object }) => isNewsOfOthers(object, reading))
+    case 'naming just before':
+      return namingWithOwners(write.object, facts, objects).filter(({ object }) =>
+        write.request === undefined && part === 'deletion'
+          ? isStillToBeDone(object, reading)
+          : isNewsOfOthers(object, reading),
+      )
     case 'restored':
       return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
         const end = newest(object)
@@ -334,18 +340,6 @@ export function relatedObjects(
         return [...nominated, ...(waiting === undefined ? [] : [waiting])].map((object) => ({ object }))
       })
   }
-}
-
-/** How long before a write, by the clock of managedFields, somebody changed what it follows from. */
-const SIGNED_BEFORE_NS = nanosOfMs(3_000)
-
-/** Somebody else has changed the content of an object just before. */
-function isNewsOfOthers(object: KnownObject, reading: ReadContext): boolean {
-  const { write, by, objects } = reading
-  const content = newestContent(object, reading)
-  if (content === undefined || content.version <= objects.lastActed(object.identity.uid, by)) return false
-  if (write.request !== undefined) return isJustBefore(write, content)
-  return write.facts !== undefined && lastSigned(write.facts) - lastSigned(content.facts) <= SIGNED_BEFORE_NS
 }
 
 /** The objects that a write was made for: owners, and the primary objects of the writer that the written object belongs to, or is. */

@@ -304,6 +304,17 @@ export const RELATIONS: readonly Relation[] = [
     by,
     reads: { kind: 'closed node' },
   })),
+  ...[CUSTOM_CONTROLLERS, PLAIN_CONTROLLERS, UNKNOWN].map((by): Relation => ({
+    write: 'pods',
+    parts: ['deletion'],
+    by,
+    reads: { kind: 'naming just before' },
+  })),
+  {
+    parts: ['authored', 'status', 'scale'],
+    by: PLAIN_CONTROLLERS,
+    reads: { kind: 'naming just before' },
+  },
   ...['deployments', 'statefulsets', 'daemonsets'].map((write): Relation => ({
     write,
     parts: ['authored'],
