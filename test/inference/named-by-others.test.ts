@@ -109,31 +109,29 @@ test('what is scaled for an object follows from what else that object names', ()
   ).toContainEqual(['load', 30, 'spec.configMapName'])
 })
 
+const sized = (size: string): JsonObject => ({ targetRef: { name: 'web' }, size })
+const POD = { kind: 'Pod', name: 'web-1-a', meta: ownedBy('ReplicaSet', 'web-1') }
 test('a Pod is deleted for what names an owner of its owner', () => {
-  const sized = (size: string): JsonObject => ({ targetRef: { name: 'web' }, size })
-  const pod = { kind: 'Pod', name: 'web-1-a', meta: ownedBy('ReplicaSet', 'web-1') }
   expect(
     read(
       [5, 'alice', { ...WEB, ...scaled(1, 1), type: 'ADDED' }],
       [6, 'alice', made('ReplicaSet', 'web-1', ownedBy('Deployment', 'web'))],
-      [7, 'alice', { ...pod, type: 'ADDED' }],
+      [7, 'alice', { ...POD, type: 'ADDED' }],
       ...lookedAfter(10, 'Stall', 'toys', sized('S')),
       [30, 'bob', { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: sized('L') } }],
-      [31, 'stall-program', { ...pod, type: 'DELETED' }],
+      [31, 'stall-program', { ...POD, type: 'DELETED' }],
     ),
   ).toContainEqual(['toys', 30, 'spec.targetRef.name'])
 })
 
 test('an account that looks after nothing deletes a Pod for what names an owner of it, if that is new', () => {
-  const sized = (size: string): JsonObject => ({ targetRef: { name: 'web' }, size })
-  const pod = { kind: 'Pod', name: 'web-1-a', meta: ownedBy('ReplicaSet', 'web-1') }
   const deletedAt = (second: number): readonly Told[] => [
     [5, 'alice', { ...WEB, ...scaled(1, 1), type: 'ADDED' }],
     [6, 'alice', made('ReplicaSet', 'web-1', ownedBy('Deployment', 'web'))],
-    [7, 'alice', { ...pod, type: 'ADDED' }],
+    [7, 'alice', { ...POD, type: 'ADDED' }],
     ...lookedAfter(10, 'Stall', 'toys', sized('S')),
     [30, 'bob', { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: sized('L') } }],
-    [second, 'mover', { ...pod, type: 'DELETED' }],
+    [second, 'mover', { ...POD, type: 'DELETED' }],
   ]
   expect(read(...deletedAt(34))).toEqual([['toys', 30, 'spec.targetRef.name']])
   expect(decided(...deletedAt(50)).at(-1)?.cause).toBe('operator')
@@ -176,43 +174,45 @@ test('what is written for an owner follows from what names that owner without a 
   ).toContainEqual(['one', 30, 'spec.parentRefs.name'])
 })
 
-const SELECTING = { selector: { matchLabels: { logs: 'yes' } } }
+const SELECTORS = [{ matchLabels: { logs: 'yes' } }, 'logs=yes', 'logs in (yes, all),!off', 'logs,a!=b']
 const labelled = (count: number, labels: JsonObject): Write => ({
   ...WEB,
   meta: generation(count, { labels }),
 })
 
-test('what an object selects by labels is changed for that object, and is what its status tells of', () => {
-  const begun: Told[] = [
-    [5, 'alice', { ...labelled(1, { logs: 'yes' }), type: 'ADDED' }],
-    ...lookedAfter(10, 'Stall', 'toys', SELECTING),
-    [12, 'stall-program', labelled(2, { logs: 'yes' })],
-    // The program has nothing to do for this.
-    [20, 'carol', labelled(3, { logs: 'yes' })],
-  ]
-  const changed: Told = [
-    30,
-    'bob',
-    { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: { ...SELECTING, image: '2' } } },
-  ]
-  expect(read(...begun, changed, [31, 'stall-program', labelled(4, { logs: 'yes' })])).toContainEqual([
-    ...['toys', 30],
-    'selector',
-  ])
-  const stated: Told = [
-    31,
-    'stall-program',
-    {
-      ...{ kind: 'Stall', name: 'toys', meta: generation(1), subresource: 'status' },
-      rest: { spec: SELECTING, ...status('none') },
-    },
-  ]
-  const unlabelled: Told = [30, 'bob', labelled(3, {})]
-  expect(read(...begun, unlabelled, stated)).toContainEqual(['web', 30, 'selector'])
-  expect(
-    read(...begun, [30, 'bob', { kind: 'Service', name: 'other', type: 'ADDED' }], stated),
-  ).not.toContainEqual(['other', 30, 'selector'])
-})
+test.each(SELECTORS)(
+  'what %j selects is changed for who selects it, whose status tells of it',
+  (selector) => {
+    const spec: JsonObject = { selector }
+    const begun: Told[] = [
+      [5, 'alice', { ...labelled(1, { logs: 'yes' }), type: 'ADDED' }],
+      ...lookedAfter(10, 'Stall', 'toys', spec),
+      [12, 'stall-program', labelled(2, { logs: 'yes' })],
+      // The program has nothing to do for this.
+      [20, 'carol', labelled(3, { logs: 'yes' })],
+    ]
+    const changed: Told = [
+      30,
+      'bob',
+      { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: { ...spec, image: '2' } } },
+    ]
+    const again: Told = [31, 'stall-program', labelled(4, { logs: 'yes' })]
+    expect(read(...begun, changed, again)).toContainEqual(['toys', 30, 'selector'])
+    const stated: Told = [
+      31,
+      'stall-program',
+      {
+        ...{ kind: 'Stall', name: 'toys', meta: generation(1), subresource: 'status' },
+        rest: { spec, ...status('none') },
+      },
+    ]
+    const unlabelled: Told = [30, 'bob', labelled(3, {})]
+    expect(read(...begun, unlabelled, stated)).toContainEqual(['web', 30, 'selector'])
+    expect(
+      read(...begun, [30, 'bob', { kind: 'Service', name: 'other', type: 'ADDED' }], stated),
+    ).not.toContainEqual(['other', 30, 'selector'])
+  },
+)
 
 const QUEUED = { 'trade.example.com/name': 'toys' }
 const job = (name: string, count: number, suspend: boolean): Write => ({
@@ -416,14 +416,13 @@ test('that a rollout goes on does not hide what somebody changed of what its pro
 
 test('a Pod is deleted for what names its Deployment by a plain text, and not for what its Deployment wants', () => {
   const asked = (round: number): JsonObject => ({ deployment: 'web', round })
-  const pod = { kind: 'Pod', name: 'web-1-a', meta: ownedBy('ReplicaSet', 'web-1') }
   const set = made('ReplicaSet', 'web-1', generation(1, ownedBy('Deployment', 'web')), {
     spec: { replicas: 1 },
   })
   const following = read(
     [5, 'alice', { ...WEB, ...scaled(1, 1), type: 'ADDED' }],
     [6, 'alice', set],
-    [7, 'alice', { ...pod, type: 'ADDED' }],
+    [7, 'alice', { ...POD, type: 'ADDED' }],
     ...lookedAfter(10, 'Stall', 'toys', asked(1)),
     [20, 'bob', { ...WEB, ...scaled(2, 2) }],
     [
@@ -432,7 +431,7 @@ test('a Pod is deleted for what names its Deployment by a plain text, and not fo
       { ...set, type: 'MODIFIED', meta: { ...set.meta, generation: 2 }, rest: { spec: { replicas: 2 } } },
     ],
     [30, 'carol', { kind: 'Stall', name: 'toys', meta: generation(2), rest: { spec: asked(2) } }],
-    [31, 'stall-program', { ...pod, type: 'DELETED' }],
+    [31, 'stall-program', { ...POD, type: 'DELETED' }],
   )
   expect(following).toEqual([['toys', 30, 'spec.deployment']])
 })

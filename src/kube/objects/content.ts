@@ -1,4 +1,5 @@
 import type { ContentReference, LabelSelector } from '../../model/kubernetes-objects.ts'
+import { ownValue } from '../../model/untrusted-names.ts'
 import { arrayIn, isObject, type Json, type JsonObject, objectIn, textIn } from './object-json.ts'
 
 /** What one kind of object says of others, and the fingerprints that identify copies of its content. */
@@ -55,6 +56,28 @@ export function selectorOf(selector: Json): LabelSelector {
 
 export function hasCondition(object: JsonObject, type: string): boolean {
   return conditionOf(object, type) !== undefined
+}
+
+const TERM = /([^\s,()!=]+)\s*(?:(==?|!=)\s*([^\s,()]*)|\b(in|notin)\s*\(([^)]*)\))?/g
+const MAX_SELECTOR_LENGTH = 1_024
+const OPERATORS: Readonly<Record<string, string>> = { '!=': 'NotIn', notin: 'NotIn' }
+
+/** A selector as kubectl takes it: `app=web,tier in (a,b),!old`. */
+export function selectorOfText(text: string): LabelSelector {
+  const terms = text.length > MAX_SELECTOR_LENGTH ? [] : [...text.matchAll(TERM)].slice(0, MAX_LABELS)
+  return {
+    labels: {},
+    rules: terms.map((term) => {
+      const [, key = '', compared, value = '', within, values = ''] = term
+      const operator = compared ?? within
+      if (operator !== undefined)
+        return {
+          ...{ key, operator: ownValue(OPERATORS, operator) ?? 'In' },
+          values: (within === undefined ? value : values).split(',').map((one) => one.trim()),
+        }
+      return { key, operator: text[term.index - 1] === '!' ? 'DoesNotExist' : 'Exists', values: [] }
+    }),
+  }
 }
 
 /** A condition with status True. */

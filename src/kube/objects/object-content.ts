@@ -15,6 +15,7 @@ import {
   NOTHING,
   references,
   selectorOf,
+  selectorOfText,
 } from './content.ts'
 import { appliedFrom, DELIVERED } from './delivered-content.ts'
 import { endpointsContent, endpointSliceContent } from './endpoints-content.ts'
@@ -79,8 +80,8 @@ export function contentOf(object: JsonObject): Content {
 /** The selectors of a custom resource that ask for something. */
 function selectorsOf(object: JsonObject): LabelSelector[] {
   return Object.entries(objectIn(object, 'spec'))
-    .filter(([key, value]) => SELECTOR.test(key) && isObject(value))
-    .map(([, value]) => selectorOf(value))
+    .filter(([key]) => SELECTOR.test(key))
+    .map(([, value]) => (typeof value === 'string' ? selectorOfText(value) : selectorOf(value)))
     .filter(({ labels, rules }) => Object.keys(labels).length + rules.length > 0)
 }
 
