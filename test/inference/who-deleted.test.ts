@@ -287,3 +287,15 @@ test('a Pod goes for a custom resource that names what it belongs to, while ther
   expect(deleted(restart('web'), restart('web', 1))).toBe('operator')
   expect(deleted(restart('api'))).toBe('operator')
 })
+
+test('a StatefulSet renews no Pod below its partition: that is deleted by a person', () => {
+  const spec = { updateStrategy: { rollingUpdate: { partition: 2 } }, ordinals: { start: 5 } }
+  const status = { currentRevision: 'a', updateRevision: 'b', observedGeneration: 1 }
+  const db = { kind: 'StatefulSet', name: 'db', meta: { generation: 1 }, spec, status }
+  const deleted = (name: string): [string, string] => {
+    const pod = { kind: 'Pod', name, meta: ownedBy('StatefulSet', 'db') }
+    return last(db, pod, { ...pod, meta: { ...pod.meta, ...GOING } })
+  }
+  expect(deleted('db-6')).toEqual(PERSON)
+  expect(deleted('db-7')).toEqual(['statefulset-controller', BY_CONTROLLER])
+})

@@ -218,7 +218,7 @@ function goesWithService(
 
 /**
  * A StatefulSet replaces its Pods one after the other, from the highest number down. While a Pod with a higher number is not ready, it
- * deletes none.
+ * deletes none. Those below a partition it does not replace.
  */
 function isOutOfTurn(
   pod: ObjectIdentity,
@@ -226,7 +226,9 @@ function isOutOfTurn(
   owner: ObjectFacts,
   objects: ClusterObjects,
 ): boolean {
-  if (kind !== 'StatefulSet' || owner.prints.renews !== 'true') return false
+  if (kind !== 'StatefulSet') return false
+  if (numberOf(pod) < Number(owner.prints.renewsFrom ?? 0)) return true
+  if (owner.prints.renews !== 'true') return false
   return objects
     .ownedBy(uid, 'pods', 0n, LAST, MAX_COUNTED)
     .some(

@@ -118,6 +118,7 @@ function statefulSetContent(object: JsonObject): Content {
     prints: {
       ...prints,
       ...(!hasMore(object) && renewsInTurn(object) && { renews: 'true' }),
+      ...(!hasMore(object) && renewsStateful(object) && { renewsFrom: String(renewsFrom(object)) }),
       ...(!renewsItself(object) && { renewedTo: textIn(objectIn(object, 'status'), 'updateRevision') }),
     },
   }
@@ -217,6 +218,14 @@ function renewsStateful(object: JsonObject): boolean {
   // One that was created anew may adopt Pods of another revision.
   const hasOthers = numberIn(status, 'updatedReplicas') < numberIn(status, 'replicas')
   return renewsItself(object) && (isBehind || hasOthers || isUnseen(object))
+}
+
+/** The number of the first Pod that is replaced: those before it are kept as they are. */
+function renewsFrom(object: JsonObject): number {
+  const spec = objectIn(object, 'spec')
+  const { partition } = objectIn(objectIn(spec, 'updateStrategy'), 'rollingUpdate')
+  const start = numberIn(objectIn(spec, 'ordinals'), 'start')
+  return start + (typeof partition === 'number' ? partition : 0)
 }
 
 /** Pods are replaced one by one, and none while another is not ready. */
