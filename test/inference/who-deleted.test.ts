@@ -299,3 +299,42 @@ test('a StatefulSet renews no Pod below its partition: that is deleted by a pers
   expect(deleted('db-6')).toEqual(PERSON)
   expect(deleted('db-7')).toEqual(['statefulset-controller', BY_CONTROLLER])
 })
+
+test('a volume that nobody claims any more goes as it says, and a mirrored slice with its mirror', () => {
+  const volume = (phase: string, persistentVolumeReclaimPolicy: string): Sketch => ({
+    ...{ kind: 'PersistentVolume', name: 'a', spec: { persistentVolumeReclaimPolicy }, status: { phase } },
+  })
+  const ended = (one: Sketch): [string, string] => last(one, { ...one, meta: GOING })
+  expect(ended(volume('Released', 'Delete'))).toEqual(['persistent-volume-binder', BY_CONTROLLER])
+  expect(ended(volume('Released', 'Retain'))).toEqual(PERSON)
+  expect(ended(volume('Bound', 'Delete'))).toEqual(PERSON)
+  const slice = { kind: 'EndpointSlice', name: 'web-1', meta: ownedBy('Endpoints', 'web') }
+  expect(last({ kind: 'Endpoints', name: 'web' }, slice, { ...slice, gone: true })).toEqual([
+    'endpointslicemirroring-controller',
+    BY_CONTROLLER,
+  ])
+})
+
+test('an address goes for the Service that gives it up, and a claim gets the class that became the usual one', () => {
+  const reads = (...told: Sketch[]): string[] =>
+    (decided(...told).at(-1)?.reads ?? []).map(({ identity, known }) => `${identity.name}@${known.version}`)
+  const parentRef = { resource: 'services', namespace: 'shop', name: 'web' }
+  const address = { kind: 'IPAddress', name: '10.0.0.7', meta: { namespace: '' }, spec: { parentRef } }
+  const service = (...clusterIPs: string[]): Sketch => ({
+    kind: 'Service',
+    name: 'web',
+    spec: { clusterIPs },
+  })
+  const given = [service('10.0.0.7'), address, service(), { ...address, gone: true }]
+  expect(reads(...given)).toContain('web@3')
+  expect(last(...given)).toEqual(['kube-apiserver', BY_CONTROLLER])
+  const claim = (storageClassName: string): Sketch => ({
+    ...{ kind: 'PersistentVolumeClaim', name: 'data', spec: { storageClassName } },
+    meta: { managedFields: [{ manager: 'kube-controller-manager', operation: 'Update', time: 't' }] },
+  })
+  const usual = { kind: 'StorageClass', name: 'usual', meta: { namespace: '' } }
+  expect(reads(claim(''), usual, claim('usual'))).toContain('usual@2')
+  expect(
+    reads(usual, claim('usual'), { ...claim('usual'), spec: { storageClassName: 'usual', a: 1 } }),
+  ).toEqual(['data@2'])
+})

@@ -80,6 +80,14 @@ export const RELATIONS: readonly Relation[] = [
     by: 'endpointslicemirroring-controller',
     reads: { kind: 'owner' },
   },
+  // One that selects Pods again has slices of its own.
+  {
+    write: 'endpointslices',
+    parts: ['deletion'],
+    by: 'endpointslicemirroring-controller',
+    reads: { kind: 'named', field: 'service' },
+    content: true,
+  },
   { parts: ['deletion'], reads: { kind: 'owner' }, alive: true },
   { parts: ['authored', 'removal'], by: 'generic-garbage-collector', reads: { kind: 'former owner' } },
   { write: 'pods', parts: ['creation'], reads: { kind: 'leaving' } },
@@ -194,6 +202,13 @@ export const RELATIONS: readonly Relation[] = [
   },
   { write: 'secrets', parts: ['deletion'], reads: { kind: 'ended', field: 'account' } },
   { write: 'ipaddresses', parts: ['deletion'], reads: { kind: 'ended', field: 'allocated for' } },
+  // A Service may give up its address.
+  {
+    write: 'ipaddresses',
+    parts: ['deletion'],
+    reads: { kind: 'named', field: 'allocated for' },
+    content: true,
+  },
   {
     write: 'apiservices',
     parts: ['creation', 'authored', 'deletion'],
@@ -243,6 +258,15 @@ export const RELATIONS: readonly Relation[] = [
     write: 'persistentvolumeclaims',
     parts: ['authored', 'status'],
     reads: { kind: 'named', field: 'volume' },
+  },
+  // One without a class gets the one that becomes the usual one.
+  {
+    write: 'persistentvolumeclaims',
+    parts: ['authored'],
+    by: 'persistent-volume-binder',
+    reads: { kind: 'named', field: 'class' },
+    content: true,
+    changes: 'class',
   },
   { write: 'persistentvolumes', parts: ['authored', 'status'], reads: { kind: 'named', field: 'claim' } },
   {

@@ -58,6 +58,9 @@ export function whoDeletes(
   const owner = newestOf(objects.get(reference?.uid ?? ''))
   if (isGoing(owner) || isOfNobody(known, objects)) return controller('generic-garbage-collector')
   if (goesWithService(object, known, objects)) return controller('kube-apiserver')
+  if (object.resource === 'endpointslices' && reference?.kind === 'Endpoints')
+    return controller('endpointslicemirroring-controller')
+  if (known?.prints.reclaimed === 'true') return controller('persistent-volume-binder')
   const maker =
     owner !== undefined &&
     reference !== undefined &&
@@ -202,18 +205,22 @@ function isOfNobody(facts: ObjectFacts | undefined, objects: ClusterObjects): bo
   return owners.length > 0 && owners.every(({ uid }) => isGoing(newestOf(objects.get(uid))))
 }
 
-/** The API server itself deletes Endpoints and addresses along with their Service. */
+/** The API server itself deletes Endpoints along with their Service, and addresses that their Service no longer has. */
 function goesWithService(
   { resource, namespace, name }: ObjectIdentity,
   facts: ObjectFacts | undefined,
   objects: ClusterObjects,
 ): boolean {
-  const isServiceGoing = (space: string, called: string): boolean =>
-    isGoing(newestOf(objects.named('services', space, called)))
-  if (resource === 'endpoints') return isServiceGoing(namespace, name)
-  return (facts?.references ?? []).some(
-    (one) => one.field === 'allocated for' && isServiceGoing(one.namespace, one.name),
-  )
+  if (resource === 'endpoints') return isGoing(newestOf(objects.named('services', namespace, name)))
+  return (facts?.references ?? []).some(({ field, namespace: space, name: called }) => {
+    if (field !== 'allocated for') return false
+    const [newest, ...earlier] = objects.named('services', space, called)?.versions ?? []
+    return isGoing(newest) || (!hasAddress(newest, name) && earlier.some((one) => hasAddress(one, name)))
+  })
+}
+
+function hasAddress(service: KnownVersion | undefined, address: string): boolean {
+  return service?.facts.prints.addresses?.split(' ').includes(address) === true
 }
 
 /**

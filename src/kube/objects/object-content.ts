@@ -44,11 +44,11 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
   EndpointSlice: endpointSliceContent,
   Endpoints: endpointsContent,
   HorizontalPodAutoscaler: autoscalerContent,
-  PersistentVolumeClaim: (object) =>
-    references(named(object, 'volume', 'persistentvolumes', 'volumeName', '')),
+  PersistentVolumeClaim: claimContent,
   PersistentVolume: volumeContent,
   PodDisruptionBudget: budgetContent,
   ResourceQuota: quotaContent,
+  Service: serviceContent,
   ClusterRole: (object) => ({
     ...NOTHING,
     labels: labelsOf(object),
@@ -147,6 +147,11 @@ function quotaContent(object: JsonObject): Content {
   return { references: counted, prints: {} }
 }
 
+function serviceContent(object: JsonObject): Content {
+  const addresses = arrayIn(objectIn(object, 'spec'), 'clusterIPs').filter((one) => typeof one === 'string')
+  return { ...NOTHING, prints: { addresses: addresses.slice(0, MAX_NAMES).join(' ') } }
+}
+
 /** An address of a Service, which the API server creates before it stores the Service. */
 function allocatedContent(object: JsonObject): Content {
   const parent = objectIn(objectIn(object, 'spec'), 'parentRef')
@@ -189,24 +194,31 @@ const RESOURCE_OF_TARGET: Readonly<Record<string, string>> = {
   StatefulSet: 'statefulsets',
 }
 
+function claimContent(object: JsonObject): Content {
+  const { references: named } = references(
+    nameIn(object, 'volume', 'persistentvolumes', 'volumeName'),
+    nameIn(object, 'class', 'storageclasses', 'storageClassName'),
+  )
+  return { references: named, prints: { class: textIn(objectIn(object, 'spec'), 'storageClassName') } }
+}
+
 function volumeContent(object: JsonObject): Content {
-  const claim = objectIn(objectIn(object, 'spec'), 'claimRef')
-  return references({
+  const spec = objectIn(object, 'spec')
+  const claim = objectIn(spec, 'claimRef')
+  const isLeft = textIn(objectIn(object, 'status'), 'phase') === 'Released'
+  const isEnding = isLeft && textIn(spec, 'persistentVolumeReclaimPolicy') === 'Delete'
+  const { references: named } = references({
     field: 'claim',
     resource: 'persistentvolumeclaims',
     namespace: textIn(claim, 'namespace'),
     name: textIn(claim, 'name'),
   })
+  return { references: named, prints: isEnding ? { reclaimed: 'true' } : {} }
 }
 
-function named(
-  object: JsonObject,
-  field: string,
-  resource: string,
-  key: string,
-  namespace: string,
-): ContentReference {
-  return { field, resource, namespace, name: textIn(objectIn(object, 'spec'), key) }
+/** What the `spec` of an object names by a key, in no namespace. */
+function nameIn(object: JsonObject, field: string, resource: string, key: string): ContentReference {
+  return { field, resource, namespace: '', name: textIn(objectIn(object, 'spec'), key) }
 }
 
 /** What an object names in the places that are configured. */
