@@ -8,7 +8,7 @@ import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const API = 'guide.example/v1'
-const OF_KUBERNETES = ['Secret', 'Namespace']
+const OF_KUBERNETES = ['Secret', 'Namespace', 'StatefulSet', 'Pod']
 
 interface Signed {
   readonly kind: string
@@ -338,4 +338,36 @@ test('a label names an object of the namespace that another label says beside it
   const foundBy = 'labels guide.example/claim-name'
   expect(made).toMatchObject({ cause: 'inferred', reads: [{ identity: { name: 'db' }, foundBy }] })
   expect(changed?.reads.map(({ identity, known }) => `${identity.name}@${known.version}`)).toContain('db@40')
+})
+
+test('a Pod of an old revision goes by the program that looks after its StatefulSet and has just written the Pod', () => {
+  const cluster = { kind: 'Cluster', name: 'main', by: { 'kubectl-create': 10 } }
+  const set = {
+    ...{ kind: 'StatefulSet', name: 'main-db', generation: 1, owner: { kind: 'Cluster', name: 'main' } },
+    ...{ spec: { updateStrategy: { type: 'OnDelete' } }, by: { 'db-operator': 12 } },
+    status: { observedGeneration: 1, updateRevision: 'new' },
+  }
+  const made = { 'kube-controller-manager': 13 }
+  const pod = {
+    ...{ kind: 'Pod', name: 'main-db-0', owner: { kind: 'StatefulSet', name: 'main-db' } },
+    labels: { 'controller-revision-hash': 'old' },
+  }
+  const deletedBy = (...labelled: Observation[]): string | undefined =>
+    decided(
+      seen('ADDED', 30, 30, cluster),
+      seen('MODIFIED', 31, 31, {
+        ...cluster,
+        status: { phase: 'new' },
+        by: { ...cluster.by, 'db-operator*': 31 },
+      }),
+      seen('ADDED', 32, 32, set),
+      seen('ADDED', 33, 33, { ...pod, by: made }),
+      ...labelled,
+      seen('DELETED', 61, 61, { ...pod, by: labelled.length > 0 ? { ...made, 'db-operator': 60 } : made }),
+    ).at(-1)?.writer.service
+  const labels = { ...pod.labels, role: 'replica' }
+  expect(deletedBy(seen('MODIFIED', 60, 60, { ...pod, labels, by: { ...made, 'db-operator': 60 } }))).toBe(
+    'db-operator',
+  )
+  expect(deletedBy()).toBe('unknown')
 })

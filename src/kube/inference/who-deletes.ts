@@ -83,7 +83,9 @@ export function whoDeletes(
   const applier = known && applierOf(known, objects)
   if (first !== undefined && (isGoing(applier) || applier?.facts.prints.applying === 'true'))
     return controller(first)
-  const renewer = isOutdated(known, owner?.facts) ? whoRenews(owner?.facts, seenNs, objects) : undefined
+  const renewer = isOutdated(known, owner?.facts)
+    ? whoRenews([known, owner?.facts], seenNs, objects)
+    : undefined
   if (renewer !== undefined) return controller(renewer)
   const ofOwner = objects.get(reference?.uid ?? '')?.identity
   const isUnselected = ofOwner?.namespace === '' && isNewsIn(object, objects)
@@ -176,10 +178,14 @@ function isOutdated(pod: ObjectFacts | undefined, set: ObjectFacts | undefined):
   return isUnseen || pod.labels?.['controller-revision-hash'] !== wanted
 }
 
-/** The program that looks after the owner of a StatefulSet, if it has just written one of the two. */
-function whoRenews(set: ObjectFacts | undefined, nowNs: bigint, objects: ClusterObjects): string | undefined {
+/** The program that looks after the owner of a Pod's StatefulSet, if it has just written one of the three. */
+function whoRenews(
+  [pod, set]: readonly [ObjectFacts | undefined, ObjectFacts | undefined],
+  nowNs: bigint,
+  objects: ClusterObjects,
+): string | undefined {
   const above = objects.get(set?.owners.find((one) => one.controller)?.uid ?? '')
-  const managers = [...(set?.managers ?? []), ...(newestOf(above)?.facts.managers ?? [])]
+  const managers = [pod, set, newestOf(above)?.facts].flatMap((one) => one?.managers ?? [])
   return objects.lookingAfter(above?.identity.resource ?? '').find((program) => {
     const own = managers.filter(({ manager }) => programOf(manager) === program)
     return isSignedLately({ managers: own }, nowNs)
