@@ -60,9 +60,7 @@ export function otelRows(spans: readonly ArchivedSentSpan[]): string[] {
         known.set(envelopes, envelope)
       }
       const plain = plainIn(bytes)
-      return plain === undefined
-        ? rowOf(jsonOfProtobuf('Span', bytes), envelope)
-        : plainRow(plain, envelope)
+      return plain === undefined ? rowOf(jsonOfProtobuf('Span', bytes), envelope) : plainRow(plain, envelope)
     } catch (error) {
       if (isOutOfMemory(error)) throw error
       return []
