@@ -377,7 +377,7 @@ export const METRICS = {
   cpid_own_id_spans: counter(
     'spans',
     [],
-    'Spans left out of a trace because they have the id of one of its change spans, or a Causeway added them (cpid.synthetic).',
+    'Spans left out of a trace because they have the id of one of its change spans, or were added by a Causeway.',
   ),
   cpid_traces_open: gauge('traces', [], 'Traces that still take activity.'),
   cpid_traces_settled: counter('traces', [], 'Traces that settled.'),
