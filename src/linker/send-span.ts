@@ -97,10 +97,10 @@ function sendIntoTraces(
 ): void {
   const roots = listedRoots(ctx, cpid)
   // The traces have such spans of their own. It opens no new one: what is sent back here would have no end.
-  const known = span.isOfCauseway ? roots.flatMap(({ id }) => ctx.traces.ofRoot(id)) : []
-  if (known.length > 0) {
+  if (span.isOfCauseway && roots.some(({ id }) => ctx.traces.currentOf(id) !== undefined)) {
     ctx.counts.ownIds++
-    if (!known.some((trace) => isFrom(ctx, trace, span))) sendWhereItIs(ctx, span)
+    const rootHere = ctx.spans.rootOfOutgoing(span.origin)
+    if (!roots.some(({ id }) => id === rootHere)) sendWhereItIs(ctx, span)
     return
   }
   const drivers = driversOf(ctx, span, roots)

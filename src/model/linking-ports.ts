@@ -100,6 +100,8 @@ export interface Spans {
   childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[]
   /** Where a span with these original ids is, if it arrived. */
   find(originTraceId: Buffer, spanId: bigint): number | undefined
+  /** The root of the outgoing trace that has the id of an original trace. */
+  rootOfOutgoing(origin: number): number | undefined
   /** The first links of a stored span, as sent; at most OTLP's default limit. */
   linksOf(row: number): { traceId: Buffer; spanId: bigint }[]
   /** The earliest start, from one time to another, of spans that carry the CPID. */

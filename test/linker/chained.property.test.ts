@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { cpid, type MergelogSketch, type SpanSketch } from '../support/otlp-requests.ts'
 import { sentRequests } from '../support/sent-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
+import { WorkCounter } from '../support/work-counter.ts'
 
 const CHANGES = 4
 const SETTLED_MS = 301_000
@@ -81,4 +82,27 @@ test('a Causeway behind another has the same cascades, and counts none of the sp
   take(second, sentRequests(first.db, 10))
   second.pass(SETTLED_MS)
   expect(cascadesOf(second)).toEqual(cascadesOf(first))
+})
+
+/** What it costs to take what another Causeway added to a change that has come to so many episodes. */
+async function costAfter(episodes: number): Promise<number> {
+  using writer = await TestWriter.open()
+  writer.mergelogs('merger', [{ new: cpid(1) }])
+  for (let episode = 0; episode < episodes; episode++) {
+    writer.spans('controller', [{ trace: 1, id: episode + 1, cpid: cpid(1), start: episode }])
+    writer.pass(SETTLED_MS)
+  }
+  using counter = new WorkCounter()
+  const attributes = { 'cpid.synthetic': true }
+  return counter.blocksOf(() => {
+    writer.spans(
+      'causeway',
+      Array.from({ length: 20 }, (_, at) => ({ trace: 2, id: 1_000 + at, cpid: cpid(1), attributes })),
+    )
+    writer.link()
+  })
+}
+
+test('what another Causeway added costs the same however many traces its change has', async () => {
+  expect(await costAfter(120)).toBeLessThan(1.5 * (await costAfter(4)))
 })

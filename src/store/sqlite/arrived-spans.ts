@@ -99,6 +99,11 @@ export class ArrivedSpanTable extends OnConnection implements Spans {
     )
     .pluck()
     .safeIntegers()
+  readonly #rootOfOutgoing = this.db
+    .prepare<[number], number>(
+      'SELECT t.root FROM origin_traces o CROSS JOIN traces t ON t.trace_id = o.trace_id WHERE o.id = ?',
+    )
+    .pluck()
   readonly #setCpid = this.db.prepare(`UPDATE spans SET cpid = ?, flags = flags | ? WHERE id = ?`)
   readonly #remove = this.db.prepare('DELETE FROM spans WHERE id = ?')
   #round = new Map<number, ArrivedSpan>()
@@ -165,6 +170,10 @@ export class ArrivedSpanTable extends OnConnection implements Spans {
   find(traceId: Buffer, spanId: bigint): number | undefined {
     const origin = this.#arrivals.traces.find(traceId.toString('latin1'))
     return origin === undefined ? undefined : (this.#find.get(origin, spanId) ?? undefined)
+  }
+
+  rootOfOutgoing(origin: number): number | undefined {
+    return this.#rootOfOutgoing.get(origin)
   }
 
   /** The earliest start between two times of spans that carry the CPID, among the first of its original traces. */
