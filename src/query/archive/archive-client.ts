@@ -2,7 +2,7 @@ import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClien
 import type { ClientTlsSettings } from '../../model/connection-settings.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import { agentFor, type AnswerLimits, failureText, limitAnswers } from '../../platform/http-agent.ts'
-import { type Columns, NotThat, readRow, type RowOf } from './row-columns.ts'
+import { type Columns, UnexpectedAnswer, readRow, type RowOf } from './row-columns.ts'
 
 /** The address of an archive. Plain data, since it is posted to threads. */
 export interface ArchiveAddress {
@@ -118,7 +118,7 @@ export class ArchiveClient implements AsyncDisposable {
     const where = new URL(endpoint).origin
     if (deadline.aborted)
       return `${where} did not answer within ${ms / 1_000} s; narrow the question down, or raise timeout`
-    if (error instanceof NotThat)
+    if (error instanceof UnexpectedAnswer)
       return `${where} answers what no archive does (${error.message}); check that it is a ClickHouse with the tables of this version`
     if (!(error instanceof ClickHouseError))
       return `${where} does not answer: ${failureText(error, this.#limits)}`

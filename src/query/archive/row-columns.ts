@@ -1,7 +1,7 @@
 import { type Cpid, NIL_CPID, parseCpid } from '../../model/merge-graph.ts'
 import { textOrNone } from '../../model/queries.ts'
 
-/** Reads what stands in a column; throws NotThat where nothing like it may stand there. */
+/** Reads what stands in a column; throws UnexpectedAnswer where nothing like it may stand there. */
 export type Column<Value> = (given: unknown) => Value
 
 export type Columns = Readonly<Record<string, Column<unknown>>>
@@ -10,9 +10,9 @@ export type Columns = Readonly<Record<string, Column<unknown>>>
 export type RowOf<Asked extends Columns> = { readonly [Name in keyof Asked]: ReturnType<Asked[Name]> }
 
 /** An archive answered something else than what it was asked for. */
-export class NotThat extends Error {}
+export class UnexpectedAnswer extends Error {}
 
-/** Throws NotThat. */
+/** Throws UnexpectedAnswer. */
 export function readRow<Asked extends Columns>(columns: Asked, row: unknown): RowOf<Asked> {
   const given = new Map(Object.entries(row ?? {}))
   const read = Object.entries(columns).map(([name, column]) => [name, column(given.get(name))] as const)
@@ -23,8 +23,8 @@ const MAX_SHOWN = 60
 const LEAST = -(2n ** 63n)
 const MOST = 2n ** 64n - 1n
 
-function notA(what: string, given: unknown): NotThat {
-  return new NotThat(
+function notA(what: string, given: unknown): UnexpectedAnswer {
+  return new UnexpectedAnswer(
     `${(given === undefined ? 'nothing' : JSON.stringify(given)).slice(0, MAX_SHOWN)} in the place of ${what}`,
   )
 }
