@@ -136,7 +136,8 @@ export class ArchiveClient implements AsyncDisposable {
 
 /** CPIDs as a subquery. */
 export function amongCpids(cpids: readonly Cpid[]): string {
-  return `SELECT toUUID(arrayJoin(splitByChar(',', ${quote(cpids.join(','))})))`
+  const texts = cpids.length === 0 ? 'emptyArrayString()' : `splitByChar(',', ${quote(cpids.join(','))})`
+  return `SELECT toUUID(arrayJoin(${texts}))`
 }
 
 /** A text in a statement. */
