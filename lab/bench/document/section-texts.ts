@@ -27,8 +27,7 @@ do when many grow at the same time.`,
   questions: `Questions over the HTTP API while spans come in at half the rate that was reached without questions. "Of the rate
 asked for" says whether questions hold up ingest.`,
   search: `TraceQL as Grafana asks it, of Tempo's API, while nothing comes in. All spans lie within the hour that is asked for, so
-none is passed over for its time. A search is cut off after 30 s, and says so. The first search below was measured before the
-database kept what blocks of spans contain: it read every span.
+none is passed over for its time. A search is cut off after 30 s, and says so.
 "Answers that were not complete" counts those of a round. Run with \`npm run bench -- --only search\`.`,
   dashboard: `The dashboard in Chromium with nothing kept from before: the list of cascades until its first rows are there, and one
 cascade until its timeline is drawn.`,
