@@ -10,7 +10,7 @@ async function offered(line: string): Promise<string[]> {
   const asked = `${stdout}
 COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
 _causeway; printf '%s\\n' "\${COMPREPLY[@]}"`
-  return execFileSync('bash', ['-c', asked], { encoding: 'utf8' }).trim().split('\n').sort()
+  return execFileSync('bash', ['--norc', '-c', asked], { encoding: 'utf8' }).trim().split('\n').sort()
 }
 
 test('commands are completed, with the options that each takes and the values of these', async () => {

@@ -67,8 +67,9 @@ test('where the database cannot grow, an import says what to do, and goes on whe
   using cli = new Recorded().grow(LINES)
   const { status, stderr } = spawnSync(
     'bash',
-    // Units of 1,024 bytes: the schema fits.
+    // Units of 1,024 bytes: the schema fits. With a socket for input bash would read ~/.bashrc first.
     [
+      '--norc',
       '-c',
       'ulimit -f 1200; exec "$@"',
       'bash',

@@ -18,7 +18,13 @@ test.each([
     exporters: { debug: { verbosity: 'detailed' } },
     service: { pipelines: { 'traces/out': { receivers: ['cpid'], exporters: ['debug'] } } },
   }
-  await using causeway = new CausewayProcess(settings, process.execPath, ['bash', '-c', script, 'bash'])
+  await using causeway = new CausewayProcess(settings, process.execPath, [
+    'bash',
+    '--norc',
+    '-c',
+    script,
+    'bash',
+  ])
   await causeway.ready()
   using sender = new GrpcSender(settings.ports.grpc)
   for (const name of ['first', 'second'])
@@ -32,7 +38,7 @@ test('a command whose output cannot be written says so in a line', async () => {
   await using program = new RunningProgram({
     name: 'causeway components',
     command: 'bash',
-    args: ['-c', 'exec "$@" >/dev/full', 'bash', ...command],
+    args: ['--norc', '-c', 'exec "$@" >/dev/full', 'bash', ...command],
   })
   expect(await program.ending()).toEqual({ code: 1, signal: null })
   expect(program.errors).toMatch(/^Error: cannot write the output: .*ENOSPC.*\n$/)
