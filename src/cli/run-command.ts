@@ -55,10 +55,10 @@ async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promi
   if (command === undefined) throw new CliError('write a command; causeway --help lists them', EXIT_USAGE)
   checkArguments(line, command)
   const run = await command.load()
-  return await run(line, line.format === 'json' ? { ...io, stdout: plain(io.stdout) } : io)
+  return await run(line, line.format === 'json' ? { ...io, stdout: plainSink(io.stdout) } : io)
 }
 
-function plain(sink: CliIo['stdout']): CliIo['stdout'] {
+function plainSink(sink: CliIo['stdout']): CliIo['stdout'] {
   return { write: (text) => sink.write(plainJson(text)) }
 }
 

@@ -138,7 +138,7 @@ function withoutOthers(reads: readonly ReadVersion[], reading: ReadContext): rea
   })
 }
 
-/** Something else that is read has changed since: it could have been made before that. */
+/** Something else that the write follows from is newer, so that this did not hold it up. */
 function isOlder(one: ReadVersion | undefined, read: Iterable<ReadVersion>): boolean {
   return [...read].some(
     ({ known: { version, contentVersion = version } }) => contentVersion > (one?.known.version ?? 0n),

@@ -135,9 +135,9 @@ export function relatives(
           .flatMap((one) => candidate(objects.named(one.resource, one.namespace, one.name)))
           .filter(({ object }) => (createdAt(object) ?? 0n) > after)
         const refusing = refusedBy(read, since(owner, actorForOwner(by)))
-        const refusedAt = refusing === MAY_REFUSE ? after : sinceOwner(owner)
+        const changedSince = refusing === MAY_REFUSE ? after : sinceOwner(owner)
         const changed = refusing.flatMap((of) =>
-          changedIn(of, OF_THE_CLUSTER.has(of) ? '' : namespace, refusedAt),
+          changedIn(of, OF_THE_CLUSTER.has(of) ? '' : namespace, changedSince),
         )
         return [...created, ...changed.map((object) => ({ object }))]
       })

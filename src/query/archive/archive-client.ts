@@ -140,6 +140,11 @@ export function amongCpids(cpids: readonly Cpid[]): string {
   return `SELECT toUUID(arrayJoin(${texts}))`
 }
 
+/** A column as a text; empty where it is NULL. */
+export function textOf(column: string): string {
+  return `ifNull(CAST(${column} AS Nullable(String)), '')`
+}
+
 /** A text in a statement. */
 export function quote(text: string): string {
   return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`

@@ -9,7 +9,7 @@ import {
 } from '../../model/queries.ts'
 import { WRITE_CAUSES } from '../../model/seen-write.ts'
 import type { CascadeRead } from '../cascade-json.ts'
-import { type ArchiveClient, ArchiveSilent, quote } from './archive-client.ts'
+import { type ArchiveClient, ArchiveSilent, quote, textOf } from './archive-client.ts'
 import {
   count,
   cpid,
@@ -80,7 +80,6 @@ type ReferenceRow = RowOf<typeof REFERENCE>
 
 const ns = (column: string): string => `toString(toUnixTimestamp64Nano(${column}))`
 const hexOf = (column: string): string => `replaceAll(toString(${column}), '-', '')`
-const textOf = (column: string): string => `ifNull(CAST(${column} AS Nullable(String)), '')`
 
 /** Which traces of a cascade the archive has, and whose they are. Throws ArchiveSilent. */
 export async function archivedTraces(

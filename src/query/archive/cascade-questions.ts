@@ -3,7 +3,7 @@ import type { Cpid } from '../../model/merge-graph.ts'
 import type { CascadeFacts, CascadeFilter } from '../../model/queries.ts'
 import { SELF_REASONS } from '../../model/seen-write.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
-import { amongCpids, type ArchiveClient, quote } from './archive-client.ts'
+import { amongCpids, type ArchiveClient, quote, textOf } from './archive-client.ts'
 import { count, cpid, flag, integer, type RowOf, textIfAny, traceId } from './row-columns.ts'
 
 /** A cascade, and the Causeway that reported it; undefined for one without a name in the archive. */
@@ -50,7 +50,7 @@ const COLUMNS: readonly Column[] = [
   ['x_service', 'Nullable(String)', 'CAST(s.service AS Nullable(String))', (t) => t.service],
   ['x_cluster', 'Nullable(String)', 'CAST(s.cluster AS Nullable(String))', (t) => t.cluster],
   ['x_reason', 'Nullable(String)', 's.reason', (t) => t.reason],
-  ['x_began', 'String', "ifNull(CAST(s.began_by AS Nullable(String)), '')", (t) => t.beganBy ?? ''],
+  ['x_began', 'String', textOf('s.began_by'), (t) => t.beganBy ?? ''],
   ['x_gaps', 'UInt32', 's.gaps', (t) => t.gaps],
   ['x_missed', 'UInt32', 's.missed_versions', (t) => t.missedVersions],
   ['x_services', 'Array(String)', 'CAST(s.service_names AS Array(String))', (t) => t.serviceNames],

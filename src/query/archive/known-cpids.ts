@@ -2,7 +2,7 @@ import type { Unarchived } from '../../model/archive.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import type { CausewayQueries, GraphNode } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
-import { amongCpids, type ArchiveClient } from './archive-client.ts'
+import { amongCpids, type ArchiveClient, textOf } from './archive-client.ts'
 import { count, cpid, flag, integerIfAny, listOf, textIfAny } from './row-columns.ts'
 
 /** What is known of a CPID, in the archive or here. */
@@ -41,7 +41,7 @@ export class KnownCpids {
       CPID,
       `SELECT toString(s.cpid) AS cpid, toString(toUnixTimestamp64Nano(max(s.merged_at))) AS merged,
          toString(toUnixTimestamp64Milli(min(s.first_seen))) AS seen, maxIf(s.explained = 'yes', s.state = 'live') AS explained,
-         argMax(tuple(ifNull(CAST(s.service AS Nullable(String)), ''), ifNull(CAST(s.cluster AS Nullable(String)), ''), ${REFERENCE},
+         argMax(tuple(${textOf('s.service')}, ${textOf('s.cluster')}, ${REFERENCE},
            ifNull(s.reason, '')), tuple(s.kind != 'unknown', s.version)) AS facts
        FROM ${archive.name('cpids')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)}) GROUP BY s.cpid`,
       deadline,

@@ -2,7 +2,7 @@ import { CORE_API_VERSION } from '../../model/kubernetes-objects.ts'
 import { type Cpid, NIL_CPID } from '../../model/merge-graph.ts'
 import type { ObjectActivity } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
-import { amongCpids, type ArchiveClient, quote } from './archive-client.ts'
+import { amongCpids, type ArchiveClient, quote, textOf } from './archive-client.ts'
 import {
   cpid,
   cpidIfAny,
@@ -58,7 +58,7 @@ export async function askObjects(
             : "if(s.object_version < 0, '', concat('rv=', toString(s.object_version)))"
         }]) AS given,
         CAST(${action} AS String) AS action, toString(${cpid}) AS cpid, toUnixTimestamp64Nano(${at}) AS at_ns,
-        ifNull(CAST(s.service AS Nullable(String)), '') AS service, ifNull(CAST(s.cluster AS Nullable(String)), '') AS cluster,
+        ${textOf('s.service')} AS service, ${textOf('s.cluster')} AS cluster,
         CAST(s.causeway AS String) AS causeway, ${arrival} AS arrival`
   const rows = await archive.rows(
     OBJECT,

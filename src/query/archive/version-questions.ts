@@ -10,7 +10,7 @@ import type {
 import { WRITE_CAUSES } from '../../model/seen-write.ts'
 import type { PageRequest } from '../question.ts'
 import { whyJson } from '../why-json.ts'
-import { amongCpids, type ArchiveClient, ArchiveSilent } from './archive-client.ts'
+import { amongCpids, type ArchiveClient, ArchiveSilent, textOf } from './archive-client.ts'
 import type { ArchiveQuestions } from './archive-questions.ts'
 import {
   type AskingParts,
@@ -225,7 +225,6 @@ async function askVersions(
   const matching = matchingObjects(ref)
   if (matching === undefined) return []
   const events = archive.name('object_events')
-  const text = (column: string): string => `ifNull(CAST(${column} AS Nullable(String)), '')`
   const reference = `concat(s.object, if(length(given) = 0, '', concat('?', arrayStringConcat(given, '&')))) AS ref,
        arrayFilter(value -> value != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)),
          if(s.object_version < 0, '', concat('rv=', toString(s.object_version)))]) AS given`
@@ -237,8 +236,8 @@ async function askVersions(
     VERSION,
     `SELECT ${reference}, toString(s.object_version) AS version, toString(s.arrival) AS arrival,
        toString(toUnixTimestamp64Nano(s.time)) AS at, CAST(s.span AS String) AS name, toString(s.span_id) AS span, toString(s.digest) AS digest,
-       toString(s.cpid) AS cpid, ${text('s.service')} AS service, ${text('s.cluster')} AS cluster, ${text('s.actor')} AS actor,
-       ${text('s.cause')} AS cause, ${text('s.gap')} AS gap, CAST(s.causeway AS String) AS causeway
+       toString(s.cpid) AS cpid, ${textOf('s.service')} AS service, ${textOf('s.cluster')} AS cluster, ${textOf('s.actor')} AS actor,
+       ${textOf('s.cause')} AS cause, ${textOf('s.gap')} AS gap, CAST(s.causeway AS String) AS causeway
      FROM ${events} AS s FINAL WHERE ${conditions.join(' AND ')}
      ORDER BY s.object_version DESC, s.time DESC, s.arrival DESC, ref LIMIT ${most}`,
     deadline,
@@ -255,7 +254,7 @@ async function askVersions(
   const cpids = [...new Set(rows.flatMap(({ cpid }) => cpid ?? []))]
   const found = await archive.rows(
     MERGELOG,
-    `SELECT toString(s.cpid) AS cpid, ${text('s.service')} AS service, ifNull(s.object, '') AS object, ifNull(s.reason, '') AS reason,
+    `SELECT toString(s.cpid) AS cpid, ${textOf('s.service')} AS service, ifNull(s.object, '') AS object, ifNull(s.reason, '') AS reason,
        empty(s.sources) AS begins
      FROM ${archive.name('mergelogs')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
     deadline,
