@@ -1,3 +1,4 @@
+import type { MayGoOn } from '../linker/link-context.ts'
 import type { Cancel, Timers } from '../model/time-and-size.ts'
 import type { InferenceTransactions } from './inference-transactions.ts'
 import type { StorageGuard, StorageHealth } from './storage-health.ts'
@@ -9,6 +10,9 @@ const LINK_STEP = 500
 const EXPIRE_STEP = 500
 /** How long a step goes on with further items: requests wait meanwhile. */
 const STEP_MS = 20
+/** The same of linking while nobody waits: a commit costs less a span, the more spans it has. */
+const UNAWAITED_LINK_STEP = 4_000
+const UNAWAITED_STEP_MS = 60
 /** The same while costly and cheap flows are active, so that the cheap ones do not wait for a long step. */
 const MIXED_LINK_STEP = 150
 const MIXED_EXPIRE_STEP = 100
@@ -22,6 +26,8 @@ interface LinkSchedulerParts {
   nowMs: () => number
   /** Whether a costly flow and cheap ones are active at the same time. */
   isMixed: () => boolean
+  /** Whether requests wait in the queue, or messages that somebody waits for have arrived since. */
+  isAwaited: () => boolean
 }
 
 /** Links and settles in steps, and reports the results. */
@@ -48,7 +54,10 @@ export class LinkScheduler {
     const { guard, writer, nowMs, isMixed } = this.#parts
     this.#hasFailed = !guard.run('linking', () => {
       let linked: number
-      do linked = writer.link(isMixed() ? MIXED_LINK_STEP : LINK_STEP, this.#forOneStep())
+      do
+        linked = isMixed()
+          ? writer.link(MIXED_LINK_STEP, this.#forOneStep())
+          : writer.link(UNAWAITED_LINK_STEP, this.#untilAwaited())
       while (linked > 0 && nowMs() < untilMs)
     })
     this.#tell()
@@ -93,6 +102,17 @@ export class LinkScheduler {
     const { nowMs, isMixed } = this.#parts
     const untilMs = nowMs() + (isMixed() ? MIXED_STEP_MS : STEP_MS)
     return () => nowMs() < untilMs
+  }
+
+  /** For one step, and beyond it only while nobody waits. */
+  #untilAwaited(): MayGoOn {
+    const { nowMs, isAwaited } = this.#parts
+    const startedMs = nowMs()
+    let left = LINK_STEP
+    return () => {
+      const tookMs = nowMs() - startedMs
+      return --left > 0 ? tookMs < STEP_MS : tookMs < UNAWAITED_STEP_MS && !isAwaited()
+    }
   }
 }
 

@@ -16,6 +16,8 @@ import { skipPoisonedItems } from './skip-poisoned-items.ts'
 
 /** Each skipped item costs a commit; further ones are left to the next turn. */
 const MOST_PASSED = 150
+/** Arrivals that are read at a time. */
+const READ_AT_ONCE = 500
 
 /** The stores and the linker, inside a transaction. */
 interface Linking extends Stores {
@@ -25,7 +27,7 @@ interface Linking extends Stores {
 /** Counts and measurements of the linker, which are in memory only. */
 type LinkTally = Pick<Linker, 'checkpoint' | 'takeCounts' | 'takeObservations'>
 
-/** Links and expires, one round per transaction. An item that throws is set aside. */
+/** Links and expires, a transaction each. An item that throws is set aside. */
 export class LinkTransactions {
   readonly #transactor: Transactor<Linking>
   readonly #tally: LinkTally
@@ -49,7 +51,15 @@ export class LinkTransactions {
   link(limit: number, mayGoOn?: MayGoOn): number {
     return this.#skippingPoisoned(
       limit,
-      (linker, most) => linker.link(most, mayGoOn),
+      (linker, most, inRound) => {
+        let linked = 0
+        for (;;) {
+          const atOnce = Math.min(READ_AT_ONCE, most - linked)
+          const more = inRound(() => linker.link(atOnce, mayGoOn))
+          linked += more
+          if (more < atOnce || linked === most || mayGoOn?.() === false) return linked
+        }
+      },
       (setAside, reason) => setAside.skipStep(reason) ?? setAside.skipArrival(reason),
     )
   }
@@ -57,7 +67,7 @@ export class LinkTransactions {
   /** Expires at most `limit` of each kind, fewer if `mayGoOn` says no; true when more may be due. */
   expire(limit: number, mayGoOn?: MayGoOn): boolean {
     try {
-      return this.#round((linker) => linker.expire(limit, mayGoOn))
+      return this.#inTransaction((linker, inRound) => inRound(() => linker.expire(limit, mayGoOn)))
     } catch (error) {
       if (!this.#stores.faults.isAboutOneItem(error)) throw error
       return EXPIRY_STAGES.map((stage) => this.#expireOnly(stage, limit, mayGoOn)).includes(true)
@@ -67,7 +77,7 @@ export class LinkTransactions {
   #expireOnly(stage: ExpiryStage, limit: number, mayGoOn: MayGoOn | undefined): boolean {
     const done = this.#skippingPoisoned(
       limit,
-      (linker, most) => (linker.expireOnly(stage, most, mayGoOn) ? most : 0),
+      (linker, most, inRound) => (inRound(() => linker.expireOnly(stage, most, mayGoOn)) ? most : 0),
       (setAside, reason) =>
         setAside.skipStep(reason) ??
         (stage === 'settling' ? setAside.skipTrace(reason) : setAside.skipWaiting(stage, reason)),
@@ -92,12 +102,13 @@ export class LinkTransactions {
 
   #skippingPoisoned(
     limit: number,
-    work: (linker: Linker, most: number) => number,
+    work: (linker: Linker, most: number, inRound: Stores['linkRound']) => number,
     passIn: (setAside: SetAsideStore, reason: string) => SetAside | undefined,
   ): number {
     let passes = 0
     return skipPoisonedItems(limit, {
-      work: (_, most) => (passes < MOST_PASSED ? this.#round((linker) => work(linker, most)) : 0),
+      work: (_, most) =>
+        passes < MOST_PASSED ? this.#inTransaction((linker, inRound) => work(linker, most, inRound)) : 0,
       skip: (_, error) => {
         passes++
         const passed = this.#transactor.run(({ setAside }) => passIn(setAside, reasonOf(error)))
@@ -108,12 +119,12 @@ export class LinkTransactions {
     })
   }
 
-  #round<T>(work: (linker: Linker) => T): T {
+  #inTransaction<T>(work: (linker: Linker, inRound: Stores['linkRound']) => T): T {
     const undo = this.#tally.checkpoint()
     try {
-      return this.#transactor.run(({ linker, linkRound }) => linkRound(() => work(linker)))
+      return this.#transactor.run(({ linker, linkRound }) => work(linker, linkRound))
     } catch (error) {
-      // The round is repeated, and measures again.
+      // It is repeated, and measures again.
       undo()
       throw error
     } finally {

@@ -9,6 +9,7 @@ import {
 import type { IngestOutcome, IngestPort, RequestFlow, Sender, Signal } from '../model/otlp-requests.ts'
 import { hashOfRequest } from '../model/otlp/decode-requests.ts'
 import { ChildThread } from '../platform/child-thread.ts'
+import { AwaitedMessages } from './awaited-messages.ts'
 import type { FromStore, StoreThreadData, ToStore } from './store-messages.ts'
 
 /** Room for the prefix of a gRPC message, and some more. */
@@ -21,6 +22,7 @@ const NOBODY: RequestFlow = { client: '', peer: 0, flow: 0 }
 /** The main thread's side of the store thread. */
 export class StoreClient implements IngestPort {
   readonly #thread: ChildThread<ToStore, FromStore>
+  readonly #awaited: AwaitedMessages
   readonly #waiting = new Map<number, (outcome: IngestOutcome) => void>()
   readonly #observations: ObservationClient
   readonly #listeners: ((message: FromStore) => void)[] = []
@@ -28,23 +30,27 @@ export class StoreClient implements IngestPort {
   #lastId = 0
   #isStopping = false
 
-  private constructor(thread: ChildThread<ToStore, FromStore>) {
+  private constructor(thread: ChildThread<ToStore, FromStore>, awaited: AwaitedMessages) {
     this.#thread = thread
-    this.#observations = new ObservationClient((message, transfer) => thread.post(message, transfer))
+    this.#awaited = awaited
+    this.#observations = new ObservationClient((message, transfer) => this.#post(message, transfer))
     thread.listen((message) => this.#hear(message))
     void thread.ended.then((why) => this.#end(why))
   }
 
   /** Starts the thread: the database is open and migrated when this resolves. Rejects with what to do. */
-  static async start(data: StoreThreadData): Promise<{ store: StoreClient; ready: Ready }> {
+  static async start(
+    settings: Omit<StoreThreadData, 'awaited'>,
+  ): Promise<{ store: StoreClient; ready: Ready }> {
+    const awaited = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
     const { thread, ready } = await ChildThread.start<ToStore, FromStore>({
       name: 'store',
       file: new URL('./store-thread.ts', import.meta.url),
-      data,
+      data: { ...settings, awaited } satisfies StoreThreadData,
       youngMib: 16,
       oldMib: 2048,
     })
-    return { store: new StoreClient(thread), ready }
+    return { store: new StoreClient(thread, new AwaitedMessages(awaited)), ready }
   }
 
   onMessage(listener: (message: FromStore) => void): void {
@@ -60,7 +66,7 @@ export class StoreClient implements IngestPort {
     // Computed in the main thread, which has time to spare.
     const hash = hashOfRequest(signal, bytes)
     const message: ToStore = { kind: 'ingest', id, signal, bytes, hash, ...from, ...(sender && { sender }) }
-    this.#thread.post(message, [bytes.buffer])
+    this.#post(message, [bytes.buffer])
     return promise
   }
 
@@ -73,12 +79,12 @@ export class StoreClient implements IngestPort {
   tell(
     message: Extract<ToStore, { kind: 'exporterMoved' | 'archiveMoved' | 'setAside' | 'collectGarbage' }>,
   ): void {
-    this.#thread.post(message)
+    this.#post(message)
   }
 
   /** Waits until everything queued is stored and linked, up to the grace period. */
   async catchUp(graceMs: number): Promise<void> {
-    this.#thread.post({ kind: 'catchUp', graceMs })
+    this.#post({ kind: 'catchUp', graceMs })
     await Promise.race([this.#caughtUp.promise, this.#thread.ended])
   }
 
@@ -86,8 +92,13 @@ export class StoreClient implements IngestPort {
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#observations.stop()
-    this.#thread.post({ kind: 'stop' })
+    this.#post({ kind: 'stop' })
     await this.#thread.ended
+  }
+
+  #post(message: ToStore, transfer?: ArrayBuffer[]): void {
+    this.#awaited.notePosted(message)
+    this.#thread.post(message, transfer)
   }
 
   #hear(message: FromStore): void {

@@ -28,6 +28,8 @@ export interface StoreThreadData {
   exporters: Record<Signal, string[]>
   /** The ids of the archives. */
   archives: string[]
+  /** How many messages were posted that somebody waits for (`AwaitedMessages`). */
+  awaited: SharedArrayBuffer
 }
 
 export interface StoreGauges extends WriterGauges {

@@ -32,9 +32,13 @@ interface TurnSettings {
   mark?: CommittedMark
   /** Called after some seconds without work, to free memory. */
   rest?: () => void
+  /** Whether messages that somebody waits for have arrived that were not handed on yet; never unless given. */
+  isAwaited?: () => boolean
   clock: Pick<Clock, 'monotonicMs'>
   timers: Timers
 }
+
+const never = (): boolean => false
 
 /**
  * Schedules the work of the store thread: requests first, since their senders wait; linking in between, so that it never
@@ -62,7 +66,7 @@ export class StoreScheduler {
   #isStopped = false
 
   constructor(writer: StoreWriter, settings: TurnSettings) {
-    const { post, health, wal, checkpoints, mark, clock, timers } = settings
+    const { post, health, wal, checkpoints, mark, isAwaited = never, clock, timers } = settings
     const nowMs = (): number => clock.monotonicMs()
     const guard = new StorageGuard(health, post)
     this.#writer = writer
@@ -70,7 +74,11 @@ export class StoreScheduler {
     this.#guard = guard
     this.#workedMs = nowMs()
     this.#requests = new IngestQueue({ writer, post, health, nowMs })
-    this.#linking = new LinkScheduler({ writer, guard, post, nowMs, isMixed: () => this.#requests.isMixed })
+    this.#linking = new LinkScheduler({
+      ...{ writer, guard, post, nowMs },
+      isMixed: () => this.#requests.isMixed,
+      isAwaited: () => this.#requests.size > 0 || isAwaited(),
+    })
     this.inference = new InferenceScheduler({
       ...{ transactions: writer.inference, guard, health, post },
       areRequestsWaiting: () => this.#requests.size > 0,

@@ -2,6 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { errorText } from '../model/faults.ts'
 import { collectGarbage } from '../platform/collect-garbage.ts'
 import { systemClock, systemTimers } from '../platform/system-clock.ts'
+import { AwaitedMessages } from './awaited-messages.ts'
 import { Checkpoints, startCheckpointThread } from './checkpoints.ts'
 import { soughtReferences } from './inference-rules.ts'
 import { migrate } from './sqlite/migrate.ts'
@@ -21,7 +22,7 @@ import { StoreScheduler } from './store-scheduler.ts'
 import { StoreWriter } from './store-writer.ts'
 
 /** The thread that owns the database's only writing connection. */
-const { path, exporters, archives, retention, ...settings } = workerData as StoreThreadData
+const { path, exporters, archives, retention, awaited: posted, ...settings } = workerData as StoreThreadData
 
 async function run(port: MessagePort): Promise<void> {
   const post = (message: FromStore): void => port.postMessage(message)
@@ -47,6 +48,7 @@ async function run(port: MessagePort): Promise<void> {
           start: () => startCheckpointThread(path),
           onEnded: (reason) => post({ kind: 'checkpointsEnded', reason }),
         })
+    const awaited = new AwaitedMessages(posted)
     const turns = new StoreScheduler(writer, {
       pruneIntervalMs: retention.intervalMs,
       post,
@@ -54,6 +56,7 @@ async function run(port: MessagePort): Promise<void> {
       wal: new WalLength(db),
       clock: systemClock,
       timers: systemTimers,
+      isAwaited: () => awaited.areThere,
       ...(checkpoints && { checkpoints }),
       ...(!db.memory && { mark }),
       rest: () => {
@@ -73,6 +76,7 @@ async function run(port: MessagePort): Promise<void> {
       port.close()
     }
     port.on('message', (message: ToStore) => {
+      awaited.noteTaken(message)
       switch (message.kind) {
         case 'ingest':
           turns.add(message)

@@ -77,6 +77,23 @@ test('what another process leaves to be linked is linked, though nobody sends', 
   expect(turns.store.writer.linkLag).toBe(0)
 })
 
+test.each([
+  [false, [3_000]],
+  [true, [500, 500, 500, 500, 500, 500]],
+])(
+  '3,000 spans are linked in as few commits as they may be while somebody waits: %p',
+  async (waits, commits) => {
+    using turns = await Turns.begun(path(`commits-${waits}`))
+    turns.isAwaited = waits
+    turns.send(
+      1,
+      Array.from({ length: 3_000 }, (_, at) => ({ trace: 1, id: at + 1 })),
+    )
+    turns.timers.pass(1_000)
+    expect(turns.said('linked').map(({ counts }) => counts.unattributed)).toEqual(commits)
+  },
+)
+
 test('a folder that cannot be looked into for a while ends nothing', async () => {
   const home = join(folder, 'home')
   mkdirSync(home)

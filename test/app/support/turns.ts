@@ -4,7 +4,7 @@ import { WalLength } from '../../../src/store/sqlite/write-ahead-log.ts'
 import { StorageHealth } from '../../../src/store/storage-health.ts'
 import type { FromStore } from '../../../src/store/store-messages.ts'
 import { StoreScheduler } from '../../../src/store/store-scheduler.ts'
-import { cpid, spansRequest } from '../../support/otlp-requests.ts'
+import { cpid, type SpanSketch, spansRequest } from '../../support/otlp-requests.ts'
 import { TestTimers } from '../../support/test-timers.ts'
 import { type TestSettings, TestWriter } from '../../support/test-writer.ts'
 
@@ -17,6 +17,8 @@ export class Turns implements Disposable {
   readonly timers: TestTimers
   readonly health: StorageHealth
   readonly turns: StoreScheduler
+  /** Whether a message that somebody waits for is on its way. */
+  isAwaited = false
   readonly #said: FromStore[] = []
 
   private constructor(store: TestWriter, rest?: () => void) {
@@ -34,6 +36,7 @@ export class Turns implements Disposable {
       wal: new WalLength(store.db),
       clock: store.clock,
       timers: this.timers,
+      isAwaited: () => this.isAwaited,
       ...(rest && { rest }),
     })
   }
@@ -45,8 +48,8 @@ export class Turns implements Disposable {
     return turns
   }
 
-  send(id: number): void {
-    const bytes = spansRequest('controller', [{ trace: id, id, cpid: cpid(id) }])
+  send(id: number, spans: readonly SpanSketch[] = [{ trace: id, id, cpid: cpid(id) }]): void {
+    const bytes = spansRequest('controller', spans)
     const hash = hashOfRequest('traces', bytes)
     this.turns.add({
       kind: 'ingest',
