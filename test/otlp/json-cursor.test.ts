@@ -15,7 +15,7 @@ function isWalkable(text: string): boolean {
   try {
     const cursor = new JsonCursor(Buffer.from(text))
     cursor.skip()
-    cursor.end()
+    cursor.finish()
     return true
   } catch (error) {
     expect(error).toHaveProperty('name', 'MalformedOtlp')
@@ -64,8 +64,37 @@ test('reads strings as JSON.parse does, a lone surrogate as U+FFFD', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const cursor = new JsonCursor(Buffer.from(JSON.stringify(text)))
-      expect(cursor.string().toString()).toBe(text.toWellFormed())
+      cursor.string()
+      expect(cursor.lastString).toBe(text.toWellFormed())
     }),
+  )
+})
+
+const NEARLY_INTEGERS = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 66n }).map(String),
+  fc.tuple(fc.nat(66), fc.constantFrom(-1n, 0n, 1n)).map(([bits, more]) => String(2n ** BigInt(bits) + more)),
+  fc.stringMatching(/^[-0-9.e]{0,22}$/),
+)
+
+test('an integer is read as BigInt reads it, if it is written plainly', () => {
+  fc.assert(
+    fc.property(NEARLY_INTEGERS, fc.constantFrom(31, 32, 63, 64), fc.boolean(), (digits, bits, isQuoted) => {
+      const cursor = new JsonCursor(Buffer.from(isQuoted ? ` "${digits}" ` : ` ${digits} `))
+      const isPlain =
+        /^[0-9]{1,19}$/.test(digits) &&
+        (isQuoted || !/^0./.test(digits)) &&
+        BigInt(digits) < 2n ** BigInt(bits)
+      expect(cursor.integer(bits, true)).toBe(isPlain)
+      if (isPlain) {
+        expect(BigInt(cursor.high) * 2n ** 32n + BigInt(cursor.low)).toBe(BigInt(digits))
+        cursor.finish()
+      } else if (isQuoted) {
+        cursor.string()
+        expect(cursor.lastString).toBe(digits)
+      }
+      if (isQuoted) expect(new JsonCursor(Buffer.from(`"${digits}"`)).integer(bits, false)).toBe(false)
+    }),
+    { numRuns: 2_000 },
   )
 })
 

@@ -18,6 +18,10 @@ const BACKSLASH = 0x5c
 const SPACE = 0x20
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
 const MAX_SKIPPED_DEPTH = 512
+/** Any integer of so many digits is below 2^64. */
+const MOST_PLAIN_DIGITS = 19
+/** The rest of them are nine: below 2^30. */
+const DIGITS_OF_UPPER = 10
 
 /**
  * Walks over JSON text value by value (RFC 8259) without building it. JSON.parse would round 64-bit integers
@@ -25,12 +29,23 @@ const MAX_SKIPPED_DEPTH = 512
  * text that is not JSON.
  */
 export class JsonCursor {
+  /**
+   * The string or the name of a member that was read last, without quotes and escapes: these bytes, as UTF-8, from `start` to `end`. A
+   * lone surrogate is U+FFFD.
+   */
+  bytes: Buffer
+  start = 0
+  end = 0
+  /** The integer that `integer` read last: its upper and its lower 32 bits. */
+  high = 0
+  low = 0
   readonly #text: Buffer
   #at = 0
 
   constructor(text: Uint8Array) {
     if (!isUtf8(text)) throw new MalformedOtlp('the JSON text is not valid UTF-8')
     this.#text = bufferOf(text)
+    this.bytes = this.#text
   }
 
   /** The kind of the value that comes next. */
@@ -40,51 +55,108 @@ export class JsonCursor {
     return kind
   }
 
-  /** Calls `visit` for each member of the object that comes next; it must read or skip the member's value. */
-  object(visit: (key: string) => void): void {
+  /** Enters the object that comes next and reads the name of its first member; false, and past the object, if it has none. */
+  enterObject(): boolean {
     this.#expect(0x7b)
-    if (this.#take(0x7d)) return
-    do {
-      const key = this.string().toString()
-      this.#expect(0x3a)
-      visit(key)
-    } while (this.#take(0x2c))
+    if (this.#take(0x7d)) return false
+    this.#memberName()
+    return true
+  }
+
+  /** After the value of a member: reads the name of the next one; false, and past the object, if there is none. */
+  nextMember(): boolean {
+    if (this.#take(0x2c)) {
+      this.#memberName()
+      return true
+    }
     this.#expect(0x7d)
+    return false
   }
 
-  /** Calls `visit` for each element of the array that comes next; it must read or skip the element. */
-  array(visit: (index: number) => void): void {
+  /** Enters the array that comes next; false, and past it, if it is empty. */
+  enterArray(): boolean {
     this.#expect(0x5b)
-    if (this.#take(0x5d)) return
-    let index = 0
-    do {
-      visit(index++)
-    } while (this.#take(0x2c))
-    this.#expect(0x5d)
+    return !this.#take(0x5d)
   }
 
-  /** The UTF-8 bytes of the string that comes next, without quotes and escapes; a lone surrogate becomes U+FFFD. */
-  string(): Buffer {
+  /** After an element: false, and past the array, if it was the last. */
+  nextElement(): boolean {
+    if (this.#take(0x2c)) return true
+    this.#expect(0x5d)
+    return false
+  }
+
+  /** Reads the string that comes next. */
+  string(): void {
     this.#expect(QUOTE)
+    const text = this.#text
     const start = this.#at
+    let at = start
     let escaped = false
     for (;;) {
-      const byte = this.#text[this.#at]
+      const byte = text[at]
       if (byte === QUOTE) break
-      if (byte === undefined || byte < SPACE) throw this.#unexpected()
+      if (byte === undefined || byte < SPACE) {
+        this.#at = at
+        throw this.#unexpected()
+      }
       if (byte === BACKSLASH) {
         escaped = true
-        this.#at++
+        at++
       }
-      this.#at++
+      at++
     }
-    const end = this.#at++
-    if (!escaped) return this.#text.subarray(start, end)
-    try {
-      return Buffer.from(JSON.parse(this.#text.toString('utf8', start - 1, end + 1)) as string)
-    } catch {
-      throw new MalformedOtlp(`the JSON text has a bad escape in the string at byte ${start}`)
+    this.#at = at + 1
+    if (escaped) this.#unescape(start, at)
+    else {
+      this.bytes = text
+      this.start = start
+      this.end = at
     }
+  }
+
+  /** The string that was read last. */
+  get lastString(): string {
+    return this.bytes.toString('utf8', this.start, this.end)
+  }
+
+  /**
+   * Reads the integer that comes next if it is written plainly: at most 19 digits, no sign, in quotes only if `orString`, and with no more
+   * than so many bits. False, and where it was, if it is not.
+   */
+  integer(bits: number, orString: boolean): boolean {
+    this.#skipSpace()
+    const text = this.#text
+    const isQuoted = text[this.#at] === QUOTE
+    if (isQuoted && !orString) return false
+    const first = this.#at + (isQuoted ? 1 : 0)
+    let upper = 0
+    let lower = 0
+    let scale = 1
+    let at = first
+    for (; ; at++) {
+      const digit = (text[at] ?? 0) - 0x30
+      if (digit < 0 || digit > 9) break
+      if (at - first < DIGITS_OF_UPPER) upper = upper * 10 + digit
+      else {
+        lower = lower * 10 + digit
+        scale *= 10
+      }
+    }
+    const digits = at - first
+    if (digits === 0 || digits > MOST_PLAIN_DIGITS) return false
+    if (isQuoted ? text[at] !== QUOTE : isNumberPart(text[at]) || (digits > 1 && text[first] === 0x30))
+      return false
+    // upper * scale + lower, each product below 2^53: the upper factor in two parts, of 16 bits and the rest.
+    const product = Math.floor(upper / 2 ** 16) * scale
+    const rest = (product % 2 ** 16) * 2 ** 16 + (upper % 2 ** 16) * scale + lower
+    const high = Math.floor(product / 2 ** 16) + Math.floor(rest / 2 ** 32)
+    const low = rest % 2 ** 32
+    if (bits > 32 ? high >= 2 ** (bits - 32) : high > 0 || low >= 2 ** bits) return false
+    this.high = high
+    this.low = low
+    this.#at = at + (isQuoted ? 1 : 0)
+    return true
   }
 
   /** The number that comes next, as it is written. */
@@ -114,10 +186,10 @@ export class JsonCursor {
       throw new MalformedOtlp(`the JSON text is nested too deep at byte ${this.#at}`)
     switch (this.kind()) {
       case 'object':
-        this.object(() => this.skip(depth + 1))
+        for (let more = this.enterObject(); more; more = this.nextMember()) this.skip(depth + 1)
         return
       case 'array':
-        this.array(() => this.skip(depth + 1))
+        for (let more = this.enterArray(); more; more = this.nextElement()) this.skip(depth + 1)
         return
       case 'string':
         this.string()
@@ -134,8 +206,23 @@ export class JsonCursor {
   }
 
   /** Asserts that nothing but white space is left. */
-  end(): void {
+  finish(): void {
     if (this.#peek() !== undefined) throw this.#unexpected()
+  }
+
+  #memberName(): void {
+    this.string()
+    this.#expect(0x3a)
+  }
+
+  #unescape(start: number, end: number): void {
+    try {
+      this.bytes = Buffer.from(JSON.parse(this.#text.toString('utf8', start - 1, end + 1)) as string)
+    } catch {
+      throw new MalformedOtlp(`the JSON text has a bad escape in the string at byte ${start}`)
+    }
+    this.start = 0
+    this.end = this.bytes.length
   }
 
   #peek(): number | undefined {

@@ -12,12 +12,31 @@ import {
 } from './message-schema.ts'
 import { ItemCount, type ItemKind, MalformedOtlp } from './protobuf-wire.ts'
 
-const FIELDS_BY_NAME = new Map(
-  Object.entries(MESSAGES).map(([name, fields]) => [
-    name,
-    new Map(fields.map((field) => [field.name, field])),
-  ]),
-)
+/** The fields of a message by their names, which are compared as bytes: no text is made of a member's name. */
+class FieldNames {
+  /** By the length of the name. */
+  readonly #fields: { readonly name: Buffer; readonly field: Field }[][] = []
+
+  constructor(fields: readonly Field[]) {
+    for (const field of fields) {
+      const name = Buffer.from(field.name)
+      ;(this.#fields[name.length] ??= []).push({ name, field })
+    }
+  }
+
+  /** The field with the name that the cursor read last. */
+  find({ bytes, start, end }: JsonCursor): Field | undefined {
+    for (const { name, field } of this.#fields[end - start] ?? []) if (isAt(name, bytes, start)) return field
+    return undefined
+  }
+}
+
+function isAt(name: Buffer, bytes: Buffer, start: number): boolean {
+  for (let at = 0; at < name.length; at++) if (bytes[start + at] !== name[at]) return false
+  return true
+}
+
+const FIELDS = new Map(Object.entries(MESSAGES).map(([name, fields]) => [name, new FieldNames(fields)]))
 
 /** The messages that objects are made for when the request is read. */
 const ITEMS: Partial<Record<MessageName, ItemKind>> = {
@@ -66,7 +85,7 @@ class Transcoding {
   request(name: MessageName): void {
     try {
       this.#message(name)
-      this.#json.end()
+      this.#json.finish()
     } catch (error) {
       throw error instanceof MalformedOtlp ? new MalformedOtlp(`${this.#where()}: ${error.message}`) : error
     }
@@ -75,28 +94,31 @@ class Transcoding {
   #message(name: MessageName): void {
     this.#mustBe('object')
     if (++this.#depth > MAX_DEPTH) throw new MalformedOtlp(`messages are nested more than ${MAX_DEPTH} deep`)
-    const fields = FIELDS_BY_NAME.get(name)
-    this.#json.object((key) => {
-      const field = fields?.get(key)
-      if (field === undefined || this.#json.kind() === 'null') {
-        this.#json.skip()
-        return
+    const fields = FIELDS.get(name)
+    const json = this.#json
+    for (let more = json.enterObject(); more; more = json.nextMember()) {
+      const field = fields?.find(json)
+      if (field === undefined || json.kind() === 'null') {
+        json.skip()
+        continue
       }
-      this.#path.push(key)
+      this.#path.push(field.name)
       if (field.occurs === 'many') this.#repeated(field)
       else this.#value(field)
       this.#path.pop()
-    })
+    }
     this.#depth--
   }
 
   #repeated(field: Field): void {
     this.#mustBe('array')
-    this.#json.array((index) => {
-      this.#path.push(index)
+    const json = this.#json
+    let index = 0
+    for (let more = json.enterArray(); more; more = json.nextElement()) {
+      this.#path.push(index++)
       this.#value(field)
       this.#path.pop()
-    })
+    }
   }
 
   #value(field: Field): void {
@@ -127,7 +149,6 @@ class Transcoding {
 type ScalarField = Extract<Field, { type: 'scalar' }>
 
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
-const HEX = /^(?:[0-9A-Fa-f]{2})+$/
 const INTEGER = /^-?[0-9]+$/
 const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
 /** Converting digits to a bigint takes time quadratic in their number. */
@@ -152,6 +173,18 @@ const RANGE = {
   sfixed64: { min: -(2n ** 63n), max: 2n ** 63n - 1n },
 }
 
+/** How many bits a number of each kind may have that is not negative. */
+const BITS: Readonly<Record<keyof typeof RANGE, number>> = {
+  enum: 31,
+  uint32: 32,
+  sint32: 31,
+  fixed32: 32,
+  int64: 63,
+  uint64: 64,
+  fixed64: 64,
+  sfixed64: 63,
+}
+
 /**
  * Reads one scalar of an OTLP/JSON message and writes it as protobuf, nothing where it holds its type's default
  * and presence means nothing. Throws MalformedOtlp when the JSON value is not of the field's kind.
@@ -161,15 +194,15 @@ function writeJsonScalar(writer: ProtobufWriter, field: ScalarField, json: JsonC
   switch (field.kind) {
     case 'string':
     case 'bytes':
-    case 'hexBytes': {
-      const bytes = bytesOf(field.kind, json)
-      if (always || bytes.length > 0) writer.bytes(field.no, bytes)
+    case 'hexBytes':
+      if (json.kind() !== 'string') throw wrongKind('a string', json)
+      json.string()
+      writeString(writer, field.no, field.kind, always, json)
       return
-    }
     case 'bool': {
       if (json.kind() !== 'boolean') throw wrongKind('true or false', json)
       const value = json.boolean()
-      if (always || value) writer.number(field.no, value ? 1 : 0)
+      if (always || value) writer.varint64(field.no, 0, value ? 1 : 0)
       return
     }
     case 'double': {
@@ -184,47 +217,84 @@ function writeJsonScalar(writer: ProtobufWriter, field: ScalarField, json: JsonC
     case 'int64':
     case 'uint64':
     case 'fixed64':
-    case 'sfixed64': {
-      const value =
-        field.kind === 'enum' && json.kind() === 'string'
-          ? numberOfName(field.values, json.string().toString())
-          : integerOf(field.kind, json)
-      if (always || value !== 0n) writeInteger(writer, field.no, field.kind, value)
-    }
+    case 'sfixed64':
+      if (!json.integer(BITS[field.kind], field.kind !== 'enum')) {
+        const value = BigInt.asUintN(
+          64,
+          field.kind === 'enum' ? enumOf(field.values, json) : integerOf(field.kind, json),
+        )
+        json.high = Number(value >> 32n)
+        json.low = Number(value & 0xffff_ffffn)
+      }
+      if (always || json.high !== 0 || json.low !== 0) writeInteger(writer, field.no, field.kind, json)
   }
 }
 
-function writeInteger(writer: ProtobufWriter, no: number, kind: keyof typeof RANGE, value: bigint): void {
+function writeString(
+  writer: ProtobufWriter,
+  no: number,
+  kind: 'string' | 'bytes' | 'hexBytes',
+  always: boolean,
+  { bytes, start, end }: JsonCursor,
+): void {
+  if (kind === 'string') {
+    if (always || end > start) writer.bytes(no, bytes, start, end)
+    return
+  }
+  if (kind === 'hexBytes') {
+    const isHex = isHexadecimal(bytes, start, end)
+    if (always || (isHex && end > start)) writer.hex(no, bytes, start, isHex ? end : start)
+    return
+  }
+  const digits = bytes.toString('latin1', start, end)
+  if (!BASE64.test(digits)) throw new MalformedOtlp('expected base64')
+  const value = Buffer.from(digits, 'base64')
+  if (always || value.length > 0) writer.bytes(no, value, 0, value.length)
+}
+
+function writeInteger(
+  writer: ProtobufWriter,
+  no: number,
+  kind: keyof typeof RANGE,
+  { high, low }: JsonCursor,
+): void {
   switch (kind) {
-    case 'uint32':
-      writer.number(no, Number(value))
-      return
     case 'sint32':
       // Zigzag: the sign is the last bit (protobuf, Encoding).
-      writer.number(no, Number(value < 0n ? -2n * value - 1n : 2n * value))
+      writer.varint64(no, 0, ((low << 1) ^ (low >> 31)) >>> 0)
       return
     case 'fixed32':
-      writer.fixed32(no, Number(value))
+      writer.fixed32(no, low)
       return
     case 'enum':
+    case 'uint32':
     case 'int64':
     case 'uint64':
-      writer.int64(no, value)
+      writer.varint64(no, high, low)
       return
     case 'fixed64':
     case 'sfixed64':
-      writer.fixed64(no, BigInt.asUintN(64, value))
+      writer.fixed64(no, high, low)
   }
 }
 
-function bytesOf(kind: 'string' | 'bytes' | 'hexBytes', json: JsonCursor): Uint8Array {
-  if (json.kind() !== 'string') throw wrongKind('a string', json)
-  const text = json.string()
-  if (kind === 'string') return text
-  const digits = text.toString('latin1')
-  if (kind === 'hexBytes') return HEX.test(digits) ? Buffer.from(digits, 'hex') : new Uint8Array()
-  if (!BASE64.test(digits)) throw new MalformedOtlp('expected base64')
-  return Buffer.from(digits, 'base64')
+function enumOf(of: EnumName, json: JsonCursor): bigint {
+  if (json.kind() !== 'string') return integerOf('enum', json)
+  json.string()
+  return numberOfName(of, json.lastString)
+}
+
+/** The value of each hexadecimal digit by its byte; of other bytes NONE. */
+const NONE = 0xff
+const HEX_DIGITS = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const value = Number.parseInt(String.fromCharCode(byte), 16)
+  return Number.isNaN(value) ? NONE : value
+})
+
+function isHexadecimal(bytes: Buffer, start: number, end: number): boolean {
+  if ((end - start) % 2 !== 0) return false
+  for (let at = start; at < end; at++) if (HEX_DIGITS[bytes[at] ?? 0] === NONE) return false
+  return true
 }
 
 /** The OTLP specification asks for numbers; the Collector and Tempo take names too. */
@@ -264,7 +334,12 @@ function doubleOf(json: JsonCursor): number {
 function numberText(expected: string, orString: boolean, json: JsonCursor): string {
   const kind = json.kind()
   if (kind !== 'number' && !(kind === 'string' && orString)) throw wrongKind(expected, json)
-  const text = kind === 'number' ? json.number() : json.string().toString('latin1')
+  let text: string
+  if (kind === 'number') text = json.number()
+  else {
+    json.string()
+    text = json.bytes.toString('latin1', json.start, json.end)
+  }
   if (text.length > MAX_NUMBER_LENGTH)
     throw new MalformedOtlp(`expected ${expected}, found ${text.length} characters`)
   return text
@@ -277,6 +352,7 @@ function wrongKind(expected: string, json: JsonCursor): MalformedOtlp {
 /** Of a varint of 64 bits. */
 const MAX_VARINT_BYTES = 10
 const LONGEST_SCALAR = 2 * MAX_VARINT_BYTES
+const MOST_COPIED_SINGLY = 64
 
 /**
  * Writes a protobuf message into one buffer that grows. Fields within fields cost no objects: a message begins with one byte for
@@ -316,28 +392,42 @@ class ProtobufWriter {
     this.#length += size
   }
 
-  bytes(no: number, value: Uint8Array): void {
-    this.#makeRoom(LONGEST_SCALAR + value.length)
+  bytes(no: number, from: Buffer, start: number, end: number): void {
+    const length = end - start
+    this.#makeRoom(LONGEST_SCALAR + length)
     this.#tag(no, WireType.LengthDelimited)
-    this.#varint(value.length)
-    this.#bytes.set(value, this.#length)
-    this.#length += value.length
+    this.#varint(length)
+    const bytes = this.#bytes
+    const to = this.#length
+    // Calls out of JavaScript take longer than a few bytes.
+    if (length > MOST_COPIED_SINGLY) from.copy(bytes, to, start, end)
+    else for (let at = 0; at < length; at++) bytes[to + at] = from[start + at] ?? 0
+    this.#length = to + length
   }
 
-  /** A whole number below 2^53 as a varint. */
-  number(no: number, value: number): void {
-    this.#makeRoom(LONGEST_SCALAR)
-    this.#tag(no, WireType.Varint)
-    this.#varint(value)
+  /** The bytes that an even number of hexadecimal digits says. */
+  hex(no: number, digits: Buffer, start: number, end: number): void {
+    const length = (end - start) / 2
+    this.#makeRoom(LONGEST_SCALAR + length)
+    this.#tag(no, WireType.LengthDelimited)
+    this.#varint(length)
+    for (let at = start; at < end; at += 2)
+      this.#bytes[this.#length++] =
+        ((HEX_DIGITS[digits[at] ?? 0] ?? 0) << 4) | (HEX_DIGITS[digits[at + 1] ?? 0] ?? 0)
   }
 
   /** A whole number of 64 bits as a varint, a negative one in two's complement. */
-  int64(no: number, value: bigint): void {
+  varint64(no: number, high: number, low: number): void {
     this.#makeRoom(LONGEST_SCALAR)
     this.#tag(no, WireType.Varint)
-    let left = BigInt.asUintN(64, value)
-    for (; left >= 0x80n; left >>= 7n) this.#bytes[this.#length++] = Number(left & 0x7fn) | 0x80
-    this.#bytes[this.#length++] = Number(left)
+    let upper = high
+    let lower = low
+    while (upper !== 0 || lower >= 0x80) {
+      this.#bytes[this.#length++] = (lower & 0x7f) | 0x80
+      lower = ((lower >>> 7) | (upper << 25)) >>> 0
+      upper >>>= 7
+    }
+    this.#bytes[this.#length++] = lower
   }
 
   double(no: number, value: number): void {
@@ -352,10 +442,11 @@ class ProtobufWriter {
     this.#length = this.#bytes.writeUInt32LE(value, this.#length)
   }
 
-  fixed64(no: number, value: bigint): void {
+  fixed64(no: number, high: number, low: number): void {
     this.#makeRoom(LONGEST_SCALAR)
     this.#tag(no, WireType.Bit64)
-    this.#length = this.#bytes.writeBigUInt64LE(value, this.#length)
+    this.#length = this.#bytes.writeUInt32LE(low, this.#length)
+    this.#length = this.#bytes.writeUInt32LE(high, this.#length)
   }
 
   /** The message in memory of its own, of its size. */

@@ -18,14 +18,14 @@ function namesTwice(text: Buffer): boolean {
   let twice = false
   const walk = (): void => {
     const kind = cursor.kind()
-    if (kind === 'array') cursor.array(walk)
+    if (kind === 'array') for (let more = cursor.enterArray(); more; more = cursor.nextElement()) walk()
     else if (kind === 'object') {
       const seen = new Set<string>()
-      cursor.object((key) => {
-        twice ||= seen.has(key)
-        seen.add(key)
+      for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
+        twice ||= seen.has(cursor.lastString)
+        seen.add(cursor.lastString)
         walk()
-      })
+      }
     } else cursor.skip()
   }
   walk()
