@@ -137,6 +137,17 @@ export interface SentTrace {
   items(): Pages<OutboxItem>
 }
 
+/** A span that was sent, in bytes that hold many. */
+export interface SentSpan {
+  readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
+  /** The scope in which it came. */
+  readonly scope: number
+  /** The number of the trace into which it was sent; 0 for its original one. */
+  readonly trace: number
+}
+
 /**
  * A condition that at least one span of every wanted trace meets. A store may use it to skip traces in which no span meets it. It
  * may also return traces that are not wanted.
@@ -323,6 +334,13 @@ export interface CausewayQueries {
   /** Traces that were sent, of each of these kinds the newest first: made of cascades, and passed on as they came. */
   tracesOfCascades(range: SentTraceRange, hint?: SpanHint, test?: SpanTest): Pages<SentTrace>
   tracesForwarded(range: SentTraceRange, hint?: SpanHint, test?: SpanTest): Pages<SentTrace>
+  /**
+   * Spans that were sent, once for each trace that they were sent into, as they were stored: without what is changed of a span when it is
+   * sent. Some may be left out that did not begin in the range, or of which none meets the hint.
+   */
+  spansSent(range: SentTraceRange, hint?: SpanHint): Pages<SentSpan>
+  /** The id of a trace of a cascade. */
+  traceId(trace: number): Buffer | undefined
 
   /** The merge graph around a CPID, at most `limit` of its nodes. */
   graph(cpid: Cpid, limit: number): GraphAround | Absent

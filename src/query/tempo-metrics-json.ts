@@ -1,7 +1,7 @@
 import type { JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import type { CausewayQueries } from '../model/queries.ts'
 import { endJson } from './tempo-search-json.ts'
-import { type FoundTrace, SearchEffort, TraceLook } from './trace-search.ts'
+import { type FoundSpan, type FoundTrace, SearchEffort, TraceLook } from './trace-search.ts'
 import { CompareSeries } from './traceql/metric-compare.ts'
 import {
   arithmetic,
@@ -101,15 +101,11 @@ class Working {
       : new MetricSeries(metric, range, this.#asked)
     const also = isCompare ? CompareSeries.reads(metric) : MetricSeries.reads(metric)
     const search = { pipeline, fromNs: range.fromNs, toNs: range.toNs }
-    for (const source of new TraceLook(this.#queries, search, effort, also, isCompare).sources()) {
-      effort.begin()
-      for (const nothing of counted(counting, source, effort)) {
-        if (effort.end()) break
-        yield nothing
-        effort.begin()
-      }
-      effort.end()
-    }
+    const look = new TraceLook(this.#queries, search, effort, also, isCompare)
+    const spans = counting instanceof MetricSeries ? look.spans() : undefined
+    if (counting instanceof MetricSeries && spans !== undefined)
+      yield* inTime(countedAlone(counting, spans, effort), effort)
+    else for (const source of look.sources()) yield* inTime(counted(counting, source, effort), effort)
     const results = counting.results()
     if (counting.isCut)
       effort.leaveOut(
@@ -117,6 +113,31 @@ class Working {
           'group by fewer attributes, take longer steps, or raise maxSeries (1000 at most)',
       )
     return this.finished(seconds, results)
+  }
+}
+
+function* inTime(counting: Generator<''>, effort: SearchEffort): Generator<''> {
+  effort.begin()
+  for (const nothing of counting) {
+    if (effort.end()) break
+    yield nothing
+    effort.begin()
+  }
+  effort.end()
+}
+
+/** Counts spans that are found without their traces. Yields where others may take a turn. */
+function* countedAlone(
+  counting: MetricSeries,
+  found: Iterable<readonly FoundSpan[]>,
+  { matching }: SearchEffort,
+): Generator<''> {
+  for (const spans of found) {
+    if (spans.length === 0) yield ''
+    for (const { view, traceId } of spans) {
+      if (matching.next()) yield ''
+      counting.add(view, traceId)
+    }
   }
 }
 
@@ -139,7 +160,7 @@ function* counted(
       if (matching.next()) yield ''
       const read = found.selected(view.stored) ?? view
       if (counting instanceof CompareSeries) counting.add(read, found.facts)
-      else counting.add(read, found.trace.traceId)
+      else counting.add(read, () => found.trace.traceId)
     }
   }
 }

@@ -1,24 +1,23 @@
-import { sentSpan } from '../model/otlp/outgoing-records.ts'
-import type { CausewayQueries, Pages, SentTrace, SpanHint, SpanTest } from '../model/queries.ts'
+import { ADDED_ATTRIBUTES, sentSpan } from '../model/otlp/outgoing-records.ts'
+import { WireCursor } from '../model/otlp/protobuf-wire.ts'
+import type {
+  CausewayQueries,
+  Pages,
+  SentSpan,
+  SentTrace,
+  SentTraceRange,
+  SpanHint,
+  SpanTest,
+} from '../model/queries.ts'
 import { MIB, type UnixNanos } from '../model/time-and-size.ts'
+import { fieldNeeded, hintOfField } from './span-hints.ts'
 import { SpanTests } from './span-test.ts'
 import { conditionsOf, withLists } from './traceql/conditions.ts'
-import { compileField, MatchingEffort, MAX_MATCHED_LENGTH } from './traceql/evaluate-field.ts'
+import { MatchingEffort, MAX_MATCHED_LENGTH } from './traceql/evaluate-field.ts'
 import { factsOf, FetchPlan, type SpanView, type TraceFactsFound } from './traceql/fetch-plan.ts'
 import { compilePipeline, type Spanset } from './traceql/pipeline.ts'
 import { SpanReader } from './traceql/read-span.ts'
-import { flipped } from './traceql/static-values.ts'
-import {
-  type Attribute,
-  type Field,
-  KINDS,
-  type Operator,
-  type Pipeline,
-  type Spansets,
-  type Stage,
-  type Static,
-  STATUSES,
-} from './traceql/syntax.ts'
+import type { Attribute, IntrinsicName, Pipeline } from './traceql/syntax.ts'
 import type { StoredSpan, StoredTrace } from './traceql/trace-data.ts'
 
 export interface TraceSearch {
@@ -38,6 +37,12 @@ export interface FoundTrace {
   readonly sets: readonly Spanset[]
   /** What was read of a span for the answer alone. */
   readonly selected: (span: StoredSpan) => SpanView | undefined
+}
+
+/** A span that a pipeline finds, with what was read of it for the answer. */
+export interface FoundSpan {
+  readonly view: SpanView
+  readonly traceId: () => string
 }
 
 /** The time limit of a search, and the largest trace that it examines. */
@@ -121,6 +126,7 @@ export class TraceLook {
   readonly #answerPlan: FetchPlan | undefined
   readonly #run: ReturnType<typeof compilePipeline>
   readonly #reader: SpanReader
+  readonly #looksAtSpans: boolean
 
   constructor(
     queries: CausewayQueries,
@@ -146,18 +152,75 @@ export class TraceLook {
       ...conditions.list.map(({ attribute }) => attribute.name),
       ...selected.map(({ name }) => name),
     ])
+    this.#looksAtSpans =
+      also !== 'all' &&
+      pipeline.stages.every(({ kind }) => kind === 'filter') &&
+      [...conditions.list.map(({ attribute }) => attribute), ...selected].every(isStored)
     this.#reader = new SpanReader((scope) => queries.envelopes(scope), readsAll ? undefined : wanted)
   }
 
   /** The traces that Causeway made of cascades, and then those that it passed on; the newest first. Undefined where others may take a turn. */
   *sources(): Generator<Generator<FoundTrace | undefined>> {
-    const { fromNs, toNs, pipeline } = this.#search
-    const range = { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
-    const hinted = fieldNeeded(pipeline, (field) => hintOfField(field) !== undefined)
-    const hint = hinted && hintOfField(hinted)
-    const test = this.#testOf(pipeline)
+    const range = this.#range()
+    const hint = this.#hint()
+    const test = this.#testOf(this.#search.pipeline)
     yield this.#foundIn(this.#queries.tracesOfCascades(range, hint, test))
     yield this.#foundIn(this.#queries.tracesForwarded(range, hint, test))
+  }
+
+  #range(): SentTraceRange {
+    const { fromNs, toNs } = this.#search
+    return { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
+  }
+
+  #hint(): SpanHint | undefined {
+    const hinted = fieldNeeded(this.#search.pipeline, (field) => hintOfField(field) !== undefined)
+    return hinted && hintOfField(hinted)
+  }
+
+  /**
+   * The spans that the pipeline finds in all traces, the trace as a whole being nothing that it looks at; undefined where it does. An
+   * empty list where others may take a turn.
+   */
+  spans(): Generator<readonly FoundSpan[]> | undefined {
+    return this.#looksAtSpans ? this.#foundSpans() : undefined
+  }
+
+  *#foundSpans(): Generator<readonly FoundSpan[]> {
+    const test = this.#testOf(this.#search.pipeline)
+    const traceIds = new Map<number, string>()
+    const traceIdOf = (sent: SentSpan | undefined): string => {
+      if (sent === undefined) return ''
+      if (sent.trace === 0) return traceIdIn(sent)
+      const traceId = traceIds.get(sent.trace) ?? this.#queries.traceId(sent.trace)?.toString('hex') ?? ''
+      traceIds.set(sent.trace, traceId)
+      return traceId
+    }
+    for (const page of this.#queries.spansSent(this.#range(), this.#hint())) {
+      yield []
+      const spans: SpanView[] = []
+      const sentAs = new Map<SpanView, SentSpan>()
+      for (const sent of page) {
+        const { bytes, start, end, scope } = sent
+        if (test?.(bytes, start, end, scope) === false) continue
+        this.#effort.inspectedSpans++
+        if (this.#effort.matching.next()) yield []
+        const span = this.#reader.read(bytes, scope, start, end)
+        const view = span && this.#plan.viewOf(span)
+        if (view === undefined) continue
+        spans.push(view)
+        sentAs.set(view, sent)
+      }
+      if (spans.length === 0) continue
+      const running = this.#run([{ spans, attributes: [] }])
+      let turn = running.next()
+      for (; turn.done !== true; turn = running.next()) yield []
+      const found = turn.value.flatMap((set) => set.spans)
+      yield found.map((view) => ({
+        view: this.#answerPlan?.viewOf(view.stored) ?? view,
+        traceId: () => traceIdOf(sentAs.get(view)),
+      }))
+    }
   }
 
   /** Counts the spans that need not be read. */
@@ -222,6 +285,27 @@ export class TraceLook {
   }
 }
 
+/** Whether an attribute is as it is stored, in whatever trace the span was sent. */
+function isStored({ scope, name }: Attribute): boolean {
+  if (scope === 'intrinsic') return OF_STORED_SPANS.has(name)
+  return scope !== 'link' && !ADDED_ATTRIBUTES.has(name)
+}
+
+const OF_STORED_SPANS: ReadonlySet<string> = new Set<IntrinsicName>([
+  ...(['start', 'duration', 'name', 'status', 'statusMessage', 'kind', 'span:id'] as const),
+  ...(['event:name', 'event:timeSinceStart', 'instrumentation:name', 'instrumentation:version'] as const),
+])
+
+const TRACE_ID = 1
+
+function traceIdIn({ bytes, start, end }: SentSpan): string {
+  const cursor = new WireCursor(bytes, start, end)
+  let traceId = ''
+  while (cursor.next())
+    if (cursor.field === TRACE_ID) traceId = bytes.toString('hex', cursor.start, cursor.end)
+  return traceId
+}
+
 /** As they would come together in one request: by resource, and then by scope, in the order in which these come up. */
 function byScope(spans: StoredSpan[]): readonly StoredSpan[] {
   const [resources, scopes] = [new Map<number, number>(), new Map<unknown, number>()]
@@ -260,154 +344,4 @@ export function* findTraces<T>(
   }
   all.sort((a, b) => (a.startNs > b.startNs ? -1 : 1))
   return all.slice(0, search.limit).map(({ shown }) => shown)
-}
-
-/** The longest name that is indexed, in bytes. */
-const LONGEST_NAME = 4_096
-
-/**
- * A condition that at least one span of every trace meets that a pipeline can find, made of filters that are useful. Undefined if there is
- * none.
- */
-function fieldNeeded({ stages }: Pipeline, isUseful: (field: Field) => boolean): Field | undefined {
-  for (const stage of stages) {
-    const field = neededBy(stage, isUseful)
-    if (field !== undefined) return field
-  }
-  return undefined
-}
-
-function neededBy(stage: Stage, isUseful: (field: Field) => boolean): Field | undefined {
-  switch (stage.kind) {
-    case 'filter':
-      return isUseful(stage.field) ? stage.field : undefined
-    case 'pipeline':
-      return fieldNeeded(stage, isUseful)
-    case 'logic':
-    case 'relation':
-      return neededByTwo(stage, isUseful)
-    case 'by':
-    case 'scalarFilter':
-    case 'coalesce':
-    case 'select':
-    case 'aggregate':
-      return undefined
-  }
-}
-
-/** A matching trace has spans of both sides, or of one of them. If of both, the condition of one side is enough. */
-function neededByTwo(
-  sets: Extract<Spansets, { kind: 'logic' | 'relation' }>,
-  isUseful: (field: Field) => boolean,
-): Field | undefined {
-  const [left, right] = [neededBy(sets.left, isUseful), neededBy(sets.right, isUseful)]
-  if (sets.kind === 'relation' && sets.of === 'none') return right
-  if (sets.kind === 'relation' || sets.operator === '&&') return right ?? left
-  if (left === undefined || right === undefined) return undefined
-  return { kind: 'binary', operator: '||', left, right }
-}
-
-function hintOfField(field: Field): SpanHint | undefined {
-  if (field.kind === 'unary')
-    return field.operator === 'exists' && field.of.kind === 'attribute' ? hasKey(field.of) : undefined
-  if (field.kind === 'attribute') return hasKey(field)
-  if (field.kind !== 'binary') return undefined
-  const { operator, left, right } = field
-  if (operator === '&&' || operator === '||') {
-    const of = [hintOfField(left), hintOfField(right)]
-    const known = of.filter((hint) => hint !== undefined)
-    if (operator === '&&') return known.length > 1 ? { kind: 'and', of: known } : known[0]
-    return known.length === of.length ? { kind: 'or', of: known } : undefined
-  }
-  if (left.kind === 'attribute' && right.kind === 'static')
-    return hintOfComparison(left, operator, right.value)
-  if (left.kind === 'static' && right.kind === 'attribute')
-    return hintOfComparison(right, flipped(operator), left.value)
-  return undefined
-}
-
-function hintOfComparison(attribute: Attribute, operator: Operator, value: Static): SpanHint | undefined {
-  if (COMPARES_TEXTS.has(operator) && value.type === 'string') {
-    if (attribute.scope === 'intrinsic' && attribute.name === 'name')
-      return { kind: 'names', accepts: acceptsText(attribute, operator, value) }
-    if (attribute.scope === 'resource' && attribute.name === 'service.name')
-      return { kind: 'services', accepts: acceptsText(attribute, operator, value) }
-  }
-  if (attribute.scope === 'intrinsic') return hintOfIntrinsic(attribute, operator, value)
-  if (operator === '=' && value.type === 'string' && value.value !== '') return holds(attribute, value.value)
-  if (operator === 'reads' && value.type === 'string' && Number.isNaN(Number(value.value)))
-    return value.value === 'true' || value.value === 'false' ? undefined : holds(attribute, value.value)
-  return operator === 'reads' || operator === 'contains' ? undefined : hasKey(attribute)
-}
-
-const COMPARES_TEXTS: ReadonlySet<Operator> = new Set(['!=', '>', '>=', '<', '<=', '=~', '!~'])
-
-/** Whether a text may meet a comparison. An empty one, one that may be cut, and one that is not matched for its length may. */
-function acceptsText(attribute: Attribute, operator: Operator, value: Static): (text: string) => boolean {
-  const effort = new MatchingEffort()
-  const right: Field = { kind: 'static', value }
-  const meets = compileField({ kind: 'binary', operator, left: attribute, right }, effort)
-  return (text) => {
-    if (text === '' || Buffer.byteLength(text) >= LONGEST_NAME) return true
-    effort.next()
-    const { passedOver } = effort
-    const met = meets({ valueOf: () => ({ type: 'string', value: text }) })
-    return (met.type === 'boolean' && met.value) || effort.passedOver > passedOver
-  }
-}
-
-function hintOfIntrinsic({ name }: Attribute, operator: Operator, value: Static): SpanHint | undefined {
-  if (name === 'duration' && (value.type === 'duration' || value.type === 'int'))
-    return operator === '=' || operator === '>' || operator === '>=' || operator === '<' || operator === '<='
-      ? { kind: 'duration', operator, value: value.value }
-      : undefined
-  if (operator !== '=') return undefined
-  if (name === 'kind' && value.type === 'kind') return { kind: 'kind', value: KINDS.indexOf(value.value) }
-  if (name === 'status' && value.type === 'status' && value.value !== 'unset')
-    return { kind: 'status', value: STATUSES.indexOf(value.value) }
-  if (value.type !== 'string' || value.value === '') return undefined
-  if (name === 'name')
-    return Buffer.byteLength(value.value) < LONGEST_NAME ? { kind: 'name', value: value.value } : undefined
-  if (name === 'statusMessage' || name === 'event:name') return { kind: 'holds', text: value.value }
-  return name.startsWith('instrumentation:') ? { kind: 'scope', text: value.value } : undefined
-}
-
-function hasKey(attribute: Attribute): SpanHint | undefined {
-  const { scope, name } = attribute
-  // A sender without a service name has an empty one.
-  const isService = name === 'service.name' && (scope === 'resource' || scope === 'any')
-  return scope === 'intrinsic' || name === '' || isService ? undefined : holds(attribute, name)
-}
-
-/**
- * Whether the stored bytes contain the text of an attribute. Attributes that Causeway adds when it sends a span are not in the stored
- * bytes: no hint for those.
- */
-function holds({ scope, name }: Attribute, text: string): SpanHint | undefined {
-  const isAdded = name.startsWith('cpid.')
-  switch (scope) {
-    case 'resource':
-      return name === 'service.name' && text !== name
-        ? Buffer.byteLength(text) < LONGEST_NAME
-          ? { kind: 'service', value: text }
-          : undefined
-        : { kind: 'resource', text }
-    case 'instrumentation':
-      return { kind: 'scope', text }
-    case 'any':
-      return isAdded
-        ? undefined
-        : {
-            kind: 'or',
-            of: [
-              { kind: 'holds', text },
-              { kind: 'resource', text },
-            ],
-          }
-    case 'span':
-    case 'event':
-    case 'link':
-    case 'intrinsic':
-      return isAdded ? undefined : { kind: 'holds', text }
-  }
 }

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SearchEffort, findTraces } from '../../src/query/trace-search.ts'
+import { tempoMetricsJson } from '../../src/query/tempo-metrics-json.ts'
+import { findTraces, type FoundTrace, SearchEffort } from '../../src/query/trace-search.ts'
 import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
 import type { CausewayQueries, SentTraceRange, SpanHint } from '../../src/model/queries.ts'
 import { sqliteFaults } from '../../src/store/sqlite/open-database.ts'
@@ -27,7 +28,7 @@ const span = fc.record(
     trace: fc.integer({ min: 1, max: 9 }),
     parent: fc.integer({ min: 1, max: 40 }),
     name: text,
-    cpid: fc.integer({ min: 1, max: 5 }).map(cpid),
+    cpid: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 11, max: 20 })).map(cpid),
     status: fc.integer({ min: 0, max: 2 }),
     length: fc.integer({ min: 0, max: 4 }),
     statusMessage: text,
@@ -78,7 +79,7 @@ const condition = fc.oneof(
   fc.tuple(key, literal).map(([name, one]) => `.${name} = ${one}`),
   fc.tuple(key, literal).map(([name, one]) => `event.${name} = ${one}`),
   fc.tuple(key, fc.integer({ min: 0, max: 2 })).map(([name, one]) => `span.${name} = ${one}`),
-  key.map((name) => `span.${name} != nil`),
+  fc.oneof(key, fc.constantFrom('cpid.original_trace_id', 'cpid.copy')).map((name) => `span.${name} != nil`),
   fc
     .tuple(
       fc.constantFrom('span.', '.', 'resource.', 'event.'),
@@ -158,22 +159,72 @@ function store(writer: TestWriter, service: string, spans: readonly DrawnSpan[],
   )
 }
 
-/** The traces of a time that a search finds; no more spans than there are. */
-function found(queries: CausewayQueries, { q, range }: { q: string; range: SentTraceRange }): string[] {
+/** What a search finds of the traces of a time; no more spans than there are. */
+function searched<T>(
+  queries: CausewayQueries,
+  { q, range }: { q: string; range: SentTraceRange },
+  show: (found: FoundTrace) => T,
+): T[] {
   const effort = new SearchEffort(
     () => 0,
     () => 0,
   )
-  const search = { pipeline: readTraceQl(q).pipeline, limit: 100, spansPerTrace: 100, ...range }
-  const turns = findTraces(queries, search, effort, ({ trace, sets }) =>
+  const search = { pipeline: readTraceQl(q).pipeline, limit: 1_000, spansPerTrace: 100, ...range }
+  const turns = findTraces(queries, search, effort, show)
+  for (;;) {
+    const turn = turns.next()
+    if (turn.done === true) return turn.value
+  }
+}
+
+const found = (queries: CausewayQueries, one: { q: string; range: SentTraceRange }): string[] =>
+  searched(queries, one, ({ trace, sets }) =>
     [trace.traceId, ...sets.flatMap(({ spans }) => spans.map(({ stored }) => stored.spanId)).sort()].join(
       ' ',
     ),
-  )
-  for (;;) {
-    const turn = turns.next()
-    if (turn.done === true) return turn.value.sort()
+  ).sort()
+
+const STEP_NS = BigInt(TEN_MINUTES_MS) * 1_000_000n
+
+/** How many spans begin in each ten minutes, by name. */
+function counted(queries: CausewayQueries, q: string, { fromNs, toNs }: Required<SentTraceRange>): unknown {
+  const asking = {
+    query: readTraceQl(`${q} | count_over_time() by (name)`),
+    range: { fromNs, toNs, stepNs: STEP_NS, isInstant: false },
+    ...{ series: 1_000, exemplars: 100 },
   }
+  const { series } = JSON.parse([...tempoMetricsJson(queries, asking, () => 0)].join('')) as {
+    series: {
+      labels: { value: { stringValue: string } }[]
+      samples: { value?: number }[]
+    }[]
+  }
+  return Object.fromEntries(
+    series.map(({ labels, samples }) => [
+      String(labels[0]?.value.stringValue),
+      samples.map(({ value = 0 }) => value),
+    ]),
+  )
+}
+
+/** The same, of all spans that a search finds. */
+function countedOneByOne(
+  queries: CausewayQueries,
+  q: string,
+  range: Required<SentTraceRange>,
+): Record<string, number[]> {
+  const { fromNs, toNs } = range
+  const counts: Record<string, number[]> = {}
+  searched(queries, { q, range }, ({ sets }) => {
+    for (const { stored } of sets.flatMap(({ spans }) => spans)) {
+      const { name, startNs } = stored
+      if (startNs <= fromNs || startNs > toNs) continue
+      const ofName = (counts[name] ??= Array<number>(Number((toNs - fromNs) / STEP_NS)).fill(0))
+      const at = Number((startNs - fromNs - 1n) / STEP_NS)
+      ofName[at] = (ofName[at] ?? 0) + 1
+    }
+  })
+  return counts
 }
 
 /** Keeps what blocks contain, in so many steps. */
@@ -239,8 +290,16 @@ test('what is known of blocks hides nothing, whatever comes and goes between sea
           else if (kept.do === 'undo') keepInVain(writer, kept.steps)
           else if (kept.do === 'damage') damage(writer, kept.steps)
           if (restarts) remembering = sqliteQueries(writer.db, rowsABlock)
-          for (const one of questions)
+          for (const one of questions) {
             expect([one, ...found(remembering, one)]).toEqual([one, ...found(reading, one)])
+            const { fromNs = START_NS, toNs = fromNs + 6n * STEP_NS } = one.range
+            if (toNs <= fromNs) continue
+            const time = { fromNs, toNs }
+            expect([one, counted(remembering, one.q, time)]).toEqual([
+              one,
+              countedOneByOne(reading, one.q, time),
+            ])
+          }
         }
       },
     ),

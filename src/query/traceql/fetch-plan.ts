@@ -115,6 +115,11 @@ export class FetchPlan {
     return views
   }
 
+  /** What the query reads of one span, where it asks nothing of its trace. Undefined if it is skipped. */
+  viewOf(span: StoredSpan): SpanView | undefined {
+    return this.#view(span, undefined)
+  }
+
   #view(span: StoredSpan, place: Place | undefined): SpanView | undefined {
     const scope = this.#readOf(span.scope)
     if (scope === undefined) return undefined

@@ -120,7 +120,8 @@ export class MetricSeries {
     return [...(of === undefined ? [] : [of]), ...by]
   }
 
-  add(span: SpanView, traceId: string): void {
+  /** The id of its trace is asked for where the span may become an exemplar. */
+  add(span: SpanView, traceIdOf: () => string): void {
     const { startNs } = span.stored
     const interval = this.#intervals.of(startNs)
     if (interval < 0) return
@@ -135,7 +136,9 @@ export class MetricSeries {
     const sum = (group.sums[interval] ??= { count: 0, value: NaN, lost: 0 })
     sum.count++
     if (!Number.isNaN(value)) combine(name, sum, value)
-    if (this.#exemplified.size < this.#mostExemplars && !this.#exemplified.has(traceId)) {
+    if (this.#exemplified.size >= this.#mostExemplars) return
+    const traceId = traceIdOf()
+    if (!this.#exemplified.has(traceId)) {
       this.#exemplified.add(traceId)
       const isValued = of !== undefined && name !== 'histogram_over_time'
       group.exemplars.push({

@@ -29,9 +29,9 @@ export class SpanReader {
   }
 
   /** Undefined if the bytes are not a span. */
-  read(bytes: Buffer, scope: number): StoredSpan | undefined {
+  read(bytes: Buffer, scope: number, start = 0, end = bytes.length): StoredSpan | undefined {
     try {
-      return this.#span(bytes, this.scopeOf(scope))
+      return new ReadSpan({ bytes, start, end }, this.scopeOf(scope), this.#wanted)
     } catch (error) {
       if (error instanceof MalformedOtlp) return undefined
       throw error
@@ -47,13 +47,18 @@ export class SpanReader {
     this.#scopes.set(number, scope)
     return scope
   }
-
-  #span(bytes: Buffer, scope: StoredScope): StoredSpan {
-    return new ReadSpan(bytes, scope, this.#wanted)
-  }
 }
 
 const MOST_SCOPES = 10_000
+
+interface Place {
+  readonly start: number
+  readonly end: number
+}
+
+interface Part extends Place {
+  readonly bytes: Buffer
+}
 
 /** A span whose unrequested parts stay undecoded. */
 class ReadSpan implements StoredSpan {
@@ -62,6 +67,8 @@ class ReadSpan implements StoredSpan {
   readonly endNs: bigint = 0n
   readonly scope: StoredScope
   readonly #bytes: Buffer
+  readonly #start: number
+  readonly #end: number
   readonly #wanted: Wanted
   #id = { from: 0, to: 0 }
   #parent = { from: 0, to: 0 }
@@ -69,11 +76,13 @@ class ReadSpan implements StoredSpan {
   #state = { from: 0, to: 0 }
   #read: Partial<StoredSpan> = NOTHING_READ
 
-  constructor(bytes: Buffer, scope: StoredScope, wanted: Wanted) {
+  constructor({ bytes, start, end }: Part, scope: StoredScope, wanted: Wanted) {
     this.#bytes = bytes
+    this.#start = start
+    this.#end = end
     this.scope = scope
     this.#wanted = wanted
-    const cursor = new WireCursor(bytes)
+    const cursor = new WireCursor(bytes, start, end)
     while (cursor.next()) {
       switch (cursor.field) {
         case 2:
@@ -135,14 +144,14 @@ class ReadSpan implements StoredSpan {
 
   get attributes(): readonly StoredAttribute[] {
     return this.#once('attributes', () =>
-      attributesIn(this.#bytes, { start: 0, end: this.#bytes.length, field: 9 }, this.#wanted),
+      attributesIn(this.#bytes, { start: this.#start, end: this.#end, field: 9 }, this.#wanted),
     )
   }
 
   get events(): readonly StoredEvent[] {
     return this.#once('events', () => {
       const events: StoredEvent[] = []
-      for (const { start, end } of messages(this.#bytes, 11)) events.push(this.#event(start, end))
+      for (const { start, end } of this.#messages(11)) events.push(this.#event(start, end))
       return events
     })
   }
@@ -150,9 +159,13 @@ class ReadSpan implements StoredSpan {
   get links(): readonly StoredLink[] {
     return this.#once('links', () => {
       const links: StoredLink[] = []
-      for (const { start, end } of messages(this.#bytes, 13)) links.push(this.#link(start, end))
+      for (const { start, end } of this.#messages(13)) links.push(this.#link(start, end))
       return links
     })
+  }
+
+  #messages(field: number): Generator<Place> {
+    return messages(this.#bytes, field, this.#start, this.#end)
   }
 
   #once<Key extends 'attributes' | 'events' | 'links'>(
@@ -231,8 +244,8 @@ export function readScope({ resourceId, resource, scope }: ScopeEnvelopes): Stor
   return { ...found, resourceId, service: String(service?.values[0] ?? '') }
 }
 
-function* messages(bytes: Buffer, field: number): Generator<{ start: number; end: number }> {
-  const cursor = new WireCursor(bytes)
+function* messages(bytes: Buffer, field: number, from = 0, to = bytes.length): Generator<Place> {
+  const cursor = new WireCursor(bytes, from, to)
   while (cursor.next()) if (cursor.field === field) yield { start: cursor.start, end: cursor.end }
 }
 

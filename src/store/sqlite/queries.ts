@@ -114,6 +114,8 @@ export function sqliteQueries(db: Sqlite, rowsABlock = ROWS_A_BLOCK): CausewayQu
     traceSent: (traceId) => sent().ofTrace(traceId),
     tracesOfCascades: (range, hint, test) => search().ofCascades(range, hint, test),
     tracesForwarded: (range, hint, test) => search().forwarded(range, hint, test),
+    spansSent: (range, hint) => search().spans(range, hint),
+    traceId: (trace) => search().traceId(trace),
     graph: (cpid, limit) => of(cpid, (id) => around().around(id, limit)),
     objects: (ref, after, first) => objects().pages(ref, after, first),
     objectVersions: (ref, after, first) => versions().pages(ref, after, first),

@@ -1,9 +1,10 @@
-import type { Pages, SentTrace, SentTraceRange, SpanHint, SpanTest } from '../../model/queries.ts'
+import type { Pages, SentSpan, SentTrace, SentTraceRange, SpanHint, SpanTest } from '../../model/queries.ts'
 import { type OutboxItem, SENT_INHERITED_CPID, SENT_PATCHED } from '../../model/outbox.ts'
 import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
+import { ROWS_OF_TRACE, type RowsOfTrace, SentSpanSearch } from './sent-span-search.ts'
 import { addOwnSpanFunctions, OWN_DURATION, OWN_KIND } from './span-block-facts.ts'
 import { blockTest, type BlockTest, SpanBlocks, type TestedRows } from './span-blocks.ts'
 
@@ -126,16 +127,12 @@ export class SentTraceSearch extends OnConnection {
             sent_to_ns >= ? AND sent_from_ns <= ? AS isIn
        FROM traces WHERE id < ? ORDER BY id DESC LIMIT ${TRACES_AT_ONCE}`,
   )
-  readonly #rowsOf = this.db.prepare<[{ trace: number }], RowsOfTrace>(
-    `SELECT (SELECT min(span) FROM outbox WHERE trace = @trace) AS firstSpan,
-            (SELECT max(span) FROM outbox WHERE trace = @trace) AS lastSpan,
-            (SELECT min(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS firstOwn,
-            (SELECT max(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS lastOwn`,
-  )
+  readonly #rowsOf = this.db.prepare<[{ trace: number }], RowsOfTrace>(ROWS_OF_TRACE)
   readonly #isSent = this.db.prepare<[number, number]>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
   readonly #traceOfOwn = this.db
     .prepare<[number], number>('SELECT trace FROM outbox WHERE decision = ?')
     .pluck()
+  readonly #traceId = this.db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
   readonly #services = this.db.prepare<[], { id: number; service: string }>(
     'SELECT scopes.id, resources.service FROM scopes JOIN resources ON resources.id = scopes.resource',
   )
@@ -247,6 +244,17 @@ export class SentTraceSearch extends OnConnection {
     return (trace) => statement.get(trace, ...own.values, ...received.values) !== undefined
   }
 
+  /** All spans that were sent. */
+  spans({ fromNs, toNs }: SentTraceRange, hint: SpanHint | undefined): Pages<SentSpan> {
+    const range = { fromNs: fromNs ?? MIN, toNs: toNs ?? MAX }
+    const search = new SentSpanSearch(this.db, this.#received, this.#own, this.#read)
+    return search.spans(range, hint && this.#blockTest(hint))
+  }
+
+  traceId(trace: number): Buffer | undefined {
+    return this.#traceId.get(trace)
+  }
+
   /** The original traces of forwarded spans. */
   *forwarded(
     range: SentTraceRange,
@@ -355,14 +363,6 @@ interface TraceRow {
   readonly trace_id: Buffer
   readonly bytes: number
   readonly isIn: number
-}
-
-/** The first and the last of what was sent into a trace: received spans by number, Causeway's own by decision. */
-interface RowsOfTrace {
-  readonly firstSpan: number | null
-  readonly lastSpan: number | null
-  readonly firstOwn: number | null
-  readonly lastOwn: number | null
 }
 
 const NO_ROWS: RowsOfTrace = { firstSpan: null, lastSpan: null, firstOwn: null, lastOwn: null }

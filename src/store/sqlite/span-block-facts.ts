@@ -203,6 +203,31 @@ export class StoredBlocks extends OnConnection {
 
 const NO_ROWS: JoinedRows = { heads: null, bytes: null }
 
+/** Visits rows one after another: the number of each, its scope, and where its bytes are. */
+export function eachRow(
+  { heads }: JoinedRows,
+  visit: (row: number, scope: number, start: number, end: number) => void,
+): void {
+  if (heads === null) return
+  let at = 0
+  let [row, scope, number, place] = [0, 0, 0, 0]
+  for (let index = 0; index <= heads.length; index++) {
+    const digit = heads.charCodeAt(index) - ZERO
+    if (digit >= 0) {
+      number = number * 10 + digit
+      continue
+    }
+    // A comma, or the end.
+    if (place === 0) row = number
+    else if (place === 1) scope = number
+    else visit(row, scope, at, (at += number))
+    place = (place + 1) % 3
+    number = 0
+  }
+}
+
+const ZERO = 0x30
+
 interface KeptRow {
   facts: Buffer
   checksum: number

@@ -1,7 +1,7 @@
 import type { SpanHint, SpanTest } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import type { Sqlite } from './open-database.ts'
-import { bitOf, type BlockFacts, hashOf, type JoinedRows, mayHave, StoredBlocks } from './span-block-facts.ts'
+import { bitOf, type BlockFacts, eachRow, hashOf, mayHave, StoredBlocks } from './span-block-facts.ts'
 
 /** What is remembered of all blocks of one kind, at most. */
 const MOST_BYTES = 24 * MIB
@@ -22,7 +22,7 @@ export class SpanBlocks {
   /** Blocks before this one are no longer remembered. */
   #from = 0
   #newest = 0
-  readonly #stored: StoredBlocks
+  readonly stored: StoredBlocks
   /** A search comes to a block twice: for traces of cascades, and for forwarded ones. */
   readonly #tested = new WeakMap<SpanTest, TestedRows>()
 
@@ -37,14 +37,14 @@ export class SpanBlocks {
   }
 
   private constructor(stored: StoredBlocks) {
-    this.#stored = stored
+    this.stored = stored
   }
 
   /** The rows of full blocks that meet the test of a search. */
   testedBy(test: SpanTest, read: { add(bytes: number): void }): TestedRows {
     const known = this.#tested.get(test)
     if (known !== undefined) return known
-    const tested = new TestedRows(this.#stored, test, read)
+    const tested = new TestedRows(this.stored, test, read)
     this.#tested.set(test, tested)
     return tested
   }
@@ -60,8 +60,8 @@ export class SpanBlocks {
     wanted?: WantedRows,
   ): Generator<never[], boolean> {
     if (first === null || last === null) return false
-    const oldest = this.#stored.blockOf(first)
-    for (let block = this.#stored.blockOf(last); block >= oldest; block--) {
+    const oldest = this.stored.blockOf(first)
+    for (let block = this.stored.blockOf(last); block >= oldest; block--) {
       const facts = test && (yield* this.#factsOf(block))
       if (facts !== undefined && test?.(facts) === false) continue
       if (wanted === undefined || !this.#isFull(block)) return true
@@ -76,7 +76,7 @@ export class SpanBlocks {
   known(block: number): BlockFacts | undefined {
     const remembered = this.#known.get(block)
     if (remembered !== undefined) return remembered
-    const kept = this.#stored.kept(block)
+    const kept = this.stored.kept(block)
     if (kept !== undefined) this.#remember(block, kept)
     return kept
   }
@@ -91,13 +91,13 @@ export class SpanBlocks {
   }
 
   #isFull(block: number): boolean {
-    const [, upTo] = this.#stored.boundsOf(block)
-    if (this.#newest <= upTo) this.#newest = this.#stored.newest
+    const [, upTo] = this.stored.boundsOf(block)
+    if (this.#newest <= upTo) this.#newest = this.stored.newest
     return this.#newest > upTo
   }
 
   *#read(block: number): Generator<never[], BlockFacts> {
-    const reading = this.#stored.read(block)
+    const reading = this.stored.read(block)
     for (let read = reading.next(); ; read = reading.next()) {
       if (read.done === true) return read.value
       yield []
@@ -159,7 +159,13 @@ export class TestedRows {
     if (known !== undefined) return known
     const found: number[] = []
     for (const rows of this.#stored.joined(block)) {
-      this.#add(rows, found)
+      const { bytes } = rows
+      if (bytes !== null) {
+        this.#read.add(bytes.length)
+        eachRow(rows, (row, scope, start, end) => {
+          if (this.#test(bytes, start, end, scope)) found.push(row)
+        })
+      }
       yield []
     }
     if (found.length === 0) this.#empty.add(block)
@@ -172,29 +178,7 @@ export class TestedRows {
     }
     return found
   }
-
-  #add({ heads, bytes }: JoinedRows, found: number[]): void {
-    if (heads === null || bytes === null) return
-    this.#read.add(bytes.length)
-    let at = 0
-    let [row, scope, number, place] = [0, 0, 0, 0]
-    for (let index = 0; index <= heads.length; index++) {
-      const digit = heads.charCodeAt(index) - ZERO
-      if (digit >= 0) {
-        number = number * 10 + digit
-        continue
-      }
-      // A comma, or the end.
-      if (place === 0) row = number
-      else if (place === 1) scope = number
-      else if (this.#test(bytes, at, (at += number), scope)) found.push(row)
-      place = (place + 1) % 3
-      number = 0
-    }
-  }
 }
-
-const ZERO = 0x30
 
 /** The test of a hint on blocks. `scopesWith` finds the scopes that meet a hint about them. */
 export function blockTest(
