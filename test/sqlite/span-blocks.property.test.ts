@@ -392,6 +392,9 @@ test('blocks are passed over by each kind of hint, and read where a span meets i
     return facts && [facts.firstNs - START_NS, facts.lastNs - START_NS]
   })
   expect(times).toEqual([[0n, 2_000_000n], [0n, 4_000_000n], undefined])
+  const lengths = writer.db.prepare<[], number>('SELECT length(raw) FROM spans ORDER BY id').pluck().all()
+  const bytes = [0, 2].map((from) => (lengths[from] ?? 0) + (lengths[from + 1] ?? 0))
+  expect([0, 1].map((block) => blocks.known(block)?.bytes)).toEqual(bytes)
 })
 
 function scopesOf(writer: TestWriter, service: string): number[] {

@@ -107,7 +107,7 @@ export class SentSpanSearch extends OnConnection {
       }
       const traces = tracesOf(block, among)
       if (traces.size === 0) continue
-      for (const rows of blocks.stored.joined(block)) {
+      for (const rows of blocks.stored.joined(block, facts?.bytes)) {
         const { bytes } = rows
         if (bytes === null) continue
         this.#read.add(bytes.length)

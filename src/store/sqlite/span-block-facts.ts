@@ -33,6 +33,8 @@ export interface BlockFacts {
   readonly names: readonly string[] | undefined
   /** Which texts they have: the bits of a Bloom filter. Undefined if there are many. */
   readonly texts: Uint8Array | undefined
+  /** How many bytes the rows have. Undefined in what was kept before it was counted. */
+  readonly bytes?: number | undefined
 }
 
 /** What some rows have in common: the numbers of scopes, kinds and statuses joined by commas, the names as a JSON array. */
@@ -188,14 +190,14 @@ export class StoredBlocks extends OnConnection {
     return found.facts
   }
 
-  /** The rows of a full block, so many at once that others may take a turn before the next. */
-  *joined(block: number): Generator<JoinedRows> {
-    for (const [after, upTo] of this.#stepsOf(block)) yield this.#joined(after, upTo) ?? NO_ROWS
+  /** The rows of a full block, so many at once that others may take a turn before the next. Counts their bytes if these are not given. */
+  *joined(block: number, bytes?: number): Generator<JoinedRows> {
+    for (const [after, upTo] of this.#stepsOf(block, bytes)) yield this.#joined(after, upTo) ?? NO_ROWS
   }
 
-  *#stepsOf(block: number): Generator<[after: number, upTo: number]> {
+  *#stepsOf(block: number, known?: number): Generator<[after: number, upTo: number]> {
     const [after, upTo] = this.boundsOf(block)
-    const bytes = this.#bytesIn(after, upTo)
+    const bytes = known ?? this.#bytesIn(after, upTo)
     const rowsAStep = Math.max(1, Math.ceil((this.rowsABlock * BYTES_A_STEP) / Math.max(bytes, BYTES_A_STEP)))
     for (let at = after; at < upTo; at += rowsAStep) yield [at, Math.min(at + rowsAStep, upTo)]
   }
@@ -244,12 +246,14 @@ class FactsFound {
   readonly #scopes = new Set<number>()
   readonly #names = new Set<string>()
   readonly #hashes = new Hashes()
+  #bytes = 0
 
   add(
     { scopes, kinds, statuses, first, last, shortest, longest, names, lengths, bytes }: RowsInCommon,
     isOwn: boolean,
   ): void {
     if (lengths === null || bytes === null) return
+    this.#bytes += bytes.length
     for (const scope of numbersIn(scopes)) this.#scopes.add(scope)
     for (const kind of numbersIn(kinds)) this.#kinds |= bitOf(kind)
     for (const status of numbersIn(statuses)) this.#statuses |= bitOf(status)
@@ -299,6 +303,7 @@ class FactsFound {
       scopes: this.#scopes.size > MOST_SCOPES ? undefined : this.#scopes,
       names: this.#names.size > MOST_NAMES ? undefined : [...this.#names],
       texts: this.#hashes.all.size > MOST_TEXTS ? undefined : bitsOf(this.#hashes.all),
+      bytes: this.#bytes,
     }
   }
 }

@@ -65,7 +65,7 @@ export class SpanBlocks {
       const facts = test && (yield* this.#factsOf(block))
       if (facts !== undefined && test?.(facts) === false) continue
       if (wanted === undefined || !this.#isFull(block)) return true
-      const rows = yield* wanted.tested.of(block)
+      const rows = yield* wanted.tested.of(block, () => this.known(block)?.bytes)
       const inRange = rows.filter((row) => row >= first && row <= last)
       if (inRange.length > MOST_LOOKED_UP || inRange.some(wanted.isOne)) return true
     }
@@ -153,12 +153,12 @@ export class TestedRows {
   }
 
   /** Yields an empty page where others may take a turn. */
-  *of(block: number): Generator<never[], readonly number[]> {
+  *of(block: number, bytesOf: () => number | undefined): Generator<never[], readonly number[]> {
     if (this.#empty.has(block)) return []
     const known = this.#known.get(block)
     if (known !== undefined) return known
     const found: number[] = []
-    for (const rows of this.#stored.joined(block)) {
+    for (const rows of this.#stored.joined(block, bytesOf())) {
       const { bytes } = rows
       if (bytes !== null) {
         this.#read.add(bytes.length)
