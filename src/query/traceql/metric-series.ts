@@ -68,6 +68,9 @@ export function alignedRange(fromNs: bigint, toNs: bigint, stepNs: bigint): Metr
 /** The most values of all series together, and the most exemplars. */
 const MOST_VALUES = 2_000_000
 const MOST_EXEMPLARS = 100
+/** How many combinations of values are remembered, and of what length. */
+const MOST_REMEMBERED = 10_000
+const LONGEST_REMEMBERED = 1_000
 const BUCKET = '__bucket'
 
 type Counted = Extract<Metric, { kind: 'metric' }>
@@ -95,6 +98,8 @@ export class MetricSeries {
   readonly #mostExemplars: number
   readonly #mostGroups: number
   readonly #groups = new Map<string, Group>()
+  /** Of values that came lately: labels are not made again for each span. */
+  readonly #groupsOfValues = new Map<string, Group>()
   /** Groups of quantiles have many buckets. */
   readonly #grouped = new Set<string>()
   readonly #exemplified = new Set<string>()
@@ -150,6 +155,21 @@ export class MetricSeries {
   }
 
   #groupOf(span: SpanView, bucket: number | undefined): Group | undefined {
+    let values = String(bucket)
+    for (const attribute of this.#metric.by) {
+      const value = span.valueOf(attribute)
+      const text = textOf(value)
+      values += ` ${value.type} ${text.length} ${text}`
+    }
+    const remembered = this.#groupsOfValues.get(values)
+    if (remembered !== undefined) return remembered
+    const group = this.#groupOfLabels(span, bucket)
+    if (this.#groupsOfValues.size >= MOST_REMEMBERED) this.#groupsOfValues.clear()
+    if (group !== undefined && values.length <= LONGEST_REMEMBERED) this.#groupsOfValues.set(values, group)
+    return group
+  }
+
+  #groupOfLabels(span: SpanView, bucket: number | undefined): Group | undefined {
     const labels = this.#labelsOf(span)
     const group = textOfLabels(labels)
     if (bucket !== undefined) labels.push({ name: BUCKET, value: floatOf(bucket) })
