@@ -6,33 +6,25 @@ import type { BlockTest, SpanBlocks } from './span-blocks.ts'
 
 /** How many traces are read at once from their table. */
 const TRACES_A_STEP = 500
-/** For how many traces a block of spans is read once. */
-const TRACES_TOGETHER = 20_000
+/** How many rows of a trace are looked up at once, in blocks. */
+const BLOCKS_A_STEP = 2
+/** For so many rows blocks are read once, in blocks: no more rows are remembered. */
+const BLOCKS_TOGETHER = 64
 /** The number under which spans are kept that were forwarded in their original traces. */
 const FORWARDED = 0
 
-/** The first and the last of what was sent into a trace: received spans by number, Causeway's own by decision. */
-export interface RowsOfTrace {
-  readonly firstSpan: number | null
-  readonly lastSpan: number | null
-  readonly firstOwn: number | null
-  readonly lastOwn: number | null
+/** Which spans are wanted: those of blocks that reach into a time and may meet a test. */
+interface Wanted {
+  readonly range: Required<SentTraceRange>
+  readonly test: BlockTest | undefined
 }
 
-export const ROWS_OF_TRACE = `SELECT (SELECT min(span) FROM outbox WHERE trace = @trace) AS firstSpan,
-  (SELECT max(span) FROM outbox WHERE trace = @trace) AS lastSpan,
-  (SELECT min(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS firstOwn,
-  (SELECT max(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS lastOwn`
-
-/** A trace, and between which rows its spans are. */
-interface RowsBetween {
-  readonly trace: number
-  readonly first: number
-  readonly last: number
+interface RowsOfTrace {
+  get(trace: number, after: number, limit: number): string | null | undefined
 }
 
 /** The traces into which each row of a block was sent. */
-type TracesOfRows = ReadonlyMap<number, number | readonly number[]>
+type TracesOfRows = Map<number, number | readonly number[]>
 
 /** Reads spans that were sent in the order in which they are stored, block by block: much faster than trace by trace. */
 export class SentSpanSearch extends OnConnection {
@@ -43,15 +35,21 @@ export class SentSpanSearch extends OnConnection {
     `SELECT id, sent_to_ns >= ? AND sent_from_ns <= ? AS isIn FROM traces WHERE id < ?
        ORDER BY id DESC LIMIT ${TRACES_A_STEP}`,
   )
-  readonly #rowsOf = this.db.prepare<[{ trace: number }], RowsOfTrace>(ROWS_OF_TRACE)
-  readonly #spansOf = this.db
-    .prepare<[number, number, number], string | null>(
-      'SELECT group_concat(span) FROM outbox WHERE trace = ? AND span > ? AND span <= ?',
+  readonly #receivedOf = this.db
+    .prepare<[trace: number, after: number, limit: number], string | null>(
+      `SELECT group_concat(span) FROM (
+         SELECT span FROM outbox WHERE trace = ? AND span > ? ORDER BY span LIMIT ?)`,
     )
     .pluck()
   readonly #ownOf = this.db
+    .prepare<[trace: number, after: number, limit: number], string | null>(
+      `SELECT group_concat(decision) FROM (
+         SELECT decision FROM outbox WHERE trace = ? AND span IS NULL AND decision > ? ORDER BY decision LIMIT ?)`,
+    )
+    .pluck()
+  readonly #forwardedIn = this.db
     .prepare<[number, number], string | null>(
-      "SELECT group_concat(decision || ',' || trace) FROM outbox WHERE decision > ? AND decision <= ? AND span IS NULL",
+      `SELECT group_concat(span) FROM outbox WHERE trace = ${FORWARDED} AND span > ? AND span <= ?`,
     )
     .pluck()
 
@@ -62,111 +60,96 @@ export class SentSpanSearch extends OnConnection {
     this.#read = read
   }
 
-  /** Blocks in which no span meets the test are passed over, and so are those without a span in the range. */
-  *spans(
-    range: Required<SentTraceRange>,
-    test: BlockTest | undefined,
-  ): Pages<SentSpan> & Generator<SentSpan[]> {
-    for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      const [received, own]: [RowsBetween[], RowsBetween[]] = [[], []]
-      let next = before
-      for (let at = 0; at < TRACES_TOGETHER; at += TRACES_A_STEP) {
-        for (const { id, isIn } of this.#traces.all(range.fromNs, range.toNs, next)) {
-          next = id
-          if (isIn === 1) this.#addRows(id, received, own)
-        }
-        yield []
-      }
-      yield* this.#inBlocks(received, (block, traces) => this.#receivedOf(block, traces), { range, test })
-      yield* this.#inBlocks(own, (block) => this.#ownIn(block, next, before), { range, test }, this.#own)
-      if (next === before) break
-      before = next
-    }
-    const all = [{ trace: FORWARDED, first: 1, last: this.#received.stored.newest }]
-    yield* this.#inBlocks(all, (block, traces) => this.#receivedOf(block, traces), { range, test })
-  }
-
-  #addRows(trace: number, received: RowsBetween[], own: RowsBetween[]): void {
-    const { firstSpan, lastSpan, firstOwn, lastOwn } = this.#rowsOf.get({ trace }) ?? {}
-    if (firstSpan != null && lastSpan != null) received.push({ trace, first: firstSpan, last: lastSpan })
-    if (firstOwn != null && lastOwn != null) own.push({ trace, first: firstOwn, last: lastOwn })
-  }
-
-  *#inBlocks(
-    all: readonly RowsBetween[],
-    tracesOf: (block: number, among: readonly RowsBetween[]) => TracesOfRows,
-    { range, test }: { range: Required<SentTraceRange>; test: BlockTest | undefined },
-    blocks = this.#received,
-  ): Generator<SentSpan[]> {
-    for (const [block, among] of blocksOf(all, (row) => blocks.stored.blockOf(row))) {
+  /** Those of cascades, and then those that were forwarded, the newest blocks first. Yields an empty page where others may take a turn. */
+  *spans(wanted: Wanted): Pages<SentSpan> & Generator<SentSpan[]> {
+    yield* this.#ofTraces(this.#received, this.#receivedOf, wanted)
+    yield* this.#ofTraces(this.#own, this.#ownOf, wanted)
+    const { stored } = this.#received
+    for (let block = stored.blockOf(stored.newest); block >= 0; block--) {
       yield []
-      const facts = blocks.known(block)
-      if (facts !== undefined) {
-        if (facts.lastNs < range.fromNs || facts.firstNs > range.toNs) continue
-        if (test?.(facts) === false) continue
-      }
-      const traces = tracesOf(block, among)
-      if (traces.size === 0) continue
-      for (const rows of blocks.stored.joined(block, facts?.bytes)) {
-        const { bytes } = rows
-        if (bytes === null) continue
-        this.#read.add(bytes.length)
-        const found: SentSpan[] = []
-        eachRow(rows, (row, scope, start, end) => {
-          const sent = traces.get(row)
-          if (typeof sent === 'number') found.push({ bytes, start, end, scope, trace: sent })
-          else for (const trace of sent ?? []) found.push({ bytes, start, end, scope, trace })
-        })
-        yield found
-      }
+      if (!mayHold(this.#received, block, wanted)) continue
+      const rows = numbersIn(this.#forwardedIn.get(...stored.boundsOf(block)) ?? '')
+      yield* this.#inBlock(this.#received, block, new Map(rows.map((row) => [row, FORWARDED])))
     }
   }
 
-  #receivedOf(block: number, among: readonly RowsBetween[]): TracesOfRows {
-    const traces = new Map<number, number | number[]>()
-    for (const { trace } of among) {
-      const rows = this.#spansOf.get(trace, ...this.#received.stored.boundsOf(block)) ?? ''
-      for (const row of numbersIn(rows)) {
-        const before = traces.get(row)
-        if (before === undefined) traces.set(row, trace)
-        else traces.set(row, typeof before === 'number' ? [before, trace] : [...before, trace])
+  *#ofTraces(blocks: SpanBlocks, rowsOf: RowsOfTrace, wanted: Wanted): Generator<SentSpan[]> {
+    const { stored } = blocks
+    const rowsAStep = stored.rowsABlock * BLOCKS_A_STEP
+    let [found, count] = [new Map<number, TracesOfRows>(), 0]
+    for (const trace of this.#tracesIn(wanted.range)) {
+      if (trace === undefined) {
+        yield []
+        continue
+      }
+      for (let after: number | undefined = 0; after !== undefined;) {
+        const rows: number[] = numbersIn(rowsOf.get(trace, after, rowsAStep) ?? '')
+        for (const row of rows) addTrace(found, stored.blockOf(row), row, trace)
+        count += rows.length
+        after = rows.length < rowsAStep ? undefined : rows.at(-1)
+        yield []
+        if (count < stored.rowsABlock * BLOCKS_TOGETHER) continue
+        yield* this.#inBlocks(blocks, found, wanted)
+        ;[found, count] = [new Map<number, TracesOfRows>(), 0]
       }
     }
-    return traces
+    yield* this.#inBlocks(blocks, found, wanted)
   }
 
-  /** Those of the traces from one number up to before another. */
-  #ownIn(block: number, from: number, before: number): TracesOfRows {
-    const traces = new Map<number, number>()
-    const numbers = numbersIn(this.#ownOf.get(...this.#own.stored.boundsOf(block)) ?? '')
-    for (let at = 0; at < numbers.length; at += 2) {
-      const [row = 0, trace = 0] = [numbers[at], numbers[at + 1]]
-      if (trace >= from && trace < before && trace !== FORWARDED) traces.set(row, trace)
+  /** The newest first; undefined where others may take a turn. */
+  *#tracesIn({ fromNs, toNs }: Required<SentTraceRange>): Generator<number | undefined> {
+    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      const traces = this.#traces.all(fromNs, toNs, before)
+      for (const { id, isIn } of traces) {
+        before = id
+        if (isIn === 1) yield id
+      }
+      if (traces.length === 0) return
+      yield undefined
     }
-    return traces
   }
+
+  /** The newest first. */
+  *#inBlocks(
+    blocks: SpanBlocks,
+    found: ReadonlyMap<number, TracesOfRows>,
+    wanted: Wanted,
+  ): Generator<SentSpan[]> {
+    for (const [block, traces] of [...found].sort(([a], [b]) => b - a)) {
+      yield []
+      if (mayHold(blocks, block, wanted)) yield* this.#inBlock(blocks, block, traces)
+    }
+  }
+
+  *#inBlock(blocks: SpanBlocks, block: number, traces: TracesOfRows): Generator<SentSpan[]> {
+    if (traces.size === 0) return
+    for (const rows of blocks.stored.joined(block, blocks.known(block)?.bytes)) {
+      const { bytes } = rows
+      if (bytes === null) continue
+      this.#read.add(bytes.length)
+      const found: SentSpan[] = []
+      eachRow(rows, (row, scope, start, end) => {
+        const sent = traces.get(row)
+        if (typeof sent === 'number') found.push({ bytes, start, end, scope, trace: sent })
+        else for (const trace of sent ?? []) found.push({ bytes, start, end, scope, trace })
+      })
+      yield found
+    }
+  }
+}
+
+function mayHold(blocks: SpanBlocks, block: number, { range, test }: Wanted): boolean {
+  const facts = blocks.known(block)
+  if (facts === undefined) return true
+  return facts.lastNs >= range.fromNs && facts.firstNs <= range.toNs && test?.(facts) !== false
+}
+
+function addTrace(found: Map<number, TracesOfRows>, block: number, row: number, trace: number): void {
+  const traces = found.get(block) ?? new Map<number, number | readonly number[]>()
+  const before = traces.get(row)
+  if (before === undefined) traces.set(row, trace)
+  else traces.set(row, typeof before === 'number' ? [before, trace] : [...before, trace])
+  found.set(block, traces)
 }
 
 const numbersIn = (list: string): number[] => (list === '' ? [] : list.split(',').map(Number))
-
-/** The blocks that have rows between the first and the last one of a trace, the newest first, each with such traces. */
-function* blocksOf(
-  all: readonly RowsBetween[],
-  blockOf: (row: number) => number,
-): Generator<[block: number, among: readonly RowsBetween[]]> {
-  const waiting = all.toSorted((a, b) => a.last - b.last)
-  let among: RowsBetween[] = []
-  for (let block = Infinity; ; block--) {
-    among = among.filter(({ first }) => blockOf(first) <= block)
-    const newest = waiting.at(-1)
-    if (among.length === 0) {
-      if (newest === undefined) return
-      block = blockOf(newest.last)
-    }
-    for (let next = newest; next !== undefined && blockOf(next.last) >= block; next = waiting.at(-1)) {
-      among.push(next)
-      waiting.pop()
-    }
-    yield [block, among]
-  }
-}

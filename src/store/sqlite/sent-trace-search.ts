@@ -4,7 +4,7 @@ import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
-import { ROWS_OF_TRACE, type RowsOfTrace, SentSpanSearch } from './sent-span-search.ts'
+import { SentSpanSearch } from './sent-span-search.ts'
 import { addOwnSpanFunctions, OWN_DURATION, OWN_KIND } from './span-block-facts.ts'
 import { blockTest, type BlockTest, SpanBlocks, type TestedRows } from './span-blocks.ts'
 
@@ -127,7 +127,12 @@ export class SentTraceSearch extends OnConnection {
             sent_to_ns >= ? AND sent_from_ns <= ? AS isIn
        FROM traces WHERE id < ? ORDER BY id DESC LIMIT ${TRACES_AT_ONCE}`,
   )
-  readonly #rowsOf = this.db.prepare<[{ trace: number }], RowsOfTrace>(ROWS_OF_TRACE)
+  readonly #rowsOf = this.db.prepare<[{ trace: number }], RowsOfTrace>(
+    `SELECT (SELECT min(span) FROM outbox WHERE trace = @trace) AS firstSpan,
+            (SELECT max(span) FROM outbox WHERE trace = @trace) AS lastSpan,
+            (SELECT min(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS firstOwn,
+            (SELECT max(decision) FROM outbox WHERE trace = @trace AND span IS NULL) AS lastOwn`,
+  )
   readonly #isSent = this.db.prepare<[number, number]>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
   readonly #traceOfOwn = this.db
     .prepare<[number], number>('SELECT trace FROM outbox WHERE decision = ?')
@@ -248,7 +253,7 @@ export class SentTraceSearch extends OnConnection {
   spans({ fromNs, toNs }: SentTraceRange, hint: SpanHint | undefined): Pages<SentSpan> {
     const range = { fromNs: fromNs ?? MIN, toNs: toNs ?? MAX }
     const search = new SentSpanSearch(this.db, this.#received, this.#own, this.#read)
-    return search.spans(range, hint && this.#blockTest(hint))
+    return search.spans({ range, test: hint && this.#blockTest(hint) })
   }
 
   traceId(trace: number): Buffer | undefined {
@@ -363,6 +368,14 @@ interface TraceRow {
   readonly trace_id: Buffer
   readonly bytes: number
   readonly isIn: number
+}
+
+/** The first and the last of what was sent into a trace: received spans by number, Causeway's own by decision. */
+interface RowsOfTrace {
+  readonly firstSpan: number | null
+  readonly lastSpan: number | null
+  readonly firstOwn: number | null
+  readonly lastOwn: number | null
 }
 
 const NO_ROWS: RowsOfTrace = { firstSpan: null, lastSpan: null, firstOwn: null, lastOwn: null }
