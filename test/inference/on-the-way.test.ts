@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
 import { inCausalOrder } from '../../src/kube/inference/cluster-inference.ts'
 import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'
-import type { Observation } from '../../src/model/kubernetes-observations.ts'
+import type { ClusterWrite, Observation } from '../../src/model/kubernetes-observations.ts'
 
 const MS = 1_000_000n
 const LINE = { windowNs: 500n * MS, whoWaitNs: 2_000n * MS, isWatched: true }
@@ -106,6 +107,44 @@ test('a quota that the API server wrote follows from what is created just after 
   }
   expect(order('kube-apiserver').at(-1)).toEqual(['few', 'uid of new'])
   expect(order('kube-controller-manager')[1]).toEqual(['few', undefined])
+})
+
+const PODS = ['web-1', 'web-2'] as const
+/** The API server counts an eviction, evicts, and the budget's controller counts again. */
+const STEPS = [...PODS.flatMap((pod) => [`count ${pod}`, `evict ${pod}`]), 'count again']
+
+test('whatever is counted on the way and again, each object keeps the order of its versions', () => {
+  const stepped = (step: string, index: number): JsonObject => {
+    const [what, pod = ''] = step.split(' ')
+    const version = index + 1
+    const meta =
+      what === 'evict' ? metadataOf(pod, `uid of ${pod}`, version) : metadataOf('few', 'u9', version)
+    const disruptedPods = PODS.includes(pod as (typeof PODS)[number]) ? { [pod]: timeAt(version) } : {}
+    return what === 'evict'
+      ? {
+          kind: 'Pod',
+          apiVersion: 'v1',
+          metadata: { ...meta, deletionTimestamp: timeAt(9) },
+          spec: {},
+          status: {},
+        }
+      : { kind: 'PodDisruptionBudget', apiVersion: 'policy/v1', metadata: meta, status: { disruptedPods } }
+  }
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...STEPS), { maxLength: 12 }), (steps) => {
+      const line = new WriteQueue({ ...LINE, whoWaitNs: 0n })
+      steps.forEach((step, index) => line.add(watched('MODIFIED', stepped(step, index), index), at(index)))
+      const ordered = inCausalOrder(line.takeDue(at(9_000)), { get: () => undefined })
+      const versionsOf = (writes: readonly ClusterWrite[]) => writes.map(({ version }) => Number(version))
+      const inOrder = (versions: readonly number[]) => versions.toSorted((one, other) => one - other)
+      expect(inOrder(versionsOf(ordered))).toEqual(steps.map((_, index) => index + 1))
+      for (const own of Map.groupBy(ordered, ({ object }) => object.uid).values())
+        expect(versionsOf(own)).toEqual(inOrder(versionsOf(own)))
+      for (const [place, { within }] of ordered.entries())
+        if (within !== undefined)
+          expect(ordered.slice(0, place).map(({ version }) => version)).toContain(within.version)
+    }),
+  )
 })
 
 test('of what has one name after the other each deletion is one write', () => {

@@ -194,35 +194,37 @@ export function inCausalOrder(
 const MOST_LOOKED_AT = 256
 
 /**
- * Moves each write that the API server made while serving another request behind that request's write. The API server counts an eviction
- * in its budget, counts a new object in its quota, and allocates addresses before it stores the requested object.
+ * Moves each write that the API server made while serving another request behind that request's write, and with it what was written of
+ * its object in between. The API server counts an eviction in its budget, counts a new object in its quota, and allocates addresses before
+ * it stores the requested object.
  */
 function orderRequestsFirst(
   writes: readonly ClusterWrite[],
   known: Pick<ClusterObjects, 'get'>,
 ): readonly ClusterWrite[] {
-  const around = new Map<ClusterWrite, ClusterWrite>()
+  /** The writes that are moved, by the place of the write that they come behind. */
+  const behind = new Map<number, ClusterWrite[]>()
+  const moved = new Set<ClusterWrite>()
+  /** By object, the place behind which its last moved write comes. */
+  const placeOf = new Map<string, number>()
   const seen = new Set<string>()
   const isNew = ({ object: { uid }, gone }: ClusterWrite): boolean =>
     !gone && !seen.has(uid) && known.get(uid) === undefined
   for (const [at, write] of writes.entries()) {
     seen.add(write.object.uid)
-    if (!isOnTheWay(write)) continue
-    const next = writes
-      .slice(at + 1, at + 1 + MOST_LOOKED_AT)
-      .find((one) => isMadeFor(write, one) || (isNew(one) && isCountedBy(write, one)))
-    if (next !== undefined) around.set(write, next)
+    const later = isOnTheWay(write) ? writes.slice(at + 1, at + 1 + MOST_LOOKED_AT) : []
+    const next = later.findIndex((one) => isMadeFor(write, one) || (isNew(one) && isCountedBy(write, one)))
+    const { object, version } = later[next] ?? {}
+    const place = Math.max(at + 1 + next, placeOf.get(write.object.uid) ?? 0)
+    if (place <= at) continue
+    placeOf.set(write.object.uid, place)
+    moved.add(write)
+    const isWithin = object !== undefined && version !== undefined
+    const one = isWithin ? { ...write, within: { uid: object.uid, version } } : write
+    behind.set(place, [...(behind.get(place) ?? []), one])
   }
-  if (around.size === 0) return writes
-  const behind = Map.groupBy(around.keys(), (write) => around.get(write))
-  return writes.flatMap((write): ClusterWrite[] => {
-    if (around.has(write)) return []
-    const { object, version } = write
-    const onTheWay = (behind.get(write) ?? []).map((one) =>
-      version === undefined ? one : { ...one, within: { uid: object.uid, version } },
-    )
-    return [write, ...onTheWay]
-  })
+  if (behind.size === 0) return writes
+  return writes.flatMap((write, at) => [...(moved.has(write) ? [] : [write]), ...(behind.get(at) ?? [])])
 }
 
 /** How soon after counting a new object in a quota the API server stores it. */
