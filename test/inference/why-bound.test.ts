@@ -31,3 +31,13 @@ test('a Pod that waited for its volume is bound for that, and one that waited fo
   expect(boundFor(NO_VOLUME)).toEqual(['db-0', 'data'])
   expect(boundFor(NO_ROOM)).toEqual(['db-0', 'other'])
 })
+
+test('what a Pod waits for is told by the scheduler, also within the second of what it said before', () => {
+  const pod = { kind: 'Pod', name: 'db-0' }
+  const told = [NO_VOLUME, NO_ROOM].map((message) => ({
+    ...pod,
+    status: pending(message),
+    meta: BY_SCHEDULER,
+  }))
+  expect(decided(NODE, pod, ...told).at(-1)?.writer.service).toBe('kube-scheduler')
+})

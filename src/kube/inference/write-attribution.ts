@@ -320,7 +320,11 @@ function usualWriter(
     return 'node-controller'
   if (part === 'status') {
     const isNew = facts?.prints.evicted !== before?.prints.evicted
-    return (isNew ? disrupterOf(facts) : undefined) ?? ownValue(OF_STATUS, resource)
+    const isUnscheduled = resource === 'pods' && (facts?.prints.pending ?? '') !== ''
+    return (
+      (isNew ? disrupterOf(facts) : undefined) ??
+      (isUnscheduled ? 'kube-scheduler' : ownValue(OF_STATUS, resource))
+    )
   }
   const usual = ownValue(OF_CONTENT, resource)
   if (usual !== undefined || facts?.prints.template !== before?.prints.template) return usual
