@@ -253,6 +253,21 @@ test('a Job that one Pod ends, or its deadline, deletes the others; the deletion
   expect(last(...running, job({ activeDeadlineSeconds: 60 }), going)).toEqual(PERSON)
 })
 
+test('a Pod that its kubelet has ended and its Job has not counted goes once the Job is deleted', () => {
+  const job: Sketch = { kind: 'Job', name: 'batch' }
+  const of = { ...ownedBy('Job', 'batch'), finalizers: ['batch.kubernetes.io/job-tracking'] }
+  const pod = { kind: 'Pod', name: 'batch-1', meta: { ...of, ...GOING, deletionGracePeriodSeconds: 0 } }
+  const [deletion, removal] = decided(
+    job,
+    { ...pod, meta: of },
+    pod,
+    { ...job, gone: true },
+    { ...pod, gone: true },
+  ).slice(-2)
+  expect(removal?.writer.service).toBe('job-controller')
+  expect(removal?.reads.map(({ known }) => known.version)).toContain(deletion?.version)
+})
+
 test('what a Deployment no longer keeps of its history is deleted by its controller', () => {
   const web = (revisionHistoryLimit: number): Sketch => ({
     ...{ kind: 'Deployment', name: 'web', spec: { revisionHistoryLimit } },

@@ -245,9 +245,14 @@ function versionAround({ write: { within }, objects }: ReadContext): ReadVersion
   return object && known && { identity: object.identity, known, exact: false }
 }
 
-function changesPrint({ changes, waitedFor }: Relation, { write: { facts }, before }: ReadContext): boolean {
+function changesPrint(
+  { changes, waitedFor }: Relation,
+  { write: { facts, gone }, before }: ReadContext,
+): boolean {
   if (waitedFor !== undefined && before?.facts.prints.pending !== waitedFor) return false
   if (changes === undefined) return true
+  // The last version that is told of an object still has the finalizer with whose removal it went.
+  if (gone && changes === 'held') return true
   if (facts === undefined || before === undefined) return false
   return fingerprintOf(facts, changes) !== fingerprintOf(before.facts, changes)
 }

@@ -43,7 +43,7 @@ export function whoDeletes(
   objects: ClusterObjects,
 ): Writer {
   if (part === 'removal') {
-    const remover = ownValue(OF_REMOVAL, object.resource)
+    const remover = isUncounted(object, before) ? 'job-controller' : ownValue(OF_REMOVAL, object.resource)
     if (remover !== undefined) return controller(remover)
     const isHeldByPeople = before?.managers.some(
       ({ manager, holds }) => holds === true && TOOLS.test(manager),
@@ -98,6 +98,11 @@ export function whoDeletes(
     whoClearsUp(object, known, makers, seenNs, objects) ??
     unknown()
   )
+}
+
+/** A Pod that its kubelet has ended, and that its Job's controller has still to count. */
+function isUncounted({ resource }: ObjectIdentity, before: ObjectFacts | undefined): boolean {
+  return resource === 'pods' && before?.prints.atOnce === 'true' && before.prints.uncounted === 'true'
 }
 
 /** Who wrote the content of an object, if nobody but controllers of custom resources did. */
