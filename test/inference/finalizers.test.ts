@@ -24,7 +24,7 @@ interface Signed {
   readonly name: string
   readonly meta?: JsonObject
   readonly more?: JsonObject
-  /** By whom in which second; of a status where it ends in a star. */
+  /** By whom in which second; of a status where it ends in a star, of the finalizers where it ends in a plus. */
   readonly by: Readonly<Record<string, number>>
 }
 
@@ -34,8 +34,9 @@ function seen(type: string, second: number, { kind, name, meta = {}, more = {}, 
     ...{ name, uid: `uid-${kind}-${name}`, resourceVersion: String(second), ...meta },
     ...(!IN_NO_NAMESPACE.has(kind) && { namespace: 'shop' }),
     managedFields: Object.entries(by).map(([manager, at]) => ({
-      ...{ manager: manager.replace('*', ''), operation: 'Update', time: timeOf(at) },
+      ...{ manager: manager.replace(/[*+]$/, ''), operation: 'Update', time: timeOf(at) },
       ...(manager.endsWith('*') && { subresource: 'status' }),
+      ...(manager.endsWith('+') && { fieldsV1: { 'f:metadata': { 'f:finalizers': {} } } }),
     })),
   }
   const object = { kind, apiVersion: API_OF[kind] ?? 'v1', metadata, ...more }
@@ -155,4 +156,28 @@ test('Endpoints that list no Pods any more were written by their controller, tho
   const labelled = { ...endpoints, meta: { labels: { a: 'b' } } }
   const [unlabelled] = decided(seen('ADDED', 10, labelled), seen('MODIFIED', 30, endpoints)).slice(-1)
   expect(unlabelled?.writer.role).toBe('operator')
+})
+
+test('what goes after all that it owns goes once the last of that has gone, whoever let that go', () => {
+  const meta = { finalizers: ['foregroundDeletion'], ...GOING }
+  const owner = { kind: 'Service', name: 'web', by: { 'kubectl-create': 10 } }
+  const ownerReferences = [{ kind: 'Service', name: 'web', uid: 'uid-Service-web', blockOwnerDeletion: true }]
+  const owned = (name: string, more: JsonObject) =>
+    ({ kind: 'ConfigMap', name, meta: { ownerReferences, ...more }, by: { 'kubectl-create+': 11 } }) as const
+  const [removed, ended] = decided(
+    seen('ADDED', 10, owner),
+    seen('ADDED', 11, owned('held', HELD)),
+    seen('ADDED', 12, owned('plain', {})),
+    seen('MODIFIED', 20, { ...owner, meta }),
+    seen('DELETED', 21, owned('plain', {})),
+    seen('MODIFIED', 22, owned('held', { ...HELD, ...GOING })),
+    seen('DELETED', 40, owned('held', { ...HELD, ...GOING })),
+    seen('DELETED', 41, { ...owner, meta }),
+  ).slice(-2)
+  expect(whoAndWhy(removed)).toEqual(['unknown', 'operator'])
+  expect(whoAndWhy(ended)).toEqual(['generic-garbage-collector', 'inferred'])
+  expect(ended?.reads.map(({ identity, known }) => [identity.name, known.version])).toEqual([
+    ['web', 20n],
+    ['held', removed?.version],
+  ])
 })

@@ -10,6 +10,7 @@
  * - departed: objects that its owner no longer has, since the writer last acted on what that owner owns.
  * - adopted: what the writer last gave to its owner, if nothing else is new.
  * - former owner: objects that owned it before and no longer do.
+ * - awaited: the last of what it owned that went since it began to terminate.
  * - predecessor: an object that had its name and its owner, and is gone.
  * - namesake: an object that had its name, and is gone.
  * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
@@ -61,6 +62,7 @@ export type Reads =
   | { readonly kind: 'departed' }
   | { readonly kind: 'adopted' }
   | { readonly kind: 'former owner' }
+  | { readonly kind: 'awaited' }
   | { readonly kind: 'fellows' }
   | { readonly kind: 'predecessor' }
   | { readonly kind: 'named'; readonly field: string }

@@ -90,6 +90,7 @@ export const RELATIONS: readonly Relation[] = [
   },
   { parts: ['deletion'], reads: { kind: 'owner' }, alive: true },
   { parts: ['authored', 'removal'], by: 'generic-garbage-collector', reads: { kind: 'former owner' } },
+  { parts: ['removal'], by: 'generic-garbage-collector', reads: { kind: 'awaited' } },
   { write: 'pods', parts: ['creation'], reads: { kind: 'leaving' } },
   // A Pod that ends may end its Job.
   { write: 'pods', parts: ['deletion'], by: 'job-controller', reads: { kind: 'leaving' } },

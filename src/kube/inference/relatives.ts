@@ -1,4 +1,5 @@
 import {
+  ANY_RESOURCE,
   type ClusterObjects,
   type KnownObject,
   type KnownVersion,
@@ -33,6 +34,7 @@ const OF_OWNER = [
   'departed',
   'adopted',
   'former owner',
+  'awaited',
   'predecessor',
   'admission',
 ] as const
@@ -117,6 +119,11 @@ export function relatives(
       return (before?.facts.owners ?? [])
         .filter((owner) => write.facts?.owners.every((one) => one.uid !== owner.uid) ?? false)
         .flatMap((owner) => candidate(objects.get(owner.uid)))
+    case 'awaited':
+      return ownedAfter(uid, ANY_RESOURCE, before?.contentVersion ?? below)
+        .filter((object) => newest(object)?.gone === true)
+        .slice(0, 1)
+        .map((object) => ({ object }))
     case 'predecessor':
       return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
         const [last] = object.versions

@@ -45,6 +45,7 @@ export function whoDeletes(
   if (part === 'removal') {
     const remover = isUncounted(object, before) ? 'job-controller' : ownValue(OF_REMOVAL, object.resource)
     if (remover !== undefined) return controller(remover)
+    if (before?.prints.awaits === 'dependents') return controller('generic-garbage-collector')
     const isHeldByPeople = before?.managers.some(
       ({ manager, holds }) => holds === true && TOOLS.test(manager),
     )

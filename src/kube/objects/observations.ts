@@ -258,7 +258,8 @@ export function readObjectFacts(
   const ofStatus = printsOf(status, HEARTBEATS)
   const observed = objectIn(object, 'status').observedGeneration
   const { replicas } = objectIn(object, 'spec')
-  const holders = [...arrayIn(metadata, 'finalizers'), ...arrayIn(metadata, 'ownerReferences')]
+  const finalizers = arrayIn(metadata, 'finalizers')
+  const holders = [...finalizers, ...arrayIn(metadata, 'ownerReferences')]
   const owners = arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner)
   const shown = shownFields(object, {
     resource,
@@ -280,6 +281,7 @@ export function readObjectFacts(
       ...(typeof observed === 'number' && { observed: String(observed) }),
       ...(typeof replicas === 'number' && { scale: String(replicas) }),
       ...(holders.length > 0 && { held: fingerprintOf(holders) }),
+      ...(finalizers.includes(IN_FOREGROUND) && { awaits: 'dependents' }),
       [FINGERPRINT.authored]: fingerprintOf(authored),
       ...(cpid !== undefined && {
         [FINGERPRINT.content]: fingerprintOf({ ...rest, metadata: withoutChange(ofAuthor) }),
@@ -297,6 +299,9 @@ export function readObjectFacts(
     ...(writeOfChange !== '' && { writeOfChange }),
   }
 }
+
+/** The finalizer of an object that goes after what it owns. The garbage collector removes it. */
+const IN_FOREGROUND = 'foregroundDeletion'
 
 function withoutServerFields(metadata: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => !OF_THE_SERVER.has(key)))
