@@ -181,3 +181,15 @@ test('what goes after all that it owns goes once the last of that has gone, whoe
     ['held', removed?.version],
   ])
 })
+
+test.each([
+  ['a tool', { 'kubectl-create+': 14 }, 'operator'],
+  ['a program that made the object with it', { 'deploybot+': 14 }, 'operator'],
+  ['a program that found the object', { deploybot: 13, 'labeller+': 14 }, 'inferred'],
+  ['a program that looks after custom resources', { 'bucket-operator+': 14 }, 'inferred'],
+])('who takes a finalizer away that %s has set', (_who, by, cause) => {
+  const held = { kind: 'ConfigMap', name: 'settings', meta: HELD, by }
+  const going = { ...held, meta: { ...HELD, ...GOING } }
+  const told = [seen('ADDED', 14, held), seen('MODIFIED', 20, going), seen('DELETED', 30, going)]
+  expect(decided(...BEGUN, ...told).at(-1)?.cause).toBe(cause)
+})

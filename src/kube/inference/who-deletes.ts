@@ -46,10 +46,8 @@ export function whoDeletes(
     const remover = isUncounted(object, before) ? 'job-controller' : ownValue(OF_REMOVAL, object.resource)
     if (remover !== undefined) return controller(remover)
     if (before?.prints.awaits === 'dependents') return controller('generic-garbage-collector')
-    const isHeldByPeople = before?.managers.some(
-      ({ manager, holds }) => holds === true && TOOLS.test(manager),
-    )
-    return isHeldByPeople === true && !isCustomResource(object.apiVersion)
+    const isHeldByPeople = before !== undefined && isHeldSinceMade(before, objects)
+    return isHeldByPeople && !isCustomResource(object.apiVersion)
       ? { service: 'unknown', user: undefined, role: 'operator' }
       : unknown()
   }
@@ -104,6 +102,25 @@ export function whoDeletes(
 /** A Pod that its kubelet has ended, and that its Job's controller has still to count. */
 function isUncounted({ resource }: ObjectIdentity, before: ObjectFacts | undefined): boolean {
   return resource === 'pods' && before?.prints.atOnce === 'true' && before.prints.uncounted === 'true'
+}
+
+/** How programs are called that look after what others make. */
+const CONTROLLER = /controller|operator|manager/
+
+/**
+ * People set what holds the object back: with a tool, or with a program that made the object so, looks after nothing, and is not called a
+ * controller. Controllers put finalizers on what others made.
+ */
+function isHeldSinceMade(before: ObjectFacts, objects: ClusterObjects): boolean {
+  const maker = before.owners.length === 0 ? firstManager(before) : undefined
+  const isPlain = (one: string): boolean =>
+    one === maker &&
+    !isOfKubernetes(one) &&
+    !CONTROLLER.test(one) &&
+    objects.primariesOf(programOf(one)).length === 0
+  return before.managers.some(
+    ({ manager, holds }) => holds === true && (TOOLS.test(manager) || isPlain(manager)),
+  )
 }
 
 /** Who wrote the content of an object, if nobody but controllers of custom resources did. */
