@@ -268,6 +268,29 @@ test('a Pod that its kubelet has ended and its Job has not counted goes once the
   expect(removal?.reads.map(({ known }) => known.version)).toContain(deletion?.version)
 })
 
+test.each([
+  ['its time is over', { ttlSecondsAfterFinished: 0 }, 'Completed', ['set-controller', BY_CONTROLLER]],
+  [
+    'its time is over, by its policy',
+    { runPolicy: { ttlSecondsAfterFinished: 0 } },
+    'Failed',
+    ['set-controller', BY_CONTROLLER],
+  ],
+  ['it is to stay for longer', { ttlSecondsAfterFinished: 60 }, 'Completed', PERSON],
+  ['it still runs', { ttlSecondsAfterFinished: 0 }, 'Ready', PERSON],
+])(
+  'a custom resource that has finished is deleted by its controller or a person: %s',
+  (_why, spec, type, by) => {
+    const set = { kind: 'JobSet', apiVersion: 'example.com/v1', name: 'train', spec }
+    const status = { conditions: [{ type, status: 'True', lastTransitionTime: '1970-01-01T00:00:00Z' }] }
+    const meta = {
+      managedFields: [{ manager: 'set-controller', operation: 'Update', subresource: 'status' }],
+    }
+    const ended = { ...set, status, meta }
+    expect(last(set, ended, { ...ended, gone: true })).toEqual(by)
+  },
+)
+
 test('what a Deployment no longer keeps of its history is deleted by its controller', () => {
   const web = (revisionHistoryLimit: number): Sketch => ({
     ...{ kind: 'Deployment', name: 'web', spec: { revisionHistoryLimit } },

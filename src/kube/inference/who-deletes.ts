@@ -72,6 +72,10 @@ export function whoDeletes(
       : undefined
   const usual = disrupterOf(known) ?? maker ?? whoLetsExpire(known, part, objects)
   if (usual !== undefined) return controller(usual)
+  const { expiresAt } = known?.prints ?? {}
+  const [expiring] =
+    expiresAt !== undefined && BigInt(expiresAt) <= seenNs ? objects.lookingAfter(object.resource) : []
+  if (expiring !== undefined) return controller(expiring)
   const isNamespaceGoing = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
   if (isNamespaceGoing) return controller('namespace-controller')
   // The controller that created it also deletes it, together with what it was created for.

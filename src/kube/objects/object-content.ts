@@ -4,11 +4,13 @@ import {
   isCustomResource,
   type LabelSelector,
 } from '../../model/kubernetes-objects.ts'
+import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import {
   annotationsOf,
   conditionOf,
   type Content,
+  hasCondition,
   labelsOf,
   MAX_LABELS,
   MAX_NAMES,
@@ -72,7 +74,7 @@ export function contentOf(object: JsonObject): Content {
   return {
     ...content,
     ...((isCustom || SELECTED.has(kind)) && { labels: labelsOf(object) }),
-    ...(isCustom && { selects: selectorsOf(object) }),
+    ...(isCustom && { selects: selectorsOf(object), prints: { ...content.prints, ...expiryOf(object) } }),
     references: [...content.references, ...appliedFrom(object), ...namedReferences(object)],
   }
 }
@@ -83,6 +85,19 @@ function selectorsOf(object: JsonObject): LabelSelector[] {
     .filter(([key]) => SELECTOR.test(key))
     .map(([, value]) => (typeof value === 'string' ? selectorOfText(value) : selectorOf(value)))
     .filter(({ labels, rules }) => Object.keys(labels).length + rules.length > 0)
+}
+
+/** Conditions of custom resources that run to an end, as JobSets do. */
+const FINISHED = ['Complete', 'Completed', 'Succeeded', 'Failed', 'Finished']
+
+/** `expiresAt`: from when on its controller deletes what has finished, in nanoseconds since 1970, if it is not kept for longer. */
+function expiryOf(object: JsonObject): { expiresAt?: string } {
+  const spec = objectIn(object, 'spec')
+  const seconds = spec.ttlSecondsAfterFinished ?? objectIn(spec, 'runPolicy').ttlSecondsAfterFinished
+  const finished = FINISHED.find((type) => hasCondition(object, type))
+  if (finished === undefined || typeof seconds !== 'number' || !Number.isSafeInteger(seconds)) return {}
+  const endNs = parseRfc3339(textIn(conditionOf(object, finished), 'lastTransitionTime'))
+  return endNs === undefined ? {} : { expiresAt: String(endNs + BigInt(seconds) * 1_000_000_000n) }
 }
 
 const TLS = 'kubernetes.io/tls'
