@@ -195,15 +195,18 @@ test('Endpoints whose Service was made anew are not deleted by the API server fo
 })
 
 test('who takes a finalizer away that a person set is a person; of others it is not known', () => {
-  const heldBy = (manager: string, finalizer: string): Sketch => {
+  const heldBy = (manager: string, finalizer: string, kind = 'ConfigMap', graceSeconds = 0): Sketch => {
     const entry = { manager, operation: 'Update', fieldsV1: { 'f:metadata': { 'f:finalizers': {} } } }
     const meta = { finalizers: [finalizer], managedFields: [entry], ...GOING }
-    return { kind: 'ConfigMap', name: 'held', meta }
+    return { kind, name: 'held', meta: { ...meta, deletionGracePeriodSeconds: graceSeconds } }
   }
   const whoFrees = (held: Sketch): string => last({ ...held, meta: {} }, held, { ...held, gone: true })[1]
   expect(whoFrees(heldBy('kubectl', 'example.com/x'))).toBe('operator')
   expect(whoFrees(heldBy('kubectl', 'kubernetes.io/pvc-protection'))).not.toBe('operator')
   expect(whoFrees(heldBy('web-operator', 'example.com/x'))).not.toBe('operator')
+  // A Pod is not free before its kubelet has ended it.
+  expect(whoFrees(heldBy('kubectl', 'example.com/x', 'Pod'))).toBe('operator')
+  expect(whoFrees(heldBy('kubectl', 'example.com/x', 'Pod', 30))).not.toBe('operator')
 })
 
 test('a Pod more than its Job runs at once is deleted by its controller, as are those of a suspended Job', () => {

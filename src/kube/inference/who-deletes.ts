@@ -43,13 +43,13 @@ export function whoDeletes(
   objects: ClusterObjects,
 ): Writer {
   if (part === 'removal') {
+    const isEnded = object.resource !== 'pods' || before?.prints.atOnce === 'true'
+    const isHeldByPeople = before !== undefined && isHeldSinceMade(before, objects)
+    if (isEnded && isHeldByPeople && !isCustomResource(object.apiVersion))
+      return { service: 'unknown', user: undefined, role: 'operator' }
     const remover = isUncounted(object, before) ? 'job-controller' : ownValue(OF_REMOVAL, object.resource)
     if (remover !== undefined) return controller(remover)
-    if (before?.prints.awaits === 'dependents') return controller('generic-garbage-collector')
-    const isHeldByPeople = before !== undefined && isHeldSinceMade(before, objects)
-    return isHeldByPeople && !isCustomResource(object.apiVersion)
-      ? { service: 'unknown', user: undefined, role: 'operator' }
-      : unknown()
+    return before?.prints.awaits === 'dependents' ? controller('generic-garbage-collector') : unknown()
   }
   const known = facts ?? before
   if (part === 'deletion' && isMarkedAsEvicted(known)) return unknown()
