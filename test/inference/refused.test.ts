@@ -78,3 +78,22 @@ test('a status that takes a refusal back follows from the Pod that was made', ()
   const after = { ...allowed, status: { ...allowed.status, observedGeneration: 2 } }
   expect(newest(...made, set(undefined, 1), scaled, seen, account, pod('b'), after)).toBe('b')
 })
+
+test('a Pod that a quota had refused follows from what its controller counted less of, not from what was created', () => {
+  const quota = (used: string, manager: string, second: number): Sketch => ({
+    ...{
+      kind: 'ResourceQuota',
+      name: 'few',
+      spec: { hard: { pods: '3' } },
+      status: { used: { pods: used } },
+    },
+    meta: { managedFields: [{ manager, subresource: 'status', time: `2026-01-01T00:00:0${second}Z` }] },
+  })
+  const refused = set('pods "web-" is forbidden: exceeded quota: few, requested: pods=1, used: pods=3')
+  const full = [quota('0', 'kube-controller-manager', 1), set(), quota('3', 'kube-apiserver', 2), refused]
+  const less = quota('2', 'kube-controller-manager', 3)
+  expect(newest(...full, less, pod('a'))).toBe('few')
+  expect(newest(...full, less, quota('3', 'kube-apiserver', 4), pod('a'))).toBe('few')
+  expect(newest(...full, quota('3', 'kube-apiserver', 4), pod('a'))).toBe('web')
+  expect(newest(...full, less, pod('a'), refused, pod('b'))).toBe('web')
+})

@@ -105,6 +105,7 @@ export const RELATIONS: readonly Relation[] = [
   { write: 'pods', parts: ['deletion'], by: 'replicaset-controller', reads: { kind: 'adopted' } },
   { parts: ['creation'], reads: { kind: 'predecessor' } },
   { write: 'pods', parts: ['creation'], reads: { kind: 'admission' }, content: true },
+  { write: 'pods', parts: ['creation'], reads: { kind: 'quota' } },
   // How far one is scaled depends on the progress of the others.
   {
     write: 'replicasets',

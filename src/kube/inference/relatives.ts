@@ -23,6 +23,7 @@ import {
   type RelatedObject,
 } from './read-context.ts'
 import type { Reads } from './reads.ts'
+import { isSignedByServer } from './requests-of-writes.ts'
 
 const OF_OWNER = [
   'owner',
@@ -35,6 +36,7 @@ const OF_OWNER = [
   'adopted',
   'former owner',
   'awaited',
+  'quota',
   'predecessor',
   'admission',
 ] as const
@@ -119,6 +121,19 @@ export function relatives(
       return (before?.facts.owners ?? [])
         .filter((owner) => write.facts?.owners.every((one) => one.uid !== owner.uid) ?? false)
         .flatMap((owner) => candidate(objects.get(owner.uid)))
+    case 'quota':
+      return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
+        if (readOf(owner)?.facts.prints.refused !== 'resourcequotas') return []
+        const after = sinceOwner(owner)
+        return changedIn('resourcequotas', namespace, after).flatMap((object) => {
+          const again = object.versions.find(
+            (one) =>
+              one.version < below && one.version !== one.contentVersion && !isSignedByServer(one.facts),
+          )?.version
+          if (again === undefined || again <= after) return []
+          return [{ object, fits: ({ version }: KnownVersion) => version === again }]
+        })
+      })
     case 'awaited':
       return ownedAfter(uid, ANY_RESOURCE, before?.contentVersion ?? below)
         .filter((object) => newest(object)?.gone === true)

@@ -264,7 +264,7 @@ export function isOnTheWay({
 }
 
 /** The API server signs what it counts in a quota. Its controller, which counts again, signs with another name. */
-function isSignedByServer(facts: ObjectFacts | undefined): boolean {
+export function isSignedByServer(facts: ObjectFacts | undefined): boolean {
   const managers = facts?.managers ?? []
   const latest = managers.reduce((time, one) => (one.time > time ? one.time : time), '')
   const last = managers.filter(({ time }) => time === latest)
