@@ -66,6 +66,8 @@ function wordsOf(reads: Reads): string {
       return 'others of its owner that somebody else edited'
     case 'fellows':
       return 'others of its owner that changed and are in use'
+    case 'joined':
+      return 'a Pod that began to run while it waited for others'
     case 'quota':
       return 'the quota that had refused it, as its controller counted it again'
     case 'awaited':

@@ -10,6 +10,7 @@ const BY_SCHEDULER: JsonObject = {
 }
 const NO_VOLUME = 'pod has unbound immediate PersistentVolumeClaims. preemption: 0/1 nodes are available'
 const NO_ROOM = '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available'
+const NO_COMPANY = "0/1 nodes are available: 1 node(s) didn't match pod affinity rules. preemption: 0/1"
 const NODE: Sketch = { kind: 'Node', name: 'n1' }
 const OTHER: Sketch = { kind: 'Pod', name: 'other', spec: { nodeName: 'n1' } }
 const CLAIM: Sketch = { kind: 'PersistentVolumeClaim', name: 'data' }
@@ -40,4 +41,22 @@ test('what a Pod waits for is told by the scheduler, also within the second of w
     meta: BY_SCHEDULER,
   }))
   expect(decided(NODE, pod, ...told).at(-1)?.writer.service).toBe('kube-scheduler')
+})
+
+test('a Pod that waited for others is bound for the last that began to run, best on its own node', () => {
+  const on = (name: string, nodeName: string): Sketch => ({ kind: 'Pod', name, spec: { nodeName } })
+  const bound = (...others: Sketch[]): string[] => {
+    const pod: Sketch = { kind: 'Pod', name: 'db-0' }
+    const waiting = { ...pod, status: pending(NO_COMPANY), meta: BY_SCHEDULER }
+    const decisions = decided(NODE, on('early', 'n1'), pod, waiting, ...others, {
+      ...pod,
+      spec: { nodeName: 'n1' },
+    })
+    return decisions.at(-1)?.reads.map(({ identity }) => identity.name) ?? []
+  }
+  expect(bound(on('one', 'n1'), on('two', 'n1'))).toEqual(['db-0', 'two'])
+  expect(bound(on('one', 'n1'), on('two', 'n2'))).toEqual(['db-0', 'one'])
+  expect(bound(on('one', ''), on('two', 'n2'))).toEqual(['db-0', 'two'])
+  expect(bound(on('one', ''))).toEqual(['db-0'])
+  expect(bound({ ...on('early', 'n1'), meta: { labels: { app: 'web' } } })).toEqual(['db-0', 'early'])
 })

@@ -27,6 +27,7 @@
  * - remaining: what was left in a terminating namespace when its controller last wrote it, and has gone since.
  * - defined: the last custom resource of a deleted CustomResourceDefinition that went since the definition was written last.
  * - freed: the last object that went from its destination while it waited for room.
+ * - joined: a Pod of its namespace that began to run, or got other labels, while it waited for others; one on its node, if there is any.
  * - quota: a quota that refused what its owner wants, as its controller counted it again since the writer last acted on what its owner owns.
  * - preemptor: the Pod that is to run in its place.
  * - referred: what the spec of a custom resource names and what changed since its controller last wrote it.
@@ -81,6 +82,7 @@ export type Reads =
   | { readonly kind: 'remaining' }
   | { readonly kind: 'defined' }
   | { readonly kind: 'freed' }
+  | { readonly kind: 'joined' }
   | { readonly kind: 'quota' }
   | { readonly kind: 'preemptor' }
   | { readonly kind: 'referred' }

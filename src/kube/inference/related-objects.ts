@@ -21,6 +21,7 @@ import {
   candidate,
   higher,
   isDoneTogether,
+  isGoing,
   isJustBefore,
   isNewsOfOthers,
   isStillToBeDone,
@@ -330,6 +331,15 @@ export function relatedObjects(
         const gone = ownedAfter(there.identity.uid, 'pods freed', since(uid))
         return gone.slice(0, 1).map((object) => ({ object }))
       })
+    case 'joined': {
+      const there = changedIn('pods', namespace, before?.contentVersion ?? 0n).filter((object) => {
+        const read = newest(object)
+        return read !== undefined && !isGoing(read) && fingerprintOf(read.facts, 'node') !== ''
+      })
+      const node = facts && fingerprintOf(facts, 'node')
+      const near = there.filter((object) => newest(object)?.facts.prints.node === node)
+      return [...near, ...there].slice(0, 1).map((object) => ({ object }))
+    }
     case 'preemptor':
       return nodesOf(facts).flatMap((node) => {
         const named = { ...node, apiVersion: 'v1', uid: '' }

@@ -35,7 +35,7 @@ export interface Relation {
   /** Covers only writes that change this fingerprint of the written object. */
   readonly changes?: string
   /** Covers only writes of Pods that waited for this before. */
-  readonly waitedFor?: 'claims' | 'room'
+  readonly waitedFor?: 'claims' | 'room' | 'company'
   /** Covers only writes of objects that name something in this field. */
   readonly names?: string
 }
@@ -170,6 +170,14 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'freed' },
     changes: 'pending',
     waitedFor: 'room',
+  },
+  {
+    write: 'pods',
+    parts: ['binding'],
+    reads: { kind: 'joined' },
+    content: true,
+    changes: 'pending',
+    waitedFor: 'company',
   },
   { write: 'pods', parts: ['binding'], reads: { kind: 'named', field: 'devices' } },
   ...[

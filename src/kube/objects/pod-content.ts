@@ -76,17 +76,22 @@ function nodeAskedFor(spec: Json | undefined): string {
 const UNCOUNTED = 'batch.kubernetes.io/job-tracking'
 
 const LACKS_CLAIM = /persistentvolumeclaim/i
+const LACKS_COMPANY = /pod affinity/
 const LACKS_ROOM = /Insufficient|Too many pods|free ports|anti-affinity|topology spread|volume count/
 
-/** What an unscheduled Pod waits for, as the scheduler reports it: its `claims`, `room` on a node, or a `node` that it may run on. */
-function waitsFor(status: Json | undefined): '' | 'claims' | 'room' | 'node' {
+/**
+ * What an unscheduled Pod waits for, as the scheduler reports it: its `claims`, `room` on a node, the `company` of Pods that it is to run
+ * beside, or a `node` that it may run on.
+ */
+function waitsFor(status: Json | undefined): '' | 'claims' | 'room' | 'company' | 'node' {
   const unscheduled = arrayIn(status, 'conditions').find(
     (one) => textIn(one, 'type') === 'PodScheduled' && textIn(one, 'reason') === 'Unschedulable',
   )
   if (unscheduled === undefined) return ''
   const message = textIn(unscheduled, 'message')
   if (message === '' || LACKS_ROOM.test(message)) return 'room'
-  return LACKS_CLAIM.test(message) ? 'claims' : 'node'
+  if (LACKS_CLAIM.test(message)) return 'claims'
+  return LACKS_COMPANY.test(message) ? 'company' : 'node'
 }
 
 function claimOf(volume: Json, namespace: string): ContentReference[] {
