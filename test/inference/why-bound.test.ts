@@ -60,3 +60,14 @@ test('a Pod that waited for others is bound for the last that began to run, best
   expect(bound(on('one', ''))).toEqual(['db-0'])
   expect(bound({ ...on('early', 'n1'), meta: { labels: { app: 'web' } } })).toEqual(['db-0', 'early'])
 })
+
+test('what the scheduler says of a Pod whose claim has been made follows from the claim', () => {
+  const pod = { kind: 'Pod', name: 'db-0', spec: { volumes: VOLUMES } }
+  const waiting = { ...pod, status: pending(NO_VOLUME), meta: BY_SCHEDULER }
+  const told = [waiting, CLAIM, { ...waiting, status: pending(NO_ROOM) }]
+  expect(
+    decided(NODE, pod, ...told)
+      .at(-1)
+      ?.reads.map(({ identity }) => identity.name),
+  ).toEqual(['db-0', 'data'])
+})

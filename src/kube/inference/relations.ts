@@ -179,6 +179,13 @@ export const RELATIONS: readonly Relation[] = [
     changes: 'pending',
     waitedFor: 'company',
   },
+  {
+    write: 'pods',
+    parts: ['status'],
+    by: 'kube-scheduler',
+    reads: { kind: 'named', field: 'claims' },
+    content: true,
+  },
   { write: 'pods', parts: ['binding'], reads: { kind: 'named', field: 'devices' } },
   ...[
     { write: 'pods', parts: ['status'] as const, names: 'devices' },
