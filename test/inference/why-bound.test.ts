@@ -71,3 +71,33 @@ test('what the scheduler says of a Pod whose claim has been made follows from th
       ?.reads.map(({ identity }) => identity.name),
   ).toEqual(['db-0', 'data'])
 })
+
+test('what the API server says of a FlowSchema follows from the priority level that it names', () => {
+  const group = 'flowcontrol.apiserver.k8s.io/v1'
+  const spec = { priorityLevelConfiguration: { name: 'level' } }
+  const schema: Sketch = {
+    kind: 'FlowSchema',
+    apiVersion: group,
+    name: 'schema',
+    spec,
+    meta: { namespace: '' },
+  }
+  const level: Sketch = { ...schema, kind: 'PriorityLevelConfiguration', name: 'level', spec: {} }
+  const says = (status: string): Sketch => ({
+    ...schema,
+    status: { conditions: [{ type: 'Dangling', status }] },
+  })
+  const readOf = (...told: Sketch[]) =>
+    decided(...told)
+      .at(-1)
+      ?.reads.map(({ identity, known }) => [identity.name, known.gone])
+  const made = [schema, says('True'), level, says('False')]
+  expect(readOf(...made)).toEqual([
+    ['schema', false],
+    ['level', false],
+  ])
+  expect(readOf(...made, { ...level, gone: true }, says('True'))).toEqual([
+    ['schema', false],
+    ['level', true],
+  ])
+})

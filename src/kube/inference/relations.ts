@@ -236,6 +236,7 @@ export const RELATIONS: readonly Relation[] = [
     parts: ['status', 'removal'],
     reads: { kind: 'defined' },
   },
+  { write: 'flowschemas', parts: ['status'], reads: { kind: 'named', field: 'level' } },
   { write: 'cronjobs', parts: ['status'], reads: { kind: 'dependents', resource: 'jobs' } },
   ...[
     { write: 'endpointslices', print: 'slice' },

@@ -57,6 +57,10 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
     selects: arrayIn(objectIn(object, 'aggregationRule'), 'clusterRoleSelectors').map(selectorOf),
   }),
   IPAddress: allocatedContent,
+  FlowSchema: (object) => {
+    const name = textIn(objectIn(objectIn(object, 'spec'), 'priorityLevelConfiguration'), 'name')
+    return references({ field: 'level', resource: 'prioritylevelconfigurations', namespace: '', name })
+  },
   Secret: secretContent,
   CustomResourceDefinition: definitionContent,
   ...DELIVERED,
