@@ -110,4 +110,5 @@ export const CLASSES: readonly {
   { what: 'sidecars that a program adds to Deployments', stories: ['eh-meshed'] },
   { what: 'a canary of two Deployments', stories: ['ei-canary'] },
   { what: 'Jobs that a program lets run', stories: ['ej-admitted'] },
+  { what: 'JobSets: suspended, restarted, in order, expired', stories: ['n2-trained', 'n3-ended'] },
 ]

@@ -27,6 +27,7 @@ import { STORIES_WITH_BUNDLES } from './stories-with-bundles.ts'
 import { STORIES_WITH_CERTIFICATES } from './stories-with-certificates.ts'
 import { STORIES_WITH_EXTERNAL_SECRETS } from './stories-with-external-secrets.ts'
 import { STORIES_WITH_GITOPS } from './stories-with-gitops.ts'
+import { STORIES_WITH_JOB_SETS } from './stories-with-job-sets.ts'
 import { STORIES_WITH_KNATIVE } from './stories-with-knative.ts'
 import { STORIES_WITH_NODES } from './stories-with-nodes.ts'
 import { STORIES_WITH_MONITORS } from './stories-with-monitors.ts'
@@ -50,7 +51,8 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
                        of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5), of the controllers in lab/evaluation/truth/plain (g2 to g5),
                        of the controllers and the definitions in lab/evaluation/truth/shops (q2, q3),
                        of the programs and the definitions in lab/evaluation/truth/programs (ea to ej),
-                       of external-secrets (k2 to k4), of trust-manager with controllers as its trust namespace (k5)
+                       of external-secrets (k2 to k4), of trust-manager with controllers as its trust namespace (k5),
+                       of the JobSet controller without its webhooks (n2, n3)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
 const KUBECTL = 'kubectl/v1.36.3 (linux/amd64) kubernetes/0000000'
@@ -84,6 +86,7 @@ const ALL: readonly Story[] = [
   ...STORIES_WITH_BUNDLES,
   ...STORIES_WITH_SHOPS,
   ...STORIES_WITH_PROGRAMS,
+  ...STORIES_WITH_JOB_SETS,
 ]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000
