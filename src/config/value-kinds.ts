@@ -178,15 +178,17 @@ export function parseDuration(text: string): number | InvalidValue {
   return Math.round(nanos) / NANOS_PER_MS
 }
 
+/** Whole milliseconds: Node's timers and the columns of the database take no parts of one. */
 const readDuration: ValueKind<number>['read'] = (node) => {
   const value = valueOf(node)
   const text = typeof value === 'number' ? String(value) : textOf(node)
-  return text === undefined
-    ? invalid(`must be a duration such as 200ms, 10s or 1h30m, got ${describeNode(node)}`)
-    : parseDuration(text)
+  if (text === undefined)
+    return invalid(`must be a duration such as 200ms, 10s or 1h30m, got ${describeNode(node)}`)
+  const ms = parseDuration(text)
+  return typeof ms === 'number' ? Math.ceil(ms) : ms
 }
 
-/** A Go duration, in milliseconds. */
+/** A Go duration, in milliseconds, rounded up. */
 export const DURATION: ValueKind<number> = { type: 'duration', read: readDuration }
 
 /** A positive Go duration, in milliseconds. */

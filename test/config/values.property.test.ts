@@ -7,7 +7,10 @@ import {
   parseDuration,
   parseEndpoint,
   parseSize,
+  POSITIVE_DURATION,
+  POSITIVE_WAIT,
   size,
+  WAIT,
 } from '../../src/config/value-kinds.ts'
 
 const NANOS = { h: 3600e9, m: 60e9, s: 1e9, ms: 1e6, us: 1e3, ns: 1 }
@@ -30,6 +33,22 @@ test('a whole number of milliseconds comes back as it went in', () => {
       expect(parseDuration(`${ms}ms`)).toBe(ms)
       expect(parseDuration(`${ms / 1000}s`)).toBe(ms)
     }),
+  )
+})
+
+test('a setting is in whole milliseconds, at least as long as it is written: timers and columns take no parts of one', () => {
+  const longest = 20 * 24
+  fc.assert(
+    fc.property(
+      fc.nat(longest * 1_000).map((count) => count / 1_000),
+      unit,
+      fc.constantFrom(DURATION, POSITIVE_DURATION, WAIT, POSITIVE_WAIT),
+      (count, name, kind) => {
+        const nanos = Math.round(count * NANOS[name])
+        fc.pre(nanos > 0)
+        expect(kind.read(`${count}${name}`)).toBe(Math.ceil(nanos / 1e6))
+      },
+    ),
   )
 })
 
