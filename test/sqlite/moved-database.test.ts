@@ -1,4 +1,14 @@
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
@@ -24,11 +34,19 @@ const MISHAPS = {
   },
   'the write-ahead log is moved': (path: string) => moving(`${path}-wal`, `${path}-elsewhere`),
   'the folder is moved': (path: string) => moving(dirname(path), `${dirname(path)}-elsewhere`),
+  'the file is cut off': (path: string) => cuttingOff(path),
+  'the write-ahead log is cut off': (path: string) => cuttingOff(`${path}-wal`),
 }
 
 function moving(from: string, to: string): () => void {
   renameSync(from, to)
   return () => renameSync(to, from)
+}
+
+function cuttingOff(path: string): () => void {
+  const rest = readFileSync(path)
+  truncateSync(path)
+  return () => appendFileSync(path, rest)
 }
 
 const mishap = fc.constantFrom(...(Object.keys(MISHAPS) as (keyof typeof MISHAPS)[]))
@@ -63,7 +81,9 @@ test('nothing is acknowledged that would be lost, whatever happens to the files 
             expect(send()).toEqual({
               kind: 'failed',
               reason: expect.stringMatching(
-                /was moved, deleted or replaced while causeway runs.*; or restart causeway, which takes what is there then$/,
+                what.endsWith('cut off')
+                  ? /was cut off while causeway runs$/
+                  : /was moved, deleted or replaced while causeway runs.*; or restart causeway, which takes what is there then$/,
               ),
             })
             takeBack()

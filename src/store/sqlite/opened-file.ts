@@ -1,35 +1,96 @@
-import { realpathSync, statSync } from 'node:fs'
+import { realpathSync, type Stats, statSync } from 'node:fs'
+import type { WalPages } from '../../model/store-ports.ts'
 import type { Sqlite } from './open-database.ts'
 
 /** SQLite's own code for it, which it only looks for without a write-ahead log. */
 export const MOVED = 'SQLITE_READONLY_DBMOVED'
+const CUT_OFF = 'SQLITE_CORRUPT_CUTOFF'
+
+/** Of the write-ahead log and of each page in it. */
+const WAL_HEADER_BYTES = 32
+const FRAME_HEADER_BYTES = 24
 
 /**
  * The files of an open database. Once they were moved or deleted SQLite goes on to write into what nobody finds any more, so what is
- * committed then is lost with the process.
+ * committed then is lost with the process. Once they were cut off it writes beyond a gap, and the next start finds damage.
  */
 export class OpenedFile {
   readonly #files: readonly OneFile[]
+  readonly #lengths: Lengths
 
-  constructor({ name, memory }: Sqlite) {
+  constructor(db: Sqlite) {
+    const { name, memory } = db
     // SQLite follows a link, and keeps its own files beside what that leads to.
     const target = memory ? '' : realpathSync(name)
     this.#files = (memory ? [] : FILES).flatMap(([ending, what]) => {
       const path = ending === '' ? name : target + ending
-      const identity = identityOf(path)
-      return identity === undefined ? [] : [{ path, what, identity }]
+      const found = look(path)
+      return found === undefined ? [] : [{ path, ending, what, identity: identityOf(found) }]
     })
+    this.#lengths = new Lengths(db)
+    this.checkLengths()
   }
 
   /** Throws what to do if one of them is not where it was. */
   check(): void {
-    for (const { path, what, identity } of this.#files)
-      if (identityOf(path) !== identity) throw Object.assign(new Error(sentenceOf(what)), { code: MOVED })
+    for (const file of this.#files)
+      if (sizeOf(file) === undefined) throw Object.assign(new Error(sentenceOf(file.what)), { code: MOVED })
+  }
+
+  /** Outside of a transaction: throws if one of them is too short. Those that are not where they were are passed over. */
+  checkLengths(): void {
+    for (const file of this.#files) {
+      const bytes = sizeOf(file)
+      if (bytes === undefined || this.#isLongEnough(file, bytes)) continue
+      throw Object.assign(new Error(`${file.what} was cut off while causeway runs`), { code: CUT_OFF })
+    }
+  }
+
+  #isLongEnough(file: OneFile, bytes: number): boolean {
+    if (file.ending === '') return this.#lengths.mayBe(bytes)
+    const least = file.ending === '-wal' ? this.#lengths.leastOfLog() : 0
+    // Another process may have written more since the first look.
+    return bytes >= least || (sizeOf(file) ?? least) >= least
+  }
+}
+
+/** How long the files of a database have to be. */
+class Lengths {
+  readonly #pageBytes: number
+  /** Changes when another connection commits. */
+  readonly #readVersion
+  readonly #countPages
+  readonly #askLog
+  #version: number | undefined
+  #bytes = 0
+
+  constructor(db: Sqlite) {
+    this.#pageBytes = db.pragma('page_size', { simple: true }) as number
+    this.#readVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+    this.#countPages = db.prepare<[], number>('PRAGMA page_count').pluck()
+    this.#askLog = db.prepare<[], WalPages>('PRAGMA wal_checkpoint(NOOP)')
+  }
+
+  /** Whether the database may be of this length. Nothing makes it shorter but a VACUUM on another connection. */
+  mayBe(bytes: number): boolean {
+    if (bytes === this.#bytes) return true
+    const version = this.#readVersion.get()
+    if (bytes < this.#bytes && version === this.#version) return false
+    this.#version = version
+    this.#bytes = Math.min(bytes, (this.#countPages.get() ?? 0) * this.#pageBytes)
+    return true
+  }
+
+  /** How long the write-ahead log has to be, to hold what SQLite would read of it. */
+  leastOfLog(): number {
+    const { log } = this.#askLog.get() ?? { log: 0 }
+    return log > 0 ? WAL_HEADER_BYTES + log * (FRAME_HEADER_BYTES + this.#pageBytes) : 0
   }
 }
 
 interface OneFile {
   readonly path: string
+  readonly ending: '' | '-wal' | '-shm'
   readonly what: string
   readonly identity: string
 }
@@ -44,7 +105,16 @@ const sentenceOf = (what: string): string =>
   `${what} was moved, deleted or replaced while causeway runs, so that what is stored would be lost: put that very file ` +
   'back, and it goes on by itself; or restart causeway, which takes what is there then'
 
-function identityOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found && `${found.dev}:${found.ino}`
+function look(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`
+}
+
+/** Undefined if it is not where it was. */
+function sizeOf({ path, identity }: OneFile): number | undefined {
+  const found = look(path)
+  return found !== undefined && identityOf(found) === identity ? found.size : undefined
 }

@@ -77,6 +77,7 @@ export class WriterTransaction extends OnConnection {
   }
 
   #inTransaction<T>(work: () => T): T {
+    this.#file.checkLengths()
     this.db.exec('BEGIN IMMEDIATE')
     try {
       const version = this.#readVersion.get()
