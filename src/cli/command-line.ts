@@ -411,7 +411,7 @@ function wholeNumber(option: string, text: string | undefined, most: number): nu
 export function timeoutOf({ timeout }: CommandLine, otherwise: number): number {
   if (timeout === undefined) return otherwise
   const ms = parseDuration(timeout)
-  if (typeof ms === 'number' && ms > 0 && ms <= MAX_TIMEOUT_MS) return ms
+  if (typeof ms === 'number' && ms > 0 && ms <= MAX_TIMEOUT_MS) return Math.ceil(ms)
   throw new CliError(
     `--timeout ${JSON.stringify(timeout)} is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m`,
     EXIT_USAGE,

@@ -20,6 +20,7 @@ afterAll(() => cli[Symbol.dispose]())
 test.each([
   [['cascades']],
   [['cascades', '--format', 'json']],
+  [['cascades', '--timeout', '1500.5ms']],
   [['cascade', cpid(1)]],
   [['related', cpid(1)]],
   [['mergelogs', cpid(1)]],
