@@ -153,6 +153,15 @@ test('a uid is taken where the API server writes it, and nowhere else', async ()
   expect(bodyOf(await webhook.post(trap))).toEqual([200, ALLOWED])
 })
 
+test('a uid of any letters is answered with the same', async () => {
+  await using webhook = await startWebhook()
+  for (const uid of ['ünï-1', '😀', '"\\', '\u0000', 'r'.repeat(129)])
+    expect(bodyOf(await webhook.post(review({ uid })))).toEqual([
+      200,
+      { ...ALLOWED, response: { uid, allowed: true } },
+    ])
+})
+
 test('what is not done in the end, or is no write, is not told', async () => {
   await using webhook = await startWebhook()
   await webhook.post(review({ dryRun: true }))

@@ -130,7 +130,9 @@ function uidOf(whole: Uint8Array): string | undefined {
 /** Within these first bytes an API server says what it asks by. */
 const PREFIX_BYTES = 4_096
 const HEAD = String.raw`\s*"(?:kind|apiVersion)"\s*:\s*"(?:AdmissionReview|admission\.k8s\.io\/v1)"\s*,`
-const UID = new RegExp(String.raw`^\s*\{(?:${HEAD}){2}\s*"request"\s*:\s*\{\s*"uid"\s*:\s*"([^"\\]{1,128})"`)
+const UID = new RegExp(
+  String.raw`^\s*\{(?:${HEAD}){2}\s*"request"\s*:\s*\{\s*"uid"\s*:\s*"([ !#-[\]-~]{1,128})"`,
+)
 
 interface ReviewReading extends Pick<HttpGuards, 'awaited' | 'pace'> {
   readonly maxBytes: number
