@@ -40,12 +40,13 @@ afterAll(() => dashboard[Symbol.asyncDispose]())
 afterEach(() => expect(dashboard.faults).toEqual([]))
 
 test.each([390, 1280])('at %i pixels no page is wider for long names', async (width) => {
-  for (const view of [...VIEWS.map((named) => `view=${named}`), 'as=table']) {
-    const path = `/cascades/${cpid(1)}?${view}`
+  const views = [...VIEWS.map((named) => `view=${named}`), 'as=table']
+  for (const path of ['/', `/cpids/${cpid(1)}`, ...views.map((view) => `/cascades/${cpid(1)}?${view}`)]) {
     const page = await dashboard.open(path, { viewport: { width, height: 800 } })
-    await page.locator('.head-sentence').waitFor()
+    await page.locator('main h1').first().waitFor()
+    await page.waitForLoadState('networkidle')
     const widerBy = await page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth)
-    expect([view, widerBy]).toEqual([view, 0])
+    expect([path, widerBy]).toEqual([path, 0])
   }
 })
 
