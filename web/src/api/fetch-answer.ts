@@ -29,12 +29,20 @@ export async function fetchAnswer<T>(
     const response = await fetch(path, { signal, headers, cache: 'no-store' })
     if (response.status === 304) return { kind: 'unchanged' }
     if (!response.ok) return { kind: 'trouble', trouble: await readTrouble(response) }
-    const data = JSON.parse(await readText(response, onBytes)) as T
+    const data = JSON.parse(withoutTurns(await readText(response, onBytes))) as T
     return { kind: 'new', data, etag: response.headers.get('etag') }
   } catch (error) {
     if (signal.aborted) throw error
     return { kind: 'trouble', trouble: troubleOf(error) }
   }
+}
+
+/** Unicode's embeddings, overrides and isolates. */
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g
+
+/** Senders choose names, and these characters would have what stands around a name read in another order. */
+function withoutTurns(text: string): string {
+  return text.replaceAll(TURNS, '\ufffd')
 }
 
 async function readText(response: Response, onBytes: FetchOptions['onBytes']): Promise<string> {
@@ -53,7 +61,7 @@ async function readText(response: Response, onBytes: FetchOptions['onBytes']): P
 }
 
 async function readTrouble(response: Response): Promise<Trouble> {
-  const text = await response.text()
+  const text = withoutTurns(await response.text())
   try {
     const body = JSON.parse(text) as { error?: Partial<Trouble> }
     if (body.error?.code !== undefined && body.error.message !== undefined) {
