@@ -1,4 +1,4 @@
-import { ownValue } from '../model/untrusted-names.ts'
+import { CONTROLS, ownValue } from '../model/untrusted-names.ts'
 import {
   describeNode,
   isBlank,
@@ -341,7 +341,7 @@ export class ConfigError extends Error {
 export function describeMistake({ path, message, place }: Mistake): string {
   const what = path === '' || message.startsWith(`'${path}'`) ? message : `${path}: ${message}`
   const line = place === undefined ? what : `${place}: ${what}`
-  return line.replaceAll(/\s*\n\s*/g, ' ')
+  return line.replaceAll(/\s*\n\s*/g, ' ').replaceAll(CONTROLS, '\ufffd')
 }
 
 /** A hint for misspelt names, such as `; did you mean endpoint?`, or nothing when no known name is near. */

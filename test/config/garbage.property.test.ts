@@ -1,4 +1,4 @@
-import { test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { mistakesIn, WITH_EXPORTER } from './load-text.ts'
@@ -39,6 +39,7 @@ const name = fc.constantFrom(
   'wait',
   'x y',
   '${env:1}',
+  'a\u009b31m\u202eb\u001b',
   '${env:NONE}',
   '$$',
   '',
@@ -61,7 +62,9 @@ test('whatever is written, the answer is a configuration or mistakes', () => {
     fc.property(
       fc.array(fc.tuple(fc.constantFrom(...KEYS), node), { minLength: 1, maxLength: 3 }),
       (faults) => {
-        mistakesIn([WITH_EXPORTER, ...faults.map(([key, value]) => stringify({ [key]: value }))])
+        const said = mistakesIn([WITH_EXPORTER, ...faults.map(([key, value]) => stringify({ [key]: value }))])
+        // Nothing that commands the terminal of whoever reads them.
+        expect(said.join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
       },
     ),
     { numRuns: 1000 },
