@@ -28,29 +28,23 @@ const UNKNOWN: Scope = { service: null, cluster: null, hashes: Buffer.alloc(0) }
  * the transaction. A span is usually asked for twice: as it came, and where it was sent.
  */
 export class ArchivedSpans extends OnConnection {
-  readonly #after = this.db
-    .prepare<[number, number], SpanRow>(`${SPAN} WHERE s.id > ? AND s.id <= ? ORDER BY s.id`)
-    .raw()
-    .safeIntegers()
+  readonly #after = this.exactRows<[number, number], SpanRow>(
+    `${SPAN} WHERE s.id > ? AND s.id <= ? ORDER BY s.id`,
+  ).raw()
   // With +?, or SQLite looks through all of seen_writes.
-  readonly #one = this.db.prepare<[number], SpanRow>(`${SPAN} WHERE s.id = +?`).raw().safeIntegers()
+  readonly #one = this.exactRows<[number], SpanRow>(`${SPAN} WHERE s.id = +?`).raw()
   readonly #scope = this.db
     .prepare<[number], [string | null, string | null, Buffer | null, Buffer | null]>(
       `SELECT r.service, r.cluster, r.hash, p.hash FROM scopes p LEFT JOIN resources r ON r.id = p.resource WHERE p.id = +?`,
     )
     .raw()
-  readonly #cpid = this.db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
-  readonly #origin = this.db
-    .prepare<[number], Buffer>('SELECT trace_id FROM origin_traces WHERE id = ?')
-    .pluck()
-  readonly #trace = this.db
-    .prepare<[number], [Buffer, bigint, Buffer, bigint, string | null]>(
-      `SELECT a.uuid, t.episode, t.trace_id, t.first_ns, r.cluster FROM traces t CROSS JOIN cpids a ON a.id = t.root
-         LEFT JOIN mergelogs m ON m.cpid = a.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource
-         WHERE t.id = +?`,
-    )
-    .raw()
-    .safeIntegers()
+  readonly #cpid = this.column<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?')
+  readonly #origin = this.column<[number], Buffer>('SELECT trace_id FROM origin_traces WHERE id = ?')
+  readonly #trace = this.exactRows<[number], [Buffer, bigint, Buffer, bigint, string | null]>(
+    `SELECT a.uuid, t.episode, t.trace_id, t.first_ns, r.cluster FROM traces t CROSS JOIN cpids a ON a.id = t.root
+       LEFT JOIN mergelogs m ON m.cpid = a.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource
+       WHERE t.id = +?`,
+  ).raw()
   #spans = new Map<number, ArchivedSpan>()
   #scopes = new Map<number, Scope>()
   #cpids = new Map<number, Cpid | null>()

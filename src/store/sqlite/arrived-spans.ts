@@ -70,40 +70,31 @@ export class ArrivedSpanTable extends OnConnection implements Spans {
   readonly #scopes: LinkScopeTable
   readonly #next = this.#spans<[number, number]>('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
   readonly #one = this.#spans<[number]>('spans s WHERE s.id = ?')
-  readonly #ofCpid = this.db
-    .prepare<[number], number>(
-      `SELECT s.id FROM cpid_origins c CROSS JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = +?
-         ORDER BY s.start_ns, s.id`,
-    )
-    .pluck()
+  readonly #ofCpid = this.column<[number], number>(
+    `SELECT s.id FROM cpid_origins c CROSS JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = +?
+       ORDER BY s.start_ns, s.id`,
+  )
   readonly #children = this.#spans<[number, bigint]>(
     'spans s WHERE s.origin = +? AND +s.parent_id = +? AND s.cpid IS NULL ORDER BY s.id',
   )
-  readonly #raw = this.db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
-  readonly #find = this.db
-    .prepare<[number, bigint], number | null>('SELECT min(id) FROM spans WHERE origin = +? AND span_id = +?')
-    .pluck()
-  readonly #ofResource = this.db
-    .prepare<[number, bigint, number], number>(
-      `SELECT s.id FROM (SELECT id FROM spans WHERE origin = +? AND span_id = +? ORDER BY id LIMIT ${SHARING}) c
-         CROSS JOIN spans s ON s.id = c.id CROSS JOIN scopes p ON p.id = s.scope
-         WHERE p.resource = (SELECT resource FROM scopes WHERE id = ?) AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id LIMIT 1`,
-    )
-    .pluck()
-  readonly #firstStart = this.db
-    .prepare<[{ cpid: number; from: bigint; to: bigint }], bigint | null>(
-      `SELECT min(start_ns) FROM (
-           SELECT s.cpid, s.start_ns FROM (SELECT origin FROM cpid_origins WHERE cpid = @cpid ORDER BY origin LIMIT ${FIRST_SPANS}) c
-           CROSS JOIN spans s ON s.origin = c.origin LIMIT ${FIRST_SPANS}
-         ) WHERE cpid = @cpid AND start_ns BETWEEN @from AND @to`,
-    )
-    .pluck()
-    .safeIntegers()
-  readonly #rootOfOutgoing = this.db
-    .prepare<[number], number>(
-      'SELECT t.root FROM origin_traces o CROSS JOIN traces t ON t.trace_id = o.trace_id WHERE o.id = ?',
-    )
-    .pluck()
+  readonly #raw = this.column<[number], Buffer>('SELECT raw FROM spans WHERE id = ?')
+  readonly #find = this.column<[number, bigint], number | null>(
+    'SELECT min(id) FROM spans WHERE origin = +? AND span_id = +?',
+  )
+  readonly #ofResource = this.column<[number, bigint, number], number>(
+    `SELECT s.id FROM (SELECT id FROM spans WHERE origin = +? AND span_id = +? ORDER BY id LIMIT ${SHARING}) c
+       CROSS JOIN spans s ON s.id = c.id CROSS JOIN scopes p ON p.id = s.scope
+       WHERE p.resource = (SELECT resource FROM scopes WHERE id = ?) AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id LIMIT 1`,
+  )
+  readonly #firstStart = this.column<[{ cpid: number; from: bigint; to: bigint }], bigint | null>(
+    `SELECT min(start_ns) FROM (
+         SELECT s.cpid, s.start_ns FROM (SELECT origin FROM cpid_origins WHERE cpid = @cpid ORDER BY origin LIMIT ${FIRST_SPANS}) c
+         CROSS JOIN spans s ON s.origin = c.origin LIMIT ${FIRST_SPANS}
+       ) WHERE cpid = @cpid AND start_ns BETWEEN @from AND @to`,
+  ).safeIntegers()
+  readonly #rootOfOutgoing = this.column<[number], number>(
+    'SELECT t.root FROM origin_traces o CROSS JOIN traces t ON t.trace_id = o.trace_id WHERE o.id = ?',
+  )
   readonly #setCpid = this.db.prepare(`UPDATE spans SET cpid = ?, flags = flags | ? WHERE id = ?`)
   readonly #remove = this.db.prepare('DELETE FROM spans WHERE id = ?')
   #round = new Map<number, ArrivedSpan>()
@@ -118,7 +109,7 @@ export class ArrivedSpanTable extends OnConnection implements Spans {
   }
 
   #spans<Bind extends unknown[]>(rest: string): Statement<Bind, SpanRow> {
-    return this.db.prepare<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw().safeIntegers()
+    return this.exactRows<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw()
   }
 
   /** A new transaction: what was read before may be outdated. */

@@ -65,15 +65,13 @@ type FactsRow = Record<
 /** Reads the facts of cascades, newest first. */
 export class CascadeFactsReader extends OnConnection {
   readonly #candidates: CascadeCandidates
-  readonly #facts = this.db.prepare<[{ ids: string }], FactsRow>(FACTS).safeIntegers()
-  readonly #first = this.db
-    .prepare<[number], number>('SELECT id FROM traces WHERE root = ? ORDER BY episode LIMIT 1')
-    .pluck()
-  readonly #firsts = this.db
-    .prepare<[string], number>(
-      'SELECT min(traces.id) FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value GROUP BY traces.root',
-    )
-    .pluck()
+  readonly #facts = this.exactRows<[{ ids: string }], FactsRow>(FACTS)
+  readonly #first = this.column<[number], number>(
+    'SELECT id FROM traces WHERE root = ? ORDER BY episode LIMIT 1',
+  )
+  readonly #firsts = this.column<[string], number>(
+    'SELECT min(traces.id) FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value GROUP BY traces.root',
+  )
   readonly #superseded: SupersededVersions
 
   constructor(db: Sqlite) {
@@ -198,26 +196,19 @@ interface FilterBind {
 
 /** Finds the cascades that match a filter, newest first, as the numbers of their first traces. */
 class CascadeCandidates extends OnConnection {
-  readonly #window = this.db
-    .prepare<[FilterBind & { least: bigint; before: bigint }], number>(
-      firstTraces('traces first_trace', 'first_trace.id >= @least AND first_trace.id < @before'),
-    )
-    .pluck()
-  readonly #among = this.db
-    .prepare<[FilterBind & { ids: string }], number>(
-      firstTraces('json_each(@ids) wanted JOIN traces first_trace ON first_trace.id = wanted.value', 'true'),
-    )
-    .pluck()
-  readonly #newest = this.db
-    .prepare<[bigint], bigint | null>('SELECT max(id) FROM traces WHERE id < ?')
-    .pluck()
-    .safeIntegers()
-  readonly #open = this.db
-    .prepare<[bigint], number>(
-      `SELECT min(id) FROM traces WHERE root IN (SELECT root FROM traces WHERE state = 0)
-         GROUP BY root HAVING min(id) < ? ORDER BY 1 DESC`,
-    )
-    .pluck()
+  readonly #window = this.column<[FilterBind & { least: bigint; before: bigint }], number>(
+    firstTraces('traces first_trace', 'first_trace.id >= @least AND first_trace.id < @before'),
+  )
+  readonly #among = this.column<[FilterBind & { ids: string }], number>(
+    firstTraces('json_each(@ids) wanted JOIN traces first_trace ON first_trace.id = wanted.value', 'true'),
+  )
+  readonly #newest = this.column<[bigint], bigint | null>(
+    'SELECT max(id) FROM traces WHERE id < ?',
+  ).safeIntegers()
+  readonly #open = this.column<[bigint], number>(
+    `SELECT min(id) FROM traces WHERE root IN (SELECT root FROM traces WHERE state = 0)
+       GROUP BY root HAVING min(id) < ? ORDER BY 1 DESC`,
+  )
   readonly #rare: RareCascades
 
   constructor(db: Sqlite) {
@@ -331,26 +322,22 @@ interface RootsInTwoKinds {
 
 /** Finds the traces of roots and the roots of CPIDs. */
 export class CascadeTraces extends OnConnection {
-  readonly #ofRoot = this.db
-    .prepare<[number], TraceRow>(`SELECT ${TRACE_COLUMNS} FROM traces WHERE root = ? ORDER BY episode`)
-    .safeIntegers()
+  readonly #ofRoot = this.exactRows<[number], TraceRow>(
+    `SELECT ${TRACE_COLUMNS} FROM traces WHERE root = ? ORDER BY episode`,
+  )
   /** The CPIDs of a cascade that have a mergelog, by its time. */
-  readonly merged = this.db
-    .prepare<[number, number], number>(
-      `SELECT DISTINCT mergelogs.cpid FROM traces JOIN change_spans ON change_spans.trace = traces.id
-         JOIN mergelogs ON mergelogs.cpid = change_spans.cpid
-         WHERE traces.root = ? ORDER BY mergelogs.time_ns, mergelogs.cpid LIMIT ?`,
-    )
-    .pluck()
+  readonly merged = this.column<[number, number], number>(
+    `SELECT DISTINCT mergelogs.cpid FROM traces JOIN change_spans ON change_spans.trace = traces.id
+       JOIN mergelogs ON mergelogs.cpid = change_spans.cpid
+       WHERE traces.root = ? ORDER BY mergelogs.time_ns, mergelogs.cpid LIMIT ?`,
+  )
   /** The root of the outgoing trace with this id. */
-  readonly rootOf = this.db.prepare<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?').pluck()
-  readonly missing = this.db
-    .prepare<[number, number], number>(
-      `SELECT DISTINCT cpids.id FROM traces JOIN change_spans ON change_spans.trace = traces.id
-         JOIN cpids ON cpids.id = change_spans.cpid
-         WHERE traces.root = ? AND cpids.has_mergelog = 0 AND cpids.explained = 0 ORDER BY cpids.id LIMIT ?`,
-    )
-    .pluck()
+  readonly rootOf = this.column<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?')
+  readonly missing = this.column<[number, number], number>(
+    `SELECT DISTINCT cpids.id FROM traces JOIN change_spans ON change_spans.trace = traces.id
+       JOIN cpids ON cpids.id = change_spans.cpid
+       WHERE traces.root = ? AND cpids.has_mergelog = 0 AND cpids.explained = 0 ORDER BY cpids.id LIMIT ?`,
+  )
   readonly #rootsOf = this.db.prepare<[number], { root: number; driven: number }>(
     `SELECT traces.root, max(change_spans.driven) AS driven
          FROM change_spans JOIN traces ON traces.id = change_spans.trace
@@ -358,12 +345,10 @@ export class CascadeTraces extends OnConnection {
          WHERE change_spans.cpid = ? AND NOT (traces.provisional = 1 AND coalesce(length(mergelogs.sources), 0) > 0)
          GROUP BY traces.root ORDER BY min(traces.id) DESC`,
   )
-  readonly #rootsAmong = this.db
-    .prepare<[string, number], number>(
-      `SELECT traces.root FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value
-         GROUP BY traces.root ORDER BY min(traces.id) DESC LIMIT ?`,
-    )
-    .pluck()
+  readonly #rootsAmong = this.column<[string, number], number>(
+    `SELECT traces.root FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value
+       GROUP BY traces.root ORDER BY min(traces.id) DESC LIMIT ?`,
+  )
 
   ofRoot(root: number): TraceFacts[] {
     return this.#ofRoot.all(root).map(traceFactsOf)

@@ -24,17 +24,13 @@ export class CpidLookup extends OnConnection {
   readonly #find = this.db.prepare<[Cpid], { id: number; state: number }>(
     'SELECT id, state FROM cpids WHERE text = +?',
   )
-  readonly #beginning = this.db
-    .prepare<[string, string, number], Cpid>(
-      'SELECT text FROM cpids WHERE text >= ? AND text < ? ORDER BY text LIMIT ?',
-    )
-    .pluck()
-  readonly #uuids = this.db
-    .prepare<[string], string | null>(
-      `SELECT group_concat(lower(hex(cpids.uuid)), '' ORDER BY wanted.key)
-         FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value`,
-    )
-    .pluck()
+  readonly #beginning = this.column<[string, string, number], Cpid>(
+    'SELECT text FROM cpids WHERE text >= ? AND text < ? ORDER BY text LIMIT ?',
+  )
+  readonly #uuids = this.column<[string], string | null>(
+    `SELECT group_concat(lower(hex(cpids.uuid)), '' ORDER BY wanted.key)
+       FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value`,
+  )
 
   /** The number of a live CPID. */
   find(cpid: Cpid): number | Absent {
@@ -89,24 +85,18 @@ interface AncestorRow {
 /** Walks the merge graph by the numbers of its CPIDs. */
 export class GraphWalk extends OnConnection {
   readonly #read: Pick<BytesRead, 'maxCpids'>
-  readonly #reached = this.db
-    .prepare<[{ from: number; most: number }], number>(
-      `WITH RECURSIVE related (id) AS (${RELATED_IDS} LIMIT @most) SELECT count(*) FROM related`,
-    )
-    .pluck()
-  readonly #inOrder = this.db
-    .prepare<[RelatedBind], number>(
-      `${RELATED}
-         SELECT related.id FROM related JOIN cpids ON cpids.id = related.id
-         WHERE (related.id <> @from, ${MOMENT}, related.id) > (@rank, @time, @id)
-         ORDER BY related.id <> @from, ${MOMENT}, related.id`,
-    )
-    .pluck()
-  readonly #sighted = this.db
-    .prepare<[{ from: number; least: number }], number>(
-      `${RELATED} SELECT id FROM related WHERE id >= @least ORDER BY id`,
-    )
-    .pluck()
+  readonly #reached = this.column<[{ from: number; most: number }], number>(
+    `WITH RECURSIVE related (id) AS (${RELATED_IDS} LIMIT @most) SELECT count(*) FROM related`,
+  )
+  readonly #inOrder = this.column<[RelatedBind], number>(
+    `${RELATED}
+       SELECT related.id FROM related JOIN cpids ON cpids.id = related.id
+       WHERE (related.id <> @from, ${MOMENT}, related.id) > (@rank, @time, @id)
+       ORDER BY related.id <> @from, ${MOMENT}, related.id`,
+  )
+  readonly #sighted = this.column<[{ from: number; least: number }], number>(
+    `${RELATED} SELECT id FROM related WHERE id >= @least ORDER BY id`,
+  )
   readonly #self = this.db.prepare<[number], AncestorRow>('SELECT id, in_degree FROM cpids WHERE id = ?')
   readonly #sources = this.db.prepare<[string], AncestorRow>(
     `SELECT DISTINCT cpids.id, cpids.in_degree FROM json_each(?) wanted JOIN edges ON edges.target = wanted.value
@@ -193,16 +183,14 @@ interface EdgeRow {
 export class GraphAroundReader extends OnConnection {
   readonly #above = this.#step('target', 'source')
   readonly #below = this.#step('source', 'target')
-  readonly #nodes = this.db
-    .prepare<[string], NodeRow>(
-      `SELECT cpids.id, cpids.uuid, cpids.in_degree, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns,
-           mergelogs.object, mergelogs.reason, resources.service, resources.cluster
-         FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value
-         LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id
-         LEFT JOIN scopes ON scopes.id = mergelogs.scope
-         LEFT JOIN resources ON resources.id = scopes.resource ORDER BY wanted.key`,
-    )
-    .safeIntegers()
+  readonly #nodes = this.exactRows<[string], NodeRow>(
+    `SELECT cpids.id, cpids.uuid, cpids.in_degree, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns,
+         mergelogs.object, mergelogs.reason, resources.service, resources.cluster
+       FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value
+       LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id
+       LEFT JOIN scopes ON scopes.id = mergelogs.scope
+       LEFT JOIN resources ON resources.id = scopes.resource ORDER BY wanted.key`,
+  )
   readonly #edges = this.db.prepare<[string, string], EdgeRow>(
     `SELECT source_cpid.uuid AS source, target_cpid.uuid AS target
        FROM json_each(?) wanted JOIN edges ON edges.target = wanted.value
@@ -218,11 +206,9 @@ export class GraphAroundReader extends OnConnection {
   }
 
   #step(from: string, to: string): Statement<[string, number], number> {
-    return this.db
-      .prepare<[string, number], number>(
-        `SELECT DISTINCT edges.${to} FROM json_each(?) wanted JOIN edges ON edges.${from} = wanted.value ORDER BY 1 LIMIT ?`,
-      )
-      .pluck()
+    return this.column<[string, number], number>(
+      `SELECT DISTINCT edges.${to} FROM json_each(?) wanted JOIN edges ON edges.${from} = wanted.value ORDER BY 1 LIMIT ?`,
+    )
   }
 
   /** Visits levels above and below in turns, so that what is left out is farthest away. */
@@ -308,25 +294,19 @@ interface CpidRow {
 
 /** Reads mergelogs with their senders. */
 export class MergelogFactsReader extends OnConnection {
-  readonly #cpid = this.db
-    .prepare<[number], CpidRow>(
-      `SELECT cpids.uuid, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns, mergelogs.sources, mergelogs.object, resources.service
-         FROM cpids LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id ${SENDER} WHERE cpids.id = ?`,
-    )
-    .safeIntegers()
-  readonly #of = this.db
-    .prepare<[string], MergelogRow>(
-      `SELECT ${COLUMNS} FROM json_each(?) wanted JOIN mergelogs ON mergelogs.cpid = wanted.value
-         JOIN cpids ON cpids.id = mergelogs.cpid
-         ${SENDER} ORDER BY wanted.key`,
-    )
-    .safeIntegers()
-  readonly #all = this.db
-    .prepare<[bigint, bigint, number], MergelogRow>(
-      `SELECT ${COLUMNS} FROM mergelogs JOIN cpids ON cpids.id = mergelogs.cpid ${SENDER}
-         WHERE (mergelogs.time_ns, mergelogs.arrival) > (?, ?) ORDER BY mergelogs.time_ns, mergelogs.arrival LIMIT ?`,
-    )
-    .safeIntegers()
+  readonly #cpid = this.exactRows<[number], CpidRow>(
+    `SELECT cpids.uuid, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns, mergelogs.sources, mergelogs.object, resources.service
+       FROM cpids LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id ${SENDER} WHERE cpids.id = ?`,
+  )
+  readonly #of = this.exactRows<[string], MergelogRow>(
+    `SELECT ${COLUMNS} FROM json_each(?) wanted JOIN mergelogs ON mergelogs.cpid = wanted.value
+       JOIN cpids ON cpids.id = mergelogs.cpid
+       ${SENDER} ORDER BY wanted.key`,
+  )
+  readonly #all = this.exactRows<[bigint, bigint, number], MergelogRow>(
+    `SELECT ${COLUMNS} FROM mergelogs JOIN cpids ON cpids.id = mergelogs.cpid ${SENDER}
+       WHERE (mergelogs.time_ns, mergelogs.arrival) > (?, ?) ORDER BY mergelogs.time_ns, mergelogs.arrival LIMIT ?`,
+  )
 
   cpid(id: number): CpidFacts | undefined {
     const row = this.#cpid.get(id)

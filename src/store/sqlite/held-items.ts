@@ -17,10 +17,8 @@ interface HeldRow {
 /** Items that wait for a decision of inference, in SQLite. */
 export class HeldItemTable extends OnConnection implements HeldItems {
   readonly #progress: Progress
-  readonly #isAny = this.db.prepare<[], number>('SELECT 1 FROM held_items LIMIT 1').pluck()
-  readonly #isDue = this.db
-    .prepare<[number], number>('SELECT 1 FROM held_items WHERE due_ms <= +? LIMIT 1')
-    .pluck()
+  readonly #isAny = this.column<[], number>('SELECT 1 FROM held_items LIMIT 1')
+  readonly #isDue = this.column<[number], number>('SELECT 1 FROM held_items WHERE due_ms <= +? LIMIT 1')
   // Ids are contiguous from the oldest on, so there are at most as many as the difference.
   readonly #hold = this.db.prepare<[Buffer, number, Buffer, string | null, number]>(
     `INSERT INTO held_items (cpid, signal, request, sender, due_ms) SELECT ?, ?, ?, ?, ?

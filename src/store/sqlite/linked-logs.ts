@@ -40,18 +40,14 @@ export class ArrivedLogTable extends OnConnection implements LogLinkStore {
   readonly #wait = this.db.prepare(
     'INSERT INTO waiting_logs (arrival, kind, cpid, trace_id, span_id, due_ms) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  readonly #stop = this.db
-    .prepare<[number], number>('DELETE FROM waiting_logs WHERE arrival = ? RETURNING kind')
-    .pluck()
+  readonly #stop = this.column<[number], number>('DELETE FROM waiting_logs WHERE arrival = ? RETURNING kind')
   readonly #forCpid = this.#rows<[number]>('WHERE cpid = +? AND kind = 0 ORDER BY arrival')
   readonly #forSpan = this.#rows<
     [bigint, number]
   >(`WHERE kind = 1 AND span_id = ? AND trace_id = (SELECT trace_id FROM origin_traces WHERE id = ?)
        ORDER BY arrival`)
   readonly #due = this.#rows<[number, number]>('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
-  readonly #countForSpans = this.db
-    .prepare<[], number>('SELECT count(*) FROM waiting_logs WHERE kind = 1')
-    .pluck()
+  readonly #countForSpans = this.column<[], number>('SELECT count(*) FROM waiting_logs WHERE kind = 1')
   readonly #insert = this.db.prepare(
     'INSERT INTO log_outbox (decision, log, trace_id, flags, cpid) VALUES (?, ?, ?, ?, ?)',
   )
@@ -67,17 +63,14 @@ export class ArrivedLogTable extends OnConnection implements LogLinkStore {
   }
 
   #rows<Bind extends unknown[]>(rest: string): Statement<Bind, number> {
-    return this.db.prepare<Bind, number>(`SELECT arrival FROM waiting_logs ${rest}`).pluck()
+    return this.column<Bind, number>(`SELECT arrival FROM waiting_logs ${rest}`)
   }
 
   #logs<Bind extends unknown[]>(rest: string): Statement<Bind, LogRow> {
-    return this.db
-      .prepare<Bind, LogRow>(
-        `SELECT l.id, l.cpid, l.trace_id, l.span_id, CASE WHEN l.cpid IS NULL AND l.span_id <> 0 THEN l.raw END,
-             ${LOG_IS_REPEAT} FROM logs l ${rest}`,
-      )
-      .raw()
-      .safeIntegers()
+    return this.exactRows<Bind, LogRow>(
+      `SELECT l.id, l.cpid, l.trace_id, l.span_id, CASE WHEN l.cpid IS NULL AND l.span_id <> 0 THEN l.raw END,
+         ${LOG_IS_REPEAT} FROM logs l ${rest}`,
+    ).raw()
   }
 
   /** The first `limit` of these events and of the log records after an arrival, in order. */

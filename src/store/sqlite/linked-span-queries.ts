@@ -100,16 +100,12 @@ const NONE: readonly string[] = []
 export class LinkedSpans extends OnConnection {
   readonly #scopes: ScopeFacts
   readonly beingPlaced: SpansBeingPlaced
-  readonly #ofTrace = this.db
-    .prepare<[number], SentRow>(`SELECT ${SENT_COLUMNS} FROM outbox ${JOINED} WHERE outbox.trace = ?`)
-    .raw()
-    .safeIntegers()
-  readonly #ofDecisions = this.db
-    .prepare<[string], SentRow>(
-      `SELECT ${SENT_COLUMNS} FROM json_each(?) wanted CROSS JOIN outbox ON outbox.decision = wanted.value ${JOINED}`,
-    )
-    .raw()
-    .safeIntegers()
+  readonly #ofTrace = this.exactRows<[number], SentRow>(
+    `SELECT ${SENT_COLUMNS} FROM outbox ${JOINED} WHERE outbox.trace = ?`,
+  ).raw()
+  readonly #ofDecisions = this.exactRows<[string], SentRow>(
+    `SELECT ${SENT_COLUMNS} FROM json_each(?) wanted CROSS JOIN outbox ON outbox.decision = wanted.value ${JOINED}`,
+  ).raw()
 
   constructor(db: Sqlite) {
     super(db)
@@ -225,26 +221,16 @@ const PLACED_COLUMNS = `spans.id,
 /** Reads spans that have arrived and wait for something before they are sent into a trace. */
 class SpansBeingPlaced extends OnConnection {
   readonly #scopes: ScopeFacts
-  readonly #any = this.db
-    .prepare<[], number>(
-      'SELECT 1 FROM progress WHERE last_arrival > linked_arrival OR EXISTS (SELECT 1 FROM waiting)',
-    )
-    .pluck()
-  readonly #rows = this.db
-    .prepare<[{ trace: number }], number>(`${FOUND} SELECT id FROM found ORDER BY id`)
-    .pluck()
-  readonly #ofTrace = this.db
-    .prepare<[{ trace: number }], PlacingRow>(
-      `${FOUND} SELECT ${PLACED_COLUMNS} FROM found CROSS JOIN spans ON spans.id = found.id ${RECEIVED_JOINED} ORDER BY spans.id`,
-    )
-    .raw()
-    .safeIntegers()
-  readonly #ofRows = this.db
-    .prepare<[{ trace: number; rows: string }], PlacingRow>(
-      `SELECT ${PLACED_COLUMNS} FROM json_each(@rows) wanted CROSS JOIN spans ON spans.id = wanted.value ${RECEIVED_JOINED}`,
-    )
-    .raw()
-    .safeIntegers()
+  readonly #any = this.column<[], number>(
+    'SELECT 1 FROM progress WHERE last_arrival > linked_arrival OR EXISTS (SELECT 1 FROM waiting)',
+  )
+  readonly #rows = this.column<[{ trace: number }], number>(`${FOUND} SELECT id FROM found ORDER BY id`)
+  readonly #ofTrace = this.exactRows<[{ trace: number }], PlacingRow>(
+    `${FOUND} SELECT ${PLACED_COLUMNS} FROM found CROSS JOIN spans ON spans.id = found.id ${RECEIVED_JOINED} ORDER BY spans.id`,
+  ).raw()
+  readonly #ofRows = this.exactRows<[{ trace: number; rows: string }], PlacingRow>(
+    `SELECT ${PLACED_COLUMNS} FROM json_each(@rows) wanted CROSS JOIN spans ON spans.id = wanted.value ${RECEIVED_JOINED}`,
+  ).raw()
 
   constructor(db: Sqlite, scopes: ScopeFacts) {
     super(db)

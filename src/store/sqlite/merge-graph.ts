@@ -45,32 +45,22 @@ export class SqliteMergeGraph extends OnConnection implements MergeGraph {
          roots = ?, next_episode = ? WHERE id = ?`,
   )
   readonly #revive = this.db.prepare('UPDATE cpids SET prune_ns = CAST(? AS INTEGER) * 1000000 WHERE id = ?')
-  readonly #sources = this.db.prepare<[number], number>('SELECT source FROM edges WHERE target = ?').pluck()
-  readonly #targetsAfter = this.db
-    .prepare<[number, number, number], number>(
-      'SELECT target FROM edges WHERE source = ? AND target > ? ORDER BY target LIMIT ?',
-    )
-    .pluck()
-  readonly #sourcesAfter = this.db
-    .prepare<[number, number, number], number>(
-      'SELECT source FROM edges WHERE target = ? AND source > ? ORDER BY source LIMIT ?',
-    )
-    .pluck()
-  readonly #storedRank = this.db
-    .prepare<[number], number | null>('SELECT rank FROM cpids WHERE id = ?')
-    .pluck()
+  readonly #sources = this.column<[number], number>('SELECT source FROM edges WHERE target = ?')
+  readonly #targetsAfter = this.column<[number, number, number], number>(
+    'SELECT target FROM edges WHERE source = ? AND target > ? ORDER BY target LIMIT ?',
+  )
+  readonly #sourcesAfter = this.column<[number, number, number], number>(
+    'SELECT source FROM edges WHERE target = ? AND source > ? ORDER BY source LIMIT ?',
+  )
+  readonly #storedRank = this.column<[number], number | null>('SELECT rank FROM cpids WHERE id = ?')
   readonly #place = this.db.prepare<[number, number]>('UPDATE cpids SET rank = ? WHERE id = ?')
-  readonly #countUnexplained = this.db
-    .prepare<[number], number>(
-      'SELECT count(*) FROM edges e CROSS JOIN cpids c ON c.id = e.source WHERE e.target = ? AND c.explained = 0',
-    )
-    .pluck()
+  readonly #countUnexplained = this.column<[number], number>(
+    'SELECT count(*) FROM edges e CROSS JOIN cpids c ON c.id = e.source WHERE e.target = ? AND c.explained = 0',
+  )
   readonly #explainLater = this.db.prepare<[number, number]>(
     'INSERT OR REPLACE INTO explain_later (cpid, after) VALUES (?, ?)',
   )
-  readonly #isExplainedLater = this.db
-    .prepare<[number], number>('SELECT 1 FROM explain_later WHERE cpid = ?')
-    .pluck()
+  readonly #isExplainedLater = this.column<[number], number>('SELECT 1 FROM explain_later WHERE cpid = ?')
   readonly #nextToExplain = this.db.prepare<[], { id: number; after: number }>(
     'SELECT cpid AS id, after FROM explain_later LIMIT 1',
   )
@@ -80,7 +70,7 @@ export class SqliteMergeGraph extends OnConnection implements MergeGraph {
   readonly #claim = this.db.prepare('UPDATE cpids SET claim = ? WHERE id = ?')
   readonly #watchers: GraphWatcher[] = []
   #mayHaveMore = true
-  readonly #stored = this.db.prepare<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?').pluck()
+  readonly #stored = this.column<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?')
   readonly #announce = this.db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
 
   constructor(db: Sqlite, progress: Progress) {
@@ -336,17 +326,13 @@ interface TellerRow {
 
 /** Reads a stored mergelog with the cluster of its sender. */
 export class MergelogReader extends OnConnection implements Mergelogs {
-  readonly #find = this.db
-    .prepare<[number], MergelogRow>(
-      `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, m.replaces, r.cluster FROM mergelogs m
-         LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = +?`,
-    )
-    .safeIntegers()
-  readonly #toldBy = this.db
-    .prepare<[number], TellerRow>(
-      `SELECT told_trace, told_span, told_ms FROM mergelogs WHERE cpid = +? AND told_trace IS NOT NULL`,
-    )
-    .safeIntegers()
+  readonly #find = this.exactRows<[number], MergelogRow>(
+    `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, m.replaces, r.cluster FROM mergelogs m
+       LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = +?`,
+  )
+  readonly #toldBy = this.exactRows<[number], TellerRow>(
+    `SELECT told_trace, told_span, told_ms FROM mergelogs WHERE cpid = +? AND told_trace IS NOT NULL`,
+  )
 
   reporterOf(cpid: number): ChangeReporter | undefined {
     const row = this.#toldBy.get(cpid)

@@ -14,19 +14,17 @@ export class MetricOutbox extends OnConnection {
   readonly #progress: Progress
   readonly #maxAgeMs: number
   readonly #mostBytes: number
-  readonly #isSent = this.db.prepare<[], number>('SELECT 1 FROM metric_exporters LIMIT 1').pluck()
+  readonly #isSent = this.column<[], number>('SELECT 1 FROM metric_exporters LIMIT 1')
   readonly #add = this.db.prepare(
     `INSERT INTO metric_outbox (decision, arrived_ms, points, upto_bytes, request) SELECT @decision, @wallMs, @points,
          coalesce((SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1), 0) + @bytes, @request`,
   )
   // The oldest row has its own bytes in its sum already, and may stay alone however large it is.
-  readonly #removeOld = this.db
-    .prepare<[{ before: number; most: number }], number>(
-      `DELETE FROM metric_outbox WHERE decision IN (SELECT decision FROM metric_outbox ORDER BY decision LIMIT ${ROWS_A_TURN})
-           AND (arrived_ms < @before OR upto_bytes <= (SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1) - @most)
-         RETURNING points`,
-    )
-    .pluck()
+  readonly #removeOld = this.column<[{ before: number; most: number }], number>(
+    `DELETE FROM metric_outbox WHERE decision IN (SELECT decision FROM metric_outbox ORDER BY decision LIMIT ${ROWS_A_TURN})
+         AND (arrived_ms < @before OR upto_bytes <= (SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1) - @most)
+       RETURNING points`,
+  )
 
   constructor(db: Sqlite, progress: Progress, { maxAgeMs, maxBytes }: Retention) {
     super(db)

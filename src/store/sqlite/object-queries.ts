@@ -127,31 +127,26 @@ const ABOVE = `WITH RECURSIVE above(origin, parent_id, scope, raw, height) AS (
 export class ObjectVersionsReader extends OnConnection {
   readonly #numbers: ObjectNumbers
   readonly #cascadesOf: (cpid: number) => CascadesOfCpid
-  readonly #newest = this.db
-    .prepare<[VersionsBind], Written>(
-      `SELECT named.span, named.object, named.version FROM span_objects named
-         WHERE named.object = @object AND named.role = 1 AND named.version >= @least
-           AND (named.version, named.span) <= (@version, @span) AND ${NAMING_SPAN_IS_NO_REPEAT}
-         ORDER BY named.version DESC, named.span DESC LIMIT @most`,
-    )
-    .safeIntegers()
-  readonly #details = this.db
-    .prepare<[Written], Details>(
-      `SELECT objects.object, span_objects.uid, spans.name, spans.span_id, spans.end_ns, spans.raw, cpids.id, cpids.uuid,
-           resources.service, resources.cluster, mergelogs.reason, length(mergelogs.sources) = 0 AND mergelogs.object_id = objects.id AND by.service = resources.service,
-           seen_writes.user_name, seen_writes.cause, seen_writes.gap, seen_writes.missed
-         FROM spans JOIN objects ON objects.id = @object
-         JOIN span_objects ON span_objects.span = spans.id AND span_objects.role = 1
-           AND span_objects.object = @object AND span_objects.version = @version
-         JOIN scopes ON scopes.id = spans.scope JOIN resources ON resources.id = scopes.resource
-         LEFT JOIN cpids ON cpids.id = spans.cpid LEFT JOIN seen_writes ON seen_writes.span = spans.id
-         LEFT JOIN mergelogs ON mergelogs.cpid = spans.cpid
-         LEFT JOIN scopes by_scope ON by_scope.id = mergelogs.scope LEFT JOIN resources by ON by.id = by_scope.resource
-         WHERE spans.id = @span`,
-    )
-    .raw()
-    .safeIntegers()
-  readonly #above = this.db.prepare<[bigint], Buffer>(ABOVE).pluck()
+  readonly #newest = this.exactRows<[VersionsBind], Written>(
+    `SELECT named.span, named.object, named.version FROM span_objects named
+       WHERE named.object = @object AND named.role = 1 AND named.version >= @least
+         AND (named.version, named.span) <= (@version, @span) AND ${NAMING_SPAN_IS_NO_REPEAT}
+       ORDER BY named.version DESC, named.span DESC LIMIT @most`,
+  )
+  readonly #details = this.exactRows<[Written], Details>(
+    `SELECT objects.object, span_objects.uid, spans.name, spans.span_id, spans.end_ns, spans.raw, cpids.id, cpids.uuid,
+         resources.service, resources.cluster, mergelogs.reason, length(mergelogs.sources) = 0 AND mergelogs.object_id = objects.id AND by.service = resources.service,
+         seen_writes.user_name, seen_writes.cause, seen_writes.gap, seen_writes.missed
+       FROM spans JOIN objects ON objects.id = @object
+       JOIN span_objects ON span_objects.span = spans.id AND span_objects.role = 1
+         AND span_objects.object = @object AND span_objects.version = @version
+       JOIN scopes ON scopes.id = spans.scope JOIN resources ON resources.id = scopes.resource
+       LEFT JOIN cpids ON cpids.id = spans.cpid LEFT JOIN seen_writes ON seen_writes.span = spans.id
+       LEFT JOIN mergelogs ON mergelogs.cpid = spans.cpid
+       LEFT JOIN scopes by_scope ON by_scope.id = mergelogs.scope LEFT JOIN resources by ON by.id = by_scope.resource
+       WHERE spans.id = @span`,
+  ).raw()
+  readonly #above = this.column<[bigint], Buffer>(ABOVE)
   readonly #superseded: SupersededVersions
 
   constructor(db: Sqlite, cascadesOf: (cpid: number) => CascadesOfCpid) {
@@ -309,14 +304,11 @@ export const ALL_EVENTS = happenings(
  * those are not enough, the cost grows with the changes of the objects.
  */
 export class ObjectEvents extends OnConnection {
-  readonly #lately = this.db.prepare<[EventsBind], ObjectEventRow>(RECENT_EVENTS).safeIntegers()
-  readonly #ever = this.db.prepare<[EventsBind], ObjectEventRow>(ALL_EVENTS).safeIntegers()
-  readonly #lateness = this.db
-    .prepare<[{ arrival: bigint; lately: number }], bigint>(
-      'SELECT span FROM span_objects WHERE span <= @arrival ORDER BY span DESC LIMIT 1 OFFSET @lately',
-    )
-    .pluck()
-    .safeIntegers()
+  readonly #lately = this.exactRows<[EventsBind], ObjectEventRow>(RECENT_EVENTS)
+  readonly #ever = this.exactRows<[EventsBind], ObjectEventRow>(ALL_EVENTS)
+  readonly #lateness = this.column<[{ arrival: bigint; lately: number }], bigint>(
+    'SELECT span FROM span_objects WHERE span <= @arrival ORDER BY span DESC LIMIT 1 OFFSET @lately',
+  ).safeIntegers()
   readonly #namedLately: number
 
   constructor(db: Sqlite, namedLately = LATELY) {
@@ -344,12 +336,10 @@ interface ObjectRow {
 
 /** Finds objects by their reference, its beginning, or a part of it. */
 class ObjectNumbers extends OnConnection {
-  readonly #within = this.db
-    .prepare<[{ part: string }], number>(
-      `SELECT id FROM objects WHERE object = @part OR (object > @part || '/' AND object < @part || '0')
-         ORDER BY id DESC LIMIT ${MOST}`,
-    )
-    .pluck()
+  readonly #within = this.column<[{ part: string }], number>(
+    `SELECT id FROM objects WHERE object = @part OR (object > @part || '/' AND object < @part || '0')
+       ORDER BY id DESC LIMIT ${MOST}`,
+  )
   readonly #parts = this.db.prepare<[{ before: number; least: number; part: string }], ObjectRow>(
     `SELECT id, object FROM objects WHERE id >= @least AND id < @before
          AND instr('/' || object || '/', '/' || @part || '/') > 0 ORDER BY id DESC`,
@@ -358,9 +348,7 @@ class ObjectNumbers extends OnConnection {
     `SELECT id, object FROM objects WHERE id >= @least AND id < @before AND object LIKE @pattern ESCAPE '\\'
        ORDER BY id DESC`,
   )
-  readonly #newest = this.db
-    .prepare<[number], number | null>('SELECT max(id) FROM objects WHERE id < ?')
-    .pluck();
+  readonly #newest = this.column<[number], number | null>('SELECT max(id) FROM objects WHERE id < ?');
 
   /**
    * The objects that match a reference without query, the beginning of one, or a part of one, newest first. Gives an empty page after

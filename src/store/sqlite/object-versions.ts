@@ -62,38 +62,33 @@ export class ObjectTable extends OnConnection implements LinkedObjects {
   readonly #observed = new GenerationCache<string, true>(OBSERVATIONS)
   /** What spans that are about to be linked observed and wrote. It is read several times. */
   readonly #ofSpans = new GenerationCache<number, References>(SPANS)
-  readonly #find = this.db
-    .prepare<[string, string], number>('SELECT id FROM objects WHERE object = ? AND cluster = ?')
-    .pluck()
+  readonly #find = this.column<[string, string], number>(
+    'SELECT id FROM objects WHERE object = ? AND cluster = ?',
+  )
   readonly #addObject = this.db.prepare('INSERT INTO objects (object, cluster) VALUES (?, ?)')
-  readonly #name = this.db.prepare<[number], string>('SELECT object FROM objects WHERE id = ?').pluck()
-  readonly #wrote = this.db
-    .prepare<[number, number, bigint], number>(
-      'SELECT 1 FROM span_objects WHERE span = ? AND role = 1 AND object = ? AND version = ?',
-    )
-    .pluck()
+  readonly #name = this.column<[number], string>('SELECT object FROM objects WHERE id = ?')
+  readonly #wrote = this.column<[number, number, bigint], number>(
+    'SELECT 1 FROM span_objects WHERE span = ? AND role = 1 AND object = ? AND version = ?',
+  )
   readonly #addVersion = this.db.prepare(
     'INSERT OR IGNORE INTO span_objects (span, role, object, version, uid) VALUES (?, ?, ?, ?, ?)',
   )
-  readonly #versions = this.db
-    .prepare<[number, number], VersionRow>(
-      'SELECT object, version, uid FROM span_objects WHERE span = ? AND role = ?',
-    )
-    .safeIntegers()
-  readonly #writer = this.db
-    .prepare<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>(
-      `SELECT span FROM span_objects WHERE object = +@object AND role = 1 AND version = +@version AND span <= +@upTo
-           AND (uid = +@uid OR uid IS NULL OR +@uid IS NULL) LIMIT 1`,
-    )
-    .pluck()
-  readonly #below = this.db
-    .prepare<[BelowQuery], { row: bigint; version: bigint }>(
-      `SELECT span AS row, version FROM (SELECT span, version, uid FROM span_objects
-           WHERE object = +@object AND role = 1 AND version < +@version AND version >= 0 AND span <= +@upTo
-           ORDER BY version DESC, span DESC LIMIT +@most)
-         WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
-    )
-    .safeIntegers()
+  readonly #versions = this.exactRows<[number, number], VersionRow>(
+    'SELECT object, version, uid FROM span_objects WHERE span = ? AND role = ?',
+  )
+  readonly #writer = this.column<
+    [{ object: number; version: bigint; uid: string | null; upTo: number }],
+    number
+  >(
+    `SELECT span FROM span_objects WHERE object = +@object AND role = 1 AND version = +@version AND span <= +@upTo
+       AND (uid = +@uid OR uid IS NULL OR +@uid IS NULL) LIMIT 1`,
+  )
+  readonly #below = this.exactRows<[BelowQuery], { row: bigint; version: bigint }>(
+    `SELECT span AS row, version FROM (SELECT span, version, uid FROM span_objects
+         WHERE object = +@object AND role = 1 AND version < +@version AND version >= 0 AND span <= +@upTo
+         ORDER BY version DESC, span DESC LIMIT +@most)
+       WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
+  )
   readonly #addWrite = this.db.prepare(
     'INSERT OR IGNORE INTO trace_writes (trace, object, version, end_ns, span, uid) VALUES (?, ?, ?, ?, ?, ?)',
   )
@@ -105,33 +100,29 @@ export class ObjectTable extends OnConnection implements LinkedObjects {
   readonly #addNamespace = this.db.prepare(
     'INSERT OR IGNORE INTO trace_namespaces (trace, namespace) VALUES (?, ?)',
   )
-  readonly #writers = this.db
-    .prepare<[WriterQuery], number>(
-      `SELECT span FROM (SELECT span, uid FROM trace_writes
-           WHERE trace = +@cascade AND object = +@object AND version <= +@version
-           ORDER BY version DESC, end_ns DESC, span DESC LIMIT +@most)
-         WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
-    )
-    .pluck()
+  readonly #writers = this.column<[WriterQuery], number>(
+    `SELECT span FROM (SELECT span, uid FROM trace_writes
+         WHERE trace = +@cascade AND object = +@object AND version <= +@version
+         ORDER BY version DESC, end_ns DESC, span DESC LIMIT +@most)
+       WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
+  )
   readonly #await = this.db.prepare(
     'INSERT OR IGNORE INTO awaited_versions (object, version, since_ms) VALUES (?, ?, ?)',
   )
-  readonly #since = this.db
-    .prepare<[number, bigint], number>(
-      'SELECT since_ms FROM awaited_versions WHERE object = ? AND version = ?',
-    )
-    .pluck()
+  readonly #since = this.column<[number, bigint], number>(
+    'SELECT since_ms FROM awaited_versions WHERE object = ? AND version = ?',
+  )
   readonly #addObserver = this.db.prepare(
     'INSERT OR IGNORE INTO awaited_writers (object, version, span) VALUES (?, ?, ?)',
   )
-  readonly #observers = this.db
-    .prepare<[number, bigint], number>('SELECT span FROM awaited_writers WHERE object = ? AND version = ?')
-    .pluck()
+  readonly #observers = this.column<[number, bigint], number>(
+    'SELECT span FROM awaited_writers WHERE object = ? AND version = ?',
+  )
   readonly #dropObservers = this.db.prepare('DELETE FROM awaited_writers WHERE object = ? AND version = ?')
   readonly #dropAwaited = this.db.prepare('DELETE FROM awaited_versions WHERE object = ? AND version = ?')
-  readonly #removeNamed = this.db
-    .prepare<[number], number>('DELETE FROM span_objects WHERE span = ? RETURNING object')
-    .pluck()
+  readonly #removeNamed = this.column<[number], number>(
+    'DELETE FROM span_objects WHERE span = ? RETURNING object',
+  )
   readonly #removeUnnamed = this.db.prepare(
     `DELETE FROM objects WHERE id = @object AND NOT EXISTS (SELECT 1 FROM span_objects WHERE object = @object)
          AND NOT EXISTS (SELECT 1 FROM mergelogs WHERE object_id = @object)`,

@@ -33,9 +33,7 @@ export class InferenceTables extends OnConnection implements InferenceStore, Cac
   readonly #clusters = new Map<string, number>()
   readonly #objects = new Map<number, SqliteClusterObjects>()
   readonly #removal: ObservedRemoval
-  readonly #findCluster = this.db
-    .prepare<[string], number>('SELECT id FROM k8s_clusters WHERE name = ?')
-    .pluck()
+  readonly #findCluster = this.column<[string], number>('SELECT id FROM k8s_clusters WHERE name = ?')
   readonly #addCluster = this.db.prepare('INSERT INTO k8s_clusters (name, told_ms) VALUES (?, ?)')
   readonly #toldNow = this.db.prepare('UPDATE k8s_clusters SET told_ms = ? WHERE id = ?')
   readonly #addBatch = this.db.prepare('INSERT INTO k8s_tellings (cluster, body) VALUES (?, ?)')
@@ -48,11 +46,9 @@ export class InferenceTables extends OnConnection implements InferenceStore, Cac
     `INSERT INTO k8s_streams (cluster, stream, position) VALUES (?, ?, ?)
          ON CONFLICT (cluster, stream) DO UPDATE SET position = excluded.position`,
   )
-  readonly #position = this.db
-    .prepare<[string, string], string>(
-      `SELECT s.position FROM k8s_clusters c JOIN k8s_streams s ON s.cluster = c.id WHERE c.name = ? AND s.stream = ?`,
-    )
-    .pluck()
+  readonly #position = this.column<[string, string], string>(
+    `SELECT s.position FROM k8s_clusters c JOIN k8s_streams s ON s.cluster = c.id WHERE c.name = ? AND s.stream = ?`,
+  )
 
   /** `sought`: references by which objects are looked up. */
   constructor(db: Sqlite, progress: Progress, sought: ReadonlySet<string>) {

@@ -53,25 +53,21 @@ const NEWEST_NAMED = `SELECT uid, version FROM (${THERE}) UNION ALL SELECT uid, 
 export class ObjectRows extends OnConnection {
   readonly #byUid = this.#rows<[number, string]>('cluster = ? AND uid = ?')
   readonly #byId = this.#rows<[number]>('id = ?')
-  readonly uidOf = this.db.prepare<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?').pluck()
+  readonly uidOf = this.column<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?')
   /** The uid of the newest object with that name. */
   readonly named = this.#uid(`SELECT uid FROM (${NEWEST_NAMED}) ORDER BY version DESC LIMIT 1`)
   /** The uid of the last object with that name that is gone. */
   readonly lastGone = this.#uid(GONE)
   /** The names of all objects that are gone, as `nameKey` makes them. */
-  readonly goneNames = this.db
-    .prepare<[number], string>(
-      `SELECT resource || ' ' || namespace || ' ' || name FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
-           WHERE cluster = ? AND gone_ms IS NOT NULL`,
-    )
-    .pluck()
+  readonly goneNames = this.column<[number], string>(
+    `SELECT resource || ' ' || namespace || ' ' || name FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
+       WHERE cluster = ? AND gone_ms IS NOT NULL`,
+  )
   /** The numbers of objects of a resource in a namespace that changed since a version, newest change first. */
-  readonly changedIn = this.db
-    .prepare<[number, string, string, bigint, number], number>(
-      `SELECT id FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND version > ?
-           ORDER BY version DESC LIMIT ?`,
-    )
-    .pluck()
+  readonly changedIn = this.column<[number, string, string, bigint, number], number>(
+    `SELECT id FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND version > ?
+       ORDER BY version DESC LIMIT ?`,
+  )
   readonly #there = this.#rows<[number, string, string, string]>(
     `cluster = ? AND resource = ? AND api_version = ? AND uid > ? AND gone_ms IS NULL ORDER BY uid LIMIT ${MOST_HELD}`,
   )
@@ -81,11 +77,9 @@ export class ObjectRows extends OnConnection {
   )
   readonly #update = this.db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ? WHERE id = ?')
   readonly #updateGone = this.db.prepare('UPDATE k8s_objects SET gone_ms = ? WHERE id = ?')
-  readonly #versions = this.db
-    .prepare<[number], VersionRow>(
-      'SELECT version, cpid, gone, facts, includes, readable_ns, content_version, begun FROM k8s_versions WHERE object = ? ORDER BY version DESC',
-    )
-    .safeIntegers()
+  readonly #versions = this.exactRows<[number], VersionRow>(
+    'SELECT version, cpid, gone, facts, includes, readable_ns, content_version, begun FROM k8s_versions WHERE object = ? ORDER BY version DESC',
+  )
   readonly #addVersion = this.db.prepare(
     `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns, content_version, begun)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -94,11 +88,11 @@ export class ObjectRows extends OnConnection {
   readonly #remove = this.db.prepare('DELETE FROM k8s_objects WHERE id = ?')
 
   #uid(sql: string): Statement<[NameQuery], string> {
-    return this.db.prepare<[NameQuery], string>(sql).pluck()
+    return this.column<[NameQuery], string>(sql)
   }
 
   #rows<P extends unknown[]>(where: string): Statement<P, ObjectRow> {
-    return this.db.prepare<P, ObjectRow>(`SELECT ${COLUMNS} FROM k8s_objects WHERE ${where}`).safeIntegers()
+    return this.exactRows<P, ObjectRow>(`SELECT ${COLUMNS} FROM k8s_objects WHERE ${where}`)
   }
 
   find(cluster: number, uid: string): StoredObject | undefined {
@@ -267,19 +261,15 @@ export class RelationRows extends OnConnection {
     'DELETE FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version = ? AND object = ?',
   )
   /** Objects of an owner, by their newest version, that are above a version; newest first. */
-  readonly owned = this.db
-    .prepare<[number, string, string, bigint, number], number>(
-      `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version > ?
-           ORDER BY version DESC LIMIT ?`,
-    )
-    .pluck()
+  readonly owned = this.column<[number, string, string, bigint, number], number>(
+    `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version > ?
+       ORDER BY version DESC LIMIT ?`,
+  )
   /** The same of any resource. */
-  readonly ownedOfAny = this.db
-    .prepare<[number, string, bigint, number], number>(
-      `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND version > ? AND instr(resource, ' ') = 0
-           ORDER BY version DESC LIMIT ?`,
-    )
-    .pluck()
+  readonly ownedOfAny = this.column<[number, string, bigint, number], number>(
+    `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND version > ? AND instr(resource, ' ') = 0
+       ORDER BY version DESC LIMIT ?`,
+  )
   readonly #addReference = this.db.prepare(
     `INSERT OR IGNORE INTO k8s_references (cluster, resource, namespace, name, field, by_resource, object)
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -289,19 +279,15 @@ export class RelationRows extends OnConnection {
          AND by_resource = ? AND object = ?`,
   )
   /** Objects of a resource whose content references an object in a field. */
-  readonly naming = this.db
-    .prepare<[number, string, string, string, string, string, number], number>(
-      `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
-           AND by_resource = ? LIMIT ?`,
-    )
-    .pluck()
+  readonly naming = this.column<[number, string, string, string, string, string, number], number>(
+    `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
+       AND by_resource = ? LIMIT ?`,
+  )
   /** The same of any resource. */
-  readonly namingOfAny = this.db
-    .prepare<[number, string, string, string, string, number], number>(
-      `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
-           LIMIT ?`,
-    )
-    .pluck()
+  readonly namingOfAny = this.column<[number, string, string, string, string, number], number>(
+    `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
+       LIMIT ?`,
+  )
 
   /** Indexes an object by its newest version instead of the one before. Only references that are sought are kept. */
   replace(
@@ -352,12 +338,9 @@ const MOST_LOOKING = 1_000
 
 /** The rows of who last acted for which object, of what each controller reconciles, and of which requests were reported. */
 export class ActorRows extends OnConnection {
-  readonly last = this.db
-    .prepare<[number, string, string], bigint>(
-      'SELECT version FROM k8s_acted WHERE cluster = ? AND uid = ? AND actor = ?',
-    )
-    .pluck()
-    .safeIntegers()
+  readonly last = this.column<[number, string, string], bigint>(
+    'SELECT version FROM k8s_acted WHERE cluster = ? AND uid = ? AND actor = ?',
+  ).safeIntegers()
   readonly note = this.db.prepare(
     `INSERT INTO k8s_acted (cluster, uid, actor, version) VALUES (?, ?, ?, ?)
          ON CONFLICT (cluster, uid, actor) DO UPDATE SET version = excluded.version`,
@@ -367,28 +350,22 @@ export class ActorRows extends OnConnection {
     'INSERT OR IGNORE INTO k8s_told_requests (cluster, request, told_ms) VALUES (?, ?, ?)',
   )
   readonly #dropTold = this.db.prepare('DELETE FROM k8s_told_requests WHERE id <= ?')
-  readonly primaries = this.db
-    .prepare<[number, string], string>(
-      `SELECT resource FROM k8s_primaries WHERE cluster = ? AND actor = ? ORDER BY resource LIMIT ${MOST_KINDS}`,
-    )
-    .pluck()
+  readonly primaries = this.column<[number, string], string>(
+    `SELECT resource FROM k8s_primaries WHERE cluster = ? AND actor = ? ORDER BY resource LIMIT ${MOST_KINDS}`,
+  )
   readonly notePrimary = this.db.prepare(
     `INSERT OR IGNORE INTO k8s_primaries (cluster, actor, resource) SELECT @cluster, @by, @resource
          WHERE (SELECT count(*) FROM k8s_primaries
                 WHERE cluster = @cluster AND (actor LIKE '${GROUP}%') = (@by LIKE '${GROUP}%')) < ${MOST_LOOKING}`,
   )
-  readonly lookingAfter = this.db
-    .prepare<[number, string], string>(
-      `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor NOT LIKE '${GROUP}%'
-           ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
-    )
-    .pluck()
-  readonly groups = this.db
-    .prepare<[number, string], string>(
-      `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor LIKE '${GROUP}%'
-           ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
-    )
-    .pluck()
+  readonly lookingAfter = this.column<[number, string], string>(
+    `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor NOT LIKE '${GROUP}%'
+       ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
+  )
+  readonly groups = this.column<[number, string], string>(
+    `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor LIKE '${GROUP}%'
+       ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
+  )
 
   /** `nowMs` is up time. */
   isFirstReport(cluster: number, request: string, nowMs: number): boolean {

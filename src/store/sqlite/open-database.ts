@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import Database from 'better-sqlite3'
+import Database, { type Statement } from 'better-sqlite3'
 import {
   errorText,
   isOutOfMemory,
@@ -32,6 +32,16 @@ export abstract class OnConnection {
 
   constructor(db: Sqlite) {
     this.db = db
+  }
+
+  /** Reads the first column alone. */
+  protected column<Bind extends unknown[], Value>(sql: string): Statement<Bind, Value> {
+    return this.db.prepare<Bind, Value>(sql).pluck()
+  }
+
+  /** Reads integers as bigints. */
+  protected exactRows<Bind extends unknown[], Row>(sql: string): Statement<Bind, Row> {
+    return this.db.prepare<Bind, Row>(sql).safeIntegers()
   }
 }
 

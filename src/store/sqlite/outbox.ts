@@ -44,31 +44,23 @@ export class DecisionTable extends OnConnection implements Decisions {
     `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause, cause_trace)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  readonly #placed = this.db
-    .prepare<[number, number], PlacedRow>(
-      'SELECT parent_id, flags, cause, cause_trace FROM outbox WHERE trace = ? AND span = ?',
-    )
-    .safeIntegers()
-  readonly #sent = this.db
-    .prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
-    .pluck()
+  readonly #placed = this.exactRows<[number, number], PlacedRow>(
+    'SELECT parent_id, flags, cause, cause_trace FROM outbox WHERE trace = ? AND span = ?',
+  )
+  readonly #sent = this.column<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
   readonly #ownSent = this.db.prepare<[number, Buffer]>(
     'SELECT 1 FROM outbox WHERE trace = ? AND span IS NULL AND instr(extra, ?)',
   )
-  readonly #traces = this.db
-    .prepare<[{ span: number }], number>(
-      `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
-         JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = +@span
-         UNION SELECT trace FROM outbox WHERE span = +@span AND flags & ${SENT_FOR_CHILD} ORDER BY 1`,
-    )
-    .pluck()
-  readonly #driven = this.db
-    .prepare<[number], number>(
-      `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
-         JOIN outbox o ON o.trace = t.trace AND o.span = s.id AND o.flags & ${NO_ACTIVITY} = 0
-         WHERE s.id = +? ORDER BY 1`,
-    )
-    .pluck()
+  readonly #traces = this.column<[{ span: number }], number>(
+    `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
+       JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = +@span
+       UNION SELECT trace FROM outbox WHERE span = +@span AND flags & ${SENT_FOR_CHILD} ORDER BY 1`,
+  )
+  readonly #driven = this.column<[number], number>(
+    `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
+       JOIN outbox o ON o.trace = t.trace AND o.span = s.id AND o.flags & ${NO_ACTIVITY} = 0
+       WHERE s.id = +? ORDER BY 1`,
+  )
   /** For spans first linked by this process: every trace they were sent into, negative if they are no activity of it. */
   readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
   /** The depth of such spans in the trace into which they were sent last. */
@@ -193,53 +185,39 @@ type ItemRow = [
 
 /** Reads the outbox through a connection of its own. */
 export class SqliteOutbox extends OnConnection implements OutboxReader {
-  readonly #after = this.db
-    .prepare<[number, number], ItemRow>(
-      `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
-         WHERE outbox.decision > ? ORDER BY outbox.decision LIMIT ?`,
-    )
-    .raw()
-    .safeIntegers()
+  readonly #after = this.exactRows<[number, number], ItemRow>(
+    `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
+       WHERE outbox.decision > ? ORDER BY outbox.decision LIMIT ?`,
+  ).raw()
   readonly #envelopes = this.db.prepare<[number], { resource_id: number; resource: Buffer; scope: Buffer }>(
     `SELECT scopes.resource AS resource_id, resources.envelope AS resource, scopes.envelope AS scope
        FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
   )
-  readonly #traceId = this.db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
-  readonly #uuid = this.db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
-  readonly #ofDecision = this.db
-    .prepare<[number], ItemRow>(
-      `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span WHERE outbox.decision = +?`,
-    )
-    .raw()
-    .safeIntegers()
-  readonly #decisions = this.db
-    .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? ORDER BY 1')
-    .pluck()
-  readonly #decisionsOfSpan = this.db
-    .prepare<[number, bigint], number>(
-      `SELECT outbox.decision FROM outbox CROSS JOIN spans ON spans.id = outbox.span
-         WHERE outbox.trace = ? AND spans.span_id = ? ORDER BY 1`,
-    )
-    .pluck()
-  readonly #ownDecisions = this.db
-    .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
-    .pluck()
-  readonly #ofTrace = this.db
-    .prepare<[number, bigint], ItemRow>(
-      `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
-         WHERE outbox.trace = ? AND outbox.decision > ? ORDER BY outbox.decision`,
-    )
-    .raw()
-    .safeIntegers()
+  readonly #traceId = this.column<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?')
+  readonly #uuid = this.column<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?')
+  readonly #ofDecision = this.exactRows<[number], ItemRow>(
+    `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span WHERE outbox.decision = +?`,
+  ).raw()
+  readonly #decisions = this.column<[number], number>(
+    'SELECT decision FROM outbox WHERE trace = ? ORDER BY 1',
+  )
+  readonly #decisionsOfSpan = this.column<[number, bigint], number>(
+    `SELECT outbox.decision FROM outbox CROSS JOIN spans ON spans.id = outbox.span
+       WHERE outbox.trace = ? AND spans.span_id = ? ORDER BY 1`,
+  )
+  readonly #ownDecisions = this.column<[number], number>(
+    'SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1',
+  )
+  readonly #ofTrace = this.exactRows<[number, bigint], ItemRow>(
+    `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
+       WHERE outbox.trace = ? AND outbox.decision > ? ORDER BY outbox.decision`,
+  ).raw()
   // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
-  readonly #ofOrigin = this.db
-    .prepare<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>(
-      `SELECT ${COLUMNS}, spans.span_id, spans.id
-         FROM spans CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id
-         WHERE spans.origin = ? AND (spans.span_id, spans.id) > (?, ?) ORDER BY spans.span_id, spans.id`,
-    )
-    .raw()
-    .safeIntegers()
+  readonly #ofOrigin = this.exactRows<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>(
+    `SELECT ${COLUMNS}, spans.span_id, spans.id
+       FROM spans CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id
+       WHERE spans.origin = ? AND (spans.span_id, spans.id) > (?, ?) ORDER BY spans.span_id, spans.id`,
+  ).raw()
   readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
     most: SCOPE_BYTES,
     of: envelopeBytes,

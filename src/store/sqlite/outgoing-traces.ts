@@ -43,19 +43,15 @@ export class TraceTable extends OnConnection implements Traces {
   readonly #addService = this.db.prepare(
     'INSERT OR IGNORE INTO trace_services (trace, service) VALUES (?, ?)',
   )
-  readonly #missing = this.db
-    .prepare<[number, number], number>(
-      `SELECT count(DISTINCT c.id) FROM traces t JOIN change_spans s ON s.trace = t.id JOIN cpids c ON c.id = s.cpid
-         WHERE t.root = +? AND coalesce(t.continues, t.id) = +? AND c.has_mergelog = 0 AND c.explained = 0`,
-    )
-    .pluck()
+  readonly #missing = this.column<[number, number], number>(
+    `SELECT count(DISTINCT c.id) FROM traces t JOIN change_spans s ON s.trace = t.id JOIN cpids c ON c.id = s.cpid
+       WHERE t.root = +? AND coalesce(t.continues, t.id) = +? AND c.has_mergelog = 0 AND c.explained = 0`,
+  )
   readonly #parts = this.#traces<[number, number]>('WHERE id = ? OR continues = ? ORDER BY episode')
-  readonly #servicesIn = this.db
-    .prepare<[number, number], number>(
-      `SELECT count(DISTINCT service) FROM trace_services WHERE trace IN
-           (SELECT id FROM traces WHERE id = ? UNION ALL SELECT id FROM traces WHERE continues = ?)`,
-    )
-    .pluck()
+  readonly #servicesIn = this.column<[number, number], number>(
+    `SELECT count(DISTINCT service) FROM trace_services WHERE trace IN
+       (SELECT id FROM traces WHERE id = ? UNION ALL SELECT id FROM traces WHERE continues = ?)`,
+  )
 
   constructor(db: Sqlite, progress: Progress) {
     super(db)
@@ -63,7 +59,7 @@ export class TraceTable extends OnConnection implements Traces {
   }
 
   #traces<Bind extends unknown[]>(rest: string): Statement<Bind, TraceRow> {
-    return this.db.prepare<Bind, TraceRow>(`SELECT * FROM traces ${rest}`).safeIntegers()
+    return this.exactRows<Bind, TraceRow>(`SELECT * FROM traces ${rest}`)
   }
 
   trace(id: number): Trace | undefined {
@@ -261,9 +257,9 @@ export class ChangeSpanTable extends OnConnection implements ChangeSpans {
   readonly #cache = new GenerationCache<string, ChangeSpan>(CHANGES)
   readonly #one = this.#changes<[number, number]>('WHERE cpid = ? AND trace = ?')
   readonly #newest = this.#changes<[number, number]>('WHERE cpid = +? ORDER BY trace DESC LIMIT +?')
-  readonly #cpids = this.db
-    .prepare<[number], number>('SELECT cpid FROM change_spans WHERE trace = +? ORDER BY depth, cpid')
-    .pluck()
+  readonly #cpids = this.column<[number], number>(
+    'SELECT cpid FROM change_spans WHERE trace = +? ORDER BY depth, cpid',
+  )
   readonly #insert = this.db.prepare(
     'INSERT INTO change_spans (cpid, trace, span_id, depth, driven) VALUES (?, ?, ?, ?, ?)',
   )
@@ -272,9 +268,7 @@ export class ChangeSpanTable extends OnConnection implements ChangeSpans {
   )
 
   #changes<Bind extends unknown[]>(rest: string): Statement<Bind, ChangeRow> {
-    return this.db
-      .prepare<Bind, ChangeRow>(`SELECT trace, span_id, depth, driven FROM change_spans ${rest}`)
-      .safeIntegers()
+    return this.exactRows<Bind, ChangeRow>(`SELECT trace, span_id, depth, driven FROM change_spans ${rest}`)
   }
 
   find(cpid: number, trace: number): ChangeSpan | undefined {

@@ -65,35 +65,27 @@ export class PodPointTable extends OnConnection {
     `INSERT INTO waiting_pod_points (arrived_ms, cluster, upto_bytes, points) SELECT @activeMs, @cluster,
          coalesce((SELECT upto_bytes FROM waiting_pod_points ORDER BY id DESC LIMIT 1), 0) + length(@text), @text`,
   )
-  readonly #bytes = this.db
-    .prepare<[], number>(
-      `SELECT (SELECT upto_bytes FROM waiting_pod_points ORDER BY id DESC LIMIT 1) - upto_bytes + length(points)
-         FROM waiting_pod_points ORDER BY id LIMIT 1`,
-    )
-    .pluck()
+  readonly #bytes = this.column<[], number>(
+    `SELECT (SELECT upto_bytes FROM waiting_pod_points ORDER BY id DESC LIMIT 1) - upto_bytes + length(points)
+       FROM waiting_pod_points ORDER BY id LIMIT 1`,
+  )
   readonly #oldest = this.db.prepare<[number, number], Row>(
     'SELECT id, cluster, points FROM waiting_pod_points WHERE arrived_ms <= +? ORDER BY id LIMIT +?',
   )
-  readonly #isDue = this.db
-    .prepare<[number], number>(
-      'SELECT arrived_ms <= ? FROM (SELECT arrived_ms FROM waiting_pod_points ORDER BY id LIMIT 1)',
-    )
-    .pluck()
+  readonly #isDue = this.column<[number], number>(
+    'SELECT arrived_ms <= ? FROM (SELECT arrived_ms FROM waiting_pod_points ORDER BY id LIMIT 1)',
+  )
   readonly #remove = this.db.prepare<[number]>('DELETE FROM waiting_pod_points WHERE id <= ?')
-  readonly #places = this.db
-    .prepare<[string, { cluster: string }], Place>(
-      `SELECT trace, first_ns, last_ns FROM cascade_pods
-         WHERE uid = ? AND (@cluster = '' OR cluster = @cluster) ORDER BY trace DESC LIMIT ${MOST_CASCADES}`,
-    )
-    .safeIntegers()
-  readonly #series = this.db
-    .prepare<[SeriesKey], Buffer>(
-      'SELECT points FROM pod_series WHERE trace = @trace AND uid = @uid AND metric = @metric AND container = @container',
-    )
-    .pluck()
-  readonly #count = this.db
-    .prepare<[number, string], number>('SELECT count(*) FROM pod_series WHERE trace = ? AND uid = ?')
-    .pluck()
+  readonly #places = this.exactRows<[string, { cluster: string }], Place>(
+    `SELECT trace, first_ns, last_ns FROM cascade_pods
+       WHERE uid = ? AND (@cluster = '' OR cluster = @cluster) ORDER BY trace DESC LIMIT ${MOST_CASCADES}`,
+  )
+  readonly #series = this.column<[SeriesKey], Buffer>(
+    'SELECT points FROM pod_series WHERE trace = @trace AND uid = @uid AND metric = @metric AND container = @container',
+  )
+  readonly #count = this.column<[number, string], number>(
+    'SELECT count(*) FROM pod_series WHERE trace = ? AND uid = ?',
+  )
   readonly #save = this.db.prepare(
     `INSERT INTO pod_series (trace, uid, metric, container, points) VALUES (@trace, @uid, @metric, @container, @points)
        ON CONFLICT DO UPDATE SET points = excluded.points`,

@@ -172,23 +172,19 @@ const CPIDS_OF_TRACE = 100
 class SentItems extends OnConnection {
   readonly #outbox: SqliteOutbox
   readonly #read: BytesRead
-  readonly #trace = this.db.prepare<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?').pluck()
+  readonly #trace = this.column<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?')
   // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
-  readonly #forwarded = this.db
-    .prepare<[{ id: Buffer }], number>(
-      `SELECT outbox.decision FROM ${ORIGINS} found
-         CROSS JOIN spans ON spans.origin = found.origin
-         CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id ORDER BY 1`,
-    )
-    .pluck()
-  readonly #cpids = this.db
-    .prepare<[{ id: Buffer }], Cpid>(
-      `SELECT cpids.text FROM (SELECT cpid, max(id) AS newest FROM (SELECT spans.cpid, spans.id FROM ${ORIGINS} found
-             CROSS JOIN spans ON spans.origin = found.origin LIMIT ${SPANS_OF_TRACE})
-           WHERE cpid IS NOT NULL GROUP BY cpid ORDER BY newest DESC LIMIT ${CPIDS_OF_TRACE}) found
-         CROSS JOIN cpids ON cpids.id = found.cpid ORDER BY found.newest DESC`,
-    )
-    .pluck()
+  readonly #forwarded = this.column<[{ id: Buffer }], number>(
+    `SELECT outbox.decision FROM ${ORIGINS} found
+       CROSS JOIN spans ON spans.origin = found.origin
+       CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id ORDER BY 1`,
+  )
+  readonly #cpids = this.column<[{ id: Buffer }], Cpid>(
+    `SELECT cpids.text FROM (SELECT cpid, max(id) AS newest FROM (SELECT spans.cpid, spans.id FROM ${ORIGINS} found
+           CROSS JOIN spans ON spans.origin = found.origin LIMIT ${SPANS_OF_TRACE})
+         WHERE cpid IS NOT NULL GROUP BY cpid ORDER BY newest DESC LIMIT ${CPIDS_OF_TRACE}) found
+       CROSS JOIN cpids ON cpids.id = found.cpid ORDER BY found.newest DESC`,
+  )
 
   constructor(db: Sqlite, read: BytesRead) {
     super(db)

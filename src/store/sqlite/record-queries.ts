@@ -24,24 +24,17 @@ interface SpanRow {
  * found without reading the ones before it.
  */
 export class SpanPages extends OnConnection {
-  readonly #origins = this.db
-    .prepare<[number, bigint], bigint>(
-      `SELECT origin FROM cpid_origins WHERE cpid = ? AND origin >= ? ORDER BY origin LIMIT ${SEARCHES_AT_ONCE}`,
-    )
-    .pluck()
-    .safeIntegers()
-  readonly #ofOrigin = this.db
-    .prepare<[bigint, bigint, bigint, number], SpanRow>(
-      `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s
-         WHERE s.origin = ? AND (s.span_id, s.id) > (?, ?) AND coalesce(s.cpid, ${CPID_OF_NEAREST_ANCESTOR}) = ? AND ${SPAN_IS_NO_REPEAT}
-         ORDER BY s.span_id, s.id`,
-    )
-    .safeIntegers()
-  readonly #all = this.db
-    .prepare<[bigint], SpanRow>(
-      `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s WHERE s.id > ? AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id`,
-    )
-    .safeIntegers()
+  readonly #origins = this.column<[number, bigint], bigint>(
+    `SELECT origin FROM cpid_origins WHERE cpid = ? AND origin >= ? ORDER BY origin LIMIT ${SEARCHES_AT_ONCE}`,
+  ).safeIntegers()
+  readonly #ofOrigin = this.exactRows<[bigint, bigint, bigint, number], SpanRow>(
+    `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s
+       WHERE s.origin = ? AND (s.span_id, s.id) > (?, ?) AND coalesce(s.cpid, ${CPID_OF_NEAREST_ANCESTOR}) = ? AND ${SPAN_IS_NO_REPEAT}
+       ORDER BY s.span_id, s.id`,
+  )
+  readonly #all = this.exactRows<[bigint], SpanRow>(
+    `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s WHERE s.id > ? AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id`,
+  )
   readonly #read: BytesRead
 
   constructor(db: Sqlite, read: BytesRead) {
@@ -97,16 +90,12 @@ interface LogRow {
 
 /** Reads stored log records page by page. */
 export class LogPages extends OnConnection {
-  readonly #ofCpid = this.db
-    .prepare<[number, bigint], LogRow>(
-      `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.cpid = ? AND l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
-    )
-    .safeIntegers()
-  readonly #all = this.db
-    .prepare<[bigint], LogRow>(
-      `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
-    )
-    .safeIntegers()
+  readonly #ofCpid = this.exactRows<[number, bigint], LogRow>(
+    `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.cpid = ? AND l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
+  )
+  readonly #all = this.exactRows<[bigint], LogRow>(
+    `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
+  )
   readonly #read: BytesRead
 
   constructor(db: Sqlite, read: BytesRead) {

@@ -31,15 +31,13 @@ export class ScopeNumbers extends OnConnection {
   /** Spans of a trace often arrive one after another. */
   #lastTrace = ''
   #lastOrigin = 0
-  readonly #findResource = this.db
-    .prepare<[Buffer], number>('SELECT id FROM resources WHERE hash = ?')
-    .pluck()
+  readonly #findResource = this.column<[Buffer], number>('SELECT id FROM resources WHERE hash = ?')
   readonly #addResource = this.db.prepare(
     'INSERT INTO resources (id, hash, service, cluster, envelope) VALUES (?, ?, ?, ?, ?)',
   )
-  readonly #findScope = this.db
-    .prepare<[number, Buffer], number>('SELECT id FROM scopes WHERE resource = ? AND hash = ?')
-    .pluck()
+  readonly #findScope = this.column<[number, Buffer], number>(
+    'SELECT id FROM scopes WHERE resource = ? AND hash = ?',
+  )
   readonly #addScope = this.db.prepare(
     'INSERT INTO scopes (id, resource, hash, envelope) VALUES (?, ?, ?, ?)',
   )
@@ -170,7 +168,7 @@ const OWN_SCOPE = scopeEnvelope('causeway')
 /** Reads the facts of scopes, and creates the scopes of Causeway's own spans. */
 export class LinkScopeTable extends ScopeFacts implements LinkScopes {
   readonly #interner: ScopeNumbers
-  readonly #resourceOf = this.db.prepare<[number], number>('SELECT resource FROM scopes WHERE id = ?').pluck()
+  readonly #resourceOf = this.column<[number], number>('SELECT resource FROM scopes WHERE id = ?')
 
   constructor(db: Sqlite, interner: ScopeNumbers) {
     super(db)

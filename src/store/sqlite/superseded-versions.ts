@@ -8,14 +8,12 @@ const READERS_LOOKED_AT = 64
 
 /** Reads which changes were overwritten before any controller acted on them: spans named `superseded …` observed their versions. */
 export class SupersededVersions extends OnConnection {
-  readonly #superseding = this.db
-    .prepare<[{ object: string; version: bigint }], Buffer>(
-      `SELECT spans.raw FROM (SELECT span FROM span_objects
-             WHERE object = (SELECT id FROM objects WHERE object = @object) AND role = 0 AND version = @version
-             ORDER BY span LIMIT ${READERS_LOOKED_AT}) reader
-           CROSS JOIN spans ON spans.id = reader.span WHERE spans.name GLOB 'superseded *'`,
-    )
-    .pluck()
+  readonly #superseding = this.column<[{ object: string; version: bigint }], Buffer>(
+    `SELECT spans.raw FROM (SELECT span FROM span_objects
+         WHERE object = (SELECT id FROM objects WHERE object = @object) AND role = 0 AND version = @version
+         ORDER BY span LIMIT ${READERS_LOOKED_AT}) reader
+       CROSS JOIN spans ON spans.id = reader.span WHERE spans.name GLOB 'superseded *'`,
+  )
 
   /** The change that overwrote what a version had set. Undefined for a reference without a version. */
   by(reference: string): Cpid | undefined {

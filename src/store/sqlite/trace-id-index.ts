@@ -21,12 +21,10 @@ export class TraceIndex extends OnConnection {
   #isRead = false
   readonly #indexed: TraceIdIndexTable
   readonly #add = this.db.prepare('INSERT INTO origin_traces (id, trace_id) VALUES (?, ?)')
-  readonly #remove = this.db
-    .prepare<[number, number], Buffer>(
-      `DELETE FROM origin_traces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM spans WHERE origin = ?)
-         RETURNING trace_id`,
-    )
-    .pluck()
+  readonly #remove = this.column<[number, number], Buffer>(
+    `DELETE FROM origin_traces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM spans WHERE origin = ?)
+       RETURNING trace_id`,
+  )
 
   constructor(db: Sqlite, progress: Progress, sizes: TraceIndexSizes) {
     super(db)
@@ -163,16 +161,12 @@ class TraceIdIndexTable extends OnConnection {
   #readUpTo: Buffer = Buffer.alloc(0)
   #remakeAt = 0
   readonly #sizes: TraceIndexSizes
-  readonly #count = this.db.prepare<[], number>('SELECT count(*) FROM origin_trace_index').pluck()
-  readonly #chunk = this.db
-    .prepare<[Buffer, number], string | null>(
-      `SELECT group_concat(hex(trace_id), '')
-         FROM (SELECT trace_id FROM origin_trace_index WHERE trace_id > ? ORDER BY trace_id LIMIT ?)`,
-    )
-    .pluck()
-  readonly #find = this.db
-    .prepare<[Buffer], number>('SELECT origin FROM origin_trace_index WHERE trace_id = ?')
-    .pluck()
+  readonly #count = this.column<[], number>('SELECT count(*) FROM origin_trace_index')
+  readonly #chunk = this.column<[Buffer, number], string | null>(
+    `SELECT group_concat(hex(trace_id), '')
+       FROM (SELECT trace_id FROM origin_trace_index WHERE trace_id > ? ORDER BY trace_id LIMIT ?)`,
+  )
+  readonly #find = this.column<[Buffer], number>('SELECT origin FROM origin_trace_index WHERE trace_id = ?')
   readonly #add = this.db.prepare(
     'INSERT OR REPLACE INTO origin_trace_index (trace_id, origin) VALUES (?, ?)',
   )

@@ -12,9 +12,9 @@ export class WriterTransaction extends OnConnection {
   readonly #file: OpenedFile
   readonly #progress: Progress
   readonly #caches: Cached[]
-  readonly #changes = this.db.prepare<[], number>('SELECT total_changes()').pluck()
+  readonly #changes = this.column<[], number>('SELECT total_changes()')
   /** Changes when another connection commits, not when this one does. */
-  readonly #readVersion = this.db.prepare<[], number>('PRAGMA data_version').pluck()
+  readonly #readVersion = this.column<[], number>('PRAGMA data_version')
   #dataVersion: number | undefined
   /** Reloading the caches failed; it is repeated before the next transaction. */
   #isStale = false

@@ -19,23 +19,20 @@ const STEPS = {
     CROSS JOIN cpids s ON s.id = e.source CROSS JOIN cpids t ON t.id = e.target LIMIT ?`,
 }
 
+type MomentRow = { state: bigint; merged_ns: bigint | null; first_seen_ms: bigint }
 type EdgesStatement = Statement<[string, number], { source: Buffer; cpid: Buffer }>
 
 /** Reads what archives do not have yet, through a read-only connection. */
 export class SqliteUnarchived extends OnConnection implements Unarchived {
   readonly #positions: ArchivePositions
   readonly #edges: Readonly<Record<'above' | 'below', EdgesStatement>>
-  readonly #sources = this.db
-    .prepare<[string], Buffer>(
-      'SELECT m.sources FROM cpids c CROSS JOIN mergelogs m ON m.cpid = c.id WHERE c.text = +?',
-    )
-    .pluck()
-  readonly #moment = this.db
-    .prepare<[string], { state: bigint; merged_ns: bigint | null; first_seen_ms: bigint }>(
-      'SELECT state, merged_ns, first_seen_ms FROM cpids WHERE text = +?',
-    )
-    .safeIntegers()
-  readonly #cascade = this.db.prepare<[number], Row>(CASCADE).safeIntegers()
+  readonly #sources = this.column<[string], Buffer>(
+    'SELECT m.sources FROM cpids c CROSS JOIN mergelogs m ON m.cpid = c.id WHERE c.text = +?',
+  )
+  readonly #moment = this.exactRows<[string], MomentRow>(
+    'SELECT state, merged_ns, first_seen_ms FROM cpids WHERE text = +?',
+  )
+  readonly #cascade = this.exactRows<[number], Row>(CASCADE)
 
   constructor(db: Sqlite) {
     super(db)
@@ -78,10 +75,7 @@ export class SqliteUnarchived extends OnConnection implements Unarchived {
   }
 
   #ids(sql: string, ...values: number[]): number[] {
-    return this.db
-      .prepare<number[], number>(sql)
-      .pluck()
-      .all(...values)
+    return this.column<number[], number>(sql).all(...values)
   }
 
   attributed(change: number): ReadonlyMap<number, Cpid> {

@@ -43,24 +43,22 @@ const COLUMNS = 'arrival, kind, cpid, origin, parent_id, behind_until_ms'
 export class WaitingTable extends OnConnection implements WaitingItems {
   readonly #progress: Progress
   readonly #insert = this.db.prepare(`INSERT INTO waiting (${COLUMNS}, due_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`)
-  readonly #is = this.db
-    .prepare<[number], number>(`SELECT 1 FROM waiting WHERE arrival = ? AND kind <> ${CHANGE}`)
-    .pluck()
-  readonly #until = this.db.prepare<[number], number>('SELECT due_ms FROM waiting WHERE arrival = ?').pluck()
-  readonly #isBehind = this.db
-    .prepare<[number], number>('SELECT behind_until_ms IS NOT NULL FROM waiting WHERE arrival = ?')
-    .pluck()
+  readonly #is = this.column<[number], number>(
+    `SELECT 1 FROM waiting WHERE arrival = ? AND kind <> ${CHANGE}`,
+  )
+  readonly #until = this.column<[number], number>('SELECT due_ms FROM waiting WHERE arrival = ?')
+  readonly #isBehind = this.column<[number], number>(
+    'SELECT behind_until_ms IS NOT NULL FROM waiting WHERE arrival = ?',
+  )
   readonly #find = this.#rows<[number]>('WHERE arrival = ?')
   readonly #forCpid = this.#rows<[number]>('WHERE cpid = +? ORDER BY arrival')
   readonly #changeOf = this.#rows<[number]>(`WHERE cpid = +? AND kind = ${CHANGE} ORDER BY arrival LIMIT 1`)
   readonly #forParent = this.#rows<[number, bigint]>('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
   readonly #due = this.#rows<[number, number]>('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
-  readonly #delete = this.db
-    .prepare<[number], number>('DELETE FROM waiting WHERE arrival = ? RETURNING origin IS -1')
-    .pluck()
-  readonly #countTold = this.db
-    .prepare<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`)
-    .pluck()
+  readonly #delete = this.column<[number], number>(
+    'DELETE FROM waiting WHERE arrival = ? RETURNING origin IS -1',
+  )
+  readonly #countTold = this.column<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`)
   /** At least the number of changes that wait for their reporting span, so that spans need not query while none does. */
   #told: number | undefined
 
@@ -70,7 +68,7 @@ export class WaitingTable extends OnConnection implements WaitingItems {
   }
 
   #rows<Bind extends unknown[]>(rest: string): Statement<Bind, WaitingRow> {
-    return this.db.prepare<Bind, WaitingRow>(`SELECT ${COLUMNS} FROM waiting ${rest}`).safeIntegers()
+    return this.exactRows<Bind, WaitingRow>(`SELECT ${COLUMNS} FROM waiting ${rest}`)
   }
 
   add(waiting: Waiting, dueMs: number): void {
@@ -166,12 +164,12 @@ export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps
   readonly #insert = this.db.prepare(
     'INSERT INTO unfinished_steps (id, kind, arrival, cpid, joined) VALUES (?, ?, ?, ?, ?)',
   )
-  readonly #firstId = this.db.prepare<[], number | null>('SELECT min(id) FROM unfinished_steps').pluck()
+  readonly #firstId = this.column<[], number | null>('SELECT min(id) FROM unfinished_steps')
   readonly #take = this.db.prepare<[], StepRow>(
     `DELETE FROM unfinished_steps WHERE id = (SELECT min(id) FROM unfinished_steps)
        RETURNING kind, arrival, cpid, joined`,
   )
-  readonly #isAny = this.db.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM unfinished_steps)').pluck()
+  readonly #isAny = this.column<[], number>('SELECT EXISTS (SELECT 1 FROM unfinished_steps)')
   /** Unknown after a rollback. */
   #areAny: boolean | undefined
 
@@ -342,53 +340,41 @@ interface OfPod {
 export class AwaitedJoinTable extends OnConnection implements Joins {
   readonly #progress: Progress
   readonly #traces: Pick<TraceIndex, 'find'>
-  readonly #raw = this.db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
-  readonly #ofRequest = this.db
-    .prepare<[string, number], number>(
-      `SELECT span FROM seen_writes WHERE audit_id = ? AND span <= ? ORDER BY span LIMIT ${MAX_WRITES}`,
-    )
-    .pluck()
-  readonly #ofTrace = this.db
-    .prepare<[number, number], number>(
-      `SELECT span FROM seen_writes WHERE admitted_trace = (SELECT trace_id FROM origin_traces WHERE id = ?) AND span <= ?
-         ORDER BY span LIMIT ${MAX_WRITES}`,
-    )
-    .pluck()
-  readonly #ofPod = this.db
-    .prepare<[OfPod], number>(
-      `SELECT id FROM (
-           SELECT s.id, s.end_ns, x.version FROM objects o JOIN span_objects x ON x.object = o.id AND x.role = 1
-           JOIN spans s ON s.id = x.span JOIN seen_writes y ON y.span = s.id
-           WHERE o.object = @object AND (@cluster = '' OR o.cluster = @cluster) AND x.uid = @uid AND s.id <= @upTo
-           ORDER BY x.version DESC LIMIT ${MAX_OF_POD})
-         WHERE end_ns <= @upToNs ORDER BY version DESC LIMIT 1`,
-    )
-    .pluck()
+  readonly #raw = this.column<[number], Buffer>('SELECT raw FROM spans WHERE id = ?')
+  readonly #ofRequest = this.column<[string, number], number>(
+    `SELECT span FROM seen_writes WHERE audit_id = ? AND span <= ? ORDER BY span LIMIT ${MAX_WRITES}`,
+  )
+  readonly #ofTrace = this.column<[number, number], number>(
+    `SELECT span FROM seen_writes WHERE admitted_trace = (SELECT trace_id FROM origin_traces WHERE id = ?) AND span <= ?
+       ORDER BY span LIMIT ${MAX_WRITES}`,
+  )
+  readonly #ofPod = this.column<[OfPod], number>(
+    `SELECT id FROM (
+         SELECT s.id, s.end_ns, x.version FROM objects o JOIN span_objects x ON x.object = o.id AND x.role = 1
+         JOIN spans s ON s.id = x.span JOIN seen_writes y ON y.span = s.id
+         WHERE o.object = @object AND (@cluster = '' OR o.cluster = @cluster) AND x.uid = @uid AND s.id <= @upTo
+         ORDER BY x.version DESC LIMIT ${MAX_OF_POD})
+       WHERE end_ns <= @upToNs ORDER BY version DESC LIMIT 1`,
+  )
   readonly #add = this.db.prepare<[number, number]>(
     'INSERT OR REPLACE INTO joined_spans (span, target) VALUES (?, ?)',
   )
-  readonly #target = this.db
-    .prepare<[number], number>('SELECT target FROM joined_spans WHERE span = ?')
-    .pluck()
+  readonly #target = this.column<[number], number>('SELECT target FROM joined_spans WHERE span = ?')
   readonly #await = this.db.prepare<[string, number]>(
     'INSERT OR IGNORE INTO awaited_joins (key, span) VALUES (?, ?)',
   )
-  readonly #stop = this.db
-    .prepare<[number], string>('DELETE FROM awaited_joins WHERE span = ? RETURNING key')
-    .pluck()
-  readonly #waiting = this.db
-    .prepare<[string], number>('SELECT span FROM awaited_joins WHERE key = ? ORDER BY span')
-    .pluck()
-  readonly #all = this.db.prepare<[], string>('SELECT DISTINCT key FROM awaited_joins').pluck()
+  readonly #stop = this.column<[number], string>('DELETE FROM awaited_joins WHERE span = ? RETURNING key')
+  readonly #waiting = this.column<[string], number>(
+    'SELECT span FROM awaited_joins WHERE key = ? ORDER BY span',
+  )
+  readonly #all = this.column<[], string>('SELECT DISTINCT key FROM awaited_joins')
   readonly #keys = this.db.prepare<[number], { audit_id: string | null; admitted_trace: Buffer | null }>(
     'SELECT audit_id, admitted_trace FROM seen_writes WHERE span = ?',
   )
-  readonly #pods = this.db
-    .prepare<[number], string>(
-      `SELECT x.uid FROM span_objects x JOIN objects o ON o.id = x.object
-         WHERE x.span = ? AND x.role = 1 AND x.uid IS NOT NULL AND o.object GLOB 'v1/pods/*'`,
-    )
-    .pluck()
+  readonly #pods = this.column<[number], string>(
+    `SELECT x.uid FROM span_objects x JOIN objects o ON o.id = x.object
+       WHERE x.span = ? AND x.role = 1 AND x.uid IS NOT NULL AND o.object GLOB 'v1/pods/*'`,
+  )
   /** At least the keys that are waited for, so that spans need not query while there are none. */
   #awaited: Set<string> | undefined
   /** Those of them that are span ids named by links. */
