@@ -1,13 +1,13 @@
 import { text } from 'node:stream/consumers'
 import { KUBECTL, runCommandOf } from './kubectl-command.ts'
-import { CliError, EXIT_USAGE } from '../../src/cli/command-line.ts'
+import { UsageError } from '../../src/cli/command-line.ts'
 import { runCommand } from '../../src/cli/run-command.ts'
 
 /** The command does its work, wherever this goes. */
 const stderr = (): NodeJS.WriteStream =>
   process.stderr.listenerCount('error') > 0 ? process.stderr : process.stderr.on('error', () => undefined)
 
-const runsNoServer = new CliError('write the command behind --: causeway run -- <command>', EXIT_USAGE)
+const runsNoServer = new UsageError('write the command behind --: causeway run -- <command>')
 
 // The command line with these commands alone, which start at once.
 void runCommand(

@@ -3,7 +3,7 @@ import type { ExporterConfig } from '../config/causeway-config.ts'
 import { typeNamed } from '../config/component-type.ts'
 import type { ArchiveModule } from '../exporter/exporter-type.ts'
 import { systemClock } from '../platform/system-clock.ts'
-import { CliError, EXIT_USAGE, type Run } from './command-line.ts'
+import { CliError, type Run, UsageError } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 import { readManifest } from './run-command.ts'
 
@@ -16,12 +16,12 @@ interface Found {
 
 /** Creates the tables of every configured archive, or prints the SQL for them and for a read-only role. */
 export const runArchive: Run = async (line, io) => {
-  if (line.args[0] !== 'init') throw new CliError('write causeway archive init', EXIT_USAGE)
+  if (line.args[0] !== 'init') throw new UsageError('write causeway archive init')
   const { role = ROLE, cluster, print } = line
   if (print !== true && (line.role ?? cluster) !== undefined)
-    throw new CliError('write --print beside --role and --cluster: roles are printed, not made', EXIT_USAGE)
+    throw new UsageError('write --print beside --role and --cluster: roles are printed, not made')
   if (!/^\w+$/.test(role))
-    throw new CliError(`--role must be of letters, digits and underscores, got ${role}`, EXIT_USAGE)
+    throw new UsageError(`--role must be of letters, digits and underscores, got ${role}`)
   const clusters = cluster === undefined ? [] : cluster.split(',').map((name) => name.trim())
   const { exporters } = loadCommandConfig(line, io).config
   const archives: Found[] = []

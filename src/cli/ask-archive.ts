@@ -4,7 +4,7 @@ import { DEFAULT_CLIENT_TLS } from '../platform/tls.ts'
 import { type ArchiveAddress, ArchiveClient, ArchiveSilent } from '../query/archive/archive-client.ts'
 import { ArchiveQuestions } from '../query/archive/archive-questions.ts'
 import { inNoCascade, requireFound, withDatabase } from './ask-database.ts'
-import { CliError, type CliIo, type CommandLine, EXIT_USAGE, timeoutOf } from './command-line.ts'
+import { CliError, type CliIo, type CommandLine, timeoutOf, UsageError } from './command-line.ts'
 import type { QuestionsDatabase } from './database-file.ts'
 import { readManifest } from './run-command.ts'
 import { printable } from './text.ts'
@@ -39,9 +39,8 @@ export async function withArchive<T>(
 export function wholeCpidOf({ args: [text = ''] }: CommandLine): Cpid {
   const cpid = parseCpid(text)
   if (cpid !== undefined) return cpid
-  throw new CliError(
+  throw new UsageError(
     `${JSON.stringify(text.slice(0, 64))} is no whole CPID; with --archive write all of its digits`,
-    EXIT_USAGE,
   )
 }
 
@@ -62,15 +61,13 @@ export function notePartial(io: CliIo, partial: string | undefined): void {
 function addressOf(line: CommandLine, { env }: CliIo): ArchiveAddress {
   const url = URL.parse(line.archive ?? '')
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new CliError(
+    throw new UsageError(
       '--archive must be a URL such as https://auditor@clickhouse.example:8443/causeway; the password is read from CLICKHOUSE_PASSWORD',
-      EXIT_USAGE,
     )
   const database = decoded(url.pathname.slice(1)) || 'causeway'
   if (!/^\w+$/.test(database))
-    throw new CliError(
+    throw new UsageError(
       `--archive names the database ${JSON.stringify(database)}; write letters, digits and underscores behind the port`,
-      EXIT_USAGE,
     )
   const password = url.password === '' ? env['CLICKHOUSE_PASSWORD'] : decoded(url.password)
   return {
@@ -85,6 +82,6 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new CliError('--archive has a % that encodes nothing; write %25 for a percent sign', EXIT_USAGE)
+    throw new UsageError('--archive has a % that encodes nothing; write %25 for a percent sign')
   }
 }

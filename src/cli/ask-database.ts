@@ -8,9 +8,9 @@ import {
   CliError,
   type CliIo,
   type CommandLine,
-  EXIT_USAGE,
   messageOf,
   type TextSink,
+  UsageError,
 } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 
@@ -21,9 +21,8 @@ export async function withQueries<T>(
   ask: (queries: CausewayQueries) => Promise<T> | T,
 ): Promise<T> {
   if (line.timeout !== undefined)
-    throw new CliError(
+    throw new UsageError(
       '--timeout is how long an archive may take; name one with --archive, or leave it out',
-      EXIT_USAGE,
     )
   return await withDatabase(line, io, (database) => ask(database.queries()))
 }

@@ -220,7 +220,7 @@ export function readCommandLine(argv: readonly string[], commands: Commands): Co
   const misspelt = options.find(({ name, index }) => !isOption(name) && index < (first?.index ?? Infinity))
   if (misspelt !== undefined) throw unknownOption(argv, misspelt, undefined, ALL)
   const command = first === undefined ? commands.get(UNNAMED) : commandNamed(first.value, commands)
-  if (asksForHelp && args.length > 0) throw new CliError('write causeway help [<command>]', EXIT_USAGE)
+  if (asksForHelp && args.length > 0) throw new UsageError('write causeway help [<command>]')
   const known = [...(command === undefined ? [] : optionsOf(command)), ...ALWAYS]
   const program = command?.passesOn === true ? args[0] : undefined
   for (const option of options) {
@@ -262,9 +262,8 @@ function commandNamed(name: string, commands: Commands): Command {
   const command = commands.get(name)
   if (command !== undefined) return command
   const near = meant(isOption(name) ? [`--${name}`] : nearest(name, [...commands.keys(), HELP]))
-  throw new CliError(
+  throw new UsageError(
     `unknown command ${JSON.stringify(name.slice(0, 64))}${near}; causeway --help lists the commands`,
-    EXIT_USAGE,
   )
 }
 
@@ -272,17 +271,14 @@ function commandNamed(name: string, commands: Commands): Command {
 function checkValue(name: OptionName, { value: given, inlineValue }: OptionToken): void {
   const { type, value }: Option = OPTIONS[name]
   if (type === 'boolean') {
-    if (given !== undefined) throw new CliError(`--${name} takes no value; write --${name}`, EXIT_USAGE)
+    if (given !== undefined) throw new UsageError(`--${name} takes no value; write --${name}`)
     return
   }
   if (given === undefined) {
-    throw new CliError(`--${name} needs a value; write ${writtenOption(name)}`, EXIT_USAGE)
+    throw new UsageError(`--${name} needs a value; write ${writtenOption(name)}`)
   }
   if (inlineValue || given.length < 2 || !given.startsWith('-')) return
-  throw new CliError(
-    `--${name} is followed by ${given}; write its value, as in --${name}=${value ?? ''}`,
-    EXIT_USAGE,
-  )
+  throw new UsageError(`--${name} is followed by ${given}; write its value, as in --${name}=${value ?? ''}`)
 }
 
 /** The error for an option that the command does not take or that does not exist. */
@@ -295,14 +291,14 @@ function unknownOption(
   if (command !== undefined && isOption(token.name)) {
     const taken = known.filter((name) => !ALWAYS.includes(name)).map((name) => `--${name}`)
     const others = taken.length === 0 ? '' : ` (it takes ${taken.join(', ')})`
-    return new CliError(`${command} takes no --${token.name}; leave it out${others}`, EXIT_USAGE)
+    return new UsageError(`${command} takes no --${token.name}; leave it out${others}`)
   }
   const written = writtenName(argv, token)
   const where =
     command === undefined
       ? 'causeway --help lists commands and options'
       : `causeway ${command} --help lists its options`
-  return new CliError(`unknown option ${written}${meant(optionsNear(written, known))}; ${where}`, EXIT_USAGE)
+  return new UsageError(`unknown option ${written}${meant(optionsNear(written, known))}; ${where}`)
 }
 
 /** The error for an unknown option before --, when arguments after it go to another program. */
@@ -321,7 +317,7 @@ function beforeDashes(
 
 function missingDashes(command: { value: string } | undefined, before: string): CliError {
   const whose = command?.value === UNNAMED ? 'another program' : (command?.value ?? '')
-  return new CliError(`what is for ${whose} stands behind --; write -- before ${before}`, EXIT_USAGE)
+  return new UsageError(`what is for ${whose} stands behind --; write -- before ${before}`)
 }
 
 /** An option as it was typed, a single dash before a long name too. */
@@ -359,9 +355,8 @@ export function cpidOf(text: string): (queries: CausewayQueries) => Cpid {
   if (cpid !== undefined) return () => cpid
   const prefix = parseCpidPrefix(text)
   if (prefix !== undefined) return (queries) => theOneBeginning(prefix, queries)
-  throw new CliError(
+  throw new UsageError(
     `${JSON.stringify(text.slice(0, 64))} is no CPID; write a UUID, or at least its first eight digits`,
-    EXIT_USAGE,
   )
 }
 
@@ -382,9 +377,17 @@ function theOneBeginning(prefix: CpidPrefix, queries: CausewayQueries): Cpid {
 
 /** True when JSON was asked for. */
 export function wantsJson({ format }: CommandLine): boolean {
-  if (format === undefined || format === 'text') return false
-  if (format === 'json') return true
-  throw new CliError(`--format ${JSON.stringify(format)} is unknown; write text or json`, EXIT_USAGE)
+  return wordOf('--format', format, ['text', 'json']) === 'json'
+}
+
+function wordOf<const Word extends string>(
+  option: string,
+  given: string | undefined,
+  words: readonly Word[],
+): Word | undefined {
+  const word = words.find((one) => one === given)
+  if (given === undefined || word !== undefined) return word
+  throw new UsageError(`${option} ${JSON.stringify(given)} is unknown; write ${words.join(' or ')}`)
 }
 
 /** The value of --limit. */
@@ -401,9 +404,8 @@ function wholeNumber(option: string, text: string | undefined, most: number): nu
   if (text === undefined) return undefined
   const value = WHOLE_NUMBER.test(text) ? Number(text) : 0
   if (value >= 1 && value <= most) return value
-  throw new CliError(
+  throw new UsageError(
     `${option} ${JSON.stringify(text)} is out of range; write a whole number from 1 to ${most}`,
-    EXIT_USAGE,
   )
 }
 
@@ -412,16 +414,13 @@ export function timeoutOf({ timeout }: CommandLine, otherwise: number): number {
   if (timeout === undefined) return otherwise
   const ms = parseDuration(timeout)
   if (typeof ms === 'number' && ms > 0 && ms <= MAX_TIMEOUT_MS) return Math.ceil(ms)
-  throw new CliError(
+  throw new UsageError(
     `--timeout ${JSON.stringify(timeout)} is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m`,
-    EXIT_USAGE,
   )
 }
 
-/** The value of --state. */
 export function stateOf({ state }: CommandLine): 'open' | 'settled' | undefined {
-  if (state === undefined || state === 'open' || state === 'settled') return state
-  throw new CliError(`--state ${JSON.stringify(state)} is unknown; write open or settled`, EXIT_USAGE)
+  return wordOf('--state', state, ['open', 'settled'])
 }
 
 /** The time that --since or --until names. */
@@ -434,15 +433,13 @@ export function timeOf(option: 'since' | 'until', line: CommandLine, io: CliIo):
       ? nanosOfMs(Math.max((io.nowMs ?? systemClock.wallMs)() - back, 0))
       : parseRfc3339(text)
   if (time !== undefined) return time
-  throw new CliError(
+  throw new UsageError(
     `--${option} ${JSON.stringify(text.slice(0, 64))} is no time; write one such as 2026-01-31T09:30:00Z, or a duration back from now such as 2h`,
-    EXIT_USAGE,
   )
 }
 
 export function causeOf({ cause }: CommandLine): 'operator' | 'self' | undefined {
-  if (cause === undefined || cause === 'operator' || cause === 'self') return cause
-  throw new CliError(`--cause ${JSON.stringify(cause)} is unknown; write operator or self`, EXIT_USAGE)
+  return wordOf('--cause', cause, ['operator', 'self'])
 }
 
 export interface TextSink {
@@ -475,7 +472,7 @@ export interface CliIo {
 
 /** Exit codes: something was not found or did not work; the command line itself is wrong. */
 export const EXIT_FAILED = 1
-export const EXIT_USAGE = 2
+const EXIT_USAGE = 2
 
 /** Why a command failed: one sentence that ends with what to do. */
 export class CliError extends Error {
@@ -485,6 +482,13 @@ export class CliError extends Error {
     super(message)
     this.name = 'CliError'
     this.exitCode = exitCode
+  }
+}
+
+/** The command line itself is wrong. */
+export class UsageError extends CliError {
+  constructor(message: string) {
+    super(message, EXIT_USAGE)
   }
 }
 

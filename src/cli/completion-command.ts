@@ -1,5 +1,5 @@
 import type { CliIo, Command, CommandLine, OptionName } from './command-line.ts'
-import { CliError, EXIT_USAGE, type Option, OPTIONS, optionsOf } from './command-line.ts'
+import { type Option, OPTIONS, optionsOf, UsageError } from './command-line.ts'
 import { COMMANDS } from './commands.ts'
 
 const FILES = ['<file>', '<path>', '<uri>']
@@ -9,7 +9,7 @@ const SHELLS: readonly (string | undefined)[] = ['bash', 'zsh']
 /** `causeway completion bash`: what bash, or zsh as bash, asks when Tab is pressed after causeway. */
 export function runCompletion({ args: [shell] }: CommandLine, io: CliIo): number {
   if (!SHELLS.includes(shell))
-    throw new CliError('write causeway completion bash, or zsh; no other shell is known', EXIT_USAGE)
+    throw new UsageError('write causeway completion bash, or zsh; no other shell is known')
   io.stdout.write(bashCompletion())
   return 0
 }

@@ -18,15 +18,14 @@ import { notePartial, wholeCpidOf, withArchive } from './ask-archive.ts'
 import { requireFound, withQueries, withStore, writeJson } from './ask-database.ts'
 import {
   causeOf,
-  CliError,
   type CliIo,
   type CommandLine,
   cpidOf,
-  EXIT_USAGE,
   limitOf,
   type Run,
   stateOf,
   timeOf,
+  UsageError,
   wantsJson,
 } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
@@ -146,7 +145,7 @@ function filterOf(line: CommandLine, io: CliIo): CascadeFilter {
   const { object, service, cluster, actor, namespace } = line
   const [fromNs, toNs] = [timeOf('since', line, io), timeOf('until', line, io)]
   if (fromNs !== undefined && toNs !== undefined && fromNs > toNs)
-    throw new CliError('--since must be before --until; write the earlier time as --since', EXIT_USAGE)
+    throw new UsageError('--since must be before --until; write the earlier time as --since')
   const named = { object, service, cluster, actor, namespace }
   return { state: stateOf(line), cause: causeOf(line), ...named, fromNs, toNs }
 }
@@ -199,9 +198,8 @@ export const runMergelogs: Run = (line, io) => {
 
 async function archivedMergelogs(line: CommandLine, io: CliIo, limit: number | undefined): Promise<number> {
   if (line.args.length === 0)
-    throw new CliError(
+    throw new UsageError(
       'name a CPID: with --archive those of what descends from it are listed; all that an archive has are rows of audit_mergelogs there',
-      EXIT_USAGE,
     )
   const cpid = wholeCpidOf(line)
   return await withArchive(line, io, async (questions) => {

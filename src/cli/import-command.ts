@@ -1,6 +1,6 @@
 import { type Imported, importInto } from '../importing/import-recordings.ts'
 import { ownValue } from '../model/untrusted-names.ts'
-import { CliError, EXIT_USAGE, type Run, wantsJson } from './command-line.ts'
+import { type Run, UsageError, wantsJson } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 import { count } from './text.ts'
 
@@ -19,13 +19,12 @@ export const runImport: Run = async (line, io) => {
   const json = wantsJson(line)
   const { cluster, audit = [], watch = [] } = line
   if (cluster === undefined || cluster === '')
-    throw new CliError('import needs --cluster <name>, which becomes k8s.cluster.name', EXIT_USAGE)
+    throw new UsageError('import needs --cluster <name>, which becomes k8s.cluster.name')
   const recordings = [
     ...audit.map((path) => ({ source: 'audit', path }) as const),
     ...watch.map((path) => ({ source: 'watch', path }) as const),
   ]
-  if (recordings.length === 0)
-    throw new CliError('import needs --audit <file>, --watch <file> or both', EXIT_USAGE)
+  if (recordings.length === 0) throw new UsageError('import needs --audit <file>, --watch <file> or both')
   const sources = line.sources.length > 0 ? line.sources : [WITHOUT_CONFIG]
   const { config } = loadCommandConfig({ ...line, sources }, io)
   const options = line.follow === true ? { follow: (io.untilAsked ?? never)() } : {}

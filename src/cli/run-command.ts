@@ -7,13 +7,13 @@ import {
   type CommandLine,
   type Commands,
   EXIT_FAILED,
-  EXIT_USAGE,
   messageOf,
   type OptionName,
   OPTIONS,
   optionsOf,
   readCommandLine,
   UNNAMED,
+  UsageError,
   writtenOption,
 } from './command-line.ts'
 import { CONTROLS, plainJson } from '../model/untrusted-names.ts'
@@ -52,7 +52,7 @@ async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promi
     io.stdout.write(versionLine(version, gitHead))
     return 0
   }
-  if (command === undefined) throw new CliError('write a command; causeway --help lists them', EXIT_USAGE)
+  if (command === undefined) throw new UsageError('write a command; causeway --help lists them')
   checkArguments(line, command)
   const run = await command.load()
   return await run(line, line.format === 'json' ? { ...io, stdout: plainSink(io.stdout) } : io)
@@ -69,7 +69,7 @@ function mayServe({ command = UNNAMED, args }: CommandLine): boolean {
 function checkArguments({ command: name = UNNAMED, args }: CommandLine, command: Command): void {
   const { usage = '', leastArgs = 0, mostArgs = leastArgs } = command
   if (args.length >= leastArgs && args.length <= mostArgs) return
-  throw new CliError(`write causeway ${name} ${usage}`.trimEnd(), EXIT_USAGE)
+  throw new UsageError(`write causeway ${name} ${usage}`.trimEnd())
 }
 
 function sentenceOf(error: unknown): string {
