@@ -12,23 +12,11 @@ interface AnswerStatus {
   readonly retryable: boolean
 }
 
-/** Why a request may be refused before there is an outcome. */
-export type RequestFault =
-  | 'wrongPath'
-  | 'wrongMethod'
-  | 'wrongType'
-  | 'unknownCoding'
-  | 'headersTooLarge'
-  | 'tooSlow'
-  | 'unauthenticated'
-  | 'tooManyConnections'
-  | 'foreignPage'
-
 /**
  * The only table of statuses that OTLP requests are answered with: what each outcome is answered with (OTLP specification, Failures, Message Size Limits and Throttling).
  * RESOURCE_EXHAUSTED tells not to retry as long as no RetryInfo comes with it.
  */
-export const ANSWER_STATUSES: Readonly<Record<IngestOutcome['kind'] | RequestFault, AnswerStatus>> = {
+export const ANSWER_STATUSES = {
   accepted: { grpc: status.OK, http: 200, retryable: false },
   malformed: { grpc: status.INVALID_ARGUMENT, http: 400, retryable: false },
   tooLarge: { grpc: status.RESOURCE_EXHAUSTED, http: 413, retryable: false },
@@ -43,7 +31,10 @@ export const ANSWER_STATUSES: Readonly<Record<IngestOutcome['kind'] | RequestFau
   tooManyConnections: { grpc: status.RESOURCE_EXHAUSTED, http: 503, retryable: true },
   foreignPage: { grpc: status.PERMISSION_DENIED, http: 403, retryable: false },
   unauthenticated: { grpc: status.UNAUTHENTICATED, http: 401, retryable: false },
-}
+} satisfies Readonly<Record<string, AnswerStatus>>
+
+/** Why a request may be refused before there is an outcome. */
+export type RequestFault = Exclude<keyof typeof ANSWER_STATUSES, IngestOutcome['kind']>
 
 /** The google.rpc.Status of a refusal; only a busy one says how long to wait. */
 export function rpcStatusOf(refusal: Refusal): RpcStatus {

@@ -12,7 +12,7 @@ import {
   type ZstdOptions,
 } from 'node:zlib'
 import { chargeAnswer } from '../../platform/http-listener.ts'
-import type { AnswerText, NoAnswer } from '../question.ts'
+import type { AnswerText } from '../question.ts'
 
 type Coding = 'zstd' | 'gzip'
 
@@ -164,31 +164,8 @@ export function sendFailure(
   sendBody(response, status, JSON_TYPE, `${JSON.stringify({ error: { code, message } })}\n`)
 }
 
-/** Why a request has no answer. */
-export type Failure =
-  | NoAnswer
-  | 'malformedCpid'
-  | 'badLimit'
-  | 'badState'
-  | 'badCause'
-  | 'badTime'
-  | 'badText'
-  | 'badSpanId'
-  | 'badTraceId'
-  | 'badParameter'
-  | 'noReference'
-  | 'nothingToFind'
-  | 'unauthenticated'
-  | 'unknownHost'
-  | 'crossSite'
-  | 'unknownPath'
-  | 'grpcAlone'
-  | 'methodNotAllowed'
-  | 'internal'
-  | 'busy'
-
 /** The only table of the status codes and messages of the API. */
-export const FAILURES: Readonly<Record<Failure, { status: number; code: string; message: string }>> = {
+export const FAILURES = {
   malformedCpid: {
     status: 400,
     code: 'malformed_cpid',
@@ -314,7 +291,10 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
     code: 'internal',
     message: 'the question could not be answered; see the log of Causeway, or ask again',
   },
-}
+} satisfies Readonly<Record<string, { status: number; code: string; message: string }>>
+
+/** Why a request has no answer. */
+export type Failure = keyof typeof FAILURES
 
 const ETAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g
 const MOST = 100
