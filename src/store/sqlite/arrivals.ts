@@ -29,7 +29,7 @@ import { ObjectTable } from './object-versions.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import { type ResourceEnvelope, ScopeNumbers } from './scopes.ts'
 import type { TraceIndex } from './trace-id-index.ts'
-import type { Progress } from './transactions.ts'
+import { type Progress, WriterTable } from './transactions.ts'
 
 const PAIRS = 20_000
 const MAX_KEPT_TEXT = 4_096
@@ -41,11 +41,10 @@ interface RememberedLimits {
 }
 
 /** Arrivals in SQLite. */
-export class SqliteArrivals extends OnConnection implements ArrivalStore {
+export class SqliteArrivals extends WriterTable implements ArrivalStore {
   readonly interner: ScopeNumbers
   readonly traces: TraceIndex
   readonly objects: ObjectTable
-  readonly #progress: Progress
   /** Original traces, each with the CPID of its last span: most have one. */
   readonly #pairs = new GenerationCache<number, number>(PAIRS)
   #lastCpid = 0
@@ -95,9 +94,8 @@ export class SqliteArrivals extends OnConnection implements ArrivalStore {
   )
 
   constructor(db: Sqlite, progress: Progress, traces: TraceIndex, remembered: RememberedLimits) {
-    super(db)
+    super(db, progress)
     this.#maxRefusedMergelogs = remembered.refusedMergelogs
-    this.#progress = progress
     this.traces = traces
     this.interner = new ScopeNumbers(db, traces)
     this.objects = new ObjectTable(db, progress)
@@ -105,7 +103,7 @@ export class SqliteArrivals extends OnConnection implements ArrivalStore {
   }
 
   get wallMs(): number {
-    return this.#progress.wallMs
+    return this.progress.wallMs
   }
 
   answerTo(hash: Buffer): RequestAnswer | undefined {
@@ -122,8 +120,8 @@ export class SqliteArrivals extends OnConnection implements ArrivalStore {
 
   addSpan(span: SpanRecord, { scope, cluster, joinsOwn }: RecordOrigin, cpid: number | undefined): void {
     const origin = this.interner.origin(span.traceKey)
-    const row = this.#progress.nextArrival()
-    this.#progress.scopeUses.add(scope)
+    const row = this.progress.nextArrival()
+    this.progress.scopeUses.add(scope)
     this.#addSpan.run(
       row,
       cpid ?? null,
@@ -175,9 +173,9 @@ export class SqliteArrivals extends OnConnection implements ArrivalStore {
   }
 
   addLog(log: LogRecord, scope: number, cpid: number | undefined): void {
-    this.#progress.scopeUses.add(scope)
+    this.progress.scopeUses.add(scope)
     this.#addLog.run(
-      this.#progress.nextArrival(),
+      this.progress.nextArrival(),
       cpid ?? null,
       log.timeNs === 0n ? nanosOfMs(this.wallMs) : log.timeNs,
       scope,
@@ -202,7 +200,7 @@ export class SqliteArrivals extends OnConnection implements ArrivalStore {
   ): void {
     const teller = told !== undefined && told.traceKey !== '' && told.spanId !== 0n ? told : undefined
     const blob = Buffer.concat(sources.map(cpidBytes))
-    this.#progress.scopeUses.add(scope)
+    this.progress.scopeUses.add(scope)
     this.#addMergelog.run(
       arrival,
       cpid,
@@ -215,7 +213,7 @@ export class SqliteArrivals extends OnConnection implements ArrivalStore {
       reason ?? null,
       teller === undefined ? null : Buffer.from(teller.traceKey, 'latin1'),
       teller?.spanId ?? null,
-      teller === undefined ? null : this.#progress.activeMs,
+      teller === undefined ? null : this.progress.activeMs,
       replaces ? 1 : 0,
     )
     // A time in the future counts as the arrival (pruning rule).
@@ -247,7 +245,7 @@ export class SqliteArrivals extends OnConnection implements ArrivalStore {
       from.service.slice(0, MAX_KEPT_TEXT),
       from.cluster.slice(0, MAX_KEPT_TEXT),
     )
-    this.#progress.scopeUses.add(scope)
+    this.progress.scopeUses.add(scope)
     this.#numberRejected.run()
     const { lastInsertRowid } = this.#addRejected.run(
       this.wallMs,

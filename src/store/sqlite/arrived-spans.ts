@@ -18,10 +18,10 @@ import { MAX_LINKS } from '../../model/otlp/encode-telemetry.ts'
 import { readLinks } from '../../model/otlp/read-stored-span.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import type { SqliteArrivals } from './arrivals.ts'
-import { OnConnection, type Sqlite } from './open-database.ts'
+import type { Sqlite } from './open-database.ts'
 import { SPAN_IS_NO_REPEAT, SPAN_IS_REPEAT } from './repeated-records.ts'
 import type { LinkScopeTable } from './scopes.ts'
-import type { Progress } from './transactions.ts'
+import { type Progress, WriterTable } from './transactions.ts'
 
 type SpanRow = [
   bigint,
@@ -64,8 +64,7 @@ const MOST_ASKED = 2_000
 const FIRST_SPANS = 200
 
 /** Stored spans, as the linker sees them. */
-export class ArrivedSpanTable extends OnConnection implements Spans {
-  readonly #progress: Progress
+export class ArrivedSpanTable extends WriterTable implements Spans {
   readonly #arrivals: SqliteArrivals
   readonly #scopes: LinkScopeTable
   readonly #next = this.#spans<[number, number]>('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
@@ -102,8 +101,7 @@ export class ArrivedSpanTable extends OnConnection implements Spans {
   readonly #asked = new Map<number, ArrivedSpan>()
 
   constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, scopes: LinkScopeTable) {
-    super(db)
-    this.#progress = progress
+    super(db, progress)
     this.#arrivals = arrivals
     this.#scopes = scopes
   }
@@ -150,7 +148,7 @@ export class ArrivedSpanTable extends OnConnection implements Spans {
     return this.#children
       .all(origin, parentId)
       .map((row) => this.#spanOf(row))
-      .filter(({ row }) => row <= this.#progress.linkedArrival)
+      .filter(({ row }) => row <= this.progress.linkedArrival)
   }
 
   linksOf(row: number): { traceId: Buffer; spanId: bigint }[] {

@@ -1,7 +1,6 @@
 import { type Cpid, cpidBytes } from '../../model/merge-graph.ts'
 import type { HeldItem, HeldItems } from '../../model/reported-writes.ts'
-import { OnConnection, type Sqlite } from './open-database.ts'
-import type { Progress } from './transactions.ts'
+import { WriterTable } from './transactions.ts'
 
 const MOST_ITEMS = 10_000
 const MOST_BYTES = 8 * 1024
@@ -15,8 +14,7 @@ interface HeldRow {
 }
 
 /** Items that wait for a decision of inference, in SQLite. */
-export class HeldItemTable extends OnConnection implements HeldItems {
-  readonly #progress: Progress
+export class HeldItemTable extends WriterTable implements HeldItems {
   readonly #isAny = this.column<[], number>('SELECT 1 FROM held_items LIMIT 1')
   readonly #isDue = this.column<[number], number>('SELECT 1 FROM held_items WHERE due_ms <= +? LIMIT 1')
   // Ids are contiguous from the oldest on, so there are at most as many as the difference.
@@ -33,23 +31,18 @@ export class HeldItemTable extends OnConnection implements HeldItems {
   )
   readonly #dropOne = this.db.prepare<[number]>('DELETE FROM held_items WHERE id = ?')
 
-  constructor(db: Sqlite, progress: Progress) {
-    super(db)
-    this.#progress = progress
-  }
-
   get areThere(): boolean {
     return this.#isAny.get() === 1
   }
 
   /** Needs no transaction. */
   get areDue(): boolean {
-    return this.#isDue.get(this.#progress.activeMs) === 1
+    return this.#isDue.get(this.progress.activeMs) === 1
   }
 
   hold(cpid: Cpid, { signal, request, sender }: HeldItem): boolean {
     if (request.length > MOST_BYTES) return false
-    const dueMs = Math.ceil(this.#progress.activeMs) + WAIT_MS
+    const dueMs = Math.ceil(this.progress.activeMs) + WAIT_MS
     return (
       this.#hold.run(cpidBytes(cpid), signal === 'logs' ? 1 : 0, request, sender ?? null, dueMs).changes > 0
     )
@@ -62,7 +55,7 @@ export class HeldItemTable extends OnConnection implements HeldItems {
   }
 
   takeDue(most: number): HeldItem[] {
-    const due = this.#due.all(this.#progress.activeMs, most)
+    const due = this.#due.all(this.progress.activeMs, most)
     for (const { id } of due) this.#dropOne.run(id)
     return due.map(itemOf)
   }

@@ -10,9 +10,8 @@ import type {
 } from '../../model/linking-ports.ts'
 import { hasOwnAttribute } from '../../model/otlp/outgoing-records.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection, type Sqlite } from './open-database.ts'
 import { LOG_IS_REPEAT } from './repeated-records.ts'
-import type { Progress } from './transactions.ts'
+import { WriterTable } from './transactions.ts'
 
 /** The bit of `log_outbox.flags`. */
 export const LOG_WITHOUT_SPAN_ID = 1
@@ -31,8 +30,7 @@ type LogRow = [
 ]
 
 /** Log records that are linked, in SQLite. */
-export class ArrivedLogTable extends OnConnection implements LogLinkStore {
-  readonly #progress: Progress
+export class ArrivedLogTable extends WriterTable implements LogLinkStore {
   readonly #next = this.#logs<[number, number, number]>(
     'WHERE l.id > +? AND l.id <= +? ORDER BY l.id LIMIT +?',
   )
@@ -56,11 +54,6 @@ export class ArrivedLogTable extends OnConnection implements LogLinkStore {
   readonly #missed = new GenerationCache<string, number>(MISSED_SPANS)
   /** How many wait for a span, so that spans need not query while none does. */
   #waitingForSpans: number | undefined
-
-  constructor(db: Sqlite, progress: Progress) {
-    super(db)
-    this.#progress = progress
-  }
 
   #rows<Bind extends unknown[]>(rest: string): Statement<Bind, number> {
     return this.column<Bind, number>(`SELECT arrival FROM waiting_logs ${rest}`)
@@ -115,19 +108,19 @@ export class ArrivedLogTable extends OnConnection implements LogLinkStore {
   }
 
   due(limit: number): number[] {
-    return this.#due.all(this.#progress.activeMs, limit)
+    return this.#due.all(this.progress.activeMs, limit)
   }
 
   spanMissedSince(traceId: Buffer, spanId: bigint): number {
     const key = `${traceId.toString('latin1')}${spanId}`
-    const since = this.#missed.get(key) ?? this.#progress.activeMs
+    const since = this.#missed.get(key) ?? this.progress.activeMs
     this.#missed.set(key, since)
     return since
   }
 
   send({ log, traceId, withoutSpanId, inherited }: LogDecision): void {
     this.#insert.run(
-      this.#progress.nextLogDecision(),
+      this.progress.nextLogDecision(),
       log,
       traceId ?? null,
       withoutSpanId ? LOG_WITHOUT_SPAN_ID : 0,

@@ -11,8 +11,8 @@ import {
   type RankedCpid,
 } from '../../model/merge-graph.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection, type Sqlite } from './open-database.ts'
-import type { Progress } from './transactions.ts'
+import { OnConnection } from './open-database.ts'
+import { WriterTable } from './transactions.ts'
 
 const EVENT_KINDS: Record<GraphEventKind, number> = { mergelog: 0, explained: 1 }
 
@@ -32,9 +32,8 @@ interface CpidRow {
 }
 
 /** The merge graph in SQLite. */
-export class SqliteMergeGraph extends OnConnection implements MergeGraph {
+export class SqliteMergeGraph extends WriterTable implements MergeGraph {
   readonly #cache = new CpidCache()
-  readonly #progress: Progress
   readonly #byText = this.db.prepare<[Cpid], CpidRow>(`SELECT ${COLUMNS} FROM cpids WHERE text = +?`)
   readonly #byId = this.db.prepare<[number], CpidRow>(`SELECT ${COLUMNS} FROM cpids WHERE id = ?`)
   readonly #insert = this.db.prepare(
@@ -73,13 +72,8 @@ export class SqliteMergeGraph extends OnConnection implements MergeGraph {
   readonly #stored = this.column<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?')
   readonly #announce = this.db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
 
-  constructor(db: Sqlite, progress: Progress) {
-    super(db)
-    this.#progress = progress
-  }
-
   get forgotten(): ForgottenTombstones {
-    return this.#progress.forgotten
+    return this.progress.forgotten
   }
 
   find(cpid: Cpid): CpidNode | undefined {
@@ -92,9 +86,9 @@ export class SqliteMergeGraph extends OnConnection implements MergeGraph {
   findOrAdd(cpid: Cpid): CpidNode {
     const known = this.find(cpid)
     if (known !== undefined) return known
-    const { wallMs, activeMs } = this.#progress
+    const { wallMs, activeMs } = this.progress
     const { lastInsertRowid } = this.#insert.run(cpidBytes(cpid), wallMs, activeMs, wallMs)
-    this.#progress.liveCpids++
+    this.progress.liveCpids++
     const id = Number(lastInsertRowid)
     return this.#cache.add({
       id,
@@ -143,9 +137,9 @@ export class SqliteMergeGraph extends OnConnection implements MergeGraph {
 
   revive(node: CpidNode): void {
     node.pruned = false
-    this.#progress.liveCpids++
-    this.#progress.tombstones--
-    this.#revive.run(this.#progress.wallMs, node.id)
+    this.progress.liveCpids++
+    this.progress.tombstones--
+    this.#revive.run(this.progress.wallMs, node.id)
     this.save(node)
   }
 
@@ -218,7 +212,7 @@ export class SqliteMergeGraph extends OnConnection implements MergeGraph {
   }
 
   announce(id: number, kind: GraphEventKind): number {
-    const arrival = this.#progress.nextArrival()
+    const arrival = this.progress.nextArrival()
     this.#announce.run(arrival, id, EVENT_KINDS[kind])
     return arrival
   }
@@ -249,7 +243,7 @@ export class SqliteMergeGraph extends OnConnection implements MergeGraph {
 
   /** CPIDs from before ranks existed share one rank until something moves them. */
   #rankOf(id: number, rank: number | null): number {
-    return rank ?? Math.max(id, this.#progress.unrankedCpids)
+    return rank ?? Math.max(id, this.progress.unrankedCpids)
   }
 
   #nodeOf(row: CpidRow): CpidNode {

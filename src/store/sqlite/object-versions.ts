@@ -6,8 +6,7 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import type { LinkedObjects, ObjectVersion, Writer } from '../../model/linking-ports.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection, type Sqlite } from './open-database.ts'
-import type { Progress } from './transactions.ts'
+import { WriterTable } from './transactions.ts'
 
 const OBJECTS = 20_000
 /** The most references per span. Further ones are stored with the span but not used for linking. */
@@ -52,8 +51,7 @@ interface References {
 }
 
 /** Which spans read and wrote which versions of which objects. */
-export class ObjectTable extends OnConnection implements LinkedObjects {
-  readonly #progress: Progress
+export class ObjectTable extends WriterTable implements LinkedObjects {
   readonly #objects = new GenerationCache<string, number>(OBJECTS)
   readonly #kinds = new GenerationCache<number, string>(OBJECTS)
   /** By object; empty for none. */
@@ -128,11 +126,6 @@ export class ObjectTable extends OnConnection implements LinkedObjects {
          AND NOT EXISTS (SELECT 1 FROM mergelogs WHERE object_id = @object)`,
   )
 
-  constructor(db: Sqlite, progress: Progress) {
-    super(db)
-    this.#progress = progress
-  }
-
   /**
    * Stores the references of a span. A reference without a resourceVersion cannot be compared, so it is only kept in the span's bytes.
    */
@@ -169,11 +162,11 @@ export class ObjectTable extends OnConnection implements LinkedObjects {
   }
 
   writerOf({ object, version, uid }: ObjectVersion): number | undefined {
-    return this.#writer.get({ object, version, uid: uid ?? null, upTo: this.#progress.linkedArrival })
+    return this.#writer.get({ object, version, uid: uid ?? null, upTo: this.progress.linkedArrival })
   }
 
   writersBelow({ object, version, uid }: ObjectVersion, most: number): { row: number; version: bigint }[] {
-    const upTo = this.#progress.linkedArrival
+    const upTo = this.progress.linkedArrival
     return this.#below
       .all({ object, version, uid: uid ?? null, upTo, most })
       .map((found) => ({ row: Number(found.row), version: found.version }))
@@ -237,9 +230,9 @@ export class ObjectTable extends OnConnection implements LinkedObjects {
   }
 
   awaitWriter({ object, version }: ObjectVersion, span: number): number {
-    this.#await.run(object, version, this.#progress.activeMs)
+    this.#await.run(object, version, this.progress.activeMs)
     this.#addObserver.run(object, version, span)
-    return this.#since.get(object, version) ?? this.#progress.activeMs
+    return this.#since.get(object, version) ?? this.progress.activeMs
   }
 
   takeObservers({ object, version }: ObjectVersion): number[] {

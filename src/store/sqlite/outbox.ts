@@ -23,7 +23,7 @@ import { MIB } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { LOG_WITHOUT_SPAN_ID } from './linked-logs.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
-import type { Progress } from './transactions.ts'
+import { WriterTable } from './transactions.ts'
 
 const SPANS = 30_000
 
@@ -38,8 +38,7 @@ interface PlacedRow {
 }
 
 /** Writes decisions, and caches which spans went into which traces. */
-export class DecisionTable extends OnConnection implements Decisions {
-  readonly #progress: Progress
+export class DecisionTable extends WriterTable implements Decisions {
   readonly #insert = this.db.prepare(
     `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause, cause_trace)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -65,11 +64,6 @@ export class DecisionTable extends OnConnection implements Decisions {
   readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
   /** The depth of such spans in the trace into which they were sent last. */
   readonly #depths = new GenerationCache<number, { trace: number; depth: number }>(SPANS)
-
-  constructor(db: Sqlite, progress: Progress) {
-    super(db)
-    this.#progress = progress
-  }
 
   /** A span that is linked for the first time has not been sent. */
   firstLinked(row: number): void {
@@ -122,7 +116,7 @@ export class DecisionTable extends OnConnection implements Decisions {
   send(decision: SpanDecision): void {
     const { trace, span, parentId, flags, extra, cause, causeTrace, depth } = decision
     this.#insert.run(
-      this.#progress.nextDecision(),
+      this.progress.nextDecision(),
       trace,
       span,
       parentId,
@@ -138,9 +132,9 @@ export class DecisionTable extends OnConnection implements Decisions {
 
   sendSynthetic(decision: SyntheticDecision): void {
     const { trace, parentId, scope, bytes, above } = decision
-    this.#progress.scopeUses.add(scope)
+    this.progress.scopeUses.add(scope)
     this.#insert.run(
-      this.#progress.nextDecision(),
+      this.progress.nextDecision(),
       trace,
       null,
       parentId,

@@ -8,8 +8,8 @@ import type {
   Traces,
 } from '../../model/linking-ports.ts'
 import { GenerationCache } from './generation-cache.ts'
-import { OnConnection, type Sqlite } from './open-database.ts'
-import type { Progress } from './transactions.ts'
+import { OnConnection } from './open-database.ts'
+import { WriterTable } from './transactions.ts'
 
 const TRACES = 10_000
 const SERVICES = 20_000
@@ -19,8 +19,7 @@ const NO_TRACE = 0
 type TraceRow = { [column: string]: bigint | null } & { trace_id: Buffer }
 
 /** Outgoing traces. Changed ones are written by `flush`. The cache evicts only between transactions. */
-export class TraceTable extends OnConnection implements Traces {
-  readonly #progress: Progress
+export class TraceTable extends WriterTable implements Traces {
   readonly #byId = new GenerationCache<number, Trace>(TRACES)
   readonly #currentOf = new GenerationCache<number, number>(TRACES)
   readonly #services = new GenerationCache<string, true>(SERVICES)
@@ -53,11 +52,6 @@ export class TraceTable extends OnConnection implements Traces {
        (SELECT id FROM traces WHERE id = ? UNION ALL SELECT id FROM traces WHERE continues = ?)`,
   )
 
-  constructor(db: Sqlite, progress: Progress) {
-    super(db)
-    this.#progress = progress
-  }
-
   #traces<Bind extends unknown[]>(rest: string): Statement<Bind, TraceRow> {
     return this.exactRows<Bind, TraceRow>(`SELECT * FROM traces ${rest}`)
   }
@@ -89,7 +83,7 @@ export class TraceTable extends OnConnection implements Traces {
   }
 
   due(limit: number): Trace[] {
-    const rows = this.#due.all(this.#progress.activeMs, limit)
+    const rows = this.#due.all(this.progress.activeMs, limit)
     return rows.flatMap((row) => this.#cached(row) ?? [])
   }
 
@@ -163,7 +157,7 @@ export class TraceTable extends OnConnection implements Traces {
         trace.missing,
         trace.truncated ? 1 : 0,
         trace.rootSent ? 1 : 0,
-        this.#progress.lastDecision,
+        this.progress.lastDecision,
         trace.lastWallMs,
         trace.clockSkew ? 1 : 0,
         trace.doubtfulTimes ? 1 : 0,

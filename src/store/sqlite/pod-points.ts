@@ -1,7 +1,6 @@
 import type { PodPoint } from '../../model/pod-stats.ts'
 import { MIB } from '../../model/time-and-size.ts'
-import { OnConnection, type Sqlite } from './open-database.ts'
-import type { Progress } from './transactions.ts'
+import { WriterTable } from './transactions.ts'
 
 const MINUTE_MS = 60_000
 /** So long points wait for the cascade of their Pod, at most; and those before a write of it can still be kept. */
@@ -59,8 +58,7 @@ const NS_PER_S = 1e9
 const MS_PER_S = 1_000
 
 /** Points of Pods: first all of them for a while, then those about Pods that a cascade wrote, around the time when it did. */
-export class PodPointTable extends OnConnection {
-  readonly #progress: Progress
+export class PodPointTable extends WriterTable {
   readonly #add = this.db.prepare(
     `INSERT INTO waiting_pod_points (arrived_ms, cluster, upto_bytes, points) SELECT @activeMs, @cluster,
          coalesce((SELECT upto_bytes FROM waiting_pod_points ORDER BY id DESC LIMIT 1), 0) + length(@text), @text`,
@@ -91,14 +89,9 @@ export class PodPointTable extends OnConnection {
        ON CONFLICT DO UPDATE SET points = excluded.points`,
   )
 
-  constructor(db: Sqlite, progress: Progress) {
-    super(db)
-    this.#progress = progress
-  }
-
   /** Keeps points, all of one cluster, until it is known whether a cascade wrote their Pods. Returns how many had no room. */
   hold(points: readonly PodPoint[], cluster: string): number {
-    const { wallMs, activeMs } = this.#progress
+    const { wallMs, activeMs } = this.progress
     for (let from = 0; from < points.length; from += POINTS_A_ROW) {
       if ((this.#bytes.get() ?? 0) >= MOST_WAITING_BYTES) return points.length - from
       const text = textOf(points.slice(from, from + POINTS_A_ROW), wallMs)
@@ -126,7 +119,7 @@ export class PodPointTable extends OnConnection {
 
   get #dueMs(): number {
     const isCrowded = (this.#bytes.get() ?? 0) > CROWDED_BYTES
-    return this.#progress.activeMs - (isCrowded ? 0 : WAIT_MS)
+    return this.progress.activeMs - (isCrowded ? 0 : WAIT_MS)
   }
 
   #keep(rows: readonly Row[]): void {

@@ -289,6 +289,16 @@ export class Progress extends OnConnection {
 /** The tables that reference a scope in a column of this name. Each has a trigger that decrements the count when a row is removed. */
 const NAMING_SCOPES = ['spans', 'logs', 'mergelogs', 'rejected_mergelogs', 'outbox'] as const
 
+/** Statements of the writer, and how far it has come. */
+export abstract class WriterTable extends OnConnection {
+  protected readonly progress: Progress
+
+  constructor(db: Sqlite, progress: Progress) {
+    super(db)
+    this.progress = progress
+  }
+}
+
 /**
  * Counts new rows that reference scopes (`scopes.uses`): in memory until the end of the transaction, since most reference the same few.
  * All code that adds such a row must count it here: a scope must never count as unused while a row references it.

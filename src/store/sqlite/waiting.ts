@@ -21,7 +21,7 @@ import type { UnixNanos } from '../../model/time-and-size.ts'
 import type { ArrivedSpanTable } from './arrived-spans.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { TraceIndex } from './trace-id-index.ts'
-import type { Progress } from './transactions.ts'
+import { type Progress, WriterTable } from './transactions.ts'
 
 const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause', 'parent', 'join']
 const CHANGE = KINDS.indexOf('change')
@@ -40,8 +40,7 @@ interface WaitingRow {
 const COLUMNS = 'arrival, kind, cpid, origin, parent_id, behind_until_ms'
 
 /** Spans and changes that wait for a mergelog or a parent, and until when. */
-export class WaitingTable extends OnConnection implements WaitingItems {
-  readonly #progress: Progress
+export class WaitingTable extends WriterTable implements WaitingItems {
   readonly #insert = this.db.prepare(`INSERT INTO waiting (${COLUMNS}, due_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`)
   readonly #is = this.column<[number], number>(
     `SELECT 1 FROM waiting WHERE arrival = ? AND kind <> ${CHANGE}`,
@@ -61,11 +60,6 @@ export class WaitingTable extends OnConnection implements WaitingItems {
   readonly #countTold = this.column<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`)
   /** At least the number of changes that wait for their reporting span, so that spans need not query while none does. */
   #told: number | undefined
-
-  constructor(db: Sqlite, progress: Progress) {
-    super(db)
-    this.#progress = progress
-  }
 
   #rows<Bind extends unknown[]>(rest: string): Statement<Bind, WaitingRow> {
     return this.exactRows<Bind, WaitingRow>(`SELECT ${COLUMNS} FROM waiting ${rest}`)
@@ -122,7 +116,7 @@ export class WaitingTable extends OnConnection implements WaitingItems {
   }
 
   due(limit: number): Waiting[] {
-    return this.#due.all(this.#progress.activeMs, limit).map(waitingOf)
+    return this.#due.all(this.progress.activeMs, limit).map(waitingOf)
   }
 
   /** After a rollback, or a write by another process. */
@@ -242,8 +236,7 @@ interface Pending {
  * Parents that had not arrived when their child was linked. Most arrive in the same round, since span processors export children first.
  * So this is written only at the end of the round.
  */
-export class AwaitedParentTable extends OnConnection implements AwaitedParents {
-  readonly #progress: Progress
+export class AwaitedParentTable extends WriterTable implements AwaitedParents {
   readonly #spans: Pick<ArrivedSpanTable, 'isOfThisRound'>
   readonly #pending = new Map<string, Pending>()
   readonly #stored = this.db.prepare<[number, bigint], AwaitedRow>(
@@ -256,8 +249,7 @@ export class AwaitedParentTable extends OnConnection implements AwaitedParents {
   readonly #delete = this.db.prepare('DELETE FROM awaited_parents WHERE origin = ? AND span_id = ?')
 
   constructor(db: Sqlite, progress: Progress, spans: Pick<ArrivedSpanTable, 'isOfThisRound'>) {
-    super(db)
-    this.#progress = progress
+    super(db, progress)
     this.#spans = spans
   }
 
@@ -270,7 +262,7 @@ export class AwaitedParentTable extends OnConnection implements AwaitedParents {
     }
     const known = pending.children.get(trace)
     if (known === undefined || (driven && !known.driven)) {
-      const sinceMs = known?.sinceMs ?? this.#progress.activeMs
+      const sinceMs = known?.sinceMs ?? this.progress.activeMs
       pending.children.set(trace, { trace, cpid: known === undefined ? cpid : known.cpid, sinceMs, driven })
     }
   }
@@ -337,8 +329,7 @@ interface OfPod {
 }
 
 /** Which spans have joined what, and which wait to join. */
-export class AwaitedJoinTable extends OnConnection implements Joins {
-  readonly #progress: Progress
+export class AwaitedJoinTable extends WriterTable implements Joins {
   readonly #traces: Pick<TraceIndex, 'find'>
   readonly #raw = this.column<[number], Buffer>('SELECT raw FROM spans WHERE id = ?')
   readonly #ofRequest = this.column<[string, number], number>(
@@ -382,8 +373,7 @@ export class AwaitedJoinTable extends OnConnection implements Joins {
   #mostKeys = LEAST_KEYS
 
   constructor(db: Sqlite, progress: Progress, traces: Pick<TraceIndex, 'find'>) {
-    super(db)
-    this.#progress = progress
+    super(db, progress)
     this.#traces = traces
   }
 
@@ -392,11 +382,11 @@ export class AwaitedJoinTable extends OnConnection implements Joins {
   }
 
   writesOf(auditId: string): number[] {
-    return this.#ofRequest.all(auditId, this.#progress.linkedArrival)
+    return this.#ofRequest.all(auditId, this.progress.linkedArrival)
   }
 
   writesAdmittedIn(origin: number): number[] {
-    return this.#ofTrace.all(origin, this.#progress.linkedArrival)
+    return this.#ofTrace.all(origin, this.progress.linkedArrival)
   }
 
   newestWriteOf(
@@ -404,7 +394,7 @@ export class AwaitedJoinTable extends OnConnection implements Joins {
     cluster: string,
     upToNs: UnixNanos,
   ): number | undefined {
-    return this.#ofPod.get({ uid, object, cluster, upToNs, upTo: this.#progress.linkedArrival })
+    return this.#ofPod.get({ uid, object, cluster, upToNs, upTo: this.progress.linkedArrival })
   }
 
   add(span: ArrivedSpan, target: number): void {
