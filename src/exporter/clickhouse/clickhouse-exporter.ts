@@ -1,5 +1,3 @@
-import type { ClientTlsSettings } from '../../model/connection-settings.ts'
-import type { RetryConfig } from '../../config/causeway-config.ts'
 import { componentType, httpBackend } from '../../config/component-type.ts'
 import {
   field,
@@ -8,6 +6,7 @@ import {
   refusedKeys,
   requiredField,
   section,
+  type SettingsOf,
   UNSUPPORTED_COLLECTOR_KEY,
   type ValueKind,
   withoutUndefined,
@@ -44,7 +43,6 @@ function name(pattern: RegExp, wanted: string): ValueKind<string> {
 }
 
 const NAME = name(/^\w+$/, 'of letters, digits and underscores')
-/** Names of the archive's own tables in its database. */
 export const OWN_TABLES = [
   ...[
     'cpids',
@@ -132,56 +130,44 @@ const schema = section('Archives everything that is stored in ClickHouse, with w
   ),
 })
 
-export interface ClickHouseSettings {
-  endpoint: string
-  causeway: string
-  username: string
-  password?: string
-  database: string
-  tracesTable?: string
-  cluster?: string
-  retentionDays: number
-  raw: boolean
-  createsSchema: boolean
-  intervalMs: number
-  compression: 'zstd' | 'gzip' | 'none'
-  timeoutMs: number
-  tls: ClientTlsSettings
-  retry: RetryConfig
+const DAY_MS = 86_400_000
+
+function build(written: SettingsOf<typeof schema>) {
+  return {
+    endpoint: written.endpoint,
+    causeway: written.causeway,
+    username: written.username,
+    ...withoutUndefined({
+      password: written.password,
+      cluster: written.cluster,
+      tracesTable: written.traces_table_name === 'none' ? undefined : written.traces_table_name,
+    }),
+    database: written.database,
+    retentionDays: Math.ceil(written.retention / DAY_MS),
+    raw: written.raw,
+    createsSchema: written.create_schema,
+    intervalMs: written.flush_interval,
+    compression: written.compression,
+    timeoutMs: written.timeout,
+    tls: buildClientTls(written.tls, /^http:/i.test(written.endpoint) ? 'http' : 'https'),
+    retry: {
+      enabled: true,
+      initialIntervalMs: written.retry_on_failure.initial_interval,
+      randomizationFactor: 0.5,
+      multiplier: 1.5,
+      maxIntervalMs: written.retry_on_failure.max_interval,
+      maxElapsedMs: 0,
+    },
+  }
 }
 
-const DAY_MS = 86_400_000
+export type ClickHouseSettings = ReturnType<typeof build>
 
 export const clickHouseExporter: ExporterType<ClickHouseSettings> = {
   ...componentType({
     name: 'clickhouse',
     schema,
-    build: (written): ClickHouseSettings => ({
-      endpoint: written.endpoint,
-      causeway: written.causeway,
-      username: written.username,
-      ...withoutUndefined({
-        password: written.password,
-        cluster: written.cluster,
-        tracesTable: written.traces_table_name === 'none' ? undefined : written.traces_table_name,
-      }),
-      database: written.database,
-      retentionDays: Math.ceil(written.retention / DAY_MS),
-      raw: written.raw,
-      createsSchema: written.create_schema,
-      intervalMs: written.flush_interval,
-      compression: written.compression,
-      timeoutMs: written.timeout,
-      tls: buildClientTls(written.tls, /^http:/i.test(written.endpoint) ? 'http' : 'https'),
-      retry: {
-        enabled: true,
-        initialIntervalMs: written.retry_on_failure.initial_interval,
-        randomizationFactor: 0.5,
-        multiplier: 1.5,
-        maxIntervalMs: written.retry_on_failure.max_interval,
-        maxElapsedMs: 0,
-      },
-    }),
+    build,
   }),
   signals: ['traces'],
   isArchive: true,

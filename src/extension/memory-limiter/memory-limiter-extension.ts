@@ -18,14 +18,7 @@ const COMFORTABLE_SOFT_MIB = 320
 const SPIKE_SHARE = 0.2
 
 /** The memory limit: fixed, or a share of the available memory. */
-export interface MemoryLimiterSettings {
-  checkIntervalMs: number
-  /** Takes precedence over the share. */
-  limitMib?: number
-  spikeLimitMib?: number
-  limitPercentage: number
-  spikeLimitPercentage?: number
-}
+export type MemoryLimiterSettings = ReturnType<typeof buildLimiter>
 
 interface Settings {
   limit_mib: number | undefined
@@ -113,7 +106,7 @@ export const memoryLimiterExtension: ExtensionType<MemoryLimiterSettings> = {
   load: () => import('./memory-limiter.ts'),
 }
 
-function buildLimiter(written: SettingsOf<typeof schema>): MemoryLimiterSettings {
+function buildLimiter(written: SettingsOf<typeof schema>) {
   return {
     checkIntervalMs: written.check_interval,
     limitPercentage: written.limit_percentage,

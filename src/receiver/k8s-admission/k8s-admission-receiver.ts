@@ -1,5 +1,3 @@
-import type { ServerTlsSettings } from '../../model/connection-settings.ts'
-import type { Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import { field, section, type SettingsOf, withoutUndefined } from '../../config/schema.ts'
 import { buildServerTls, serverAuth, serverTls } from '../../config/tls-auth-cors.ts'
@@ -23,13 +21,7 @@ const schema = section(
   },
 )
 
-export interface K8sAdmissionSettings extends Listener {
-  readonly cluster: string
-  readonly maxBytes: number
-  readonly tls?: ServerTlsSettings
-  /** The id of an authenticator. */
-  readonly auth?: string
-}
+export type K8sAdmissionSettings = ReturnType<typeof build>
 
 export const k8sAdmissionReceiver: ReceiverType<K8sAdmissionSettings> = {
   ...componentType({
@@ -59,7 +51,7 @@ export const k8sAdmissionReceiver: ReceiverType<K8sAdmissionSettings> = {
   load: () => import('./start-k8s-admission.ts'),
 }
 
-function build(settings: SettingsOf<typeof schema>): K8sAdmissionSettings {
+function build(settings: SettingsOf<typeof schema>) {
   const { cluster, endpoint, tls, auth, max_request_body_size: maxBytes } = settings
   return {
     ...{ ...endpoint, cluster, maxBytes },

@@ -1,5 +1,4 @@
-import type { ServerTlsSettings } from '../../model/connection-settings.ts'
-import type { DeclaredListener, Listener } from '../../config/causeway-config.ts'
+import type { DeclaredListener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import {
   field,
@@ -67,25 +66,9 @@ const schema = section(
   ],
 )
 
-export interface K8sAuditSettings {
-  readonly cluster: string
-  readonly log?: AuditLogSettings
-  readonly webhook?: AuditWebhookConfig
-}
-
-export interface AuditLogSettings {
-  readonly path: string
-  readonly startAt: 'beginning' | 'end'
-  readonly maxLineBytes: number
-  readonly pollMs: number
-}
-
-export interface AuditWebhookConfig extends Listener {
-  readonly maxBytes: number
-  readonly tls?: ServerTlsSettings
-  /** The id of an authenticator. */
-  readonly auth?: string
-}
+export type K8sAuditSettings = ReturnType<typeof build>
+export type AuditLogSettings = NonNullable<K8sAuditSettings['log']>
+export type AuditWebhookConfig = NonNullable<K8sAuditSettings['webhook']>
 
 export const k8sAuditReceiver: ReceiverType<K8sAuditSettings> = {
   ...componentType({ name: 'k8s_audit', schema, build }),
@@ -102,7 +85,7 @@ export const k8sAuditReceiver: ReceiverType<K8sAuditSettings> = {
   load: () => import('./start-k8s-audit.ts'),
 }
 
-function build({ cluster, log: file, webhook: listens }: SettingsOf<typeof schema>): K8sAuditSettings {
+function build({ cluster, log: file, webhook: listens }: SettingsOf<typeof schema>) {
   return {
     cluster,
     ...withoutUndefined({
