@@ -145,6 +145,14 @@ export function textOf(column: string): string {
   return `ifNull(CAST(${column} AS Nullable(String)), '')`
 }
 
+/** The reference of the object of a row `s`, as spans and mergelogs write it. */
+export function referenceIn(row: 'event' | 'mergelog'): string {
+  const hasNoVersion = row === 'event' ? 's.object_version < 0' : 's.object_version IS NULL'
+  return `concat(ifNull(s.object, ''), if(s.object_uid IS NULL AND ${hasNoVersion}, '', concat('?', arrayStringConcat(
+    arrayFilter(given -> given != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)),
+      if(${hasNoVersion}, '', concat('rv=', toString(s.object_version)))]), '&'))))`
+}
+
 /** A text in a statement. */
 export function quote(text: string): string {
   return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`

@@ -14,6 +14,8 @@ import {
   type AskingParts,
   BadCursor,
   type FleetAnswer,
+  type ListPlace,
+  listPlaceIn,
   orWithout,
   pageFrom,
   partialOf,
@@ -147,7 +149,7 @@ export class ArchiveQuestions {
 
   /** Throws BadCursor. */
   async objects(ref: string, part: PageRequest): Promise<FleetObjects> {
-    const after = part.after === undefined ? undefined : momentIn(part.after)
+    const after = part.after === undefined ? undefined : listPlaceIn(part.after)
     const limit = Math.min(part.limit ?? MOST_OWN, MOST_OWN)
     const most = limit + 1 + (after?.skip ?? 0)
     const { archive, unarchived } = this.#parts
@@ -158,7 +160,7 @@ export class ArchiveQuestions {
         const ours = this.#ownObjects(ref, own?.arrival ?? -1, own?.causeway)
         const attributed =
           own === undefined ? new Map<number, Cpid>() : (unarchived?.attributed(own.change) ?? new Map())
-        const asked = { ref, untilNs: after?.timeNs, most, own, attributed }
+        const asked = { ref, untilNs: after?.at, most, own, attributed }
         const theirs = await askObjects(archive, asked, deadline)
         const here = new Set(ours.objects.map(sameness))
         const all = [
@@ -325,27 +327,14 @@ function cpidsOf(objects: readonly FleetObject[]): Cpid[] {
   return [...new Set(objects.flatMap(({ cpid }) => cpid ?? []))]
 }
 
-interface Moment {
-  readonly timeNs: bigint
-  /** How many items of this time came before. */
-  readonly skip: number
-}
-
 function pageOf(
   all: readonly FleetObject[],
-  after: Moment | undefined,
+  after: ListPlace | undefined,
   limit: number,
 ): { objects: FleetObject[]; next: string | undefined } {
-  const sorted = all.filter((one) => after === undefined || one.timeNs <= after.timeNs).toSorted(newestFirst)
-  const { items, next } = pageFrom(sorted, ({ timeNs }) => timeNs, after && [after.timeNs, after.skip], limit)
+  const sorted = all.filter((one) => after === undefined || one.timeNs <= after.at).toSorted(newestFirst)
+  const { items, next } = pageFrom(sorted, ({ timeNs }) => timeNs, after, limit)
   return { objects: items, next }
-}
-
-/** Throws BadCursor. */
-function momentIn(cursor: string): Moment {
-  const [, time = '', skip = ''] = /^(-?\d{1,19})\.(\d{1,6})$/.exec(cursor) ?? []
-  if (time === '') throw new BadCursor()
-  return { timeNs: BigInt(time), skip: Number(skip) }
 }
 
 function textOfPlace({ startNs, root, causeway }: CascadePlace): string {

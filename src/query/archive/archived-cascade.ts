@@ -9,7 +9,7 @@ import {
 } from '../../model/queries.ts'
 import { WRITE_CAUSES } from '../../model/seen-write.ts'
 import type { CascadeRead } from '../cascade-json.ts'
-import { type ArchiveClient, ArchiveSilent, quote, textOf } from './archive-client.ts'
+import { type ArchiveClient, ArchiveSilent, quote, referenceIn, textOf } from './archive-client.ts'
 import {
   count,
   cpid,
@@ -129,9 +129,7 @@ export async function readCascade(
   const references = await archive.rows(
     REFERENCE,
     `SELECT toString(s.span_id) AS span, toString(s.digest) AS digest, s.action = 'wrote' AS wrote,
-       concat(s.object, if(length(given) = 0, '', concat('?', arrayStringConcat(given, '&')))) AS ref,
-       arrayFilter(value -> value != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)),
-         if(s.object_version < 0, '', concat('rv=', toString(s.object_version)))]) AS given
+       ${referenceIn('event')} AS ref
      FROM ${archive.name('object_events')} AS s FINAL
      WHERE s.time >= fromUnixTimestamp64Nano(toInt64(${first})) AND s.time <= fromUnixTimestamp64Nano(toInt64(${last}))
        AND (s.span_id, s.digest) GLOBAL IN (${within}) ORDER BY ref`,

@@ -52,18 +52,28 @@ export function partialOf(...reasons: (string | undefined)[]): FleetAnswer {
   return given.length === 0 ? {} : { partial: given.join('; ') }
 }
 
-/**
- * The part of a sorted list that `after` asks for: a place, and how many items there came before. `next` is such a cursor for what
- * follows the part.
- */
+/** A place in a sorted list, and how many of its items came before. */
+export interface ListPlace {
+  readonly at: bigint
+  readonly skip: number
+}
+
+/** Throws BadCursor. */
+export function listPlaceIn(cursor: string): ListPlace {
+  const [, at = '', skip = ''] = /^(-?\d{1,19})\.(\d{1,6})$/.exec(cursor) ?? []
+  if (at === '') throw new BadCursor()
+  return { at: BigInt(at), skip: Number(skip) }
+}
+
+/** The part of a sorted list after a place. `next` is a cursor for what follows the part. */
 export function pageFrom<T>(
   sorted: readonly T[],
   placeOf: (item: T) => bigint,
-  after: readonly [place: bigint, skip: number] | undefined,
+  after: ListPlace | undefined,
   limit: number,
 ): { items: T[]; next: string | undefined } {
   const [first] = sorted
-  const skip = first !== undefined && after?.[0] === placeOf(first) ? after[1] : 0
+  const skip = first !== undefined && after?.at === placeOf(first) ? after.skip : 0
   const items = sorted.slice(skip, skip + limit)
   const last = items.at(-1)
   if (last === undefined || sorted.length <= skip + limit) return { items, next: undefined }

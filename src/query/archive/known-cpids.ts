@@ -2,7 +2,7 @@ import type { Unarchived } from '../../model/archive.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
 import type { CausewayQueries, GraphNode } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
-import { amongCpids, type ArchiveClient, textOf } from './archive-client.ts'
+import { amongCpids, type ArchiveClient, referenceIn, textOf } from './archive-client.ts'
 import { count, cpid, flag, integerIfAny, listOf, textIfAny } from './row-columns.ts'
 
 /** What is known of a CPID, in the archive or here. */
@@ -15,11 +15,6 @@ export interface KnownCpid extends Pick<
 
 const CPID = { cpid, merged: integerIfAny, seen: count, explained: flag, facts: listOf(textIfAny) }
 const SOURCES = { cpid, sources: listOf(cpid) }
-
-/** The reference of an object, as a mergelog wrote it. */
-const REFERENCE = `concat(ifNull(s.object, ''), if(s.object_uid IS NULL AND s.object_version IS NULL, '', concat('?', arrayStringConcat(
-  arrayFilter(given -> given != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)),
-    if(s.object_version IS NULL, '', concat('rv=', s.object_version))]), '&'))))`
 
 /** What the archive and this database know of CPIDs. This database's own is the newer one. */
 export class KnownCpids {
@@ -41,7 +36,7 @@ export class KnownCpids {
       CPID,
       `SELECT toString(s.cpid) AS cpid, toString(toUnixTimestamp64Nano(max(s.merged_at))) AS merged,
          toString(toUnixTimestamp64Milli(min(s.first_seen))) AS seen, maxIf(s.explained = 'yes', s.state = 'live') AS explained,
-         argMax(tuple(${textOf('s.service')}, ${textOf('s.cluster')}, ${REFERENCE},
+         argMax(tuple(${textOf('s.service')}, ${textOf('s.cluster')}, ${referenceIn('mergelog')},
            ifNull(s.reason, '')), tuple(s.kind != 'unknown', s.version)) AS facts
        FROM ${archive.name('cpids')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)}) GROUP BY s.cpid`,
       deadline,

@@ -2,7 +2,7 @@ import { CORE_API_VERSION } from '../../model/kubernetes-objects.ts'
 import { type Cpid, NIL_CPID } from '../../model/merge-graph.ts'
 import type { ObjectActivity } from '../../model/queries.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
-import { amongCpids, type ArchiveClient, quote, textOf } from './archive-client.ts'
+import { amongCpids, type ArchiveClient, quote, referenceIn, textOf } from './archive-client.ts'
 import {
   cpid,
   cpidIfAny,
@@ -50,23 +50,17 @@ export async function askObjects(
   const notOurs =
     own === undefined ? '' : ` AND NOT (s.causeway = ${quote(own.causeway)} AND s.arrival > ${own.arrival})`
   const until = untilNs === undefined ? '' : ` WHERE at_ns <= ${untilNs}`
-  const texts = (cpid: string, action: string, at: string, arrival: string): string =>
-    `concat(ifNull(s.object, ''), if(length(given) = 0, '', concat('?', arrayStringConcat(given, '&')))) AS ref,
-        arrayFilter(value -> value != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)), ${
-          action === "'mergelog'"
-            ? "if(s.object_version IS NULL, '', concat('rv=', s.object_version))"
-            : "if(s.object_version < 0, '', concat('rv=', toString(s.object_version)))"
-        }]) AS given,
-        CAST(${action} AS String) AS action, toString(${cpid}) AS cpid, toUnixTimestamp64Nano(${at}) AS at_ns,
+  const texts = (of: 'event' | 'mergelog', action: string, at: string, arrival: string): string =>
+    `${referenceIn(of)} AS ref, CAST(${action} AS String) AS action, toString(s.cpid) AS cpid, toUnixTimestamp64Nano(${at}) AS at_ns,
         ${textOf('s.service')} AS service, ${textOf('s.cluster')} AS cluster,
         CAST(s.causeway AS String) AS causeway, ${arrival} AS arrival`
   const rows = await archive.rows(
     OBJECT,
     `SELECT ref, action, cpid, service, cluster, causeway, arrival, toString(at_ns) AS at FROM (
-      SELECT ${texts('s.cpid', 's.action', "if(s.action = 'wrote', s.time, s.start)", 'toString(s.arrival)')}
+      SELECT ${texts('event', 's.action', "if(s.action = 'wrote', s.time, s.start)", 'toString(s.arrival)')}
       FROM ${archive.name('object_events')} AS s FINAL WHERE ${matching}${notOurs}
       UNION ALL
-      SELECT ${texts('s.cpid', "'mergelog'", 's.time', "''")}
+      SELECT ${texts('mergelog', "'mergelog'", 's.time', "''")}
       FROM ${archive.name('mergelogs')} AS s FINAL WHERE ${matching}
     )${until} ORDER BY at_ns DESC, ref, action, cpid, service, causeway LIMIT ${most}`,
     deadline,

@@ -10,12 +10,13 @@ import type {
 import { WRITE_CAUSES } from '../../model/seen-write.ts'
 import type { PageRequest } from '../question.ts'
 import { whyJson } from '../why-json.ts'
-import { amongCpids, type ArchiveClient, ArchiveSilent, textOf } from './archive-client.ts'
+import { amongCpids, type ArchiveClient, ArchiveSilent, referenceIn, textOf } from './archive-client.ts'
 import type { ArchiveQuestions } from './archive-questions.ts'
 import {
   type AskingParts,
-  BadCursor,
   type FleetAnswer,
+  type ListPlace,
+  listPlaceIn,
   orWithout,
   pageFrom,
   partialOf,
@@ -55,12 +56,6 @@ const OBSERVED = { span: integer, digest: integer, refs: listOf(text) }
 /** Of the mergelog of a version's CPID. */
 const MERGELOG = { cpid, service: text, object: text, reason: textIfAny, begins: flag }
 
-/** Where a list of versions goes on: how many of this version came before. */
-interface VersionPlace {
-  readonly version: bigint
-  readonly skip: number
-}
-
 /** Questions of the versions of objects, to an archive and this database. */
 export class VersionQuestions {
   readonly #parts: AskingParts
@@ -73,7 +68,7 @@ export class VersionQuestions {
 
   /** The highest first. Throws BadCursor. */
   async versions(ref: string, part: PageRequest): Promise<FleetVersions> {
-    const after = part.after === undefined ? undefined : placeIn(part.after)
+    const after = part.after === undefined ? undefined : listPlaceIn(part.after)
     const limit = Math.min(part.limit ?? MOST_OWN, MOST_OWN)
     const most = limit + 1 + (after?.skip ?? 0)
     const { archive } = this.#parts
@@ -97,7 +92,7 @@ export class VersionQuestions {
 
   #ownVersions(
     ref: string,
-    after: VersionPlace | undefined,
+    after: ListPlace | undefined,
     most: number,
     causeway: string | undefined,
   ): FleetVersion[] {
@@ -106,7 +101,7 @@ export class VersionQuestions {
     for (const page of this.#parts.queries?.objectVersions(ref, undefined) ?? [])
       for (const facts of page) {
         const [version = -1n, arrival = 0n] = facts.position
-        if (after !== undefined && version > after.version) continue
+        if (after !== undefined && version > after.at) continue
         // All of one version are sorted together.
         if (found.length >= most && version !== last) return found
         if (found.length >= MOST_OWN) return found
@@ -213,7 +208,7 @@ class KnownObjects implements Pick<CausewayQueries, 'objectVersions' | 'objects'
 
 interface AskedVersions {
   readonly ref: string
-  readonly after: VersionPlace | undefined
+  readonly after: ListPlace | undefined
   readonly most: number
 }
 
@@ -225,12 +220,10 @@ async function askVersions(
   const matching = matchingObjects(ref)
   if (matching === undefined) return []
   const events = archive.name('object_events')
-  const reference = `concat(s.object, if(length(given) = 0, '', concat('?', arrayStringConcat(given, '&')))) AS ref,
-       arrayFilter(value -> value != '', [if(s.object_uid IS NULL, '', concat('uid=', s.object_uid)),
-         if(s.object_version < 0, '', concat('rv=', toString(s.object_version)))]) AS given`
+  const reference = `${referenceIn('event')} AS ref`
   const conditions = [
     `s.action = 'wrote' AND ${matching}`,
-    ...(after === undefined ? [] : [`s.object_version <= ${after.version}`]),
+    ...(after === undefined ? [] : [`s.object_version <= ${after.at}`]),
   ]
   const rows = await archive.rows(
     VERSION,
@@ -298,22 +291,10 @@ function highestFirst(a: FleetVersion, b: FleetVersion): number {
 
 function pageOf(
   all: readonly FleetVersion[],
-  after: VersionPlace | undefined,
+  after: ListPlace | undefined,
   limit: number,
 ): { versions: FleetVersion[]; next: string | undefined } {
   const sorted = all.toSorted(highestFirst)
-  const { items, next } = pageFrom(
-    sorted,
-    ({ version }) => version,
-    after && [after.version, after.skip],
-    limit,
-  )
+  const { items, next } = pageFrom(sorted, ({ version }) => version, after, limit)
   return { versions: items, next }
-}
-
-/** Throws BadCursor. */
-function placeIn(cursor: string): VersionPlace {
-  const [, version = '', skip = ''] = /^(-1|\d{1,19})\.(\d{1,6})$/.exec(cursor) ?? []
-  if (version === '') throw new BadCursor()
-  return { version: BigInt(version), skip: Number(skip) }
 }
