@@ -429,7 +429,6 @@ export interface ObjectVersionFacts extends ListItem, CascadesOfCpid {
 export interface SenderFacts {
   readonly service: string
   readonly spans: number
-  readonly unattributed: number
   /** CPIDs that its spans carried, and how many of them lack a mergelog although there was time for it. */
   readonly cpids: number
   readonly missing: number

@@ -33,7 +33,7 @@ import {
 import { ArchivedSpans } from './archived-spans.ts'
 import { CHANGED } from './archives.ts'
 import { cpidsOf } from './merge-graph.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { SqliteOutbox } from './outbox.ts'
 
 /** The most rows read at a time, per queue. */
@@ -49,20 +49,19 @@ const SENDER = 'LEFT JOIN scopes p ON p.id = %.scope LEFT JOIN resources r ON r.
 const sender = (of: string): string => SENDER.replace('%', of)
 
 /** Reads what goes into an archive, through a connection of its own. */
-export class SqliteArchiveReader implements ArchiveReader {
-  readonly #db: Sqlite
+export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
   readonly #outbox: SqliteOutbox
   readonly #spans: ArchivedSpans
   readonly #prepared = new Map<string, Statement<Value[], Row>>()
 
   constructor(db: Sqlite) {
-    this.#db = db
+    super(db)
     this.#outbox = new SqliteOutbox(db)
     this.#spans = new ArchivedSpans(db)
   }
 
   after(position: ArchivePosition): ArchiveReading | undefined {
-    return this.#db.transaction(() => this.#after(position))()
+    return this.db.transaction(() => this.#after(position))()
   }
 
   #after(position: ArchivePosition): ArchiveReading | undefined {
@@ -322,7 +321,7 @@ export class SqliteArchiveReader implements ArchiveReader {
   #statement(sql: string): Statement<Value[], Row> {
     let statement = this.#prepared.get(sql)
     if (statement === undefined) {
-      statement = this.#db.prepare<Value[], Row>(sql).safeIntegers()
+      statement = this.exactRows<Value[], Row>(sql)
       this.#prepared.set(sql, statement)
     }
     return statement

@@ -1,5 +1,5 @@
 import type { ArchivePosition, ArchiveStore, KeptArchive } from '../../model/archive.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection } from './open-database.ts'
 
 /** The kinds of change in `archive_changes.kind`. */
 export const CHANGED = { cpid: 1, trace: 2, changeSpan: 3, spanCpid: 4, replacedMergelog: 5 } as const
@@ -14,42 +14,35 @@ interface Row {
   version: number
 }
 
-/** The position of each archive. */
-export class ArchivePositions implements ArchiveStore {
-  readonly #db: Sqlite
-
-  constructor(db: Sqlite) {
-    this.#db = db
-  }
-
+export class ArchivePositions extends OnConnection implements ArchiveStore {
   keep(names: readonly string[]): Map<string, KeptArchive> {
-    const known = this.#db.prepare<[], string>('SELECT name FROM archives').pluck().all()
+    const known = this.column<[], string>('SELECT name FROM archives').all()
     for (const name of known)
-      if (!names.includes(name)) this.#db.prepare('DELETE FROM archives WHERE name = ?').run(name)
+      if (!names.includes(name)) this.db.prepare('DELETE FROM archives WHERE name = ?').run(name)
     const added = names.filter((name) => !known.includes(name))
     for (const name of added) {
-      this.#db
+      this.db
         .prepare(
           `INSERT INTO archives (name, refused_mergelog)
              SELECT ?, coalesce((SELECT min(id) - 1 FROM rejected_mergelogs), last_refused) FROM progress`,
         )
         .run(name)
     }
-    if (added.length > 0) this.#db.exec(EVERYTHING)
-    if (names.length > 0) this.#db.exec('UPDATE progress SET instance = coalesce(instance, randomblob(16))')
+    if (added.length > 0) this.db.exec(EVERYTHING)
+    if (names.length > 0) this.db.exec('UPDATE progress SET instance = coalesce(instance, randomblob(16))')
     this.#forgetPassed()
     return this.all()
   }
 
   all(): Map<string, KeptArchive> {
-    const rows = this.#db.prepare<[], Row>('SELECT * FROM archives').all()
-    const instance = this.#db.prepare<[], Buffer | null>('SELECT instance FROM progress').pluck().get()
+    const rows = this.db.prepare<[], Row>('SELECT * FROM archives').all()
+    const instance = this.column<[], Buffer | null>('SELECT instance FROM progress').get()
     return new Map(rows.map((row) => [row.name, keptOf(row, instance?.toString('hex') ?? '')]))
   }
 
   moveTo(name: string, position: ArchivePosition, refused: number): void {
     const { arrival, decision, change, refusedMergelog, refusedItem, version } = position
-    this.#db
+    this.db
       .prepare(
         `UPDATE archives SET arrival = ?, decision = ?, change = ?, refused_mergelog = ?, refused_item = ?, version = ?,
            refused = refused + ? WHERE name = ?`,
@@ -59,10 +52,10 @@ export class ArchivePositions implements ArchiveStore {
   }
 
   #forgetPassed(): void {
-    const passed = this.#db.prepare<[], number | null>('SELECT min(change) FROM archives').pluck().get()
+    const passed = this.column<[], number | null>('SELECT min(change) FROM archives').get()
     if (typeof passed === 'number')
-      this.#db.prepare('DELETE FROM archive_changes WHERE change <= ?').run(passed)
-    else this.#db.exec('DELETE FROM archive_changes')
+      this.db.prepare('DELETE FROM archive_changes WHERE change <= ?').run(passed)
+    else this.db.exec('DELETE FROM archive_changes')
   }
 }
 

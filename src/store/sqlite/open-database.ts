@@ -26,7 +26,7 @@ import { makePrivate } from './private-file.ts'
 
 export type Sqlite = Database.Database
 
-/** A class whose fields are prepared statements: `super(db)` runs before a subclass initialises its fields. */
+/** Asks one connection. Fields may be prepared statements: `super(db)` runs before a subclass initialises its fields. */
 export abstract class OnConnection {
   protected readonly db: Sqlite
 

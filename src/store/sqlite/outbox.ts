@@ -403,38 +403,37 @@ const TABLES: Record<Signal, string> = {
 }
 
 /** The position of each exporter of a signal in its outbox. */
-export class ExporterPositions implements PositionStore {
-  readonly #db: Sqlite
+export class ExporterPositions extends OnConnection implements PositionStore {
   readonly #signal: Signal
   readonly #table: string
 
   constructor(db: Sqlite, signal: Signal) {
-    this.#db = db
+    super(db)
     this.#signal = signal
     this.#table = TABLES[signal]
   }
 
   /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns their positions. */
   keep(names: readonly string[], end: number): Map<string, number> {
-    const known = this.#db.prepare<[], { name: string }>(`SELECT name FROM ${this.#table}`).all()
+    const known = this.db.prepare<[], { name: string }>(`SELECT name FROM ${this.#table}`).all()
     for (const { name } of known) {
-      if (!names.includes(name)) this.#db.prepare(`DELETE FROM ${this.#table} WHERE name = ?`).run(name)
+      if (!names.includes(name)) this.db.prepare(`DELETE FROM ${this.#table} WHERE name = ?`).run(name)
     }
-    const add = this.#db.prepare(`INSERT OR IGNORE INTO ${this.#table} (name, position) VALUES (?, ?)`)
+    const add = this.db.prepare(`INSERT OR IGNORE INTO ${this.#table} (name, position) VALUES (?, ?)`)
     for (const name of names) add.run(name, end)
     this.#removeSent()
     return this.all()
   }
 
   all(): Map<string, number> {
-    const rows = this.#db
+    const rows = this.db
       .prepare<[], { name: string; position: number }>(`SELECT name, position FROM ${this.#table}`)
       .all()
     return new Map(rows.map((row) => [row.name, row.position]))
   }
 
   moveTo(name: string, position: number, refused: number): void {
-    this.#db
+    this.db
       .prepare(`UPDATE ${this.#table} SET position = ?, refused = refused + ? WHERE name = ?`)
       .run(position, refused, name)
     this.#removeSent()
@@ -444,8 +443,8 @@ export class ExporterPositions implements PositionStore {
   #removeSent(): void {
     if (this.#signal === 'traces') return
     const outbox = this.#signal === 'logs' ? 'log_outbox' : 'metric_outbox'
-    const sent = this.#db.prepare<[], number | null>(`SELECT min(position) FROM ${this.#table}`).pluck().get()
-    if (typeof sent === 'number') this.#db.prepare(`DELETE FROM ${outbox} WHERE decision <= ?`).run(sent)
-    else this.#db.exec(`DELETE FROM ${outbox}${this.#signal === 'logs' ? '; DELETE FROM waiting_logs' : ''}`)
+    const sent = this.column<[], number | null>(`SELECT min(position) FROM ${this.#table}`).get()
+    if (typeof sent === 'number') this.db.prepare(`DELETE FROM ${outbox} WHERE decision <= ?`).run(sent)
+    else this.db.exec(`DELETE FROM ${outbox}${this.#signal === 'logs' ? '; DELETE FROM waiting_logs' : ''}`)
   }
 }

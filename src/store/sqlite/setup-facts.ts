@@ -7,31 +7,22 @@ import type {
   SenderFactsReader,
   SetAsideFacts,
 } from '../../model/queries.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 
 const NEWEST_SPANS = 20_000
 const NEWEST_MERGELOGS = 5_000
 const MS_PER_NS = 1e6
 
 /** Reads facts that show whether senders are set up well. */
-export class SqliteSenderFacts implements SenderFactsReader {
-  readonly #db: Sqlite
-
-  constructor(db: Sqlite) {
-    this.#db = db
-  }
-
+export class SqliteSenderFacts extends OnConnection implements SenderFactsReader {
   lastArrivalMs(): number | undefined {
-    return this.#db
-      .prepare<[], number>('SELECT arrived_ms FROM requests ORDER BY id DESC LIMIT 1')
-      .pluck()
-      .get()
+    return this.column<[], number>('SELECT arrived_ms FROM requests ORDER BY id DESC LIMIT 1').get()
   }
 
   senders(seenBeforeMs: number): SenderFacts[] {
-    return this.#db
+    return this.db
       .prepare<[number, number], SenderFacts>(
-        `SELECT resources.service, count(*) AS spans, sum(spans.cpid IS NULL) AS unattributed,
+        `SELECT resources.service, count(*) AS spans,
            sum(spans.flags & ${SPAN_MALFORMED_CPID} <> 0) AS malformed,
            count(DISTINCT spans.cpid) AS cpids,
            count(DISTINCT CASE WHEN cpids.has_mergelog = 0 AND cpids.explained = 0 AND cpids.state = 0
@@ -66,7 +57,7 @@ export class SqliteSenderFacts implements SenderFactsReader {
   }
 
   refusals(sinceMs: number): RefusalFacts[] {
-    return this.#db
+    return this.db
       .prepare<[number], RefusalFacts>(
         `SELECT coalesce(resources.service, '') AS service, rejected.reason, count(*) AS count
          FROM rejected_mergelogs rejected LEFT JOIN scopes ON scopes.id = rejected.scope
@@ -77,19 +68,17 @@ export class SqliteSenderFacts implements SenderFactsReader {
   }
 
   rejected(sinceMs: number): { items: number; message: string } {
-    const items = this.#db
-      .prepare<[number], number>('SELECT coalesce(sum(rejected), 0) FROM requests WHERE arrived_ms >= ?')
-      .pluck()
-      .get(sinceMs)
-    const message = this.#db
-      .prepare<[], string>("SELECT message FROM requests WHERE message <> '' ORDER BY id DESC LIMIT 1")
-      .pluck()
-      .get()
+    const items = this.column<[number], number>(
+      'SELECT coalesce(sum(rejected), 0) FROM requests WHERE arrived_ms >= ?',
+    ).get(sinceMs)
+    const message = this.column<[], string>(
+      "SELECT message FROM requests WHERE message <> '' ORDER BY id DESC LIMIT 1",
+    ).get()
     return { items: items ?? 0, message: message ?? '' }
   }
 
   exporters(): ExporterFacts[] {
-    return this.#db
+    return this.db
       .prepare<[], ExporterFacts>(
         `SELECT name, 'traces' AS signal, last_decision - position AS waiting, refused FROM exporters, progress
          UNION ALL SELECT name, 'traces', last_decision - decision, refused FROM archives, progress
@@ -101,7 +90,7 @@ export class SqliteSenderFacts implements SenderFactsReader {
   }
 
   #marks(): { wallMs: number; arrival: number }[] {
-    return this.#db
+    return this.db
       .prepare<[], { wallMs: number; arrival: number }>(
         `SELECT wall_ms AS wallMs, arrival FROM arrival_marks ORDER BY wall_ms DESC LIMIT 100`,
       )
@@ -110,7 +99,7 @@ export class SqliteSenderFacts implements SenderFactsReader {
   }
 
   #mergelogDelays(): { service: string; delayMs: number }[] {
-    return this.#db
+    return this.db
       .prepare<[number], { service: string; delayMs: number }>(
         `SELECT resources.service, newest.arrived_ms - newest.time_ns / 1e6 AS delayMs
          FROM (SELECT * FROM mergelogs ORDER BY arrival DESC LIMIT ?) newest
@@ -120,7 +109,7 @@ export class SqliteSenderFacts implements SenderFactsReader {
   }
 
   #newestSpans(): { service: string; id: number; end: number }[] {
-    return this.#db
+    return this.db
       .prepare<[number], { service: string; id: number; end: number }>(
         `SELECT resources.service, spans.id, spans.end_ns / 1.0 AS end FROM spans
          JOIN scopes ON scopes.id = spans.scope JOIN resources ON resources.id = scopes.resource
