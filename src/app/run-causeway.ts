@@ -163,7 +163,6 @@ function endWithNpm(end: () => void): void {
   }, LOOK_EVERY_MS).unref()
 }
 
-/** A configuration with its warnings. */
 interface ReadConfig {
   readonly config: CausewayConfig
   readonly warnings: readonly string[]

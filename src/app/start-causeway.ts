@@ -42,7 +42,6 @@ interface StartOptions {
   log: Logger
   /** The types that the configuration was read with. */
   components: Components
-  /** Called on a fatal fault. */
   onFatal: (reason: string) => void
 }
 
@@ -150,7 +149,6 @@ function running(
   }
 }
 
-/** What extensions get besides the common context. */
 interface ExtensionContext {
   readonly authenticatorOf: AuthenticatorOf
   readonly admission: SharedAdmission
@@ -254,7 +252,6 @@ function createAdmission({
   }
 }
 
-/** What receivers share. */
 interface ReceiverDependencies extends SharedAdmission {
   readonly store: IngestPort & { readonly observations: ObservationPort }
   readonly authenticatorOf: AuthenticatorOf

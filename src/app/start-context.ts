@@ -8,7 +8,6 @@ import type { Components } from './components.ts'
 import type { ListenerLimits } from './listener-limits.ts'
 import type { OwnTelemetry } from './own-telemetry.ts'
 
-/** The context of everything that is started. */
 export interface StartContext {
   readonly config: CausewayConfig
   readonly components: Components
@@ -22,7 +21,6 @@ export interface StartContext {
   readonly grace: { linkMs: number; exportMs: number; isRestart: boolean }
   /** Closes what was opened, in reverse order. */
   readonly open: AsyncDisposableStack
-  /** Called on a fatal fault. */
   readonly onFatal: (reason: string) => void
 }
 

@@ -53,7 +53,6 @@ export async function takingPart(questions: ArchiveQuestions, cpid: Cpid): Promi
   return { cascades: [...drivenBy, ...roots.filter((root) => !driving.has(root))], drivenBy }
 }
 
-/** Tells people what an answer lacks, and why. */
 export function notePartial(io: CliIo, partial: string | undefined): void {
   if (partial !== undefined) io.stderr.write(`Note: ${printable(partial)}\n`)
 }

@@ -98,7 +98,6 @@ export function requireFound<T>(cpid: Cpid, result: T | Absent): T {
   return result
 }
 
-/** Why nothing is known of a CPID, and what to do. */
 export function unknownCpidText(cpid: Cpid, why: Absent): string {
   return why === 'unknown'
     ? `no mergelog, span or log has named CPID ${cpid}; check it, and whether its sender reaches Causeway`

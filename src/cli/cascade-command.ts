@@ -412,7 +412,6 @@ export function foldStatusWrites(tree: readonly TreeSpan[]): { tree: TreeSpan[];
   return { tree: shown, folded }
 }
 
-/** The group of each status write. */
 function groupsOf(tree: readonly TreeSpan[]): (Group | undefined)[] {
   const top = newGroup()
   const above: Group[] = []

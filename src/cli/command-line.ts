@@ -8,10 +8,8 @@ import type { CausewayQueries } from '../model/queries.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { nanosOfMs, parseRfc3339, type UnixNanos } from '../model/time-and-size.ts'
 
-/** All commands by name. */
 export type Commands = ReadonlyMap<string, Command>
 
-/** One command. */
 export interface Command {
   /** Its arguments, as the help shows them. */
   usage?: string
@@ -30,7 +28,6 @@ export interface Command {
   leastArgs?: number
   /** As many as `leastArgs` unless given. */
   mostArgs?: number
-  /** Loads the code of the command. */
   load: () => Promise<Run>
 }
 
@@ -188,7 +185,6 @@ type Values = ReturnType<typeof valuesOf>
 type Token = ReturnType<typeof tokensOf>[number]
 type OptionToken = Extract<Token, { kind: 'option' }>
 
-/** A parsed command line. */
 export interface CommandLine extends Omit<Values, 'config' | 'set'> {
   /** Undefined when there is none. */
   command: string | undefined
@@ -390,12 +386,10 @@ function wordOf<const Word extends string>(
   throw new UsageError(`${option} ${JSON.stringify(given)} is unknown; write ${words.join(' or ')}`)
 }
 
-/** The value of --limit. */
 export function limitOf<T>({ limit }: CommandLine, otherwise: T): number | T {
   return wholeNumber('--limit', limit, MAX_LIMIT) ?? otherwise
 }
 
-/** The value of --max-rows. */
 export function maxRowsOf({ 'max-rows': maxRows }: CommandLine, otherwise: number): number {
   return wholeNumber('--max-rows', maxRows, MAX_ROWS) ?? otherwise
 }
@@ -450,7 +444,6 @@ export interface TextSink {
 export interface CliIo {
   stdout: TextSink
   stderr: TextSink
-  /** All of the standard input, as text. */
   readInput: () => Promise<string>
   /** The width of the terminal, 0 where it does not know, as some in containers; undefined when stdout is not a terminal. */
   terminalWidth: number | undefined

@@ -41,7 +41,6 @@ function loadAndWarn(line: CommandLine, io: CliIo): LoadedConfig {
   return loaded
 }
 
-/** Prints what Causeway is made of. */
 export const components: Run = (_line, { stdout, components = COMPONENTS }) => {
   const { receivers, processors, exporters, connectors, extensions } = components
   const { name: command, description, version } = readManifest()

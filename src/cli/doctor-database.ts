@@ -319,7 +319,6 @@ function findingOf(
 
 const SET_ASIDE_CHECK = 'linking'
 
-/** Whether items were set aside. */
 export function checkSetAside(facts: SetAsideFacts | undefined): Finding {
   if (facts === undefined) return ok(SET_ASIDE_CHECK, 'nothing had to be set aside')
   return warn(

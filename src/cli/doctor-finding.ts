@@ -4,7 +4,6 @@ import { typeNamed } from '../config/component-type.ts'
 
 export type FindingState = 'ok' | 'warn' | 'fail'
 
-/** The result of one check. */
 export interface Finding {
   readonly state: FindingState
   /** What was checked, in one or two words. */

@@ -228,7 +228,6 @@ async function watchSettled(
 export interface LogReader {
   /** All resources were listed: how many are watched, and how many may not be. */
   readonly listed: (resources: number, refused: number) => void
-  /** A warning for the operator. */
   readonly complaint: (text: string) => void
 }
 

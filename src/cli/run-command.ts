@@ -146,7 +146,6 @@ interface Manifest {
   gitHead?: string
 }
 
-/** The name and version of this Causeway. */
 export function readManifest(): Manifest {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as Manifest
 }

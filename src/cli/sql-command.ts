@@ -79,7 +79,6 @@ function jsonOutput(to: TextSink): SqlOutput {
   }
 }
 
-/** The layout of text. */
 interface TextRoom {
   /** The width of a line; undefined for no limit. */
   readonly width: number | undefined

@@ -101,7 +101,6 @@ type Colour = 'dim' | 'red' | 'cyan' | 'yellow' | 'green'
 
 const CODES: Readonly<Record<Colour, number>> = { dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
 
-/** The layout of text. */
 export interface Terminal {
   /** Characters in a line. */
   readonly width: number

@@ -16,7 +16,6 @@ export interface CausewayConfig {
   pipelines: OutPipelines
 }
 
-/** One component of the configuration. */
 export interface ComponentConfig {
   id: string
   /** The current name of its type. */
@@ -44,7 +43,6 @@ export interface ExporterConfig extends ComponentConfig {
   isArchive?: true
 }
 
-/** An address that a component listens at. */
 export interface DeclaredListener extends Listener {
   /** The path of its keys below the component, such as `protocols::grpc`; empty for the component itself. */
   at?: string
@@ -146,7 +144,6 @@ export interface ConnectorSettings {
   senders?: SenderPolicy
 }
 
-/** The settings of inference. */
 export interface InferenceConfig {
   whoWaitMs: number
   tellingWaitMs: number
@@ -168,7 +165,6 @@ export interface AdmissionConfig extends ConnectionsConfig {
   requestTimeoutMs: number
 }
 
-/** The cascade metrics. */
 interface CascadeMetricsConfig {
   /** How often a metrics pipeline sends. */
   intervalMs: number

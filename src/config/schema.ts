@@ -17,7 +17,6 @@ export interface Schema<T> {
   read(node: RawNode | undefined, path: readonly string[], mistakes: Mistakes): T
 }
 
-/** The type that a schema reads. */
 export type SettingsOf<S> = S extends Schema<infer T> ? T : never
 
 /** The keys of a section. */
@@ -185,7 +184,6 @@ export function optionalField<T>(kind: ValueKind<T>, meaning: string): Schema<T 
   }
 }
 
-/** A required key. */
 export function requiredField<T>(kind: ValueKind<T>, example: string, meaning: string): Schema<T> {
   return {
     doc: { kind: 'field', ...aboutKind(kind), required: true, meaning },
@@ -243,7 +241,6 @@ export function readSettings<T>(
   return mistakes.isFaulty ? { kind: 'faulty', mistakes: mistakes.found } : { kind: 'read', settings }
 }
 
-/** What is wrong with the settings being read. */
 class Mistakes {
   readonly found: Mistake[] = []
   #isFaulty = false

@@ -206,7 +206,6 @@ export const WAIT: ValueKind<number> = {
   },
 }
 
-/** The same, and positive. */
 export const POSITIVE_WAIT = positive(WAIT)
 
 function positive({ type, read }: ValueKind<number>): ValueKind<number> {
@@ -314,7 +313,6 @@ export const URL_PATH: ValueKind<string> = {
   },
 }
 
-/** An http:// or https:// URL. */
 export const HTTP_URL: ValueKind<string> = {
   type: 'URL',
   textual: true,

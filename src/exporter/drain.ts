@@ -289,7 +289,6 @@ export async function sendSplitting<Item>(
   return { kind: 'done', delivered, refused }
 }
 
-/** The outbox of spans. */
 export function outgoingSpans(outbox: OutboxReader): OutgoingItems {
   return {
     after: (position, limit) => outbox.after(position, limit).map((item) => outgoing(item, outgoingSpan)),
@@ -317,7 +316,6 @@ function patched({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buf
   return patchLog(raw, { traceId, withoutSpanId, attributes })
 }
 
-/** The outbox of log records. */
 export function outgoingLogs(outbox: LogOutboxReader): OutgoingItems {
   return {
     after: (position, limit) => outbox.after(position, limit).map((item) => outgoing(item, outgoingLog)),

@@ -4,12 +4,10 @@ import type { SetAside, StorageFault } from '../model/faults.ts'
 import type { Signal } from '../model/otlp-requests.ts'
 import type { Positions } from '../model/outbox.ts'
 
-/** The start data of the export thread. */
 export interface ExportThreadData {
   path: string
   /** The module that exports the types of component as `COMPONENTS`. */
   components: string
-  /** The exporters of each signal. */
   exporters: Record<Signal, ExporterConfig[]>
   authenticators: ComponentConfig[]
   positions: Positions

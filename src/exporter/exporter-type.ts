@@ -63,7 +63,6 @@ export interface SendingHost {
   credentials?: Credentials | undefined
   /** How long a request may take, whatever is configured, in milliseconds. */
   longestMs?: number | undefined
-  /** Takes a line for the log. */
   writeLine: (line: string) => void
   /** Called with a warning for the operator, such as unreadable certificates; sending goes on. */
   onTrouble: (reason: string) => void

@@ -33,7 +33,6 @@ interface MetricsPipelineHooks {
 interface Sending {
   config: ExporterConfig
   transport: Transport
-  /** The request in flight, if there is one. */
   inFlight: InFlight | undefined
 }
 
@@ -179,7 +178,6 @@ function encodeMetrics(
   return protobufOfJson('metrics', Buffer.from(JSON.stringify(request)))
 }
 
-/** How many points the metrics hold. */
 function countPoints(metrics: readonly OwnMetric[]): number {
   return metrics.reduce((sum, metric) => sum + (metric.kind === 'sum' ? 1 : metric.series.length), 0)
 }

@@ -16,7 +16,6 @@ interface SendingHooks {
   authenticators: readonly ComponentConfig[]
   /** How long a request may take, whatever is configured, in milliseconds. */
   longestMs?: number
-  /** Takes a line for the log. */
   writeLine: (line: string) => void
   /** Called with a warning for the operator, such as unreadable certificates; sending goes on. */
   onTrouble: (reason: string) => void

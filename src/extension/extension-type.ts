@@ -16,7 +16,6 @@ export const SECRET_REFRESH_MS = 5_000
 export interface ExtensionType<Settings = unknown> extends ExtensionDeclaration<Settings> {
   /** Whether it starts before the database is opened. */
   readonly startsFirst?: boolean
-  /** Loads its start function. */
   load?(): Promise<ExtensionModule<Settings>>
   /** Loads its credentials; present if `auth` may name it. */
   loadCredentials?(): Promise<CredentialsModule<Settings>>

@@ -167,7 +167,6 @@ export class PruneWork {
   #left: number
   readonly #mayGoOn: () => boolean
   #hasBegun = false
-  /** Rows that went. */
   removed = 0
 
   /** `budget`: about how many CPIDs may go; `mayGoOn` is asked between steps. */

@@ -95,7 +95,6 @@ export class RequestRecorder {
   }
 }
 
-/** A request that is being recorded. */
 export class Recording {
   readonly #store: ArrivalStore
   readonly #graph: MergeGraph
@@ -118,7 +117,6 @@ export class Recording {
   #envelopes: { resource: Buffer; scope: Buffer } = NO_ENVELOPES
   /** Items recorded since `mayGoOn` was last asked; mergelogs and their sources count for more of them. */
   #work = 0
-  /** Its mergelogs that were refused so far. */
   #refusedMergelogs = 0
   /** How many mergelogs of the current span are recorded. */
   #mergelogsOfSpan = 0
@@ -475,7 +473,6 @@ export function noCounts(): IngestCounts {
   }
 }
 
-/** Adds counts to others. */
 export function addCounts(to: IngestCounts, { refusedMergelogs, ...counts }: IngestCounts): void {
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) to[name] += counts[name]
   for (const [reason, count] of Object.entries(refusedMergelogs)) {

@@ -36,7 +36,6 @@ export class SenderRules {
   }
 }
 
-/** The permissions of one sender. */
 export class SenderPermissions {
   readonly #grants: SenderGrants
   readonly #digest: Buffer

@@ -115,7 +115,6 @@ type OpenWriter = (startMs: number) => { writer: StoreWriter; clock: RecordedClo
 interface RecordingsOfCluster {
   readonly cluster: string
   readonly recordings: readonly NamedRecording[]
-  /** How objects are read. */
   readonly reading: ReadingRules
   readonly openWriter: OpenWriter
   /** Where the last import of the cluster stands, as it was written down. */
@@ -380,7 +379,6 @@ export function readPlace(text: string): ImportCheckpoint {
 
 const MAX_FAULTS = 5
 
-/** What came of an import. */
 export interface Imported {
   /** Lines that were imported now, or could not be read. */
   readonly lines: number
@@ -398,7 +396,6 @@ export interface Imported {
   readonly warnings: readonly string[]
 }
 
-/** Counts the lines of recordings. */
 class ImportCounts implements Imported {
   readonly skipped: Partial<Record<SkipReason, number>> = {}
   readonly faults: string[] = []

@@ -30,7 +30,6 @@ export interface ArchiveStore {
   moveTo(name: string, position: ArchivePosition, refused: number): void
 }
 
-/** Who sent a fact. */
 interface Sent {
   readonly service: string | null
   readonly cluster: string | null
@@ -244,7 +243,6 @@ export interface ArchiveReader {
   after(position: ArchivePosition): ArchiveReading | undefined
 }
 
-/** An edge of the merge graph. */
 export interface ArchivedEdge {
   readonly source: Cpid
   readonly cpid: Cpid

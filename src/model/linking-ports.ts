@@ -37,7 +37,6 @@ export type LinkEvent =
 export interface LinkEvents {
   /** The next events after the linker's position, at most `limit`. */
   next(limit: number): LinkEvent[]
-  /** Moves the linker's position. */
   moveTo(arrival: number): void
   /** Moves the linker's position over everything that has arrived. */
   moveToEnd(): void
@@ -91,7 +90,6 @@ export interface ArrivedSpan {
   readonly awaited: boolean
 }
 
-/** The stored spans. */
 export interface Spans {
   span(row: number): ArrivedSpan | undefined
   /** Those that carry the CPID, in the order in which they began. */
@@ -282,7 +280,6 @@ export interface Trace {
   readonly continuesRoot: boolean
 }
 
-/** The outgoing traces and their state. */
 export interface Traces {
   trace(id: number): Trace | undefined
   /** The root's newest trace. */
@@ -345,7 +342,6 @@ export interface ChangeReporter {
   readonly sinceMs: number
 }
 
-/** The stored mergelogs. */
 export interface Mergelogs {
   find(cpid: number): StoredMergelog | undefined
   /** The span that sent the mergelog, if it is known. */

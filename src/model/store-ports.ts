@@ -48,7 +48,6 @@ export interface WriterProgress {
   readonly lastMetricDecision: number
 }
 
-/** How much is stored. */
 export interface StoredGauges {
   waiting: number
   openTraces: number
@@ -136,7 +135,6 @@ export interface KeptSpanBlocks {
   keep(mayGoOn: () => boolean): boolean
 }
 
-/** The result of one sweep. */
 export interface HousekeepingResult {
   /** There is more to remove. */
   readonly more: boolean

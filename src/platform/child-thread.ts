@@ -74,7 +74,6 @@ export class ChildThread<To, From> {
     return this.#ended.promise
   }
 
-  /** Terminates it. */
   terminate(): void {
     void this.#worker.terminate()
   }

@@ -1,6 +1,5 @@
 import { isIPv6, type Server, type Socket } from 'node:net'
 
-/** The connection limits of a listener. */
 export interface ConnectionLimits {
   /** The most connections with a request in progress; some more may be open. */
   max: number
@@ -48,7 +47,6 @@ interface Open {
   readonly key: string
   /** Its peer, while requests are in progress. */
   peer: string
-  /** Requests in progress. */
   requests: number
   /** The socket of its last request, or the TLS socket or HTTP/2 session around it. */
   lastRequestOn: object | undefined

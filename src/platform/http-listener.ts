@@ -210,7 +210,6 @@ const DEFAULT_WRITE_TIMEOUT_MS = 30_000
 const DEFAULT_MAX_BYTES = 32 * MIB
 const LOOK_MS = 1_000
 
-/** An answer in progress. */
 interface Answer {
   readonly response: ServerResponse
   readonly socket: Socket

@@ -1,4 +1,3 @@
-/** The definition of a metric. */
 export interface MetricSpec {
   kind: 'counter' | 'gauge' | 'histogram'
   unit: string

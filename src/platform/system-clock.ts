@@ -1,12 +1,10 @@
 import type { Clock, Timers } from '../model/time-and-size.ts'
 
-/** The machine's own clocks. */
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),
 }
 
-/** The timers of this process. */
 export const systemTimers: Timers = {
   soon: (work) => {
     const immediate = setImmediate(work)

@@ -158,7 +158,6 @@ function slim(span: LinkedSpan): LinkedSpan {
   }
 }
 
-/** The episode that was active last. */
 function newestActivity(traces: readonly TraceFacts[]): number {
   let newest: TraceFacts | undefined
   for (const trace of traces) if (newest === undefined || trace.lastNs >= newest.lastNs) newest = trace

@@ -110,7 +110,6 @@ export function* cascadeJson(queries: CascadeRead, facts: CascadeFacts): Generat
   yield ']}'
 }
 
-/** The totals of a cascade as the API shows them. */
 function totalsJson(
   { services, clusters, kinds, path }: CascadeAnalysis,
   facts: CascadeFacts,
@@ -183,7 +182,6 @@ function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, facts: Cascad
   }
 }
 
-/** What a service did in a cascade, as the API shows it. */
 function serviceTimeJson(time: ServiceTime): ServiceTimeAnswer {
   return {
     service: time.service,
@@ -202,7 +200,6 @@ function clusterTimeJson(time: ServiceTime): ClusterTimeAnswer {
   return { cluster: time.cluster ?? null, ...serviceTimeJson(time) }
 }
 
-/** What was done to objects of a kind, as the API shows it. */
 function kindTimeJson(time: KindTime): KindTimeAnswer {
   return {
     kind: time.kind,

@@ -87,7 +87,6 @@ export function* jaegerSearchJson(
   yield endOfJaeger(lacks)
 }
 
-/** The ids of the traces of a search. */
 export function* jaegerIdsJson(
   queries: CausewayQueries,
   search: TraceSearch,

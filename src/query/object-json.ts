@@ -75,7 +75,6 @@ export function cpidJson({ cpid, timeNs, sources, explained, service, object }: 
   }
 }
 
-/** A mergelog as the API shows it. */
 export function mergelogJson({
   cpid,
   sources,
@@ -96,7 +95,6 @@ export function mergelogJson({
   }
 }
 
-/** The merge graph around a CPID as the API shows it. */
 export function* graphJson(cpid: Cpid, { nodes, edges, truncated }: GraphAround): Generator<string> {
   yield `{"cpid":"${cpid}","nodes":${JSON.stringify(nodes.map(nodeJson))},"truncated":${truncated},"edges":[`
   let separator = ''

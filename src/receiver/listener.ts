@@ -77,7 +77,6 @@ export interface RunningListener extends AsyncDisposable {
 const RAISE =
   'behind a proxy or NAT, raise connectors::cpid::admission::max_connections_per_address, and max_connections with it'
 
-/** The connection limits of a receiver. */
 export function connectionLimitsOf(settings: ListenerSettings): ConnectionLimits {
   const { maxConnections: max = DEFAULT_MAX_CONNECTIONS, maxConnectionsPerAddress, firstBytesMs } = settings
   const asksForCredential = settings.authenticator !== undefined || settings.tls?.clientCaFile !== undefined

@@ -43,7 +43,6 @@ export interface ReceiverHost {
   readonly ingestPort: IngestPort
   /** Takes observations of clusters. */
   readonly observationPort: ObservationPort
-  /** How objects are read. */
   readonly reading: ReadingRules
   /** Called with the outcome of each request. */
   readonly observer: ReceiverObserver

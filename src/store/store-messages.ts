@@ -15,7 +15,6 @@ import type { Positions } from '../model/outbox.ts'
 import type { Retention } from '../model/store-ports.ts'
 import type { MovedArchive, WriterGauges } from './store-writer.ts'
 
-/** The start parameters of the store thread. */
 export interface StoreThreadData {
   path: string
   linking: LinkerSettings
@@ -34,7 +33,6 @@ export interface StoreThreadData {
 
 export interface StoreGauges extends WriterGauges {
   lag: number
-  /** Length of the write-ahead log. */
   walBytes: number
   /** Free space on the disk of the database. */
   freeBytes: number

@@ -133,7 +133,6 @@ export class StoreWriter {
     return this.#transactor.run(({ spanBlocks }) => spanBlocks.keep(mayGoOn), { mayOnlyRead: true })
   }
 
-  /** What the gauges show. */
   gauges(): WriterGauges {
     return { ...this.reader.gauges(), held: this.#pruning.held }
   }
@@ -181,7 +180,6 @@ export class StoreWriter {
   }
 }
 
-/** The gauges of the writer. */
 export interface WriterGauges extends StoredGauges {
   /** CPIDs over a retention limit that something still holds. */
   held: number

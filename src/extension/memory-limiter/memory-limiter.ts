@@ -6,7 +6,6 @@ import type { Metrics } from '../../platform/metrics.ts'
 import type { ExtensionHost, RunningExtension, StartedWith } from '../extension-type.ts'
 import type { MemoryLimiterSettings } from './memory-limiter-extension.ts'
 
-/** Starts the memory limiter. */
 export function startExtension(
   { settings }: StartedWith<MemoryLimiterSettings>,
   { log, metrics, collectGarbage, isIdle }: ExtensionHost,
@@ -150,7 +149,6 @@ export class MemoryLimiter implements Disposable {
     return this.#usedBytes
   }
 
-  /** Checks now. */
   check(): void {
     this.#usedBytes = this.#read()
     const isAboveSoft = this.#usedBytes >= this.softBytes

@@ -27,7 +27,6 @@ export function nameOfResource(watched: WatchedResource): string {
     .join(' ')
 }
 
-/** The request path. */
 export function pathOfResource(watched: WatchedResource, query: Query): string {
   const { apiVersion, resource, namespace, labelSelector, fieldSelector } = watched
   const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
@@ -39,7 +38,6 @@ export function pathOfResource(watched: WatchedResource, query: Query): string {
   return `${group}${within}/${resource}?${parameters.toString()}`
 }
 
-/** The Accept header for a list or a watch. */
 export function acceptOf({ isMetadataOnly }: WatchedResource, what: 'list' | 'watch'): string {
   if (!isMetadataOnly) return 'application/json'
   return `application/json;as=PartialObjectMetadata${what === 'list' ? 'List' : ''};g=meta.k8s.io;v=v1`

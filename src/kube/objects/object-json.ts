@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto'
 import type { SkipReason } from '../../model/kubernetes-observations.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 
-/** What JSON.parse returns. */
 export type Json = string | number | boolean | null | Json[] | JsonObject
 export interface JsonObject {
   readonly [key: string]: Json

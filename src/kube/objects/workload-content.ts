@@ -180,7 +180,6 @@ function deadlineOf(job: JsonObject): string {
 /** Conditions of a Job that will not run any further Pod. */
 const ENDS = ['Complete', 'Failed', 'SuccessCriteriaMet', 'FailureTarget']
 
-/** How many Pods a Job runs at the same time. */
 function runsAtOnce(job: JsonObject): number {
   const { parallelism, suspend } = objectIn(job, 'spec')
   const isOver = suspend === true || ENDS.some((type) => hasCondition(job, type))

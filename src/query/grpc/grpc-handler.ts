@@ -22,7 +22,6 @@ import { answered, type GrpcMethod, grpcMethod } from './grpc-method.ts'
 import { JAEGER_STORAGE } from './jaeger-storage.ts'
 import { TEMPO_STREAMING } from './tempo-streaming.ts'
 
-/** The longest request. */
 const MOST_REQUEST_BYTES = 32 * 1024
 const WRITE_TIMEOUT_MS = 30_000
 /** How long a request may take to arrive. */
@@ -117,7 +116,6 @@ class CallEnd extends Error {
   }
 }
 
-/** The calls in progress. */
 class Calls {
   readonly #settings: GrpcHandlerSettings
   readonly #socketOf: (peer: string) => Socket | undefined

@@ -7,7 +7,6 @@ import type { Question, TraceQuestion } from '../question.ts'
 /** The questions of a request, whose answers follow one another, or a ready message. */
 export type GrpcAsked = { readonly questions: readonly Question[] } | { readonly answer: Buffer }
 
-/** A method that can be called. */
 export interface GrpcMethod {
   readonly path: string
   /** Throws BadParameter. */

@@ -147,7 +147,6 @@ export function sendNotModified(response: ServerResponse, etag: string): void {
   response.end()
 }
 
-/** Answers with a whole text. */
 export function sendBody(response: ServerResponse, status: number, type: string, text: string): void {
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) })
   response.end(text)

@@ -193,7 +193,6 @@ export const PARAMETERS = {
   ),
 }
 
-/** The shape of every failure. */
 const ErrorAnswer = z
   .strictObject({
     error: z.strictObject({

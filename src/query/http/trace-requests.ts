@@ -188,7 +188,6 @@ interface Exchange {
   readonly response: ServerResponse
   /** Aborts when the client is gone. */
   readonly gone: AbortSignal
-  /** The client. */
   readonly asker: Asker
 }
 

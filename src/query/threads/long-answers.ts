@@ -320,7 +320,6 @@ class AnswerStream {
     this.#pieces = parts.pieces[Symbol.iterator]()
   }
 
-  /** Whether the answer has ended. */
   get isOver(): boolean {
     return this.#isOver
   }

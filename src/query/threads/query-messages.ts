@@ -5,7 +5,6 @@ import type { Asker, NoAnswer, Question } from '../question.ts'
 /** The answers of a thread: short ones, any, or those that need an archive. */
 export type AnswerLength = 'short' | 'any' | 'archive'
 
-/** The start data of a query thread. */
 export interface QueryThreadData {
   path: string
   /** Different in each process: etags may be made of numbers that begin anew. */

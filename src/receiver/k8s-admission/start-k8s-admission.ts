@@ -10,7 +10,6 @@ import type { ReceiverHost, RunningReceiver, SourceObserver, StartedWith } from 
 import type { AdmissionThreadData, AnsweredReview, FromAdmission, ToAdmission } from './admission-webhook.ts'
 import type { K8sAdmissionSettings } from './k8s-admission-receiver.ts'
 
-/** Listens for reviews. */
 export async function startReceiver(
   { id, settings }: StartedWith<K8sAdmissionSettings>,
   host: ReceiverHost,

@@ -17,7 +17,6 @@ export interface LogFollowerSettings {
   readonly maxLineBytes: number
   /** How much is read at a time, unless one line is longer. */
   readonly turnBytes: number
-  /** How objects are read. */
   readonly reading: ReadingRules
 }
 

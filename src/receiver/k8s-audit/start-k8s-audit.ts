@@ -157,7 +157,6 @@ interface AuditWebhookSettings extends WebhookCallerRules, HttpGuards {
   readonly inFlight: InFlight
   readonly memory: { readonly isRefusing: boolean }
   readonly reporter: ObservationReporter
-  /** How objects are read. */
   readonly reading: ReadingRules
   readonly observer: SourceObserver
   readonly turnedAway: (reason: string) => void

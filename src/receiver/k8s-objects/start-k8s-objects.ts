@@ -95,7 +95,6 @@ interface FollowedCluster {
   readonly settings: K8sObjectsSettings
   readonly server: ApiServer
   readonly reporter: Omit<ObservationReporterSettings, 'stream'>
-  /** How objects are read. */
   readonly reading: ReadingRules
   readonly limits: StreamLimits
   readonly waiting: BackoffClock

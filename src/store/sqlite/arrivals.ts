@@ -40,7 +40,6 @@ interface RememberedLimits {
   requests: RequestLimits
 }
 
-/** Arrivals in SQLite. */
 export class SqliteArrivals extends WriterTable implements ArrivalStore {
   readonly interner: ScopeNumbers
   readonly traces: TraceIndex

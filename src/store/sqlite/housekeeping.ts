@@ -158,7 +158,6 @@ class UnusedScopes {
   }
 }
 
-/** Rows visited in one turn. */
 const ROWS_A_TURN = 1_000
 
 interface Sweepable {

@@ -31,7 +31,6 @@ interface CpidRow {
   claim: Buffer | null
 }
 
-/** The merge graph in SQLite. */
 export class SqliteMergeGraph extends WriterTable implements MergeGraph {
   readonly #cache = new CpidCache()
   readonly #byText = this.db.prepare<[Cpid], CpidRow>(`SELECT ${COLUMNS} FROM cpids WHERE text = +?`)

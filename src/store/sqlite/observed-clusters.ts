@@ -137,7 +137,6 @@ interface InferenceRows {
   readonly acted: ActorRows
 }
 
-/** The objects of one cluster in SQLite. */
 class SqliteClusterObjects implements ClusterObjects {
   readonly #cluster: number
   readonly #rows: InferenceRows

@@ -152,7 +152,6 @@ function placeOf({ id, prune_ns }: PlaceRow): PruneCandidate {
   return { id: Number(id), timeNs: prune_ns }
 }
 
-/** The tombstones of pruned CPIDs. */
 class Tombstones {
   readonly #sql: PreparedStatements
   readonly #progress: Progress

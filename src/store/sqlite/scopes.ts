@@ -141,7 +141,6 @@ interface ScopeFact {
   readonly envelopeBytes: number
 }
 
-/** Reads the facts of scopes. */
 export class ScopeFacts extends OnConnection {
   readonly #cache = new GenerationCache<number, ScopeFact>(SCOPES)
   readonly #find = this.db.prepare<[number], ScopeFact>(

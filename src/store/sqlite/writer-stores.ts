@@ -160,7 +160,6 @@ function dueBy(db: Sqlite): (activeMs: number) => boolean {
   return (activeMs) => ask.get({ now: activeMs }) === 1
 }
 
-/** The tables of the linker. */
 function linkTables(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
   addContentSqlFunctions(db)
   const scopes = new LinkScopeTable(db, arrivals.interner)
