@@ -213,6 +213,48 @@ test('every picture has a table', async () => {
   await page.getByRole('application', { name: /Gantt chart of 7 objects/ }).waitFor()
 })
 
+test('the table of spans is sorted by its headings, and the address keeps the order', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}?as=table&sort=-nonsense`)
+  const table = page.getByRole('table', { name: 'Spans by cause' })
+  const heading = (name: string) => table.getByRole('columnheader', { name })
+  const order = (name: string) => heading(name).getAttribute('aria-sort')
+  const columns = ['Start', 'Duration', 'Itself', 'Waited']
+  const rows = table.getByRole('row')
+  /** The milliseconds in a column, from above. */
+  const shown = async (name: string) => {
+    const at = (await table.getByRole('columnheader').allTextContents()).indexOf(name)
+    const texts = await rows.evaluateAll(
+      (all, column) => all.slice(1).map((row) => row.children[column]?.textContent ?? ''),
+      at,
+    )
+    return texts.filter((text) => text !== '').map(milliseconds)
+  }
+  await heading('Span').waitFor()
+  expect(await order('Span')).toBe('other')
+  await rows.nth(1).waitFor()
+  const asTree = await shown('Start')
+
+  for (const name of columns) {
+    const isFirstDown = name !== 'Start'
+    for (const isDown of [isFirstDown, !isFirstDown]) {
+      await heading(name).getByRole('button').click()
+      await eventually(async () => expect(await order(name)).toBe(isDown ? 'descending' : 'ascending'))
+      expect(await order('Span')).toBe('none')
+      const times = await shown(name)
+      expect(times.length).toBeGreaterThan(3)
+      expect(times).toEqual([...times].sort((a, b) => (isDown ? b - a : a - b)))
+      expect(new URL(page.url()).searchParams.get('sort')).toBe(`${isDown ? '-' : ''}${name.toLowerCase()}`)
+    }
+  }
+  const again = await dashboard.open(new URL(page.url()).pathname + new URL(page.url()).search)
+  await again.getByRole('columnheader', { name: 'Waited' }).waitFor()
+  expect(await again.locator('[aria-sort=ascending]').textContent()).toBe('Waited')
+
+  await heading('Span').getByRole('button').click()
+  await eventually(async () => expect(await order('Span')).toBe('other'))
+  expect(await shown('Start')).toEqual(asTree)
+})
+
 test('time per service and per kind, and the merges with their sources', async () => {
   const page = await dashboard.open(`/cascades/${web.alpha}?view=times`)
   await page.getByRole('row', { name: /^kubelet .* 15 1$/ }).waitFor()
@@ -250,3 +292,9 @@ test('an open cascade grows before the eyes', async () => {
   await dashboard.send(rest)
   await page.getByText('kube-proxy').first().waitFor()
 })
+
+/** The length of a duration that the page shows. */
+function milliseconds(text: string): number {
+  const [, number, unit] = /^(\S+) (µs|ms|s)$/.exec(text) ?? []
+  return Number(number) * ({ µs: 0.001, ms: 1, s: 1_000 }[unit ?? ''] ?? NaN)
+}

@@ -79,7 +79,7 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
       </div>
       {isTable ? (
         <>
-          <SpanTable rows={rows} lit={lit} chosen={chosen} onChoose={onChoose} />
+          <SpanTable rows={rows} lit={lit} search={search} chosen={chosen} onChoose={onChoose} />
           <EventDetails {...events} />
         </>
       ) : (

@@ -1,15 +1,18 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Span } from '../../../src/query/answer-schemas.ts'
+import { go, hrefWith } from '../app/address.ts'
 import { colourOf } from '../parts/service-colour.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { useVirtualRows } from '../parts/use-virtual-rows.ts'
 import { duration } from '../text/duration.ts'
 import { type DrawnSpan, FAILED, type SpanRows } from './span-rows.ts'
+import { nextSort, SORTABLE_TIMES, sortedSpans, sortOf, type SpanSort } from './span-sort.ts'
 
 interface SpanTableProps {
   rows: SpanRows
   /** If given, only these are shown. */
   lit: Uint8Array | undefined
+  search: URLSearchParams
   chosen: number
   onChoose: (span: number) => void
 }
@@ -17,13 +20,16 @@ interface SpanTableProps {
 const ROW_HEIGHT = 26
 const DEEPEST_INDENT = 20
 
-/** The spans as a table in tree order. Only visible rows are in the page. */
-export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
+/** The spans as a table, in tree order or by one of their times. Only visible rows are in the page. */
+export function SpanTable({ rows, lit, search, chosen, onChoose }: SpanTableProps) {
   const scroll = useRef<HTMLDivElement>(null)
+  const asked = search.get('sort')
+  const sort = useMemo(() => sortOf(asked), [asked])
   const shown = useMemo(() => {
     const all = rows.spans.map((_span, at) => at)
-    return lit === undefined ? all : all.filter((at) => lit[at] === 1)
-  }, [rows, lit])
+    const wanted = lit === undefined ? all : all.filter((at) => lit[at] === 1)
+    return sortedSpans(rows, wanted, sort)
+  }, [rows, lit, sort])
   const { items, height, scrollTo } = useVirtualRows(scroll, shown.length, ROW_HEIGHT)
   const wholeMs = rows.spans.reduce(
     (most, { offsetMs, durationMs }) => Math.max(most, offsetMs + durationMs),
@@ -45,22 +51,22 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
       aria-rowcount={shown.length + 1}
     >
       <div class="span-row head" role="row" aria-rowindex={1}>
-        <span role="columnheader">Span</span>
+        <span role="columnheader" aria-sort={sort === undefined ? 'other' : 'none'}>
+          <button
+            type="button"
+            class="quiet"
+            title="Sort as a tree, by cause"
+            onClick={() => go(hrefWith({ sort: null }), { replace: true })}
+          >
+            Span
+          </button>
+        </span>
         <span role="columnheader">Service</span>
         {hasUsers && <span role="columnheader">User</span>}
         <span role="columnheader">Marks</span>
-        <span role="columnheader" class="number">
-          Start
-        </span>
-        <span role="columnheader" class="number">
-          Duration
-        </span>
-        <span role="columnheader" class="number">
-          Itself
-        </span>
-        <span role="columnheader" class="number">
-          Waited
-        </span>
+        {[...SORTABLE_TIMES].map(([by, { heading }]) => (
+          <TimeHeading key={by} by={by} heading={heading} sort={sort} />
+        ))}
         <span role="columnheader" class="when">
           In time
         </span>
@@ -78,7 +84,13 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
               aria-rowindex={index + 2}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <SpanCells span={span} wholeMs={wholeMs} hasUsers={hasUsers} onChoose={() => onChoose(at)} />
+              <SpanCells
+                span={span}
+                indent={sort === undefined ? span.depth : 0}
+                wholeMs={wholeMs}
+                hasUsers={hasUsers}
+                onChoose={() => onChoose(at)}
+              />
             </div>
           )
         })}
@@ -87,20 +99,44 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
   )
 }
 
+interface TimeHeadingProps {
+  by: string
+  heading: string
+  sort: SpanSort | undefined
+}
+
+/** The heading of a column of times, which sorts by it; once more, the other way round. */
+function TimeHeading({ by, heading, sort }: TimeHeadingProps) {
+  const isSorted = sort?.by === by
+  const direction = isSorted && sort.isDescending ? 'descending' : 'ascending'
+  return (
+    <span role="columnheader" class="number" aria-sort={isSorted ? direction : 'none'}>
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => go(hrefWith({ sort: nextSort(sort, by) }), { replace: true })}
+      >
+        {heading}
+      </button>
+    </span>
+  )
+}
+
 interface SpanCellsProps {
   span: DrawnSpan
+  indent: number
   wholeMs: number
   hasUsers: boolean
   onChoose: () => void
 }
 
-function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
+function SpanCells({ span, indent, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
   const marks = marksOf(span).filter((mark) => mark !== 'failed')
   const { name, service, cluster, depth, offsetMs, durationMs, selfMs, waitMs } = span
   const told = span.told ?? span
   return (
     <>
-      <span role="cell" class="indented" style={{ '--depth': Math.min(depth, DEEPEST_INDENT) }}>
+      <span role="cell" class="indented" style={{ '--depth': Math.min(indent, DEEPEST_INDENT) }}>
         <button type="button" class="quiet" title={`${name}, ${depth} deep`} onClick={onChoose}>
           {name}
         </button>
