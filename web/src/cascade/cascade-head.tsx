@@ -6,6 +6,7 @@ import { go, hrefWith } from '../app/address.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
+import { saveFile } from '../parts/save-file.ts'
 import { StateMark } from '../parts/state-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { changeSentence, deedOfCommand, reasonText } from '../text/change-sentence.ts'
@@ -13,6 +14,7 @@ import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
 import { objectName } from '../text/object-name.ts'
 import { traceLink } from '../text/trace-link.ts'
+import { chromeTrace } from './chrome-trace.ts'
 import { type Drawn, drawnOf } from './other-changes.ts'
 import { spansPath } from './sent-texts.ts'
 import { FAILED, failuresOf, type SpanRows } from './span-rows.ts'
@@ -46,6 +48,12 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
           <a class="button" href={spansPath(root)} download={`${root}.json`}>
             Download
           </a>
+          <button
+            type="button"
+            onClick={() => saveFile(`${root}.perfetto.json`, JSON.stringify(chromeTrace(cascade, rows)))}
+          >
+            Download for Perfetto
+          </button>
           {link !== undefined && (
             <a class="button" href={link} target="_blank" rel="noreferrer">
               Open trace
