@@ -63,6 +63,16 @@ export const CpidFactsAnswer = z
   .meta({ id: 'CpidFacts' })
 export type CpidFactsAnswer = AnswerOf<typeof CpidFactsAnswer>
 
+export const MatchingSpans = z
+  .strictObject({
+    root: CpidText,
+    spans: z.array(SpanIdText).describe('each once, by trace, in the order in which they were sent'),
+    truncated: z.boolean().describe('more spans match than `limit`'),
+    partial,
+  })
+  .meta({ id: 'MatchingSpans' })
+export type MatchingSpans = AnswerOf<typeof MatchingSpans>
+
 export const RelatedCpids = z
   .strictObject({ cpid: CpidText, related: z.array(CpidText), partial })
   .meta({ id: 'RelatedCpids' })

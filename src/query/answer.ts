@@ -18,6 +18,7 @@ import {
 } from './jaeger-json.ts'
 import { jaegerMetricsJson } from './jaeger-metrics-json.ts'
 import { cpidListJson, decodeCursor, listJson, recordsJson } from './list-json.ts'
+import { matchingSpansJson } from './matching-spans-json.ts'
 import {
   cpidJson,
   graphJson,
@@ -152,6 +153,8 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
       const { root, limit } = question
       return withFacts(queries, [root], ([facts]) => found(touchedObjectsJson(queries, facts, limit)))
     }
+    case 'matchingSpans':
+      return withFacts(queries, [question.root], () => found(matchingSpansJson(queries, question, nowMs)))
     case 'podStats': {
       const { root, limit } = question
       return withFacts(queries, [root], ([facts]) => found(podStatsJson(queries, facts, limit)))

@@ -31,6 +31,8 @@ export type Question =
   | { readonly kind: 'graph'; readonly cpid: Cpid; readonly limit: number }
   | { readonly kind: 'objects' | 'objectVersions'; readonly ref: string; readonly part: PageRequest }
   | { readonly kind: 'touchedObjects'; readonly root: Cpid; readonly limit: number }
+  /** Which spans of a cascade contain a text; at most `limit`. */
+  | { readonly kind: 'matchingSpans'; readonly root: Cpid; readonly contains: string; readonly limit: number }
   | PodStatsQuestion
   | { readonly kind: 'why'; readonly ref: string }
   | {

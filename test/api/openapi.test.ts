@@ -51,6 +51,7 @@ const VALUES: Record<string, string> = {
   trace: cpid(1).replaceAll('-', ''),
   ref: REPLICASET,
   q: 'web',
+  contains: 'pod',
 }
 
 const pathOf = (path: string): string =>
@@ -140,7 +141,9 @@ test('what is unknown is said in the shape of an error', async () => {
     const target = path
       .slice(1)
       .replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'spanId' ? hexSpan(99) : cpid(99)))
-    const { status, body } = await api.get(target)
+    const needed = operation.parameters.filter((one) => one.in === 'query' && one.required)
+    const query = queryOf(needed.map(({ name }) => [name, VALUES[name] ?? '']))
+    const { status, body } = await api.get(`${target}?${query}`)
     expect([path, status]).toEqual([path, 404])
     check(schemaOf(operation, 404), body)
   })

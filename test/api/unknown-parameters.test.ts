@@ -13,7 +13,8 @@ const V3_TIMES = 'query.startTimeMin=2026-01-01T00:00:00Z&query.startTimeMax=202
 const ROUTES = [
   ...API_ROUTES.map(({ path, query }) => {
     const filled = `/api/v1${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => VALUES[name] ?? '')}`
-    return query.includes('ref') ? `${filled}?ref=web` : query.includes('q') ? `${filled}?q=web` : filled
+    const needed = ['ref', 'q', 'contains'].find((name) => query.some((one) => one === name))
+    return needed === undefined ? filled : `${filled}?${needed}=web`
   }),
   '/jaeger/api/services',
   '/jaeger/api/services/web/operations',

@@ -25,6 +25,7 @@ const QUESTIONS: readonly ArchivedQuestion[] = [
     { kind: 'span', root: of, spanId: '0000000000000001' },
     { kind: 'graph', cpid: of, limit: 100 },
     { kind: 'touchedObjects', root: of, limit: 100 },
+    { kind: 'matchingSpans', root: of, contains: 'web', limit: 100 },
     { kind: 'find', text: of, limit: 20 },
   ]),
   { kind: 'cascades', filter: {}, part: PART },

@@ -22,6 +22,7 @@ const ROOT = id(1)
 const QUESTIONS: readonly Question[] = [
   { kind: 'cascade', root: ROOT },
   { kind: 'touchedObjects', root: ROOT, limit: 10_000 },
+  { kind: 'matchingSpans', root: ROOT, contains: 'nowhere', limit: 10_000 },
   { kind: 'compare', a: ROOT, b: ROOT },
   { kind: 'spans', cpid: ROOT, part: {} },
 ]

@@ -103,6 +103,7 @@ async function answerOf(questions: ArchiveQuestions, question: ArchivedQuestion)
     case 'touchedObjects':
     case 'compare':
     case 'span':
+    case 'matchingSpans':
       return await questions.held.answer(question)
   }
 }

@@ -12,7 +12,9 @@ const NOTE_MS = 2_000
 /** How long it is not asked for that again after it was silent. */
 const SILENT_MS = 30_000
 
-type CascadeQuestion = Question & { readonly kind: 'cascade' | 'touchedObjects' | 'compare' | 'span' }
+/** Spans as they were sent are in no archive. */
+type SpansAsSent = 'span' | 'matchingSpans'
+type CascadeQuestion = Question & { readonly kind: 'cascade' | 'touchedObjects' | 'compare' | SpansAsSent }
 
 /** This database answers; `partial` says what its answer lacks. */
 interface Here extends FleetAnswer {
@@ -38,7 +40,7 @@ export class HeldQuestions {
     const roots = question.kind === 'compare' ? [question.a, question.b] : [question.root]
     const held = roots.filter((root) => this.#isHere(root))
     if (held.length === roots.length) return await this.#here(roots)
-    if (question.kind === 'span') {
+    if (question.kind === 'span' || question.kind === 'matchingSpans') {
       const { archive } = this.#parts
       const archived = await archivedTraces(archive, question.root, archive.deadline())
       return archived.length > 0 ? { kind: 'archived' } : { kind: 'here' }
@@ -112,7 +114,7 @@ export class HeldQuestions {
 }
 
 function piecesOf(
-  question: Exclude<CascadeQuestion, { kind: 'span' }>,
+  question: Exclude<CascadeQuestion, { kind: SpansAsSent }>,
   one: ReadableCascade,
   other: ReadableCascade,
 ): Iterable<string> {

@@ -200,6 +200,11 @@ export const FAILURES = {
     code: 'no_reference',
     message: 'write ref=, an object such as apps/v1/deployments/default/web, the beginning of one, or a name',
   },
+  noText: {
+    status: 400,
+    code: 'no_text',
+    message: 'write contains=, a text that spans contain',
+  },
   nothingToFind: {
     status: 400,
     code: 'nothing_to_find',

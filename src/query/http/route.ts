@@ -187,6 +187,7 @@ export const PARAMETERS = {
     'An object reference with or without its query, the beginning of one, or a name',
     'noReference',
   ),
+  contains: neededText('A text, in upper or lower case; attributes are `key=value`', 'noText'),
   q: neededText(
     "A CPID in any form or its first eight digits or more, a trace id, or a part of an object's name",
     'nothingToFind',

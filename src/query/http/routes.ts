@@ -11,6 +11,7 @@ import {
   Found,
   Graph,
   LogList,
+  MatchingSpans,
   MergelogList,
   RelatedCpids,
   Roots,
@@ -152,6 +153,13 @@ const CASCADE_ROUTES = [
     summary: 'Two cascades beside one another: what got slower',
     answer: Comparison,
     ask: ({ root, other }) => ({ kind: 'compare', a: root, b: other }),
+  }),
+  route('/cascades/{root}/matches', {
+    summary:
+      'Which spans of a cascade contain a text, as sent out: in their name, status message, attributes or events; at most `limit` (1000), within 10 seconds',
+    query: ['contains', 'limit'],
+    answer: MatchingSpans,
+    ask: ({ root, contains, limit = DEFAULT_LIMIT }) => ({ kind: 'matchingSpans', root, contains, limit }),
   }),
   route('/cascades/{root}/spans/{spanId}', {
     summary: 'One span as it was sent out',

@@ -29,6 +29,7 @@ export const FIRST: Values = {
   spanId: hexSpan(11),
   ref: 'web',
   q: 'web',
+  contains: 'cpid.id=',
 }
 
 /** What is asked then, of one parameter at a time. */
@@ -39,6 +40,7 @@ export const THEN: Values = {
   spanId: hexSpan(12),
   ref: REPLICASET,
   q: cpid(1),
+  contains: 'measured-b',
   limit: '1',
   state: 'open',
   cause: 'self',

@@ -16,7 +16,6 @@ import { objectName } from '../text/object-name.ts'
 import { traceLink } from '../text/trace-link.ts'
 import { chromeTrace } from './chrome-trace.ts'
 import { type Drawn, drawnOf } from './other-changes.ts'
-import { spansPath } from './sent-texts.ts'
 import { FAILED, failuresOf, type SpanRows } from './span-rows.ts'
 
 interface CascadeHeadProps {
@@ -45,7 +44,7 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
             Compare
           </a>
           <CopyLink />
-          <a class="button" href={spansPath(root)} download={`${root}.json`}>
+          <a class="button" href={`/api/v1/cpids/${root}/spans`} download={`${root}.json`}>
             Download
           </a>
           <button

@@ -6,8 +6,8 @@ import { Timeline } from '../timeline/timeline.tsx'
 import type { PanelProps } from './panel-props.ts'
 import { ServiceLegend } from './service-legend.tsx'
 import { useEvents } from './events.ts'
-import { foundSpans, litSpans } from './lit-spans.ts'
-import { MOST_SEARCHED, useSentTexts } from './sent-texts.ts'
+import { useFoundSpans } from './found-spans.ts'
+import { litSpans } from './lit-spans.ts'
 import { failuresOf, slowestOf } from './span-rows.ts'
 import { nextOf, SpanSearch } from './span-search.tsx'
 import { SpanTable } from './span-table.tsx'
@@ -20,9 +20,7 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
   const text = search.get('q') ?? ''
   const isCriticalOnly = search.get('critical') === '1'
   const isTable = search.get('as') === 'table'
-  const isSmall = rows.spans.length <= MOST_SEARCHED
-  const sent = useSentTexts(cascade, isSmall && text.trim() !== '')
-  const found = useMemo(() => foundSpans(rows, text, sent), [rows, text, sent])
+  const { spans: found, lacks } = useFoundSpans(cascade, rows, text)
   const lit = useMemo(() => litSpans(rows, found, isCriticalOnly), [rows, found, isCriticalOnly])
   const failures = useMemo(() => failuresOf(rows), [rows])
   const slowest = useMemo(() => slowestOf(rows), [rows])
@@ -69,12 +67,7 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
         >
           Table
         </button>
-        {!isSmall && found !== undefined && (
-          <span class="muted hint">
-            In a cascade of this size the search looks at names, services, objects and CPIDs, not at
-            attributes.
-          </span>
-        )}
+        {lacks !== undefined && <span class="muted hint">{lacks}</span>}
         <ServiceLegend services={cascade.timePerService.map(({ service }) => service)} spans={rows.spans} />
       </div>
       {isTable ? (

@@ -1,18 +1,4 @@
-import { matches, type SpanRows } from './span-rows.ts'
-import type { SentTexts } from './sent-texts.ts'
-
-/** The positions of the spans that contain a text; undefined if there is no search. */
-export function foundSpans(
-  { spans }: SpanRows,
-  text: string,
-  sent: SentTexts | undefined,
-): readonly number[] | undefined {
-  const sought = text.trim().toLowerCase()
-  if (sought === '') return undefined
-  return spans.flatMap((span, at) =>
-    matches(span, sought) || sent?.get(span.spanId)?.includes(sought) === true ? [at] : [],
-  )
-}
+import type { SpanRows } from './span-rows.ts'
 
 /** The highlighted spans: those found, restricted to the critical path if requested. */
 export function litSpans(
