@@ -37,9 +37,13 @@ export function SpanTable({ rows, lit, search, chosen, onChoose }: SpanTableProp
   )
   const hasUsers = useMemo(() => rows.spans.some(({ user }) => user !== undefined), [rows])
   const chosenRow = shown.indexOf(chosen)
+  const sortedBy = useRef(asked)
   useEffect(() => {
-    if (chosenRow >= 0) scrollTo(chosenRow)
-  }, [chosenRow])
+    // Who sorts wants to see what is first then.
+    if (sortedBy.current !== asked) scrollTo(0)
+    else if (chosenRow >= 0) scrollTo(chosenRow)
+    sortedBy.current = asked
+  }, [chosenRow, asked])
 
   return (
     <div
