@@ -4,8 +4,6 @@ import { endJson } from './tempo-search-json.ts'
 import { type FoundSpan, type FoundTrace, SearchEffort, TraceLook } from './trace-search.ts'
 import { CompareSeries } from './traceql/metric-compare.ts'
 import {
-  arithmetic,
-  calculateSeries,
   type Exemplar,
   Intervals,
   type Label,
@@ -16,13 +14,7 @@ import {
   textOfLabels,
 } from './traceql/metric-series.ts'
 import { staticJson } from './traceql/static-values.ts'
-import {
-  type MetricMath,
-  type MetricOf,
-  type Query,
-  type SecondStage,
-  TraceQlError,
-} from './traceql/syntax.ts'
+import { type Query, TraceQlError } from './traceql/syntax.ts'
 
 export interface MetricsAsked {
   readonly query: Query
@@ -38,14 +30,11 @@ export function* tempoMetricsJson(
   asked: MetricsAsked,
   nowMs: () => number,
 ): Generator<string> {
-  const { query, range } = asked
+  const { range } = asked
   const effort = new SearchEffort(nowMs, () => queries.bytesRead)
-  const working = new Working(queries, asked, effort)
   let [series, failure]: [readonly Series[], string | undefined] = [[], undefined]
   try {
-    if (query.metric === undefined) throw new TraceQlError('the query asks for no metric')
-    const made = yield* working.of(query.metric)
-    series = working.finished(query.seconds, typeof made === 'number' ? [] : made)
+    series = yield* seriesOf(queries, asked, effort)
   } catch (error) {
     if (!(error instanceof TraceQlError)) throw error
     failure = error.message
@@ -61,59 +50,33 @@ export function* tempoMetricsJson(
   yield `]${endJson(effort, failure)}`
 }
 
-/** Works out what metrics come to, one after the other. */
-class Working {
-  readonly #queries: CausewayQueries
-  readonly #asked: MetricsAsked
-  readonly #effort: SearchEffort
-
-  constructor(queries: CausewayQueries, asked: MetricsAsked, effort: SearchEffort) {
-    this.#queries = queries
-    this.#asked = asked
-    this.#effort = effort
-  }
-
-  *of(math: MetricMath): Generator<string, number | readonly Series[]> {
-    if (math.kind === 'number') return math.value
-    if (math.kind === 'metricOf') return yield* this.#metricOf(math)
-    const { operator } = math
-    const [left, right] = [yield* this.of(math.left), yield* this.of(math.right)]
-    if (typeof left !== 'number')
-      return typeof right === 'number'
-        ? withEach(left, (value) => arithmetic(operator, value, right))
-        : calculateSeries(operator, left, right)
-    return typeof right === 'number'
-      ? arithmetic(operator, left, right)
-      : withEach(right, (value) => arithmetic(operator, left, value))
-  }
-
-  finished(seconds: readonly SecondStage[], series: readonly Series[]): readonly Series[] {
-    const intervals = new Intervals(this.#asked.range).count
-    return seconds.reduce((left, stage) => secondStage(stage, left, intervals), series)
-  }
-
-  *#metricOf({ pipeline, metric, seconds }: MetricOf): Generator<string, readonly Series[]> {
-    const { range } = this.#asked
-    const effort = this.#effort
-    const isCompare = metric.kind === 'compare'
-    const counting = isCompare
-      ? new CompareSeries(metric, range, this.#asked.series, effort.matching)
-      : new MetricSeries(metric, range, this.#asked)
-    const also = isCompare ? CompareSeries.reads(metric) : MetricSeries.reads(metric)
-    const search = { pipeline, fromNs: range.fromNs, toNs: range.toNs }
-    const look = new TraceLook(this.#queries, search, effort, also, isCompare)
-    const spans = counting instanceof MetricSeries ? look.spans() : undefined
-    if (counting instanceof MetricSeries && spans !== undefined)
-      yield* inTime(countedAlone(counting, spans, effort), effort)
-    else for (const source of look.sources()) yield* inTime(counted(counting, source, effort), effort)
-    const results = counting.results()
-    if (counting.isCut)
-      effort.leaveOut(
-        `there are more series than the ${this.#asked.series} asked for, or more values than may be counted: ` +
-          'group by fewer attributes, take longer steps, or raise maxSeries (1000 at most)',
-      )
-    return this.finished(seconds, results)
-  }
+function* seriesOf(
+  queries: CausewayQueries,
+  asked: MetricsAsked,
+  effort: SearchEffort,
+): Generator<string, readonly Series[]> {
+  const { query, range } = asked
+  const { pipeline, metric, seconds } = query
+  if (metric === undefined) throw new TraceQlError('the query asks for no metric')
+  const isCompare = metric.kind === 'compare'
+  const counting = isCompare
+    ? new CompareSeries(metric, range, asked.series, effort.matching)
+    : new MetricSeries(metric, range, asked)
+  const also = isCompare ? CompareSeries.reads(metric) : MetricSeries.reads(metric)
+  const search = { pipeline, fromNs: range.fromNs, toNs: range.toNs }
+  const look = new TraceLook(queries, search, effort, also, isCompare)
+  const spans = counting instanceof MetricSeries ? look.spans() : undefined
+  if (counting instanceof MetricSeries && spans !== undefined)
+    yield* inTime(countedAlone(counting, spans, effort), effort)
+  else for (const source of look.sources()) yield* inTime(counted(counting, source, effort), effort)
+  const results = counting.results()
+  if (counting.isCut)
+    effort.leaveOut(
+      `there are more series than the ${asked.series} asked for, or more values than may be counted: ` +
+        'group by fewer attributes, take longer steps, or raise maxSeries (1000 at most)',
+    )
+  const intervals = new Intervals(range).count
+  return seconds.reduce((left, stage) => secondStage(stage, left, intervals), results)
 }
 
 function* inTime(counting: Generator<''>, effort: SearchEffort): Generator<''> {
@@ -139,10 +102,6 @@ function* countedAlone(
       counting.add(view, traceId)
     }
   }
-}
-
-function withEach(series: readonly Series[], change: (value: number) => number): Series[] {
-  return series.map(({ labels, values, exemplars }) => ({ labels, values: values.map(change), exemplars }))
 }
 
 /** Counts the spans of what is found. Yields where others may take a turn. */

@@ -6,8 +6,6 @@ import {
   type Field,
   type IntrinsicName,
   type Metric,
-  type MetricMath,
-  type MetricOf,
   type Operator,
   type Pipeline,
   type Query,
@@ -142,38 +140,15 @@ export const nameOf = (type: Type): string => NAMES[type] ?? 'an attribute'
 
 /** Throws TraceQlError if a query is meaningless or not supported. */
 export function checkQuery({ pipeline, metric, seconds }: Query): void {
-  const parts = metric === undefined ? [] : metricsIn(metric)
-  const count = parts.reduce(
-    (sum, part) =>
-      sum +
-      countExpressions(part.pipeline) +
-      (part.metric.kind === 'compare' ? countIn(part.metric.field) : 0),
-    metric === undefined ? countExpressions(pipeline) : 0,
-  )
+  const count = countExpressions(pipeline) + (metric?.kind === 'compare' ? countIn(metric.field) : 0)
   if (count > MAX_EXPRESSIONS)
     throw new TraceQlError(
       `a query may have at most ${MAX_EXPRESSIONS} regular expressions, and this one has ${count}: join some, as in =~ "a|b"`,
     )
-  if (parts.length > MAX_METRICS)
-    throw new TraceQlError(
-      `a query may have at most ${MAX_METRICS} metrics, and this one has ${parts.length}: ask in several queries`,
-    )
   checkPipeline(pipeline)
-  for (const part of parts) {
-    checkPipeline(part.pipeline)
-    checkMetric(part.metric)
-    checkSeconds(part.metric, [...part.seconds, ...seconds])
-    if (part.metric.kind === 'compare' && metric?.kind !== 'metricOf')
-      throw new TraceQlError('compare() cannot be a part of arithmetic: ask for it alone')
-  }
-}
-/** The most metrics computed for one answer, one after the other. */
-const MAX_METRICS = 8
-
-/** The metrics of a query, from left to right. */
-export function metricsIn(math: MetricMath): MetricOf[] {
-  if (math.kind === 'metricOf') return [math]
-  return math.kind === 'number' ? [] : [...metricsIn(math.left), ...metricsIn(math.right)]
+  if (metric === undefined) return
+  checkMetric(metric)
+  checkSeconds(metric, seconds)
 }
 
 function checkSeconds(metric: Metric, seconds: readonly SecondStage[]): void {

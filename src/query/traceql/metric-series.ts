@@ -347,46 +347,6 @@ export function textOfLabels(labels: readonly Label[]): string {
   return labels.map(({ name, value }) => `${name}=${value.type}:${textOf(value)}`).join('\u0000')
 }
 
-/** Combines two sets of series, matched by equal labels. A series without labels is combined with all series of the other side. */
-export function calculateSeries(
-  operator: '+' | '-' | '*' | '/',
-  left: readonly Series[],
-  right: readonly Series[],
-): Series[] {
-  const [byLeft, byRight] = [byLabels(left), byLabels(right)]
-  const target = byRight.has('') ? byLeft : byRight
-  return [...target.keys()].flatMap((key) => {
-    const [a, b] = [byLeft.get(key) ?? byLeft.get(''), byRight.get(key) ?? byRight.get('')]
-    if (a === undefined || b === undefined) return []
-    const values = a.values.map((value, at) => arithmetic(operator, value, b.values[at] ?? NaN))
-    const [named, others] = [nameOfSeries(a), nameOfSeries(b)]
-    const plain = (key === labelsKey(a) ? a : b).labels.filter(({ name }) => name !== NAME)
-    const isNamed = named !== undefined && others !== undefined
-    const labels = isNamed ? [{ name: NAME, value: stringOf(`(${named} ${operator} ${others})`) }] : plain
-    return [{ labels, values, exemplars: [...a.exemplars, ...b.exemplars] }]
-  })
-}
-
-const NAME = '__name__'
-
-function nameOfSeries({ labels }: Series): string | undefined {
-  const name = labels.find((label) => label.name === NAME)
-  return name === undefined ? undefined : textOf(name.value)
-}
-
-const labelsKey = ({ labels }: Series): string => textOfLabels(labels.filter(({ name }) => name !== NAME))
-
-const byLabels = (series: readonly Series[]): Map<string, Series> =>
-  new Map(series.map((one) => [labelsKey(one), one]))
-
-/** A division by zero has no result. */
-export function arithmetic(operator: '+' | '-' | '*' | '/', left: number, right: number): number {
-  if (operator === '+') return left + right
-  if (operator === '-') return left - right
-  if (operator === '*') return left * right
-  return right === 0 ? NaN : left / right
-}
-
 /** Applies the last stage to the series. */
 export function secondStage(stage: SecondStage, series: readonly Series[], intervals: number): Series[] {
   return stage.kind === 'keep' ? kept(stage, series) : ranked(stage, series, intervals)

@@ -1,7 +1,7 @@
 import type { SyntaxNode } from '@lezer/common'
 import { parser } from './grammar.ts'
 import { attributeOf, durationOfText, intrinsicOf, stringOfText, wordOf } from './read-tokens.ts'
-import { checkQuery, foldedBinary, foldedUnary, metricsIn } from './check-types.ts'
+import { checkQuery, foldedBinary, foldedUnary } from './check-types.ts'
 import { checkConditions, conditionsOf, withLists } from './conditions.ts'
 import { durationOf, floatOf, intOf, numberOf } from './static-values.ts'
 import {
@@ -10,9 +10,7 @@ import {
   type Comparison,
   type Field,
   type Metric,
-  type MetricMath,
   type MetricName,
-  type MetricOf,
   type Operator,
   type Pipeline,
   type Query,
@@ -38,9 +36,7 @@ export function readTraceQl(text: string): Query {
     )
   const query = new Reader(text).query(treeOf(text).topNode)
   checkQuery(query)
-  const pipelines =
-    query.metric === undefined ? [query.pipeline] : metricsIn(query.metric).map((one) => one.pipeline)
-  for (const pipeline of pipelines) checkConditions(conditionsOf(withLists(pipeline)))
+  checkConditions(conditionsOf(withLists(query.pipeline)))
   return query
 }
 
@@ -109,42 +105,15 @@ class Reader {
     const hints = rest.at(-1)
     if (first === undefined) throw new TraceQlError('the query is empty')
     const read = hints === undefined ? [] : childrenOf(hints).map((node) => this.#hint(node))
-    if (first.name !== 'Metrics' && first.name !== 'MetricMath')
-      return { pipeline: this.#whole(first), seconds: [], hints: read }
-    const [series, ...seconds] = childrenOf(first)
-    if (series === undefined) throw this.#incomplete(first)
-    const metric = first.name === 'Metrics' ? this.#metricOf(first) : this.#series(series)
+    if (first.name !== 'Metrics') return { pipeline: this.#whole(first), seconds: [], hints: read }
+    const [pipeline, metric, ...seconds] = childrenOf(first)
+    if (pipeline === undefined || metric === undefined) throw this.#incomplete(first)
     return {
-      pipeline: firstOf(metric).pipeline,
-      metric,
-      seconds: first.name === 'Metrics' ? [] : seconds.map((node) => this.#second(node)),
-      hints: read,
-    }
-  }
-
-  #metricOf(node: SyntaxNode): MetricOf {
-    const [pipeline, metric, ...seconds] = childrenOf(node)
-    if (pipeline === undefined || metric === undefined) throw this.#incomplete(node)
-    return {
-      kind: 'metricOf',
       pipeline: this.#pipeline(pipeline),
       metric: this.#metric(metric),
-      seconds: seconds.map((one) => this.#second(one)),
+      seconds: seconds.map((node) => this.#second(node)),
+      hints: read,
     }
-  }
-
-  #series(node: SyntaxNode): MetricMath {
-    return this.#deeper(() => {
-      if (node.name === 'WrappedMetrics') return this.#metricOf(node)
-      if (node.name === 'SeriesParens') return this.#series(this.#only(node))
-      if (node.name !== 'SeriesOperation') return { kind: 'number', value: numberOf(this.#number(node)) }
-      const [left, operator, right] = childrenOf(node)
-      if (left === undefined || operator === undefined || right === undefined) throw this.#incomplete(node)
-      const word = this.#textOf(operator)
-      if (word !== '+' && word !== '-' && word !== '*' && word !== '/')
-        throw new TraceQlError(`${word} cannot stand between metrics`)
-      return { kind: 'operation', operator: word, left: this.#series(left), right: this.#series(right) }
-    })
   }
 
   #whole(node: SyntaxNode): Pipeline {
@@ -413,12 +382,4 @@ function childrenOf(node: SyntaxNode): SyntaxNode[] {
   for (let child = node.firstChild; child !== null; child = child.nextSibling)
     if (/^[A-Z]/.test(child.name)) children.push(child)
   return children
-}
-
-/** The first metric among the operands. */
-function firstOf(math: MetricMath): MetricOf {
-  if (math.kind === 'metricOf') return math
-  if (math.kind === 'number')
-    throw new TraceQlError('the query asks for no metric: write one such as {} | rate()')
-  return firstOf(math.left.kind === 'number' ? math.right : math.left)
 }

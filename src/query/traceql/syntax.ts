@@ -156,29 +156,10 @@ export type SecondStage =
   | { readonly kind: 'topk' | 'bottomk'; readonly limit: number }
   | { readonly kind: 'keep'; readonly operator: Comparison; readonly value: number }
 
-/** A metric over the result of a pipeline. */
-export interface MetricOf {
-  readonly kind: 'metricOf'
-  readonly pipeline: Pipeline
-  readonly metric: Metric
-  readonly seconds: readonly SecondStage[]
-}
-
-export type MetricMath =
-  | MetricOf
-  | { readonly kind: 'number'; readonly value: number }
-  | {
-      readonly kind: 'operation'
-      readonly operator: '+' | '-' | '*' | '/'
-      readonly left: MetricMath
-      readonly right: MetricMath
-    }
-
 export interface Query {
-  /** If there are several metrics, the pipeline of the first. */
   readonly pipeline: Pipeline
-  readonly metric?: MetricMath
-  /** Stages applied to the combined result of several metrics. */
+  readonly metric?: Metric
+  /** Stages applied to the series of the metric. */
   readonly seconds: readonly SecondStage[]
   readonly hints: readonly { readonly name: string; readonly value: Static }[]
 }
