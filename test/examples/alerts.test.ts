@@ -108,3 +108,10 @@ test.each([
 ])('%s is no PromQL', (text, reason) => {
   expect(() => readPromql(text)).toThrow(reason)
 })
+
+const cases = readFileSync(new URL('examples/prometheus/causeway-alerts-test.yaml', ROOT), 'utf8')
+
+test.each(rules)('%s has a case in which it fires', (name, { labels }) => {
+  const fired = cases.split('\n').filter((line) => line.includes(`alertname="${name}"`))
+  expect(fired).toContainEqual(expect.stringContaining(`severity="${labels.severity}"`))
+})

@@ -8,6 +8,7 @@ interface Panel {
     readonly query?: string
     readonly metricsQueryType?: string
     readonly expr?: string
+    readonly legendFormat?: string
   }[]
 }
 
@@ -21,6 +22,8 @@ export interface Target {
   readonly query: string | undefined
   readonly isMetric: boolean
   readonly expr: string | undefined
+  /** How a series is named, with the labels in it. */
+  readonly legend: string | undefined
 }
 
 /** Those of examples/grafana. */
@@ -33,8 +36,8 @@ export function dashboards(): Dashboard[] {
 export function targetsOf({ panels }: Dashboard): Target[] {
   return panels
     .flatMap(({ targets = [] }) => targets)
-    .map(({ datasource, query, metricsQueryType, expr }) => ({
-      ...{ datasource, query, expr },
+    .map(({ datasource, query, metricsQueryType, expr, legendFormat: legend }) => ({
+      ...{ datasource, query, expr, legend },
       isMetric: metricsQueryType !== undefined,
     }))
 }
