@@ -34,7 +34,37 @@ export const OTHERWISE: Readonly<Record<string, string>> = {
     'Tempo looks at some spans and multiplies; Causeway counts all',
 }
 
-/** A database with the spans about which it was asked. */
+interface RecordedAttributes {
+  attributes?: { key: string; value: Record<string, unknown> }[]
+}
+
+export interface RecordedSpan extends RecordedAttributes {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  kind?: number
+  startTimeUnixNano: string
+  endTimeUnixNano: string
+  status?: { code?: number }
+  events?: (RecordedAttributes & { name: string })[]
+  resource: RecordedAttributes
+}
+
+/** The spans about which it was asked. */
+export function spansOfRecording(): RecordedSpan[] {
+  const { resourceSpans } = recorded('spans.json.gz') as {
+    resourceSpans: {
+      resource: RecordedAttributes
+      scopeSpans: { spans: Omit<RecordedSpan, 'resource'>[] }[]
+    }[]
+  }
+  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ spans }) => spans.map((span) => ({ ...span, resource }))),
+  )
+}
+
+/** A database with these spans. */
 export async function recordedSpans(path: string): Promise<TestWriter> {
   const writer = await TestWriter.open({}, path)
   const json = JSON.stringify(recorded('spans.json.gz'))
