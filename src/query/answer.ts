@@ -46,6 +46,7 @@ import {
   tempoTagsJson,
   tempoTagValuesJson,
 } from './trace-names-json.ts'
+import { traceDiffJson } from './trace-diff-json.ts'
 import { whyJson } from './why-json.ts'
 import { KINDS, STATUSES } from './traceql/syntax.ts'
 
@@ -167,6 +168,7 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
       return found([JSON.stringify(queries.facets())])
     case 'sentTrace':
     case 'sentTraces':
+    case 'traceDiff':
     case 'searchTraces':
     case 'services':
     case 'operations':
@@ -242,6 +244,11 @@ function answerTraceQuestion(
     }
     case 'sentTraces':
       return jaegerTracesJson(queries, question.traceIds)
+    case 'traceDiff': {
+      const { base, compare } = question
+      const [before, after] = [base, compare].map((id) => queries.traceSent(Buffer.from(id, 'hex')))
+      return before && after && traceDiffJson(queries, question, [before, after])
+    }
     case 'searchTraces':
       return SEARCHES[question.shape](queries, question.search, nowMs)
     case 'services':

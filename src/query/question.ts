@@ -3,6 +3,7 @@ import type { CascadeFilter, SentTraceRange } from '../model/queries.ts'
 import type { GrpcShape } from './grpc-answers.ts'
 import type { JaegerMetricsAsked } from './jaeger-metrics-json.ts'
 import type { MetricsAsked } from './tempo-metrics-json.ts'
+import type { TraceDiffAsked } from './trace-diff-json.ts'
 import type { NamesAsked, OperationsAsked } from './trace-names-json.ts'
 import type { TraceSearch } from './trace-search.ts'
 
@@ -73,6 +74,7 @@ export type TraceQuestion =
   | { readonly kind: 'sentTrace'; readonly traceId: string; readonly shape: TraceShape }
   /** Those that Jaeger's page compares; what is not there is said beside the others. */
   | { readonly kind: 'sentTraces'; readonly traceIds: readonly string[] }
+  | ({ readonly kind: 'traceDiff' } & TraceDiffAsked)
   | {
       readonly kind: 'searchTraces'
       readonly search: TraceSearch
@@ -94,6 +96,7 @@ const ONLY_SENT: Readonly<Record<Exclude<Question, ArchivedQuestion>['kind'], tr
   ...{
     sentTrace: true,
     sentTraces: true,
+    traceDiff: true,
     searchTraces: true,
     services: true,
     operations: true,

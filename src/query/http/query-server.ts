@@ -32,6 +32,7 @@ import { JSON_TYPE, readEtags, sendBody, sendFailure, sendNotModified, sendText 
 import type { ServerInfo } from './route.ts'
 import { readRequest } from './routes.ts'
 import { readTempoRequest } from './tempo-requests.ts'
+import { isTraceDiff, readTraceDiff } from './trace-diff-request.ts'
 import {
   BadParameter,
   decoded,
@@ -154,6 +155,11 @@ async function serve(
       return
     }
     if (dashboard !== undefined && (await serveDashboard(dashboard, request, response))) return
+    if (isTraceDiff(request.url ?? '/')) {
+      const diff = await readTraceDiff(request, response)
+      await serveTraceRequest(queries, diff, { request, response, gone: gone.signal, asker })
+      return
+    }
     const traces = readTraceRequest(request.url ?? '/', request.headers.accept, clock.wallMs())
     const asked = traces === undefined ? readRequest(request.url ?? '/') : undefined
     const isNowhere = asked?.kind === 'failure' && asked.failure === 'unknownPath'
