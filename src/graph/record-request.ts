@@ -395,16 +395,15 @@ export class Recording {
         : recordMergelog(this.#graph, mergelog, {
             maxFanout: this.#settings.maxFanout,
             budget: (this.#budget ??= cycleBudget(this.#settings.maxCycleEdges)),
-            ...(from.permissions !== undefined && {
-              hasBetterClaim: (node) => this.#verdicts.hasBetterClaim(node, from),
-            }),
+            hasBetterClaim: (node) =>
+              this.#store.isWorkedOut(node.id) ||
+              (from.permissions !== undefined && this.#verdicts.hasBetterClaim(node, from)),
           })
     switch (outcome.kind) {
       case 'new':
         if (typeof mergelog !== 'string') {
           const { id } = this.#graph.findOrAdd(mergelog.cpid)
-          if (outcome.replaced) {
-            this.#store.contestMergelog(id, mergelog.cpid)
+          if (outcome.replaced && this.#store.contestMergelog(id, mergelog.cpid)) {
             counts.refusedMergelogs.contested = (counts.refusedMergelogs.contested ?? 0) + 1
           }
           const timeNs = record.timeNs === 0n ? nanosOfMs(this.#store.wallMs) : record.timeNs

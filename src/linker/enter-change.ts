@@ -128,7 +128,8 @@ function relinkLate(
   if (ctx.settings.mode !== 'cascade') return
   const moved = new Set(provisional.flatMap((trace) => ctx.changes.cpidsIn(trace.id)))
   for (const cpid of sentBelow(ctx, node.id)) moved.add(cpid)
-  const row = ctx.mergelogs.find(node.id)?.arrival ?? 0
+  const { arrival: row = 0, replaces = false } = ctx.mergelogs.find(node.id) ?? {}
+  if (replaces) moved.add(node.id)
   for (const cpid of moved) ctx.first.push({ kind: 'moved', row, cpid })
   for (const trace of provisional) {
     sendMergedInto(ctx, { trace, parentId: trace.rootSpan, source: node }, to)

@@ -255,7 +255,7 @@ function addTrace(
     missing: 0,
     truncated: false,
     rootSent: false,
-    provisional: !root.hasMergelog && !root.explained,
+    provisional: root.hasMergelog ? ctx.mergelogs.find(root.id)?.isWorkedOut === true : !root.explained,
     continuesRoot: full !== undefined && (full.episode === 0 || full.continuesRoot),
   }
   const trace = ctx.traces.add(begun, full)

@@ -179,8 +179,10 @@ export interface ArrivalStore {
     from: RecordOrigin,
     told: MergelogArrival,
   ): void
-  /** Puts the mergelog of a CPID among the refused: another takes its place. */
-  contestMergelog(cpid: number, text: Cpid): void
+  /** Whether the mergelog of a CPID was worked out, not sent. */
+  isWorkedOut(cpid: number): boolean
+  /** Another mergelog takes the place of that of a CPID, which is put among the refused unless it was worked out; whether it was put there. */
+  contestMergelog(cpid: number, text: Cpid): boolean
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedRecordOrigin): void
   /** Whose change a CPID is: the resource that sent its mergelog; undefined without one. */
   ownerOf(cpid: number): ServiceInCluster | undefined
@@ -188,10 +190,11 @@ export interface ArrivalStore {
   endRequests(): void
 }
 
-/** How a mergelog came: in which span, if any, and whether in place of another. */
+/** How a mergelog came: in which span, if any, whether in place of another, and whether Causeway worked it out, as no sender's came. */
 export interface MergelogArrival {
   readonly reportingSpan: ReportingSpanIds | undefined
   readonly replaces: boolean
+  readonly isWorkedOut?: boolean
 }
 
 /** What one request added, for the metrics. */

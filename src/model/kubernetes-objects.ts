@@ -178,7 +178,7 @@ export interface ObjectFacts {
   readonly foundBy?: readonly { readonly uid: string; readonly as: string }[]
   /** `causeway.io/cpid`, when it is a CPID. */
   readonly cpid?: string
-  /** `causeway.io/ancestor-cpids`, as it stands there. */
+  /** `causeway.io/ancestor-cpids`, as it stands there beside a CPID; empty for a change that has none. */
   readonly ancestors?: string
   /** `tracing.k8s.io/traceparent`. */
   readonly traceparent?: string

@@ -318,8 +318,10 @@ export interface StoredMergelog {
   readonly object: string | undefined
   readonly reason: string | undefined
   readonly cluster: string | undefined
-  /** The CPID had a mergelog before, of a sender with a worse claim; it may have been linked already. */
+  /** The CPID had a mergelog before, worked out or of a sender with a worse claim; it may have been linked already. */
   readonly replaces: boolean
+  /** Causeway worked it out, since the sender's own did not come. */
+  readonly isWorkedOut: boolean
 }
 
 /** Which change span a CPID has in which trace. */

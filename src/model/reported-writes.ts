@@ -44,6 +44,18 @@ export interface HeldItem {
   readonly sender: string | undefined
 }
 
+/** What a change comes from whose version was observed: what is recorded should the mergelog be lost. */
+export interface WorkedOutMergelog {
+  readonly cpid: Cpid
+  /** Its sources, or all of its ancestors that are known. */
+  readonly sources: readonly Cpid[]
+  readonly service: string
+  readonly cluster: string
+  readonly object: string
+  readonly reason: string
+  readonly timeNs: string
+}
+
 /** Items that wait until inference has decided about their write. Used inside a transaction. */
 export interface HeldItems {
   /** Whether there are any. */
@@ -52,6 +64,8 @@ export interface HeldItems {
   hold(cpid: Cpid, item: HeldItem): boolean
   /** Takes out what is held for the change that a program began for the write, in the order in which it came. */
   take(cpid: Cpid): HeldItem[]
-  /** Takes out some items that waited long enough for a version that no source reported. */
-  takeDue(most: number): HeldItem[]
+  /** Holds a mergelog for so long, from that up time or from now on; nothing happens where there is no room for it. */
+  holdWorkedOut(mergelog: WorkedOutMergelog, waitMs: number, sinceMs: number | undefined): void
+  /** Takes out some that are due: items that waited long enough for a version that no source reported, and worked out mergelogs. */
+  takeDue(most: number): (HeldItem | WorkedOutMergelog)[]
 }

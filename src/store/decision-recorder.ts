@@ -1,10 +1,9 @@
 import { newestChanges } from '../graph/ancestry.ts'
 import { noCounts, type RequestRecorder } from '../graph/record-request.ts'
-import { claimStrength } from '../graph/sender-permissions.ts'
 import { type Decision, derivedCpid } from '../kube/inference/decide.ts'
 import { encodeDecisions, seenWriteOf } from '../kube/inference/inferred-telemetry.ts'
 import type { Asked, Participants } from '../kube/inference/participants.ts'
-import type { ArrivalStore, IngestCounts } from '../model/arrivals.ts'
+import type { IngestCounts } from '../model/arrivals.ts'
 import type { Changes, ClusterObjects } from '../model/inference-store.ts'
 import type { ClusterWrite } from '../model/kubernetes-observations.ts'
 import type { Cpid, MergeGraph } from '../model/merge-graph.ts'
@@ -12,9 +11,7 @@ import type { Signal } from '../model/otlp-requests.ts'
 import { readRequest } from '../model/otlp/decode-requests.ts'
 import type { HeldItem, HeldItems, ReportedWrite, ReportedWrites } from '../model/reported-writes.ts'
 import type { HeldItemRecorder } from './witnessed-writes.ts'
-
-/** How many edges of the merge graph are visited for one write. Beyond that, changes count as unrelated. */
-const MAX_EDGES = 2_000
+import { MAX_EDGES, type WorkedOutMergelogs } from './worked-out-mergelogs.ts'
 
 /**
  * Records decisions as the OTLP that an instrumented controller would have sent, inside the caller's transaction. They are recorded
@@ -48,14 +45,7 @@ export class DecisionRecorder implements Changes {
   }
 
   mayJoin(cpid: Cpid): boolean {
-    const { graph, ownerOf } = this.#parts
-    const cluster = this.#cluster?.name ?? ''
-    if (ownerOf === undefined) return true
-    const node = graph.find(cpid)
-    if (node === undefined) return true
-    const owner = ownerOf(node.id)
-    if (owner !== undefined) return owner.cluster === cluster
-    return node.claim === undefined || claimStrength(node.claim, { service: '', cluster }) > 0
+    return this.#parts.workedOut.mayJoin(cpid, this.#cluster?.name ?? '')
   }
 
   ownReportOf(write: ClusterWrite, ends: 'deletion' | 'removal' | undefined): ReportedWrite | undefined {
@@ -68,6 +58,7 @@ export class DecisionRecorder implements Changes {
   add(decided: Decision): void {
     const decision = this.#witnessed(decided)
     this.#takeHeld(decision)
+    this.#parts.workedOut.hold(decision)
     const { toldBy, key, write, version } = decision
     if (toldBy !== undefined)
       this.#parts.told.noteSeen(toldBy, key.cluster, write.object, version, seenWriteOf(decision))
@@ -119,8 +110,7 @@ interface RecorderParts {
   readonly told: ReportedWrites
   readonly held: HeldItems
   readonly heldItems: HeldItemRecorder
-  /** Only if objects may join changes of their own cluster alone. */
-  readonly ownerOf: ArrivalStore['ownerOf'] | undefined
+  readonly workedOut: WorkedOutMergelogs
 }
 
 /** What programs reported of a write without knowing the writer, and the change that the write belongs to. */

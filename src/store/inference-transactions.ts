@@ -38,6 +38,7 @@ import { ownValue } from '../model/untrusted-names.ts'
 import { askedOf, DecisionRecorder, ownReportOf } from './decision-recorder.ts'
 import { skipPoisonedItems } from './skip-poisoned-items.ts'
 import { HeldItemRecorder, type WitnessedWrites } from './witnessed-writes.ts'
+import { WorkedOutMergelogs } from './worked-out-mergelogs.ts'
 
 /** The most bytes of reports that wait for decisions. Beyond that, nothing more is accepted. */
 const MAX_BYTES = 16 * 1024 * 1024
@@ -59,6 +60,8 @@ export interface PendingObservationBatch {
 interface InferenceRecording extends Omit<RecordSettings, 'witnessed'> {
   /** Objects may join changes of their own cluster alone, as the `senders` rules say for a sender that matches no rule. */
   readonly joinsOwn: boolean
+  /** How long linking waits for a mergelog. */
+  readonly linkingWaitMs: number
   /** What programs reported of others' writes, which is explained here. */
   readonly witnessed: WitnessedWrites
 }
@@ -94,7 +97,7 @@ export class InferenceTransactions {
   constructor(
     stores: WriterDatabase,
     rules: InferenceRules,
-    { joinsOwn, witnessed, senders, ...record }: InferenceRecording,
+    { joinsOwn, linkingWaitMs: waitMs, witnessed, senders, ...record }: InferenceRecording,
     clock: Clock,
   ) {
     this.#rules = rules
@@ -106,7 +109,9 @@ export class InferenceTransactions {
     const { transactor, outside } = stores.transactor.with<Inside, HeldItemRecorder>((inside) => {
       const { arrivals, graph, inference, told, held, setAside } = inside
       const { faults } = stores
-      const heldItems = new HeldItemRecorder(inside, {
+      const { maxFanout } = record
+      const workedOut = new WorkedOutMergelogs({ graph, arrivals, held, maxFanout, waitMs, joinsOwn })
+      const heldItems = new HeldItemRecorder(inside, workedOut, {
         ...record,
         ...(senders && { senders }),
         witnessed,
@@ -114,8 +119,7 @@ export class InferenceTransactions {
       })
       const records = new DecisionRecorder({
         recorder: new RequestRecorder(arrivals, graph, record),
-        ...{ graph, told, held, heldItems },
-        ownerOf: joinsOwn ? (cpid) => arrivals.ownerOf(cpid) : undefined,
+        ...{ graph, told, held, heldItems, workedOut },
       })
       return { inside: { inference, arrivals, records, told, setAside, heldItems }, outside: heldItems }
     })

@@ -73,7 +73,8 @@ export class StoreWriter {
     this.#ingest = new IngestTransactions(stores, taken, () => clock.monotonicMs())
     const { maxSources, senders } = settings
     const joinsOwn = senders?.otherwise.join === 'own'
-    const record = { maxSources, maxFanout: linking.maxFanout, joinsOwn, ...(senders && { senders }) }
+    const { maxFanout, waitMs: linkingWaitMs } = linking
+    const record = { maxSources, maxFanout, joinsOwn, linkingWaitMs, ...(senders && { senders }) }
     this.inference = new InferenceTransactions(stores, inference, { ...record, witnessed }, clock)
     this.#pruning = new PruneTransactions(stores, { retention, maxFanout: linking.maxFanout })
     const tellsSendersApart = settings.senders !== undefined

@@ -16,6 +16,7 @@ import type { Sender } from '../model/otlp-requests.ts'
 import { readRequest } from '../model/otlp/decode-requests.ts'
 import type { Stores } from '../model/store-ports.ts'
 import type { Explanation, HeldItem } from '../model/reported-writes.ts'
+import type { WorkedOutMergelogs } from './worked-out-mergelogs.ts'
 
 /**
  * Changes that programs began for somebody else's write. In a watched cluster Causeway observed that write too, and inference finds out
@@ -64,12 +65,18 @@ interface HeldItemSettings extends Omit<RecordSettings, 'witnessed'> {
 export class HeldItemRecorder {
   readonly #stores: Pick<Stores, 'held' | 'attempt' | 'setAside'>
   readonly #recorder: RequestRecorder
+  readonly #workedOut: WorkedOutMergelogs
   readonly #faults: StorageFaults
   /** The change that a program began for a write, and the change that the write belongs to. */
   #decided: { readonly begun: Cpid; readonly cpid: Cpid } | undefined
   readonly #aside: SetAside[] = []
 
-  constructor(stores: Stores, { witnessed, faults, ...settings }: HeldItemSettings) {
+  constructor(
+    stores: Stores,
+    workedOut: WorkedOutMergelogs,
+    { witnessed, faults, ...settings }: HeldItemSettings,
+  ) {
+    this.#workedOut = workedOut
     const { arrivals, graph, inference, held } = stores
     this.#stores = stores
     this.#faults = faults
@@ -96,10 +103,15 @@ export class HeldItemRecorder {
     this.#decided = undefined
   }
 
-  /** Records items that have waited long enough, as they were reported, unless their write may still be reported. Returns how many. */
+  /**
+   * Records items that have waited long enough, as they were reported, unless their write may still be reported; and mergelogs that were
+   * worked out. Returns how many.
+   */
   recordDue(most: number, counts: IngestCounts): number {
     const due = this.#stores.held.takeDue(most)
-    for (const item of due) this.#record(item, counts)
+    for (const item of due)
+      if ('signal' in item) this.#record(item, counts)
+      else this.#workedOut.record(item)
     return due.length
   }
 

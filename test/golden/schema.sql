@@ -442,7 +442,7 @@ CREATE TABLE mergelogs (
   object TEXT,
   object_id INTEGER,
   reason TEXT
-  , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL, told_trace BLOB, told_span INTEGER, told_ms INTEGER, replaces INTEGER NOT NULL DEFAULT 0) STRICT;
+  , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL, told_trace BLOB, told_span INTEGER, told_ms INTEGER, replaces INTEGER NOT NULL DEFAULT 0, worked_out INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX mergelogs_by_object ON mergelogs (object_id, arrival) WHERE object_id IS NOT NULL;
 

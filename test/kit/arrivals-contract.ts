@@ -16,7 +16,8 @@ export function merge(
     timeNs,
     scope,
     told,
-  }: { sources?: number[]; timeNs: bigint; scope: number; told?: ReportingSpanIds },
+    isWorkedOut = false,
+  }: { sources?: number[]; timeNs: bigint; scope: number; told?: ReportingSpanIds; isWorkedOut?: boolean },
 ): { id: number; arrival: number } {
   const id = graph.findOrAdd(cpid(number) as Cpid).id
   const mergelog = { cpid: cpid(number) as Cpid, sources: sources.map((source) => cpid(source) as Cpid) }
@@ -29,7 +30,8 @@ export function merge(
   }
   const arrival = graph.announce(id, 'mergelog')
   const from = { scope, cluster: '' }
-  arrivals.addMergelog(id, arrival, mergelog, record, timeNs, from, { reportingSpan: told, replaces: false })
+  const how = { reportingSpan: told, replaces: false, isWorkedOut }
+  arrivals.addMergelog(id, arrival, mergelog, record, timeNs, from, how)
   return { id, arrival }
 }
 
@@ -77,6 +79,7 @@ export function arrivalsContract(open: Open): void {
         scope,
         reason: 'why',
         replaces: false,
+        isWorkedOut: false,
       }
       expect(inside.mergelogs.find(id)).toEqual({ ...said, object: undefined, cluster: 'north' })
       expect(inside.graph.storedSources(id + 1)).toBeUndefined()
@@ -106,10 +109,23 @@ export function arrivalsContract(open: Open): void {
     using opened = await open()
     opened.transactor.run((inside) => {
       const first = merge(inside, 1, { timeNs: 5n, scope: scopeOf(inside.arrivals, 'stranger') })
-      inside.arrivals.contestMergelog(first.id, cpid(1) as Cpid)
+      expect(inside.arrivals.contestMergelog(first.id, cpid(1) as Cpid)).toBe(true)
       expect(inside.mergelogs.find(first.id)).toBeUndefined()
       merge(inside, 1, { timeNs: 6n, scope: scopeOf(inside.arrivals, 'owner') })
       expect(inside.arrivals.ownerOf(first.id)).toEqual({ service: 'owner', cluster: '' })
+    })
+  })
+
+  test('one that was worked out makes room for the sender’s own, and is refused nobody', async () => {
+    using opened = await open()
+    opened.transactor.run((inside) => {
+      const scope = scopeOf(inside.arrivals, 'owner')
+      const { id } = merge(inside, 1, { timeNs: 5n, scope, isWorkedOut: true })
+      expect(inside.mergelogs.find(id)?.isWorkedOut).toBe(true)
+      expect(inside.arrivals.isWorkedOut(id)).toBe(true)
+      expect(inside.arrivals.contestMergelog(id, cpid(1) as Cpid)).toBe(false)
+      merge(inside, 1, { timeNs: 6n, scope })
+      expect(inside.arrivals.isWorkedOut(id)).toBe(false)
     })
   })
 }

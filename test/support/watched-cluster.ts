@@ -41,6 +41,8 @@ export interface Version {
   readonly subresource?: string | undefined
   /** What its annotation says. */
   readonly carries?: string | undefined
+  /** Which ancestors it says that this change has; none where it says nothing of them. */
+  readonly ancestors?: readonly string[] | undefined
   readonly generation: number
   readonly deleting?: boolean | undefined
   readonly gone?: boolean | undefined
@@ -109,10 +111,10 @@ export class Watched implements Disposable {
     while (this.writer.writer.inference.infer(100));
   }
 
-  pass(ms: number): void {
+  pass(ms: number, stepMs = STEP_MS): void {
     for (const untilMs = this.#nowMs + ms; this.#nowMs < untilMs;) {
-      this.#nowMs += STEP_MS
-      this.writer.clock.advance(STEP_MS)
+      this.#nowMs += stepMs
+      this.writer.clock.advance(stepMs)
       for (const { tell } of this.#due.splice(0, this.#countDue())) tell()
       while (this.writer.writer.inference.infer(100));
       this.writer.pass(0)
@@ -140,6 +142,26 @@ export class Watched implements Disposable {
   hasMergelog(cpidOf: string): boolean {
     const find = this.writer.db.prepare<[string], number>('SELECT has_mergelog FROM cpids WHERE text = ?')
     return find.pluck().get(cpidOf) === 1
+  }
+
+  /** What a change comes from, by its recorded mergelog: whether that was worked out, and its sources. Undefined without one. */
+  mergelogOf(cpidOf: string): { isWorkedOut: boolean; sources: string[] } | undefined {
+    const find = this.writer.db.prepare<[string], { id: number; worked: number }>(
+      'SELECT c.id, m.worked_out AS worked FROM mergelogs m JOIN cpids c ON c.id = m.cpid WHERE c.text = ?',
+    )
+    const row = find.get(cpidOf)
+    const sources = this.writer.db.prepare<[number], string>(
+      'SELECT c.text FROM edges e JOIN cpids c ON c.id = e.source WHERE e.target = ? ORDER BY 1',
+    )
+    return row && { isWorkedOut: row.worked === 1, sources: sources.pluck().all(row.id) }
+  }
+
+  /** The traces that are shown as what a change began. */
+  cascadesOf(cpidOf: string): number[] {
+    const find = this.writer.db.prepare<[string], number>(
+      'SELECT t.id FROM traces t JOIN cpids c ON c.id = t.root WHERE c.text = ? AND t.provisional = 0',
+    )
+    return find.pluck().all(cpidOf)
   }
 
   /** The changes of which each version is, up to those that began. */
@@ -178,11 +200,16 @@ export class Watched implements Disposable {
 }
 
 function watchedVersion(of: Version, nowNs: bigint): Extract<Observation, { source: 'watch' }> {
-  const { resource, version, carries, generation, deleting = false, gone = false, verb } = of
+  const { resource, version, carries, ancestors, generation, deleting = false, gone = false, verb } = of
   const owner = OWNER[resource]
   const metadata: JsonObject = {
     ...{ name: 'acme', namespace: 'shop', uid: resource, resourceVersion: String(version), generation },
-    ...(carries !== undefined && { annotations: { 'causeway.io/cpid': carries } }),
+    ...(carries !== undefined && {
+      annotations: {
+        'causeway.io/cpid': carries,
+        ...(ancestors && { 'causeway.io/ancestor-cpids': ancestors.join(',') }),
+      },
+    }),
     ...(owner && {
       ownerReferences: [{ ...KINDS[owner], name: 'acme', uid: owner, controller: true }],
     }),

@@ -38,6 +38,7 @@ import {
   withKnownIdentity,
   withOwnRequest,
 } from './unversioned-requests.ts'
+import { sourcesOfBrought } from './sources-of-brought.ts'
 import { inferWriter } from './write-attribution.ts'
 import { completesEviction, endingOf, partOfWrite, type WritePart } from './write-part.ts'
 import { isOfKubernetes, programOf, type Writer } from './writers.ts'
@@ -54,6 +55,8 @@ export interface Decision {
   readonly cpid: Cpid
   /** The changes that it merges. Empty if it begins a change; undefined if it continues an existing one. */
   readonly sources: readonly Cpid[] | undefined
+  /** What the change comes from that the version brought, should its mergelog be lost; undefined where that is not known. */
+  readonly broughtFrom?: readonly Cpid[] | undefined
   /** The span by which the writer reports this write itself. Inference then makes no span of its own. */
   readonly toldBy?: ReportedWrite | undefined
   /** It completes a deletion that somebody else began. What follows from it belongs to both changes. */
@@ -256,7 +259,10 @@ interface Following {
 function follows(
   { write, part, writer, reads: read, object, objects, before, key, isCertain, self }: Following,
   changes: Changes,
-): Pick<Decision, 'cpid' | 'sources' | 'toldBy' | 'completes' | 'includes' | 'reads' | 'cause' | 'self'> {
+): Pick<
+  Decision,
+  'cpid' | 'sources' | 'broughtFrom' | 'toldBy' | 'completes' | 'includes' | 'reads' | 'cause' | 'self'
+> {
   const begins =
     writer.role === 'operator' ||
     (writer.role === 'unknown' && !isReaction({ write, part, writer, reads: read, before, object, objects }))
@@ -264,16 +270,18 @@ function follows(
     ? read
     : [...read, ...overwrittenBefore(write, read, programOf(writer.service), objects)]
   const toldBy = changes.ownReportOf?.(write, endingOf(part))
-  const said =
-    toldBy?.cpid ??
-    ownCpid(write.facts, before?.facts, reads) ??
-    (begins ? announcedChange(write, object) : undefined)
+  const brought = ownCpid(write.facts, before?.facts, reads)
+  const said = toldBy?.cpid ?? brought ?? (begins ? announcedChange(write, object) : undefined)
   const told = said !== undefined && changes.mayJoin(said) ? said : undefined
   if (told !== undefined) {
     // Somebody who runs a controller by hand runs it under their own name.
     const isFollowing = toldBy !== undefined && reads.some(({ known }) => known.cpid === told)
     const cause = begins && !isFollowing ? 'operator' : 'exact'
-    return { cpid: told, sources: undefined, toldBy, includes: [], reads, cause }
+    const derivedFrom = (uid: string, version: bigint): Cpid =>
+      derivedCpid('root', { ...key, uid, version: String(version) })
+    const bringing = { write, before, reads, begins, derivedFrom }
+    const broughtFrom = told === brought ? sourcesOfBrought(told, bringing) : undefined
+    return { cpid: told, sources: undefined, broughtFrom, toldBy, includes: [], reads, cause }
   }
   const isSecondVersion = begins && part === 'removal' && isOfRequestBefore(write, before)
   if (isSecondVersion || completesEviction(write, part, before)) {

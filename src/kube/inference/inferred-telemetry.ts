@@ -46,7 +46,7 @@ import { rfc3339 } from '../../model/time-and-size.ts'
 import { type Decision, derivedSpanIds } from './decide.ts'
 import type { ReadVersion } from './read-versions.ts'
 
-const OWN_SCOPE = scopeEnvelope('causeway.inference')
+export const OWN_SCOPE = scopeEnvelope('causeway.inference')
 /** The most read versions that a span names. */
 const MAX_OBSERVED = 128
 
@@ -159,9 +159,13 @@ function mergelogOf({ write, writer, part, cpid, sources, self }: Decision, time
     [CPID_NEW]: cpid,
     [CPID_SOURCES]: sources,
     [CPID_OBJECT]: versionReference(write.object, write.version),
-    [CPID_REASON]: `${why}${part} by ${writer.actor ?? writer.user ?? writer.service}`,
+    [CPID_REASON]: `${why}${reasonOfWrite(part, writer)}`,
   }
   return [{ name: MERGELOG_EVENT, timeNs, attributes }]
+}
+
+export function reasonOfWrite(part: Decision['part'], { actor, user, service }: Decision['writer']): string {
+  return `${part} by ${actor ?? user ?? service}`
 }
 
 /** Links to the trace of the writer, where the object names it, and to what set up a change that began by itself. */

@@ -250,7 +250,7 @@ export function readObjectFacts(
   const { status, ...rest } = object
   const { references, prints, labels, selects } = contentOf(object)
   const cpid = parseCpid(textIn(annotations, CPID))
-  const ancestors = textIn(annotations, ANCESTORS)
+  const { [ANCESTORS]: ancestors } = annotations
   const traceparent = textIn(annotations, TRACEPARENT)
   const writeOfChange = textIn(annotations, WRITE)
   const ofAuthor = withoutServerFields(metadata)
@@ -294,7 +294,7 @@ export function readObjectFacts(
     ...(labels !== undefined && { labels }),
     ...(selects !== undefined && selects.length > 0 && { selects: selects.slice(0, MAX_SELECTORS) }),
     ...(cpid !== undefined && { cpid }),
-    ...(ancestors !== '' && { ancestors }),
+    ...(cpid !== undefined && typeof ancestors === 'string' && { ancestors }),
     ...(traceparent !== '' && { traceparent }),
     ...(writeOfChange !== '' && { writeOfChange }),
   }

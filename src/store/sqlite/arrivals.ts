@@ -64,13 +64,18 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
   )
   readonly #addMergelog = this.db.prepare(
     `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason,
-         told_trace, told_span, told_ms, replaces)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         told_trace, told_span, told_ms, replaces, worked_out)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   readonly #removeMergelog = this.db.prepare<
     [number],
-    { arrival: number; sources: Buffer; object: number | null }
-  >('DELETE FROM mergelogs WHERE cpid = ? RETURNING arrival, sources, object_id AS object')
+    { arrival: number; sources: Buffer; object: number | null; isWorkedOut: number }
+  >(
+    'DELETE FROM mergelogs WHERE cpid = ? RETURNING arrival, sources, object_id AS object, worked_out AS isWorkedOut',
+  )
+  readonly #isWorkedOut = this.db
+    .prepare<[number], number>('SELECT worked_out FROM mergelogs WHERE cpid = ?')
+    .pluck()
   readonly #noteReplaced = this.db.prepare(
     `INSERT OR REPLACE INTO archive_changes (kind, item, other, sources)
          SELECT ${CHANGED.replacedMergelog}, ?, ?, ? WHERE EXISTS (SELECT 1 FROM archives)`,
@@ -195,7 +200,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
     { scope, cluster }: RecordOrigin,
-    { reportingSpan: told, replaces }: MergelogArrival,
+    { reportingSpan: told, replaces, isWorkedOut = false }: MergelogArrival,
   ): void {
     const teller = told !== undefined && told.traceKey !== '' && told.spanId !== 0n ? told : undefined
     const blob = Buffer.concat(sources.map(cpidBytes))
@@ -214,18 +219,24 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
       teller?.spanId ?? null,
       teller === undefined ? null : this.progress.activeMs,
       replaces ? 1 : 0,
+      isWorkedOut ? 1 : 0,
     )
     // A time in the future counts as the arrival (pruning rule).
     const arrivalNs = nanosOfMs(this.wallMs)
     this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, timeNs, cpid)
   }
 
-  contestMergelog(cpid: number, text: Cpid): void {
+  isWorkedOut(cpid: number): boolean {
+    return this.#isWorkedOut.get(cpid) === 1
+  }
+
+  contestMergelog(cpid: number, text: Cpid): boolean {
     const owner = this.ownerOf(cpid)
     const stored = this.#removeMergelog.get(cpid)
-    if (stored === undefined || owner === undefined) return
+    if (stored === undefined || owner === undefined) return false
     this.#noteReplaced.run(cpid, stored.arrival, stored.sources)
     if (stored.object !== null) this.objects.removeUnnamed(stored.object)
+    if (stored.isWorkedOut === 1) return false
     const record = {
       newCpid: text,
       sources: cpidsOf(stored.sources),
@@ -234,6 +245,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
       reason: undefined,
     }
     this.addRejectedMergelog(record, 'contested', { ...owner, sender: undefined })
+    return true
   }
 
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedRecordOrigin): void {

@@ -1,5 +1,5 @@
 import { type Cpid, cpidBytes } from '../../model/merge-graph.ts'
-import type { HeldItem, HeldItems } from '../../model/reported-writes.ts'
+import type { HeldItem, HeldItems, WorkedOutMergelog } from '../../model/reported-writes.ts'
 import { WriterTable } from './transactions.ts'
 
 const MOST_ITEMS = 10_000
@@ -13,6 +13,9 @@ interface HeldRow {
   readonly sender: string | null
 }
 
+/** A mergelog that was worked out, beside the signals 0 and 1. */
+const WORKED_OUT = 2
+
 /** Items that wait for a decision of inference, in SQLite. */
 export class HeldItemTable extends WriterTable implements HeldItems {
   readonly #isAny = this.column<[], number>('SELECT 1 FROM held_items LIMIT 1')
@@ -23,9 +26,11 @@ export class HeldItemTable extends WriterTable implements HeldItems {
        WHERE coalesce((SELECT max(id) FROM held_items) - (SELECT min(id) FROM held_items) + 1, 0) < ${MOST_ITEMS}`,
   )
   readonly #take = this.db.prepare<[Buffer], HeldRow>(
-    'SELECT signal, request, sender FROM held_items WHERE cpid = +? ORDER BY id',
+    `SELECT signal, request, sender FROM held_items WHERE cpid = +? AND signal <> ${WORKED_OUT} ORDER BY id`,
   )
-  readonly #drop = this.db.prepare<[Buffer]>('DELETE FROM held_items WHERE cpid = +?')
+  readonly #drop = this.db.prepare<[Buffer]>(
+    `DELETE FROM held_items WHERE cpid = +? AND signal <> ${WORKED_OUT}`,
+  )
   readonly #due = this.db.prepare<[number, number], HeldRow & { id: number }>(
     'SELECT id, signal, request, sender FROM held_items WHERE due_ms <= +? ORDER BY due_ms, id LIMIT +?',
   )
@@ -54,10 +59,22 @@ export class HeldItemTable extends WriterTable implements HeldItems {
     return held
   }
 
-  takeDue(most: number): HeldItem[] {
+  holdWorkedOut(
+    mergelog: WorkedOutMergelog,
+    waitMs: number,
+    sinceMs: number | undefined = this.progress.activeMs,
+  ): void {
+    const row = Buffer.from(JSON.stringify(mergelog))
+    const dueMs = Math.ceil(sinceMs + waitMs)
+    if (row.length <= MOST_BYTES) this.#hold.run(cpidBytes(mergelog.cpid), WORKED_OUT, row, null, dueMs)
+  }
+
+  takeDue(most: number): (HeldItem | WorkedOutMergelog)[] {
     const due = this.#due.all(this.progress.activeMs, most)
     for (const { id } of due) this.#dropOne.run(id)
-    return due.map(itemOf)
+    return due.map((row) =>
+      row.signal === WORKED_OUT ? (JSON.parse(row.request.toString()) as WorkedOutMergelog) : itemOf(row),
+    )
   }
 }
 

@@ -309,6 +309,7 @@ interface MergelogRow {
   reason: string | null
   cluster: string | null
   replaces: bigint
+  worked_out: bigint
 }
 
 interface TellerRow {
@@ -320,7 +321,7 @@ interface TellerRow {
 /** Reads a stored mergelog with the cluster of its sender. */
 export class MergelogReader extends OnConnection implements Mergelogs {
   readonly #find = this.exactRows<[number], MergelogRow>(
-    `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, m.replaces, r.cluster FROM mergelogs m
+    `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, m.replaces, m.worked_out, r.cluster FROM mergelogs m
        LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = +?`,
   )
   readonly #toldBy = this.exactRows<[number], TellerRow>(
@@ -346,6 +347,7 @@ export class MergelogReader extends OnConnection implements Mergelogs {
           reason: row.reason ?? undefined,
           cluster: row.cluster ?? undefined,
           replaces: row.replaces === 1n,
+          isWorkedOut: row.worked_out === 1n,
         }
   }
 }

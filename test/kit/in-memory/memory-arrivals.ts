@@ -57,7 +57,7 @@ export class MemoryArrivals implements ArrivalStore {
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
     { scope }: RecordOrigin,
-    { reportingSpan: told, replaces }: MergelogArrival,
+    { reportingSpan: told, replaces, isWorkedOut = false }: MergelogArrival,
   ): void {
     const { wallMs, activeMs, mergelogs, tellers, cpids, scopes } = this.#tables
     const owner = [...scopes.values()].find(({ id }) => id === scope)
@@ -72,6 +72,7 @@ export class MemoryArrivals implements ArrivalStore {
       reason,
       cluster,
       replaces,
+      isWorkedOut,
     }
     mergelogs.set(cpid, said)
     if (told !== undefined && told.traceKey !== '' && told.spanId !== 0n) {
@@ -83,8 +84,15 @@ export class MemoryArrivals implements ArrivalStore {
     if (row !== undefined) cpids.set(cpid, { ...row, pruneNs: timeNs > arrivalNs ? arrivalNs : timeNs })
   }
 
-  contestMergelog(cpid: number): void {
-    if (this.ownerOf(cpid) !== undefined) this.#forget(cpid)
+  isWorkedOut(cpid: number): boolean {
+    return this.#tables.mergelogs.get(cpid)?.isWorkedOut === true
+  }
+
+  contestMergelog(cpid: number): boolean {
+    if (this.ownerOf(cpid) === undefined) return false
+    const isRefused = !this.isWorkedOut(cpid)
+    this.#forget(cpid)
+    return isRefused
   }
 
   #forget(cpid: number): void {

@@ -1,0 +1,87 @@
+import { newestChanges } from '../graph/ancestry.ts'
+import { recordMergelog } from '../graph/record-mergelog.ts'
+import { claimStrength } from '../graph/sender-permissions.ts'
+import type { Decision } from '../kube/inference/decide.ts'
+import { OWN_SCOPE, reasonOfWrite, versionReference } from '../kube/inference/inferred-telemetry.ts'
+import type { ArrivalStore } from '../model/arrivals.ts'
+import type { Cpid, MergeGraph } from '../model/merge-graph.ts'
+import { serviceEnvelope } from '../model/otlp/encode-telemetry.ts'
+import type { HeldItems, WorkedOutMergelog } from '../model/reported-writes.ts'
+
+/** How many edges of the merge graph are visited for one write or mergelog. Beyond that, changes count as unrelated. */
+export const MAX_EDGES = 2_000
+/** How long before linking gives up a mergelog is worked out, so that nothing has to be sent twice: a tenth, at most a second. */
+const AHEAD_MS = 1_000
+
+interface WorkedOutParts {
+  readonly graph: MergeGraph
+  readonly arrivals: ArrivalStore
+  readonly held: HeldItems
+  readonly maxFanout: number
+  /** How long linking waits for a mergelog. */
+  readonly waitMs: number
+  /** Objects may join changes of their own cluster alone. */
+  readonly joinsOwn: boolean
+}
+
+/**
+ * Mergelogs of changes that a version brought, worked out where the sender's own does not come: what the version says of its ancestors,
+ * or inference of what was read. Used inside a transaction.
+ */
+export class WorkedOutMergelogs {
+  readonly #parts: WorkedOutParts
+
+  constructor(parts: WorkedOutParts) {
+    this.#parts = parts
+  }
+
+  /** Keeps what is known of a change until the wait for its mergelog is over. */
+  hold({ cpid, broughtFrom: sources, write, writer, part, toldBy, key }: Decision): void {
+    const { graph, held, waitMs } = this.#parts
+    const node = graph.find(cpid)
+    if (sources === undefined || node?.hasMergelog === true) return
+    const mergelog: WorkedOutMergelog = {
+      ...{ cpid, sources, service: toldBy?.service ?? writer.service, cluster: key.cluster },
+      object: versionReference(write.object, write.version),
+      reason: `worked out: ${reasonOfWrite(part, writer)}`,
+      timeNs: String(write.request?.startNs ?? write.seenNs - 1n),
+    }
+    held.holdWorkedOut(mergelog, waitMs - Math.min(AHEAD_MS, waitMs / 10), node?.missingSinceMs)
+  }
+
+  /** Records a mergelog with the nearest of its sources that are known, unless the sender's own has come. */
+  record({ cpid, sources: named, service, cluster, object, reason, timeNs }: WorkedOutMergelog): void {
+    const { graph, arrivals, maxFanout } = this.#parts
+    const node = graph.find(cpid)
+    if (node === undefined || node.hasMergelog || node.pruned) return
+    const known = named.filter((one) => graph.find(one) !== undefined && this.mayJoin(one, cluster))
+    const above = known.filter((one) => newestChanges(graph, [cpid, one], MAX_EDGES).includes(cpid))
+    if (above.length === 0 && named.length > 0) return
+    const sources = newestChanges(graph, above, MAX_EDGES).sort()
+    const outcome = recordMergelog(graph, { cpid, sources }, { maxFanout })
+    if (outcome.kind !== 'new') return
+    const scope = arrivals.scope({ envelope: serviceEnvelope(service, cluster), service, cluster }, OWN_SCOPE)
+    const record = { newCpid: cpid, sources, object, reason, timeNs: BigInt(timeNs) }
+    arrivals.addMergelog(
+      node.id,
+      outcome.arrival,
+      { cpid, sources },
+      record,
+      record.timeNs,
+      { scope, cluster },
+      {
+        ...{ reportingSpan: undefined, replaces: false, isWorkedOut: true },
+      },
+    )
+  }
+
+  /** Whether the annotation of an object of that cluster may assign it to a change. */
+  mayJoin(cpid: Cpid, cluster: string): boolean {
+    const { graph, arrivals, joinsOwn } = this.#parts
+    const node = joinsOwn ? graph.find(cpid) : undefined
+    if (node === undefined) return true
+    const owner = arrivals.ownerOf(node.id)
+    if (owner !== undefined) return owner.cluster === cluster
+    return node.claim === undefined || claimStrength(node.claim, { service: '', cluster }) > 0
+  }
+}
