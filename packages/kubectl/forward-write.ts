@@ -30,6 +30,13 @@ export interface WriteAnswer {
   readonly body: Buffer
 }
 
+/** An answer to a write that carries no change: it names the version before where it changed nothing, which another may have made. */
+interface Sent {
+  readonly answer: WriteAnswer
+  /** Empty where the version before is not known; undefined where the answer's version was made by the command. */
+  readonly before?: string
+}
+
 export type SendWrite = (request: WriteRequest) => Promise<WriteAnswer>
 
 /** By whom inference knows that a person wrote, where it only sees a watch. */
@@ -50,8 +57,8 @@ export async function forwardWrite(
   send: SendWrite,
 ): Promise<WriteAnswer> {
   const all = { ...request, headers: asJson({ ...request.headers, traceparent: traceparentOf(change) }) }
-  const answer = await sendAnnotated(all, target, change, send)
-  note(answer, target, change)
+  const { answer, before } = await sendAnnotated(all, target, change, send)
+  note(answer, target, change, before)
   return answer
 }
 
@@ -60,7 +67,7 @@ async function sendAnnotated(
   target: WriteTarget,
   change: KubectlChange,
   send: SendWrite,
-): Promise<WriteAnswer> {
+): Promise<Sent> {
   const type = textOf(request.headers, 'content-type')
   const body = parseExactly(request.body.toString())
   const { held, object } = change.merges.get(target.path) ?? {}
@@ -72,12 +79,27 @@ async function sendAnnotated(
     const announced = target.path === '' ? undefined : await announce(request, body, target, change, send)
     if (announced !== undefined && announced.status < 400) {
       note(announced, target, change)
-      return await send(withNewLock(request, body, announced))
+      return { answer: await send(withNewLock(request, body, announced)) }
     }
-    if (annotated === undefined || announced?.status !== NOT_FOUND) return await send(request)
+    if (annotated === undefined || announced?.status !== NOT_FOUND)
+      return await sendPlain(request, target, send)
   }
   const answer = await send({ ...request, body: annotated })
-  return isRefused(answer) && KEYS.some((key) => answer.body.includes(key)) ? await send(request) : answer
+  const isForAnnotations = isRefused(answer) && KEYS.some((key) => answer.body.includes(key))
+  return isForAnnotations ? await sendPlain(request, target, send) : { answer }
+}
+
+/** Sends a write without the change. */
+async function sendPlain(request: WriteRequest, { path }: WriteTarget, send: SendWrite): Promise<Sent> {
+  if (path === '') return { answer: await send(request) }
+  const headers = without('content-type', request.headers)
+  const { status, body } = await send({ method: 'GET', path, headers, body: Buffer.alloc(0) })
+  const before = status === 200 ? versionIn(body) : ''
+  return { answer: await send(request), before }
+}
+
+function versionIn(body: Buffer): string {
+  return textIn(objectIn(parseExactly(body.toString()), 'metadata'), 'resourceVersion')
 }
 
 /** Undefined where the request has no place for annotations. */
@@ -120,12 +142,17 @@ async function announce(
 
 /** A write for the version before the announcement is for the one that came of it. */
 function withNewLock(request: WriteRequest, body: Json | undefined, announced: WriteAnswer): WriteRequest {
-  const now = textIn(objectIn(parseExactly(announced.body.toString()), 'metadata'), 'resourceVersion')
+  const now = versionIn(announced.body)
   if (lockOf(body) === '' || body === undefined || now === '') return request
   return { ...request, body: written(withLock(body, now)) }
 }
 
-function note({ status, body }: WriteAnswer, target: WriteTarget, change: KubectlChange): void {
+function note(
+  { status, body }: WriteAnswer,
+  target: WriteTarget,
+  change: KubectlChange,
+  before?: string,
+): void {
   if (status < 200 || status >= 300) return
   const object = parseExactly(body.toString())
   const metadata = objectIn(object, 'metadata')
@@ -133,7 +160,9 @@ function note({ status, body }: WriteAnswer, target: WriteTarget, change: Kubect
   const name = target.name || textIn(metadata, 'name')
   if (name === '') return
   const uid = textIn(metadata, 'uid') || (isStatus ? textIn(objectIn(object, 'details'), 'uid') : '')
-  const version = textIn(metadata, 'resourceVersion')
+  const answered = textIn(metadata, 'resourceVersion')
+  if (answered !== '' && answered === before) return
+  const version = before === '' ? '' : answered
   const known = [uid && `uid=${uid}`, version && `rv=${version}`].filter((part) => part !== '').join('&')
   const path = referenceOf({ ...target, name })
   const reference = known === '' ? path : `${path}?${known}`
@@ -144,8 +173,12 @@ function note({ status, body }: WriteAnswer, target: WriteTarget, change: Kubect
 
 /** Answers are read here, and not all that kubectl understands is understood here. */
 export function asJson(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
-  const plain = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'accept-encoding'))
+  const plain = without('accept-encoding', headers)
   return PROTOBUF.test(textOf(headers, 'accept')) ? { ...plain, accept: 'application/json' } : plain
+}
+
+function without(left: string, headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== left))
 }
 
 function textOf(headers: OutgoingHttpHeaders, name: 'accept' | 'content-type'): string {

@@ -85,7 +85,26 @@ test('an object that may not be given the change is scaled all the same', async 
   )
   const { answers } = await scene.run([SCALE])
   expect(answers).toMatchObject([{ status: 200 }])
+  expect(scene.told.find(({ path }) => path === '/v1/traces')?.content).toContain('shop/web?uid=u1&rv=3"')
 })
+
+for (const [what, status, told] of [
+  ['is claimed by no span', 200, undefined],
+  ['is not named where the version before may not be read', 403, 'shop/web?uid=u1"'],
+] as const)
+  test(`a version of another that a write without the change is answered, as it changes nothing, ${what}`, async () => {
+    const version = { metadata: { name: 'web', uid: 'u1', resourceVersion: '40' } }
+    await using scene = await KubectlScene.open(({ method, path }) =>
+      path.includes('fieldManager')
+        ? { status: 403, body: { kind: 'Status' } }
+        : { status: method === 'GET' ? status : 200, body: version },
+    )
+    const { answers } = await scene.run([SCALE])
+    expect(answers).toMatchObject([{ status: 200, body: version }])
+    const span = scene.told.find(({ path }) => path === '/v1/traces')?.content
+    if (told === undefined) expect(span).toBeUndefined()
+    else expect(span).toContain(told)
+  })
 
 test('what is refused for its annotations is written without', async () => {
   await using scene = await KubectlScene.open(({ body }) =>

@@ -29,7 +29,7 @@ test('what was accepted is written once, though the answer names the annotations
 test('what the server applies to an object that may not be patched is applied as it is', async () => {
   await using scene = await KubectlScene.open((_, at) => (at === 1 ? { status: 403, body: {} } : undefined))
   await scene.run([APPLY])
-  expect(scene.asked.map(({ body }) => body)[1]).toEqual(APPLY.body)
+  expect(scene.asked.at(-1)?.body).toEqual(APPLY.body)
 })
 
 test('a Causeway that refuses is said to have been told nothing; the kubeconfig is gone by then', async () => {
