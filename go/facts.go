@@ -153,6 +153,22 @@ func (f facts) writersSince(before *facts) []writer {
 	return last
 }
 
+// foreignWriter is the manager that made a version without a CPID; empty where managedFields name none, or several that may have.
+func (f facts) foreignWriter(before *facts) string {
+	earlier := facts{writers: f.writers}
+	if before != nil {
+		earlier = *before
+	}
+	manager := ""
+	for _, w := range f.writersSince(&earlier) {
+		if manager != "" && w.manager != manager {
+			return ""
+		}
+		manager = w.manager
+	}
+	return manager
+}
+
 // hasLaterWriter says, where nothing is known of earlier versions, whether somebody wrote after the one that wrote the CPID.
 func (f facts) hasLaterWriter() bool {
 	var marked, other int64

@@ -291,7 +291,7 @@ func (t *Trace) noteSeen(object client.Object, s seen, f facts, before *remember
 		earlier, isAnnounced = &before.facts, t.now().Before(before.announcedUntil)
 	}
 	if f.isByAnother(earlier) && !isAnnounced {
-		begun := t.begin(s, "write")
+		begun := t.begin(s, "write", f.foreignWriter(earlier))
 		t.known.noteCurrent(s.reference, &begun)
 		return
 	}
@@ -321,7 +321,7 @@ func (t *Trace) deletionOf(object client.Object, s seen, before *remembered) (ca
 		return c, true
 	}
 	if before == nil && t.isNamespace(object) {
-		return t.begin(s, "delete"), true
+		return t.begin(s, "delete", ""), true
 	}
 	if before == nil || before.facts.isOfUnpatched() {
 		return cause{}, false
@@ -332,7 +332,7 @@ func (t *Trace) deletionOf(object client.Object, s seen, before *remembered) (ca
 		}
 		return cause{Context: s.carried}, !s.carried.IsZero()
 	}
-	return t.begin(s, "delete"), true
+	return t.begin(s, "delete", ""), true
 }
 
 func (t *Trace) isNamespace(object client.Object) bool {
@@ -341,11 +341,11 @@ func (t *Trace) isNamespace(object client.Object) bool {
 
 // begin begins a change of a writer that says nothing of changes. Every process that sees the version, also after a restart, gives it
 // the same CPID. It is told once something comes from it: most of what an informer lists concerns nobody.
-func (t *Trace) begin(s seen, verb string) cause {
+func (t *Trace) begin(s seen, verb, writer string) cause {
 	change := cpid.Context{CPID: cpid.DerivedRoot(t.settings.Cluster, s.reference.UID, s.reference.ResourceVersion)}
 	at := t.now()
 	return cause{change, sync.OnceFunc(func() {
-		detail := changes.Detail{Object: s.reference, Reason: "unattributed writer"}
+		detail := changes.Detail{Object: s.reference, Reason: "unattributed writer", Writer: writer}
 		t.changes.Tell(context.Background(), cpid.Mergelog{CPID: change.CPID}, detail, at)
 		_, span := t.tracer().Start(context.Background(), verb+" "+s.reference.APIVersion+"/"+s.reference.Resource,
 			trace.WithNewRoot(), trace.WithTimestamp(at), trace.WithAttributes(append(changeAttributes(change),

@@ -50,6 +50,8 @@ type Detail struct {
 	Object cpid.Reference
 	// Reason says why, in a few words.
 	Reason string
+	// Writer is who made the change, where that is another than who tells of it.
+	Writer string
 }
 
 // New checks the settings, and fails where a limit makes no sense.

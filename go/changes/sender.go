@@ -24,6 +24,7 @@ const (
 	attributeSources = "cpid.sources"
 	attributeObject  = "cpid.object"
 	attributeReason  = "cpid.reason"
+	attributeWriter  = "cpid.writer"
 	lostMergelogs    = "cpid.instrumentation.lost_mergelogs"
 )
 
@@ -96,6 +97,9 @@ func attributesOf(mergelog cpid.Mergelog, detail Detail) []attribute.KeyValue {
 	}
 	if detail.Reason != "" {
 		attributes = append(attributes, attribute.String(attributeReason, detail.Reason))
+	}
+	if detail.Writer != "" {
+		attributes = append(attributes, attribute.String(attributeWriter, detail.Writer))
 	}
 	return attributes
 }

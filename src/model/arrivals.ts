@@ -10,6 +10,8 @@ export interface MergelogRecord {
   timeNs: UnixNanos
   object: string | undefined
   reason: string | undefined
+  /** Who made the change, where the sender tells of another's. */
+  writer?: string | undefined
   /** Which attribute that the merge graph rests on is there more than once; the first counts. */
   repeated?: string
 }

@@ -9,6 +9,7 @@ export const MERGELOG_EVENT = 'cpid.mergelog'
 export const CPID_NEW = 'cpid.new'
 export const CPID_SOURCES = 'cpid.sources'
 export const CPID_OBJECT = 'cpid.object'
+export const CPID_WRITER = 'cpid.writer'
 export const CPID_REASON = 'cpid.reason'
 
 export const CPID_SYNTHETIC = 'cpid.synthetic'

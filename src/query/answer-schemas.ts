@@ -281,7 +281,10 @@ export const CascadeOutline = z
       .boolean()
       .describe('a sender gave times that cannot be; `start` and `lastActivity` leave them out'),
     object: z.string().nullable().describe("the object of the root's mergelog"),
-    service: z.string().nullable().describe("who sent the root's mergelog"),
+    service: z
+      .string()
+      .nullable()
+      .describe("who sent the root's mergelog, or the other whose change that tells of"),
     actor: z
       .string()
       .nullable()

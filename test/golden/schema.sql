@@ -442,13 +442,15 @@ CREATE TABLE mergelogs (
   object TEXT,
   object_id INTEGER,
   reason TEXT
-  , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL, told_trace BLOB, told_span INTEGER, told_ms INTEGER, replaces INTEGER NOT NULL DEFAULT 0, worked_out INTEGER NOT NULL DEFAULT 0) STRICT;
+  , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL, told_trace BLOB, told_span INTEGER, told_ms INTEGER, replaces INTEGER NOT NULL DEFAULT 0, worked_out INTEGER NOT NULL DEFAULT 0, writer TEXT) STRICT;
 
 CREATE INDEX mergelogs_by_object ON mergelogs (object_id, arrival) WHERE object_id IS NOT NULL;
 
 CREATE INDEX mergelogs_by_object_name ON mergelogs (object_name);
 
 CREATE INDEX mergelogs_by_time ON mergelogs (time_ns);
+
+CREATE INDEX mergelogs_by_writer ON mergelogs (writer) WHERE writer IS NOT NULL;
 
 CREATE TRIGGER mergelogs_scope AFTER DELETE ON mergelogs WHEN old.scope IS NOT NULL BEGIN
   UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;

@@ -186,6 +186,22 @@ test('a service that writes nothing is found as an actor beside a user of the sa
   expect(numbersOf(cascades({ actor: 'deployer' }, few).map(({ root }) => root)).sort()).toEqual([1, 2])
 })
 
+test('a change that a program tells of for another was begun by the other, and is found by it', async () => {
+  using told = await TestWriter.open()
+  told.mergelogs('federation', [{ new: cpid(1), writer: 'kubectl-edit' }, { new: cpid(2) }])
+  told.spans('federation', [
+    { trace: 1, id: 1, cpid: cpid(1) },
+    { trace: 2, id: 2, cpid: cpid(2) },
+  ])
+  told.pass(0)
+  const begun = cascades({}, told).map(({ root, actor, service }) => [root, actor, service])
+  expect(begun.sort()).toEqual([
+    [cpid(1), 'kubectl-edit', 'kubectl-edit'],
+    [cpid(2), 'federation', 'federation'],
+  ])
+  expect(cascades({ actor: 'kubectl-edit' }, told).map(({ root }) => root)).toEqual([cpid(1)])
+})
+
 test('what there is to choose from: actors and namespaces seen lately', () => {
   const { actors, namespaces } = ask<Facets>(writer, { kind: 'facets' })
   expect([...actors]).toEqual([...new Set(ALL.flatMap(({ spans }) => actorsOf(spans)))].sort())

@@ -36,6 +36,7 @@ export interface MergelogSketch {
   time?: number
   object?: string
   reason?: string
+  writer?: string
   /** The span that it was told in; any numbers. */
   told?: { trace: number; id: number }
 }
@@ -122,6 +123,7 @@ function mergelogAttributes(mergelog: MergelogSketch): unknown[] {
     ...(mergelog.sources !== undefined && { 'cpid.sources': mergelog.sources }),
     ...(mergelog.object !== undefined && { 'cpid.object': mergelog.object }),
     ...(mergelog.reason !== undefined && { 'cpid.reason': mergelog.reason }),
+    ...(mergelog.writer !== undefined && { 'cpid.writer': mergelog.writer }),
   })
 }
 

@@ -20,6 +20,7 @@ import {
   CPID_OBSERVED,
   CPID_REASON,
   CPID_SOURCES,
+  CPID_WRITER,
   CPID_SYNTHETIC,
   CPID_TRACEPARENT,
   CPID_WROTE,
@@ -324,6 +325,7 @@ const READ: ReadonlySet<string> = new Set([
   CPID_OBJECT,
   CPID_REASON,
   CPID_SOURCES,
+  CPID_WRITER,
   EVENT_NAME_ATTRIBUTE,
 ])
 
@@ -371,6 +373,7 @@ function mergelogOf(attributes: FirstAttributes, timeNs: bigint): MergelogRecord
     timeNs,
     object: text(attributes.get(CPID_OBJECT)),
     reason: text(attributes.get(CPID_REASON)),
+    ...(attributes.has(CPID_WRITER) && { writer: text(attributes.get(CPID_WRITER)) }),
     ...(repeated !== undefined && { repeated }),
   }
 }

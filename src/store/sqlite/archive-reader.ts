@@ -365,9 +365,9 @@ export const CASCADE = `SELECT ${IN_TRACE}, t.failed_spans, t.doubtful_times, m.
   CASE t.state WHEN 1 THEN t.missing ELSE (SELECT count(DISTINCT k.id) FROM traces u JOIN change_spans h ON h.trace = u.id
     JOIN cpids k ON k.id = h.cpid WHERE u.root = t.root AND coalesce(u.continues, u.id) = coalesce(t.continues, t.id)
     AND k.has_mergelog = 0 AND k.explained = 0) END AS missing,
-  m.object_name, m.reason, r.service, r.cluster, t.truncated, f.trace_id AS continues, t.clock_skew,
+  m.object_name, m.reason, coalesce(m.writer, r.service) AS service, r.cluster, t.truncated, f.trace_id AS continues, t.clock_skew,
   coalesce((SELECT y.actor FROM traces u JOIN trace_actors y ON y.trace = u.id WHERE u.root = t.root AND y.began = 1
-    ORDER BY u.episode LIMIT 1), r.service) AS actor,
+    ORDER BY u.episode LIMIT 1), m.writer, r.service) AS actor,
   (SELECT coalesce(sum(y.gaps), 0) FROM trace_actors y WHERE y.trace = t.id) AS gaps,
   (SELECT coalesce(sum(y.missed), 0) FROM trace_actors y WHERE y.trace = t.id) AS missed,
   t.provisional = 1 AND coalesce(length(m.sources), 0) > 0 AS gone

@@ -64,8 +64,8 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
   )
   readonly #addMergelog = this.db.prepare(
     `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason,
-         told_trace, told_span, told_ms, replaces, worked_out)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         told_trace, told_span, told_ms, replaces, worked_out, writer)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   readonly #removeMergelog = this.db.prepare<
     [number],
@@ -197,7 +197,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
     cpid: number,
     arrival: number,
     { sources }: Mergelog,
-    { object, reason }: MergelogRecord,
+    { object, reason, writer }: MergelogRecord,
     timeNs: UnixNanos,
     { scope, cluster }: RecordOrigin,
     { reportingSpan: told, replaces, isWorkedOut = false }: MergelogArrival,
@@ -220,6 +220,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
       teller === undefined ? null : this.progress.activeMs,
       replaces ? 1 : 0,
       isWorkedOut ? 1 : 0,
+      writer?.slice(0, MAX_KEPT_TEXT) ?? null,
     )
     // A time in the future counts as the arrival (pruning rule).
     const arrivalNs = nanosOfMs(this.wallMs)

@@ -34,7 +34,7 @@ const CASCADES = `SELECT part.root, max(part.state = 0) AS open, max(part.clock_
    GROUP BY part.root`
 
 const FACTS = `SELECT first_trace.id, first_trace.trace_id, cpids.uuid, mergelogs.object, mergelogs.reason,
-  resources.service, resources.cluster, cascade.open, cascade.start_ns, cascade.last_ns, cascade.traces, cascade.spans, cascade.failed,
+  coalesce(mergelogs.writer, resources.service) AS service, resources.cluster, cascade.open, cascade.start_ns, cascade.last_ns, cascade.traces, cascade.spans, cascade.failed,
   cascade.merges, cascade.missing, cascade.truncated, cascade.clock_skew,
   (SELECT count(DISTINCT trace_services.service) FROM traces part
    JOIN trace_services ON trace_services.trace = part.id WHERE part.root = first_trace.root) AS services,
@@ -172,7 +172,7 @@ const firstTraces = (from: string, where: string): string => `SELECT first_trace
    AND (@service IS NULL OR resources.service = @service OR EXISTS
      (SELECT 1 FROM traces part JOIN trace_services ON trace_services.trace = part.id
       WHERE part.root = first_trace.root AND trace_services.service = @service))
-   AND (@actor IS NULL OR resources.service = @actor OR EXISTS
+   AND (@actor IS NULL OR resources.service = @actor OR mergelogs.writer = @actor OR EXISTS
      (SELECT 1 FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
       WHERE part.root = first_trace.root AND trace_actors.actor = @actor) OR EXISTS
      (SELECT 1 FROM traces part JOIN trace_services ON trace_services.trace = part.id
@@ -272,7 +272,7 @@ class RareCascades {
     if (actor !== undefined && this.#isRareActor(actor))
       return this.#firstOf(
         `SELECT traces.root FROM trace_actors JOIN traces ON traces.id = trace_actors.trace
-         WHERE trace_actors.actor = @name`,
+         WHERE trace_actors.actor = @name UNION SELECT cpid FROM mergelogs WHERE writer = @name`,
         { name: actor, before },
       )
     // The writes of a cascade are stored under its first trace, which may be gone before the others.
@@ -291,6 +291,7 @@ class RareCascades {
   #isRareActor(actor: string): boolean {
     return (
       this.#isRare('trace_actors', 'actor', actor) &&
+      this.#isRare('mergelogs', 'writer', actor) &&
       this.#sql.number('SELECT 1 FROM resources WHERE service = ? LIMIT 1', actor) === undefined
     )
   }

@@ -13,6 +13,7 @@ import { noteSetFields } from './set-fields.ts'
 import { noteStatusWrite } from './status-writes.ts'
 import {
   factsOf,
+  foreignWriter,
   holdsTheSame,
   isByAnother,
   isByMarker,
@@ -137,7 +138,8 @@ export class ObjectMemory {
     const isMarked = before?.facts.isGoing === true && before.facts.cpid !== facts.cpid
     if (deletion !== undefined) return (isMarked ? readCarried(object) : undefined) ?? deletion
     const isAnnounced = before !== undefined && nowMs() < before.announcedUntilMs
-    if (isByAnother(before?.facts, facts) && !isAnnounced) return this.#begin(object, 'write')
+    if (isByAnother(before?.facts, facts) && !isAnnounced)
+      return this.#begin(object, 'write', foreignWriter(before?.facts, facts))
     return facts.cpid === before?.facts.cpid ? this.#contextBefore(object) : undefined
   }
 
@@ -202,13 +204,13 @@ export class ObjectMemory {
    * Begins a change of a writer that says nothing of changes. Every process that sees the version, also after a restart,
    * gives it the same CPID; it is the one that Causeway gives a write that it sees from outside.
    */
-  #begin(object: KubernetesObject, verb: 'write' | 'delete'): TraceContext {
+  #begin(object: KubernetesObject, verb: 'write' | 'delete', writer?: string): TraceContext {
     const { cluster, tell, tracer, referenceTo, nowMs } = internalsOf(this.#instrumentation)
     const { uid = '', resourceVersion = '' } = object.metadata ?? {}
     const cpid = derivedRoot(cluster, uid, resourceVersion)
     const context = { cpid, ancestors: [] }
     const atMs = nowMs()
-    const detail = { object: referenceTo(object, this.#type), reason: 'unattributed writer' }
+    const detail = { object: referenceTo(object, this.#type), reason: 'unattributed writer', writer }
     // Most of what an informer lists concerns nobody.
     reportOnUse(context, () => {
       tell({ cpid, sources: [] }, detail, atMs)

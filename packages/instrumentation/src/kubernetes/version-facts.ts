@@ -133,9 +133,19 @@ export function isOfUnpatched({ isOwned, cpid, writers }: VersionFacts): boolean
 function writersOf(before: VersionFacts, now: VersionFacts): readonly Writer[] {
   const earlier = new Map(before.writers.map(({ name, time }) => [name, time]))
   const changed = now.writers.filter(({ name, time }) => earlier.get(name) !== time)
-  if (changed.length > 0) return changed
+  return changed.length > 0 ? changed : lastWriters(now)
+}
+
+function lastWriters(now: VersionFacts): readonly Writer[] {
   const last = now.writers.reduce((latest, { time }) => (time > latest ? time : latest), '')
   return now.writers.filter(({ time }) => time === last)
+}
+
+/** The manager that made a version without a CPID; undefined where managedFields name none, or several that may have. */
+export function foreignWriter(before: VersionFacts | undefined, now: VersionFacts): string | undefined {
+  const writers = before === undefined ? lastWriters(now) : writersOf(before, now)
+  const [manager = '', ...others] = new Set(writers.map((writer) => writer.manager))
+  return manager === '' || others.length > 0 ? undefined : manager
 }
 
 /** Where nothing is known of earlier versions: whether somebody wrote after the one that wrote the CPID. */

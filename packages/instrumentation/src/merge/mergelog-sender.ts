@@ -9,7 +9,14 @@ import {
   type Logger,
   type LoggerProvider,
 } from '@opentelemetry/api'
-import { CPID_NEW, CPID_OBJECT, CPID_REASON, CPID_SOURCES, MERGELOG_EVENT } from '../attributes.ts'
+import {
+  CPID_NEW,
+  CPID_OBJECT,
+  CPID_REASON,
+  CPID_SOURCES,
+  CPID_WRITER,
+  MERGELOG_EVENT,
+} from '../attributes.ts'
 import { LossCounter } from './loss-counter.ts'
 import type { Mergelog } from './merge-trace-contexts.ts'
 import { SCOPE } from '../scope.ts'
@@ -23,6 +30,8 @@ export interface MergelogDetail {
   object?: string | undefined
   /** Why the change was made, in a few words. */
   reason?: string | undefined
+  /** Who made the change, where that is another than who tells of it. */
+  writer?: string | undefined
 }
 
 /**
@@ -98,10 +107,11 @@ function hrTime(ms: number): HrTime {
   return [seconds, Math.floor((ms - seconds * MS_PER_SECOND) * NS_PER_MS)]
 }
 
-function attributesOf({ cpid, sources }: Mergelog, { object, reason }: MergelogDetail): Attributes {
+function attributesOf({ cpid, sources }: Mergelog, { object, reason, writer }: MergelogDetail): Attributes {
   const attributes: Attributes = { [CPID_NEW]: cpid, [CPID_SOURCES]: [...sources] }
   if (object !== undefined) attributes[CPID_OBJECT] = object
   if (reason !== undefined) attributes[CPID_REASON] = reason
+  if (writer !== undefined) attributes[CPID_WRITER] = writer
   return attributes
 }
 
