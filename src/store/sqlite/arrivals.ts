@@ -73,9 +73,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
   >(
     'DELETE FROM mergelogs WHERE cpid = ? RETURNING arrival, sources, object_id AS object, worked_out AS isWorkedOut',
   )
-  readonly #isWorkedOut = this.db
-    .prepare<[number], number>('SELECT worked_out FROM mergelogs WHERE cpid = ?')
-    .pluck()
+  readonly #isWorkedOut = this.column<[number], number>('SELECT worked_out FROM mergelogs WHERE cpid = ?')
   readonly #noteReplaced = this.db.prepare(
     `INSERT OR REPLACE INTO archive_changes (kind, item, other, sources)
          SELECT ${CHANGED.replacedMergelog}, ?, ?, ? WHERE EXISTS (SELECT 1 FROM archives)`,
