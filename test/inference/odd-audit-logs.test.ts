@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { replay, type Source } from '../../lab/harness/inference/replay.ts'
 import { recordedLines, recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
 import type { Decision } from '../../src/kube/inference/decide.ts'
-import { type JsonObject, textIn } from '../../src/kube/objects/object-json.ts'
+import { type JsonObject, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
 import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
 import { parseRfc3339 } from '../../src/model/time-and-size.ts'
@@ -34,6 +34,11 @@ const shifted = (time: string, ns: bigint): string => {
   return `${seconds}.${String(micros % 1_000_000n).padStart(6, '0')}Z`
 }
 
+const atMetadata = (line: JsonObject): JsonObject => ({
+  ...Object.fromEntries(Object.entries(line).filter(([key]) => !/^re(?:quest|sponse)Object$/.test(key))),
+  level: 'Metadata',
+})
+
 test.each([-2, -1, 1])(
   'a second API server whose clock is %d s off changes nothing of what follows from what',
   (offSeconds) => {
@@ -60,11 +65,45 @@ test.each([-2, -1, 1])(
 
 test('an audit log at Metadata keeps nothing from being decided, and no version from the change that a watch alone gives it', () => {
   const watched = recordedObservations(['watch'])
-  const thin = told((line) => ({
-    ...Object.fromEntries(Object.entries(line).filter(([key]) => !/^re(?:quest|sponse)Object$/.test(key))),
-    level: 'Metadata',
-  }))
+  const thin = told(atMetadata)
   const of = ({ write }: Decision): unknown => `${write.object.uid} ${write.version ?? ''}`
   const versions = new Set(decided([...thin, ...watched], of))
   for (const version of decided(watched, of)) expect(versions).toContain(version)
 })
+
+/** An object of each resource was asked to be changed at the end, and was as it was asked to be already. */
+function changingNothing(verb: 'patch' | 'update', afterNs: bigint): Observation[] {
+  const time = shifted(new Date(Number(afterNs / 1_000_000n)).toISOString(), 1_000_000_000n)
+  const objects = recordedLines('audit').map((line) => objectIn(line, 'objectRef'))
+  const one = new Map(objects.map((object) => [textIn(object, 'resource'), object]))
+  return [...one.values()].flatMap(({ subresource: _, ...objectRef }, at) => {
+    const read = readAuditEvent({
+      ...{ level: 'Metadata', stage: 'ResponseComplete', auditID: `unchanged-${at}`, requestURI: '/', verb },
+      ...{
+        user: { username: 'ann' },
+        userAgent: 'kubectl/v1.36.3',
+        objectRef,
+        responseStatus: { code: 200 },
+      },
+      ...{ requestReceivedTimestamp: time, stageTimestamp: time },
+    })
+    return typeof read === 'string' ? [] : [read]
+  })
+}
+
+test.each(['patch', 'update'] as const)(
+  'at Metadata a %s that changed nothing is no creation, and nothing at all where a watch would have shown a change',
+  (verb) => {
+    const watched = recordedObservations(['watch'])
+    const unchanged = changingNothing(verb, watched.at(-1)?.seenNs ?? 0n)
+    expect(unchanged.length).toBeGreaterThan(10)
+    const thin = told(atMetadata)
+    const byAnn = (observations: readonly Observation[], sources: readonly Source[]): string[] =>
+      replay(inOrder(observations), sources).decisions.flatMap(({ writer, part }) =>
+        writer.user === 'ann' ? [part] : [],
+      )
+    expect(byAnn([...thin, ...watched, ...unchanged], BOTH)).toEqual([])
+    for (const known of [[], thin])
+      expect(byAnn([...known, ...unchanged], ['audit'])).toEqual(unchanged.map(() => 'authored'))
+  },
+)

@@ -22,7 +22,9 @@ export function partOfWrite(write: ClusterWrite, before: ObjectFacts | undefined
   if (request?.verb === 'delete') return before?.deleting === true ? 'removal' : 'deletion'
   const asked = request && partOfSubresource(request.subresource)
   if (asked !== undefined && asked !== 'status') return asked
-  if (request?.verb === 'create' || (before === undefined && asked === undefined)) return 'creation'
+  if (request?.verb === 'create') return 'creation'
+  // A request to change an object that nothing is known of made nothing, and may have changed nothing.
+  if (before === undefined && asked === undefined) return request === undefined ? 'creation' : 'authored'
   if (facts === undefined || before === undefined) return asked ?? 'authored'
   if (asked !== 'status') return partThatChanged(facts, before)
   // Controllers write annotations along with a status.

@@ -19,6 +19,7 @@ import {
 } from './object-json.ts'
 import { readObjectFacts } from './observations.ts'
 
+const CREATED = 201
 const AUDITED_VERBS: readonly string[] = ['create', 'update', 'patch', 'delete']
 /** Subresources whose requests do not themselves make a version of the object. */
 const NOT_STORED = new Set(['token', 'log', 'exec', 'attach', 'portforward', 'proxy'])
@@ -71,12 +72,14 @@ export function readAuditEvent(
   rules: ReadingRules = USUAL_READING,
 ): AuditedRequest | SkipReason {
   if (textIn(event, 'stage') !== 'ResponseComplete') return 'stage'
-  const verb = textIn(event, 'verb')
-  if (!isVerb(verb)) return 'read'
+  const asks = textIn(event, 'verb')
+  if (!isVerb(asks)) return 'read'
   const code = numberIn(objectIn(event, 'responseStatus'), 'code')
   if (code < 200 || code >= 300) return 'failed'
   const reference = objectIn(event, 'objectRef')
   const subresource = textIn(reference, 'subresource')
+  // A patch or an update may make the object.
+  const verb = code === CREATED && subresource === '' ? 'create' : asks
   const [group, groupVersion] = [textIn(reference, 'apiGroup'), textIn(reference, 'apiVersion')]
   const apiVersion = group === '' ? groupVersion : `${group}/${groupVersion}`
   const resource = textIn(reference, 'resource')
