@@ -99,6 +99,27 @@ describe('a write of a program that tells of it', () => {
     expect(open.rootsOf('deployments', 15)).toEqual([ROOT])
   })
 
+  test('is not exact where it is a status: it sums up what others changed', async () => {
+    open = await Watched.open()
+    open.make(MADE)
+    open.make(DEPLOYED)
+    open.tell(OPERATOR, SPAN, 0, [referenceOf(DEPLOYED)])
+    open.pass(4_000)
+    open.make({ ...DEPLOYED, version: 12, verb: 'update', generation: 2, actor: ALICE })
+    const status = { verb: 'update', subresource: 'status', ready: 1 } as const
+    open.make({ ...DEPLOYED, ...status, version: 13, actor: DEPLOYMENTS, generation: 2 })
+    open.pass(4_000)
+    const summed: Version = { ...MADE, ...status, version: 14, actor: TENANT }
+    open.make(summed)
+    open.tell(OPERATOR, { name: 'update example.com/v1/tenants/status', cpid: ROOT }, 0, [
+      referenceOf(summed),
+    ])
+    open.pass(OVER_MS)
+    expect(open.shown()['tenants 14']).toEqual([OPERATOR])
+    expect(open.causeOf('deployments', 11)).toBe('exact')
+    expect(open.causeOf('tenants', 14)).toBe('inferred')
+  })
+
   test('hides nothing of what another wrote, whoever says that it is theirs', async () => {
     open = await Watched.open()
     open.make(MADE)

@@ -44,6 +44,8 @@ export interface Version {
   /** Which ancestors it says that this change has; none where it says nothing of them. */
   readonly ancestors?: readonly string[] | undefined
   readonly generation: number
+  /** What its status says. */
+  readonly ready?: number | undefined
   readonly deleting?: boolean | undefined
   readonly gone?: boolean | undefined
 }
@@ -138,6 +140,17 @@ export class Watched implements Disposable {
     )
   }
 
+  /** How it is known what a version follows from, as its span says. */
+  causeOf(resource: Resource, version: number): string | undefined {
+    return this.writer.db
+      .prepare<[string, number], string>(
+        `SELECT y.cause FROM span_objects w JOIN objects o ON o.id = w.object JOIN seen_writes y ON y.span = w.span
+         WHERE w.role = 1 AND o.object LIKE ? AND w.version = ?`,
+      )
+      .pluck()
+      .get(`%/${resource}/%`, version)
+  }
+
   /** Whether the mergelog of a change is recorded. */
   hasMergelog(cpidOf: string): boolean {
     const find = this.writer.db.prepare<[string], number>('SELECT has_mergelog FROM cpids WHERE text = ?')
@@ -200,7 +213,17 @@ export class Watched implements Disposable {
 }
 
 function watchedVersion(of: Version, nowNs: bigint): Extract<Observation, { source: 'watch' }> {
-  const { resource, version, carries, ancestors, generation, deleting = false, gone = false, verb } = of
+  const {
+    resource,
+    version,
+    carries,
+    ancestors,
+    generation,
+    ready,
+    deleting = false,
+    gone = false,
+    verb,
+  } = of
   const owner = OWNER[resource]
   const metadata: JsonObject = {
     ...{ name: 'acme', namespace: 'shop', uid: resource, resourceVersion: String(version), generation },
@@ -217,7 +240,8 @@ function watchedVersion(of: Version, nowNs: bigint): Extract<Observation, { sour
     ...((deleting || resource === 'tenants') && !gone && { finalizers: ['example.com/tenant'] }),
   }
   const type = gone ? 'DELETED' : verb === 'create' ? 'ADDED' : 'MODIFIED'
-  const object = { ...KINDS[resource], metadata, spec: { replicas: generation } }
+  const status = ready === undefined ? {} : { status: { readyReplicas: ready } }
+  const object = { ...KINDS[resource], metadata, spec: { replicas: generation }, ...status }
   const read = readWatchEvent({ type, object }, nowNs)
   if (typeof read === 'string') throw new Error(read)
   return read

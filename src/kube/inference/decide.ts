@@ -276,7 +276,8 @@ function follows(
   if (told !== undefined) {
     // Somebody who runs a controller by hand runs it under their own name.
     const isFollowing = toldBy !== undefined && reads.some(({ known }) => known.cpid === told)
-    const cause = begins && !isFollowing ? 'operator' : 'exact'
+    // A status carries no CPID: its writer names the change of the object, whatever the status sums up.
+    const cause = begins && !isFollowing ? 'operator' : part === 'status' ? 'inferred' : 'exact'
     const derivedFrom = (uid: string, version: bigint): Cpid =>
       derivedCpid('root', { ...key, uid, version: String(version) })
     const bringing = { write, before, reads, begins, derivedFrom }
