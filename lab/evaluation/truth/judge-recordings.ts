@@ -9,6 +9,7 @@ import { formatted } from '../../charts/formatted.ts'
 import { number, table } from '../../charts/markdown.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { CLASSES } from './classes.ts'
+import { REASONS } from './reasons.ts'
 import {
   type BegunChange,
   begunChanges,
@@ -157,15 +158,45 @@ function classTable(all: readonly JudgedRecording[]): string {
     return `${number(count(versions, 'right'))} of ${number(versions.length)}`
   }
   const played = new Set(all.flatMap(({ versions }) => versions.map(({ story }) => story)))
-  const rows = CLASSES.map(({ what, stories, interop }) => {
+  const rows = CLASSES.map(({ what, stories, before = '', interop }) => {
     const missing = stories.filter((story) => !played.has(story))
     if (missing.length > 0) throw new Error(`no recording has ${missing.join(', ')}`)
-    const file = interop && `test/interop/kubernetes/stories/${interop}`
-    if (file === undefined) return [what, stories.join(', '), ...VIEWS.map((view) => rightOf(stories, view))]
+    const file = interop && `test/interop/kubernetes/${interop}`
+    if (file === undefined)
+      return [what, stories.join(', '), before, ...VIEWS.map((view) => rightOf(stories, view))]
     if (!existsSync(join(ROOT, file))) throw new Error(`${file} is missing`)
-    return [what, `[${interop}](../../${file})`, '', '']
+    return [what, `[${interop}](../../${file})`, before, '', '']
   })
-  return table([['what', 'stories', ...VIEWS.map((view) => `right, ${view}`)], ...rows])
+  return table([['what', 'stories', 'wrong before', ...VIEWS.map((view) => `right, ${view}`)], ...rows])
+}
+
+const view = ({ recording, view: seen }: JudgedRecording): string => `${recording}, ${seen}`
+
+/** What is not right, each below the reason for it: what has none is an error, and so is a reason for nothing. */
+function faultsByReason(all: readonly JudgedRecording[]): string {
+  const faults = all.flatMap((one) =>
+    one.versions
+      .filter(({ verdict }) => verdict === 'wrong' || verdict === 'mixed' || verdict === 'unseen')
+      .map((version) => ({ ...version, of: view(one), shown: `${version.object} ${version.version}` })),
+  )
+  const reasonOf = ({ of, shown }: (typeof faults)[number]): (typeof REASONS)[number] => {
+    const reason = REASONS.find((one) => one.of === of && one.objects.test(shown))
+    if (reason === undefined) throw new Error(`reasons.ts has no reason why ${of} is not right of ${shown}`)
+    return reason
+  }
+  const byReason = Map.groupBy(faults, reasonOf)
+  const needless = REASONS.find((one) => !byReason.has(one))
+  if (needless !== undefined)
+    throw new Error(`reasons.ts has a reason for nothing: ${needless.of} ${needless.objects}`)
+  if (faults.length === 0) return 'Nothing.'
+  return [...byReason]
+    .map(([{ of, why }, some]) => {
+      const lines = some.map(
+        ({ shown, verdict, span, step }) => `- ${shown}, ${span}: ${verdict}; meant by ${step}`,
+      )
+      return `${of}: ${why}.\n\n${lines.join('\n')}`
+    })
+    .join('\n\n')
 }
 
 /** docs/reports/truth.md. */
@@ -174,7 +205,6 @@ export function renderTruth(all: readonly JudgedRecording[]): Promise<string> {
 }
 
 function textOf(all: readonly JudgedRecording[]): string {
-  const view = ({ recording, view: seen }: JudgedRecording): string => `${recording}, ${seen}`
   const shares = all.map((one) => [
     ...[one.recording, one.view, number(one.versions.length)],
     `${(100 * shareRight(one.versions)).toFixed(2)} %`,
@@ -187,14 +217,6 @@ function textOf(all: readonly JudgedRecording[]): string {
     number(begunHereAlone(one, all).length),
   ])
   const alone = all.flatMap((one) => begunHereAlone(one, all).map((object) => `- ${view(one)}: ${object}`))
-  const faults = all.flatMap((one) =>
-    one.versions
-      .filter(({ verdict }) => verdict === 'wrong' || verdict === 'mixed' || verdict === 'unseen')
-      .map(
-        ({ object, version, verdict, span, step }) =>
-          `- ${view(one)}: ${object} ${version}, ${span}: ${verdict}; meant by ${step}`,
-      ),
-  )
   const besides = all.flatMap((one) =>
     alsoFromOthers(one.versions).map(
       ({ object, version, span, step, besides }) =>
@@ -223,16 +245,16 @@ watch alone and not with audit, a controller was taken for a person; the other w
         ],
         2,
       ),
-      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2. The recording _namespaces_ has five of a controller with a finalizer, whose objects somebody deletes with their namespace, the recording _removals_ two more of Kubernetes itself. The recording _gitops_ has four of the source-controller and the kustomize-controller of Flux (v1.9.6 of both): whoever pushes a commit begins what Flux finds then. The recording _everyday_ has 17 of what people do every day: partitions, undone rollouts, autoscalers, CronJobs, indexed Jobs, adopted and edited ReplicaSets, owners, limits, mirrored endpoints, claims of volumes and devices. The recording _nodes_ has three of evictions, drains and priorities, the recording _sealed_ two of sealed-secrets. The recording _upkeep_ has ten of what runs already: sidecars, other ways of replacing Pods, claims that are not kept, Jobs that run more or fewer Pods, or that one Pod ends, autoscaled StatefulSets, parts of roles, counted kinds, drains. The recording _handovers_ has nine of changed hands: objects that are replaced by force, a namespace made again, collections deleted at once, Pods that people bind, a pipeline with a service account, hooks, switched Services, admission policies, ReplicationControllers. The recording _plain_ has two of controllers without custom resources: one rolls Deployments out when their settings change, one furnishes new namespaces. The recording _copies_ has three of external-secrets v0.14.4, built without its providers for clouds, and one of trust-manager v0.25.0: what they make follows from stores and authorities that their objects name, and from labels of namespaces. The recording _shops_ has two of small operators that own nothing of what they make: a label names what it is for, and one writes into what the other looks after. The recording _programs_ has nine of small programs of other styles, four of them without custom resources that a watch alone cannot tell from people: what closes nodes and evicts from them, a canary of two Deployments, Secrets that are issued and copied, a database in shards, sidecars of a mesh, Jobs that wait to be let in, parts that only a label of their instance names, a list of what a namespace has. A tenth story is played and not judged: its program evicts Pods where a custom resource says so, and with a watch alone each of these evictions begins a change. The recording _job-sets_ has two of the JobSet controller v0.8.0 without its webhooks: Jobs that it suspends, restarts, begins one after the other, and deletes when their time is over.',
+      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and seven of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2. The recording _namespaces_ has five of a controller with a finalizer, whose objects somebody deletes with their namespace, the recording _removals_ two more of Kubernetes itself. The recording _gitops_ has four of the source-controller and the kustomize-controller of Flux (v1.9.6 of both): whoever pushes a commit begins what Flux finds then. The recording _everyday_ has 17 of what people do every day: partitions, undone rollouts, autoscalers, CronJobs, indexed Jobs, adopted and edited ReplicaSets, owners, limits, mirrored endpoints, claims of volumes and devices. The recording _nodes_ has three of evictions, drains and priorities, the recording _sealed_ two of sealed-secrets. The recording _upkeep_ has ten of what runs already: sidecars, other ways of replacing Pods, claims that are not kept, Jobs that run more or fewer Pods, or that one Pod ends, autoscaled StatefulSets, parts of roles, counted kinds, drains. The recording _handovers_ has nine of changed hands: objects that are replaced by force, a namespace made again, collections deleted at once, Pods that people bind, a pipeline with a service account, hooks, switched Services, admission policies, ReplicationControllers. The recording _plain_ has two of controllers without custom resources: one rolls Deployments out when their settings change, one furnishes new namespaces. The recording _copies_ has three of external-secrets v0.14.4, built without its providers for clouds, and one of trust-manager v0.25.0: what they make follows from stores and authorities that their objects name, and from labels of namespaces. The recording _shops_ has two of small operators that own nothing of what they make: a label names what it is for, and one writes into what the other looks after. The recording _programs_ has nine of small programs of other styles, four of them without custom resources that a watch alone cannot tell from people: what closes nodes and evicts from them, a canary of two Deployments, Secrets that are issued and copied, a database in shards, sidecars of a mesh, Jobs that wait to be let in, parts that only a label of their instance names, a list of what a namespace has. A tenth story is played and not judged: its program evicts Pods where a custom resource says so, and with a watch alone each of these evictions begins a change. The recording _job-sets_ has two of the JobSet controller v0.8.0 without its webhooks: Jobs that it suspends, restarts, begins one after the other, and deletes when their time is over.',
       '## By class',
-      'Each class of causes with the stories by which it is judged. What is played only on a cluster, by `npm run test:interop`, is not counted. What is not right may be _either_ or _begun_.',
+      'Each class of causes with the stories by which it is judged. What is played only on a cluster, by `npm run test:interop`, is not counted. What is not right may be _either_ or _begun_. What was _wrong before_ was counted in other runs of such stories, before there was a rule for them.',
       classTable(all),
       '## By claim',
       countsBy(all, ({ claim }, one) => `${view(one)}\0${claim}`),
       '## By story',
       countsBy(all, ({ story }, one) => `${view(one)}\0${story}`),
       '## What is not right',
-      faults.length === 0 ? 'Nothing.' : faults.join('\n'),
+      faultsByReason(all),
       '## What is right, but is said to come from something else too',
       besides.length === 0 ? 'Nothing.' : besides.join('\n'),
       '## Changes that begin in one view alone',
