@@ -13,7 +13,7 @@ const FLEET = { clusters: 1_000, nodes: 500 }
 const DAY_SECONDS = 86_400
 
 /** The sections that it is worked out from. */
-export const SCALED_BY = ['ingest-link-export', 'kubernetes', 'memory', 'soak', 'growth'] as const
+export const SCALED_BY = ['ingest-link-export', 'kubernetes', 'memory', 'soak', 'growth', 'archive'] as const
 
 /** docs/scaling.md, from what is kept of the bench. Throws an Error where a section is missing. */
 export function renderScaling(data: BenchmarkData): string {
@@ -31,13 +31,20 @@ export function renderScaling(data: BenchmarkData): string {
   const cpuASpan = median('ingest-link-export', 'cpuPerMillion') / 1e6
   const writesASecond = median('kubernetes', 'writesPerSecond')
   const cpuAWrite = median('kubernetes', 'cpuPerMillion') / 1e6
+  const archivedASecond = median('archive', 'spansPerSecond')
+  const cpuAnArchived = median('archive', 'cpuMicros') / 1e6
+  const besideArchived = (rate: number): string => (rate < archivedASecond ? 'less' : 'more')
   const restMib = median('memory', 'restMib')
   const listedMib = median('kubernetes', 'listedMib')
   const soaked = median('soak', 'spansPerSecond') * Number(sectionOf('soak').settings['soakMinutes']) * 60
   const bytesASpan = (median('soak', 'databaseMib') * 2 ** 20) / soaked
   const kibAPod = ((listedMib - restMib) * 1024) / 150_000
 
-  const planned = { spans: spansASecond * PLANNED, writes: writesASecond * PLANNED }
+  const planned = {
+    spans: spansASecond * PLANNED,
+    writes: writesASecond * PLANNED,
+    archived: archivedASecond * PLANNED,
+  }
   const writesOfCluster = FLEET.nodes * WRITES_PER_NODE
   const clustersEach = Math.floor(planned.writes / writesOfCluster)
   const machines = Math.ceil(FLEET.clusters / clustersEach)
@@ -50,8 +57,8 @@ export function renderScaling(data: BenchmarkData): string {
 
 <!-- Written by npm run bench:document; edit lab/bench/document/scaling-document.ts instead. -->
 
-For whoever plans how many Causeways to run, and where. Every number here is measured, or worked out from numbers that are; behind the links
-stands when and on what. Machines differ: measure yours with \`npm run bench\`.
+For whoever plans how many Causeways to run, and where. Every number is measured, or worked out from such; the links
+say when and on what. Measure your machine with \`npm run bench\`.
 
 ## What one machine carries
 
@@ -61,6 +68,10 @@ A Causeway uses two cores: one thread stores and links, one sends. More cores he
 | --- | ---: | ---: | ---: | --- |
 | spans of instrumented controllers, linked and sent on | ${grouped(spansASecond, 0)} a second | ${grouped(planned.spans, 0)} | ${grouped(cpuASpan * 1e6, 0)} s a million | [ingest-link-export](reports/benchmarks.md#ingest-link-export) |
 | writes of clusters that are watched, inferred, linked and sent on | ${grouped(writesASecond, 0)} a second | ${grouped(planned.writes, 0)} | ${grouped(cpuAWrite * 1e6, 0)} s a million | [kubernetes](reports/benchmarks.md#kubernetes) |
+| spans brought into the archive, ClickHouse on the same machine | ${grouped(archivedASecond, 0)} a second | ${grouped(planned.archived, 0)} | ${grouped(cpuAnArchived * 1e6, 0)} s a million | [archive](reports/benchmarks.md#archive) |
+
+Above ${grouped(archivedASecond, 0)} spans a second the archive falls behind (\`cpid_exporter_lag\`), and SQLite keeps what waits: planned spans are ${besideArchived(planned.spans)},
+planned writes ${besideArchived(planned.writes)}.
 
 - **Memory**: ${grouped(restMib, 0)} MiB at rest; ${grouped(listedMib, 0)} MiB after 150,000 Pods were listed, ${grouped(kibAPod, 1)} KiB a Pod
   ([memory](reports/benchmarks.md#memory), [kubernetes](reports/benchmarks.md#kubernetes)). \`memory_limiter\` refuses senders before the
@@ -71,7 +82,7 @@ A Causeway uses two cores: one thread stores and links, one sends. More cores he
   ([growth](reports/benchmarks.md#growth)). More than 10 million was not measured.
 - **Start**: ${grouped(median('growth', 'startMs') / 1000, 1)} s with 10 million CPIDs.
 
-A cluster of 5,000 nodes writes some 300 versions a second that are watched, ${grouped(WRITES_PER_NODE, 2)} a node: that is the rate of the section kubernetes.
+A cluster of 5,000 nodes writes some 300 versions a second that are watched, ${grouped(WRITES_PER_NODE, 2)} a node.
 Count your own: \`sum(rate(cpid_inferred_writes[5m]))\`.
 
 ## Which engine holds what
@@ -82,7 +93,7 @@ Count your own: \`sum(rate(cpid_inferred_writes[5m]))\`.
 | Jaeger, Tempo | linked traces | as you keep traces | what a change did, by people |
 | ClickHouse, the [archive](archive.md) | CPIDs, merges, cascades, spans, objects of every Causeway | years | auditors' questions over all clusters |
 
-SQLite is the only one that Causeway cannot do without. Nothing is linked by asking ClickHouse: an archive that is away delays nothing else.
+Causeway needs SQLite alone. An archive that is away delays nothing else.
 
 ## When to split
 
@@ -94,8 +105,8 @@ Split when one of these is true, not before:
 - clusters lie in regions between which you do not want telemetry to travel.
 
 Split by cluster: the spans and log records of one cluster go to one Causeway, mergelogs to all. Then a change that goes through several clusters
-is one trace in the backend, and one graph in the archive. [examples/fleet](../examples/fleet/README.md) has the Collector that does so, by \`k8s.cluster.name\`,
-and says what no Causeway sees of the others. Never send the spans of one cluster to two Causeways in turns: neither would find what caused them.
+is one trace in the backend, and one graph in the archive. [examples/fleet](../examples/fleet/README.md) has the Collector that does so, by \`k8s.cluster.name\`.
+Never send the spans of one cluster to two Causeways in turns: neither would find what caused them.
 
 ## ${grouped(FLEET.clusters, 0)} clusters of ${FLEET.nodes} nodes
 
@@ -111,8 +122,8 @@ Worked out, not run. ${FLEET.nodes} nodes write ${grouped(writesOfCluster, 0)} v
 | SQLite, a day | ${gib(bytesADay)} GiB | ${gib(fleetWrites * DAY_SECONDS * bytesASpan)} GiB |
 | archive, a day | ${gib(clustersEach * writesOfCluster * DAY_SECONDS * ARCHIVED_BYTES_PER_SPAN)} GiB | ${gib(fleetWrites * DAY_SECONDS * ARCHIVED_BYTES_PER_SPAN)} GiB |
 
-The rate is that of a busy hour, so the sizes a day are the most. Memory for more than 150,000 Pods in one Causeway is worked out from that figure and was not
-measured. At this rate 20 GiB hold ${grouped((20 * 2 ** 30) / bytesADay, 1)} days: give SQLite the disk for the days that auditors ask on the machine, and the archive
+The rate is that of a busy hour, so the sizes a day are the most. More than 150,000 Pods in one Causeway were not
+measured. At this rate 20 GiB hold ${grouped((20 * 2 ** 30) / bytesADay, 1)} days: give SQLite the disk for the days that it is asked about, the archive
 the rest. A span takes ${ARCHIVED_BYTES_PER_SPAN} bytes there ([archive.md](archive.md#how-large-how-fast)).
 `
 }
