@@ -19,8 +19,8 @@ interface Chdb {
 
 /** What goes wrong, and at how many more requests of those that `of` matches. */
 export interface Fault {
-  /** An exception of this code; the connection cut before or after the work; an answer that never comes; or the page of a proxy. */
-  readonly kind: 'exception' | 'cut before' | 'cut after' | 'silent' | 'page'
+  /** An exception of this code; the connection cut before, within the body, or after the work; an answer that never comes; or the page of a proxy. */
+  readonly kind: 'exception' | 'cut before' | 'cut within' | 'cut after' | 'silent' | 'page'
   readonly code?: number
   readonly name?: string
   /** A regular expression that the statement matches. */
@@ -71,7 +71,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     const fault = nextFault(given ?? sql)
     if (fault?.kind === 'exception')
       throw new Exception(fault.code ?? 1000, `As the test wants it. (${fault.name ?? 'POCO_EXCEPTION'})`)
-    if (fault?.kind === 'cut before') return void request.socket.destroy()
+    const { length } = body.toString()
+    if (fault?.kind === 'cut within')
+      await inTurn(() => run(sql.slice(0, -length / 2), url, databaseOf(request, url))).catch(() => undefined)
+    if (fault?.kind === 'cut before' || fault?.kind === 'cut within') return void request.socket.destroy()
     if (fault?.kind === 'silent') return
     if (fault?.kind === 'page') return void response.end('<html>Back soon</html>')
     const result = await inTurn(() => run(sql, url, databaseOf(request, url)))

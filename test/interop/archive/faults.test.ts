@@ -58,6 +58,7 @@ test.each([
   ['a table that is read-only', { kind: 'exception', code: 242, name: 'TABLE_IS_READ_ONLY' }, /Keeper/],
   ['a user who may only read', { kind: 'exception', code: 164, name: 'READONLY' }, /grant it INSERT/],
   ['a connection that is cut before the insert', { kind: 'cut before' }, /hang up|ECONNRESET/],
+  ['a connection that is cut within the rows of the insert', { kind: 'cut within' }, /hang up|ECONNRESET/],
   ['a connection that is cut after the insert', { kind: 'cut after' }, /hang up|ECONNRESET/],
   ['a proxy that says yes in its place', { kind: 'page' }, /answered with "<html>Back soon/],
 ] as const)('%s delays, and nothing is lost or doubled', async (_what, fault, says) => {
