@@ -123,7 +123,7 @@ async function build(
 }
 
 /** Downloads a module, which `go` checks against the checksum database, and says where it is. */
-async function moduleDirectory(module: string, run: GoRun): Promise<string> {
+export async function moduleDirectory(module: string, run: GoRun): Promise<string> {
   const answer: unknown = JSON.parse(await runGo(['mod', 'download', '-json', module], run))
   if (typeof answer === 'object' && answer !== null && 'Dir' in answer && typeof answer.Dir === 'string') {
     return answer.Dir
