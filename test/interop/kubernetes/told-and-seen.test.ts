@@ -33,7 +33,7 @@ interface Begun {
 }
 
 /** A cluster that Causeway watches, with its audit log, and the operator of Tenants, which tells Causeway what it writes. */
-async function watched(scene: Scene, sources: 'audit log and watch' | 'a watch alone') {
+async function watched(scene: Scene) {
   const backend = scene.use(await TraceBackend.up())
   const auditPolicy = await readFile(AUDIT_POLICY, 'utf8')
   // The operator has to be started before Causeway knows where the cluster is: it sends to a port that is found first.
@@ -41,10 +41,7 @@ async function watched(scene: Scene, sources: 'audit log and watch' | 'a watch a
   const { cluster } = stage
   const common = { cluster: 'test', auth_type: 'kubeConfig', kubeconfig: cluster.kubeconfig('admin') }
   const log = { path: cluster.auditLog, start_at: 'beginning' }
-  const all =
-    sources === 'a watch alone'
-      ? { k8s_objects: common }
-      : { k8s_objects: common, k8s_audit: { cluster: 'test', log } }
+  const all = { k8s_objects: common, k8s_audit: { cluster: 'test', log } }
   const causeway = await Causeway.start(scene, {
     exporters: { 'otlp_grpc/backend': grpcExporter(`127.0.0.1:${backend.port}`) },
     set: {
@@ -76,7 +73,7 @@ for (const language of LANGUAGES) {
   sceneTest(
     `what an operator tells of its writes and what is seen of them is one, down to the end of what it made (${language})`,
     async (scene) => {
-      const { stage, causeway, env } = await watched(scene, 'audit log and watch')
+      const { stage, causeway, env } = await watched(scene)
       const { cluster, api } = stage
       const operator = language === 'Go' ? await stage.startGo('tenant', env) : stage.start('tenant', env)
       const ready = (replicas: number) =>
