@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { rollout } from '../support/rollout.ts'
-import { Dashboard } from './support/dashboard.ts'
+import { accessibilityFaults, Dashboard } from './support/dashboard.ts'
 
 /** For a test that starts a browser of its own. */
 const LONGEST_MS = 300_000
@@ -94,4 +94,31 @@ test('what went wrong with the connection is said, and it goes on by itself', as
   await page.getByRole('row', { name: /deployments default\/web/ }).waitFor()
   await page.context().setOffline(false)
   await page.getByText('Causeway does not answer', { exact: true }).waitFor({ state: 'detached' })
+})
+
+test('what two Causeways tell of their clusters has a column for the cluster, and none where one Causeway answers', async () => {
+  const page = await dashboard.open('/')
+  const header = page.getByRole('columnheader', { name: 'Cluster' })
+  await page.getByRole('row', { name: /deployments default\/web/ }).waitFor()
+  expect(await header.count()).toBe(0)
+
+  // As a Causeway answers that asks an archive too: each cascade once for each Causeway that tells of it.
+  await page.route('**/api/v1/cascades?*', async (route) => {
+    const answer = await route.fetch()
+    const list = (await answer.json()) as { cascades: object[] }
+    const cascades = list.cascades.flatMap((cascade) =>
+      ['eu', 'us'].map((causeway) => ({ ...cascade, causeway })),
+    )
+    await route.fulfill({ response: answer, json: { ...list, cascades } })
+  })
+  await page.reload()
+  await header.waitFor()
+  const cells = page.getByRole('row', { name: /deployments default\/web/ }).locator('td.cluster')
+  expect(await cells.allTextContents()).toEqual(['east told by eu', 'east told by us'])
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 })
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+    expect([width, wide <= width]).toEqual([width, true])
+    expect(await accessibilityFaults(page)).toEqual([])
+  }
 })
