@@ -4,6 +4,7 @@ import { expect, test } from '@jest/globals'
 import { installPeers } from '../../lab/peers/install-peers.ts'
 
 const MODULE = fileURLToPath(new URL('../../go/', import.meta.url))
+const STATICCHECK = 'honnef.co/go/tools/cmd/staticcheck@v0.8.2'
 /** The first time, Kubernetes' client is compiled. */
 const PATIENCE_MS = 1_200_000
 
@@ -26,6 +27,19 @@ test(
   'go vet finds nothing in the module for Go',
   async () => {
     expect(await go(['vet', '-tags', 'cluster', './...'])).toEqual({ isDone: true, output: '' })
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'staticcheck finds nothing in the module for Go',
+  async () => {
+    // Where its modules have to be fetched, go says so on the standard error.
+    const { isDone, output } = await go(['run', STATICCHECK, '-tags', 'cluster', './...'])
+    expect({ isDone, found: output.replaceAll(/^go: downloading .*\n/gm, '') }).toEqual({
+      isDone: true,
+      found: '',
+    })
   },
   PATIENCE_MS,
 )
