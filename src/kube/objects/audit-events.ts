@@ -79,7 +79,7 @@ export function readAuditEvent(
   const reference = objectIn(event, 'objectRef')
   const subresource = textIn(reference, 'subresource')
   // A patch or an update may make the object.
-  const verb = code === CREATED && subresource === '' ? 'create' : asks
+  const verb = code === CREATED && subresource === '' && asks !== 'delete' ? 'create' : asks
   const [group, groupVersion] = [textIn(reference, 'apiGroup'), textIn(reference, 'apiVersion')]
   const apiVersion = group === '' ? groupVersion : `${group}/${groupVersion}`
   const resource = textIn(reference, 'resource')
