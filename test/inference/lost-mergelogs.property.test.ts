@@ -97,10 +97,15 @@ test('a change whose mergelog is lost comes from what its version says or what w
           readonly isKnown: boolean
         })[] = []
         let [change, carried, tenant, generation] = [ROOT, ROOT, 1, 1]
+        let isActedOn = true
         for (const [index, drawn] of steps.entries()) {
           watched.pass(500)
           const { who, mergelogMs, spanMs, watchedMs, auditedMs, saysAncestors, isKilled } = drawn
           const number = 20 + index
+          // What she overwrites before the operator looks may come along with it.
+          const overwrites = who === 'alice' || who === 'alice with a CPID'
+          if (overwrites && !isActedOn) continue
+          isActedOn = who === 'operator' || (isActedOn && !overwrites)
           if (who === 'alice') {
             const version = { ...MADE, version: number, verb: 'patch', generation: ++tenant } as const
             watched.make(version, watchedMs, auditedMs)

@@ -76,13 +76,13 @@ function changingNothing(verb: 'patch' | 'update', afterNs: bigint): Observation
   const time = shifted(new Date(Number(afterNs / 1_000_000n)).toISOString(), 1_000_000_000n)
   const objects = recordedLines('audit').map((line) => objectIn(line, 'objectRef'))
   const one = new Map(objects.map((object) => [textIn(object, 'resource'), object]))
-  return [...one.values()].flatMap(({ subresource: _, ...objectRef }, at) => {
+  return [...one.values()].flatMap((object, at) => {
     const read = readAuditEvent({
       ...{ level: 'Metadata', stage: 'ResponseComplete', auditID: `unchanged-${at}`, requestURI: '/', verb },
       ...{
         user: { username: 'ann' },
         userAgent: 'kubectl/v1.36.3',
-        objectRef,
+        objectRef: { ...object, subresource: '' },
         responseStatus: { code: 200 },
       },
       ...{ requestReceivedTimestamp: time, stageTimestamp: time },

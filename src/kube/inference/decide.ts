@@ -278,8 +278,7 @@ function follows(
     const isFollowing = toldBy !== undefined && reads.some(({ known }) => known.cpid === told)
     // A status carries no CPID: its writer names the change of the object, whatever the status sums up.
     const cause = begins && !isFollowing ? 'operator' : part === 'status' ? 'inferred' : 'exact'
-    const derivedFrom = (uid: string, version: bigint): Cpid =>
-      derivedCpid('root', { ...key, uid, version: String(version) })
+    const derivedFrom = (uid: string, at: bigint) => derivedCpid('root', { ...key, uid, version: String(at) })
     const bringing = { write, before, reads, begins, derivedFrom }
     const broughtFrom = told === brought ? sourcesOfBrought(told, bringing) : undefined
     return { cpid: told, sources: undefined, broughtFrom, toldBy, includes: [], reads, cause }
