@@ -52,7 +52,7 @@ test('a span that waits is in picture and table above what is below it, and foll
   expect(await details.getByRole('link', { name: /tracing backend/ }).count()).toBe(0)
   await page.getByRole('button', { name: 'Table' }).click()
   await page.getByRole('row', { name: /reconcile operator .*being placed/ }).waitFor()
-  const rows = await page.getByRole('row').getByRole('button').allTextContents()
+  const rows = await page.getByRole('cell').getByRole('button').allTextContents()
   expect(rows).toEqual(['change apps/v1/deployments', 'apply', 'reconcile', 'PUT'])
 
   const label = { id: 4, name: 'label', start: 30, end: 40 }
