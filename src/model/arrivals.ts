@@ -183,7 +183,7 @@ export interface ArrivalStore {
   ): void
   /** Whether the mergelog of a CPID was worked out, not sent. */
   isWorkedOut(cpid: number): boolean
-  /** Another mergelog takes the place of that of a CPID, which is put among the refused unless it was worked out; whether it was put there. */
+  /** Removes the mergelog of a CPID, for another to take its place. Adds it to the refused ones unless it was worked out; true if it did. */
   contestMergelog(cpid: number, text: Cpid): boolean
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedRecordOrigin): void
   /** Whose change a CPID is: the resource that sent its mergelog; undefined without one. */

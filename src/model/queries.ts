@@ -72,7 +72,7 @@ export interface CascadeFacts extends ListItem {
   readonly truncated: boolean
   /** A sender gave a time that cannot be; it is left out of start and end. */
   readonly clockSkew: boolean
-  /** The object and the sender of the root's mergelog, or the other whose change that tells of. */
+  /** The object of the root's mergelog, and who made the change: as the mergelog says, or else its sender. */
   readonly object: string | undefined
   readonly service: string | undefined
   /** The user who made the write that it begins with, or the service that did; known where a cluster was looked at from outside. */

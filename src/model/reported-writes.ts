@@ -44,7 +44,7 @@ export interface HeldItem {
   readonly sender: string | undefined
 }
 
-/** What a change comes from whose version was observed: what is recorded should the mergelog be lost. */
+/** A mergelog made of what an observed version says. It is recorded if the sender's own does not come. */
 export interface WorkedOutMergelog {
   readonly cpid: Cpid
   /** Its sources, or all of its ancestors that are known. */
@@ -64,7 +64,7 @@ export interface HeldItems {
   hold(cpid: Cpid, item: HeldItem): boolean
   /** Takes out what is held for the change that a program began for the write, in the order in which it came. */
   take(cpid: Cpid): HeldItem[]
-  /** Holds a mergelog for so long, from that up time or from now on; nothing happens where there is no room for it. */
+  /** Holds a mergelog for `waitMs` from an up time on, now unless given. It is dropped if there is no room for it. */
   holdWorkedOut(mergelog: WorkedOutMergelog, waitMs: number, sinceMs: number | undefined): void
   /** Takes out some that are due: items that waited long enough for a version that no source reported, and worked out mergelogs. */
   takeDue(most: number): (HeldItem | WorkedOutMergelog)[]

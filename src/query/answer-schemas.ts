@@ -284,7 +284,7 @@ export const CascadeOutline = z
     service: z
       .string()
       .nullable()
-      .describe("who sent the root's mergelog, or the other whose change that tells of"),
+      .describe("who made the change: as the root's mergelog says, or else its sender"),
     actor: z
       .string()
       .nullable()

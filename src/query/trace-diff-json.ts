@@ -12,7 +12,7 @@ import {
   placedTrace,
 } from './trace-diff.ts'
 
-/** Every change of a span; what changed in all; and the latter with the former where that is short. */
+/** The patch has every change of each span; the native summary has counts and sums; the composed one adds a patch that is short. */
 export const DIFF_FORMATS = [
   'trace-patch-v0',
   'trace-summary-v0-native',
@@ -50,7 +50,8 @@ export function* traceDiffJson(
     sides.push(placedTrace(at === 0 ? 'base' : 'compare', at === 0 ? base : compare, spans, left))
   }
   const [before, after] = sides
-  if (!before?.count || !after?.count) throw new BadQuestion('nothing is left of one of these traces')
+  if (!before?.count || !after?.count)
+    throw new BadQuestion('the spans of one of these traces were pruned: ask for traces that are kept')
   const patch = patchOf(before, after)
   yield ''
   if (format === 'trace-patch-v0') {
@@ -84,7 +85,7 @@ function* readSpans(
     for (const item of page) {
       left.bytes -= item.raw?.length ?? 0
       if (--left.spans < 0 || left.bytes < 0)
-        throw new BadQuestion(`these traces are too large to compare: ${TOO_LARGE}`)
+        throw new BadQuestion(`these traces are too large to compare: ${TOO_LARGE}; look at each by itself`)
       for (const { span, resource } of renderer.show(item)) spans.push(diffSpan(span, resource))
     }
   }
@@ -94,7 +95,7 @@ function* readSpans(
 const ERROR = 'error'
 const UNKNOWN = '<unknown>'
 const MILLISECOND = 1_000_000n
-/** A service whose spans last longer in all, by this and a twentieth, has changed. */
+/** A service counts as changed if the durations of its spans, added up, differ by at least this and a twentieth. */
 const DRIFT = { leastNs: MILLISECOND, parts: 20n }
 
 const serviceOf = ({ service }: { readonly service: string }): string => service || UNKNOWN

@@ -30,7 +30,7 @@ interface Placed {
 
 export interface DiffTrace {
   readonly traceId: string
-  /** Those that came more than once count here. */
+  /** With spans whose id came before, which are not placed. */
   readonly count: number
   /** Parents before their children. */
   readonly placed: readonly Placed[]
@@ -42,7 +42,7 @@ interface Warning {
   readonly message: string
 }
 
-/** A span, and what it was sent under, in OTLP/JSON. */
+/** Takes a span and its resource in OTLP/JSON. */
 export function diffSpan(span: JsonObject, resource: JsonObject): DiffSpan {
   const { startNs, endNs } = startAndEnd(span)
   const attributes = new Map(attributesOf(span))
@@ -96,14 +96,17 @@ export function placedTrace(
       if (above !== undefined) counts.set(above, at + 1)
       const path = [...(above?.path ?? []), at]
       left.steps -= path.length
-      if (left.steps < 0) throw new BadQuestion('these traces are too deep to compare')
+      if (left.steps < 0)
+        throw new BadQuestion(
+          'the spans of these traces are nested too deep to compare: look at each trace by itself',
+        )
       const one = { span, path, above: above && above.span.key }
       placed.push(one)
       for (const child of (children.get(span.id) ?? []).toReversed()) open.push({ span: child, above: one })
     }
   }
   for (const span of sorted.filter(isTop)) place(span)
-  // Those of a circle have no root.
+  // Spans that are their own ancestors have no root.
   for (const span of sorted) place(span)
   return { traceId, count: spans.length, placed, warnings: warningsOf(side, spans, placed.length) }
 }
@@ -137,7 +140,7 @@ function warningsOf(side: string, spans: readonly DiffSpan[], placed: number): W
   return warnings
 }
 
-/** The span of the base that is the same as each of the other trace; of several, one below the same kind of span. */
+/** For each span of the other trace the base's span with the same key; of several, one whose parent has the same key too. */
 function pairsOf(base: DiffTrace, compare: DiffTrace): Map<Placed, Placed> {
   const waiting = Map.groupBy(base.placed, ({ span }) => span.key)
   const below = Map.groupBy(base.placed, ({ span, above }) => JSON.stringify([span.key, above]))
@@ -192,7 +195,7 @@ export interface Patch {
   readonly warnings: readonly Warning[]
 }
 
-/** What a summary counts as a patch does. */
+/** The counts that a summary takes from the patch. */
 export const COUNTED = [
   'matchedSpans',
   'modifiedSpans',
@@ -214,7 +217,7 @@ export function patchOf(base: DiffTrace, compare: DiffTrace): Patch {
     .map((one) => ({
       target: {
         type: 'span',
-        // Tempo leaves the path of no span out.
+        // Tempo leaves out an empty path.
         ...(one.path.length > 1 && { parentPath: one.path.slice(0, -1) }),
         index: one.path.at(-1) ?? 0,
       },
@@ -267,7 +270,7 @@ const shown = (one: Placed): Snapshot => ({
   status: one.span.status,
 })
 
-/** Durations that differ by less are the same: by a fifth, and a millisecond. */
+/** Durations count as equal if they differ by at most a fifth and a millisecond. */
 const DURATION = { part: 0.2, least: 1_000_000 }
 const SIZE = { part: 0.05, least: 0 }
 /** Attributes of OpenTelemetry's conventions that measure something, and hardly ever are the same twice. */
@@ -342,7 +345,7 @@ function isSameValue(left: JsonObject, right: JsonObject): boolean {
   return JSON.stringify(left) === JSON.stringify(right)
 }
 
-/** Of a key that is missing; no AnyValue is the same. */
+/** Stands for a missing key: no AnyValue is equal to it. */
 const NO_VALUE: JsonObject = { missing: true }
 const itemsOf = (list: Json): JsonObject[] => jsonObjectsOf(jsonObjectOf(list)['values'])
 const pairsIn = (list: Json): Attributes =>

@@ -179,7 +179,7 @@ export class TraceLook {
   }
 
   /**
-   * The spans that the pipeline finds in all traces, the trace as a whole being nothing that it looks at; undefined where it does. An
+   * The spans that the pipeline finds, read without their traces. Undefined if it looks at more of a trace than its single spans. An
    * empty list where others may take a turn.
    */
   spans(): Generator<readonly FoundSpan[]> | undefined {

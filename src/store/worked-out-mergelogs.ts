@@ -10,7 +10,7 @@ import type { HeldItems, WorkedOutMergelog } from '../model/reported-writes.ts'
 
 /** How many edges of the merge graph are visited for one write or mergelog. Beyond that, changes count as unrelated. */
 export const MAX_EDGES = 2_000
-/** How long before linking gives up a mergelog is worked out, so that nothing has to be sent twice: a tenth, at most a second. */
+/** A mergelog is worked out this long before linking stops waiting for it, or a tenth of that wait, so that nothing is sent twice. */
 const AHEAD_MS = 1_000
 
 interface WorkedOutParts {
@@ -25,8 +25,8 @@ interface WorkedOutParts {
 }
 
 /**
- * Mergelogs of changes that a version brought, worked out where the sender's own does not come: what the version says of its ancestors,
- * or inference of what was read. Used inside a transaction.
+ * Makes mergelogs for CPIDs that an observed version brought, if the sender's own do not come: from the ancestors that the version
+ * names, or else from what its writer read. Used inside a transaction.
  */
 export class WorkedOutMergelogs {
   readonly #parts: WorkedOutParts

@@ -55,7 +55,7 @@ export interface Decision {
   readonly cpid: Cpid
   /** The changes that it merges. Empty if it begins a change; undefined if it continues an existing one. */
   readonly sources: readonly Cpid[] | undefined
-  /** What the change comes from that the version brought, should its mergelog be lost; undefined where that is not known. */
+  /** The sources of the CPID that this version brought, in case its mergelog is lost. Undefined if they are not known. */
   readonly broughtFrom?: readonly Cpid[] | undefined
   /** The span by which the writer reports this write itself. Inference then makes no span of its own. */
   readonly toldBy?: ReportedWrite | undefined

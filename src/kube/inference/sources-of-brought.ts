@@ -17,9 +17,9 @@ interface Bringing {
 }
 
 /**
- * What a change comes from that a version brought: the ancestors that the version names, nearest first; without any, it is a root.
- * Where the version does not say, a person's change is a root, and a controller's comes from what the controller read. Undefined where
- * that is not known, or where the change was there before, so that this write did not make it.
+ * The sources of the CPID that a version brought: the ancestors that the version names, nearest first; an empty list of them means a
+ * root. If the version names none, a person's change is a root, and a controller's comes from what the controller read. Undefined if
+ * that is not known, or if the CPID was there before this write.
  */
 export function sourcesOfBrought(
   cpid: Cpid,

@@ -23,7 +23,7 @@ export function partOfWrite(write: ClusterWrite, before: ObjectFacts | undefined
   const asked = request && partOfSubresource(request.subresource)
   if (asked !== undefined && asked !== 'status') return asked
   if (request?.verb === 'create') return 'creation'
-  // A request to change an object that nothing is known of made nothing, and may have changed nothing.
+  // A request to change an unknown object did not create it, and may have changed nothing.
   if (before === undefined && asked === undefined) return request === undefined ? 'creation' : 'authored'
   if (facts === undefined || before === undefined) return asked ?? 'authored'
   if (asked !== 'status') return partThatChanged(facts, before)

@@ -20,7 +20,7 @@ const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
 const MAX_SKIPPED_DEPTH = 512
 /** Any integer of so many digits is below 2^64. */
 const MOST_PLAIN_DIGITS = 19
-/** The rest of them are nine: below 2^30. */
+/** The nine digits after them are below 2^30. */
 const DIGITS_OF_UPPER = 10
 
 /**
@@ -121,8 +121,8 @@ export class JsonCursor {
   }
 
   /**
-   * Reads the integer that comes next if it is written plainly: at most 19 digits, no sign, in quotes only if `orString`, and with no more
-   * than so many bits. False, and where it was, if it is not.
+   * Reads the integer that comes next if it is written plainly: at most 19 digits, no sign, in quotes only if `orString`, and of at most
+   * `bits` bits. Otherwise reads nothing and returns false.
    */
   integer(bits: number, orString: boolean): boolean {
     this.#skipSpace()

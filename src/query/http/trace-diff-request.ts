@@ -14,7 +14,7 @@ export function isTraceDiff(target: string): boolean {
 
 const Side = z.strictObject({
   traceId: z.string(),
-  // Where Tempo searches; here it changes nothing.
+  // Tempo searches between these times; Causeway needs none.
   start: z.int().optional(),
   end: z.int().optional(),
 })
@@ -31,7 +31,7 @@ export async function readTraceDiff(
 ): Promise<TraceRequest> {
   if (request.method !== 'POST') {
     response.setHeader('allow', 'POST')
-    return refused('tempo', 'use POST', 405)
+    return refused('tempo', 'write the two traces into the body of a POST', 405)
   }
   const text = await textOf(request)
   if (text === undefined) return refused('tempo', `the body may have at most ${MAX_BYTES} bytes`, 413)

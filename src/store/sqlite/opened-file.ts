@@ -40,6 +40,7 @@ export class OpenedFile {
   /** Outside of a transaction: throws if one of them is too short. Those that are not where they were are passed over. */
   checkLengths(): void {
     for (const file of this.#files) {
+      if (file.ending === '-shm') continue
       const bytes = sizeOf(file)
       if (bytes === undefined || this.#isLongEnough(file, bytes)) continue
       throw Object.assign(new Error(`${file.what} was cut off while causeway runs`), { code: CUT_OFF })
@@ -48,7 +49,7 @@ export class OpenedFile {
 
   #isLongEnough(file: OneFile, bytes: number): boolean {
     if (file.ending === '') return this.#lengths.mayBe(bytes)
-    const least = file.ending === '-wal' ? this.#lengths.leastOfLog() : 0
+    const least = this.#lengths.leastOfLog()
     // Another process may have written more since the first look.
     return bytes >= least || (sizeOf(file) ?? least) >= least
   }

@@ -6,11 +6,11 @@ import type { BlockTest, SpanBlocks } from './span-blocks.ts'
 
 /** How many traces are read at once from their table. */
 const TRACES_A_STEP = 500
-/** How many rows of a trace are looked up at once, in blocks. */
+/** How many blocks' worth of rows of a trace are looked up at once. */
 const BLOCKS_A_STEP = 2
-/** For so many rows blocks are read once, in blocks: no more rows are remembered. */
+/** Rows are remembered until there are so many blocks' worth of them; then each of their blocks is read once. */
 const BLOCKS_TOGETHER = 64
-/** The number under which spans are kept that were forwarded in their original traces. */
+/** The trace number of spans that were forwarded in their original traces. */
 const FORWARDED = 0
 
 /** Which spans are wanted: those of blocks that reach into a time and may meet a test. */
@@ -35,23 +35,17 @@ export class SentSpanSearch extends OnConnection {
     `SELECT id, sent_to_ns >= ? AND sent_from_ns <= ? AS isIn FROM traces WHERE id < ?
        ORDER BY id DESC LIMIT ${TRACES_A_STEP}`,
   )
-  readonly #receivedOf = this.db
-    .prepare<[trace: number, after: number, limit: number], string | null>(
-      `SELECT group_concat(span) FROM (
-         SELECT span FROM outbox WHERE trace = ? AND span > ? ORDER BY span LIMIT ?)`,
-    )
-    .pluck()
-  readonly #ownOf = this.db
-    .prepare<[trace: number, after: number, limit: number], string | null>(
-      `SELECT group_concat(decision) FROM (
-         SELECT decision FROM outbox WHERE trace = ? AND span IS NULL AND decision > ? ORDER BY decision LIMIT ?)`,
-    )
-    .pluck()
-  readonly #forwardedIn = this.db
-    .prepare<[number, number], string | null>(
-      `SELECT group_concat(span) FROM outbox WHERE trace = ${FORWARDED} AND span > ? AND span <= ?`,
-    )
-    .pluck()
+  readonly #receivedOf = this.column<[trace: number, after: number, limit: number], string | null>(
+    `SELECT group_concat(span) FROM (
+       SELECT span FROM outbox WHERE trace = ? AND span > ? ORDER BY span LIMIT ?)`,
+  )
+  readonly #ownOf = this.column<[trace: number, after: number, limit: number], string | null>(
+    `SELECT group_concat(decision) FROM (
+       SELECT decision FROM outbox WHERE trace = ? AND span IS NULL AND decision > ? ORDER BY decision LIMIT ?)`,
+  )
+  readonly #forwardedIn = this.column<[number, number], string | null>(
+    `SELECT group_concat(span) FROM outbox WHERE trace = ${FORWARDED} AND span > ? AND span <= ?`,
+  )
 
   constructor(db: Sqlite, received: SpanBlocks, own: SpanBlocks, read: BytesRead) {
     super(db)

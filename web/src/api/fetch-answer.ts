@@ -40,7 +40,7 @@ export async function fetchAnswer<T>(
 /** Unicode's embeddings, overrides and isolates. */
 const TURNS = /[\u202a-\u202e\u2066-\u2069]/g
 
-/** Senders choose names, and these characters would have what stands around a name read in another order. */
+/** Senders choose names. These characters in a name would change the order in which the text around it is read. */
 function withoutTurns(text: string): string {
   return text.replaceAll(TURNS, '\ufffd')
 }

@@ -39,7 +39,7 @@ export function SpanTable({ rows, lit, search, chosen, onChoose }: SpanTableProp
   const chosenRow = shown.indexOf(chosen)
   const sortedBy = useRef(asked)
   useEffect(() => {
-    // Who sorts wants to see what is first then.
+    // A new order is shown from its beginning.
     if (sortedBy.current !== asked) scrollTo(0)
     else if (chosenRow >= 0) scrollTo(chosenRow)
     sortedBy.current = asked
