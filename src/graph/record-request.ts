@@ -244,7 +244,8 @@ export class Recording {
 
   /** False when it is to be continued: it has very many mergelogs. */
   #recordSpan(span: SpanRecord, from: ItemOrigin): boolean {
-    if (this.#mergelogsOfSpan === 0 && this.#isHeld('traces', span.raw, begunBy(span), from)) {
+    const begun = begunBy(span)
+    if (begun.length > 0 && this.#mergelogsOfSpan === 0 && this.#isHeld('traces', span.raw, begun, from)) {
       this.#counts.spans++
       return true
     }
@@ -448,9 +449,10 @@ function witnessedBy({
   cpid,
   wrote,
 }: Partial<SpanRecord>): BegunForAnother | undefined {
-  const [object, ...more] = wrote ?? []
-  if (startNs !== endNs || parentId !== 0n || typeof cpid !== 'string') return undefined
-  return object === undefined || more.length > 0 ? undefined : { cpid, object }
+  if (startNs !== endNs || parentId !== 0n || typeof cpid !== 'string' || wrote?.length !== 1)
+    return undefined
+  const [object] = wrote
+  return object === undefined ? undefined : { cpid, object }
 }
 
 export function noCounts(): IngestCounts {
