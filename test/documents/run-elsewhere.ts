@@ -63,9 +63,9 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     as: "'cascade', 'deployments.apps/web'",
   },
   'npm run demo': { by: 'test/demo/demo-run.ts', as: "spawn('npm', ['run', 'demo'" },
-  'npx causeway observe': { by: 'test/interop/kubernetes/observe.test.ts', as: "'observe'" },
+  'npx causeway observe': { by: 'test/interop/npm-packages.test.ts', as: "'observe'" },
   'kubectl create deployment web --image=nginx --replicas=3': {
-    by: 'test/interop/kubernetes/observe.test.ts',
+    by: 'test/interop/npm-packages.test.ts',
     as: "'create', 'deployment', 'web'",
   },
   'kubectl apply -f causeway.yaml -f cluster-role.yaml': {

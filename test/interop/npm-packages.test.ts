@@ -10,11 +10,13 @@ import { promisify } from 'node:util'
 import { parse, stringify } from 'yaml'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { freePorts } from '../../lab/harness/free-ports.ts'
+import { Cluster } from '../../lab/harness/kubernetes/cluster.ts'
 import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CPID = '0f3c1f0e-6a5e-4d4e-9a42-5f2f2d1f6a10'
 const LONGEST_INSTALL_MS = 300_000
+const LONGEST_OBSERVING_MS = 400_000
 const run = promisify(execFile)
 
 let folder: string
@@ -63,6 +65,42 @@ test('a server starts, takes a change, shows it and answers SQL about it', async
   const asked = ['causeway', 'sql', 'SELECT name FROM audit_cascade_spans', '--config', config]
   await eventually(async () => expect(await inFolder('npx', ...asked)).toContain('create web'))
 })
+
+test(
+  'observe, installed so, prints the cascade of a Deployment, and ends with Ctrl-C',
+  async () => {
+    await using cluster = await Cluster.start(join(folder, 'cluster'))
+    const [port = 0] = await freePorts(1)
+    await using observe = new RunningProgram({
+      name: 'causeway observe',
+      // What npx runs, which hands on no SIGINT.
+      command: join(folder, 'node_modules/.bin/causeway'),
+      args: [
+        ...['observe', '--kubeconfig', cluster.kubeconfig()],
+        ...['--set', `extensions.cpid_query.endpoint=localhost:${port}`],
+      ],
+      directory: folder,
+    })
+    const printed = (line: RegExp): Promise<string> =>
+      eventually(() => {
+        const [found] = line.exec(observe.printed) ?? []
+        if (found === undefined) throw new Error(observe.lastWords())
+        return found
+      }, LONGEST_INSTALL_MS)
+    await printed(/^Watching \d\d resources\. .*; the dashboard is at http:/m)
+    expect(observe.printed).toMatch(/k8s_objects may list and watch all \d\d resources/)
+    await cluster.kubectl('admin', 'create', 'deployment', 'web', '--image=nginx:1', '--replicas=3')
+    const line = await printed(/^apps\/v1\/deployments\/default\/web.*(?=\n)/m)
+    for (const service of ['deployment-controller', 'replicaset-controller', 'kube-scheduler'])
+      expect(line).toContain(service)
+    expect(line).toMatch(new RegExp(`in [0-9.]+m?s {2}http://localhost:${port}/cascades/[0-9a-f-]{36}$`))
+    const { status } = await fetch(line.split('  ')[1]?.replace('/cascades/', '/api/v1/cascades/') ?? '')
+    expect(status).toBe(200)
+    expect(await observe.end('SIGINT')).toEqual({ code: 0, signal: null })
+    expect(observe.errors).toBe('')
+  },
+  LONGEST_OBSERVING_MS,
+)
 
 test('the unit of systemd starts what npm installs', async () => {
   const unit = await readFile(join(ROOT, 'deploy/systemd/causeway.service'), 'utf8')
