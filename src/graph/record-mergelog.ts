@@ -22,7 +22,7 @@ export interface RecordMergelog {
 
 /**
  * Adds a mergelog to the merge graph: an edge from each source to the new CPID (paper, section 3.4.2). Arrival order
- * does not matter. Repeating an accepted mergelog changes nothing. When one replaces another, descendants of the CPID keep their
+ * does not matter. Repeating an accepted mergelog changes nothing. When one replaces another, descendants of the CPID get new
  * root lists.
  */
 export function recordMergelog(
@@ -295,12 +295,12 @@ class Side {
 /** CPIDs and edges per transaction; `explainMore` does the rest. */
 const AT_ONCE = 500
 const TARGETS_A_PAGE = 100
-/** The CPID itself is not explained yet. */
+/** The CPID itself has yet to get its root list. */
 const NOT_YET = -1
 
 /**
- * Marks a CPID explained, fixes its root list, and does the same for every descendant that waited only for it, as far as one
- * transaction goes. `sources` are those that its mergelog names, including tombstones.
+ * Marks a CPID explained, sets its root list, and does the same for every descendant that waited only for it or was explained before,
+ * as far as one transaction goes. `sources` are those that its mergelog names, including tombstones.
  */
 export function explain(
   graph: MergeGraph,
@@ -361,9 +361,9 @@ class ExplanationPropagation {
         const id = this.#ready.pop()
         if (id === undefined) return
         const node = this.#graph.node(id)
-        if (node.explained) continue
+        const wasExplained = node.explained
         this.mark(node, namedSources(this.#graph, node.id))
-        this.#graph.announce(node.id, 'explained')
+        if (!wasExplained) this.#graph.announce(node.id, 'explained')
       }
       while (this.#current !== undefined) {
         // At least one page, so that every turn makes progress.
@@ -378,13 +378,16 @@ class ExplanationPropagation {
     }
   }
 
+  /** Sets the root list of a CPID. If it was explained with another one before, explained targets get new lists too. */
   mark(node: CpidNode, sources: readonly CpidNode[]): void {
-    const wasExplained = node.explained
+    const { explained: wasExplained, roots: before } = node
     node.explained = true
     node.roots = sources.length === 0 ? [node.id] : newestRoots(sources.map(rootsOf), this.#maxFanout)
     this.#graph.save(node)
     this.done++
-    if (!wasExplained) this.#current = { id: node.id, after: 0, isLate: false }
+    // Targets must not count it as explained a second time.
+    if (!wasExplained || node.roots.join() !== before?.join())
+      this.#current = { id: node.id, after: 0, isLate: wasExplained }
   }
 
   /** Resumes a postponed one. */
@@ -394,7 +397,11 @@ class ExplanationPropagation {
     const node = this.#graph.maybeNode(id)
     if (node === undefined || node.pruned) return
     if (after !== NOT_YET) this.#current = { id, after, isLate: true }
-    else if (!node.explained && node.hasMergelog && node.unexplainedSources === 0) this.#ready.push(id)
+    else if (node.explained) {
+      this.mark(node, namedSources(this.#graph, id))
+      // An earlier update of its targets may have been postponed too, in the row that this one replaced.
+      this.#current = { id, after: 0, isLate: true }
+    } else if (node.hasMergelog && node.unexplainedSources === 0) this.#ready.push(id)
     this.run()
   }
 
@@ -406,7 +413,7 @@ class ExplanationPropagation {
       if (propagation.isLate) descendant.unexplainedSources = this.#graph.countUnexplained(target)
       else descendant.unexplainedSources--
       this.#graph.save(descendant)
-      if (descendant.unexplainedSources === 0 && descendant.hasMergelog && !descendant.explained)
+      if (descendant.hasMergelog && (descendant.explained || descendant.unexplainedSources === 0))
         this.#ready.push(target)
     }
     this.done += targets.length

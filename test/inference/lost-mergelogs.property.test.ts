@@ -47,6 +47,13 @@ const step = fc.record<Step>({
   isKilled: fc.boolean(),
 })
 
+/** Its mergelog comes after the operator has merged it. */
+const TAKEN_FOR_A_ROOT: Step = {
+  ...{ who: 'alice with one that merges', mergelogMs: 20_000, spanMs: 1_000, watchedMs: 100 },
+  ...{ auditedMs: 500, saysAncestors: false, isKilled: false },
+}
+const MERGED_AT_ONCE: Step = { ...TAKEN_FOR_A_ROOT, who: 'operator', mergelogMs: 500, saysAncestors: true }
+
 interface Before {
   readonly carried: string
   readonly change: string
@@ -152,8 +159,10 @@ test('a change whose mergelog is lost comes from what its version says or what w
           const { isWorkedOut, sources } = watched.mergelogOf(own) ?? {}
           expect(isWorkedOut).toBe(mergelogMs === Infinity)
           if (mergelogMs < Infinity) expect(sources).toEqual(truth.sources.get(own))
-          if (![own, ...truth.above(own)].some((one) => unknown.has(one)))
+          if (![own, ...truth.above(own)].some((one) => unknown.has(one))) {
             expect(watched.rootsOf(version.resource, version.version)).toEqual(truth.rootsOf(own))
+            expect(watched.listedRootsOf(own)).toEqual(truth.rootsOf(own))
+          }
           // Nothing counts as begun by a change that comes from others.
           if (mergelogMs < Infinity && sources?.length !== 0) expect(watched.cascadesOf(own)).toEqual([])
         }
@@ -161,6 +170,6 @@ test('a change whose mergelog is lost comes from what its version says or what w
         expect(watched.writer.rows('held_items')).toBe(0)
       },
     ),
-    { numRuns: 8 },
+    { numRuns: 8, examples: [[[TAKEN_FOR_A_ROOT, MERGED_AT_ONCE], 2]] },
   )
 }, 120_000)

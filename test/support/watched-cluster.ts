@@ -169,6 +169,15 @@ export class Watched implements Disposable {
     return row && { isWorkedOut: row.worked === 1, sources: sources.pluck().all(row.id) }
   }
 
+  /** The changes whose traces the spans of a change go into from now on. */
+  listedRootsOf(cpidOf: string): string[] {
+    const find = this.writer.db.prepare<[string], string>(
+      `SELECT root.text FROM cpids c JOIN json_each(c.roots) listed JOIN cpids root ON root.id = listed.value
+       WHERE c.text = ? ORDER BY 1`,
+    )
+    return find.pluck().all(cpidOf)
+  }
+
   /** The traces that are shown as what a change began. */
   cascadesOf(cpidOf: string): number[] {
     const find = this.writer.db.prepare<[string], number>(
