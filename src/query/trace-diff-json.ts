@@ -10,6 +10,7 @@ import {
   type Patch,
   patchOf,
   placedTrace,
+  SpanKeys,
 } from './trace-diff.ts'
 
 /** The patch has every change of each span; the native summary has counts and sums; the composed one adds a patch that is short. */
@@ -45,8 +46,9 @@ export function* traceDiffJson(
 ): Generator<string> {
   const left = { spans: MOST_SPANS, bytes: MOST_BYTES, steps: MOST_STEPS }
   const sides: DiffTrace[] = []
+  const keys = new SpanKeys()
   for (const [at, pages] of pagesOf.entries()) {
-    const spans = yield* readSpans(queries, pages, left)
+    const spans = yield* readSpans(queries, pages, left, keys)
     sides.push(placedTrace(at === 0 ? 'base' : 'compare', at === 0 ? base : compare, spans, left))
   }
   const [before, after] = sides
@@ -77,6 +79,7 @@ function* readSpans(
   queries: CausewayQueries,
   pages: Pages<OutboxItem>,
   left: { spans: number; bytes: number },
+  keys: SpanKeys,
 ): Generator<string, DiffSpan[]> {
   const renderer = new SpanRenderer(queries)
   const spans: DiffSpan[] = []
@@ -86,7 +89,7 @@ function* readSpans(
       left.bytes -= item.raw?.length ?? 0
       if (--left.spans < 0 || left.bytes < 0)
         throw new BadQuestion(`these traces are too large to compare: ${TOO_LARGE}; look at each by itself`)
-      for (const { span, resource } of renderer.show(item)) spans.push(diffSpan(span, resource))
+      for (const { span, resource } of renderer.show(item)) spans.push(diffSpan(span, resource, keys))
     }
   }
   return spans
@@ -183,11 +186,10 @@ function summaryOf(patch: Patch, base: DiffTrace, compare: DiffTrace): object {
 function servicesReshaped(base: DiffTrace, compare: DiffTrace): Set<string> {
   const counts = new Map<string, { service: string; balance: number }>()
   for (const [trace, step] of [[base, 1] as const, [compare, -1] as const])
-    for (const { span, above } of trace.placed) {
-      const key = JSON.stringify([span.key, above])
-      const count = counts.get(key) ?? { service: serviceOf(span), balance: 0 }
+    for (const { span, keys } of trace.placed) {
+      const count = counts.get(keys) ?? { service: serviceOf(span), balance: 0 }
       count.balance += step
-      counts.set(key, count)
+      counts.set(keys, count)
     }
   return new Set([...counts.values()].filter(({ balance }) => balance !== 0).map(({ service }) => service))
 }

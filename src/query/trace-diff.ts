@@ -6,8 +6,8 @@ import { KINDS, STATUSES } from './traceql/syntax.ts'
 type Attributes = ReadonlyMap<string, JsonObject>
 
 export interface DiffSpan {
-  /** What makes a span the same in both traces: its service, name and kind. */
-  readonly key: string
+  /** The number of its service, name and kind, by which spans of the two traces are paired. */
+  readonly key: number
   readonly id: string
   readonly parentId: string
   readonly startNs: bigint
@@ -24,8 +24,10 @@ export interface DiffSpan {
 interface Placed {
   readonly span: DiffSpan
   readonly path: readonly number[]
-  /** Of the span above it. */
-  readonly above: string | undefined
+  /** The key of the span above it. */
+  readonly above: number | undefined
+  /** Its key and that of the span above it. */
+  readonly keys: string
 }
 
 export interface DiffTrace {
@@ -42,15 +44,27 @@ interface Warning {
   readonly message: string
 }
 
-/** Takes a span and its resource in OTLP/JSON. */
-export function diffSpan(span: JsonObject, resource: JsonObject): DiffSpan {
+/** Numbers the services, names and kinds of spans: names may be long, and each is compared together with that of its parent. */
+export class SpanKeys {
+  readonly #known = new Map<string, number>()
+
+  of(service: string, name: string, kind: string): number {
+    const text = JSON.stringify([service, name, kind])
+    const known = this.#known.get(text) ?? this.#known.size
+    this.#known.set(text, known)
+    return known
+  }
+}
+
+/** Takes a span and its resource in OTLP/JSON. Both traces have to be given the same keys. */
+export function diffSpan(span: JsonObject, resource: JsonObject, keys: SpanKeys): DiffSpan {
   const { startNs, endNs } = startAndEnd(span)
   const attributes = new Map(attributesOf(span))
   const service = serviceIn(attributes) || serviceIn(new Map(attributesOf(resource)))
   const name = jsonTextOf(span['name'])
   const kind = KINDS[Number(span['kind'] ?? 0)] ?? ''
   return {
-    key: JSON.stringify([service, name, kind]),
+    key: keys.of(service, name, kind),
     id: jsonTextOf(span['spanId']),
     parentId: jsonTextOf(span['parentSpanId']),
     startNs,
@@ -100,7 +114,8 @@ export function placedTrace(
         throw new BadQuestion(
           'the spans of these traces are nested too deep to compare: look at each trace by itself',
         )
-      const one = { span, path, above: above && above.span.key }
+      const parent = above?.span.key
+      const one = { span, path, above: parent, keys: `${span.key} ${parent ?? ''}` }
       placed.push(one)
       for (const child of (children.get(span.id) ?? []).toReversed()) open.push({ span: child, above: one })
     }
@@ -143,7 +158,7 @@ function warningsOf(side: string, spans: readonly DiffSpan[], placed: number): W
 /** For each span of the other trace the base's span with the same key; of several, one whose parent has the same key too. */
 function pairsOf(base: DiffTrace, compare: DiffTrace): Map<Placed, Placed> {
   const waiting = Map.groupBy(base.placed, ({ span }) => span.key)
-  const below = Map.groupBy(base.placed, ({ span, above }) => JSON.stringify([span.key, above]))
+  const below = Map.groupBy(base.placed, ({ keys }) => keys)
   const used = new Set<Placed>()
   const firstOf = (candidates: Placed[] | undefined): Placed | undefined => {
     while (candidates?.[0] !== undefined && used.has(candidates[0])) candidates.shift()
@@ -152,7 +167,7 @@ function pairsOf(base: DiffTrace, compare: DiffTrace): Map<Placed, Placed> {
   const pairs = new Map<Placed, Placed>()
   for (const one of compare.placed) {
     const key = one.span.key
-    const same = one.above === undefined ? undefined : firstOf(below.get(JSON.stringify([key, one.above])))
+    const same = one.above === undefined ? undefined : firstOf(below.get(one.keys))
     const other = same ?? firstOf(waiting.get(key))
     if (other === undefined) continue
     used.add(other)
