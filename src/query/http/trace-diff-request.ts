@@ -51,16 +51,17 @@ export async function readTraceDiff(
   return { kind: 'question', question, dialect: 'tempo' }
 }
 
+/** Undefined if it is too long. */
 async function textOf(request: IncomingMessage): Promise<string | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES) return undefined
   const chunks: Buffer[] = []
   let bytes = 0
+  // To its end, though it is not kept: to stop reading would close the connection without an answer.
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > MAX_BYTES) return undefined
-    chunks.push(chunk)
+    if (bytes <= MAX_BYTES) chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString()
+  return bytes > MAX_BYTES ? undefined : Buffer.concat(chunks).toString()
 }
 
 function jsonOrNothing(text: string): unknown {

@@ -215,7 +215,9 @@ async function serveTraceQuestion(
   { request, response, gone, asker }: Exchange,
 ): Promise<void> {
   const shape = question.kind === 'sentTrace' ? question.shape : undefined
-  const reply = await queries.ask(question, readEtags(request.headers['if-none-match']), gone, asker)
+  // "Not modified" answers no POST (RFC 9110, section 13.1.2).
+  const known = request.method === 'POST' ? [] : readEtags(request.headers['if-none-match'])
+  const reply = await queries.ask(question, known, gone, asker)
   if (reply.kind === 'found') {
     const binary = shape !== undefined && isBinary(shape)
     const type = binary ? 'application/protobuf' : JSON_TYPE
