@@ -1,8 +1,11 @@
 import { type Cpid, cpidBytes } from '../../model/merge-graph.ts'
 import type { HeldItem, HeldItems, WorkedOutMergelog } from '../../model/reported-writes.ts'
+import type { Cached } from '../../model/store-ports.ts'
 import { WriterTable } from './transactions.ts'
 
-const MOST_ITEMS = 10_000
+/** Of items and worked out mergelogs together. There is always room for some items. */
+const MOST = 10_000
+const MOST_WORKED_OUT = 8_000
 const MOST_BYTES = 8 * 1024
 /** A watch reports a version within a second, and linking waits ten for a mergelog. */
 const WAIT_MS = 5_000
@@ -16,14 +19,22 @@ interface HeldRow {
 /** A mergelog that was worked out, beside the signals 0 and 1. */
 const WORKED_OUT = 2
 
+interface HeldCounts {
+  all: number
+  workedOut: number
+}
+
 /** Items that wait for a decision of inference, in SQLite. */
-export class HeldItemTable extends WriterTable implements HeldItems {
+export class HeldItemTable extends WriterTable implements HeldItems, Cached {
+  /** Undefined until they are counted. */
+  #counts: HeldCounts | undefined
+  readonly #count = this.db.prepare<[], HeldCounts>(
+    `SELECT count(*) AS "all", count(*) FILTER (WHERE signal = ${WORKED_OUT}) AS workedOut FROM held_items`,
+  )
   readonly #isAny = this.column<[], number>('SELECT 1 FROM held_items LIMIT 1')
   readonly #isDue = this.column<[number], number>('SELECT 1 FROM held_items WHERE due_ms <= +? LIMIT 1')
-  // Ids are contiguous from the oldest on, so there are at most as many as the difference.
   readonly #hold = this.db.prepare<[Buffer, number, Buffer, string | null, number]>(
-    `INSERT INTO held_items (cpid, signal, request, sender, due_ms) SELECT ?, ?, ?, ?, ?
-       WHERE coalesce((SELECT max(id) FROM held_items) - (SELECT min(id) FROM held_items) + 1, 0) < ${MOST_ITEMS}`,
+    'INSERT INTO held_items (cpid, signal, request, sender, due_ms) VALUES (?, ?, ?, ?, ?)',
   )
   readonly #take = this.db.prepare<[Buffer], HeldRow>(
     `SELECT signal, request, sender FROM held_items WHERE cpid = +? AND signal <> ${WORKED_OUT} ORDER BY id`,
@@ -46,16 +57,17 @@ export class HeldItemTable extends WriterTable implements HeldItems {
   }
 
   hold(cpid: Cpid, { signal, request, sender }: HeldItem): boolean {
-    if (request.length > MOST_BYTES) return false
+    if (request.length > MOST_BYTES || this.#counted.all >= MOST) return false
     const dueMs = Math.ceil(this.progress.activeMs) + WAIT_MS
-    return (
-      this.#hold.run(cpidBytes(cpid), signal === 'logs' ? 1 : 0, request, sender ?? null, dueMs).changes > 0
-    )
+    this.#hold.run(cpidBytes(cpid), signal === 'logs' ? 1 : 0, request, sender ?? null, dueMs)
+    this.#counted.all++
+    return true
   }
 
   take(cpid: Cpid): HeldItem[] {
     const held = this.#take.all(cpidBytes(cpid)).map(itemOf)
     if (held.length > 0) this.#drop.run(cpidBytes(cpid))
+    this.#counted.all -= held.length
     return held
   }
 
@@ -65,16 +77,32 @@ export class HeldItemTable extends WriterTable implements HeldItems {
     sinceMs: number | undefined = this.progress.activeMs,
   ): void {
     const row = Buffer.from(JSON.stringify(mergelog))
-    const dueMs = Math.ceil(sinceMs + waitMs)
-    if (row.length <= MOST_BYTES) this.#hold.run(cpidBytes(mergelog.cpid), WORKED_OUT, row, null, dueMs)
+    const counts = this.#counted
+    if (row.length > MOST_BYTES || counts.all >= MOST || counts.workedOut >= MOST_WORKED_OUT) return
+    this.#hold.run(cpidBytes(mergelog.cpid), WORKED_OUT, row, null, Math.ceil(sinceMs + waitMs))
+    counts.all++
+    counts.workedOut++
   }
 
   takeDue(most: number): (HeldItem | WorkedOutMergelog)[] {
     const due = this.#due.all(this.progress.activeMs, most)
-    for (const { id } of due) this.#dropOne.run(id)
+    const counts = this.#counted
+    for (const { id, signal } of due) {
+      this.#dropOne.run(id)
+      counts.all--
+      if (signal === WORKED_OUT) counts.workedOut--
+    }
     return due.map((row) =>
       row.signal === WORKED_OUT ? (JSON.parse(row.request.toString()) as WorkedOutMergelog) : itemOf(row),
     )
+  }
+
+  forget(): void {
+    this.#counts = undefined
+  }
+
+  get #counted(): HeldCounts {
+    return (this.#counts ??= this.#count.get() ?? { all: 0, workedOut: 0 })
   }
 }
 

@@ -85,7 +85,7 @@ export function sqliteStores(
   const held = new HeldItemTable(db, progress)
   const spanBlocks = new SpanBlockKeeper(db, rowsABlock)
   const caches: Record<PartOf, readonly Cached[]> = {
-    pruning: [graph, arrivals, links, traces, pruning, inference, spanBlocks],
+    pruning: [graph, arrivals, links, traces, pruning, inference, held, spanBlocks],
     positions: [],
   }
   const transaction = new WriterTransaction(db, progress, caches.pruning)
