@@ -318,12 +318,18 @@ test('a namespace and selectors are asked for', () =>
     )
   }))
 
-test('of a resource that came to be while its cluster was watched nothing was there before', () =>
+test('of a resource that came to be while its cluster was watched nothing was there before, but what is older than the watch', () =>
   withServer(async (api, followed) => {
-    api.history.put({ name: 'a' })
-    followed.follow(api, {}, WIDGETS, true)
+    api.history.put({ name: 'new', created: '2026-01-31T08:00:01Z' })
+    api.history.put({ name: 'old', created: '2026-01-31T07:59:59Z' })
+    api.history.put({ name: 'of no time' })
+    followed.follow(api, {}, WIDGETS, BigInt(Date.parse('2026-01-31T08:00:00.500Z')) * 1_000_000n)
     await listed(followed)
-    expect(followed.told[1]).toBe('ADDED a@101 later list')
+    expect(followed.told.slice(1, 4)).toEqual([
+      'ADDED new@101 later list',
+      'ADDED old@102 first list',
+      'ADDED of no time@103 later list',
+    ])
   }))
 
 test('a stream is behind until it is listed, and from the end of a watch until that goes on', () =>

@@ -1,5 +1,5 @@
 import { isOutOfMemory, reasonOf } from '../../model/faults.ts'
-import { nanosOfMs } from '../../model/time-and-size.ts'
+import { nanosOfMs, parseRfc3339, type UnixNanos } from '../../model/time-and-size.ts'
 import {
   arrayIn,
   isObject,
@@ -62,6 +62,9 @@ export interface StreamContext {
 /** A watch that ends sooner has failed. */
 const LASTING_NS = nanosOfMs(5_000)
 
+/** Times in objects are in whole seconds. */
+const SECOND_NS = nanosOfMs(1_000)
+
 /** How often a server may say that a version is newer than all it has before this is believed. */
 const TOO_NEW_BELIEVED = 3
 
@@ -79,17 +82,19 @@ export class ResourceStream<Item> {
   readonly #refusals: RefusalBackoff
   #version: string | undefined
   #seen: SeenThrough
+  /** Objects in the first list that were created before then are older than the watch. */
+  #watchedSinceNs: UnixNanos | undefined
   #streamsLists = true
   #tooNew = 0
   /** Whether the last watch lasted long enough to be followed by another at once. */
   #hasLasted = false
 
-  /** `isLate`: the cluster was watched before the resource existed, so none of its objects existed before the watch. */
+  /** `watchedSinceNs`: since when the cluster is watched, if its API server did not name the resource then. */
   constructor(
     watched: WatchedResource,
     follower: ResourceFollower<Item>,
     context: StreamContext,
-    isLate = false,
+    watchedSinceNs?: UnixNanos,
   ) {
     this.name = nameOfResource(watched)
     this.#watched = watched
@@ -98,7 +103,8 @@ export class ResourceStream<Item> {
     this.#handover = new OrderedDelivery((items, version) => follower.take(items, version), context.limits)
     this.#pauses = new Backoff(context.waiting)
     this.#refusals = new RefusalBackoff(context.waiting, context.limits.refusedMs)
-    this.#seen = isLate ? 'later list' : 'first list'
+    this.#seen = watchedSinceNs === undefined ? 'first list' : 'later list'
+    this.#watchedSinceNs = watchedSinceNs
   }
 
   /** Resolves once the signal aborts, or the resource is left out for good. Never rejects. */
@@ -117,7 +123,7 @@ export class ResourceStream<Item> {
         this.#context.observer.behind(this.name)
         if (!isPlaced) {
           this.#version = await this.#follower.position()
-          if (this.#version !== undefined) this.#seen = 'later list'
+          if (this.#version !== undefined) this.#noteListed()
           isPlaced = true
         }
         await this.#follow(signal)
@@ -242,10 +248,25 @@ export class ResourceStream<Item> {
     const { apiVersion, kind } = this.#watched
     const isListing = this.#version === undefined
     // List items do not state their kind, and metadata-only items state only that they are metadata.
-    const item = this.#readObject(change, { ...object, apiVersion, kind }, isListing ? this.#seen : 'event')
+    const seen = isListing ? this.#seenOf(object) : 'event'
+    const item = this.#readObject(change, { ...object, apiVersion, kind }, seen)
     const reached = isListing || version === '' ? undefined : version
     this.#handover.add(item, bytes, reached)
     this.#version = reached ?? this.#version
+  }
+
+  /** How a listed object is seen. An aggregated API server that was down at first has objects that are older than the watch. */
+  #seenOf(object: JsonObject): SeenThrough {
+    if (this.#watchedSinceNs === undefined) return this.#seen
+    const createdNs = parseRfc3339(textIn(objectIn(object, 'metadata'), 'creationTimestamp'))
+    return createdNs !== undefined && createdNs + SECOND_NS <= this.#watchedSinceNs
+      ? 'first list'
+      : this.#seen
+  }
+
+  #noteListed(): void {
+    this.#seen = 'later list'
+    this.#watchedSinceNs = undefined
   }
 
   /** What is kept of an object. An object that cannot be read is skipped, without affecting others. */
@@ -273,7 +294,7 @@ export class ResourceStream<Item> {
     this.#context.observer.listed(this.name)
     this.#context.observer.level(this.name)
     this.#version = version
-    this.#seen = 'later list'
+    this.#noteListed()
     this.#tooNew = 0
     this.#isAllowed()
   }
@@ -329,7 +350,8 @@ function cannotStreamLists(error: unknown): boolean {
 /**
  * How an object was seen.
  * - first list: in the first list ever made of its resource; the object may have existed before the watch.
- * - later list: in a list after the stream was lost; what is new in it was made while the watch was down.
+ * - later list: in a list after the stream was lost, or of a resource that the API server did not name at first; what is new in it was made
+ *   meanwhile.
  * - event: as it changed.
  */
 export type SeenThrough = 'first list' | 'later list' | 'event'

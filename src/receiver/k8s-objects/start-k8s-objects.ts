@@ -38,6 +38,7 @@ import {
   type SkipReason,
   type WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
 import {
   ObservationReporter,
   type ObservationReporterSettings,
@@ -121,7 +122,7 @@ export async function followCluster(cluster: FollowedCluster, signal: AbortSigna
   const running = new Map<string, Running>()
   const pauses = new Backoff(waiting)
   const reported = new Set<string>()
-  let isLate = false
+  let sinceNs: UnixNanos | undefined
   while (!signal.aborted) {
     const there = await discovered(server, streams, signal)
     if (there === undefined) {
@@ -142,9 +143,9 @@ export async function followCluster(cluster: FollowedCluster, signal: AbortSigna
     streams.begun([...names])
     for (const resource of watched) {
       const name = nameOfResource(resource)
-      if (!running.has(name)) running.set(name, start(cluster, context, resource, isLate, signal))
+      if (!running.has(name)) running.set(name, start(cluster, context, resource, sinceNs, signal))
     }
-    isLate = true
+    sinceNs ??= waiting.now()
     await waiting.sleep(settings.discoveryIntervalMs, signal)
   }
   await Promise.all([...running.values()].map(({ ended }) => ended))
@@ -167,7 +168,7 @@ function start(
   { reporter, reading }: FollowedCluster,
   context: StreamContext,
   watched: WatchedResource,
-  isLate: boolean,
+  watchedSinceNs: UnixNanos | undefined,
   signal: AbortSignal,
 ): Running {
   const stop = new AbortController()
@@ -179,7 +180,7 @@ function start(
     reading,
     either,
   )
-  return { stop, ended: new ResourceStream(watched, follower, context, isLate).run(either) }
+  return { stop, ended: new ResourceStream(watched, follower, context, watchedSinceNs).run(either) }
 }
 
 export interface Followed {

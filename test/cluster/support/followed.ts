@@ -55,7 +55,12 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
   #running: Promise<void> = Promise.resolve()
   #server: ApiServer | undefined
 
-  follow(api: TestApiServer, limits: Partial<StreamLimits> = {}, watched = WIDGETS, isLate = false): this {
+  follow(
+    api: TestApiServer,
+    limits: Partial<StreamLimits> = {},
+    watched = WIDGETS,
+    watchedSinceNs?: bigint,
+  ): this {
     this.#server = new ApiServer(api.access)
     const stream = new ResourceStream(
       watched,
@@ -81,7 +86,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
           trouble: (_, reason) => this.troubles.push(reason),
         },
       },
-      isLate,
+      watchedSinceNs,
     )
     this.#running = stream.run(this.#stop.signal)
     return this

@@ -6,6 +6,7 @@ export interface KubeObject {
     readonly namespace: string
     readonly uid: string
     readonly resourceVersion: string
+    readonly creationTimestamp?: string
   }
   readonly spec: object
 }
@@ -23,6 +24,7 @@ export interface Written {
   readonly resource?: string
   readonly apiVersion?: string
   readonly kind?: string
+  readonly created?: string
   readonly spec?: object
 }
 
@@ -38,13 +40,16 @@ export class ResourceHistory {
   /** Makes the object, or changes the one of that name. */
   put(written: Written): KubeObject {
     const { name, namespace = 'default', resource = 'widgets', spec = {} } = written
-    const { apiVersion = 'example.com/v1', kind = 'Widget' } = written
+    const { apiVersion = 'example.com/v1', kind = 'Widget', created } = written
     const before = this.#named(resource, namespace, name)
     const uid = before?.metadata.uid ?? `uid-${String(++this.#made).padStart(6, '0')}`
     return this.#record(before === undefined ? 'ADDED' : 'MODIFIED', resource, {
       apiVersion,
       kind,
-      metadata: { name, namespace, uid, resourceVersion: String(this.version + 1) },
+      metadata: {
+        ...{ name, namespace, uid, resourceVersion: String(this.version + 1) },
+        ...(created !== undefined && { creationTimestamp: created }),
+      },
       spec: { ...spec, number: this.version + 1 },
     })
   }
