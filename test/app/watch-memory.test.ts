@@ -1,6 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from '@jest/globals'
-import { memoryLimitsOf, watchMemory } from '../../src/extension/memory-limiter/memory-limiter.ts'
+import {
+  memoryLimitsOf,
+  pageBytesOf,
+  watchMemory,
+} from '../../src/extension/memory-limiter/memory-limiter.ts'
 import { createLogger } from '../../src/platform/logger.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { systemClock } from '../../src/platform/system-clock.ts'
@@ -54,6 +58,13 @@ test('memory that is taken counts', () => {
   const shown = execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '--eval', code])
   expect(parseInt(shown.toString())).toBeGreaterThan(50 * MIB)
 })
+
+test.each([4_096, 16_384, 65_536])(
+  'pages of %i bytes are recognised, though memory grows meanwhile',
+  (page) => {
+    for (const grown of [0.9, 1, 1.1]) expect(pageBytesOf(3_000 * page * grown, 3_000)).toBe(page)
+  },
+)
 
 test.each([
   [{ limitPercentage: 80 }, 800, 160],

@@ -209,11 +209,11 @@ export function memoryLimitsOf(config: MemoryLimiterSettings, totalBytes: number
   }
 }
 
-const PAGE_BYTES = 4096
 const MAX_TEXT = 128
 
 /** Kept open, so that it can be read when no file descriptor is left. */
 let statm: number | undefined
+let pageBytes: number | undefined
 
 /**
  * The memory of this process in bytes, all threads included: on Linux without mapped files such as node itself, which the system
@@ -227,5 +227,11 @@ export function memoryInUse(): number {
     .toString('latin1', 0, readSync(statm, text, 0, MAX_TEXT, 0))
     .split(' ')
     .map(Number)
-  return (resident - shared) * PAGE_BYTES
+  pageBytes ??= pageBytesOf(process.memoryUsage.rss(), resident)
+  return (resident - shared) * pageBytes
+}
+
+/** How long a page is, which Node does not tell: 4 KiB on most machines, up to 64 KiB on some of ARM and POWER. */
+export function pageBytesOf(bytes: number, pages: number): number {
+  return 2 ** Math.round(Math.log2(bytes / pages))
 }
