@@ -117,6 +117,7 @@ export class Recording implements NamedRecording {
   /** Its content, and what is appended later, until the signal aborts. Follows rotation. */
   async *#growing({ signal, onEnd }: Following): AsyncGenerator<Buffer> {
     let file = await open(this.path)
+    let next: FileHandle | undefined
     let read = 0
     try {
       while (!signal.aborted) {
@@ -126,10 +127,18 @@ export class Recording implements NamedRecording {
           yield buffer.subarray(0, bytesRead)
           continue
         }
-        const next = await this.#nextFile(file, read)
         if (next !== undefined) {
           await file.close()
           file = next
+          next = undefined
+          read = 0
+          yield NEWLINE
+          continue
+        }
+        // The end of the file before it is read once more: something may have been written between its last reading and the rotation.
+        next = await this.#fileAfter(file)
+        if (next !== undefined) continue
+        if ((await file.stat()).size < read) {
           read = 0
           yield NEWLINE
           continue
@@ -139,15 +148,16 @@ export class Recording implements NamedRecording {
       }
     } finally {
       await file.close()
+      await next?.close()
     }
   }
 
-  /** The file of this name after a rotation or truncation. */
-  async #nextFile(file: FileHandle, read: number): Promise<FileHandle | undefined> {
+  /** The other file that has the name of the recording since a rotation. */
+  async #fileAfter(file: FileHandle): Promise<FileHandle | undefined> {
     const named = await stat(this.path).catch(() => undefined)
     if (named === undefined) return undefined
     const { ino, dev } = await file.stat()
-    return named.ino !== ino || named.dev !== dev || named.size < read ? await open(this.path) : undefined
+    return named.ino !== ino || named.dev !== dev ? await open(this.path) : undefined
   }
 }
 
