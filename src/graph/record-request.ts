@@ -396,9 +396,12 @@ export class Recording {
         : recordMergelog(this.#graph, mergelog, {
             maxFanout: this.#settings.maxFanout,
             budget: (this.#budget ??= cycleBudget(this.#settings.maxCycleEdges)),
-            hasBetterClaim: (node) =>
-              this.#store.isWorkedOut(node.id) ||
-              (from.permissions !== undefined && this.#verdicts.hasBetterClaim(node, from)),
+            hasBetterClaim: (node) => {
+              const isRestricted = from.permissions !== undefined
+              if (this.#store.isWorkedOut(node.id))
+                return !isRestricted || !this.#verdicts.isOfOthers(node, from)
+              return isRestricted && this.#verdicts.hasBetterClaim(node, from)
+            },
           })
     switch (outcome.kind) {
       case 'new':

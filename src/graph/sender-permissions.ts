@@ -133,6 +133,17 @@ export class StoredOwnership {
     return node.claim !== undefined && claimStrength(node.claim, from) === 0
   }
 
+  /** Whether a CPID and its mergelog belong to a cluster that a sender is not of. */
+  isOfOthers({ id, claim }: CpidNode, from: ItemOrigin): boolean {
+    const owner = claim && this.#store.ownerOf(id)
+    return (
+      claim !== undefined &&
+      owner !== undefined &&
+      claimStrength(claim, owner) > 0 &&
+      claimStrength(claim, from) === 0
+    )
+  }
+
   /** Whether a sender has a better claim to a CPID than whoever sent its mergelog. */
   hasBetterClaim({ id, claim }: CpidNode, from: ItemOrigin): boolean {
     const owner = claim && this.#store.ownerOf(id)

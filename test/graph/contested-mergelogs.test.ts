@@ -126,6 +126,22 @@ test('a mergelog with a better claim that closes a cycle is refused, and changes
   expect(edges(writer)).toHaveLength(2)
 })
 
+test('one that was worked out makes room for those of its cluster alone', async () => {
+  using writer = await opened()
+  const workOut = (): unknown => writer.db.prepare('UPDATE mergelogs SET worked_out = 1').run()
+  span(writer, OWNER, 2)
+  mergelog(writer, NEIGHBOUR, 2, [7])
+  workOut()
+  expect(mergelog(writer, THIEF, 2, [8])).toBe(false)
+  expect(mergelog(writer, NEIGHBOUR, 2, [1])).toBe(true)
+  workOut()
+  expect(mergelog(writer, OWNER, 2, [3])).toBe(true)
+  expect(edges(writer)).toEqual([{ source: cpid(3), cpid: cpid(2) }])
+  expect(rows(writer, 'SELECT reason FROM audit_rejected_mergelogs')).toEqual([
+    { reason: 'different_sources' },
+  ])
+})
+
 test('without a policy the first mergelog stays, whoever sent it', async () => {
   using writer = await TestWriter.open({})
   span(writer, OWNER, 2)
