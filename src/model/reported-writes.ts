@@ -44,7 +44,7 @@ export interface HeldItem {
   readonly sender: string | undefined
 }
 
-/** A mergelog made of what an observed version says. It is recorded if the sender's own does not come. */
+/** A mergelog made from an observed version that carries its CPID. It is recorded if the sender's own does not arrive in time. */
 export interface WorkedOutMergelog {
   readonly cpid: Cpid
   /** Its sources, or all of its ancestors that are known. */

@@ -20,19 +20,20 @@ export interface DiffSpan {
   readonly attributes: Attributes
 }
 
-/** A span at its place among its siblings, who are in the order of their starts. */
+/** A span at its place in the tree of a trace. */
 interface Placed {
   readonly span: DiffSpan
+  /** From its root: the index of each among its siblings, which are sorted by start. */
   readonly path: readonly number[]
-  /** The key of the span above it. */
+  /** The key of its parent. */
   readonly above: number | undefined
-  /** Its key and that of the span above it. */
+  /** Its key and that of its parent, as one text. */
   readonly keys: string
 }
 
 export interface DiffTrace {
   readonly traceId: string
-  /** With spans whose id came before, which are not placed. */
+  /** Of all its spans; those with the id of an earlier one are not placed. */
   readonly count: number
   /** Parents before their children. */
   readonly placed: readonly Placed[]
@@ -80,7 +81,7 @@ export function diffSpan(span: JsonObject, resource: JsonObject, keys: SpanKeys)
 const serviceIn = (attributes: Attributes): string =>
   jsonTextOf(attributes.get('service.name')?.['stringValue'])
 
-/** Throws BadQuestion where spans are too deep. */
+/** `left.steps`: how long all paths together may still become. Throws BadQuestion when they are longer. */
 export function placedTrace(
   side: string,
   traceId: string,
@@ -155,7 +156,7 @@ function warningsOf(side: string, spans: readonly DiffSpan[], placed: number): W
   return warnings
 }
 
-/** For each span of the other trace the base's span with the same key; of several, one whose parent has the same key too. */
+/** Pairs each span of the second trace with one of the first that has the same key; if several have, rather with one whose parent does too. */
 function pairsOf(base: DiffTrace, compare: DiffTrace): Map<Placed, Placed> {
   const waiting = Map.groupBy(base.placed, ({ span }) => span.key)
   const below = Map.groupBy(base.placed, ({ keys }) => keys)

@@ -1,6 +1,6 @@
 import type { ToStore } from './store-messages.ts'
 
-/** Requests, observations and questions: somebody waits until the store thread has taken them. */
+/** The kinds of message that somebody waits for: requests, observations and questions. */
 const AWAITED: ReadonlySet<ToStore['kind']> = new Set<ToStore['kind']>([
   'ingest',
   'observe',
@@ -11,8 +11,8 @@ const AWAITED: ReadonlySet<ToStore['kind']> = new Set<ToStore['kind']>([
 ])
 
 /**
- * Counts messages that somebody waits for, in memory that both threads share: the store thread sees in the middle of its work that one has
- * come, which its event loop tells only afterwards.
+ * Counts the messages to the store thread that somebody waits for, in memory that both threads share. So the store thread learns in the
+ * middle of a long step that one has been posted; its event loop delivers it only after the step.
  */
 export class AwaitedMessages {
   readonly #posted: Int32Array
@@ -32,7 +32,7 @@ export class AwaitedMessages {
     if (AWAITED.has(kind)) this.#taken = (this.#taken + 1) | 0
   }
 
-  /** Whether one was posted that was not taken yet. */
+  /** Whether one has been posted that was not delivered yet. */
   get areThere(): boolean {
     return Atomics.load(this.#posted, 0) !== this.#taken
   }

@@ -10,7 +10,7 @@ const LINK_STEP = 500
 const EXPIRE_STEP = 500
 /** How long a step goes on with further items: requests wait meanwhile. */
 const STEP_MS = 20
-/** The same of linking while nobody waits: a commit costs less a span, the more spans it has. */
+/** The same while no message waits: the more spans a commit has, the less it costs per span. */
 const UNAWAITED_LINK_STEP = 4_000
 const UNAWAITED_STEP_MS = 60
 /** The same while costly and cheap flows are active, so that the cheap ones do not wait for a long step. */
@@ -104,7 +104,7 @@ export class LinkScheduler {
     return () => nowMs() < untilMs
   }
 
-  /** For one step, and beyond it only while nobody waits. */
+  /** Allows one usual step, and a longer one only while no message waits. */
   #untilAwaited(): MayGoOn {
     const { nowMs, isAwaited } = this.#parts
     const startedMs = nowMs()

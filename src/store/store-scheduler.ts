@@ -10,9 +10,9 @@ import type { MovedArchive, StoreWriter } from './store-writer.ts'
 const SETTLE_EVERY_MS = 50
 /** Observations are stored at most this often, since each transaction has a cost and writes are decided half a second later anyway. */
 const STORE_OBSERVATIONS_EVERY_MS = 10
-/** Of each settling. */
+/** How long points of Pods are decided at a time. */
 const POD_POINTS_MS = 4
-/** Of each settling while nothing else is to be done. */
+/** How long blocks of spans are read at a time, while there is no other work. */
 const SPAN_BLOCKS_MS = 5
 const SAVE_EVERY_MS = 250
 const REPORT_EVERY_MS = 2_000

@@ -8,9 +8,9 @@ import type { Cpid, MergeGraph } from '../model/merge-graph.ts'
 import { serviceEnvelope } from '../model/otlp/encode-telemetry.ts'
 import type { HeldItems, WorkedOutMergelog } from '../model/reported-writes.ts'
 
-/** How many edges of the merge graph are visited for one write or mergelog. Beyond that, changes count as unrelated. */
+/** At most so many edges of the merge graph are visited to find out which changes descend from which. Others count as unrelated. */
 export const MAX_EDGES = 2_000
-/** A mergelog is worked out this long before linking stops waiting for it, or a tenth of that wait, so that nothing is sent twice. */
+/** A mergelog is recorded this long before linking stops waiting for it, but at most a tenth of that wait, so that nothing is sent twice. */
 const AHEAD_MS = 1_000
 
 interface WorkedOutParts {
@@ -20,13 +20,13 @@ interface WorkedOutParts {
   readonly maxFanout: number
   /** How long linking waits for a mergelog. */
   readonly waitMs: number
-  /** Objects may join changes of their own cluster alone. */
+  /** Whether objects may carry CPIDs of their own cluster alone. */
   readonly joinsOwn: boolean
 }
 
 /**
- * Makes mergelogs for CPIDs that an observed version brought, if the sender's own do not come: from the ancestors that the version
- * names, or else from what its writer read. Used inside a transaction.
+ * Makes mergelogs for CPIDs whose senders' own do not arrive in time, from the observed version that was the first to carry the CPID: the
+ * sources are the ancestors that it names, or else the changes that its writer read. Used inside a transaction.
  */
 export class WorkedOutMergelogs {
   readonly #parts: WorkedOutParts
@@ -35,8 +35,8 @@ export class WorkedOutMergelogs {
     this.#parts = parts
   }
 
-  /** Keeps what is known of a change until the wait for its mergelog is over. */
-  hold({ cpid, broughtFrom: sources, write, writer, part, toldBy, key }: Decision): void {
+  /** Keeps the sources of a CPID until linking is about to stop waiting for its mergelog. */
+  hold({ cpid, carriedSources: sources, write, writer, part, toldBy, key }: Decision): void {
     const { graph, held, waitMs } = this.#parts
     const node = graph.find(cpid)
     if (sources === undefined || node?.hasMergelog === true) return
@@ -49,7 +49,7 @@ export class WorkedOutMergelogs {
     held.holdWorkedOut(mergelog, waitMs - Math.min(AHEAD_MS, waitMs / 10), node?.missingSinceMs)
   }
 
-  /** Records a mergelog with the nearest of its sources that are known, unless the sender's own has come. */
+  /** Records a mergelog, unless the sender's own has arrived. Of its ancestors, those are its sources from which no other descends. */
   record({ cpid, sources: named, service, cluster, object, reason, timeNs }: WorkedOutMergelog): void {
     const { graph, arrivals, maxFanout } = this.#parts
     const node = graph.find(cpid)
@@ -75,7 +75,7 @@ export class WorkedOutMergelogs {
     )
   }
 
-  /** Whether the annotation of an object of that cluster may assign it to a change. */
+  /** Whether objects of a cluster may carry a CPID. */
   mayJoin(cpid: Cpid, cluster: string): boolean {
     const { graph, arrivals, joinsOwn } = this.#parts
     const node = joinsOwn ? graph.find(cpid) : undefined

@@ -38,7 +38,7 @@ import {
   withKnownIdentity,
   withOwnRequest,
 } from './unversioned-requests.ts'
-import { sourcesOfBrought } from './sources-of-brought.ts'
+import { sourcesOfCarriedCpid } from './sources-of-carried-cpid.ts'
 import { inferWriter } from './write-attribution.ts'
 import { completesEviction, endingOf, partOfWrite, type WritePart } from './write-part.ts'
 import { isOfKubernetes, programOf, type Writer } from './writers.ts'
@@ -55,8 +55,8 @@ export interface Decision {
   readonly cpid: Cpid
   /** The changes that it merges. Empty if it begins a change; undefined if it continues an existing one. */
   readonly sources: readonly Cpid[] | undefined
-  /** The sources of the CPID that this version brought, in case its mergelog is lost. Undefined if they are not known. */
-  readonly broughtFrom?: readonly Cpid[] | undefined
+  /** The sources of the CPID that this version is the first to carry, in case its mergelog is lost. Undefined if they are not known. */
+  readonly carriedSources?: readonly Cpid[] | undefined
   /** The span by which the writer reports this write itself. Inference then makes no span of its own. */
   readonly toldBy?: ReportedWrite | undefined
   /** It completes a deletion that somebody else began. What follows from it belongs to both changes. */
@@ -261,7 +261,7 @@ function follows(
   changes: Changes,
 ): Pick<
   Decision,
-  'cpid' | 'sources' | 'broughtFrom' | 'toldBy' | 'completes' | 'includes' | 'reads' | 'cause' | 'self'
+  'cpid' | 'sources' | 'carriedSources' | 'toldBy' | 'completes' | 'includes' | 'reads' | 'cause' | 'self'
 > {
   const begins =
     writer.role === 'operator' ||
@@ -270,8 +270,8 @@ function follows(
     ? read
     : [...read, ...overwrittenBefore(write, read, programOf(writer.service), objects)]
   const toldBy = changes.ownReportOf?.(write, endingOf(part))
-  const brought = ownCpid(write.facts, before?.facts, reads)
-  const said = toldBy?.cpid ?? brought ?? (begins ? announcedChange(write, object) : undefined)
+  const carried = ownCpid(write.facts, before?.facts, reads)
+  const said = toldBy?.cpid ?? carried ?? (begins ? announcedChange(write, object) : undefined)
   const told = said !== undefined && changes.mayJoin(said) ? said : undefined
   if (told !== undefined) {
     // Somebody who runs a controller by hand runs it under their own name.
@@ -279,9 +279,9 @@ function follows(
     // A status carries no CPID: its writer names the change of the object, whatever the status sums up.
     const cause = begins && !isFollowing ? 'operator' : part === 'status' ? 'inferred' : 'exact'
     const derivedFrom = (uid: string, at: bigint) => derivedCpid('root', { ...key, uid, version: String(at) })
-    const bringing = { write, before, reads, begins, derivedFrom }
-    const broughtFrom = told === brought ? sourcesOfBrought(told, bringing) : undefined
-    return { cpid: told, sources: undefined, broughtFrom, toldBy, includes: [], reads, cause }
+    const carrying = { write, before, reads, begins, derivedFrom }
+    const carriedSources = told === carried ? sourcesOfCarriedCpid(told, carrying) : undefined
+    return { cpid: told, sources: undefined, carriedSources, toldBy, includes: [], reads, cause }
   }
   const isSecondVersion = begins && part === 'removal' && isOfRequestBefore(write, before)
   if (isSecondVersion || completesEviction(write, part, before)) {

@@ -72,7 +72,7 @@ class Lengths {
     this.#askLog = db.prepare<[], WalPages>('PRAGMA wal_checkpoint(NOOP)')
   }
 
-  /** Whether the database may be of this length. Nothing makes it shorter but a VACUUM on another connection. */
+  /** Whether the database file may have this length. Only a VACUUM on another connection makes it shorter. */
   mayBe(bytes: number): boolean {
     if (bytes === this.#bytes) return true
     const version = this.#readVersion.get()
@@ -82,7 +82,7 @@ class Lengths {
     return true
   }
 
-  /** How long the write-ahead log has to be, to hold what SQLite would read of it. */
+  /** The length that the write-ahead log needs to hold all frames that SQLite counts in it. */
   leastOfLog(): number {
     const { log } = this.#askLog.get() ?? { log: 0 }
     return log > 0 ? WAL_HEADER_BYTES + log * (FRAME_HEADER_BYTES + this.#pageBytes) : 0

@@ -3,33 +3,33 @@ import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
 import type { ReadVersion } from './read-versions.ts'
 
-/** The most sources that are kept of a change whose mergelog may be lost. */
+/** At most so many sources of a change are kept until its mergelog arrives. */
 const MOST = 100
 
-interface Bringing {
+interface Carrying {
   readonly write: ClusterWrite
   readonly before: KnownVersion | undefined
   readonly reads: readonly ReadVersion[]
-  /** A person wrote. */
+  /** A person made the write. */
   readonly begins: boolean
   /** The CPID that a library derives from a version whose writer it does not know. */
   readonly derivedFrom: (uid: string, version: bigint) => Cpid
 }
 
 /**
- * The sources of the CPID that a version brought: the ancestors that the version names, nearest first; an empty list of them means a
- * root. If the version names none, a person's change is a root, and a controller's comes from what the controller read. Undefined if
- * that is not known, or if the CPID was there before this write.
+ * The sources of a CPID that a version is the first to carry: the ancestors in its annotation, nearest first; an empty list means that the
+ * CPID is a root. Without the annotation, a person's change is a root, and a controller's merges the changes that the controller read.
+ * Undefined if that is not known, or if something that the writer read carried the CPID already.
  */
-export function sourcesOfBrought(
+export function sourcesOfCarriedCpid(
   cpid: Cpid,
-  { write: { facts }, before, reads, begins, derivedFrom }: Bringing,
+  { write: { facts }, before, reads, begins, derivedFrom }: Carrying,
 ): readonly Cpid[] | undefined {
   const known = reads.flatMap((read) => read.known.cpid ?? [])
   if (known.includes(cpid)) return undefined
   const told = reads.find((read) => derivedFrom(read.identity.uid, read.known.version) === cpid)
   if (told !== undefined) return unlessEmpty(listOf(told.known.cpid === undefined ? [] : [told.known.cpid]))
-  // Who sets a CPID by hand leaves the ancestors of the change before.
+  // A person who sets a CPID by hand does not change the annotation with the ancestors: they are those of the change before.
   const isLeft = begins && facts?.cpid !== before?.facts.cpid && facts?.ancestors === before?.facts.ancestors
   if (facts?.ancestors !== undefined && !isLeft) return ancestorsIn(facts.ancestors, cpid)
   return begins ? [] : unlessEmpty(listOf(known))
