@@ -111,7 +111,7 @@ export class HeldItemRecorder {
     const due = this.#stores.held.takeDue(most)
     for (const item of due)
       if ('signal' in item) this.#record(item, counts)
-      else this.#workedOut.record(item)
+      else this.#attempt('worked out mergelog', () => this.#workedOut.record(item))
     return due.length
   }
 
@@ -121,26 +121,31 @@ export class HeldItemRecorder {
   }
 
   #record({ signal, request, sender }: HeldItem, counts: IngestCounts): void {
-    const { attempt, setAside } = this.#stores
     const recorded = noCounts()
+    const isRecorded = this.#attempt(signal === 'traces' ? 'held span' : 'held log record', () => {
+      const read = { ...readRequest(signal, request), hash: undefined }
+      const provenBy = sender === undefined ? undefined : (JSON.parse(sender) as Sender)
+      this.#recorder.begin(read, provenBy).resume(recorded, () => true)
+    })
+    // They were counted when they arrived.
+    if (isRecorded) addCounts(counts, { ...recorded, spans: 0, logs: 0 })
+  }
+
+  /** False if the item cannot be recorded: it is set aside. */
+  #attempt(kind: string, record: () => void): boolean {
+    const { attempt, setAside } = this.#stores
     try {
-      attempt('pruning', () => {
-        const read = { ...readRequest(signal, request), hash: undefined }
-        const provenBy = sender === undefined ? undefined : (JSON.parse(sender) as Sender)
-        this.#recorder.begin(read, provenBy).resume(recorded, () => true)
-      })
+      attempt('pruning', record)
+      return true
     } catch (error) {
       if (!this.#faults.isAboutOneItem(error)) throw error
-      const kind = signal === 'traces' ? 'held span' : 'held log record'
       const item: SetAside = {
         ...{ stage: 'inference', kind, item: 0 },
         ...{ cpid: undefined, exporter: undefined, reason: reasonOf(error) },
       }
       setAside.add(item)
       this.#aside.push(item)
-      return
+      return false
     }
-    // They were counted when they arrived.
-    addCounts(counts, { ...recorded, spans: 0, logs: 0 })
   }
 }

@@ -7,6 +7,7 @@ import {
 } from '../../src/model/kubernetes-observations.ts'
 import { NANOS_PER_MS } from '../../src/model/time-and-size.ts'
 import type { PendingObservationBatch } from '../../src/store/inference-transactions.ts'
+import { cpid } from '../support/otlp-requests.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -155,4 +156,30 @@ test('more than may wait is refused for now, and taken once the rest is decided'
   decideAll(writer)
   expect(inference.record([telling(OBSERVED)])).toEqual([{ kind: 'stored' }])
   expect(decided(writer)).toEqual(SOUND)
+})
+
+test('a worked out mergelog that cannot be recorded keeps no other from it', async () => {
+  const writer = await opened()
+  const { inference } = writer.writer
+  const hold = (of: string, sources: unknown): unknown => {
+    const told = {
+      service: 's',
+      cluster: 'test',
+      object: 'v1/pods/shop/a',
+      reason: 'worked out',
+      timeNs: '1',
+    }
+    const request = Buffer.from(JSON.stringify({ cpid: of, sources, ...told }))
+    const insert = 'INSERT INTO held_items (cpid, signal, request, due_ms) VALUES (?, 2, ?, 0)'
+    return writer.db.prepare(insert).run(Buffer.alloc(16), request)
+  }
+  writer.spans('s', [
+    { trace: 1, id: 1, cpid: cpid(1) },
+    { trace: 1, id: 2, cpid: cpid(2) },
+  ])
+  hold(cpid(1), null)
+  hold(cpid(2), [])
+  while (inference.infer(100));
+  expect(inference.takeSetAside()).toMatchObject([{ stage: 'inference', kind: 'worked out mergelog' }])
+  expect(writer.db.prepare('SELECT cpid FROM audit_mergelogs').pluck().all()).toEqual([cpid(2)])
 })
