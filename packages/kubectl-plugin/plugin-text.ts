@@ -131,7 +131,7 @@ function sentence(change: Cascade, namespace: string): string {
 function deed(change: Cascade, namespace: string): string {
   const { object, reason } = change
   const what = object === null ? 'something' : shortReference(object, namespace)
-  const [, begun, part] = /^(?:(\w+): )?(\w+) by /.exec(reason ?? '') ?? []
+  const [, begun, part] = /^(?:worked out: )?(?:(\w+): )?(\w+) by /.exec(reason ?? '') ?? []
   const done = PARTS.get(part ?? '')
   if (done !== undefined)
     return `${done} ${what}${begun === undefined || begun === 'unknown' ? '' : ` by itself (${begun})`}`

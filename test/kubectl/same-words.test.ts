@@ -22,6 +22,7 @@ const command = fc.constantFrom(...COMMANDS).map((verb) => `kubectl ${verb}`)
 const reason = fc.oneof(
   fc.constantFrom(...COMMANDS).map((command) => `kubectl ${command}`),
   fc.constantFrom(...PARTS).map((part) => `${part} by alice`),
+  fc.constantFrom(...PARTS).map((part) => `worked out: ${part} by alice`),
   fc
     .tuple(fc.constantFrom('schedule', 'expiry', 'unknown'), fc.constantFrom(...PARTS))
     .map(([because, part]) => `${because}: ${part} by alice`),
@@ -48,6 +49,13 @@ test('kubectl causeway says with the same verb as the dashboard what a change di
     }),
     { numRuns: 200 },
   )
+})
+
+test('a change whose mergelog was worked out is told as others are', () => {
+  const reason = 'worked out: scale by alice'
+  expect(changeSentence(change(reason))).toBe('alice scaled service web')
+  expect(cascadeText(change(reason), [], 'shop')).toMatch(/^alice scaled service\/web: 0 steps/)
+  expect(reasonText(reason)).toBe('worked out: scaled by alice')
 })
 
 test('a reason of their own does not hide what somebody did', () => {

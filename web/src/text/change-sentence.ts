@@ -30,6 +30,9 @@ const COMMANDS = new Map(
   }),
 )
 
+/** The reason of a mergelog that Causeway worked out, since the sender's own did not come, begins with it. */
+const WORKED_OUT = /^worked out: /
+
 /** The form of a reason for a change that began by itself: `schedule: creation by cronjob-controller`. */
 const BY_ITSELF = /^(schedule|expiry|renewal|metric|health|unknown): ([^ ]+) by /
 const BY_SOMEBODY = /^(\S+) by (.+)$/
@@ -70,7 +73,7 @@ export function deedOf(reason: string | null): string | undefined {
 /** A reason, with what was done in the words of `deedOf`. */
 export function reasonText(reason: string): string {
   const because = begunBecause(reason)
-  const before = because === undefined ? '' : `${because}: `
+  const before = because === undefined ? (WORKED_OUT.exec(reason)?.[0] ?? '') : `${because}: `
   const [, part = '', by = ''] = /^([^ ]+)( by .+)$/s.exec(reason.slice(before.length)) ?? []
   const done = part === 'status' ? 'status reported' : DONE.get(part)
   return done === undefined ? reason : `${before}${done}${by}`
@@ -81,7 +84,11 @@ function verbOf(reason: string | null): string | undefined {
 }
 
 function partOf(reason: string | null): string | undefined {
-  return BY_SOMEBODY.exec(reason ?? '')?.[1]
+  return partAndWriter(reason)?.[1]
+}
+
+function partAndWriter(reason: string | null): RegExpExecArray | null {
+  return BY_SOMEBODY.exec(reason?.replace(WORKED_OUT, '') ?? '')
 }
 
 /** What a change was, in a sentence: `alice scaled deployment web`. `begunBy` is the name of the span that began it, where it is known. */
@@ -90,7 +97,7 @@ export function changeSentence(
   begunBy = '',
 ): string {
   const [, , what] = BY_ITSELF.exec(reason ?? '') ?? []
-  const [, part, by] = BY_SOMEBODY.exec(reason ?? '') ?? []
+  const [, part, by] = partAndWriter(reason) ?? []
   const verb = DONE.get(what ?? '') ?? verbOf(reason) ?? deedOfCommand(begunBy) ?? 'changed'
   const who = (part !== undefined && DONE.has(part) ? by : undefined) ?? actor ?? 'somebody'
   const why = selfBegun(reason)
