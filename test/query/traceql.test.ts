@@ -236,6 +236,12 @@ test.each([
   ['{ span:id > "a" }', 'span:id can only be compared with = and !=, and not with >'],
   ['{ duration > 1ss }', 'no duration'],
   ['{ .a = 9223372036854775808 }', 'larger than an integer of 64 bits'],
+  ['{ .a = 1e400 }', 'larger than a float of 64 bits'],
+  ['{ .a = 08 }', 'leave out the zeros'],
+  ['{ duration > 08s }', 'leave out the zeros'],
+  ['{ .a\0 = 1 }', 'no character with the number 0'],
+  ['{} | compare({ .a = 1 }, 5, 0, 10)', 'a start before its end'],
+  ['{} | compare({ .a = 1 }, 5, 10, 0)', 'a start before its end'],
   ['{} | by(1)', 'something that spans have'],
   ['{} | avg(name) > 1', 'takes numbers; got a text'],
   ['{} | sum(3) = 2', 'something that spans have'],
@@ -315,6 +321,28 @@ test('any text is read or refused', () => {
       }
     }),
     { numRuns: 2_000 },
+  )
+})
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|`[^`]*`|(?:[\w.:]+(?:"(?:[^"\\]|\\.)*")?)+|&&|\|\||[=!]~|[!<>&]?[<>=~]+|\S/gs
+
+test('comments and space may stand between any two words, and change nothing', () => {
+  const queries = fc.constantFrom(
+    '{ name = "GET /" && (.a != nil || -span."b c" ^ 2 < 1.5ms) } >> { } | by(1 + .a) | count() > -2 | coalesce() | select(.a, kind)',
+    '({ .a = 1 || .a = 2 } | avg(duration) > 1s) && ({ !.b } | { status = error && .x =~ `x y` })',
+    '{ } | quantile_over_time(duration, .5, 0.9) by (name, resource.x) | topk(5) > -1 with (exemplars = 5, sample = true)',
+    '{ } | compare({ trace:duration > 1d }, 5, 10, 20)',
+  )
+  const gaps = fc.array(fc.constantFrom(' ', '\n', ' /* a * } */ ', ' // " {\n'), {
+    minLength: 80,
+    maxLength: 80,
+  })
+  fc.assert(
+    fc.property(queries, gaps, (query, between) => {
+      const words = query.match(TOKEN) ?? []
+      const written = words.map((word, at) => (between[at] ?? '') + word).join('')
+      expect({ written, read: readTraceQl(written) }).toEqual({ written, read: readTraceQl(query) })
+    }),
   )
 })
 

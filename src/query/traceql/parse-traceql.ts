@@ -34,6 +34,7 @@ export function readTraceQl(text: string): Query {
     throw new TraceQlError(
       `a query may have at most ${LONGEST} characters, and this one has ${text.length}: ask for less`,
     )
+  if (text.includes('\0')) throw new TraceQlError('a query has no character with the number 0')
   const query = new Reader(text).query(treeOf(text).topNode)
   checkQuery(query)
   checkConditions(conditionsOf(withLists(query.pipeline)))
@@ -328,18 +329,26 @@ class Reader {
       return value.type === 'duration' ? durationOf(-value.value) : floatOf(-numberOf(value))
     }
     const text = this.#textOf(node)
-    if (node.name === 'Duration') return durationOfText(text)
+    if (node.name === 'Duration') {
+      if (/^0\d*[89]\d*[^\d.]/.test(text))
+        throw new TraceQlError(`${text} is no duration: leave out the zeros before it`)
+      return durationOfText(text)
+    }
     if (node.name !== 'Number') {
       const field = this.#field(node)
       if (field.kind === 'static') return field.value
       throw this.#incomplete(node)
     }
-    return /[.eE]/.test(text) ? floatOf(Number(text)) : intOf(this.#whole64(node))
+    if (!/[.eE]/.test(text)) return intOf(this.#whole64(node))
+    if (!Number.isFinite(Number(text))) throw new TraceQlError(`${text} is larger than a float of 64 bits`)
+    return floatOf(Number(text))
   }
 
   #whole64(node: SyntaxNode): bigint {
     const text = this.#textOf(node)
     if (!/^\d+$/.test(text)) throw new TraceQlError(`expected a whole number, got ${text}`)
+    // Go reads a number that begins with 0 as an octal one, and Tempo its digits as a decimal one.
+    if (/^0.*[89]/.test(text)) throw new TraceQlError(`${text} is no number: leave out the zeros before it`)
     const value = BigInt(text)
     if (value >= 2n ** 63n) throw new TraceQlError(`${text} is larger than an integer of 64 bits`)
     return value
@@ -376,10 +385,10 @@ const TRUE_FIELD: Field = { kind: 'static', value: { type: 'boolean', value: tru
 /** Space and comments, which may follow the colon of an intrinsic. */
 const NO_CODE = /\s+|\/\/.*\n|\/\*[^]*?\*\//g
 
-/** The named parts of a node; punctuation has no name. */
+/** The named parts of a node; punctuation has no name, and comments are no part. */
 function childrenOf(node: SyntaxNode): SyntaxNode[] {
   const children: SyntaxNode[] = []
   for (let child = node.firstChild; child !== null; child = child.nextSibling)
-    if (/^[A-Z]/.test(child.name)) children.push(child)
+    if (/^[A-Z]/.test(child.name) && !child.type.isSkipped) children.push(child)
   return children
 }
