@@ -156,6 +156,9 @@ test.each([
   // Values of several types: as in Tempo, true and false are more than any text or number.
   '{ } | min(.mixed) = 7',
   '{ duration > 1ns }',
+  // As in Tempo: what is compared with a number that no duration can be is read of every span.
+  '{ !(duration = 1.5) }',
+  '{ !(duration = 1.5 || duration = 2.5) && !(traceDuration >= 1e30) }',
 ])('%s finds both', (query) => {
   expect(found(query).toSorted()).toEqual(['GET /', 'change'])
 })
@@ -188,8 +191,20 @@ test.each([
   '{ } | count() > 2',
   '{ } | avg(span.nothing) > 0',
   '{ name = "change" } && { name = "x" }',
+  // As in Tempo: nothing is true or something that is neither true nor false.
+  '{ kind = server || span.nothing }',
+  '{ kind = server || span.list }',
+  '{ span.nothing || kind = server }',
 ])('%s finds none', (query) => {
   expect(found(query)).toEqual([])
+})
+
+test.each([
+  ['{ } || { kind = server }', ['GET /', 'change']],
+  ['{ name = "change" } || { }', ['change', 'GET /']],
+  ['{ } && { kind = server }', ['GET /', 'change']],
+])('%s finds the spans of its shorter side first, as in Tempo', (query, names) => {
+  expect(found(query)).toEqual(names)
 })
 
 test.each([

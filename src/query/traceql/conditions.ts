@@ -300,6 +300,7 @@ function acceptedBy({ attribute, operator, operand }: Condition, effort: Matchin
     return undefined
   if (attribute.scope === 'intrinsic' && IDS.includes(attribute.name))
     return acceptedId(attribute.name, operator, operand)
+  if (attribute.scope === 'intrinsic' && isMetByNoNumber(operator, operand)) return undefined
   const field: Field = {
     kind: 'binary',
     operator,
@@ -330,10 +331,26 @@ function areIds(name: string, texts: readonly string[]): boolean {
   return texts.every((text) => isId.test(text))
 }
 
-/** What is compared with no id reads every value. */
-const readsAny = ({ attribute: { scope, name }, operator, operand }: Condition): boolean =>
-  operator === 'any' ||
-  (scope === 'intrinsic' && IDS.includes(name) && operand !== undefined && !areIds(name, textsOf(operand)))
+/** What is compared with no id, or with a number that no duration can meet, reads every value. */
+function readsAny({ attribute: { scope, name }, operator, operand }: Condition): boolean {
+  if (operator === 'any') return true
+  if (scope !== 'intrinsic' || operand === undefined) return false
+  if (IDS.includes(name)) return !areIds(name, textsOf(operand))
+  return isMetByNoNumber(operator, operand)
+}
+
+/** Durations are whole numbers. */
+function isMetByNoNumber(operator: Operator, operand: Static): boolean {
+  if (operand.type === 'floats') return operator === 'in' && !operand.value.some(isWhole64)
+  if (operand.type !== 'float') return false
+  const { value } = operand
+  if (operator === '=') return !isWhole64(value)
+  if (operator === '>' || operator === '>=') return value >= 2 ** 63
+  return (operator === '<' || operator === '<=') && value < -(2 ** 63)
+}
+
+const isWhole64 = (value: number): boolean =>
+  Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
 
 const TRACE_ID = /^[0-9a-f]{0,32}$/i
 const SPAN_ID = /^[0-9a-f]{0,16}$/i

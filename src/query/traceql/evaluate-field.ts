@@ -11,6 +11,7 @@ import {
   FALSE,
   flipped,
   floatOf,
+  givesBoolean,
   intOf,
   isList,
   isNumeric,
@@ -90,10 +91,26 @@ function compileBinary(
   if (operator !== '&&' && operator !== '||')
     return (span) => operate(operator, ofLeft(span), ofRight(span), matches)
   const decides = operator === '||'
+  // As in Tempo, nothing is true or something that is neither true nor false.
+  const isDecided = !decides || isBoolean(right)
   return (span) => {
     const first = ofLeft(span)
-    if (first.type === 'boolean' && first.value === decides) return first
+    if (isDecided && first.type === 'boolean' && first.value === decides) return first
     return operate(operator, first, ofRight(span), matches)
+  }
+}
+
+/** Whether a field is true or false of every span of which it has a value. */
+function isBoolean(field: Field): boolean {
+  switch (field.kind) {
+    case 'static':
+      return field.value.type === 'boolean'
+    case 'attribute':
+      return false
+    case 'binary':
+      return givesBoolean(field.operator)
+    case 'unary':
+      return field.operator !== '-'
   }
 }
 

@@ -206,7 +206,10 @@ function joinedSpans(
   right: readonly Spanset[],
 ): readonly SpanView[] {
   if (operator === '&&' && (left.length === 0 || right.length === 0)) return []
-  return [...new Set([...left, ...right].flatMap(({ spans }) => spans))]
+  const ofLeft = left.flatMap(({ spans }) => spans)
+  const ofRight = right.flatMap(({ spans }) => spans)
+  // As in Tempo the shorter side comes first: of many spans only the first are shown.
+  return [...new Set(ofLeft.length < ofRight.length ? [...ofLeft, ...ofRight] : [...ofRight, ...ofLeft])]
 }
 
 function standing(
