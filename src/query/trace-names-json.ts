@@ -236,7 +236,9 @@ export function* tempoTagsJson(
       )
     if (found.size > 0) shown.push({ name, tags: [...found].slice(0, limit).sort() })
   }
-  if (isAsked('intrinsic')) shown.push({ name: 'intrinsic', tags: INTRINSICS })
+  // Version 1 names intrinsics only to whom asks for them.
+  if (version === 2 ? isAsked('intrinsic') : scope === 'intrinsic')
+    shown.push({ name: 'intrinsic', tags: INTRINSICS })
   const tagNames = [...new Set(shown.flatMap((one) => one.tags))].sort()
   yield JSON.stringify(version === 2 ? { scopes: shown } : { tagNames }).slice(0, -1) + endOfNames(effort)
 }
