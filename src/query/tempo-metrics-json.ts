@@ -11,9 +11,8 @@ import {
   type MetricsRange,
   secondStage,
   type Series,
-  textOfLabels,
 } from './traceql/metric-series.ts'
-import { staticJson } from './traceql/static-values.ts'
+import { compareTexts, protobufText, staticJson } from './traceql/static-values.ts'
 import { type Query, TraceQlError } from './traceql/syntax.ts'
 
 export interface MetricsAsked {
@@ -124,9 +123,23 @@ function* counted(
   }
 }
 
+/** In Tempo's order: fewer labels first, then by each label's name and by the text of its value in protobuf. */
 function sorted(series: readonly Series[]): readonly Series[] {
-  const keys = new Map(series.map((one) => [one, textOfLabels(one.labels)]))
-  return series.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1))
+  const keyed = series.map((one) => ({
+    one,
+    keys: one.labels.flatMap(({ name, value }) => [name, protobufText(value)]),
+  }))
+  return keyed
+    .sort((a, b) => a.keys.length - b.keys.length || compareLists(a.keys, b.keys))
+    .map(({ one }) => one)
+}
+
+function compareLists(left: readonly string[], right: readonly string[]): number {
+  for (const [at, text] of left.entries()) {
+    const order = compareTexts(text, right[at] ?? '')
+    if (order !== 0) return order
+  }
+  return 0
 }
 
 const labelsJson = (labels: readonly Label[]): JsonObject[] =>
@@ -143,7 +156,8 @@ function seriesJson({ labels, values, exemplars }: Series, range: MetricsRange):
     Number.isNaN(value) ? [] : [{ timestampMs: String(intervals.timeMs(at)), ...valueJson(value) }],
   )
   if (samples.length === 0) return undefined
-  const shown = exemplars.flatMap((exemplar) =>
+  const inOrder = exemplars.toSorted((a, b) => Number(a.timeNs - b.timeNs))
+  const shown = inOrder.flatMap((exemplar) =>
     exemplarJson(exemplar, values[intervals.of(exemplar.timeNs)] ?? NaN),
   )
   return { labels: labelsJson(labels), samples, ...(shown.length > 0 && { exemplars: shown }) }

@@ -178,10 +178,31 @@ test('one value is answered with a step and exemplars too, as by Tempo', async (
   expect(await answered({ exemplars: 'x' })).toEqual([400, expect.stringContaining('exemplars')])
 })
 
+test('as in Tempo, 0 exemplars are no number of them, and a moment has its interval', async () => {
+  const { base } = RECORDED
+  const answered = async (asked: Record<string, string>): Promise<[number, number, number]> => {
+    const all = { q: '{} | count_over_time()', step: '10s', ...asked }
+    const response = await api.fetch(`/tempo/api/metrics/query_range?${new URLSearchParams(all).toString()}`)
+    const { series } = (await response.json()) as { series: { exemplars?: object[]; samples: object[] }[] }
+    return [response.status, series[0]?.exemplars?.length ?? 0, series[0]?.samples.length ?? 0]
+  }
+  const range = { start: String(base - 60), end: String(base + 120) }
+  expect(await answered({ ...range, exemplars: '0' })).toEqual(await answered(range))
+  expect(await answered({ start: String(base + 5), end: String(base + 5) })).toEqual([200, 13, 2])
+})
+
+test('groups by an attribute of any scope are those of the span, or else of its resource', async () => {
+  const { text } = await ask('{} | count_over_time() by (.n, event.n)')
+  const { series } = JSON.parse(text) as { series: RecordedSeries[] }
+  const grouped = series.flatMap(({ labels = [] }) => labels.filter(({ key }) => key === '.n'))
+  expect(grouped.map(({ value }) => value)).toEqual([{ stringValue: 'nil' }])
+})
+
 test.each([
   ['', 7],
   ['with(exemplars=3)', 3],
   ['with(exemplars=false)', 0],
+  ['with(exemplars=false, exemplars=2)', 2],
 ])('exemplars are as many as the hint says, or else the parameter: %s', async (hint, count) => {
   const { base } = RECORDED
   const asked = {

@@ -8,12 +8,12 @@ const START_NS = 1_767_225_600_000_000_000n
 const SECOND = 1_000_000_000n
 
 interface Answered {
-  series: { labels?: object[]; samples?: object[] }[]
+  series: { labels?: object[]; samples?: object[]; exemplars?: { timestampMs: string }[] }[]
   status?: string
   message?: string
 }
 
-function piecesOf(writer: TestWriter, q: string, series: number, intervals = 1n): string[] {
+function piecesOf(writer: TestWriter, q: string, series: number, intervals = 1n, exemplars = 0): string[] {
   const range = {
     fromNs: START_NS - 1n,
     toNs: START_NS - 1n + intervals * SECOND,
@@ -21,7 +21,7 @@ function piecesOf(writer: TestWriter, q: string, series: number, intervals = 1n)
     isInstant: false,
   }
   const query = readTraceQl(q)
-  const found = answer(writer.queries(), { kind: 'metrics', query, range, series, exemplars: 0 })
+  const found = answer(writer.queries(), { kind: 'metrics', query, range, series, exemplars })
   if (found.kind !== 'found') throw new Error(found.kind)
   return [...found.pieces]
 }
@@ -71,6 +71,117 @@ test('an answer has no more series than it may have, and says when it lacks some
       expect(cut.status).toBe(cut.series.length < whole.series.length ? 'PARTIAL' : undefined)
     }),
     { numRuns: 60 },
+  )
+})
+
+test('exemplars come from all of the time, as many as may be, one of each trace', async () => {
+  const seconds = 20
+  const traces = fc.array(fc.integer({ min: 0, max: seconds - 1 }), { minLength: 1, maxLength: 40 })
+  await fc.assert(
+    fc.asyncProperty(traces, fc.integer({ min: 1, max: 12 }), async (all, most) => {
+      using writer = await TestWriter.open()
+      writer.spans(
+        'web',
+        all.flatMap((second, at) =>
+          [1, 2].map((id) => ({ trace: at + 1, id, start: second * 1_000, end: second * 1_000 + 1 })),
+        ),
+      )
+      writer.pass(1_000_000)
+      const { series } = ask(writer, '{} | rate()', 1_000, BigInt(seconds), most)
+      const shown = (series[0]?.exemplars ?? []).map(
+        ({ timestampMs }) => (Number(timestampMs) - Number(START_NS / 1_000_000n)) / 1_000,
+      )
+      expect(shown).toHaveLength(Math.min(most, all.length))
+      expect(shown).toEqual(shown.toSorted((a, b) => a - b))
+      const parts = Math.ceil(most / 2)
+      const inPart = (of: number[], part: number): number =>
+        of.filter((second) => Math.floor((second * parts) / seconds) === part).length
+      const wanted = Array.from({ length: parts }, (_, part) => Math.min(2, inPart(all, part)))
+      if (wanted.reduce((sum, count) => sum + count, 0) > most) return
+      for (const [part, count] of wanted.entries()) expect(inPart(shown, part)).toBeGreaterThanOrEqual(count)
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a filter on the results keeps no exemplar without a value, as in Tempo', async () => {
+  using writer = await TestWriter.open()
+  writer.spans('web', [{ trace: 1, id: 1 }])
+  writer.pass(1_000_000)
+  const shown = (q: string): number => ask(writer, q, 1_000, 1n, 10).series[0]?.exemplars?.length ?? 0
+  expect(['', ' != 0', ' > 0'].map((filter) => shown(`{} | count_over_time()${filter}`))).toEqual([1, 0, 0])
+  expect(shown('{} | max_over_time(duration) != 0')).toBe(1)
+})
+
+const values = fc.constantFrom<unknown>(
+  undefined,
+  'nil',
+  'x',
+  'a b',
+  'a',
+  'é',
+  9,
+  10,
+  true,
+  ['x'],
+  ['x', 'y'],
+  [1, 2],
+)
+
+test('no two series have the same labels, and they come in the order of Tempo', async () => {
+  const drawn = fc.array(fc.record({ name: fc.constantFrom('a', 'a b', 'B'), value: values }), {
+    minLength: 1,
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      drawn,
+      fc.constantFrom('span.value', 'name, span.value', '.value, name'),
+      async (all, by) => {
+        using writer = await TestWriter.open()
+        writer.spans(
+          'web',
+          all.map(({ name, value }, at) => ({
+            ...{ trace: at + 1, id: 1, name },
+            attributes: value === undefined ? {} : { value },
+          })),
+        )
+        writer.pass(1_000_000)
+        const { series } = ask(writer, `{} | count_over_time() by (${by})`, 1_000)
+        const labels = series.map((one) => JSON.stringify(one.labels))
+        expect(labels).toEqual([...new Set(labels)])
+        const counts = series.flatMap(({ samples = [] }) => samples as { value?: number }[])
+        expect(counts.reduce((sum, { value = 0 }) => sum + value, 0)).toBe(all.length)
+        const lengths = series.map((one) => one.labels?.length ?? 0)
+        expect(lengths).toEqual(lengths.toSorted((a, b) => a - b))
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+test('series come by the text of their values in protobuf, as in Tempo', async () => {
+  using writer = await TestWriter.open()
+  const all = ['b', 'a', 'a b', 'B', 'é', 9, 10, true]
+  writer.spans(
+    'web',
+    all.map((value, at) => ({ trace: at + 1, id: 1, attributes: { value } })),
+  )
+  writer.pass(1_000_000)
+  const { series } = ask(writer, '{} | count_over_time() by (span.value)', 1_000)
+  const shown = series.flatMap(({ labels = [] }) =>
+    (labels as { value: object }[]).flatMap((label) => Object.values(label.value) as unknown[]),
+  )
+  expect(shown).toEqual([true, '10', '9', 'B', 'é', 'a b', 'a', 'b'])
+})
+
+test('a comparison takes a span of which its selection cannot be asked for none of it', async () => {
+  using writer = await TestWriter.open()
+  writer.spans('web', [{ trace: 1, id: 1, name: 'a' }])
+  writer.pass(1_000_000)
+  const { series, status } = ask(writer, '{} | compare({ !span.flag })', 1_000)
+  expect(status).toBeUndefined()
+  expect(series.map(({ labels }) => JSON.stringify(labels?.[0]))).toContain(
+    '{"key":"__meta_type","value":{"stringValue":"baseline"}}',
   )
 })
 

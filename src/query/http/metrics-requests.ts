@@ -2,6 +2,7 @@ import { NANOS_PER_MS, parseRfc3339 } from '../../model/time-and-size.ts'
 import type { TraceQuestion } from '../question.ts'
 import { alignedRange, type MetricsRange } from '../traceql/metric-series.ts'
 import { durationOfText } from '../traceql/read-tokens.ts'
+import { numberOf } from '../traceql/static-values.ts'
 import type { Query, Static } from '../traceql/syntax.ts'
 import { ANY_TEXT, BadParameter, LAST_NS, malformed, type TraceApiParameters } from './trace-requests.ts'
 
@@ -24,7 +25,8 @@ export function readMetrics(
   if (query.metric === undefined)
     throw new BadParameter('parameter q asks for no metric; write one such as {} | rate()')
   const { start, end } = timesOf(parameters, BigInt(nowMs) * NANOS_PER_MS)
-  if (end <= start) throw new BadParameter('start must be before end')
+  // As in Tempo, a moment is answered with the interval that it is in.
+  if (end < start || (end === start && what === 'query')) throw new BadParameter('start must be before end')
   const range = what === 'query' ? instant(start, end) : overTime(parameters, start, end)
   const series = parameters.count(['maxSeries'], SERIES, SERIES)
   const exemplars = exemplarsOf(parameters, query)
@@ -99,12 +101,13 @@ function usualStep(length: bigint): bigint {
   return unit === undefined ? SECOND : (wanted / unit) * unit
 }
 
-/** A hint in the query comes before the parameter. */
+/** A hint in the query comes before the parameter, of which Tempo takes 0 for none given. */
 function exemplarsOf(parameters: TraceApiParameters, { hints }: Query): number {
   const asked =
-    parameters.text('exemplars') === '0' ? 0 : parameters.count(['exemplars'], EXEMPLARS, EXEMPLARS)
-  const hint = hints.find(({ name }) => name === 'exemplars')?.value
-  if (hint?.type === 'boolean' && !hint.value) return 0
-  if (hint?.type === 'int') return Number(hint.value)
-  return asked
+    parameters.text('exemplars') === '0' ? EXEMPLARS : parameters.count(['exemplars'], EXEMPLARS, EXEMPLARS)
+  const values = hints.flatMap(({ name, value }) => (name === 'exemplars' ? [value] : []))
+  const count = values.find(({ type }) => type === 'int')
+  if (count !== undefined) return numberOf(count)
+  const isWanted = values.find(({ type }) => type === 'boolean')
+  return isWanted?.type === 'boolean' && !isWanted.value ? 0 : asked
 }

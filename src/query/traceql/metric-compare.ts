@@ -13,7 +13,14 @@ import {
 import { staticOfValues, type StoredAttribute, type StoredSpan } from './trace-data.ts'
 import { type Exemplar, Intervals, labelValue, type MetricsRange, type Series } from './metric-series.ts'
 import { isList, NIL, stringOf, textOf } from './static-values.ts'
-import type { Attribute, Field, IntrinsicName, Metric, Static } from './syntax.ts'
+import {
+  type Attribute,
+  type Field,
+  type IntrinsicName,
+  type Metric,
+  type Static,
+  TraceQlError,
+} from './syntax.ts'
 
 type Compare = Extract<Metric, { kind: 'compare' }>
 
@@ -61,12 +68,21 @@ export class CompareSeries {
     if (interval < 0) return
     const { from, to } = this.#metric
     const isInTime = from === 0n || to === 0n || (startNs > from && startNs <= to)
-    const selected = isInTime ? this.#isSelected(span) : NIL
-    const isSelected = selected.type === 'boolean' && selected.value
-    const group = isSelected ? this.#groups.selection : this.#groups.baseline
+    const group = isInTime && this.#isOfSelection(span) ? this.#groups.selection : this.#groups.baseline
     for (const { attribute, value } of attributesOfSpan(span.stored, facts)) {
       const counts = this.#countsOf(group, nameOfAttribute(attribute), value)
       if (counts !== undefined) counts[interval] = (counts[interval] ?? 0) + 1
+    }
+  }
+
+  /** As in Tempo, a span of which the selection cannot be asked is none of it. */
+  #isOfSelection(span: SpanView): boolean {
+    try {
+      const selected = this.#isSelected(span)
+      return selected.type === 'boolean' && selected.value
+    } catch (error) {
+      if (error instanceof TraceQlError) return false
+      throw error
     }
   }
 
@@ -117,7 +133,7 @@ export class CompareSeries {
     })
     return [
       ...topOf(all, this.#metric.top).map(({ value, counts }) => seriesOf(type, labelValue(value), counts)),
-      seriesOf(`${type}_total`, NIL, totals),
+      seriesOf(`${type}_total`, labelValue(NIL), totals),
     ]
   }
 }

@@ -1,6 +1,7 @@
 import { nameOfAttribute } from './check-types.ts'
+import { ExemplarChoice } from './exemplar-choice.ts'
 import type { SpanView } from './fetch-plan.ts'
-import { compareTexts, floatOf, isList, NIL, numberOf, stringOf, textOf } from './static-values.ts'
+import { compareTexts, floatOf, isList, numberOf, stringOf, textOf } from './static-values.ts'
 import type { Attribute, Metric, SecondStage, Static } from './syntax.ts'
 
 export interface MetricsRange {
@@ -24,8 +25,17 @@ export interface Exemplar {
   readonly value: number
 }
 
-/** Tempo has no labels with list values. */
-export const labelValue = (value: Static): Static => (isList(value.type) ? NIL : value)
+/** In Tempo lists have the label of what has no value, which is a text. */
+export const labelValue = (value: Static): Static =>
+  isList(value.type) || value.type === 'nil' ? NIL_LABEL : value
+const NIL_LABEL = stringOf('nil')
+
+/** Tempo groups by an attribute of any scope as by that of the span, or else of its resource. */
+function groupingValue(span: SpanView, attribute: Attribute): Static {
+  if (attribute.scope !== 'any') return span.valueOf(attribute)
+  const own = span.valueOf({ ...attribute, scope: 'span' })
+  return own.type === 'nil' ? span.valueOf({ ...attribute, scope: 'resource' }) : own
+}
 
 /** Values by interval; NaN if there is none. */
 export interface Series {
@@ -95,14 +105,13 @@ export class MetricSeries {
   readonly #intervals: Intervals
   readonly #stepSeconds: number
   readonly #most: number
-  readonly #mostExemplars: number
+  readonly #exemplars: ExemplarChoice<{ readonly of: Group; readonly exemplar: Exemplar }>
   readonly #mostGroups: number
   readonly #groups = new Map<string, Group>()
   /** Of values that came lately: labels are not made again for each span. */
   readonly #groupsOfValues = new Map<string, Group>()
   /** Groups of quantiles have many buckets. */
   readonly #grouped = new Set<string>()
-  readonly #exemplified = new Set<string>()
   #isCut = false
 
   constructor(metric: Counted, range: MetricsRange, limits: { series: number; exemplars: number }) {
@@ -112,7 +121,8 @@ export class MetricSeries {
     this.#stepSeconds = Number(lengthNs) / 1e9
     this.#mostGroups = Math.max(1, Math.floor(MOST_VALUES / this.#intervals.count))
     this.#most = Math.min(limits.series, this.#mostGroups)
-    this.#mostExemplars = range.isInstant ? 0 : Math.min(limits.exemplars, MOST_EXEMPLARS)
+    const exemplars = range.isInstant ? 0 : Math.min(limits.exemplars, MOST_EXEMPLARS)
+    this.#exemplars = new ExemplarChoice(exemplars, this.#intervals.count)
   }
 
   /** There are more series than allowed. */
@@ -141,23 +151,21 @@ export class MetricSeries {
     const sum = (group.sums[interval] ??= { count: 0, value: NaN, lost: 0 })
     sum.count++
     if (!Number.isNaN(value)) combine(name, sum, value)
-    if (this.#exemplified.size >= this.#mostExemplars) return
+    if (!this.#exemplars.hasRoomIn(interval)) return
     const traceId = traceIdOf()
-    if (!this.#exemplified.has(traceId)) {
-      this.#exemplified.add(traceId)
-      const isValued = of !== undefined && name !== 'histogram_over_time'
-      group.exemplars.push({
-        labels: [{ name: 'trace:id', value: stringOf(traceId.replace(/^0+/, '')) }, ...this.#labelsOf(span)],
-        timeNs: startNs,
-        value: isValued ? value : NaN,
-      })
+    const isValued = of !== undefined && name !== 'histogram_over_time'
+    const exemplar = {
+      labels: [{ name: 'trace:id', value: stringOf(traceId.replace(/^0+/, '')) }, ...this.#labelsOf(span)],
+      timeNs: startNs,
+      value: isValued ? value : NaN,
     }
+    this.#exemplars.add(interval, traceId, { of: group, exemplar })
   }
 
   #groupOf(span: SpanView, bucket: number | undefined): Group | undefined {
     let values = String(bucket)
     for (const attribute of this.#metric.by) {
-      const value = span.valueOf(attribute)
+      const value = groupingValue(span, attribute)
       const text = textOf(value)
       values += ` ${value.type} ${text.length} ${text}`
     }
@@ -178,7 +186,7 @@ export class MetricSeries {
       labels.push(
         first === undefined
           ? { name: '__name__', value: stringOf(this.#metric.name) }
-          : { name: nameOfAttribute(first), value: NIL },
+          : { name: nameOfAttribute(first), value: NIL_LABEL },
       )
     // By what is shown: all lists have the same label.
     const key = textOfLabels(labels)
@@ -204,12 +212,13 @@ export class MetricSeries {
 
   #labelsOf(span: SpanView): Label[] {
     return this.#metric.by.flatMap((attribute) => {
-      const value = span.valueOf(attribute)
+      const value = groupingValue(span, attribute)
       return value.type === 'nil' ? [] : [{ name: nameOfAttribute(attribute), value: labelValue(value) }]
     })
   }
 
   results(): Series[] {
+    for (const { of, exemplar } of this.#exemplars.chosen) of.exemplars.push(exemplar)
     const groups = [...this.#groups.values()]
     const { name, by, quantiles } = this.#metric
     if (name === 'quantile_over_time') return quantileSeries(groups, quantiles, this.#intervals.count)
@@ -357,6 +366,7 @@ function kept(
   series: readonly Series[],
 ): Series[] {
   const isKept = (one: number): boolean => {
+    if (Number.isNaN(one)) return false
     if (operator === '=') return one === value
     if (operator === '!=') return one !== value
     if (operator === '>') return one > value

@@ -273,6 +273,25 @@ function decimal(value: bigint, digits: number): string {
   return short === '' ? whole : `${whole}.${short}`
 }
 
+/** A label's value as protobuf's text format has it, by which Tempo sorts. */
+export function protobufText(value: Static): string {
+  if (value.type === 'int') return `int_value:${value.value} `
+  if (value.type === 'float') return `double_value:${goFloat(value.value, 21)} `
+  if (value.type === 'boolean') return `bool_value:${value.value} `
+  const bytes = Buffer.from(textOf(value)).toString('latin1')
+  return `string_value:"${bytes.replaceAll(/[^ !#-[\]-~]/g, escaped)}" `
+}
+
+const escaped = (byte: string): string =>
+  ESCAPED.get(byte) ?? `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`
+const ESCAPED: ReadonlyMap<string, string> = new Map([
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+  ['"', '\\"'],
+  ['\\', '\\\\'],
+])
+
 /** A value as OTLP's AnyValue in JSON. Types that OTLP does not have become a text. */
 export function staticJson(value: Static): JsonObject {
   if (isList(value.type)) return { arrayValue: { values: elementsOf(value).map(staticJson) } }
