@@ -51,6 +51,21 @@ test.each(RECORDED.search)('$q is answered as by Tempo', async ({ q, status, tra
   }
 })
 
+test('a trace is shown alike, whatever finds it', async () => {
+  const shown = async (q: string): Promise<unknown> =>
+    (await search(q)).found?.traces.map(({ traceID, spanSets }) => [
+      traceID,
+      ...spanSets.flatMap(({ spans }) => spans.map(({ spanID }) => spanID)),
+    ])
+  const all = await shown('{}')
+  for (const q of [
+    '{ name =~ ".*" }',
+    '{ kind = server || kind != server }',
+    '{ resource.service.name != nil }',
+  ])
+    expect({ q, shown: await shown(q) }).toEqual({ q, shown: all })
+})
+
 async function spansOf(q: string): Promise<number> {
   const { found } = await search(q)
   return Object.values(idsOf(found) ?? {}).flat().length
