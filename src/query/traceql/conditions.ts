@@ -340,7 +340,7 @@ function readsAny({ attribute: { scope, name }, operator, operand }: Condition):
 }
 
 /** Durations are whole numbers. */
-function isMetByNoNumber(operator: Operator, operand: Static): boolean {
+function isMetByNoNumber(operator: Condition['operator'], operand: Static): boolean {
   if (operand.type === 'floats') return operator === 'in' && !operand.value.some(isWhole64)
   if (operand.type !== 'float') return false
   const { value } = operand
