@@ -278,34 +278,36 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
     yield* this.#pages(rows, read, ([decision]) => (after = decision))
   }
 
-  /** What was forwarded in the original trace with this number. */
+  /** What was forwarded in the original trace with this number. A page in the order in which it came. */
   *itemsOfOrigin(origin: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
     let after: [spanId: bigint, id: bigint] = [LEAST, 0n]
     const rows = (): Iterable<[...ItemRow, spanId: bigint, id: bigint]> =>
       this.#ofOrigin.iterate(origin, ...after)
-    yield* this.#pages(rows, read, (row) => (after = [row[9], row[10]]))
+    yield* this.#pages(rows, read, (row) => {
+      after = [row[9], row[10]]
+      return row[10]
+    })
   }
 
-  /** A page in the order of sending. The rows come in whatever order is fast. */
+  /** The rows come in whatever order is fast; a page is sorted by what is noted of each. */
   *#pages<Row extends readonly [...ItemRow, ...unknown[]]>(
     rowsLeft: () => Iterable<Row>,
     read: { add(bytes: number): void },
-    note: (row: Row) => void,
+    note: (row: Row) => bigint,
   ): Generator<OutboxItem[]> {
     for (;;) {
-      const items: OutboxItem[] = []
+      const items: { order: number; item: OutboxItem }[] = []
       let bytes = 0
       for (const row of rowsLeft()) {
         const item = this.#itemOf(row)
-        items.push(item)
-        note(row)
+        items.push({ item, order: Number(note(row)) })
         const length = (item.raw?.length ?? 0) + (item.extra?.length ?? 0)
         bytes += length
         read.add(length)
         if (items.length >= ITEMS_A_PAGE || bytes >= PAGE_BYTES) break
       }
       const isLast = items.length < ITEMS_A_PAGE && bytes < PAGE_BYTES
-      yield items.sort((a, b) => a.decision - b.decision)
+      yield items.sort((a, b) => a.order - b.order).map(({ item }) => item)
       if (isLast) return
     }
   }

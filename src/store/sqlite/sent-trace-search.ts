@@ -155,7 +155,7 @@ export class SentTraceSearch extends OnConnection {
   readonly #bytesOf = this.db
     .prepare<[number, number], [heads: string | null, bytes: Buffer | null]>(
       `SELECT group_concat(head, ';'), CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB) FROM (
-           SELECT o.decision || ',' || s.origin || ',' || s.scope || ',' || o.flags || ',' || length(s.raw) AS head, s.raw AS raw
+           SELECT s.id || ',' || s.origin || ',' || s.scope || ',' || o.flags || ',' || length(s.raw) AS head, s.raw AS raw
            FROM spans s CROSS JOIN outbox o ON o.trace = 0 AND o.span = s.id
            WHERE s.id > ? AND s.id <= ? ORDER BY s.id)`,
     )
@@ -337,7 +337,7 @@ export class SentTraceSearch extends OnConnection {
     return next
   }
 
-  /** The spans of a window by original trace, in the order of sending. Reading all their bytes at once is much faster. */
+  /** The spans of a window, by original trace. Reading all their bytes at once is much faster. */
   #windowOf(after: number, upTo: number): Window {
     const window: Window = { items: new Map(), changed: new Set() }
     const [heads, bytes] = this.#bytesOf.get(after, upTo) ?? [null, null]
@@ -345,15 +345,14 @@ export class SentTraceSearch extends OnConnection {
     this.#read.add(bytes.length)
     let at = 0
     for (const head of heads.split(';')) {
-      const [decision = 0, origin = 0, scope = 0, flags = 0, length = 0] = head.split(',').map(Number)
+      const [id = 0, origin = 0, scope = 0, flags = 0, length = 0] = head.split(',').map(Number)
       const items = window.items.get(origin)
-      const item = asItCame(decision, scope, bytes.subarray(at, at + length))
+      const item = asItCame(id, scope, bytes.subarray(at, at + length))
       at += length
       if (items === undefined) window.items.set(origin, [item])
       else items.push(item)
       if ((flags & CHANGED) !== 0) window.changed.add(origin)
     }
-    for (const items of window.items.values()) items.sort((a, b) => a.decision - b.decision)
     return window
   }
 
@@ -394,9 +393,9 @@ const BYTES_BESIDE = 256
 /** The flags of a decision that changes the bytes of a span. */
 const CHANGED = SENT_PATCHED | SENT_INHERITED_CPID
 
-function asItCame(decision: number, scope: number, raw: Buffer): OutboxItem {
+function asItCame(id: number, scope: number, raw: Buffer): OutboxItem {
   return {
-    decision,
+    decision: id,
     raw,
     synthetic: false,
     scope,
