@@ -285,6 +285,25 @@ test.each([
   expect(() => readTraceQl(query)).toThrow(reason)
 })
 
+const LANGUAGE = JSON.parse(
+  readFileSync(new URL('fixtures/tempo/language.json', import.meta.url), 'utf8'),
+) as Record<'accepted' | 'refused', string[]>
+
+function isAccepted(query: string): boolean {
+  try {
+    readTraceQl(query)
+    return true
+  } catch (error) {
+    if (error instanceof TraceQlError) return false
+    throw error
+  }
+}
+
+test('what Tempo accepts is accepted, and what it refuses is refused', () => {
+  expect(LANGUAGE.accepted.filter((query) => !isAccepted(query))).toEqual([])
+  expect(LANGUAGE.refused.filter(isAccepted)).toEqual([])
+})
+
 test.each(['{ 1 / 0 = 1 && status = error }', '{ !.ok || name != "x" }', '({} | by(name)) >> {}'])(
   '%s fails where it is asked of spans',
   (query) => {
