@@ -96,9 +96,9 @@ function* countedAlone(
 ): Generator<''> {
   for (const spans of found) {
     if (spans.length === 0) yield ''
-    for (const { view, traceId } of spans) {
+    for (const { view, read, traceId } of spans) {
       if (matching.next()) yield ''
-      counting.add(view, traceId)
+      counting.add(read, traceId, view)
     }
   }
 }
@@ -118,7 +118,7 @@ function* counted(
       if (matching.next()) yield ''
       const read = found.selected(view.stored) ?? view
       if (counting instanceof CompareSeries) counting.add(read, found.facts)
-      else counting.add(read, () => found.trace.traceId)
+      else counting.add(read, () => found.trace.traceId, view)
     }
   }
 }

@@ -39,9 +39,10 @@ export interface FoundTrace {
   readonly selected: (span: StoredSpan) => SpanView | undefined
 }
 
-/** A span that a pipeline finds, with what was read of it for the answer. */
+/** A span that a pipeline finds, as it was found and as it was read for the answer. */
 export interface FoundSpan {
   readonly view: SpanView
+  readonly read: SpanView
   readonly traceId: () => string
 }
 
@@ -217,7 +218,8 @@ export class TraceLook {
       for (; turn.done !== true; turn = running.next()) yield []
       const found = turn.value.flatMap((set) => set.spans)
       yield found.map((view) => ({
-        view: this.#answerPlan?.viewOf(view.stored) ?? view,
+        view,
+        read: this.#answerPlan?.viewOf(view.stored) ?? view,
         traceId: () => traceIdOf(sentAs.get(view)),
       }))
     }

@@ -191,6 +191,19 @@ test('as in Tempo, 0 exemplars are no number of them, and a moment has its inter
   expect(await answered({ start: String(base + 5), end: String(base + 5) })).toEqual([200, 13, 2])
 })
 
+// As Tempo's engine shows them.
+test.each([
+  ['{ status = error } | rate() by (name)', ['trace:id', 'name', 'status']],
+  ['{ nestedSetLeft = 1 } | rate()', ['trace:id', 'nestedSetLeft']],
+  ['{ status = error } | max_over_time(duration)', ['trace:id', 'duration', 'status']],
+])('the exemplars of %s are shown with what was read of their spans', async (q, names) => {
+  const { series } = JSON.parse((await ask(q)).text) as {
+    series: { exemplars?: { labels: { key: string }[] }[] }[]
+  }
+  const [first] = series.flatMap(({ exemplars = [] }) => exemplars)
+  expect(first?.labels.map(({ key }) => key)).toEqual(names)
+})
+
 test('groups by an attribute of any scope are those of the span, or else of its resource', async () => {
   const { text } = await ask('{} | count_over_time() by (.n, event.n)')
   const { series } = JSON.parse(text) as { series: RecordedSeries[] }

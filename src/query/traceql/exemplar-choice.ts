@@ -26,14 +26,14 @@ export class ExemplarChoice<T> {
     return this.#isOpen(this.#partOf(interval)) || this.#spare.length < this.#most
   }
 
-  add(interval: number, traceId: string, exemplar: T): void {
+  add(interval: number, traceId: string, make: () => T): void {
     if (!this.hasRoomIn(interval) || this.#traces.has(traceId)) return
     this.#traces.add(traceId)
     const part = this.#partOf(interval)
     if (this.#isOpen(part)) {
       this.#parts[part] = (this.#parts[part] ?? 0) + 1
-      this.#chosen.push(exemplar)
-    } else this.#spare.push(exemplar)
+      this.#chosen.push(make())
+    } else this.#spare.push(make())
   }
 
   get chosen(): readonly T[] {

@@ -135,8 +135,11 @@ export class MetricSeries {
     return [...(of === undefined ? [] : [of]), ...by]
   }
 
-  /** The id of its trace is asked for where the span may become an exemplar. */
-  add(span: SpanView, traceIdOf: () => string): void {
+  /**
+   * Counts a span, with what the metric reads of it. Where it may become an exemplar, the id of its trace is asked for, and it is shown
+   * with what it was found by.
+   */
+  add(span: SpanView, traceIdOf: () => string, found = span): void {
     const { startNs } = span.stored
     const interval = this.#intervals.of(startNs)
     if (interval < 0) return
@@ -154,12 +157,14 @@ export class MetricSeries {
     if (!this.#exemplars.hasRoomIn(interval)) return
     const traceId = traceIdOf()
     const isValued = of !== undefined && name !== 'histogram_over_time'
-    const exemplar = {
-      labels: [{ name: 'trace:id', value: stringOf(traceId.replace(/^0+/, '')) }, ...this.#labelsOf(span)],
-      timeNs: startNs,
-      value: isValued ? value : NaN,
-    }
-    this.#exemplars.add(interval, traceId, { of: group, exemplar })
+    this.#exemplars.add(interval, traceId, () => ({
+      of: group,
+      exemplar: {
+        labels: labelsOfExemplar(traceId, [span, found]),
+        timeNs: startNs,
+        value: isValued ? value : NaN,
+      },
+    }))
   }
 
   #groupOf(span: SpanView, bucket: number | undefined): Group | undefined {
@@ -241,6 +246,16 @@ export class MetricSeries {
     if (isCount) return sum?.count ?? 0
     return sum === undefined ? NaN : sum.value + sum.lost
   }
+}
+
+/** As in Tempo, all that was read of the span. */
+function labelsOfExemplar(traceId: string, read: readonly SpanView[]): Label[] {
+  const labels = new Map<string, Static>([['trace:id', stringOf(traceId.replace(/^0+/, ''))]])
+  for (const { attribute, value } of read.flatMap((view) => view.all())) {
+    const name = nameOfAttribute(attribute)
+    if (value.type !== 'nil' && !labels.has(name)) labels.set(name, labelValue(value))
+  }
+  return [...labels].map(([name, value]) => ({ name, value }))
 }
 
 /** Durations in seconds. NaN for a value that is not a number. */
