@@ -1,8 +1,10 @@
 // The real ClickHouse engine (npm chdb, in this process) behind as much of ClickHouse's HTTP interface as its official client speaks:
 // queries, parameters, settings, formats, compression, exceptions, the summary. Started with the folder of chdb's node_modules, a
 // folder for the data, a user and a password; it prints the port. `POST /faults` has it fail, as servers and networks do.
+import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 
 interface Result {
@@ -31,6 +33,9 @@ export interface Fault {
 const [modules = '', data = '', user = '', password = ''] = process.argv.slice(2)
 const { Session } = createRequire(`${modules}/`)('chdb') as Chdb
 const session = new Session(data)
+/** What an insert brings is read from a file: within the statement it would cost several times what the engine needs for it. */
+const sent = join(data, 'sent')
+const OF_BODY = /(?<=^INSERT .*)FORMAT \w+\s*$/is
 let faults: (Fault & { left: number })[] = []
 /** Settings are of the one session: one request at a time. */
 let turn: Promise<unknown> = Promise.resolve()
@@ -67,17 +72,21 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   try {
     checkUser(request, url)
     const given = url.searchParams.get('query')
-    const sql = given === null ? body.toString() : `${given}\n${body.toString()}`
-    const fault = nextFault(given ?? sql)
+    const sql = given ?? body.toString()
+    const fault = nextFault(sql)
     if (fault?.kind === 'exception')
       throw new Exception(fault.code ?? 1000, `As the test wants it. (${fault.name ?? 'POCO_EXCEPTION'})`)
-    const { length } = body.toString()
-    if (fault?.kind === 'cut within')
-      await inTurn(() => run(sql.slice(0, -length / 2), url, databaseOf(request, url))).catch(() => undefined)
+    const asked = (upTo: number): Promise<Result> =>
+      inTurn(() => {
+        if (given !== null) writeFileSync(sent, body.subarray(0, upTo))
+        const statement = sql.replace(OF_BODY, given === null ? '$&' : `FROM INFILE '${sent}' $&`)
+        return run(statement, url, databaseOf(request, url))
+      })
+    if (fault?.kind === 'cut within') await asked(body.length / 2).catch(() => undefined)
     if (fault?.kind === 'cut before' || fault?.kind === 'cut within') return void request.socket.destroy()
     if (fault?.kind === 'silent') return
     if (fault?.kind === 'page') return void response.end('<html>Back soon</html>')
-    const result = await inTurn(() => run(sql, url, databaseOf(request, url)))
+    const result = await asked(body.length)
     if (fault?.kind === 'cut after') return void request.socket.destroy()
     send(request, response, url, queryId, result)
   } catch (error) {
