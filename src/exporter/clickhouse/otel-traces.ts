@@ -50,22 +50,30 @@ export const OTEL_PRIMARY_KEY = 'ServiceName, SpanName, toDateTime(Timestamp)'
 export const OTEL_KEY = `${OTEL_PRIMARY_KEY}, Timestamp, TraceId, SpanId, SpanKind`
 
 /** The rows of spans. Damaged spans are left out, since a backend would refuse them. */
-export function otelRows(spans: readonly ArchivedSentSpan[]): string[] {
+export function* otelRows(spans: readonly ArchivedSentSpan[]): Iterable<string> {
   const known = new Map<ScopeEnvelopes | undefined, Envelope>()
-  return spans.flatMap(({ bytes, envelopes }) => {
-    try {
-      let envelope = known.get(envelopes)
-      if (envelope === undefined) {
-        envelope = envelopeOf(envelopes)
-        known.set(envelopes, envelope)
-      }
-      const plain = plainIn(bytes)
-      return plain === undefined ? rowOf(jsonOfProtobuf('Span', bytes), envelope) : plainRow(plain, envelope)
-    } catch (error) {
-      if (isOutOfMemory(error)) throw error
-      return []
+  for (const span of spans) {
+    const row = rowIfReadable(span, known)
+    if (row !== undefined) yield row
+  }
+}
+
+function rowIfReadable(
+  { bytes, envelopes }: ArchivedSentSpan,
+  known: Map<ScopeEnvelopes | undefined, Envelope>,
+): string | undefined {
+  try {
+    let envelope = known.get(envelopes)
+    if (envelope === undefined) {
+      envelope = envelopeOf(envelopes)
+      known.set(envelopes, envelope)
     }
-  })
+    const plain = plainIn(bytes)
+    return plain === undefined ? rowOf(jsonOfProtobuf('Span', bytes), envelope) : plainRow(plain, envelope)
+  } catch (error) {
+    if (isOutOfMemory(error)) throw error
+    return undefined
+  }
 }
 
 /** What one reader calls damaged the other may read. */

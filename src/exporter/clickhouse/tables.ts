@@ -44,7 +44,7 @@ interface ArchiveTable {
   readonly granularity: number | undefined
   /** The sharding column: part of the key, so that all versions of a fact are on one shard. */
   readonly shardedBy: string
-  rows(facts: ArchivedFacts, at: Writing): string[]
+  rows(facts: ArchivedFacts, at: Writing): Iterable<string>
 }
 
 interface Described<Fact> {
@@ -76,7 +76,9 @@ function table<Fact>(described: Described<Fact>): ArchiveTable {
   }
   return {
     ...{ name, columns, key, indexes, granularity, shardedBy },
-    rows: (facts, at) => Array.from(from(facts), (fact) => rowOf(fact, at)),
+    *rows(facts, at) {
+      for (const fact of from(facts)) yield rowOf(fact, at)
+    },
   }
 }
 
