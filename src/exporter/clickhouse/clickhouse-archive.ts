@@ -56,7 +56,7 @@ const WHAT_TO_DO = new Map([
   ['242', 'the table is read-only, most often since its Keeper cannot be reached; see to that'],
   ['243', 'its disk is full; make room'],
   ['252', 'it has too many parts to merge; it is written to again once it has merged some'],
-  ['497', 'grant the user INSERT, SELECT and CREATE on the database'],
+  ['497', 'grant the user INSERT, SELECT, CREATE, ALTER and DROP VIEW on the database'],
   ['516', 'correct username and password'],
 ])
 

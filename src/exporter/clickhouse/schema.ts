@@ -1,6 +1,6 @@
 import { OTEL_COLUMNS, OTEL_INDEXES, OTEL_KEY, OTEL_PRIMARY_KEY } from './otel-traces.ts'
 import { TABLES } from './tables.ts'
-import { VIEWS, WALKS } from './views.ts'
+import { type View, VIEWS, WALKS } from './views.ts'
 
 /** Options of the tables. */
 export interface ArchiveLayout {
@@ -46,11 +46,7 @@ export const MIGRATIONS: readonly Migration[] = [
         }),
       ),
       ...tracesStatements(layout),
-      ...[...VIEWS, ...WALKS].map(
-        ({ name, sql }) =>
-          `CREATE VIEW IF NOT EXISTS ${qualified(layout.database, name)}${onCluster(layout)} AS\n` +
-          sql((table) => qualified(layout.database, table)),
-      ),
+      ...[...VIEWS, ...WALKS].map((view) => viewStatement(layout, 'CREATE VIEW IF NOT EXISTS', view)),
     ],
   },
   {
@@ -70,9 +66,19 @@ export const MIGRATIONS: readonly Migration[] = [
         )
       }),
   },
+  {
+    number: 3,
+    name: 'walks that read less',
+    statements: (layout) => WALKS.map((view) => viewStatement(layout, 'CREATE OR REPLACE VIEW', view)),
+  },
 ]
 
 export const NEWEST = MIGRATIONS.at(-1)?.number ?? 0
+
+function viewStatement(layout: ArchiveLayout, create: string, { name, sql }: View): string {
+  const text = sql((table) => qualified(layout.database, table))
+  return `${create} ${qualified(layout.database, name)}${onCluster(layout)} AS\n${text}`
+}
 
 /** The tables needed before migrations: migrations done, and Causeways that write. */
 export function firstStatements(layout: ArchiveLayout): string[] {

@@ -38,7 +38,7 @@ export class KnownCpids {
          toString(toUnixTimestamp64Milli(min(s.first_seen))) AS seen, maxIf(s.explained = 'yes', s.state = 'live') AS explained,
          argMax(tuple(${textOf('s.service')}, ${textOf('s.cluster')}, ${referenceIn('mergelog')},
            ifNull(s.reason, '')), tuple(s.kind != 'unknown', s.version)) AS facts
-       FROM ${archive.name('cpids')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)}) GROUP BY s.cpid`,
+       FROM ${archive.name('cpids')} AS s FINAL PREWHERE s.cpid GLOBAL IN (${amongCpids(cpids)}) GROUP BY s.cpid`,
       deadline,
     )
     for (const { cpid, merged, seen, explained, facts } of rows) {
@@ -54,7 +54,7 @@ export class KnownCpids {
     const rows = await archive.rows(
       SOURCES,
       `SELECT toString(s.cpid) AS cpid, arrayMap(source -> toString(source), s.sources) AS sources
-       FROM ${archive.name('mergelogs')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
+       FROM ${archive.name('mergelogs')} AS s FINAL PREWHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
       deadline,
     )
     for (const { cpid, sources } of rows) this.#sources.set(cpid, sources)

@@ -249,7 +249,7 @@ async function askVersions(
     MERGELOG,
     `SELECT toString(s.cpid) AS cpid, ${textOf('s.service')} AS service, ifNull(s.object, '') AS object, ifNull(s.reason, '') AS reason,
        empty(s.sources) AS begins
-     FROM ${archive.name('mergelogs')} AS s FINAL WHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
+     FROM ${archive.name('mergelogs')} AS s FINAL PREWHERE s.cpid GLOBAL IN (${amongCpids(cpids)})`,
     deadline,
   )
   const mergelogs = new Map(found.map((one) => [one.cpid, one]))

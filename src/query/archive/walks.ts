@@ -79,10 +79,10 @@ function statementOf(archive: ArchiveClient, direction: 'above' | 'below', from:
   return `WITH RECURSIVE reached AS (
     SELECT toUUID(arrayJoin(splitByChar(',', ${quote(from.join(','))}))) AS at
     UNION ALL
-    SELECT DISTINCT s.${next} AS at FROM ${edges} AS s FINAL WHERE s.${key} GLOBAL IN (SELECT at FROM reached)
+    SELECT DISTINCT s.${next} AS at FROM ${edges} AS s FINAL PREWHERE s.${key} GLOBAL IN (SELECT at FROM reached)
   )
   SELECT toString(e.source) AS source, toString(e.cpid) AS cpid FROM ${edges} AS e FINAL
-  WHERE e.${key} GLOBAL IN (SELECT at FROM reached) LIMIT ${MOST_EDGES}`
+  PREWHERE e.${key} GLOBAL IN (SELECT at FROM reached) LIMIT ${MOST_EDGES}`
 }
 
 class EdgeSet {

@@ -233,6 +233,29 @@ test('a schema that is newer than the program is waited for', async () => {
   expect(retries[0]).toMatch(/newer \(migration 99\).*upgrade this Causeway/)
 })
 
+test('an archive whose walks an older version made gets those of this one', async () => {
+  using writer = await TestWriter.open()
+  const settings = settingsOf()
+  work(writer)
+  await archiveAll(writer, settings)
+  const { database } = settings
+  const walks = (): Promise<unknown> =>
+    server.rows(
+      `SELECT name, create_table_query FROM system.tables WHERE database = {database:String} AND name IN ('related', 'ancestors', 'roots') ORDER BY name`,
+      { database },
+    )
+  const before = await walks()
+  for (const query of [
+    `CREATE OR REPLACE VIEW ${database}.related AS SELECT {cpid:UUID} AS cpid`,
+    `ALTER TABLE ${database}.schema_migrations DELETE WHERE number > 2 SETTINGS mutations_sync = 1`,
+  ])
+    await server.client.command({ query })
+  expect(await walks()).not.toEqual(before)
+  work(writer, 10)
+  expect((await archiveAll(writer, settings)).retries).toEqual([])
+  expect(await walks()).toEqual(before)
+})
+
 test('several Causeways may make the schema at once', async () => {
   const settings = settingsOf()
   const writers = await Promise.all([1, 2, 3].map(() => TestWriter.open()))
