@@ -8,7 +8,9 @@ import type { MissingObject, Observation } from '../../src/model/kubernetes-obse
 
 const START = Date.UTC(2026, 0, 1)
 const KINDS: Readonly<Record<string, string>> = {
+  daemonsets: 'DaemonSet',
   deployments: 'Deployment',
+  jobs: 'Job',
   replicasets: 'ReplicaSet',
   pods: 'Pod',
   statefulsets: 'StatefulSet',
@@ -146,6 +148,27 @@ test('what went since its owner was changed is what is made anew for, whatever s
     audited({ ...set, uid: 'new', version: 5 }),
   )
   expect(readsOf(decisions.at(-1))).toEqual(['d@4', 'r@3'])
+})
+
+test.each([
+  ['statefulsets', 'statefulset-controller'],
+  ['daemonsets', 'daemon-set-controller'],
+  ['jobs', 'job-controller'],
+  ['replicasets', 'replicaset-controller'],
+])('a status of %s that no longer counts a Pod follows from its new labels', (resource, program) => {
+  const by = `system:serviceaccount:kube-system:${program}`
+  const owner = { kind: KINDS[resource], name: 'web', uid: 's', controller: true }
+  const counting: Told = { resource, uid: 's', version: 1, by: 'alice', verb: 'create' }
+  const counts = (version: number, replicas: number): Told => ({
+    ...{ ...counting, version, by, subresource: 'status', verb: 'update', status: { replicas } },
+  })
+  const labelled = { ...pod, version: 4, by: 'bob', verb: 'patch', metadata: { labels: { app: 'other' } } }
+  const decisions = decided(
+    ['audit'],
+    ...[counting, { ...pod, owner, version: 2, by }, counts(3, 1), { ...labelled, owner }].map(audited),
+    ...[{ ...labelled, version: 5, by }, counts(6, 0)].map(audited),
+  )
+  expect(readsOf(decisions.at(-1))).toContain('p@5')
 })
 
 test('a deletion whose version an audit log does not tell is known by the lowest that it can have made', () => {

@@ -125,16 +125,14 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'dependents', resource: 'pods' },
     counts: { sums: SUMS },
   })),
-  ...['replicasets', 'replicationcontrollers'].map((write): Relation => ({
-    write,
-    parts: ['status'],
-    reads: { kind: 'departed' },
-  })),
   ...['statefulsets', 'daemonsets', 'jobs'].map((write): Relation => ({
     write,
     parts: ['status'],
     reads: { kind: 'dependents', resource: 'pods' },
   })),
+  ...['replicasets', 'replicationcontrollers', 'statefulsets', 'daemonsets', 'jobs'].map(
+    (write): Relation => ({ write, parts: ['status'], reads: { kind: 'departed' } }),
+  ),
   {
     write: 'daemonsets',
     parts: ['status'],
