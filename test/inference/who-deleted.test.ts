@@ -307,10 +307,25 @@ test('what a Deployment no longer keeps of its history is deleted by its control
   expect(last(web(2), ...sets, gone)).toEqual(PERSON)
   expect(last(web(1), ...sets, gone)).toEqual(['deployment-controller', BY_CONTROLLER])
   expect(last(web(0), ...sets, { ...set('web-3', 2), gone: true })).toEqual(PERSON)
-  const db = { kind: 'StatefulSet', name: 'db' }
-  const revision = { kind: 'ControllerRevision', name: 'db-1', meta: ownedBy('StatefulSet', 'db') }
-  expect(last(db, revision, { ...revision, gone: true })).toEqual(['statefulset-controller', BY_CONTROLLER])
 })
+
+test.each([
+  ['StatefulSet', 'statefulset-controller'],
+  ['DaemonSet', 'daemon-set-controller'],
+])(
+  'revisions beyond those that a %s keeps are deleted by its controller, and others by a person',
+  (kind, by) => {
+    const owner = (spec: JsonObject): Sketch => ({ kind, name: 'db', spec })
+    const revisions = [1, 2].map((revision) => ({
+      ...{ kind: 'ControllerRevision', name: `db-${revision}`, meta: ownedBy(kind, 'db') },
+    }))
+    const deleted = (spec: JsonObject): [string, string] =>
+      last(owner(spec), ...revisions, { ...revisions[0]!, gone: true })
+    expect(deleted({ revisionHistoryLimit: 1 })).toEqual([by, BY_CONTROLLER])
+    expect(deleted({ revisionHistoryLimit: 2 })).toEqual(PERSON)
+    expect(deleted({})).toEqual(PERSON)
+  },
+)
 
 test('a Pod goes for a custom resource that names what it belongs to, while there is something to do for that', () => {
   const restart = (deployment: string, done?: number): Sketch => ({

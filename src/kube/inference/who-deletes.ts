@@ -304,7 +304,7 @@ function isEnding(job: ObjectFacts, uid: string, nowNs: bigint, objects: Cluster
   })
 }
 
-/** It is only history: an old revision, or a ReplicaSet without Pods beside as many as its Deployment keeps. */
+/** It is only history: a revision, or a ReplicaSet without Pods, beside as many as its owner keeps. */
 function isNotKept(
   { resource }: ObjectIdentity,
   known: ObjectFacts | undefined,
@@ -312,10 +312,10 @@ function isNotKept(
   { prints: { keeps, template } }: ObjectFacts,
   objects: ClusterObjects,
 ): boolean {
-  if (resource === 'controllerrevisions') return true
+  const isRevision = resource === 'controllerrevisions'
   const isOld = (facts: ObjectFacts | undefined): boolean =>
-    facts?.prints.size === '0' && facts.prints.template !== template
-  if (resource !== 'replicasets' || keeps === undefined || !isOld(known)) return false
+    isRevision || (facts?.prints.size === '0' && facts.prints.template !== template)
+  if ((resource !== 'replicasets' && !isRevision) || keeps === undefined || !isOld(known)) return false
   const old = objects
     .ownedBy(uid, resource, 0n, LAST, MAX_COUNTED)
     .filter(({ versions: [one] }) => one?.gone === false && isOld(one.facts))

@@ -75,13 +75,18 @@ function withCounts(object: JsonObject, { references: named, prints }: Content):
 
 const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas'
 
-/** How many ReplicaSets without Pods a Deployment keeps by default (apps/v1). */
-const KEPT_SETS = 10
+/** How many revisions, or ReplicaSets without Pods, are kept by default (apps/v1). */
+const KEPT_REVISIONS = 10
+
+function keptBy(object: JsonObject): string {
+  const { revisionHistoryLimit: keeps } = objectIn(object, 'spec')
+  return String(typeof keeps === 'number' ? keeps : KEPT_REVISIONS)
+}
 
 function deploymentContent(object: JsonObject): Content {
-  const { replicas, revisionHistoryLimit: keeps } = objectIn(object, 'spec')
+  const { replicas } = objectIn(object, 'spec')
   const { prints } = withTemplate(object, typeof replicas === 'number' ? replicas : 0)
-  const kept = { keeps: String(typeof keeps === 'number' ? keeps : KEPT_SETS) }
+  const kept = { keeps: keptBy(object) }
   return withCounts(object, { references: settingsOf(object), prints: { ...prints, ...kept } })
 }
 
@@ -117,6 +122,7 @@ function statefulSetContent(object: JsonObject): Content {
     references: [...claimsOf(object), ...settingsOf(object)],
     prints: {
       ...prints,
+      keeps: keptBy(object),
       ...(!hasMore(object) && renewsInTurn(object) && { renews: 'true' }),
       ...(!hasMore(object) && renewsStateful(object) && { renewsFrom: String(renewsFrom(object)) }),
       ...(!renewsItself(object) && { renewedTo: textIn(objectIn(object, 'status'), 'updateRevision') }),
@@ -139,7 +145,7 @@ function daemonSetContent(object: JsonObject): Content {
   const nodes = ['desiredNumberScheduled', 'numberMisscheduled'].map((key) => numberIn(status, key))
   return {
     references: settingsOf(object),
-    prints: { ...prints, nodes: nodes.join(' ') },
+    prints: { ...prints, nodes: nodes.join(' '), keeps: keptBy(object) },
     selects: nodesFor(object),
   }
 }
