@@ -134,3 +134,26 @@ test('who sets back within seconds what it wrote itself is no person', () => {
   // Another one made it.
   expect(last(map('a', ['kubectl', 10]), changed, backAt(22))).toEqual(PERSON)
 })
+
+test('who changes a volume does so because its claim has just changed, or is a person; the binder is none', () => {
+  const written = (by: string, second: number): JsonObject => ({
+    managedFields: [
+      { manager: by, operation: 'Update', time: `2026-11-22T19:30:${String(second)}Z`, fieldsV1: {} },
+    ],
+  })
+  const volume = (policy: string, meta: JsonObject): Sketch => ({
+    ...{ kind: 'PersistentVolume', name: 'v', meta },
+    spec: { persistentVolumeReclaimPolicy: policy, claimRef: { namespace: 'shop', name: 'c' } },
+  })
+  const claim = (volumeName: string, meta: JsonObject): Sketch => ({
+    ...{ kind: 'PersistentVolumeClaim', name: 'c', meta, spec: { volumeName } },
+  })
+  const binder = 'kube-controller-manager'
+  const bound = [
+    ...[claim('', written('kubectl', 10)), volume('Retain', written('kubectl', 11))],
+    claim('v', written(binder, 12)),
+  ]
+  expect(last(...bound, volume('Delete', written(PROGRAM, 20)))).toEqual(PERSON)
+  expect(last(...bound, volume('Delete', written(PROGRAM, 13)))[1]).toBe('inferred')
+  expect(last(...bound, volume('Delete', written(binder, 20)))[1]).toBe('inferred')
+})

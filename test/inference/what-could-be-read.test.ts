@@ -10,9 +10,11 @@ const START = Date.UTC(2026, 0, 1)
 const KINDS: Readonly<Record<string, string>> = {
   daemonsets: 'DaemonSet',
   deployments: 'Deployment',
+  endpointslices: 'EndpointSlice',
   jobs: 'Job',
   replicasets: 'ReplicaSet',
   pods: 'Pod',
+  services: 'Service',
   statefulsets: 'StatefulSet',
 }
 
@@ -169,6 +171,25 @@ test.each([
     ...[{ ...labelled, version: 5, by }, counts(6, 0)].map(audited),
   )
   expect(readsOf(decisions.at(-1))).toContain('p@5')
+})
+
+test('a slice goes with its Service, also where another Service has got its name meanwhile', () => {
+  const service: Told = { resource: 'services', uid: 'v', version: 1, by: 'alice', verb: 'create' }
+  const slice: Told = {
+    ...{ resource: 'endpointslices', name: 'web-1', uid: 'e', version: 2, verb: 'create' },
+    by: 'system:serviceaccount:kube-system:endpointslice-controller',
+    owner: { kind: 'Service', name: 'web', uid: 'v', controller: true },
+    metadata: { labels: { 'kubernetes.io/service-name': 'web' } },
+  }
+  const decisions = decided(
+    ['audit'],
+    ...[service, slice, { ...service, version: 3, by: 'bob', verb: 'delete' }].map(audited),
+    ...[
+      { ...service, uid: 'new', version: 4 },
+      { ...slice, version: 5, verb: 'delete' },
+    ].map(audited),
+  )
+  expect(readsOf(decisions.at(-1))).toContain('v@3')
 })
 
 test('a deletion whose version an audit log does not tell is known by the lowest that it can have made', () => {

@@ -36,8 +36,9 @@
  *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own.
  * - made for it: objects of which a label names it by its kind, or under a key of its own domain, and that changed since the writer last
  *   wrote it.
- * - named just before: what its labels name under their own API group or as `app.kubernetes.io/instance`, what its spec names, and its
- *   namespace if that is newer than what the labels name; each if somebody else has just changed it.
+ * - named just before: what its labels name under their own API group or as `app.kubernetes.io/instance`, what its spec names, the volume
+ *   or the claim that it is bound to, and its namespace if that is newer than what the labels name; each if somebody else has just changed
+ *   it.
  * - naming just before: custom resources that name it or its owners in their `spec`, if somebody else has just changed that, and, with a watch
  *   alone, nobody has written their status since; only if nothing else is new.
  * - restored: an object that had its name, that its writer had written, and that somebody deleted since.

@@ -120,6 +120,10 @@ export function relatedObjects(
     namedIn(facts?.references ?? [], write.object, by, objects).filter(
       ({ object }) => object.identity.uid !== uid,
     )
+  const namedAs = (...fields: string[]): RelatedObject[] =>
+    (facts?.references ?? [])
+      .filter(({ field }) => fields.includes(field))
+      .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
   switch (reads.kind) {
     case 'named':
       return (facts?.references ?? [])
@@ -181,10 +185,7 @@ export function relatedObjects(
         ({ object }) => hasJustChanged(object) && changedAfter(object, before?.contentVersion ?? 0n),
       )
     case 'settings':
-      return (facts?.references ?? [])
-        .filter(({ field }) => field === 'settings')
-        .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
-        .filter(({ object }) => hasJustChanged(object))
+      return namedAs('settings').filter(({ object }) => hasJustChanged(object))
     case 'closed node': {
       const closed = isMarkedAsEvicted(facts) ? closedNodeOf(objects.get(uid), facts, objects) : undefined
       return closed === undefined
@@ -228,9 +229,7 @@ export function relatedObjects(
     case 'referred':
       return referred().filter(({ object }) => changeOf(object) > lookedLast())
     case 'applied from': {
-      const appliers = (facts?.references ?? [])
-        .filter(({ field }) => field === 'applied from')
-        .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
+      const appliers = namedAs('applied from')
       const news = appliers.filter(({ object }) => changedAsRead(object, appliedLast()))
       return news.length > 0 || appliers.length === 0 || part !== 'creation'
         ? news
@@ -286,7 +285,10 @@ export function relatedObjects(
         .filter((object) => object.identity.uid !== uid && changedAfter(object, since(uid)))
         .map((object) => ({ object }))
     case 'named just before':
-      return [...madeUnderGroup(), ...referred()].filter(({ object }) => isNewsOfOthers(object, reading))
+      return [
+        ...[...madeUnderGroup(), ...referred()],
+        ...(part === 'authored' ? namedAs('claim', 'volume') : []),
+      ].filter(({ object }) => isNewsOfOthers(object, reading))
     case 'naming just before':
       return namingWithOwners(write.object, facts, objects).filter(({ object }) =>
         write.request === undefined && part === 'deletion'

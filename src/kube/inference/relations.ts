@@ -88,6 +88,11 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'named', field: 'service' },
     content: true,
   },
+  ...['endpointslices', 'endpoints'].map((write): Relation => ({
+    write,
+    parts: ['deletion'],
+    reads: { kind: 'ended', field: 'service' },
+  })),
   { parts: ['deletion'], reads: { kind: 'owner' }, alive: true },
   { parts: ['authored', 'removal'], by: 'generic-garbage-collector', reads: { kind: 'former owner' } },
   { parts: ['removal'], by: 'generic-garbage-collector', reads: { kind: 'awaited' } },
@@ -241,7 +246,6 @@ export const RELATIONS: readonly Relation[] = [
     { write: 'endpoints', print: 'endpoints' },
   ].flatMap(({ write, print }): Relation[] => [
     { write, parts: MADE, reads: { kind: 'named', field: 'service' }, alive: true },
-    { write, parts: ['deletion'], reads: { kind: 'ended', field: 'service' } },
     { write, parts: MADE, reads: { kind: 'entries', field: 'pods', print } },
   ]),
   {
@@ -270,11 +274,6 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'naming', resource: 'statefulsets', field: 'claims', isSeries: true },
     content: true,
   },
-  {
-    write: 'persistentvolumeclaims',
-    parts: ['authored', 'status'],
-    reads: { kind: 'named', field: 'volume' },
-  },
   // One without a class gets the one that becomes the usual one.
   {
     write: 'persistentvolumeclaims',
@@ -284,7 +283,18 @@ export const RELATIONS: readonly Relation[] = [
     content: true,
     changes: 'class',
   },
-  { write: 'persistentvolumes', parts: ['authored', 'status'], reads: { kind: 'named', field: 'claim' } },
+  ...[
+    { write: 'persistentvolumeclaims', field: 'volume' },
+    { write: 'persistentvolumes', field: 'claim' },
+  ].flatMap(({ write, field }): Relation[] => [
+    { write, parts: ['status'], reads: { kind: 'named', field } },
+    ...['persistent-volume-binder', 'kube-scheduler', CUSTOM_CONTROLLERS].map((by): Relation => ({
+      write,
+      parts: ['authored'],
+      by,
+      reads: { kind: 'named', field },
+    })),
+  ]),
   {
     write: 'persistentvolumes',
     parts: ['authored'],
