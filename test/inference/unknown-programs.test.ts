@@ -157,3 +157,25 @@ test('who changes a volume does so because its claim has just changed, or is a p
   expect(last(...bound, volume('Delete', written(PROGRAM, 13)))[1]).toBe('inferred')
   expect(last(...bound, volume('Delete', written(binder, 20)))[1]).toBe('inferred')
 })
+
+test('a count is left out of a status by its program where something below has changed; else by a person', () => {
+  const written = (manager: string, subresource = ''): JsonObject => ({
+    ...{ manager, subresource, operation: 'Update', time: '1970-01-01T00:00:00Z', fieldsV1: {} },
+  })
+  const set = (status: JsonObject, managers: JsonObject[], seenNs?: bigint): Sketch => ({
+    ...{ kind: 'Set', apiVersion: 'example.com/v1', name: 'set', meta: { managedFields: managers }, status },
+    ...(seenNs !== undefined && { seenNs }),
+  })
+  const pod = (phase: string): Sketch => ({
+    ...{ kind: 'Pod', name: 'pod', meta: ownedBy('ReplicaSet', 'part'), status: { phase } },
+  })
+  const both = [written('kubectl'), written('set-operator', 'status')]
+  const before = [
+    ...[set({}, both.slice(0, 1)), set({ text: 'new', ready: 1 }, both)],
+    ...[{ kind: 'ReplicaSet', name: 'part', meta: ownedBy('Set', 'set') }, pod('Running')],
+    set({ text: 'all', ready: 1 }, [...both, written('set-operator', 'scale')]),
+  ]
+  const left = set({ text: 'all' }, [...both, written('set-operator', 'scale')], 10_000_000_000n)
+  expect(last(...before, pod('Failed'), left)).toEqual(['set-operator', 'inferred'])
+  expect(last(...before, left)).toEqual(['unknown', 'operator'])
+})

@@ -17,6 +17,8 @@ export interface Sketch {
   apiVersion?: string
   name: string
   gone?: boolean
+  /** In nanoseconds since 1970; its version unless given. */
+  seenNs?: bigint
   meta?: JsonObject
   spec?: JsonObject
   status?: JsonObject
@@ -26,14 +28,15 @@ export interface Sketch {
 export function decided(...sketches: Sketch[]): Decision[] {
   const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new WriteQueue(LINE)]
   sketches.forEach(
-    ({ kind, apiVersion = 'v1', name, gone = false, meta = {}, spec = {}, status = {} }, index) => {
+    ({ kind, apiVersion = 'v1', name, gone = false, seenNs, meta = {}, spec = {}, status = {} }, index) => {
       const version = index + 1
+      const seen = seenNs ?? BigInt(version)
       const namespace = kind === 'Namespace' || kind === 'Node' ? '' : 'shop'
       const metadata = { name, namespace, uid: `uid of ${name}`, resourceVersion: String(version), ...meta }
       const object = { kind, apiVersion, metadata, spec, status }
-      const read = readWatchEvent({ type: gone ? 'DELETED' : 'MODIFIED', object }, BigInt(version))
+      const read = readWatchEvent({ type: gone ? 'DELETED' : 'MODIFIED', object }, seen)
       if (typeof read === 'string') throw new Error(read)
-      line.add(read, BigInt(version))
+      line.add(read, seen)
     },
   )
   return line.takeDue(LONG_AFTER_NS).flatMap((write) => {

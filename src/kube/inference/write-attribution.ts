@@ -37,6 +37,8 @@ export interface AttributionSettings {
   readonly controllers: readonly string[]
 }
 
+const LAST = 2n ** 62n
+const MAX_OWNED = 16
 const NODE = /^system:node:/
 /** The user that k3s and OpenShift give to cluster installers, though the name looks like a part of the cluster. */
 const ADMIN = 'system:admin'
@@ -270,9 +272,22 @@ function whoTakesAway(
   )
   if (isChanged('held') || now !== then) return undefined
   const isAuthored = isChanged(FINGERPRINT.authored)
+  // A count that falls to nothing is left out of many a status.
+  const counting = isAuthored ? undefined : whoCounts(object, objects)
+  if (counting !== undefined) return controller(counting)
   return isAuthored || isCustomResource(object.apiVersion)
     ? { service: 'unknown', user: undefined, role: 'operator' }
     : undefined
+}
+
+/** The program that looks after an object, if something that it owns, or that this owns, has changed since the object was written. */
+function whoCounts({ uid, resource }: ObjectIdentity, objects: ClusterObjects): string | undefined {
+  const [program] = objects.lookingAfter(resource)
+  const since = newestOf(objects.get(uid))?.version
+  if (program === undefined || since === undefined) return undefined
+  const owned = objects.ownedBy(uid, ANY_RESOURCE, 0n, LAST, MAX_OWNED).map(({ identity }) => identity.uid)
+  const isNews = [uid, ...owned].some((one) => objects.ownedBy(one, ANY_RESOURCE, since, LAST, 1).length > 0)
+  return isNews ? program : undefined
 }
 
 /** The removed owners have nothing else left, or are terminating. */
