@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { decided, GOING, last, ownedBy, type Sketch } from '../../lab/harness/inference/told-by-watch.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 
@@ -326,6 +326,45 @@ test.each([
     expect(deleted({})).toEqual(PERSON)
   },
 )
+
+describe('a Pod that leads a group', () => {
+  const group = (manager: string, subresource: string, status: JsonObject): Sketch => ({
+    ...{ kind: 'Group', apiVersion: 'example.com/v1', name: 'g', status },
+    meta: {
+      managedFields: [{ manager, subresource, operation: 'Update', time: '2026-11-22T19:30:00Z' }],
+    },
+  })
+  const leader = (meta: JsonObject = {}): Sketch => ({
+    ...{ kind: 'Pod', name: 'm-0', meta: { ...ownedBy('StatefulSet', 'm'), ...meta } },
+  })
+  const worker = (meta: JsonObject = {}): Sketch => ({
+    ...{ kind: 'Pod', name: 'w-0', meta: { ...ownedBy('StatefulSet', 'w'), ...meta } },
+  })
+  const there = [
+    group('kubectl', '', {}),
+    group('group-operator', 'status', { phase: 'ready' }),
+    ...[{ kind: 'StatefulSet', name: 'm', meta: ownedBy('Group', 'g') }, leader()],
+    { kind: 'StatefulSet', name: 'w', meta: ownedBy('Pod', 'm-0') },
+    worker(),
+  ]
+
+  test('is deleted by the program that looks after the group where another of it has just gone', () => {
+    const decision = decided(...there, worker(GOING), leader(GOING)).at(-1)
+    expect([decision?.writer.service, decision?.cause]).toEqual(['group-operator', BY_CONTROLLER])
+    expect(decision?.reads.map(({ identity }) => identity.name)).toContain('w-0')
+  })
+
+  test.each([
+    ['nothing has gone', []],
+    ['it was written since', [worker(GOING), leader({ labels: { a: 'b' } })]],
+    [
+      'what went has been replaced',
+      [worker(GOING), worker({ ...GOING, uid: 'uid of w-0' }), worker({ uid: 'new' })],
+    ],
+  ])('is deleted by a person where %s', (_, since) => {
+    expect(last(...there, ...since, leader(GOING))).toEqual(PERSON)
+  })
+})
 
 test('a Pod goes for a custom resource that names what it belongs to, while there is something to do for that', () => {
   const restart = (deployment: string, done?: number): Sketch => ({

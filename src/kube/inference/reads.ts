@@ -11,6 +11,8 @@
  * - adopted: what the writer last gave to its owner, if nothing else is new.
  * - former owner: objects that owned it before and no longer do.
  * - awaited: the last of what it owned that went since it began to terminate.
+ * - ended below: of the Pods of what it owns, or of what an object owned that had its name, the one that began to go last, if nothing was
+ *   written of it since.
  * - predecessor: an object that had its name and its owner, and is gone.
  * - namesake: an object that had its name, and is gone.
  * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
@@ -66,6 +68,7 @@ export type Reads =
   | { readonly kind: 'adopted' }
   | { readonly kind: 'former owner' }
   | { readonly kind: 'awaited' }
+  | { readonly kind: 'ended below' }
   | { readonly kind: 'fellows' }
   | { readonly kind: 'predecessor' }
   | { readonly kind: 'named'; readonly field: string }

@@ -328,6 +328,7 @@ export const RELATIONS: readonly Relation[] = [
     by: CUSTOM_CONTROLLERS,
     reads: { kind: 'dependents', resource: ANY_RESOURCE },
   },
+  { write: 'pods', parts: ['deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'ended below' } },
   { parts: ['authored', 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'made for it' } },
   { parts: [...MADE, 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'referred' } },
   { parts: [...MADE, 'status', 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'primaries' } },

@@ -17,6 +17,7 @@ import {
   candidate,
   higher,
   isGoing,
+  MAX_OBJECTS,
   type News,
   newestBelow,
   type ReadContext,
@@ -36,6 +37,7 @@ const OF_OWNER = [
   'adopted',
   'former owner',
   'awaited',
+  'ended below',
   'quota',
   'predecessor',
   'admission',
@@ -139,6 +141,8 @@ export function relatives(
         .filter((object) => newest(object)?.gone === true)
         .slice(0, 1)
         .map((object) => ({ object }))
+    case 'ended below':
+      return candidate(lastEndedBelow(write.object, below, objects))
     case 'predecessor':
       return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
         const [last] = object.versions
@@ -164,6 +168,28 @@ export function relatives(
         return [...created, ...changed.map((object) => ({ object }))]
       })
   }
+}
+
+/**
+ * Of the Pods of what an object owns, or an earlier one of its name owned, the one that began to go last, if nothing was written of the
+ * object since and no other Pod has that name yet. Where Pods are of use only as a group, the others then go too.
+ */
+export function lastEndedBelow(
+  { namespace, name, uid }: ObjectIdentity,
+  below: bigint,
+  objects: ClusterObjects,
+): KnownObject | undefined {
+  const own = objects.get(uid)
+  const after = (own && newestBelow(own, below)?.version) ?? below
+  return objects.changedIn('pods', namespace, after, below, MAX_OBJECTS).find((object) => {
+    const end = newestBelow(object, below)
+    if (!isGoing(end) || !isGoing(objects.named('pods', namespace, object.identity.name)?.versions[0]))
+      return false
+    const above = end?.facts.owners.flatMap(
+      (owner) => objects.get(owner.uid)?.versions[0]?.facts.owners ?? [],
+    )
+    return above?.some((one) => one.kind === 'Pod' && one.name === name) === true
+  })
 }
 
 const OF_THE_CLUSTER: ReadonlySet<string> = new Set([

@@ -11,6 +11,7 @@ import { ownValue } from '../../model/untrusted-names.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { namedIn } from './named-objects.ts'
 import { clearsUpAfter, primariesNaming } from './primaries.ts'
+import { lastEndedBelow } from './relatives.ts'
 import { isMarkedAsEvicted, type WritePart } from './write-part.ts'
 import {
   controller,
@@ -90,6 +91,8 @@ export function whoDeletes(
     ? whoRenews([known, owner?.facts], seenNs, objects)
     : undefined
   if (renewer !== undefined) return controller(renewer)
+  const restarter = whoRestarts(object, owner?.facts, objects)
+  if (restarter !== undefined) return controller(restarter)
   const ofOwner = objects.get(reference?.uid ?? '')?.identity
   const isUnselected = ofOwner?.namespace === '' && isNewsIn(object, objects)
   const [lookingAfter] =
@@ -217,6 +220,18 @@ function whoRenews(
     const own = managers.filter(({ manager }) => programOf(manager) === program)
     return isSignedLately({ managers: own }, nowNs)
   })
+}
+
+/** The program that looks after the owner of a Pod's owner, if a Pod of the group that the Pod leads has just begun to go. */
+function whoRestarts(
+  pod: ObjectIdentity,
+  owner: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): string | undefined {
+  const above = objects.get(owner?.owners.find((one) => one.controller)?.uid ?? '')
+  const [program] = objects.lookingAfter(above?.identity.resource ?? '')
+  if (program === undefined || pod.resource !== 'pods') return undefined
+  return lastEndedBelow(pod, LAST, objects) && program
 }
 
 /** The namespace has changed since the object was last written: its owner, which is in none, may not select it any more. */
