@@ -327,6 +327,21 @@ test.each([
   },
 )
 
+test.each([
+  ['StatefulSet', 'statefulset-controller'],
+  ['DaemonSet', 'daemon-set-controller'],
+])('a Pod of a %s that has ended is deleted by its controller; one that runs, by a person', (kind, by) => {
+  const pod = (phase: string, meta: JsonObject = {}): Sketch => ({
+    ...{ kind: 'Pod', name: 'db-0', meta: { ...ownedBy(kind, 'db'), ...meta }, status: { phase } },
+  })
+  const owner = {
+    ...{ kind, name: 'db', meta: { generation: 1 } },
+    status: { currentRevision: 'a', updateRevision: 'a', observedGeneration: 1 },
+  }
+  expect(last(owner, pod('Running'), pod('Failed'), pod('Failed', GOING))).toEqual([by, BY_CONTROLLER])
+  expect(last(owner, pod('Running'), pod('Running', GOING))).toEqual(PERSON)
+})
+
 describe('a Pod that leads a group', () => {
   const group = (manager: string, subresource: string, status: JsonObject): Sketch => ({
     ...{ kind: 'Group', apiVersion: 'example.com/v1', name: 'g', status },

@@ -67,6 +67,7 @@ export function whoDeletes(
     !isOutOfTurn(object, reference, owner.facts, objects) &&
     (hasSurplus(owner.facts, reference.uid, object.resource, objects) ||
       (reference.kind === 'DaemonSet' && isOffItsNode(known, owner.facts, objects)) ||
+      (REPLACES_ENDED.has(reference.kind) && hasEnded(object, before)) ||
       (reference.kind === 'Job' && isEnding(owner.facts, reference.uid, seenNs, objects)) ||
       isNotKept(object, known, reference, owner.facts, objects))
       ? ownValue(OF_OWNER, reference.kind)
@@ -294,6 +295,13 @@ function isOutOfTurn(
 
 function numberOf({ name }: ObjectIdentity): number {
   return Number(name.slice(name.lastIndexOf('-') + 1))
+}
+
+/** They delete Pods that have ended, to run others in their place. */
+const REPLACES_ENDED: ReadonlySet<string> = new Set(['StatefulSet', 'DaemonSet'])
+
+function hasEnded({ resource }: ObjectIdentity, known: ObjectFacts | undefined): boolean {
+  return resource === 'pods' && known?.prints.replicas === '0' && !known.deleting
 }
 
 /** Its node is gone, or no longer has the labels that its DaemonSet requires. False if nothing is known of the node. */
