@@ -17,8 +17,10 @@ import { Cluster } from '../../harness/kubernetes/cluster.ts'
 import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import { Recorder } from './recorder.ts'
 import { STORIES_OF_ABSENCES, STORIES_OF_CONTESTS } from './stories-of-contests.ts'
+import { STORIES_OF_EDITS } from './stories-of-edits.ts'
 import { STORIES_OF_EVICTIONS, STORIES_WITH_DESCHEDULER } from './stories-of-evictions.ts'
 import { STORIES_OF_HANDOVERS } from './stories-of-handovers.ts'
+import { STORIES_OF_PARTS } from './stories-of-parts.ts'
 import { STORIES_OF_SETTINGS } from './stories-of-settings.ts'
 import { STORIES_OF_UPKEEP } from './stories-of-upkeep.ts'
 import { STORIES_OF_WORKLOADS } from './stories-of-workloads.ts'
@@ -29,6 +31,7 @@ import { STORIES_WITH_EXTERNAL_SECRETS } from './stories-with-external-secrets.t
 import { STORIES_WITH_GITOPS } from './stories-with-gitops.ts'
 import { STORIES_WITH_JOB_SETS } from './stories-with-job-sets.ts'
 import { STORIES_WITH_KNATIVE } from './stories-with-knative.ts'
+import { STORIES_WITH_LEADERS } from './stories-with-leaders.ts'
 import { STORIES_WITH_NODES } from './stories-with-nodes.ts'
 import { STORIES_WITH_MONITORS } from './stories-with-monitors.ts'
 import { STORIES_WITH_PLAIN_CONTROLLERS } from './stories-with-plain-controllers.ts'
@@ -52,7 +55,7 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
                        of the controllers and the definitions in lab/evaluation/truth/shops (q2, q3),
                        of the programs and the definitions in lab/evaluation/truth/programs (ea to ej),
                        of external-secrets (k2 to k4), of trust-manager with controllers as its trust namespace (k5),
-                       of the JobSet controller without its webhooks (n2, n3)
+                       of the JobSet controller without its webhooks (n2, n3), of the LeaderWorkerSet controller with its webhooks (v2 to v4)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
 const KUBECTL = 'kubectl/v1.36.3 (linux/amd64) kubernetes/0000000'
@@ -70,6 +73,8 @@ const USUAL: readonly Story[] = [
   ...STORIES_OF_HANDOVERS,
   ...STORIES_OF_CONTESTS,
   ...STORIES_OF_ABSENCES,
+  ...STORIES_OF_EDITS,
+  ...STORIES_OF_PARTS,
 ]
 const ALL: readonly Story[] = [
   ...USUAL,
@@ -87,6 +92,7 @@ const ALL: readonly Story[] = [
   ...STORIES_WITH_SHOPS,
   ...STORIES_WITH_PROGRAMS,
   ...STORIES_WITH_JOB_SETS,
+  ...STORIES_WITH_LEADERS,
 ]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000
