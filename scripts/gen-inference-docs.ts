@@ -72,6 +72,8 @@ function wordsOf(reads: Reads): string {
       return 'the quota that had refused it, as its controller counted it again'
     case 'awaited':
       return 'the last of what it owned that went'
+    case 'ended below':
+      return 'of the Pods of what it owns the one that began to go last, where nothing was written of it since'
     case 'predecessor':
       return 'what had its name and owner and went'
     case 'named':

@@ -159,7 +159,7 @@ test.each([
   ['replicasets', 'replicaset-controller'],
 ])('a status of %s that no longer counts a Pod follows from its new labels', (resource, program) => {
   const by = `system:serviceaccount:kube-system:${program}`
-  const owner = { kind: KINDS[resource], name: 'web', uid: 's', controller: true }
+  const owner = { kind: KINDS[resource] ?? '', name: 'web', uid: 's', controller: true }
   const counting: Told = { resource, uid: 's', version: 1, by: 'alice', verb: 'create' }
   const counts = (version: number, replicas: number): Told => ({
     ...{ ...counting, version, by, subresource: 'status', verb: 'update', status: { replicas } },
