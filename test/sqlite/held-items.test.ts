@@ -40,3 +40,13 @@ test('one that waits long takes the room of one', async () => {
   }
   expect(kept).toBe(10_100)
 })
+
+test('what is taken before anything was counted makes no more room than it had', async () => {
+  const held = await opened()
+  for (let at = 0; at < 5; at++) held.hold(cpid(1) as Cpid, item)
+  held.forget()
+  expect(held.take(cpid(1) as Cpid)).toHaveLength(5)
+  let kept = 0
+  while (held.hold(cpid(2) as Cpid, item)) kept++
+  expect(kept).toBe(10_000)
+})

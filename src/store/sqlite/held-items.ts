@@ -66,8 +66,10 @@ export class HeldItemTable extends WriterTable implements HeldItems, Cached {
 
   take(cpid: Cpid): HeldItem[] {
     const held = this.#take.all(cpidBytes(cpid)).map(itemOf)
-    if (held.length > 0) this.#drop.run(cpidBytes(cpid))
+    if (held.length === 0) return held
+    // Before they are dropped: they may have yet to be counted.
     this.#counted.all -= held.length
+    this.#drop.run(cpidBytes(cpid))
     return held
   }
 
