@@ -236,7 +236,7 @@ export function* tempoTagsJson(
       )
     if (found.size > 0) shown.push({ name, tags: [...found].slice(0, limit).sort() })
   }
-  // Version 1 names intrinsics only to whom asks for them.
+  // Version 1 names intrinsics only if that scope is asked for.
   if (version === 2 ? isAsked('intrinsic') : scope === 'intrinsic')
     shown.push({ name: 'intrinsic', tags: INTRINSICS })
   const tagNames = [...new Set(shown.flatMap((one) => one.tags))].sort()

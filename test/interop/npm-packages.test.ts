@@ -73,7 +73,7 @@ test(
     const [port = 0] = await freePorts(1)
     await using observe = new RunningProgram({
       name: 'causeway observe',
-      // What npx runs, which hands on no SIGINT.
+      // npx runs this too, but does not pass SIGINT on.
       command: join(folder, 'node_modules/.bin/causeway'),
       args: [
         ...['observe', '--kubeconfig', cluster.kubeconfig()],

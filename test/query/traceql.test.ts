@@ -254,7 +254,7 @@ test.each([
   ['{ .a = 1e400 }', 'larger than a float of 64 bits'],
   ['{ .a = 08 }', 'leave out the zeros'],
   ['{ duration > 08s }', 'leave out the zeros'],
-  ['{ .a\0 = 1 }', 'no character with the number 0'],
+  ['{ .a\0 = 1 }', 'may not contain the character U+0000: leave it out'],
   ['{} | compare({ .a = 1 }, 5, 0, 10)', 'a start before its end'],
   ['{} | compare({ .a = 1 }, 5, 10, 0)', 'a start before its end'],
   ['{} | by(1)', 'something that spans have'],

@@ -70,7 +70,7 @@ load average says with how much. Run with \`npm run bench -- --only archive --cp
   kubernetes: `A program of the bench speaks the list and watch of an API server with 150,000 Pods, and then tells of applications that are
 deployed, 14 writes each: Deployment, ReplicaSet, three Pods, their bindings and statuses, EndpointSlice. Causeway watches it with
 \`k8s_objects\`. A write counts once its span is inferred, linked and at the backend. "In SQL" is looked at every 20 ms at the rate
-of a cluster of 5,000 nodes, with \`window\` as it is by default; a watch alone waits for nobody to say who wrote. For a minute after watches
+of a cluster of 5,000 nodes, with \`window\` as it is by default; a watch alone waits for nobody to say who wrote. For a minute or two after watches
 were seconds behind one another, as when many writes come at once, Causeway waits twice as long as they were, at most 5 s, before it decides.`,
   'kubernetes-api-server': `A real etcd, API server, controller manager and scheduler with the audit policy of examples/kubernetes; Deployments without Pods
 are patched, each of which their controller answers with a write of its own. "In SQL" counts from the answer of the API server, is looked at

@@ -196,7 +196,7 @@ export const STORIES_OF_PARTS: readonly Story[] = [
         metadata: { name: called },
         spec: {
           ...{ capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], storageClassName: '' },
-          ...{ persistentVolumeReclaimPolicy: 'Retain', hostPath: { path: '/tmp/x' } },
+          ...{ persistentVolumeReclaimPolicy: 'Retain', hostPath: { path: '/data' } },
         },
       })
       const claim = (called: string, of?: string) => ({

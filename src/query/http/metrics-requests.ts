@@ -101,7 +101,7 @@ function usualStep(length: bigint): bigint {
   return unit === undefined ? SECOND : (wanted / unit) * unit
 }
 
-/** A hint in the query comes before the parameter, of which Tempo takes 0 for none given. */
+/** A hint in the query comes before the parameter. As in Tempo, a parameter of 0 counts as not given. */
 function exemplarsOf(parameters: TraceApiParameters, { hints }: Query): number {
   const asked =
     parameters.text('exemplars') === '0' ? EXEMPLARS : parameters.count(['exemplars'], EXEMPLARS, EXEMPLARS)

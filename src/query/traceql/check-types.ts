@@ -165,7 +165,9 @@ function checkMetric(metric: Metric): void {
     if (metric.top <= 0) throw new TraceQlError('compare() takes a number above 0')
     const isTimed = metric.from !== 0n || metric.to !== 0n
     if (isTimed && (metric.from === 0n || metric.to <= metric.from))
-      throw new TraceQlError('compare() takes a start before its end, both in nanoseconds since 1970')
+      throw new TraceQlError(
+        'compare() takes a start before its end, both in nanoseconds since 1970: give both, or none',
+      )
     return
   }
   const { name, by } = metric

@@ -91,7 +91,7 @@ function compileBinary(
   if (operator !== '&&' && operator !== '||')
     return (span) => operate(operator, ofLeft(span), ofRight(span), matches)
   const decides = operator === '||'
-  // As in Tempo, nothing is true or something that is neither true nor false.
+  // As in Tempo, `true || x` is true only where x is true or false.
   const isDecided = !decides || isBoolean(right)
   return (span) => {
     const first = ofLeft(span)

@@ -75,7 +75,7 @@ export class CompareSeries {
     }
   }
 
-  /** As in Tempo, a span of which the selection cannot be asked is none of it. */
+  /** As in Tempo, a span on which the selection fails counts as baseline. */
   #isOfSelection(span: SpanView): boolean {
     try {
       const selected = this.#isSelected(span)

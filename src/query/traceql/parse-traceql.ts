@@ -34,7 +34,8 @@ export function readTraceQl(text: string): Query {
     throw new TraceQlError(
       `a query may have at most ${LONGEST} characters, and this one has ${text.length}: ask for less`,
     )
-  if (text.includes('\0')) throw new TraceQlError('a query has no character with the number 0')
+  if (text.includes('\0'))
+    throw new TraceQlError('a query may not contain the character U+0000: leave it out')
   const query = new Reader(text).query(treeOf(text).topNode)
   checkQuery(query)
   checkConditions(conditionsOf(withLists(query.pipeline)))
@@ -340,7 +341,8 @@ class Reader {
       throw this.#incomplete(node)
     }
     if (!/[.eE]/.test(text)) return intOf(this.#whole64(node))
-    if (!Number.isFinite(Number(text))) throw new TraceQlError(`${text} is larger than a float of 64 bits`)
+    if (!Number.isFinite(Number(text)))
+      throw new TraceQlError(`${text} is larger than a float of 64 bits: write a smaller number`)
     return floatOf(Number(text))
   }
 

@@ -20,9 +20,12 @@ const object = section('Objects of one resource.', {
   namespaces: field(TEXT_LIST, '[]', 'Those alone; all of `namespaces` above when empty.'),
   label_selector: optionalField(
     TEXT,
-    'Only objects with such labels, as kubectl takes it. One that has them no longer counts as deleted: a watch tells both alike.',
+    'Only objects with such labels, as kubectl takes it. An object that loses them counts as deleted: a watch tells both alike.',
   ),
-  field_selector: optionalField(TEXT, 'Only objects with such fields, as kubectl takes it. The same holds.'),
+  field_selector: optionalField(
+    TEXT,
+    'Only objects with such fields, as kubectl takes it. An object that loses them counts as deleted.',
+  ),
   mode: field(choice(['watch']), 'watch', 'Always watched; a list is made where a watch needs one.'),
   ...refusedKeys('objects are always watched; remove it', 'interval'),
   ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'exclude_watch_type', 'resource_version'),
