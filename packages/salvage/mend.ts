@@ -24,6 +24,7 @@ const MEND_ARRIVALS: readonly MendStep[] = [
   // Numbers of spans that were lost may be given again.
   ['', 'DELETE FROM span_blocks'],
   ['', 'DELETE FROM own_span_blocks'],
+  ['', 'DELETE FROM long_traces'],
   [
     'resources that were lost, whose scopes are kept',
     `INSERT INTO resources (id, hash, service, envelope)

@@ -17,7 +17,7 @@ import { MatchingEffort, MAX_MATCHED_LENGTH } from './traceql/evaluate-field.ts'
 import { factsOf, FetchPlan, type SpanView, type TraceFactsFound } from './traceql/fetch-plan.ts'
 import { compilePipeline, type Spanset } from './traceql/pipeline.ts'
 import { SpanReader } from './traceql/read-span.ts'
-import type { Attribute, IntrinsicName, Pipeline } from './traceql/syntax.ts'
+import type { Attribute, Field, IntrinsicName, Pipeline } from './traceql/syntax.ts'
 import type { StoredSpan, StoredTrace } from './traceql/trace-data.ts'
 
 export interface TraceSearch {
@@ -163,8 +163,7 @@ export class TraceLook {
   /** The traces that Causeway made of cascades, and then those that it passed on; the newest first. Undefined where others may take a turn. */
   *sources(): Generator<Generator<FoundTrace | undefined>> {
     const range = this.#range()
-    const hint = this.#hint()
-    const test = this.#testOf(this.#search.pipeline)
+    const { hint, test } = this.#ofOneSpan()
     yield this.#foundIn(this.#queries.tracesOfCascades(range, hint, test))
     yield this.#foundIn(this.#queries.tracesForwarded(range, hint, test))
   }
@@ -174,6 +173,20 @@ export class TraceLook {
     return { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
   }
 
+  /** A hint and a test that one and the same span meets in each trace that is looked for. */
+  #ofOneSpan(): { hint: SpanHint | undefined; test: SpanTest | undefined } {
+    const tests = this.#tests()
+    const hasHint = (field: Field): boolean => hintOfField(field) !== undefined
+    const hasTest = (field: Field): boolean => tests.of(field) !== undefined
+    const { pipeline } = this.#search
+    const field =
+      fieldNeeded(pipeline, (one) => hasHint(one) && hasTest(one)) ??
+      fieldNeeded(pipeline, hasHint) ??
+      fieldNeeded(pipeline, hasTest)
+    return { hint: field && hintOfField(field), test: field && this.#counting(tests.of(field)) }
+  }
+
+  /** Of searches for single spans. */
   #hint(): SpanHint | undefined {
     const hinted = fieldNeeded(this.#search.pipeline, (field) => hintOfField(field) !== undefined)
     return hinted && hintOfField(hinted)
@@ -188,7 +201,9 @@ export class TraceLook {
   }
 
   *#foundSpans(): Generator<readonly FoundSpan[]> {
-    const test = this.#testOf(this.#search.pipeline)
+    const tests = this.#tests()
+    const tested = fieldNeeded(this.#search.pipeline, (field) => tests.of(field) !== undefined)
+    const test = tested && this.#counting(tests.of(tested))
     const traceIds = new Map<number, string>()
     const traceIdOf = (sent: SentSpan | undefined): string => {
       if (sent === undefined) return ''
@@ -225,11 +240,12 @@ export class TraceLook {
     }
   }
 
+  #tests(): SpanTests {
+    return new SpanTests(this.#search.pipeline, (scope) => this.#reader.scopeOf(scope))
+  }
+
   /** Counts the spans that need not be read. */
-  #testOf(pipeline: Pipeline): SpanTest | undefined {
-    const tests = new SpanTests(pipeline, (scope) => this.#reader.scopeOf(scope))
-    const tested = fieldNeeded(pipeline, (field) => tests.of(field) !== undefined)
-    const test = tested && tests.of(tested)
+  #counting(test: SpanTest | undefined): SpanTest | undefined {
     if (test === undefined) return undefined
     return (bytes, start, end, scope) => {
       if (test(bytes, start, end, scope)) return true

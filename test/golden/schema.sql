@@ -432,6 +432,13 @@ CREATE TRIGGER logs_scope AFTER DELETE ON logs WHEN old.scope IS NOT NULL BEGIN
 
 CREATE INDEX logs_unattributed ON logs (id) WHERE cpid IS NULL;
 
+CREATE TABLE long_traces (
+  after INTEGER PRIMARY KEY, -- the spans of a block have the numbers after this one
+  up_to INTEGER NOT NULL, -- and up to this one
+  facts BLOB NOT NULL, -- serialized by v8
+  checksum INTEGER NOT NULL -- of facts
+  ) STRICT;
+
 CREATE TABLE mergelogs (
   arrival INTEGER PRIMARY KEY,
   cpid INTEGER NOT NULL UNIQUE,
@@ -494,7 +501,7 @@ CREATE TABLE origin_trace_index (
 CREATE TABLE origin_traces (
   id INTEGER PRIMARY KEY,
   trace_id BLOB NOT NULL
-  ) STRICT;
+  , first_ns INTEGER) STRICT;
 
 CREATE TABLE outbox (
   decision INTEGER PRIMARY KEY,

@@ -65,6 +65,7 @@ const KEPT: Record<string, Keeping> = {
   log_exporters: { by: 'the configuration, at the start', left: 1 },
   log_outbox: { by: 'the slowest exporter of logs', left: 0 },
   logs: { by: withCpids, left: 0 },
+  long_traces: { by: sweepOfBlocks, left: 0 },
   mergelogs: { by: withCpids, left: 0 },
   objects: { by: withSpans, left: 0 },
   metric_exporters: { by: 'the configuration, at the start', left: 1 },

@@ -76,7 +76,7 @@ export class BareRows {
       if (origin === undefined) {
         origin = this.#numbers.size + 1
         this.#numbers.set(traceKey, origin)
-        origins.push([origin, Buffer.from(traceKey, 'latin1')])
+        origins.push([origin, Buffer.from(traceKey, 'latin1'), startNs])
         this.#unindexed.push(traceKey)
       }
       const cpidNumber = 1 + parseInt(cpid?.slice(0, 8) ?? '0', 16)

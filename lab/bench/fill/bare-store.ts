@@ -17,7 +17,7 @@ export class BareStore {
     this.#addRequest = db.prepare(
       'INSERT INTO requests (hash, arrived_ms, rejected, message) VALUES (?, ?, ?, ?)',
     )
-    this.#addOrigin = db.prepare('INSERT INTO origin_traces (id, trace_id) VALUES (?, ?)')
+    this.#addOrigin = db.prepare('INSERT INTO origin_traces (id, trace_id, first_ns) VALUES (?, ?, ?)')
     this.#index = db.prepare('INSERT OR REPLACE INTO origin_trace_index (trace_id, origin) VALUES (?, ?)')
     this.#addSpan = db.prepare(
       `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)

@@ -1,6 +1,7 @@
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
 import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
-import { ROWS_A_BLOCK, SpanBlockKeeper } from '../../../src/store/sqlite/span-block-facts.ts'
+import { ROWS_A_BLOCK } from '../../../src/store/sqlite/span-block-facts.ts'
+import { SpanBlockKeeper } from '../../../src/store/sqlite/span-block-keeper.ts'
 import { fillCascades, type FilledCascades } from './fill-cascades.ts'
 
 /** No row is pruned while a filled database is measured. */

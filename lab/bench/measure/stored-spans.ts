@@ -38,7 +38,7 @@ export class StoredSpans {
       `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, ?, ?)`,
     )
-    this.#addOrigin = db.prepare('INSERT INTO origin_traces (id, trace_id) VALUES (?, ?)')
+    this.#addOrigin = db.prepare('INSERT INTO origin_traces (id, trace_id, first_ns) VALUES (?, ?, ?)')
     this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins VALUES (?, ?)')
     this.#send = db.prepare(
       'INSERT INTO outbox (decision, trace, span, parent_id, flags, cause) VALUES (?, ?, ?, ?, 0, ?)',
@@ -57,7 +57,7 @@ export class StoredSpans {
     const localParent = isTop ? 0n : idOf(group * SPANS_PER_ORIGIN)
     const beginNs = startNs + BigInt(step) * STEP_NS
     const endNs = beginNs + LENGTH_NS
-    if (isTop) this.#addOrigin.run(origin, originId)
+    if (isTop) this.#addOrigin.run(origin, originId, beginNs)
     this.#addPair.run(cpid.id, origin)
     const raw = Buffer.from(this.#raw)
     originId.copy(raw, this.#places.traceId)

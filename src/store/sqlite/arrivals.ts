@@ -121,7 +121,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
   }
 
   addSpan(span: SpanRecord, { scope, cluster, joinsOwn }: RecordOrigin, cpid: number | undefined): void {
-    const origin = this.interner.origin(span.traceKey)
+    const origin = this.interner.origin(span.traceKey, span.startNs)
     const row = this.progress.nextArrival()
     this.progress.scopeUses.add(scope)
     this.#addSpan.run(

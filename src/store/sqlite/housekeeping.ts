@@ -35,6 +35,11 @@ const SWEPT: readonly Sweepable[] = [
     useless: 'NOT EXISTS (SELECT 1 FROM spans s WHERE s.id > a.after AND s.id <= a.up_to)',
   },
   {
+    table: 'long_traces',
+    key: ['after'],
+    useless: 'NOT EXISTS (SELECT 1 FROM spans s WHERE s.id > a.after AND s.id <= a.up_to)',
+  },
+  {
     table: 'own_span_blocks',
     key: ['after'],
     useless: 'NOT EXISTS (SELECT 1 FROM outbox o WHERE o.decision > a.after AND o.decision <= a.up_to)',

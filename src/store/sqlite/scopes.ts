@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { LinkScopes } from '../../model/linking-ports.ts'
 import { scopeEnvelope, serviceEnvelope } from '../../model/otlp/encode-telemetry.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { TraceIndex } from './trace-id-index.ts'
@@ -73,10 +74,10 @@ export class ScopeNumbers extends OnConnection {
     return this.scope({ envelope, service, cluster: cluster === '' ? undefined : cluster }, NO_SCOPE)
   }
 
-  /** The number of an original trace; `traceKey` is its id's 16 bytes as latin1. */
-  origin(traceKey: string): number {
+  /** The number of the original trace of a span that starts then; `traceKey` is its id's 16 bytes as latin1. */
+  origin(traceKey: string, startNs: UnixNanos): number {
     if (traceKey === this.#lastTrace) return this.#lastOrigin
-    this.#lastOrigin = this.#traces.numberOf(traceKey)
+    this.#lastOrigin = this.#traces.numberOf(traceKey, startNs)
     this.#lastTrace = traceKey
     return this.#lastOrigin
   }

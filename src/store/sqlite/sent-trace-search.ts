@@ -1,6 +1,7 @@
 import type { Pages, SentSpan, SentTrace, SentTraceRange, SpanHint, SpanTest } from '../../model/queries.ts'
 import { type OutboxItem, SENT_INHERITED_CPID, SENT_PATCHED } from '../../model/outbox.ts'
 import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
+import { LONG_S, LongTracesOfBlocks } from './long-traces.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
@@ -12,8 +13,10 @@ import { blockTest, type BlockTest, SpanBlocks, type TestedRows } from './span-b
 const TRACES_AT_ONCE = 500
 /** Up to this many traces of a window are read one by one. If there are more, the whole range is read. */
 const FEW = 200
-/** How long the spans of a trace may keep arriving: this much is searched around the requested time. */
-const SLACK_NS = 900_000_000_000n
+/** Within this time of each other lie the spans of a trace that is not long. */
+const SLACK_NS = BigInt(2 * LONG_S) * 1_000_000_000n
+/** How many long traces are looked at at once. */
+const LONG_AT_ONCE = 50
 /** The most blocks of spans whose time ranges are cached. */
 const MOST_BLOCKS = 100_000
 
@@ -119,6 +122,7 @@ export class SentTraceSearch extends OnConnection {
   readonly #outbox: SqliteOutbox
   readonly #read: BytesRead
   readonly #times: BlockTimes
+  readonly #longTraces: LongTracesOfBlocks
   readonly #rowsABlock: number
   readonly #received: SpanBlocks
   readonly #own: SpanBlocks
@@ -170,6 +174,7 @@ export class SentTraceSearch extends OnConnection {
     this.#received = SpanBlocks.received(db, rowsABlock)
     this.#own = SpanBlocks.own(db, rowsABlock)
     this.#times = new BlockTimes(db, this.#received, rowsABlock)
+    this.#longTraces = new LongTracesOfBlocks(db, this.#received.stored)
   }
 
   /** The traces of cascades. */
@@ -272,6 +277,7 @@ export class SentTraceSearch extends OnConnection {
       tested: this.#received.testedBy(spanTest, this.#read),
       isOne: this.#isSentInto(0),
     }
+    const long = this.#longWith(range, hint)
     const seen = new NumberSet()
     const newest = this.#newestSpan.get() ?? 0
     for (let upTo = newest; upTo > 0;) {
@@ -293,7 +299,31 @@ export class SentTraceSearch extends OnConnection {
         }
       }
       yield found
+      if (next === after && long !== undefined) yield* long(block, newest, seen)
       upTo = next
+    }
+  }
+
+  /** Finds the long traces with spans in a block; undefined if all times are searched. */
+  #longWith(
+    { fromNs, toNs }: SentTraceRange,
+    hint: SpanHint | undefined,
+  ): ((block: number, newest: number, seen: NumberSet) => Generator<SentTrace[]>) | undefined {
+    if (fromNs === undefined && toNs === undefined) return undefined
+    const { sql, values } = hint === undefined ? NO_HINT : ofReceived(hint)
+    const meets = this.db.prepare<Bound[]>(
+      `SELECT 1 FROM spans s WHERE s.origin = ? AND ${sql}
+         AND EXISTS (SELECT 1 FROM outbox WHERE outbox.trace = 0 AND outbox.span = s.id) LIMIT 1`,
+    )
+    const find = (traces: readonly number[], seen: NumberSet): SentTrace[] =>
+      traces
+        .filter((trace) => meets.get(trace, ...values) !== undefined && seen.add(trace))
+        .flatMap((trace) => this.#traceOf(trace))
+    const longTraces = this.#longTraces
+    return function* (block, newest, seen) {
+      const traces = longTraces.of(block, newest, fromNs, toNs)
+      for (let at = 0; at < traces.length; at += LONG_AT_ONCE)
+        yield find(traces.slice(at, at + LONG_AT_ONCE), seen)
     }
   }
 

@@ -1,9 +1,8 @@
-import { deserialize, serialize } from 'node:v8'
+import { deserialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import { readOwnSpan, SpanTexts } from '../../model/otlp/read-stored-span.ts'
-import type { Cached, KeptSpanBlocks } from '../../model/store-ports.ts'
 import { MIB } from '../../model/time-and-size.ts'
-import { isDamage, OnConnection, type Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { mixed } from './trace-id-index.ts'
 
 /** So many rows with neighbouring numbers are a block. */
@@ -15,8 +14,8 @@ const MOST_SCOPES = 64
 const MOST_NAMES = 64
 /** How many texts of a block are told from others. */
 const MOST_TEXTS = 500_000
-/** To be changed with what `BlockFacts` and the filter of texts mean: facts that were kept before are not believed then. */
-const FORMAT = 1
+/** To be changed with the meaning of what is kept of blocks: what was kept before is not believed then. */
+export const FORMAT = 1
 
 /** What the rows of a full block contain. They never change; retention may remove them. */
 export interface BlockFacts {
@@ -168,15 +167,8 @@ export class StoredBlocks extends OnConnection {
     return [block * this.rowsABlock, (block + 1) * this.rowsABlock]
   }
 
-  /** Undefined if nothing is kept of it, or what is kept is damaged or of a newer Node. */
   kept(block: number): BlockFacts | undefined {
-    const row = this.#kept(...this.boundsOf(block))
-    if (row === undefined || row.checksum !== crc32(row.facts, FORMAT)) return undefined
-    try {
-      return deserialize(row.facts) as BlockFacts
-    } catch {
-      return undefined
-    }
+    return keptFacts(this.#kept(...this.boundsOf(block))) as BlockFacts | undefined
   }
 
   /** What the rows of a full block contain. Yields where others may take a turn. */
@@ -230,9 +222,19 @@ export function eachRow(
 
 const ZERO = 0x30
 
-interface KeptRow {
+export interface KeptRow {
   facts: Buffer
   checksum: number
+}
+
+/** Undefined if nothing is kept, or what is kept is damaged or of a newer Node. */
+export function keptFacts(row: KeptRow | undefined): unknown {
+  if (row === undefined || row.checksum !== crc32(row.facts, FORMAT)) return undefined
+  try {
+    return deserialize(row.facts)
+  } catch {
+    return undefined
+  }
 }
 
 /** Gathers what rows contain. */
@@ -309,86 +311,6 @@ class FactsFound {
 }
 
 const numbersIn = (list: string | null): number[] => (list === null ? [] : list.split(',').map(Number))
-
-/**
- * Keeps what full blocks contain in the database, the oldest first. A block that cannot be read is left to searches: were it told as damage
- * of the database, nothing more would be stored.
- */
-export class SpanBlockKeeper extends OnConnection implements KeptSpanBlocks, Cached {
-  readonly #rowsABlock: number
-  readonly #damaged = { received: new Set<number>(), own: new Set<number>() }
-  #steps: Iterator<'read' | 'nothing'> | undefined
-
-  constructor(db: Sqlite, rowsABlock: number) {
-    super(db)
-    this.#rowsABlock = rowsABlock
-  }
-
-  keep(mayGoOn: () => boolean): boolean {
-    this.#steps ??= this.#keepAll()
-    while (this.#steps.next().value === 'read') if (!mayGoOn()) return true
-    return false
-  }
-
-  forget(): void {
-    this.#steps = undefined
-  }
-
-  *#keepAll(): Generator<'read' | 'nothing'> {
-    const kinds = (['received', 'own'] as const).map((kind) =>
-      this.#keepKind(new StoredBlocks(this.db, kind, this.#rowsABlock), this.#damaged[kind]),
-    )
-    for (;;) {
-      let isAny = false
-      for (const kind of kinds)
-        while (kind.next().value === 'read') {
-          isAny = true
-          yield 'read'
-        }
-      if (!isAny) yield 'nothing'
-    }
-  }
-
-  *#keepKind(blocks: StoredBlocks, damaged: Set<number>): Generator<'read' | 'nothing'> {
-    const { table, next } = blocks.sql
-    const nextRow = this.db.prepare<[number], number | null>(next).pluck()
-    const insert = this.db.prepare<[number, number, Buffer, number]>(
-      `INSERT OR REPLACE INTO ${table} (after, up_to, facts, checksum) VALUES (?, ?, ?, ?)`,
-    )
-    let upTo = this.db.prepare<[], number | null>(`SELECT max(up_to) FROM ${table}`).pluck().get() ?? 0
-    for (;;) {
-      const following = blocks.blockOf(upTo + 1)
-      if (damaged.has(following)) {
-        ;[, upTo] = blocks.boundsOf(following)
-        continue
-      }
-      const row = unlessDamaged(following, damaged, () => nextRow.get(upTo) ?? Infinity)
-      const block = blocks.blockOf(row)
-      const bounds = blocks.boundsOf(block)
-      if (!(blocks.newest > bounds[1])) {
-        yield 'nothing'
-        continue
-      }
-      const reading = blocks.read(block)
-      let read = unlessDamaged(block, damaged, () => reading.next())
-      for (; read.done !== true; read = unlessDamaged(block, damaged, () => reading.next())) yield 'read'
-      upTo = bounds[1]
-      const facts = serialize(read.value)
-      insert.run(...bounds, facts, crc32(facts, FORMAT))
-    }
-  }
-}
-
-/** Notes a block that is damaged. The transaction has to end then: SQLite writes nothing more in it. */
-function unlessDamaged<T>(block: number, damaged: Set<number>, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!isDamage(error)) throw error
-    damaged.add(block)
-    throw new Error('some stored spans cannot be read: causeway doctor says more', { cause: error })
-  }
-}
 
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n

@@ -1,3 +1,4 @@
+import type { UnixNanos } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -20,7 +21,7 @@ export class TraceIndex extends OnConnection {
   #last = 0
   #isRead = false
   readonly #indexed: TraceIdIndexTable
-  readonly #add = this.db.prepare('INSERT INTO origin_traces (id, trace_id) VALUES (?, ?)')
+  readonly #add = this.db.prepare('INSERT INTO origin_traces (id, trace_id, first_ns) VALUES (?, ?, ?)')
   readonly #remove = this.column<[number, number], Buffer>(
     `DELETE FROM origin_traces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM spans WHERE origin = ?)
        RETURNING trace_id`,
@@ -33,9 +34,12 @@ export class TraceIndex extends OnConnection {
     this.#indexed = new TraceIdIndexTable(db, sizes)
   }
 
-  /** The number of the trace with this id, assigned now if it has none. `traceKey` is the id's 16 bytes as latin1. */
-  numberOf(traceKey: string): number {
-    return this.find(traceKey) ?? this.#new(traceKey)
+  /**
+   * The number of the trace with this id, assigned now if it has none: its first span starts then. `traceKey` is the id's 16 bytes as
+   * latin1.
+   */
+  numberOf(traceKey: string, startNs: UnixNanos): number {
+    return this.find(traceKey) ?? this.#new(traceKey, startNs)
   }
 
   find(traceKey: string): number | undefined {
@@ -88,9 +92,9 @@ export class TraceIndex extends OnConnection {
     this.#gone = 0
   }
 
-  #new(traceKey: string): number {
+  #new(traceKey: string, startNs: UnixNanos): number {
     const origin = ++this.#last
-    this.#add.run(origin, Buffer.from(traceKey, 'latin1'))
+    this.#add.run(origin, Buffer.from(traceKey, 'latin1'), startNs)
     this.#recent.set(traceKey, origin)
     this.#added++
     return origin

@@ -1,0 +1,117 @@
+import type { UnixNanos } from '../../model/time-and-size.ts'
+import { isDamage, OnConnection, type Sqlite } from './open-database.ts'
+import { keptFacts, type KeptRow, type StoredBlocks } from './span-block-facts.ts'
+
+/**
+ * A trace is long if one of its spans starts or ends so many seconds away from the start of the span that came first. The spans of other
+ * traces lie within twice this time.
+ */
+export const LONG_S = 300
+/** How many blocks are remembered that are full and not kept yet. */
+const MOST_BLOCKS = 4_096
+
+const BILLION = '1000000000'
+
+/** Three numbers for each long trace of a block: its own, and the seconds since 1970 between which the block's spans and its first one lie. */
+type LongTraces = Float64Array
+
+const NUMBERS_A_TRACE = 3
+
+/**
+ * Knows which original traces with spans in a block are long. Without it, a search by time would have to read the spans of all other
+ * times: one of those may be what it looks for, in a trace that goes on for hours.
+ */
+export class LongTracesOfBlocks extends OnConnection {
+  readonly #stored: StoredBlocks
+  readonly #remembered = new Map<number, LongTraces>()
+  readonly #kept = this.db.prepare<[number, number], KeptRow>(
+    'SELECT facts, checksum FROM long_traces WHERE after = ? AND up_to = ?',
+  )
+  readonly #isAllKnown = this.column<[number, number], number>(
+    `SELECT NOT EXISTS (SELECT 1 FROM spans s JOIN origin_traces o ON o.id = s.origin
+       WHERE s.id > ? AND s.id <= ? AND o.first_ns IS NULL)`,
+  )
+  // Seconds are rounded toward zero: one more on either side holds them all.
+  readonly #read = this.db
+    .prepare<{ after: number; upTo: number }, [trace: number, fromS: number, toS: number]>(
+      `SELECT origin, min(low, first) - 1, max(high, first) + 1 FROM (
+         SELECT s.origin, min(s.start_ns, s.end_ns) / ${BILLION} AS low, max(s.start_ns, s.end_ns) / ${BILLION} AS high,
+           coalesce(o.first_ns, (SELECT start_ns FROM spans WHERE origin = s.origin ORDER BY id LIMIT 1)) / ${BILLION} AS first
+         FROM (SELECT origin, min(min(start_ns, end_ns)) AS start_ns, max(max(start_ns, end_ns)) AS end_ns
+           FROM spans WHERE id > @after AND id <= @upTo GROUP BY origin) s
+         JOIN origin_traces o ON o.id = s.origin)
+       WHERE high - first >= ${LONG_S} OR first - low >= ${LONG_S}`,
+    )
+    .raw()
+  readonly #setFirst = this.db.prepare<{ after: number; upTo: number }>(
+    `UPDATE origin_traces SET first_ns = (SELECT start_ns FROM spans WHERE origin = origin_traces.id ORDER BY id LIMIT 1)
+       WHERE first_ns IS NULL AND id IN (SELECT origin FROM spans WHERE id > @after AND id <= @upTo)`,
+  )
+
+  constructor(db: Sqlite, stored: StoredBlocks) {
+    super(db)
+    this.#stored = stored
+  }
+
+  /** What is to be kept of a full block, the oldest blocks first. Yields once, where others may take a turn. */
+  *read(block: number): Generator<undefined, LongTraces> {
+    const [after, upTo] = this.#stored.boundsOf(block)
+    this.#setFirst.run({ after, upTo })
+    const traces = this.#readRows(after, upTo)
+    yield
+    return traces
+  }
+
+  /**
+   * The traces with spans in a block that are long and may have been going on in a time; none if the block is damaged. `newest` is the
+   * number of the newest span.
+   */
+  of(block: number, newest: number, fromNs: UnixNanos | undefined, toNs: UnixNanos | undefined): number[] {
+    const traces = this.#unlessDamaged(block, newest)
+    const [fromS, toS] = [secondsOf(fromNs, -Infinity), secondsOf(toNs, Infinity)]
+    const found: number[] = []
+    for (let at = 0; at < traces.length; at += NUMBERS_A_TRACE) {
+      const [trace = 0, firstS = 0, lastS = 0] = traces.subarray(at, at + NUMBERS_A_TRACE)
+      if (lastS + LONG_S >= fromS && firstS - LONG_S <= toS) found.push(trace)
+    }
+    return found
+  }
+
+  /** Other times can be searched although a block cannot be read. */
+  #unlessDamaged(block: number, newest: number): LongTraces {
+    try {
+      return this.#of(block, newest)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return new Float64Array()
+    }
+  }
+
+  #of(block: number, newest: number): LongTraces {
+    const [after, upTo] = this.#stored.boundsOf(block)
+    if (newest <= upTo) return this.#readRows(after, newest)
+    const kept = keptFacts(this.#kept.get(after, upTo)) as LongTraces | undefined
+    const known = kept ?? this.#remembered.get(block)
+    if (known !== undefined) return known
+    const traces = this.#readRows(after, upTo)
+    // Of a trace without its first time, what is found would change with its first span.
+    if (this.#isAllKnown.get(after, upTo) === 1) this.#remember(block, traces)
+    return traces
+  }
+
+  #readRows(after: number, upTo: number): LongTraces {
+    return Float64Array.from(this.#read.all({ after, upTo }).flat())
+  }
+
+  #remember(block: number, traces: LongTraces): void {
+    for (const oldest of this.#remembered.keys()) {
+      if (this.#remembered.size < MOST_BLOCKS) break
+      this.#remembered.delete(oldest)
+    }
+    this.#remembered.set(block, traces)
+  }
+}
+
+function secondsOf(ns: UnixNanos | undefined, otherwise: number): number {
+  return ns === undefined ? otherwise : Number(ns / 1_000_000_000n)
+}
