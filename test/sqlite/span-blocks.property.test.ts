@@ -114,14 +114,34 @@ const condition = fc.oneof(
   fc.constantFrom('name =~ "c.*"', 'name =~ "[ab]|merge"', 'resource.service.name =~ "w.b|db"'),
   fc.constantFrom('cascade', 'merge', 'change -').map((one) => `name = "${one}"`),
 )
+const relation = fc.constantFrom('>>', '>', '<<', '<', '~', '&&', '||', '!>', '!>>', '!~', '&>>', '&<', '&~')
+/** Stages of a pipeline. */
+const followedBy = fc.array(
+  fc.oneof(
+    condition.map((one) => `| { ${one} }`),
+    fc.constantFrom(
+      ...['| count() > 1', '| avg(duration) > 1ms', '| by(name)', '| by(.k)', '| coalesce()'],
+      ...['| by(name) | count() > 1', '| select(.k, .cpid.id)', '| max(duration) < 4ms'],
+    ),
+  ),
+  { minLength: 1, maxLength: 2 },
+)
 const asked = fc.oneof(
   condition.map((one) => `{ ${one} }`),
   fc
     .tuple(condition, fc.constantFrom('&&', '||'), condition)
     .map(([one, operator, other]) => `{ ${one} ${operator} ${other} }`),
   fc
-    .tuple(condition, fc.constantFrom('>>', '&&', '||', '!>'), condition)
+    .tuple(condition, relation, condition)
     .map(([one, operator, other]) => `{ ${one} } ${operator} { ${other} }`),
+  fc
+    .tuple(condition, relation, condition, relation, condition)
+    .map(([one, first, other, second, third]) => `({ ${one} } ${first} { ${other} }) ${second} { ${third} }`),
+  fc
+    .tuple(condition, fc.option(fc.tuple(relation, condition)), followedBy)
+    .map(([one, other, then]) =>
+      [`{ ${one} }`, ...(other === null ? [] : [`${other[0]} { ${other[1]} }`]), ...then].join(' '),
+    ),
 )
 
 const moment = fc
