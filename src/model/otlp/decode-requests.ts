@@ -38,6 +38,7 @@ import {
   mayBeCpidAttribute,
   mayNameRequestOrPod,
   readAttribute,
+  readSpanId,
   type TextValue,
   WireCursor,
 } from './protobuf-wire.ts'
@@ -131,12 +132,12 @@ function readSpan(bytes: Buffer, start: number, end: number, count: ItemCount): 
       case SPAN_ID:
         cursor.expectLength('span_id')
         badSpanId = length !== 8
-        if (!badSpanId) span.spanId = bytes.readBigInt64BE(cursor.start)
+        if (!badSpanId) span.spanId = readSpanId(bytes, cursor.start)
         break
       case PARENT_SPAN_ID:
         cursor.expectLength('parent_span_id')
         badParentId = length !== 8 && length !== 0
-        span.parentId = length === 8 ? bytes.readBigInt64BE(cursor.start) : 0n
+        span.parentId = length === 8 ? readSpanId(bytes, cursor.start) : 0n
         break
       case NAME:
         cursor.expectLength('name')
@@ -297,7 +298,7 @@ function readLog(bytes: Buffer, start: number, end: number, count: ItemCount): L
         break
       case LOG_SPAN_ID:
         cursor.expectLength('span_id')
-        log.spanId = cursor.end - cursor.start === 8 ? bytes.readBigInt64BE(cursor.start) : 0n
+        log.spanId = cursor.end - cursor.start === 8 ? readSpanId(bytes, cursor.start) : 0n
         break
       case LOG_ATTRIBUTES:
         cursor.expectLength('attribute')

@@ -12,6 +12,16 @@ export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
+/** Numbers are put together here: Buffer's own methods for int64 make three more BigInts for each. */
+const eightBytes = new DataView(new ArrayBuffer(8))
+
+/** The id of a span, as a signed number. */
+export function readSpanId(bytes: Buffer, at: number): bigint {
+  eightBytes.setInt32(0, bytes.readInt32BE(at))
+  eightBytes.setInt32(4, bytes.readInt32BE(at + 4))
+  return eightBytes.getBigInt64(0)
+}
+
 /**
  * Walks the fields of one protobuf message without building objects. After `next()` the current field's number is
  * in `field`; for a length-delimited field its contents lie in [start, end), for a fixed one its bytes begin at
@@ -89,7 +99,9 @@ export class WireCursor {
   nanos(name: string): bigint {
     if (this.wire !== FIXED64)
       throw new MalformedOtlp(`${name} at byte ${this.tagAt} has wire type ${this.wire}`)
-    const value = this.bytes.readBigInt64LE(this.start)
+    eightBytes.setInt32(4, this.bytes.readInt32LE(this.start))
+    eightBytes.setInt32(0, this.bytes.readInt32LE(this.start + 4))
+    const value = eightBytes.getBigInt64(0)
     return value < 0n ? 0x7fff_ffff_ffff_ffffn : value
   }
 

@@ -19,6 +19,7 @@ import {
   MalformedOtlp,
   mayBeCpidAttribute,
   readAttribute,
+  readSpanId,
   type TextValue,
   WireCursor,
 } from './protobuf-wire.ts'
@@ -52,8 +53,7 @@ function readLink(span: Buffer, start: number, end: number): SpanLinkIds {
       const length = cursor.wire === 2 ? cursor.end - cursor.start : 0
       if (cursor.field === LINK_TRACE_ID)
         link.traceId = length === 16 ? span.subarray(cursor.start, cursor.end) : INVALID_TRACE_ID
-      else if (cursor.field === LINK_SPAN_ID)
-        link.spanId = length === 8 ? span.readBigInt64BE(cursor.start) : 0n
+      else if (cursor.field === LINK_SPAN_ID) link.spanId = length === 8 ? readSpanId(span, cursor.start) : 0n
     }
     return link
   } catch (error) {
@@ -162,7 +162,7 @@ export function readOwnSpan(span: Buffer): OwnSpan {
 function readFields(own: { -readonly [Key in keyof OwnSpan]: OwnSpan[Key] }, span: Buffer): void {
   const cursor = new WireCursor(span)
   while (cursor.next()) {
-    if (cursor.field === 2 && cursor.end - cursor.start === 8) own.spanId = span.readBigInt64BE(cursor.start)
+    if (cursor.field === 2 && cursor.end - cursor.start === 8) own.spanId = readSpanId(span, cursor.start)
     else if (cursor.field === 5) own.name = cursor.text()
     else if (cursor.field === 6) own.kind = cursor.int32('kind')
     else if (cursor.field === 7) own.startNs = cursor.nanos('startTimeUnixNano')
