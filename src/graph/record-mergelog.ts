@@ -10,6 +10,7 @@ import {
   type RankedCpid,
 } from '../model/merge-graph.ts'
 import { newestRoots } from './ancestry.ts'
+import { sourcesToKeep } from './worked-out-edges.ts'
 
 export interface RecordMergelog {
   maxFanout: number
@@ -18,18 +19,25 @@ export interface RecordMergelog {
   explainAtOnce?: number
   /** Called when the CPID has a mergelog already: whether this one replaces it. */
   hasBetterClaim?: (node: CpidNode) => boolean
+  /** Mergelogs that give way to this one where both would close a cycle. */
+  workedOut?: {
+    isWorkedOut: (node: CpidNode) => boolean
+    /** Stores that a worked-out mergelog has only these sources. */
+    narrow: (node: CpidNode, arrival: number, sources: readonly Cpid[]) => void
+  }
 }
 
 /**
  * Adds a mergelog to the merge graph: an edge from each source to the new CPID (paper, section 3.4.2). Arrival order
  * does not matter. Repeating an accepted mergelog changes nothing. When one replaces another, descendants of the CPID get new
- * root lists.
+ * root lists. Worked-out mergelogs lose the sources that would make it close a cycle.
  */
 export function recordMergelog(
   graph: MergeGraph,
   mergelog: Mergelog,
-  { maxFanout, budget = cycleBudget(), explainAtOnce, hasBetterClaim }: RecordMergelog,
+  settings: RecordMergelog,
 ): MergelogOutcome {
+  const { maxFanout, budget = cycleBudget(), explainAtOnce, hasBetterClaim } = settings
   const known = graph.find(mergelog.cpid)
   const stored = known?.hasMergelog === true ? graph.storedSources(known.id) : undefined
   const replaced = stored !== undefined && known !== undefined && hasBetterClaim?.(known) === true
@@ -38,7 +46,9 @@ export function recordMergelog(
       ? { kind: 'repeated' }
       : { kind: 'refused', refusal: 'different_sources' }
   }
-  const place = findPlace(graph, mergelog, budget)
+  let place = findPlace(graph, mergelog, budget)
+  if (place === 'closesCycle' && haveGivenWay(graph, mergelog, settings, budget))
+    place = findPlace(graph, mergelog, budget)
   if (place === 'closesCycle') return { kind: 'refused', refusal: 'closes_cycle' }
   if (place === 'tooFar') return { kind: 'refused', refusal: 'cycle_unknown' }
 
@@ -64,6 +74,26 @@ export function recordMergelog(
   if (node.unexplainedSources === 0 || (replaced && node.explained))
     explain(graph, node, maxFanout, sources, explainAtOnce)
   return { kind: 'new', arrival, replaced }
+}
+
+/** Whether worked-out mergelogs have lost the sources that made this one close a cycle. */
+function haveGivenWay(
+  graph: MergeGraph,
+  mergelog: Mergelog,
+  { maxFanout, explainAtOnce, workedOut }: RecordMergelog,
+  budget: CycleBudget,
+): boolean {
+  const kept = workedOut && sourcesToKeep(graph, mergelog, workedOut.isWorkedOut, budget)
+  if (kept === undefined) return false
+  for (const [node, sources] of kept) {
+    const narrower = recordMergelog(
+      graph,
+      { cpid: node.cpid, sources },
+      { maxFanout, ...(explainAtOnce !== undefined && { explainAtOnce }), hasBetterClaim: () => true },
+    )
+    if (narrower.kind === 'new') workedOut?.narrow(node, narrower.arrival, sources)
+  }
+  return true
 }
 
 function sameSources(a: readonly string[], b: readonly string[]): boolean {

@@ -10,7 +10,7 @@ import type {
   SpanRecord,
 } from '../model/arrivals.ts'
 import { CPID_ID } from '../model/attributes.ts'
-import { type MergeGraph, type MergelogRefusal, parseCpid } from '../model/merge-graph.ts'
+import { type CpidNode, type MergeGraph, type MergelogRefusal, parseCpid } from '../model/merge-graph.ts'
 import { nameOfSender, type Sender, type SenderPolicy } from '../model/otlp-requests.ts'
 import type { ReadRequest } from '../model/otlp/decode-requests.ts'
 import { buildRequest } from '../model/otlp/outgoing-records.ts'
@@ -390,6 +390,8 @@ export class Recording {
     this.#work += WORK_OF_MERGELOG + record.sources.length
     const mergelog =
       typeof checked === 'string' ? checked : (this.#verdicts.forbids(checked, record, from) ?? checked)
+    const isRestricted = from.permissions !== undefined
+    const givesWay = (node: CpidNode): boolean => !isRestricted || !this.#verdicts.isOfOthers(node, from)
     const outcome =
       typeof mergelog === 'string'
         ? ({ kind: 'refused', refusal: mergelog } as const)
@@ -397,10 +399,12 @@ export class Recording {
             maxFanout: this.#settings.maxFanout,
             budget: (this.#budget ??= cycleBudget(this.#settings.maxCycleEdges)),
             hasBetterClaim: (node) => {
-              const isRestricted = from.permissions !== undefined
-              if (this.#store.isWorkedOut(node.id))
-                return !isRestricted || !this.#verdicts.isOfOthers(node, from)
+              if (this.#store.isWorkedOut(node.id)) return givesWay(node)
               return isRestricted && this.#verdicts.hasBetterClaim(node, from)
+            },
+            workedOut: {
+              isWorkedOut: (node) => this.#store.isWorkedOut(node.id) && givesWay(node),
+              narrow: (node, arrival, sources) => this.#store.narrowWorkedOut(node.id, arrival, sources),
             },
           })
     switch (outcome.kind) {

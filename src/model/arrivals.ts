@@ -183,6 +183,8 @@ export interface ArrivalStore {
   ): void
   /** Whether the mergelog of a CPID was worked out, not sent. */
   isWorkedOut(cpid: number): boolean
+  /** Gives a worked-out mergelog these sources; it counts as having arrived anew, in place of itself. */
+  narrowWorkedOut(cpid: number, arrival: number, sources: readonly Cpid[]): void
   /** Removes the mergelog of a CPID, for another to take its place. Adds it to the refused ones unless it was worked out; true if it did. */
   contestMergelog(cpid: number, text: Cpid): boolean
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedRecordOrigin): void

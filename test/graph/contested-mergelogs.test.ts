@@ -126,15 +126,21 @@ test('a mergelog with a better claim that closes a cycle is refused, and changes
   expect(edges(writer)).toHaveLength(2)
 })
 
+/** As if Causeway had worked out the mergelog of a CPID. */
+function workedOut(writer: TestWriter, of: number): void {
+  writer.db
+    .prepare('UPDATE mergelogs SET worked_out = 1 WHERE cpid = (SELECT id FROM cpids WHERE text = ?)')
+    .run(cpid(of))
+}
+
 test('one that was worked out makes room for those of its cluster alone', async () => {
   using writer = await opened()
-  const workOut = (): unknown => writer.db.prepare('UPDATE mergelogs SET worked_out = 1').run()
   span(writer, OWNER, 2)
   mergelog(writer, NEIGHBOUR, 2, [7])
-  workOut()
+  workedOut(writer, 2)
   expect(mergelog(writer, THIEF, 2, [8])).toBe(false)
   expect(mergelog(writer, NEIGHBOUR, 2, [1])).toBe(true)
-  workOut()
+  workedOut(writer, 2)
   expect(mergelog(writer, OWNER, 2, [3])).toBe(true)
   expect(edges(writer)).toEqual([{ source: cpid(3), cpid: cpid(2) }])
   expect(rows(writer, 'SELECT reason FROM audit_rejected_mergelogs')).toEqual([
@@ -156,12 +162,14 @@ test('whatever takes the place of what, the graph is that of the mergelogs that 
   const step = fc.oneof(
     fc.record({ kind: fc.constant('span' as const), who, of }),
     fc.record({ kind: fc.constant('mergelog' as const), who, of, sources: fc.array(of, { maxLength: 3 }) }),
+    fc.record({ kind: fc.constant('work out' as const), of }),
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       using writer = await opened()
       for (const one of steps) {
         if (one.kind === 'span') span(writer, one.who, one.of)
+        else if (one.kind === 'work out') workedOut(writer, one.of)
         else mergelog(writer, one.who, one.of, one.sources)
         writer.pass(1)
       }

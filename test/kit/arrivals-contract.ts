@@ -116,6 +116,18 @@ export function arrivalsContract(open: Open): void {
     })
   })
 
+  test('one that was worked out may lose sources, and is said to have arrived anew', async () => {
+    using opened = await open()
+    opened.transactor.run((inside) => {
+      const scope = scopeOf(inside.arrivals, 'owner')
+      const { id } = merge(inside, 3, { sources: [1, 2], timeNs: 5n, scope, isWorkedOut: true })
+      inside.arrivals.narrowWorkedOut(id, 77, [cpid(2) as Cpid])
+      expect(inside.mergelogs.find(id)).toMatchObject({
+        ...{ arrival: 77, sources: [cpid(2)], replaces: true, isWorkedOut: true, timeNs: 5n },
+      })
+    })
+  })
+
   test('one that was worked out makes room for the sender’s own, and is refused nobody', async () => {
     using opened = await open()
     opened.transactor.run((inside) => {

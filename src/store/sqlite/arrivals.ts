@@ -74,6 +74,12 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
     'DELETE FROM mergelogs WHERE cpid = ? RETURNING arrival, sources, object_id AS object, worked_out AS isWorkedOut',
   )
   readonly #isWorkedOut = this.column<[number], number>('SELECT worked_out FROM mergelogs WHERE cpid = ?')
+  readonly #sourcesOf = this.db.prepare<[number], { arrival: number; sources: Buffer }>(
+    'SELECT arrival, sources FROM mergelogs WHERE cpid = ?',
+  )
+  readonly #narrow = this.db.prepare(
+    'UPDATE mergelogs SET arrival = ?, sources = ?, replaces = 1 WHERE cpid = ?',
+  )
   readonly #noteReplaced = this.db.prepare(
     `INSERT OR REPLACE INTO archive_changes (kind, item, other, sources)
          SELECT ${CHANGED.replacedMergelog}, ?, ?, ? WHERE EXISTS (SELECT 1 FROM archives)`,
@@ -227,6 +233,12 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
 
   isWorkedOut(cpid: number): boolean {
     return this.#isWorkedOut.get(cpid) === 1
+  }
+
+  narrowWorkedOut(cpid: number, arrival: number, sources: readonly Cpid[]): void {
+    const before = this.#sourcesOf.get(cpid)
+    if (before !== undefined) this.#noteReplaced.run(cpid, before.arrival, before.sources)
+    this.#narrow.run(arrival, Buffer.concat(sources.map(cpidBytes)), cpid)
   }
 
   contestMergelog(cpid: number, text: Cpid): boolean {

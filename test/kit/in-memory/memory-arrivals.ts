@@ -6,7 +6,7 @@ import type {
   RequestAnswer,
   ServiceInCluster,
 } from '../../../src/model/arrivals.ts'
-import type { Mergelog } from '../../../src/model/merge-graph.ts'
+import type { Cpid, Mergelog } from '../../../src/model/merge-graph.ts'
 import { nanosOfMs, type UnixNanos } from '../../../src/model/time-and-size.ts'
 import type { MemoryTables } from './memory-tables.ts'
 
@@ -86,6 +86,12 @@ export class MemoryArrivals implements ArrivalStore {
 
   isWorkedOut(cpid: number): boolean {
     return this.#tables.mergelogs.get(cpid)?.isWorkedOut === true
+  }
+
+  narrowWorkedOut(cpid: number, arrival: number, sources: readonly Cpid[]): void {
+    const said = this.#tables.mergelogs.get(cpid)
+    if (said !== undefined)
+      this.#tables.mergelogs.set(cpid, { ...said, arrival, sources: [...sources], replaces: true })
   }
 
   contestMergelog(cpid: number): boolean {
