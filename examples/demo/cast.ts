@@ -15,7 +15,7 @@ export const MEMBERS = [...CONTROLLERS, 'kubectl'] as const
 
 export type Member = (typeof MEMBERS)[number]
 
-export interface CastSettings {
+interface CastSettings {
   apiServer: string
   /** `host:port` of the OTLP/gRPC receiver. */
   otlp: string

@@ -3,8 +3,7 @@ import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 import { SpanRequests } from './load/span-requests.ts'
 
 /** What a sender floods with, and each time with what costs Causeway most. */
-export const FLOODS = ['spans', 'mergelogs', 'deepGraph', 'manyServices'] as const
-export type FloodKind = (typeof FLOODS)[number]
+export type FloodKind = 'spans' | 'mergelogs' | 'deepGraph' | 'manyServices'
 
 export interface FloodRequest {
   signal: 'spans' | 'logs'

@@ -1,7 +1,7 @@
 import { escaped } from './line-chart.ts'
 import { niceTicks, shortNumber } from './nice-ticks.ts'
 
-export interface Bar {
+interface Bar {
   name: string
   /** Drawn so that it stands out. */
   isOwn: boolean
@@ -12,7 +12,7 @@ export interface Bar {
   text: string
 }
 
-export interface BarChart {
+interface BarChart {
   title: string
   /** What the picture says, for those who do not see it. */
   description: string

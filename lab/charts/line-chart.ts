@@ -5,7 +5,7 @@ export interface ChartPoint {
   spread?: { from: number; to: number }
 }
 
-export interface Series {
+interface Series {
   name: string
   /** A class of the style below. */
   look: Look
@@ -15,7 +15,7 @@ export interface Series {
 export type Look = 'first' | 'second' | 'third' | 'fourth'
 
 /** An axis goes from its first tick to its last; on a logarithmic one no tick is 0. */
-export interface Axis {
+interface Axis {
   label: string
   ticks: readonly number[]
   isLog?: boolean
@@ -23,7 +23,7 @@ export interface Axis {
   text?: (tick: number) => string
 }
 
-export interface Chart {
+interface Chart {
   title: string
   /** What the picture says, for those who do not see it. */
   description: string

@@ -18,7 +18,7 @@ export function meanOf(values: readonly number[]): number {
 }
 
 /** Of the mean: the sample's standard deviation by the root of its size. */
-export function standardError(values: readonly number[]): number {
+function standardError(values: readonly number[]): number {
   if (values.length < 2) return 0
   const mean = meanOf(values)
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)
@@ -36,7 +36,7 @@ export function quartilesOf(values: readonly number[]): Quartiles {
 }
 
 /** Between two values by their distance (the common definition 7 of Hyndman and Fan); NaN of nothing. */
-export function quantile(values: readonly number[], part: number): number {
+function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((one, other) => one - other)
   const place = part * (sorted.length - 1)
   const below = sorted[Math.floor(place)] ?? Number.NaN

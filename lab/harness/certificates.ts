@@ -6,7 +6,7 @@ export interface Certificate {
   key: string
 }
 
-export interface Subject {
+interface Subject {
   /** The common name; localhost unless given. */
   name?: string
   /** Organizations, which Kubernetes takes for the groups of a user. */

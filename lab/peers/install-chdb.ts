@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { peersDirectory } from './install-peers.ts'
 
-export const CHDB_VERSION = '3.4.0'
+const CHDB_VERSION = '3.4.0'
 
 /**
  * Installs ClickHouse's own engine as an npm package where the peers are, unless it is there; returns its folder of modules. It is none of

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 /** How to reach Causeway. */
-export interface Access {
+interface Access {
   /** Where its HTTP API is; undefined to find it in the cluster. */
   readonly url: string | undefined
   readonly token: string | undefined

@@ -12,7 +12,7 @@ import {
   whyText,
 } from './plugin-text.ts'
 
-export const USAGE = `kubectl causeway asks Causeway about the objects of a cluster.
+const USAGE = `kubectl causeway asks Causeway about the objects of a cluster.
 
   kubectl causeway why <kind>/<name>       why it is as it is: who wrote it last, and because of what
   kubectl causeway who <kind>/<name>       who began the changes that wrote it
@@ -27,7 +27,7 @@ export const USAGE = `kubectl causeway asks Causeway about the objects of a clus
 A token for --url is taken from CAUSEWAY_TOKEN. Without --url you need the right to get services/proxy.
 `
 
-export interface PluginIo {
+interface PluginIo {
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
   readonly nowMs: number

@@ -25,7 +25,7 @@ export interface Cascade {
   readonly traces: readonly { readonly spans: readonly CascadeSpan[] }[]
 }
 
-export interface CascadeSpan {
+interface CascadeSpan {
   readonly depth: number
   readonly name: string
   readonly service: string

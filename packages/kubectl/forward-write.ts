@@ -15,7 +15,7 @@ import { overwritesAll } from './overwritten-fields.ts'
 import type { WriteTarget } from './write-target.ts'
 
 /** A request of kubectl, whole. */
-export interface WriteRequest {
+interface WriteRequest {
   readonly method: string
   /** With its query. */
   readonly path: string

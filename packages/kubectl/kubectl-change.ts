@@ -42,7 +42,7 @@ export interface ChangeMerge {
 const MAX_WROTE = 4_096
 
 /** The keys by which an object says which change it is of; inference reads the same. */
-export const CPID_KEY = 'causeway.io/cpid'
+const CPID_KEY = 'causeway.io/cpid'
 const ANCESTORS_KEY = 'causeway.io/ancestor-cpids'
 const TRACEPARENT_KEY = 'tracing.k8s.io/traceparent'
 /** Tells a further write of the change from one by somebody else, who leaves the other annotations as they are. */

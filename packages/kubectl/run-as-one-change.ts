@@ -25,7 +25,7 @@ export interface ChangeOptions {
 }
 
 /** A program that may write to a cluster. */
-export interface TracedProgram {
+interface TracedProgram {
   /** `helm`, or a path. */
   readonly program: string
   readonly args: readonly string[]

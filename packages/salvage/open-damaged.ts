@@ -18,7 +18,7 @@ const PAGE_BYTES = 4096
 const PAGE_COUNT_AT = 28
 const FREE_PAGES_AT = 32
 
-export interface OpenedDamaged extends Disposable {
+interface OpenedDamaged extends Disposable {
   readonly db: Sqlite
   /** Its header was damaged and was made anew, in a copy. */
   readonly isHeaderNew: boolean

@@ -88,4 +88,4 @@ export interface ExtensionHost {
   readonly onUnauthenticated: (reason: string) => void
 }
 
-export type Questions = QueryService & AsyncDisposable
+type Questions = QueryService & AsyncDisposable

@@ -22,7 +22,7 @@ const MAX_DESCRIPTORS = 4_000
 const FEWEST_ANSWERS = 3
 const LONGEST_ATTACK_MS = 20_000
 
-export interface AttackedChoice extends SettingsChoice {
+interface AttackedChoice extends SettingsChoice {
   /** Laid over the configuration; an extension in it is switched on, and `service.extensions` must not stand in it. */
   patch?: Record<string, unknown>
   /** The limit of open files that the process is started with. */
@@ -36,7 +36,7 @@ export interface AttackedChoice extends SettingsChoice {
   mostTriesAgain?: number
 }
 
-export interface AttackOptions {
+interface AttackOptions {
   /** What is attacked, for the line that is printed. */
   what: string
   /** After so many milliseconds the attack is told to end. */
@@ -44,7 +44,7 @@ export interface AttackOptions {
 }
 
 /** Gives itself up to an attack; `signal` tells when to end. Attackers come from 127.0.0.1, the victim from 127.0.0.2. */
-export type Attack = (settings: CausewaySettings, signal: AbortSignal) => Promise<void>
+type Attack = (settings: CausewaySettings, signal: AbortSignal) => Promise<void>
 
 /** To be called once in every file of attacks: what a test leaves running makes it fail. */
 export { leaveNothingBehind }

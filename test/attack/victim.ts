@@ -23,9 +23,9 @@ export interface VictimChoice {
   question?: string
 }
 
-export const LISTENERS = ['gRPC', 'new gRPC', 'HTTP', 'query', 'metrics', 'health'] as const
+const LISTENERS = ['gRPC', 'new gRPC', 'HTTP', 'query', 'metrics', 'health'] as const
 /** `gRPC` is a connection that is kept; all others connect each time. */
-export type Listener = (typeof LISTENERS)[number]
+type Listener = (typeof LISTENERS)[number]
 
 /** What one try came to: nothing when it went well, or why it did not. Senders try again, as OTLP has them do. */
 type Try = () => Promise<string | undefined>

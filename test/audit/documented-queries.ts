@@ -5,7 +5,7 @@ export const AUDIT_DOCS = new URL('../../docs/audit.md', import.meta.url)
 const OTHER_FORMS = new URL('../../examples/audit/README.md', import.meta.url)
 
 /** A query of docs/audit.md, with what the document says comes of it. */
-export interface DocumentedQuery {
+interface DocumentedQuery {
   title: string
   sql: string
   answer: string

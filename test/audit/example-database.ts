@@ -2,7 +2,7 @@ import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { Story } from './story.ts'
 
-export const WEB = 'apps/v1/deployments/default/web'
+const WEB = 'apps/v1/deployments/default/web'
 const REPLICA_SET = 'apps/v1/replicasets/default/web-7c9'
 const POD_A = 'v1/pods/default/web-7c9-a'
 const POD_B = 'v1/pods/default/web-7c9-b'

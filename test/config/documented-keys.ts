@@ -2,7 +2,7 @@ import { COMPONENTS } from '../../src/app/components.ts'
 import type { Schema } from '../../src/config/schema.ts'
 import { pipeline, service } from '../../src/config/service-section.ts'
 
-export interface DocumentedKey {
+interface DocumentedKey {
   /** From the top, with the type in place of an id and 0 for an item of a list. */
   path: string[]
   /** What is said when it is written; undefined for keys that are taken. */

@@ -11,7 +11,7 @@ import { matches, owns } from '../../packages/control-plane/api/ownership.ts'
 import { isReady } from '../../packages/control-plane/controllers/pod-state.ts'
 
 /** What a cluster has come to, as an operator would judge it. */
-export interface ClusterState {
+interface ClusterState {
   /** By Deployment: its image with each ready Pod that runs it. */
   running: Record<string, string[]>
   status: Record<string, unknown>

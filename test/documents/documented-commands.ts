@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** A command that a document has its reader type. */
-export interface DocumentedCommand {
+interface DocumentedCommand {
   document: string
   command: string
 }

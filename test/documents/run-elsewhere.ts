@@ -1,5 +1,5 @@
 /** Where a command of the documents is run instead, or why it is not. */
-export type Elsewhere =
+type Elsewhere =
   /** The file that runs it, and what stands in that file where it does. */
   { by: string; as: string } | { why: string }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { askPlain } from '../audit/plain-sqlite.ts'
 import type { PreparedCheckout } from './prepared-checkout.ts'
 
-export interface Typed {
+interface Typed {
   code: number | null
   /** Both outputs. */
   printed: string

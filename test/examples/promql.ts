@@ -12,7 +12,7 @@ export interface Selector {
   readonly within: string | undefined
 }
 
-export interface Promql {
+interface Promql {
   readonly selectors: readonly Selector[]
   /** The labels that aggregations and matching name. */
   readonly grouping: readonly string[]

@@ -5,7 +5,7 @@ export const retry = (afterMs?: number): SendOutcome =>
   afterMs === undefined ? { kind: 'retry', reason: 'down' } : { kind: 'retry', afterMs, reason: 'down' }
 export const refused = (splittable: boolean): SendOutcome => ({ kind: 'refused', splittable, reason: 'bad' })
 
-export interface Scripted extends Transport {
+interface Scripted extends Transport {
   sent: Uint8Array[]
   closed: number
 }

@@ -9,7 +9,7 @@ const CORPUS = join(import.meta.dirname, 'corpus')
 const MAX_A_ROUND = 50
 
 /** An input that a target does not stand. */
-export class FuzzFailure extends Error {
+class FuzzFailure extends Error {
   readonly input: Buffer
 
   constructor(target: string, input: Buffer, cause: unknown) {
@@ -21,7 +21,7 @@ export class FuzzFailure extends Error {
   }
 }
 
-export interface FuzzRun {
+interface FuzzRun {
   readonly seed: number
   /** Asked before each input. */
   readonly goesOn: (executions: number) => boolean
@@ -29,7 +29,7 @@ export interface FuzzRun {
   readonly coverage?: Coverage
 }
 
-export interface FuzzResult {
+interface FuzzResult {
   readonly executions: number
   /** Inputs kept for what they reached. */
   readonly kept: number

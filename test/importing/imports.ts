@@ -60,7 +60,7 @@ class BreakingClock extends RecordedClock {
 
 export class BrokenOff extends Error {}
 
-export interface ImportRun extends ImportOptions {
+interface ImportRun extends ImportOptions {
   /** After how many steps of recorded time it breaks off; never unless given. */
   readonly breaksAfter?: number
 }

@@ -8,7 +8,7 @@ const CPIDS = 5
 const SETTLED_MS = 300_001
 const number = fc.integer({ min: 1, max: CPIDS })
 
-export type Mode = 'cascade' | 'links' | 'passthrough'
+type Mode = 'cascade' | 'links' | 'passthrough'
 
 type Step =
   | { readonly does: 'merge'; readonly at: number; readonly sources: readonly number[] }

@@ -12,12 +12,12 @@ interface Panel {
   }[]
 }
 
-export interface Dashboard {
+interface Dashboard {
   readonly panels: readonly Panel[]
 }
 
 /** What a panel asks: TraceQL, where it is a metric or a search, or PromQL. */
-export interface Target {
+interface Target {
   readonly datasource: { readonly type: string; readonly uid: string }
   readonly query: string | undefined
   readonly isMetric: boolean

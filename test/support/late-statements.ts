@@ -3,7 +3,7 @@ import type { Statement } from 'better-sqlite3'
 type Way = 'pluck' | 'raw' | 'expand' | 'safeIntegers'
 
 /** Prepares a text that is then asked in these ways, or finds a statement that was. */
-export type TakeStatement = (ways: string, prepared: (statement: Statement) => Statement) => Statement
+type TakeStatement = (ways: string, prepared: (statement: Statement) => Statement) => Statement
 
 /**
  * A statement that is prepared when it is first run: the writer has some two hundred, of which a small test runs a few.

@@ -71,7 +71,7 @@ export function templateOf(shape: RequestShape, changes: number): MarkedTemplate
   })
 }
 
-export interface FillOrder {
+interface FillOrder {
   seed: number
   firstChange: number
   changes: number

@@ -1,7 +1,7 @@
 import { isMet, spreadOf, type Figure, type SectionResult, type Spread } from '../measure/figures.ts'
 import { grouped, plain } from '../measure/report.ts'
 
-export interface FigureRow {
+interface FigureRow {
   figure: Figure
   spread: Spread
   /** Undefined where there is no target. */

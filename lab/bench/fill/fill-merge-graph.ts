@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Cpid, cpidOfBytes } from '../../../src/model/merge-graph.ts'
 import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 
-export interface GraphShape {
+interface GraphShape {
   /** CPIDs in all; `count / perRoot` of them are roots. */
   count: number
   /** How many are related to each root, itself counted. */

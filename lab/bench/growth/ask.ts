@@ -3,7 +3,7 @@ import { percentile } from '../measure/figures.ts'
 import { textOf } from '../load/text-of.ts'
 
 /** How long answers took, milliseconds: half within, 95 % within. */
-export interface AnswerTimes {
+interface AnswerTimes {
   p50Ms: number
   p95Ms: number
 }

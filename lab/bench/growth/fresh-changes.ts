@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 
-export const CPIDS_PER_CHANGE = 6
-export const SPANS_PER_CPID = 3
+const CPIDS_PER_CHANGE = 6
+const SPANS_PER_CPID = 3
 const ITEMS_PER_REQUEST = 512
 const CLUSTER = 'bench'
 

@@ -8,7 +8,7 @@ import { cpuSeconds } from '../load/messages.ts'
 const CPIDS = 200
 const TURN_MS = 5
 
-export interface HeldTurns {
+interface HeldTurns {
   /** Looking at all that is held once, after a start, in processor time. */
   firstLookCpuMs: number
   longestTurnMs: number

@@ -1,5 +1,5 @@
 /** An object as an API server sends it, without its version. */
-export interface AppObject {
+interface AppObject {
   readonly resource: string
   readonly type: 'ADDED' | 'MODIFIED'
   readonly object: Record<string, unknown> & { readonly metadata: Record<string, unknown> }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 
 /** The CPIDs of the changes a round replays: `levels[i]` has the i-th CPID of every cascade. */
-export interface Cascades {
+interface Cascades {
   count: number
   levels: string[][]
 }

@@ -7,14 +7,14 @@ const SPAN_LENGTH_MS = 3
 const NS_PER_MS = 1_000_000
 
 /** What the requests of a load look like. */
-export interface RequestShape {
+interface RequestShape {
   /** Spans of a request, a multiple of four. */
   spans: number
   encoding: Encoding
 }
 
 /** As batch processors with their usual settings send them. */
-export const LARGE_PROTOBUF: RequestShape = { spans: SPANS_PER_REQUEST, encoding: 'protobuf' }
+const LARGE_PROTOBUF: RequestShape = { spans: SPANS_PER_REQUEST, encoding: 'protobuf' }
 
 /**
  * The requests of one service: always the same bytes but for ids, times and CPIDs, which are written in place, so that

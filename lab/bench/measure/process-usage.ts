@@ -4,7 +4,7 @@ const TICKS_PER_SECOND = 100
 const KIB_PER_MIB = 1024
 
 /** What Linux says of a process; on other systems nothing is known and these figures are left out. */
-export interface ProcessUsage {
+interface ProcessUsage {
   cpuSeconds: number
   /** The same of each thread. */
   threads: Map<string, number>
@@ -34,7 +34,7 @@ export function usageOf(pid: number): ProcessUsage | undefined {
 }
 
 /** What one process used between two looks at it, and other programs meanwhile. */
-export interface CpuUse {
+interface CpuUse {
   seconds: number
   /** Of the busiest thread, which bounds what the process can do however many cores there are. */
   busiestThreadSeconds: number

@@ -5,7 +5,7 @@ const FEWEST_CASCADES = 100
 /** Under the limits of a trace (10,000 spans, 4 MiB), at which it would go on in an episode. */
 const SPANS_PER_CASCADE = 5_000
 
-export interface RoundSize {
+interface RoundSize {
   requests: number
   spans: number
   cascades: number

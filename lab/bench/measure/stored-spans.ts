@@ -11,7 +11,7 @@ const STEP_NS = 2n * MS
 const LENGTH_NS = 3n * MS
 const ODD = 0x9e3779b97f4a7c15n
 
-export interface SpanToStore {
+interface SpanToStore {
   row: number
   decision: number
   cpid: FilledCpid

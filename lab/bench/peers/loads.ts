@@ -3,7 +3,7 @@ import type { Protocol } from '../../harness/clients/otlp-client.ts'
 export const LOADS = ['large', 'small', 'json'] as const
 export type LoadName = (typeof LOADS)[number]
 
-export interface Load {
+interface Load {
   label: string
   protocol: Protocol
   spansPerRequest: number

@@ -1,5 +1,5 @@
 /** Ports on 127.0.0.1. */
-export interface PeerPorts {
+interface PeerPorts {
   grpc: number
   http: number
 }

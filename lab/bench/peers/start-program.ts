@@ -13,7 +13,7 @@ import type { ProgramName } from './programs.ts'
 /** Paths of the peers' programs. */
 export type Installed = Partial<Record<PeerName, string>>
 
-export interface RunningProgram extends StartedProcess {
+interface RunningProgram extends StartedProcess {
   grpc: string
   http: string
   /** Where all that it keeps is. */

@@ -2,7 +2,7 @@ import type { InferenceData } from '../inference/measure.ts'
 import type { Tally } from '../inference/measure-histories.ts'
 import type { Right } from '../inference/measure-recording.ts'
 
-export interface Aim {
+interface Aim {
   what: string
   percent: number
   aim: string
@@ -18,7 +18,7 @@ export function parentsRight({ asked, wrongParents }: Tally): number {
 }
 
 /** What was read of a recording as it was said to be. */
-export function recordedRight({ events, requests, templates }: InferenceData['recording']): Right {
+function recordedRight({ events, requests, templates }: InferenceData['recording']): Right {
   const all = [...Object.values(events), requests, templates]
   return {
     right: all.reduce((sum, { right }) => sum + right, 0),

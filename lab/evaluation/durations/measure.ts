@@ -11,7 +11,7 @@ export interface Measures {
   spans: number
 }
 
-export interface StoryDurations {
+interface StoryDurations {
   story: string
   runs: number
   cascades: number
@@ -41,11 +41,7 @@ export async function measureDurations(
   return { stories }
 }
 
-export async function measureStory(
-  { story, play }: Told,
-  runs: number,
-  onRun: () => void,
-): Promise<StoryDurations> {
+async function measureStory({ story, play }: Told, runs: number, onRun: () => void): Promise<StoryDurations> {
   const cascades: AskedCascade[] = []
   let shared = 0
   let all = 0

@@ -72,7 +72,7 @@ function going({ committedMs, object }: AcceptedWrite, isGone: boolean): object 
 }
 
 /** The object without CPIDs, in the shape that real controllers and kubelets give it. */
-export function contentOf(object: KubeObject): KubeObject {
+function contentOf(object: KubeObject): KubeObject {
   const { annotations = {}, ownerReferences, ...metadata } = object.metadata
   const kept = Object.entries(annotations).filter(([key]) => !key.startsWith(TRACING))
   const owners = ownerReferences?.map((owner) => ({ ...owner, controller: true }))

@@ -22,7 +22,7 @@ const VERBS = { create: 'create', update: 'update', updateStatus: 'update', dele
 const ANSWERED_WHOLE = ['v1/pods', 'v1/services']
 
 /** What a Causeway beside the API server would be told by some sources, in the order in which it is told. */
-export interface SeenFromOutside {
+interface SeenFromOutside {
   readonly observations: readonly Observation[]
   /** When a watch was lost, which its receiver knows. */
   readonly behind: readonly Outage[]
@@ -179,7 +179,7 @@ function userOf(component: string): string {
   return `system:serviceaccount:kube-system:${ACCOUNTS[component] ?? component}`
 }
 
-export function nanos(ms: number): bigint {
+function nanos(ms: number): bigint {
   return BigInt(Math.round(ms * 1e3)) * 1_000n
 }
 

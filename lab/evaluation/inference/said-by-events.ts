@@ -2,7 +2,7 @@ import type { WritePart } from '../../../src/kube/inference/write-part.ts'
 import { type JsonObject, objectIn, textIn } from '../../../src/kube/objects/object-json.ts'
 
 /** What an Event about a write says of the version that was read for it: an answer sheet, not a source. */
-export interface ReadByEvent {
+interface ReadByEvent {
   readonly reason: string
   /** What kind of write it is about. */
   readonly parts: readonly WritePart[]

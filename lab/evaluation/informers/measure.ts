@@ -13,7 +13,7 @@ const run = promisify(execFile)
 const MODULE = fileURLToPath(new URL('../../../go/', import.meta.url))
 
 export const LANGUAGES = ['Go', 'TypeScript'] as const
-export type Language = (typeof LANGUAGES)[number]
+type Language = (typeof LANGUAGES)[number]
 
 export interface InformerRun {
   /** Until the informer holds all objects, and its handlers were told. */
@@ -39,7 +39,7 @@ export interface InformersData {
   pairs: Record<Language, InformerPair[]>
 }
 
-export interface InformersSize {
+interface InformersSize {
   informerObjects: number
   informerChanges: number
   informerPairs: number

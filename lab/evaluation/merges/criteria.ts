@@ -1,6 +1,6 @@
 import { DEPLOYMENTS, UNAVOIDABLE_MERGES } from './paper.ts'
 
-export interface Criterion {
+interface Criterion {
   limit: number
   /** The most that (count - floor) / (count at N = 0 - floor) may be. */
   atMost: number

@@ -25,7 +25,7 @@ export interface MergesPoint {
   atMost?: number
 }
 
-export interface MergesSize {
+interface MergesSize {
   seeds: number
   variantSeeds: number
 }

@@ -6,12 +6,12 @@ import type { OperatorRun } from './operator-run.ts'
 export const MOST_MORE_MS = 100
 
 /** The same of the runs of each operator. */
-export interface Both {
+interface Both {
   plain: Quartiles
   traced: Quartiles
 }
 
-export interface OperatorFindings {
+interface OperatorFindings {
   readyMs: Both
   /** In percent: of the pairs' ratios the median, and where it lies with about 95 % confidence. */
   added: { percent: number; from: number; to: number }

@@ -6,7 +6,7 @@ import { BIN } from '../../harness/causeway/causeway-process.ts'
 import type { Cluster } from '../../harness/kubernetes/cluster.ts'
 
 /** How long a command takes, and how much of processors, in milliseconds. */
-export interface CommandCost {
+interface CommandCost {
   ms: number
   /** In hundredths of a second. */
   cpuMs: number
@@ -18,7 +18,7 @@ export interface KubectlPair {
   causeway: CommandCost
 }
 
-export interface KubectlSettings {
+interface KubectlSettings {
   cluster: Cluster
   /** Of a Causeway that is told. */
   endpoint: string

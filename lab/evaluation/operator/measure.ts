@@ -29,7 +29,7 @@ const WARM_UP_WEB_APPS = 10
 /** No pair is begun after so long. */
 const LONGEST_MS = 15 * 60_000
 
-export interface OperatorSize {
+interface OperatorSize {
   webApps: number
   operatorPairs: number
   /** Commands of kubectl, and as many of `causeway kubectl`. */

@@ -11,7 +11,7 @@ export interface OverheadData {
   cpu: CpuData
 }
 
-export interface OverheadSize {
+interface OverheadSize {
   /** Runs with instrumentation, and as many without. */
   pairs: number
   /** Rounds of the CPU measurement. */

@@ -4,7 +4,7 @@ import { BatchLogRecordProcessor } from '@opentelemetry/sdk-logs'
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace'
 import type { TelemetryEnds } from './play-on.ts'
 
-export interface OtlpEnds extends TelemetryEnds {
+interface OtlpEnds extends TelemetryEnds {
   /** Sends what is held now; connections stand afterwards. */
   flush: () => Promise<void>
 }

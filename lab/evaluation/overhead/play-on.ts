@@ -10,7 +10,7 @@ import {
   type TelemetrySettings,
 } from '../../../packages/control-plane/telemetry/process-telemetry.ts'
 
-export interface PlaySettings extends Pick<ControlPlaneSettings, 'latency' | 'pace'> {
+interface PlaySettings extends Pick<ControlPlaneSettings, 'latency' | 'pace'> {
   clock: Clock
   seed: number
   /** Where the telemetry goes; without it nothing is instrumented. */

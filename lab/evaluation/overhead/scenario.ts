@@ -19,7 +19,7 @@ export interface ScenarioTimes {
   totalMs: number
 }
 
-export interface WarmUp {
+interface WarmUp {
   sleep: (ms: number) => Promise<void>
   /** Sends all telemetry that is held. */
   flush: () => Promise<void>

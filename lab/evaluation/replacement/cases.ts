@@ -1,6 +1,6 @@
 import type { Step } from './play-story.ts'
 
-export interface Case {
+interface Case {
   name: string
   about: string
   steps: readonly Step[]

@@ -8,7 +8,7 @@ import type { Told } from './told.ts'
 import { replacing } from './replacing.ts'
 
 /** A way to merge with a way to ask what belongs to a change. */
-export interface Method {
+interface Method {
   name: string
   instrument: (settings: InstrumentationSettings) => Instrumentation
   attribute: (told: Told) => Attribution

@@ -10,7 +10,7 @@ import {
 export const REPLACEMENT_EVENT = 'cpid.replacement'
 
 /** Which of the CPIDs that meet stays: that of what a controller read first, or of what it read last. */
-export type Keeps = 'first' | 'last'
+type Keeps = 'first' | 'last'
 
 /**
  * The method that the paper's section 6.2 turns down: where changes meet, one of their CPIDs stays and replaces the

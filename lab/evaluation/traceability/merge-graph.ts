@@ -1,6 +1,6 @@
 import type { Recorder } from '../../../packages/control-plane/telemetry/recorder.ts'
 
-export interface SentMergelog {
+interface SentMergelog {
   service: string
   cpid: string
   sources: readonly string[]

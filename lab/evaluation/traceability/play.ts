@@ -6,8 +6,8 @@ import { MergeGraph, mergelogsOf } from './merge-graph.ts'
 import { RealCauseway } from './real-causeway.ts'
 import { Truth, type TrueWrite, type Operation } from './truth.ts'
 
-export type Scenario = (plane: ControlPlane) => Promise<void>
-export type PlaySettings = Partial<Omit<VirtualRunSettings, 'around' | 'onWritten'>>
+type Scenario = (plane: ControlPlane) => Promise<void>
+type PlaySettings = Partial<Omit<VirtualRunSettings, 'around' | 'onWritten'>>
 
 export interface Played {
   truth: Truth
@@ -95,7 +95,7 @@ function relatedIn(recorder: Recorder, cpid: string): Set<string> {
 }
 
 /** The last operation of that name which did something. */
-export function operationOf(truth: Truth, reason: string): Operation {
+function operationOf(truth: Truth, reason: string): Operation {
   const operation = truth.deeds.findLast((deed) => deed.operation?.reason === reason)?.operation
   if (operation === undefined) throw new Error(`nobody did ${reason}`)
   return operation
@@ -120,7 +120,7 @@ export function compare(
   return united([{ reached, missed, wronglyTied }])
 }
 
-export function united(findings: readonly Finding[]): Finding {
+function united(findings: readonly Finding[]): Finding {
   const all = (list: 'reached' | 'missed' | 'wronglyTied') => {
     return [...new Set(findings.flatMap((finding) => finding[list]))].sort()
   }

@@ -24,7 +24,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const FOLDER = fileURLToPath(new URL('recordings', import.meta.url))
 const DOCUMENT = join(ROOT, 'docs/reports/truth.md')
 
-export const RECORDINGS = [
+const RECORDINGS = [
   'operators',
   'kinds',
   'certificates',
@@ -43,7 +43,7 @@ export const RECORDINGS = [
   'programs',
   'job-sets',
 ] as const
-export const VIEWS = ['audit and watch', 'watch alone'] as const
+const VIEWS = ['audit and watch', 'watch alone'] as const
 
 export interface JudgedRecording {
   readonly recording: (typeof RECORDINGS)[number]

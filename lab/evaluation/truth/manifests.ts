@@ -1,11 +1,11 @@
 /** What Pods of a Deployment and the like have beside their container. */
-export interface PodSpec {
+interface PodSpec {
   readonly nodeSelector?: Readonly<Record<string, string>>
   readonly tolerations?: readonly object[]
   readonly priorityClassName?: string
 }
 
-export interface DeploymentChoice extends PodSpec {
+interface DeploymentChoice extends PodSpec {
   readonly replicas: number
   readonly cpu?: string
   readonly finalizers?: readonly string[]

@@ -130,7 +130,7 @@ export class Recorder implements AsyncDisposable {
 }
 
 /** What the names of a story's objects that are in no namespace begin with. */
-export function prefixOf(name: string): string {
+function prefixOf(name: string): string {
   return name.split('-', 1)[0] ?? name
 }
 

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
 /** Where a Chromium is, or why there is none and none could be installed. */
-export type FoundChromium = { kind: 'found'; path: string } | { kind: 'absent'; why: string }
+type FoundChromium = { kind: 'found'; path: string } | { kind: 'absent'; why: string }
 
 /** Finds Chromium: the one that CAUSEWAY_CHROMIUM names, one on the PATH, or the system's package, installed if it can be. */
 export function findChromium(): FoundChromium {

@@ -30,7 +30,7 @@ export function storedPositions(
   return Object.fromEntries(rows.map(({ name, position }) => [name, position]))
 }
 
-export interface StoredProgress {
+interface StoredProgress {
   lastArrival: number
   linkedArrival: number
   lastDecision: number

@@ -10,7 +10,7 @@ import type { Signal } from '../../../src/model/otlp-requests.ts'
 import { EXPORT_METHODS } from '../export-methods.ts'
 
 /** What a gRPC call ended with: a response, or an error with its code and its google.rpc.Status. */
-export interface GrpcAnswer {
+interface GrpcAnswer {
   code: number
   response: Buffer | undefined
   message: string

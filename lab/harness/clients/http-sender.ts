@@ -1,5 +1,5 @@
 /** What an HTTP request was answered with. */
-export interface HttpAnswer {
+interface HttpAnswer {
   status: number
   type: string | null
   headers: Headers

@@ -58,7 +58,7 @@ export const pingFrame = (): Buffer => frame(PING, 0, 0, Buffer.alloc(8))
 export const continuationFrame = (stream: number): Buffer =>
   frame(CONTINUATION, 0, stream, headerBlock([['x', 'y'.repeat(100)]]))
 
-export interface ReceivedFrames {
+interface ReceivedFrames {
   goaway: boolean
   /** Streams that were reset or answered. */
   ended: Set<number>

@@ -11,7 +11,7 @@ export interface WatchLine {
 type Headers = Readonly<Record<string, string>>
 
 /** How a patch is put together with what is there. */
-export type PatchType = 'merge-patch' | 'strategic-merge-patch' | 'json-patch'
+type PatchType = 'merge-patch' | 'strategic-merge-patch' | 'json-patch'
 
 const JSON_TYPE = 'application/json'
 

@@ -12,7 +12,7 @@ export interface StartedProcess {
 }
 
 /** A program that is to be measured. */
-export interface ProcessToStart extends Program {
+interface ProcessToStart extends Program {
   isReady: () => Promise<boolean>
   /** How long it may take to end before it is killed. */
   stopLimitMs: number

@@ -12,7 +12,7 @@ const PREFIX_BYTES = 5
 const GRPC = { ':status': 200, 'content-type': 'application/grpc' }
 
 /** A gRPC backend whose every byte is in the hands of the test. */
-export interface RawGrpcBackend extends AsyncDisposable {
+interface RawGrpcBackend extends AsyncDisposable {
   port: number
   spans: ReceivedSpan[]
   /** How many requests a behaviour was given to. */
@@ -22,7 +22,7 @@ export interface RawGrpcBackend extends AsyncDisposable {
 export type RawBehaviour = (stream: ServerHttp2Stream) => void
 
 /** Answers as a backend that took the request. */
-export const answersOk: RawBehaviour = (stream) => answersBytes(Buffer.alloc(PREFIX_BYTES))(stream)
+const answersOk: RawBehaviour = (stream) => answersBytes(Buffer.alloc(PREFIX_BYTES))(stream)
 
 /** Answers with a status alone. */
 export const answersStatus =

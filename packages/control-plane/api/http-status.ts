@@ -1,7 +1,7 @@
 import { ApiError, STATUS_CODES, type Refusal } from './api-error.ts'
 
 /** How the Kubernetes API says that a request failed, or that there is nothing more to say (`metav1.Status`). */
-export interface Status {
+interface Status {
   kind: 'Status'
   apiVersion: 'v1'
   metadata: object

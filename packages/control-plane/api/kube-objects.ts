@@ -43,7 +43,7 @@ export interface ReplicaSet extends KubeObject {
   status: ReplicaCounts
 }
 
-export interface ReplicaCounts {
+interface ReplicaCounts {
   observedGeneration: number
   replicas: number
   readyReplicas: number
@@ -83,7 +83,7 @@ export interface HorizontalPodAutoscaler extends KubeObject {
   status: { currentReplicas: number; desiredReplicas: number; lastScaleTime?: string }
 }
 
-export interface PodMetrics extends KubeObject {
+interface PodMetrics extends KubeObject {
   containers: { name: string; usage: { cpu: string } }[]
 }
 

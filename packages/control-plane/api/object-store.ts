@@ -13,7 +13,7 @@ export type Sent = Omit<KubeObject, 'metadata' | 'spec' | 'status'> & {
   metadata: Pick<Metadata, 'name' | 'namespace'> & Partial<Metadata>
 }
 
-export interface StoreSettings {
+interface StoreSettings {
   clock: Clock
   chance: Chance
   /** How many events a watch can go back. */

@@ -1,6 +1,6 @@
 import type { Resource } from './kube-objects.ts'
 
-export interface ResourceType {
+interface ResourceType {
   kind: string
   isNamespaced: boolean
 }

@@ -15,7 +15,7 @@ export interface Pace extends KubeletSettings, AutoscalerSettings {
 }
 
 /** About what is usual with small images that the nodes already have. */
-export const PACE: Pace = {
+const PACE: Pace = {
   scoringMs: { least: 2, most: 8 },
   pullingMs: { least: 50, most: 200 },
   startingMs: { least: 300, most: 900 },

@@ -7,7 +7,7 @@ import { Informer, keyOf } from '../runtime/informer.ts'
 import { WorkQueue } from '../runtime/work-queue.ts'
 
 /** What the paper fears of a controller (section 6.4.2). */
-export type Malice =
+type Malice =
   /** Puts CPIDs on objects that nobody ever heard of. */
   | 'wrong-cpids'
   /** Lists strangers as ancestors, so that honest controllers believe a merge to be unnecessary. */
@@ -19,7 +19,7 @@ export type Malice =
   /** Sends spans and mergelogs of changes that never were, as fast as it can. */
   | 'flood'
 
-export type Victim = 'apps/v1/deployments' | 'v1/pods' | 'v1/services'
+type Victim = 'apps/v1/deployments' | 'v1/pods' | 'v1/services'
 
 export interface MaliceSettings extends Means {
   malice: Malice

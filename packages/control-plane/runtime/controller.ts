@@ -24,7 +24,7 @@ export interface ControllerContext {
 /** Runs until its signal aborts. */
 export type Controller = (surroundings: ControllerContext) => Promise<void>
 
-export interface Loop {
+interface Loop {
   informers: readonly Pick<Informer<Resource>, 'run' | 'synced'>[]
   queue: WorkQueue
   /** Brings what a key stands for nearer to what it should be. */
@@ -59,7 +59,7 @@ export async function runLoop(
   await Promise.all([...running, ...working])
 }
 
-export async function untilAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+async function untilAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
   try {
     await work
   } catch (error) {

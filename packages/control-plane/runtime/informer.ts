@@ -3,7 +3,7 @@ import { isRefusal } from '../api/api-error.ts'
 import type { KubeObject, Resource, Resources } from '../api/kube-objects.ts'
 import type { Clock } from '../clock.ts'
 
-export interface Change<T> {
+interface Change<T> {
   /** As the informer knew it; undefined for an object it had not seen. */
   old: T | undefined
   /** Undefined for an object that is gone. */
@@ -12,7 +12,7 @@ export interface Change<T> {
   latest: T
 }
 
-export interface Watching {
+interface Watching {
   client: ApiClient
   clock: Clock
   signal: AbortSignal

@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts'
 
-export interface Backoff {
+interface Backoff {
   leastMs: number
   mostMs: number
 }
 
 /** What client-go waits before a failed item is tried again: 5 ms, doubling up to 1000 s. */
-export const BACKOFF: Backoff = { leastMs: 5, mostMs: 1_000_000 }
+const BACKOFF: Backoff = { leastMs: 5, mostMs: 1_000_000 }
 
 /**
  * A queue of keys with the rules of client-go's workqueue: a key waits in it only once, is never worked on by two

@@ -1,5 +1,5 @@
 /** A change propagation ID: a UUID naming the change an object's state came from. Lower case, dashed. */
-export type Cpid = string & { readonly kind: 'Cpid' }
+type Cpid = string & { readonly kind: 'Cpid' }
 
 const FORM = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/
 const NIL = '00000000-0000-0000-0000-000000000000'

@@ -8,7 +8,7 @@ import type { KubernetesObject } from './objects/kubernetes-object.ts'
 import type { ObjectType } from './objects/object-reference.ts'
 
 /** What other parts of this package need of an instrumentation, and no controller. */
-export interface Internals {
+interface Internals {
   readonly known: KnownContexts
   readonly tell: (mergelog: Mergelog, detail: MergelogDetail, atMs?: number) => void
   /** Whether a change was planned here, and nothing of it was accepted so far. */

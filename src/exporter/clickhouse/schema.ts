@@ -208,7 +208,7 @@ const onCluster = ({ cluster }: ArchiveLayout): string =>
   cluster === undefined ? '' : ` ON CLUSTER ${quoted(cluster)}`
 
 /** Names are checked when the configuration is read: letters, digits and underscores. */
-export const quoted = (name: string): string => `\`${name}\``
+const quoted = (name: string): string => `\`${name}\``
 export const quotedAll = (names: readonly string[]): string => names.map(quoted).join(', ')
 export const qualified = (database: string, name: string): string => `${quoted(database)}.${quoted(name)}`
 const text = (value: string): string => `'${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`

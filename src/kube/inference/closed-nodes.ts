@@ -2,7 +2,7 @@ import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/infe
 import { CORDONED, fingerprintOf, type ObjectFacts } from '../../model/kubernetes-objects.ts'
 import { newestBelow } from './read-context.ts'
 
-export interface ClosedNode {
+interface ClosedNode {
   readonly node: KnownObject
   /** The version that closed it. */
   readonly closing: KnownVersion

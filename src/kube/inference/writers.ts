@@ -22,7 +22,7 @@ export const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):(.+)$/
 export const TOOLS =
   /^(?:kubectl|helm|flux|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b(?![-\w]*(?:controller|operator))/i
 
-export const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
+const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
 
 /** Which controllers write a status, where the process name does not distinguish them. */
 export const OF_STATUS: Readonly<Record<string, string>> = {

@@ -137,7 +137,7 @@ function textsOf(value: TextValue): readonly string[] {
 }
 
 /** What a list shows of a span of Causeway's own making. */
-export interface OwnSpan {
+interface OwnSpan {
   readonly spanId: bigint
   readonly name: string
   readonly startNs: UnixNanos

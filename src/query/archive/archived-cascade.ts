@@ -194,7 +194,7 @@ interface Rows {
 }
 
 /** A cascade that was read from the archive, to be asked as one of the database is. */
-export class ArchivedCascade implements CascadeRead {
+class ArchivedCascade implements CascadeRead {
   readonly facts: CascadeFacts
   /** What is not in it. */
   readonly partial: string

@@ -174,7 +174,7 @@ export class CpidQuestions {
 }
 
 /** Of what is not here only the archive may know. Throws ArchiveSilent. */
-export function absent(state: 'unknown' | 'pruned', partial: string | undefined): 'unknown' | 'pruned' {
+function absent(state: 'unknown' | 'pruned', partial: string | undefined): 'unknown' | 'pruned' {
   if (partial === undefined) return state
   throw new ArchiveSilent(`nothing is known of this CPID here, and ${partial}`)
 }

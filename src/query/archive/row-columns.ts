@@ -2,7 +2,7 @@ import { type Cpid, NIL_CPID, parseCpid } from '../../model/merge-graph.ts'
 import { textOrNone } from '../../model/queries.ts'
 
 /** Reads what stands in a column; throws UnexpectedAnswer where nothing like it may stand there. */
-export type Column<Value> = (given: unknown) => Value
+type Column<Value> = (given: unknown) => Value
 
 export type Columns = Readonly<Record<string, Column<unknown>>>
 

@@ -20,7 +20,7 @@ export type TraceRequest =
   | { readonly kind: 'fixed'; readonly text: string; readonly type: string }
   | TraceRefusal
 
-export interface TraceRefusal {
+interface TraceRefusal {
   readonly kind: 'refused'
   readonly status: number
   readonly message: string

@@ -237,7 +237,7 @@ const COSTLY_AT_LEAST_MS = 4_000
 const PART_OF_NEW = 4
 /** The most remembered questions and connections; the oldest are forgotten first. */
 const MOST_REMEMBERED = 4_096
-export function keyOf(question: Question): string {
+function keyOf(question: Question): string {
   return createHash('sha1').update(serialize(question)).digest('base64url')
 }
 

@@ -367,7 +367,7 @@ function quantileOf(quantile: number, buckets: readonly Bucket[]): number {
   return buckets.at(-1)?.most ?? 0
 }
 
-export function textOfLabels(labels: readonly Label[]): string {
+function textOfLabels(labels: readonly Label[]): string {
   return labels.map(({ name, value }) => `${name}=${value.type}:${textOf(value)}`).join('\u0000')
 }
 

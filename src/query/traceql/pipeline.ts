@@ -266,7 +266,7 @@ const INVERSE: Readonly<Record<Relation, Relation>> = {
  * Spans on the right that have this relation to a span on the left. With `none`, those that do not. With `both`, also the matching spans
  * on the left.
  */
-export function related(
+function related(
   { relation, of }: { relation: Relation; of: 'right' | 'none' | 'both' },
   left: readonly SpanView[],
   right: readonly SpanView[],

@@ -21,7 +21,7 @@ export type Type = StaticType | 'attribute'
 /** In the order of OTLP's numbers. */
 export const STATUSES = ['unset', 'ok', 'error'] as const
 export const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const
-export type Status = (typeof STATUSES)[number]
+type Status = (typeof STATUSES)[number]
 export type Kind = (typeof KINDS)[number]
 
 export type Scope = 'span' | 'resource' | 'event' | 'link' | 'instrumentation'

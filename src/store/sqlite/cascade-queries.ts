@@ -370,7 +370,7 @@ export class CascadeTraces extends OnConnection {
 const TRACE_COLUMNS = `id, trace_id, episode, state, first_ns, last_ns, last_decision, sent_spans,
   coalesce(continues, id) AS cascade`
 
-export interface TraceRow {
+interface TraceRow {
   id: bigint
   trace_id: Buffer
   episode: bigint

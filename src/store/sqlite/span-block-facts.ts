@@ -52,7 +52,7 @@ interface RowsInCommon {
 }
 
 /** Rows one after another: three numbers of each joined by commas (its own, its scope, its length), and the bytes. */
-export interface JoinedRows {
+interface JoinedRows {
   readonly heads: string | null
   readonly bytes: Buffer | null
 }

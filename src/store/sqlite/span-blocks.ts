@@ -128,7 +128,7 @@ function weightOf(facts: BlockFacts): number {
 }
 
 /** Rows that are looked for: those that meet a test, and of these, those of one trace. */
-export interface WantedRows {
+interface WantedRows {
   readonly tested: TestedRows
   readonly isOne: (row: number) => boolean
 }

@@ -99,7 +99,7 @@ export const JAEGER_REQUESTS = [
   `/api/traces?service=odd&${TIMES}&limit=20&tag=flag:true&tag=count:4`,
 ]
 
-export interface Exchange {
+interface Exchange {
   readonly request: string
   readonly status: number
   readonly body: unknown

@@ -10,13 +10,13 @@ import type { TestWriter } from '../../support/test-writer.ts'
 export const ABOUT = { version: '1.2.3', traceUrl: 'http://jaeger/trace/{trace_id}' }
 
 /** What a request was answered, its body parsed. */
-export interface Answered {
+interface Answered {
   status: number
   headers: Headers
   body: unknown
 }
 
-export interface Asking {
+interface Asking {
   method?: string
   headers?: Record<string, string>
 }

@@ -15,7 +15,7 @@ const MOST_COMPLAINT = 20_000
 const LOOK_AGAIN_MS = 10
 
 /** What a command came to. */
-export interface CommandRun {
+interface CommandRun {
   code: number | null
   stdout: string
   stderr: string

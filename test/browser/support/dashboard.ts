@@ -11,7 +11,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** For anything that a page is waited for. */
 const LONGEST_MS = 60_000
-export const TRACE_URL = 'https://jaeger.example/trace/{trace_id}?uiFind={span_id}'
+const TRACE_URL = 'https://jaeger.example/trace/{trace_id}?uiFind={span_id}'
 
 /** What a service sends. */
 export const spans = (service: string, sketches: SpanSketch[]): OtlpRequest => ({

@@ -18,7 +18,7 @@ export interface HistoryEvent {
   readonly object: KubeObject
 }
 
-export interface Written {
+interface Written {
   readonly name: string
   readonly namespace?: string
   readonly resource?: string

@@ -9,7 +9,7 @@ import { SqliteLogOutbox, SqliteOutbox } from '../../../src/store/sqlite/outbox.
 import { check, same } from './faults.ts'
 
 /** What is sent for one decision: the bytes of the span or log record, its resource and its scope. */
-export interface Decided {
+interface Decided {
   decision: number
   sent: string
 }

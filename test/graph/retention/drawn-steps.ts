@@ -5,7 +5,7 @@ import { HOUR_MS, type LifeStep } from './life.ts'
 const CPIDS = 6
 const TRACES = 3
 const SPAN_IDS = 4
-export const EXPORTERS = ['a', 'b']
+const EXPORTERS = ['a', 'b']
 export const MODES = fc.constantFrom('cascade', 'cascade', 'links', 'passthrough')
 
 const podAt = (version: number): string => `v1/pods/default/web-${version % 2}?rv=${version}`

@@ -46,7 +46,7 @@ const BELONGING = {
 }
 
 /** When an arrival came, in Unix milliseconds. */
-export type ArrivedMs = (arrival: number) => number
+type ArrivedMs = (arrival: number) => number
 
 /** What is there before pruning, to be compared with what is left. */
 export class Kept {

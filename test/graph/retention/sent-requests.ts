@@ -2,7 +2,7 @@ import type { LinkedSignal } from '../../../src/model/otlp-requests.ts'
 import { cpid, logsRequest, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
 import { HOUR_MS, type LifeStep } from './life.ts'
 
-export interface Request {
+interface Request {
   signal: LinkedSignal
   bytes: Buffer
 }

@@ -1,7 +1,7 @@
 import type { Life } from './life.ts'
 
 /** Why a life fails; undefined when it does not. */
-export type Fault = (life: Life) => Promise<Error | undefined>
+type Fault = (life: Life) => Promise<Error | undefined>
 
 /**
  * Leaves steps out of a life that fails, first many at once, then one by one, as long as it goes on failing for the same

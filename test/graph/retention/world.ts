@@ -20,7 +20,7 @@ const MAX_TURNS = 2_000
 const KEPT_BYTES = 12 * 4_096
 
 /** One Causeway with its exporters: the real writer, linker, pruner and outbox, and what is known to have come and gone. */
-export class World {
+class World {
   readonly #settings: LifeSettings
   readonly #first: TestWriter
   readonly #decisions: Decisions

@@ -7,7 +7,7 @@ import type { Sdk } from './start-sdk.ts'
 
 export const CPID = 'causeway.io/cpid'
 
-export interface Writer {
+interface Writer {
   manager: string
   operation: string
   subresource?: string

@@ -1,7 +1,7 @@
 import type { Scene } from '../support/scene.ts'
 import { installPeers } from '../../../lab/peers/install-peers.ts'
 
-export interface Generated {
+interface Generated {
   /** `host:port` of the OTLP receiver. */
   readonly endpoint: string
   readonly protocol?: 'grpc' | 'http'

@@ -14,7 +14,7 @@ const HERE = `
     timeout: 30s
     retry_on_failure: { initial_interval: 100ms, max_interval: 1s, max_elapsed_time: 0s }`
 
-export interface Gateway {
+interface Gateway {
   readonly otlpHttp: string
   metrics(): Promise<ScrapedMetrics>
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** What a kubelet's /stats/summary says of one Pod (k8s.io/kubelet/pkg/apis/stats/v1alpha1). */
-export interface PodOfKubelet {
+interface PodOfKubelet {
   readonly uid: string
   readonly name: string
   readonly memoryBytes: number

@@ -7,7 +7,7 @@ import type { RunningProgram } from '../../../lab/harness/processes/running-prog
 import { openForReading, type Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import type { Scene } from './scene.ts'
 
-export interface CausewaySettings {
+interface CausewaySettings {
   /** Where linked traces go: settings by exporter id. */
   readonly exporters: Readonly<Record<string, object>>
   /** The file of its database; one of its own in the directory of the scene unless given. */

@@ -9,7 +9,7 @@ import { Recorder } from '../../../packages/control-plane/telemetry/recorder.ts'
 import { VirtualClock } from '../../../packages/control-plane/virtual-clock.ts'
 import type { Story } from './run-demo.ts'
 
-export interface RecordedStory extends Story {
+interface RecordedStory extends Story {
   readonly recorder: Recorder
 }
 

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import type { Causeway } from './causeway.ts'
 import type { Scene } from './scene.ts'
 
-export interface Expected {
+interface Expected {
   /** How many traces of changes there are; all must have settled. */
   readonly settled?: number
   /** How many spans belong to no change. */

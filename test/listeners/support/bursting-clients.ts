@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 
 /** Asks once; resolves to the status of the answer, or to how the connection failed. */
-export interface BurstingClient extends Disposable {
+interface BurstingClient extends Disposable {
   ask(port: number): Promise<number | string>
 }
 

@@ -13,7 +13,7 @@ import type { SendableRequest } from '../../../lab/harness/clients/request-sende
 import { drawBetween, shuffled } from '../../../lab/harness/seeded-random.ts'
 
 /** Requests, and what must become of the spans in them. */
-export interface CascadeLoad {
+interface CascadeLoad {
   requests: SendableRequest[]
   spans: ExpectedSpan[]
 }

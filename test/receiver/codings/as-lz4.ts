@@ -22,7 +22,7 @@ function more(length: number): Buffer {
   return Buffer.concat([Buffer.alloc(Math.floor(rest / 255), 255), Buffer.from([rest % 255])])
 }
 
-export interface Lz4Form {
+interface Lz4Form {
   /** Whether blocks refer to the ones before. */
   linked?: boolean
   blockSums?: boolean

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** What the libraries that the Collector compresses with (golang/snappy, pierrec/lz4, klauspost/compress) made. */
-export interface Encoded {
+interface Encoded {
   /** The name of the coding, and after a comma what is special about it. */
   coding: string
   content: string

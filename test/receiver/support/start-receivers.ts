@@ -10,7 +10,7 @@ import type {
 } from '../../../src/receiver/receiver-type.ts'
 
 /** A receiver on a free port, with what its observer was told. */
-export interface TestReceiver extends RunningListener {
+interface TestReceiver extends RunningListener {
   answered: AnsweredRequest[]
   turnedAway: UnauthenticatedRequest[]
   /** The transport of each connection too many. */

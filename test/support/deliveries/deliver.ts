@@ -20,7 +20,7 @@ import type {
   Way,
 } from './drawn-cascade.ts'
 
-export const WAIT_MS = 10_000
+const WAIT_MS = 10_000
 
 /** When each group begins to come. What one group takes is far less than lies between two. */
 const GROUPS: readonly (readonly [Delay, number])[] = [

@@ -3,7 +3,7 @@ import { ENCODINGS, type Encoding } from '../encoded-otherwise.ts'
 import { cpid } from '../otlp-requests.ts'
 
 /** When something is sent: with the rest, half of `wait` later, twice `wait` later, or never. */
-export const DELAYS = ['none', 'half', 'double', 'never'] as const
+const DELAYS = ['none', 'half', 'double', 'never'] as const
 export type Delay = (typeof DELAYS)[number]
 
 /** How an item comes: where in its group it stands, and what happens after it. */

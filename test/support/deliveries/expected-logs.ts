@@ -58,7 +58,7 @@ export class Held {
 }
 
 /** What was known, and what backends had, before the latecomers came and in the end. */
-export interface BeforeAndAfter {
+interface BeforeAndAfter {
   readonly before: Known
   readonly all: Known
   readonly heldBefore: Held

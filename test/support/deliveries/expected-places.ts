@@ -176,7 +176,7 @@ function highestOfEach(observed: readonly Version[]): Version[] {
 }
 
 /** Where each span must be in the end, and where it may be besides. */
-export interface Expected {
+interface Expected {
   /** With exactly this parent, if they are there. */
   readonly exactly: readonly ExpectedPlace[]
   /** The traces and spans of the places that must be there as well, with a parent that `wait` leaves open. */

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../src/kube/objects/object-json.ts'
 
-export interface HostileJson {
+interface HostileJson {
   readonly name: string
   /** A text of about so many bytes. */
   text(size: number): string

@@ -9,7 +9,7 @@ import { fieldHeader } from '../../../src/model/otlp/outgoing-records.ts'
 import type { Encoding } from '../../../src/model/otlp/responses.ts'
 
 /** What is sent too much of: fields with nothing in them, fields that are just taken, one large field, or fields within fields. */
-export type Excess = 'empty' | 'smallest' | 'large' | 'deep'
+type Excess = 'empty' | 'smallest' | 'large' | 'deep'
 
 export interface HostileRequest {
   readonly name: string

@@ -5,12 +5,12 @@ export interface Trouble {
   message: string
 }
 
-export type Fetched<T> =
+type Fetched<T> =
   | { kind: 'new'; data: T; etag: string | null }
   | { kind: 'unchanged' }
   | { kind: 'trouble'; trouble: Trouble }
 
-export interface FetchOptions {
+interface FetchOptions {
   signal: AbortSignal
   /** The etag of the answer that is already loaded. */
   etag?: string | null

@@ -9,7 +9,7 @@ const TYPING_MS = 200
 const MOST_FOUND = 10_000
 
 /** What a search of the spans found. */
-export interface FoundSpans {
+interface FoundSpans {
   /** Positions of spans; undefined if there is no search. */
   readonly spans: readonly number[] | undefined
   /** What the search did not look at, or not yet. */

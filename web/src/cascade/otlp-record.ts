@@ -1,5 +1,5 @@
 /** OTLP/JSON as the API returns it. Fields that a sender left out are missing. */
-export interface AnyValue {
+interface AnyValue {
   stringValue?: string
   boolValue?: boolean
   intValue?: string | number
@@ -25,7 +25,7 @@ export interface OtlpSpan {
   status?: { code?: number; message?: string }
 }
 
-export interface OtlpLog {
+interface OtlpLog {
   timeUnixNano?: string
   observedTimeUnixNano?: string
   severityText?: string

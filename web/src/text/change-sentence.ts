@@ -54,7 +54,7 @@ export function begunBecause(reason: string | null): string | undefined {
 }
 
 /** Why a change began by itself, in words; undefined if somebody requested it, or if nothing says so. */
-export function selfBegun(reason: string | null): string | undefined {
+function selfBegun(reason: string | null): string | undefined {
   const because = begunBecause(reason)
   return because === undefined ? undefined : WHY.get(because)
 }

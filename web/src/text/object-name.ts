@@ -1,5 +1,5 @@
 /** The parts of an object reference, for display. */
-export interface ObjectName {
+interface ObjectName {
   /** Without uid and resourceVersion. */
   reference: string
   /** `apps/v1/deployments`; empty if the text is not a reference. */

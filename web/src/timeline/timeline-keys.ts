@@ -3,7 +3,7 @@ import type { View } from './use-view.ts'
 const PAN_PART = 1 / 8
 
 /** The choice of a span by keyboard: the chosen span, how to choose another, and its neighbours. */
-export interface Choosing {
+interface Choosing {
   chosen: number
   onChoose: (span: number) => void
   neighbour: (span: number, key: string) => number | undefined

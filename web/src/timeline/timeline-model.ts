@@ -42,7 +42,7 @@ export const BEING_PLACED = 128
 /** Another change drives it: drawn pale, with stripes. */
 export const OF_OTHER = 256
 
-export type Boxes = Omit<TimelineModel, 'order' | 'laneFrom' | 'fromMs' | 'toMs'>
+type Boxes = Omit<TimelineModel, 'order' | 'laneFrom' | 'fromMs' | 'toMs'>
 
 /** Sorts the boxes, lane by lane. */
 export function timelineModel(boxes: Boxes): TimelineModel {

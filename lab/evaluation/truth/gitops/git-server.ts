@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { freshDirectory } from '../../../harness/fresh-directory.ts'
 
 /** What files a commit has, by their names; undefined for one that is taken away. */
-export type Files = Readonly<Record<string, string | undefined>>
+type Files = Readonly<Record<string, string | undefined>>
 
 const run = promisify(execFile)
 

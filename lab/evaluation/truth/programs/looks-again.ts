@@ -17,7 +17,7 @@ export interface Named {
   }
 }
 
-export const RESYNC_MS = 10_000
+const RESYNC_MS = 10_000
 const BEFORE_WATCHING_AGAIN_MS = 500
 
 export const apiAs = (program: string): KubeApi =>

@@ -63,14 +63,14 @@ export interface ClientResponse {
   body: ClientBody
 }
 
-export interface ClientBody {
+interface ClientBody {
   text: () => Promise<string>
   binary: () => Promise<unknown>
   stream?: () => unknown
 }
 
 /** What the client calls an Observable: a promise that can be piped. */
-export interface Promised<T> {
+interface Promised<T> {
   toPromise: () => Promise<T>
   pipe: <Next>(next: (value: T) => Next | Promise<Next>) => Promised<Next>
 }

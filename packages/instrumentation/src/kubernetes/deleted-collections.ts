@@ -10,7 +10,7 @@ const TOLD_MS = 10_000
 const REQUIREMENT = /^(!?)\s*([^\s!=(),]+)\s*(?:(==?|!=)\s*([^\s,]*)|(in|notin)\s*\(([^)]*)\))?$/
 
 /** Which objects a deletion of a collection deletes. */
-export interface Collection {
+interface Collection {
   readonly target: Pick<RequestTarget, 'apiVersion' | 'resource' | 'namespace'>
   /** As the request has them: none where it is empty. */
   readonly labels: string
@@ -72,7 +72,7 @@ function holds(requirement: string, valueOf: (key: string) => unknown): boolean 
 }
 
 /** The calls under way, and those that were answered lately. The API server may answer later than an informer tells. */
-export class DeletedCollections {
+class DeletedCollections {
   #list: { readonly collection: Collection; readonly change: TraceContext }[] = []
 
   begin(collection: Collection, change: TraceContext): void {

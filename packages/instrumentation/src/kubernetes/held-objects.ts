@@ -12,7 +12,7 @@ interface Holder {
 }
 
 /** What is known, without a request, of the objects of a cluster: what its informers hold, and what this process wrote last. */
-export class HeldObjects {
+class HeldObjects {
   /** Nobody says when an informer is no longer used. */
   #holders: WeakRef<Holder>[] = []
   readonly #written = new BoundedMap<string, KubernetesObject>(MOST_WRITTEN)

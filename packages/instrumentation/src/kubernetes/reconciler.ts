@@ -45,7 +45,7 @@ interface Waker {
 type Wakers = ReadonlyMap<string, Waker>
 const NOBODY: Wakers = new Map()
 
-export interface ReconcilerSettings {
+interface ReconcilerSettings {
   /** Whether a reconcile that wrote nothing, and did not fail, leaves a span. */
   readonly keepsIdleSpans: boolean
   /** Whether a write of a status by Kubernetes itself that woke a reconcile is told. */

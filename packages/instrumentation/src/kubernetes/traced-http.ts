@@ -18,7 +18,7 @@ import { isNeverTraced, nameOf, requestTarget, type RequestTarget } from './requ
 import { isTheSame } from './version-facts.ts'
 import { currentWork, type Work } from './work.ts'
 
-export interface HttpSettings {
+interface HttpSettings {
   /** Whether requests carry the trace context of OpenTelemetry, for the spans of the API server. */
   readonly sendsTraceparent: boolean
   /** Whether an object is made to carry the change that deletes it, with one more request, so that all who see it go know why. */

@@ -14,7 +14,7 @@ export interface LastChange {
 }
 
 /** An outcome, and what it was decided on. */
-export interface Plan {
+interface Plan {
   readonly change: TraceContext
   readonly causes: ReadonlySet<string>
   /** Where the mergelog goes out, also when the first that is accepted is a write in another cluster. */

@@ -6,7 +6,7 @@ import { SqliteArchiveReader } from '../../../../src/store/sqlite/archive-reader
 import { systemClock } from '../../../../src/platform/system-clock.ts'
 import type { TestWriter } from '../../../support/test-writer.ts'
 
-export interface Archived {
+interface Archived {
   rows: number
   refused: number
   retries: string[]

@@ -11,7 +11,7 @@ export const CHART = fileURLToPath(new URL('../../../../deploy/helm/causeway/', 
 /** What users may say, each in a file of the chart. */
 export const SAID = readdirSync(join(CHART, 'ci'), 'utf8').map((name) => name.replace('-values.yaml', ''))
 
-export interface Rule {
+interface Rule {
   apiGroups: string[]
   resources: string[]
   verbs: string[]

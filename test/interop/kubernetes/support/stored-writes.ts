@@ -24,7 +24,7 @@ interface Written {
 }
 
 /** A write of an observed cluster, as its span tells of it. */
-export interface StoredWrite extends Written {
+interface StoredWrite extends Written {
   /** `deployments`, of whatever group. */
   readonly resource: string
   readonly namespace: string

@@ -21,7 +21,7 @@ interface Ran {
 }
 
 /** Commands whose writes are one change, beside a Causeway that watches the same cluster. */
-export class ToldCommands {
+class ToldCommands {
   readonly cluster: Cluster
   readonly #directory: string
   readonly #endpoint: string
