@@ -4,15 +4,10 @@ import { COMPONENTS, type Components } from '../app/components.ts'
 import { faultsOfFiles } from '../app/faults-of-files.ts'
 import { listenerLimits } from '../app/listener-limits.ts'
 import { authenticatorsOf } from '../app/start-sending.ts'
-import type {
-  CausewayConfig,
-  ConfiguredListener,
-  ExporterConfig,
-  Listener,
-} from '../config/causeway-config.ts'
+import type { CausewayConfig, ConfiguredListener, ExporterConfig } from '../config/causeway-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import { ConfigError, describeMistake } from '../config/schema.ts'
-import { formatEndpoint } from '../config/value-kinds.ts'
+import { type Endpoint, formatEndpoint } from '../config/value-kinds.ts'
 import { openOnce } from '../exporter/open-transport.ts'
 import { ownValue } from '../model/untrusted-names.ts'
 import type { Signal } from '../model/otlp-requests.ts'
@@ -202,7 +197,7 @@ function asking(config: CausewayConfig, components: Components): Ask {
   }
 }
 
-interface Port extends Listener {
+interface Port extends Endpoint {
   what: string
   setting: string
   /** The path of its health page. */

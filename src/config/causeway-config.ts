@@ -2,6 +2,7 @@ import type { ServerTlsSettings } from '../model/connection-settings.ts'
 import type { FieldValues, RelationSettings } from '../model/kubernetes-objects.ts'
 import type { LinkSettings } from '../model/linker-settings-and-metrics.ts'
 import type { SenderPolicy, Signal } from '../model/otlp-requests.ts'
+import type { Endpoint } from './value-kinds.ts'
 
 /** The checked configuration with all defaults: times in milliseconds, sizes in bytes. */
 export interface CausewayConfig {
@@ -43,7 +44,7 @@ export interface ExporterConfig extends ComponentConfig {
   isArchive?: true
 }
 
-export interface DeclaredListener extends Listener {
+export interface DeclaredListener extends Endpoint {
   /** The path of its keys below the component, such as `protocols::grpc`; empty for the component itself. */
   at?: string
   /** What listens there, in two words. */
@@ -89,13 +90,15 @@ export interface SendingConfig {
   retry?: RetryConfig
 }
 
+/** The `retry_on_failure` settings of an exporter, all times in milliseconds. */
 export interface RetryConfig {
   enabled: boolean
   initialIntervalMs: number
+  /** Spreads each delay over [1 - factor, 1 + factor] times the interval. */
   randomizationFactor: number
   multiplier: number
   maxIntervalMs: number
-  /** 0 never gives up. */
+  /** When to give a batch up, counted from its first attempt; 0 means never. */
   maxElapsedMs: number
 }
 
@@ -117,12 +120,6 @@ export function exporterIdsOf({ exporters, pipelines }: CausewayConfig): {
   const { outTraces, outLogs, forwardedMetrics } = pipelines
   const sent = { traces: drained(outTraces), logs: drained(outLogs), metrics: drained(forwardedMetrics) }
   return { exporters: sent, archives }
-}
-
-/** IPv6 hosts have no brackets; port 0 means any free port. */
-export interface Listener {
-  host: string
-  port: number
 }
 
 export interface CpidConfig extends ConnectorSettings {
@@ -187,6 +184,6 @@ export interface TelemetryConfig {
   metrics: TelemetryMetricsConfig | undefined
 }
 
-interface TelemetryMetricsConfig extends Listener {
+interface TelemetryMetricsConfig extends Endpoint {
   level: 'basic' | 'normal' | 'detailed'
 }

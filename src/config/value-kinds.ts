@@ -254,6 +254,7 @@ export function size(least: number): ValueKind<number> {
 export interface Endpoint {
   /** A name or an address; IPv6 without brackets. */
   host: string
+  /** For a listener, 0 means any free port. */
   port: number
 }
 

@@ -1,3 +1,4 @@
+import type { RetryConfig } from '../config/causeway-config.ts'
 import {
   type ArchivedFacts,
   type ArchivePosition,
@@ -7,13 +8,7 @@ import {
 } from '../model/archive.ts'
 import { errorText } from '../model/faults.ts'
 import type { Clock } from '../model/time-and-size.ts'
-import {
-  type RetryNotice,
-  type RetrySettings,
-  retryDelayMs,
-  sleep as realSleep,
-  type Sleep,
-} from './open-transport.ts'
+import { type RetryNotice, retryDelayMs, sleep as realSleep, type Sleep } from './open-transport.ts'
 
 /** Writes facts into an archive. `write` never rejects. */
 export interface Archive extends AsyncDisposable {
@@ -49,7 +44,7 @@ interface ArchiveDrainParts {
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>
   /** The pause before it looks for new data once it has caught up, so that inserts are large. */
   readonly intervalMs: number
-  readonly retry: RetrySettings
+  readonly retry: RetryConfig
   readonly random: () => number
   readonly sleep?: Sleep
   readonly onMoved: (progress: ArchiveProgress) => void

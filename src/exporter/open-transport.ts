@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
+import type { ComponentConfig, ExporterConfig, RetryConfig } from '../config/causeway-config.ts'
 import { typeNamed } from '../config/component-type.ts'
 import type { Signal } from '../model/otlp-requests.ts'
 import type { SendOutcome, Transport } from '../model/outbox.ts'
@@ -88,18 +88,6 @@ async function openCredentials(
   return module.openCredentials(named.id, named.settings, { onTrouble })
 }
 
-/** The `retry_on_failure` settings of an exporter, all times in milliseconds. */
-export interface RetrySettings {
-  enabled: boolean
-  initialIntervalMs: number
-  multiplier: number
-  /** Spreads each delay over [1 - factor, 1 + factor] times the interval. */
-  randomizationFactor: number
-  maxIntervalMs: number
-  /** When to give a batch up, counted from its first attempt; 0 means never. */
-  maxElapsedMs: number
-}
-
 export interface RetryNotice {
   reason: string
   delayMs: number
@@ -126,7 +114,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  * answers retry only when the signal or `ending` aborts, which ends the wait at once; after the last retry it answers refused. It closes
  * the transport it wraps.
  */
-export function retrying(transport: Transport, retry: RetrySettings, tools: RetryTools): Transport {
+export function retrying(transport: Transport, retry: RetryConfig, tools: RetryTools): Transport {
   return {
     async send(request, signal) {
       const startedMs = tools.clock.monotonicMs()
@@ -155,7 +143,7 @@ export function retrying(transport: Transport, retry: RetrySettings, tools: Retr
 export function retryDelayMs(
   intervalMs: number,
   afterMs: number | undefined,
-  retry: RetrySettings,
+  retry: RetryConfig,
   random: () => number,
 ): number {
   const spread = 1 + retry.randomizationFactor * (2 * random() - 1)

@@ -1,4 +1,4 @@
-import type { Cpid, CpidNode, GraphWatcher, MergeGraph } from '../model/merge-graph.ts'
+import type { Cpid, CpidNode, GraphWatcher, MergeGraph, RankedCpid } from '../model/merge-graph.ts'
 
 /** What a round looks at before it puts things off: CPIDs, and edges to them. An ask may look at as much, or at a few after that. */
 const PER_ROUND = 1_000
@@ -294,13 +294,8 @@ function ancestorsAmong(graph: MergeGraph, nodes: readonly CpidNode[], maxEdges:
   return found
 }
 
-interface Ranked {
-  readonly id: number
-  readonly rank: number
-}
-
 /** Keeps the frontier in order, highest rank last. */
-function insert(frontier: Ranked[], one: Ranked): void {
+function insert(frontier: RankedCpid[], one: RankedCpid): void {
   let [low, high] = [0, frontier.length]
   while (low < high) {
     const middle = (low + high) >>> 1
@@ -310,6 +305,6 @@ function insert(frontier: Ranked[], one: Ranked): void {
   frontier.splice(low, 0, one)
 }
 
-function byRank(one: Ranked, other: Ranked): number {
+function byRank(one: RankedCpid, other: RankedCpid): number {
   return one.rank - other.rank || one.id - other.id
 }

@@ -124,7 +124,10 @@ export interface Decoded<T> {
   reasons: string[]
 }
 
-/** What was answered to a request, kept so that the same bytes again get the same answer. */
+/**
+ * The answer to a request: `rejected` of its spans, log records or data points were refused, and `message` says why. It is stored,
+ * so that the same bytes get the same answer again.
+ */
 export interface RequestAnswer {
   rejected: number
   message: string

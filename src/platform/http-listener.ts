@@ -46,11 +46,11 @@ export const HTTP_SERVER_TIMEOUTS: ServerOptions = {
 /** How many may be connected to a server of which nothing else is said. */
 const DEFAULT_LIMITS: ConnectionLimits = { max: 64, maxPerAddress: 32 }
 
-interface ListenPurpose {
+export interface ListenPurpose {
   /** What the server is, for error messages. */
-  what: string
+  readonly what: string
   /** The setting an operator changes to have it listen elsewhere. */
-  setting: string
+  readonly setting: string
 }
 
 /** Who may be connected. */

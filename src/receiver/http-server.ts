@@ -7,7 +7,7 @@ import type { Sender } from '../model/otlp-requests.ts'
 import { isDnsRebinding } from '../platform/browser-origins.ts'
 import { Connections, type DropReason, peerOf } from '../platform/connections.ts'
 import type { Authenticator } from '../platform/credentials.ts'
-import { countRequests, UnreadAnswers } from '../platform/http-listener.ts'
+import { countRequests, type ListenPurpose, UnreadAnswers } from '../platform/http-listener.ts'
 import { readInPieces } from '../platform/pipelined-requests.ts'
 import { certificateNames, followCertificates, openServerTls } from '../platform/tls.ts'
 import { ANSWER_STATUSES } from './answer-statuses.ts'
@@ -19,7 +19,6 @@ import {
   FIRST_BYTES_MS,
   listen,
   type ListenerSettings,
-  type ListenPurpose,
   type RunningListener,
 } from './listener.ts'
 

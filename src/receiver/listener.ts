@@ -7,6 +7,7 @@ import type { Signal } from '../model/otlp-requests.ts'
 import { MIB } from '../model/time-and-size.ts'
 import type { ConnectionLimits, Connections } from '../platform/connections.ts'
 import type { Authenticator } from '../platform/credentials.ts'
+import type { ListenPurpose } from '../platform/http-listener.ts'
 import type { Flows } from './flows.ts'
 import type { InFlight } from './in-flight.ts'
 
@@ -156,14 +157,6 @@ const WHAT_TO_DO: Readonly<Record<string, string>> = {
   EACCES: 'this user may not bind that port; choose one above 1023',
   ENOTFOUND: 'the host name is unknown; write an address or a name that resolves',
   EAI_AGAIN: 'the host name cannot be looked up now; write an address or try again',
-}
-
-/** What a receiver listens for. */
-export interface ListenPurpose {
-  /** `OTLP/http`. */
-  readonly what: string
-  /** The setting of the receiver by which it listens elsewhere: `protocols::http::endpoint`. */
-  readonly setting: string
 }
 
 /** The error of a receiver that cannot listen: which one, on which address, and what to do about the system error. */

@@ -1,18 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { freePort } from '../../lab/harness/free-ports.ts'
 import { type HttpBackend, startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
-import {
-  retrying,
-  type RetryNotice,
-  type RetrySettings,
-  type RetryTools,
-  sleep,
-} from '../../src/exporter/open-transport.ts'
+import type { RetryConfig } from '../../src/config/causeway-config.ts'
+import { retrying, type RetryNotice, type RetryTools, sleep } from '../../src/exporter/open-transport.ts'
 import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
 import { DELIVERED, refused, retry, scripted } from './scripted-transport.ts'
 import { going, httpSettings, REQUEST } from './transport-settings.ts'
 
-const settings: RetrySettings = {
+const settings: RetryConfig = {
   enabled: true,
   initialIntervalMs: 5000,
   multiplier: 1.5,

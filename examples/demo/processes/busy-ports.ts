@@ -1,11 +1,11 @@
 import { lookup } from 'node:dns/promises'
 import { createServer, createConnection } from 'node:net'
-import type { Listener } from '../../../src/config/causeway-config.ts'
+import type { Endpoint } from '../../../src/config/value-kinds.ts'
 
 const LONGEST_CONNECT_MS = 3_000
 
 /** Throws an Error that names every address that another program holds, and how to choose others. */
-export async function refuseBusyPorts(wanted: { setting: string; listener: Listener }[]): Promise<void> {
+export async function refuseBusyPorts(wanted: { setting: string; listener: Endpoint }[]): Promise<void> {
   const checks = wanted.map(async (one) => ((await isFree(one.listener)) ? [] : [one]))
   const busy = (await Promise.all(checks)).flat()
   if (busy.length === 0) return
@@ -38,7 +38,7 @@ export async function isListening(endpoint: string): Promise<boolean> {
 }
 
 /** Only an address in use counts; what else keeps Causeway from listening it says better itself. */
-async function isFree({ host, port }: Listener): Promise<boolean> {
+async function isFree({ host, port }: Endpoint): Promise<boolean> {
   const { address } = await lookup(host, { order: 'ipv4first' })
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const server = createServer()

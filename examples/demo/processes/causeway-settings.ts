@@ -6,10 +6,9 @@ import type {
   CausewayConfig,
   ConfiguredListener,
   ExporterConfig,
-  Listener,
 } from '../../../src/config/causeway-config.ts'
 import { loadConfig } from '../../../src/config/load-config.ts'
-import { formatEndpoint } from '../../../src/config/value-kinds.ts'
+import { type Endpoint, formatEndpoint } from '../../../src/config/value-kinds.ts'
 import type { Options } from '../options.ts'
 
 /** The Causeway that the demo starts. */
@@ -23,7 +22,7 @@ export interface CausewaySettings {
   query: string
   health: string
   /** Everything it listens on. */
-  listeners: { setting: string; listener: Listener }[]
+  listeners: { setting: string; listener: Endpoint }[]
   /** Where it sends linked traces. */
   backends: string[]
   /** How long a cascade whose last span has arrived takes to settle. */

@@ -1,7 +1,6 @@
-import type { Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import { field, refusedKeys, requiredField, section, UNSUPPORTED_COLLECTOR_KEY } from '../../config/schema.ts'
-import { formatEndpoint, GRPC_TARGET, POSITIVE_WAIT } from '../../config/value-kinds.ts'
+import { type Endpoint, formatEndpoint, GRPC_TARGET, POSITIVE_WAIT } from '../../config/value-kinds.ts'
 import type { ExporterType } from '../exporter-type.ts'
 import {
   buildSending,
@@ -35,7 +34,7 @@ const schema = section(
   ],
 )
 
-export interface OtlpGrpcSettings extends OtlpSending, Listener {}
+export interface OtlpGrpcSettings extends OtlpSending, Endpoint {}
 
 export const otlpGrpcExporter: ExporterType<OtlpGrpcSettings> = {
   ...componentType({

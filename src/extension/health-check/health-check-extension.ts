@@ -1,10 +1,9 @@
-import type { Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import { field, refusedKeys, section, UNSUPPORTED_COLLECTOR_KEY } from '../../config/schema.ts'
-import { LISTEN_ENDPOINT, URL_PATH } from '../../config/value-kinds.ts'
+import { type Endpoint, LISTEN_ENDPOINT, URL_PATH } from '../../config/value-kinds.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
-export interface HealthCheckSettings extends Listener {
+export interface HealthCheckSettings extends Endpoint {
   path: string
 }
 

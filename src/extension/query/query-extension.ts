@@ -1,6 +1,6 @@
 import type { CorsSettings, ServerTlsSettings } from '../../model/connection-settings.ts'
 import type { ArchiveAddress } from '../../query/archive/archive-client.ts'
-import type { ConnectionsConfig, Listener } from '../../config/causeway-config.ts'
+import type { ConnectionsConfig } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import {
   field,
@@ -26,6 +26,7 @@ import {
   serverTls,
 } from '../../config/tls-auth-cors.ts'
 import {
+  type Endpoint,
   FLAG,
   HTTP_URL,
   isAddressRange,
@@ -41,7 +42,7 @@ import {
 import { openClientTls, openServerTls } from '../../platform/tls.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
-export interface QuerySettings extends Listener, ConnectionsConfig {
+export interface QuerySettings extends Endpoint, ConnectionsConfig {
   /** The URL of a trace in a backend; `{trace_id}` and `{span_id}` are filled in. */
   traceUrl?: string
   tls?: ServerTlsSettings
@@ -56,7 +57,7 @@ export interface QuerySettings extends Listener, ConnectionsConfig {
   /** Whether their connections begin with a PROXY protocol header. */
   proxyProtocol: boolean
   /** A port of its own for gRPC. */
-  grpc?: Listener
+  grpc?: Endpoint
   /** The archive to ask too, for data of other Causeways and data that retention removed here. */
   archive?: ArchiveAddress
 }

@@ -25,7 +25,7 @@ import type { InferenceSettings } from './inference-settings.ts'
 import { type FoundPrimary, primariesNaming, takesHold } from './primaries.ts'
 import { isReaction } from './reactions.ts'
 import { type ReadVersion, readVersions } from './read-versions.ts'
-import { actorForOwner, isGoing, newestBelow, ownerOf } from './read-context.ts'
+import { actorForOwner, isDeleted, newestBelow, ownerOf } from './read-context.ts'
 import { foundBy } from './relatives.ts'
 import { reasonOfItsOwn, type SelfBegun, selfBegun } from './self-begun.ts'
 import {
@@ -105,7 +105,7 @@ export function decide(
   const before = object && newestBelow(object, below)
   // Nobody deletes again, by a collection, what is going already.
   const write =
-    reported.isOfCollection === true && isGoing(before) ? { ...reported, request: undefined } : reported
+    reported.isOfCollection === true && isDeleted(before) ? { ...reported, request: undefined } : reported
   const part = partOfWrite(write, before?.facts)
   if (write.listed === 'first' && object === undefined) {
     note(write, { cpid: parseCpid(write.facts?.cpid ?? ''), includes: [] }, undefined, objects)
@@ -175,7 +175,7 @@ function isOnlyTried(
 ): boolean {
   const [newest] = object?.versions ?? []
   const isDeletion = version === undefined && request?.verb === 'delete' && request.subresource === ''
-  return isUnseen === true && isDeletion && !gone && newest !== undefined && !isGoing(newest)
+  return isUnseen === true && isDeletion && !gone && newest !== undefined && !isDeleted(newest)
 }
 
 /** Changes of an object that a write fully overwrites and that no controller has acted on. */

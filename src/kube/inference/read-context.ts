@@ -101,7 +101,8 @@ export function higher(one: bigint, other: bigint): bigint {
   return one > other ? one : other
 }
 
-export function isGoing(version: KnownVersion | undefined): boolean {
+/** The object is gone or terminating. */
+export function isDeleted(version: KnownVersion | undefined): boolean {
   return version !== undefined && (version.gone || version.facts.deleting)
 }
 

@@ -21,7 +21,7 @@ import {
   candidate,
   higher,
   isDoneTogether,
-  isGoing,
+  isDeleted,
   isJustBefore,
   isNewsOfOthers,
   isStillToBeDone,
@@ -336,7 +336,7 @@ export function relatedObjects(
     case 'joined': {
       const there = changedIn('pods', namespace, before?.contentVersion ?? 0n).filter((object) => {
         const read = newest(object)
-        return read !== undefined && !isGoing(read) && fingerprintOf(read.facts, 'node') !== ''
+        return read !== undefined && !isDeleted(read) && fingerprintOf(read.facts, 'node') !== ''
       })
       const node = facts && fingerprintOf(facts, 'node')
       const near = there.filter((object) => newest(object)?.facts.prints.node === node)

@@ -16,7 +16,7 @@ import {
   actorForOwner,
   candidate,
   higher,
-  isGoing,
+  isDeleted,
   MAX_OBJECTS,
   type News,
   newestBelow,
@@ -73,7 +73,7 @@ export function relatives(
     case 'leaving':
       // Several that go at once are replaced at once, before their owner counts them again.
       return othersOfOwners(sinceOwner)
-        .filter((object) => isGoing(newest(object)) || hasFinished(newest(object)))
+        .filter((object) => isDeleted(newest(object)) || hasFinished(newest(object)))
         .map((object) => ({ object }))
     case 'replaced':
       return (facts?.owners ?? []).flatMap(({ uid: owner }) =>
@@ -183,7 +183,7 @@ export function lastEndedBelow(
   const after = (own && newestBelow(own, below)?.version) ?? below
   return objects.changedIn('pods', namespace, after, below, MAX_OBJECTS).find((object) => {
     const end = newestBelow(object, below)
-    if (!isGoing(end) || !isGoing(objects.named('pods', namespace, object.identity.name)?.versions[0]))
+    if (!isDeleted(end) || !isDeleted(objects.named('pods', namespace, object.identity.name)?.versions[0]))
       return false
     const above = end?.facts.owners.flatMap(
       (owner) => objects.get(owner.uid)?.versions[0]?.facts.owners ?? [],
@@ -217,7 +217,7 @@ function lastEdit({ versions }: KnownObject, print: string, below: bigint): bigi
     version && fingerprintOf(version.facts, print)
   return versions.find((known, at) => {
     const then = versions[at + 1]
-    const isEdited = known.begun === true && known.version < below && !isGoing(known)
+    const isEdited = known.begun === true && known.version < below && !isDeleted(known)
     return isEdited && then !== undefined && printOf(known) !== printOf(then)
   })?.version
 }
@@ -280,7 +280,7 @@ export function foundBy(
     return node === undefined ? [] : [{ uid: node.identity.uid, as: 'freed' }]
   })
   const definition = gone ? definitionOf(identity, objects) : undefined
-  const ended = definition !== undefined && isGoing(definition.versions[0])
+  const ended = definition !== undefined && isDeleted(definition.versions[0])
   const instances = ended ? [{ uid: definition.identity.uid, as: 'defined' }] : []
   const earlier = (before?.foundBy ?? []).filter(({ as }) => as === MADE_FOR).map(({ uid }) => uid)
   const primaries = [...new Set([...madeFor, ...earlier])].slice(0, MAX_FOUND_BY)

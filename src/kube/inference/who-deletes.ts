@@ -11,6 +11,7 @@ import { ownValue } from '../../model/untrusted-names.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { namedIn } from './named-objects.ts'
 import { clearsUpAfter, primariesNaming } from './primaries.ts'
+import { isGoneOrTerminating } from './read-context.ts'
 import { lastEndedBelow } from './relatives.ts'
 import { isMarkedAsEvicted, type WritePart } from './write-part.ts'
 import {
@@ -56,7 +57,7 @@ export function whoDeletes(
   if (part === 'deletion' && isMarkedAsEvicted(known)) return unknown()
   const reference = known?.owners.find((one) => one.controller)
   const owner = newestOf(objects.get(reference?.uid ?? ''))
-  if (isGoing(owner) || isOfNobody(known, objects)) return controller('generic-garbage-collector')
+  if (isGoneOrTerminating(owner) || isOfNobody(known, objects)) return controller('generic-garbage-collector')
   if (goesWithService(object, known, objects)) return controller('kube-apiserver')
   if (object.resource === 'endpointslices' && reference?.kind === 'Endpoints')
     return controller('endpointslicemirroring-controller')
@@ -78,7 +79,7 @@ export function whoDeletes(
   const [expiring] =
     expiresAt !== undefined && BigInt(expiresAt) <= seenNs ? objects.lookingAfter(object.resource) : []
   if (expiring !== undefined) return controller(expiring)
-  const isNamespaceGoing = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
+  const isNamespaceGoing = isGoneOrTerminating(newestOf(objects.named('namespaces', '', object.namespace)))
   if (isNamespaceGoing) return controller('namespace-controller')
   // The controller that created it also deletes it, together with what it was created for.
   const first = firstManager(known)
@@ -86,7 +87,7 @@ export function whoDeletes(
   const clearing = writers.find((one) => clearsUpAfter(object, known, programOf(one), objects))
   if (clearing !== undefined) return controller(clearing)
   const applier = known && applierOf(known, objects)
-  if (first !== undefined && (isGoing(applier) || applier?.facts.prints.applying === 'true'))
+  if (first !== undefined && (isGoneOrTerminating(applier) || applier?.facts.prints.applying === 'true'))
     return controller(first)
   const renewer = isOutdated(known, owner?.facts)
     ? whoRenews([known, owner?.facts], seenNs, objects)
@@ -251,7 +252,7 @@ function applierOf({ references }: ObjectFacts, objects: ClusterObjects): KnownV
 /** It has owners, and all of them are gone or terminating, whether or not one of them is its controller. */
 function isOfNobody(facts: ObjectFacts | undefined, objects: ClusterObjects): boolean {
   const owners = facts?.owners ?? []
-  return owners.length > 0 && owners.every(({ uid }) => isGoing(newestOf(objects.get(uid))))
+  return owners.length > 0 && owners.every(({ uid }) => isGoneOrTerminating(newestOf(objects.get(uid))))
 }
 
 /** The API server itself deletes Endpoints along with their Service, and addresses that their Service no longer has. */
@@ -260,11 +261,11 @@ function goesWithService(
   facts: ObjectFacts | undefined,
   objects: ClusterObjects,
 ): boolean {
-  if (resource === 'endpoints') return isGoing(newestOf(objects.named('services', namespace, name)))
+  if (resource === 'endpoints') return isGoneOrTerminating(newestOf(objects.named('services', namespace, name)))
   return (facts?.references ?? []).some(({ field, namespace: space, name: called }) => {
     if (field !== 'allocated for') return false
     const [newest, ...earlier] = objects.named('services', space, called)?.versions ?? []
-    return isGoing(newest) || (!hasAddress(newest, name) && earlier.some((one) => hasAddress(one, name)))
+    return isGoneOrTerminating(newest) || (!hasAddress(newest, name) && earlier.some((one) => hasAddress(one, name)))
   })
 }
 
@@ -312,7 +313,7 @@ function isOffItsNode(
 ): boolean {
   const { name = '' } = pod?.references.find(({ field }) => field === 'node') ?? {}
   const node = newestOf(objects.named('nodes', '', name))
-  if (node === undefined || isGoing(node)) return node !== undefined
+  if (node === undefined || isGoneOrTerminating(node)) return node !== undefined
   const { labels = {} } = node.facts
   return selects.length > 0 && !selects.some((selector) => isSelectedBy(labels, selector))
 }
@@ -373,10 +374,6 @@ function whoLetsExpire(
 
 export function newestOf(object: KnownObject | undefined): KnownVersion | undefined {
   return object?.versions[0]
-}
-
-export function isGoing(version: KnownVersion | undefined): boolean {
-  return version !== undefined && (version.gone || version.facts.deleting)
 }
 
 /** More exist than are wanted, by the owner's status or by what was observed. */

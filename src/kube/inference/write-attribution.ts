@@ -13,7 +13,8 @@ import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { matchesOnePattern, ownValue } from '../../model/untrusted-names.ts'
 import { namedBy, takesHold } from './primaries.ts'
 import { isOwnCertificate } from './self-begun.ts'
-import { disrupterOf, firstManager, isGoing, newestOf, whoDeletes, whoReacts } from './who-deletes.ts'
+import { isDeleted } from './read-context.ts'
+import { disrupterOf, firstManager, newestOf, whoDeletes, whoReacts } from './who-deletes.ts'
 import type { WritePart } from './write-part.ts'
 import {
   controller,
@@ -293,7 +294,7 @@ function whoCounts({ uid, resource }: ObjectIdentity, objects: ClusterObjects): 
 /** The removed owners have nothing else left, or are terminating. */
 function hasLostOwners(facts: ObjectFacts, before: ObjectFacts, objects: ClusterObjects): boolean {
   const lost = before.owners.filter(({ uid }) => facts.owners.every((owner) => owner.uid !== uid))
-  return lost.length > 0 && lost.every(({ uid }) => isGoing(newestOf(objects.get(uid))))
+  return lost.length > 0 && lost.every(({ uid }) => isDeleted(newestOf(objects.get(uid))))
 }
 
 /** Who adds or removes an owner reference: the controller of that owner; if the owner itself goes, the garbage collector. */
@@ -305,7 +306,7 @@ function whoOwns(
   if (facts === undefined || before === undefined) return undefined
   const [now, former] = [facts, before].map(({ owners }) => owners.find((one) => one.controller))
   if (now?.uid === former?.uid) return undefined
-  if (now === undefined && isGoing(newestOf(objects.get(former?.uid ?? ''))))
+  if (now === undefined && isDeleted(newestOf(objects.get(former?.uid ?? ''))))
     return 'generic-garbage-collector'
   const { kind = '' } = now ?? former ?? {}
   // Claims that a StatefulSet does not keep belong to its Pods or to it.

@@ -1,14 +1,9 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import type { RequestAnswer } from '../arrivals.ts'
 import type { Signal } from '../otlp-requests.ts'
 
 /** The two encodings of OTLP/HTTP; gRPC always uses protobuf. */
 export type Encoding = 'protobuf' | 'json'
-
-/** How much of a request was taken: `rejected` spans, log records or data points were not, and `message` says why. */
-interface ExportResult {
-  rejected: number
-  message: string
-}
 
 const REJECTED = {
   traces: 'rejectedSpans',
@@ -20,7 +15,7 @@ const REJECTED = {
  * An Export{Trace,Logs,Metrics}ServiceResponse (OTLP specification, Full Success and Partial Success): empty when nothing
  * was rejected and there is nothing to warn of. The message is cut so that the response stays small.
  */
-export function encodeExportResponse(signal: Signal, encoding: Encoding, result: ExportResult): Uint8Array {
+export function encodeExportResponse(signal: Signal, encoding: Encoding, result: RequestAnswer): Uint8Array {
   const message = truncateMessage(result.message)
   const partial = result.rejected > 0 || message !== ''
   if (encoding === 'json') {

@@ -1,5 +1,5 @@
 import type { CorsSettings, ServerTlsSettings } from '../../model/connection-settings.ts'
-import type { DeclaredListener, Listener } from '../../config/causeway-config.ts'
+import type { DeclaredListener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import {
   field,
@@ -11,7 +11,15 @@ import {
   withoutUndefined,
 } from '../../config/schema.ts'
 import { buildCors, buildServerTls, cors, serverAuth, serverTls } from '../../config/tls-auth-cors.ts'
-import { choice, LISTEN_ENDPOINT, size, URL_PATH, WAIT, wholeNumber } from '../../config/value-kinds.ts'
+import {
+  choice,
+  type Endpoint,
+  LISTEN_ENDPOINT,
+  size,
+  URL_PATH,
+  WAIT,
+  wholeNumber,
+} from '../../config/value-kinds.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { openServerTls } from '../../platform/tls.ts'
 import type { ReceiverType } from '../receiver-type.ts'
@@ -159,7 +167,7 @@ export interface OtlpReceiverSettings {
   http?: HttpServerConfig
 }
 
-interface ServerConfig extends Listener {
+interface ServerConfig extends Endpoint {
   tls?: ServerTlsSettings
   /** The id of an authenticator. */
   auth?: string
