@@ -6,7 +6,6 @@ import { go, hrefWith } from '../app/address.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
-import { saveFile } from '../parts/save-file.ts'
 import { StateMark } from '../parts/state-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { changeSentence, deedOfCommand, reasonText } from '../text/change-sentence.ts'
@@ -179,4 +178,14 @@ function Fact({ name, children }: { name: string; children: preact.ComponentChil
       <dd>{children}</dd>
     </div>
   )
+}
+
+/** Lets the browser save a text as a file. */
+function saveFile(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(url)
 }

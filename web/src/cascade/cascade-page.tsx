@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { Cascade, DashboardSettings } from '../../../src/query/answer-schemas.ts'
+import type { Cascade, CascadeOfCpid, DashboardSettings } from '../../../src/query/answer-schemas.ts'
 import { askAgainMs, useAnswer } from '../api/use-answer.ts'
 import { go, hrefWith } from '../app/address.ts'
 import { PartialNotice, Pending, TroubleNotice } from '../parts/notice.tsx'
@@ -9,13 +9,16 @@ import { CascadeNotices } from './cascade-notices.tsx'
 import { CriticalPanel } from './critical-panel.tsx'
 import { FlamePanel } from './flame-panel.tsx'
 import { MergesPanel } from './merges-panel.tsx'
-import { OtherChanges } from './other-changes-note.tsx'
 import { PodStatsPanel } from './pod-stats-panel.tsx'
 import { ObjectsPanel } from './objects-panel.tsx'
 import { ObjectTreePanel } from './object-tree-panel.tsx'
 import { SpanDetails } from './span-details.tsx'
-import { spanRows } from './span-rows.ts'
+import { spanRows, type SpanRows } from './span-rows.ts'
 import { TimesPanel } from './times-panel.tsx'
+import { useChanges } from '../api/use-changes.ts'
+import { BegunMark } from '../parts/begun-mark.tsx'
+import { changeSentence, relativeTo } from '../text/change-sentence.ts'
+import { cpidsOfOthers } from './other-changes.ts'
 
 const ASK_AGAIN_MS = 2_000
 
@@ -88,5 +91,49 @@ function LoadedCascade({ cascade, search, traceUrl }: LoadedCascadeProps) {
         )}
       </div>
     </>
+  )
+}
+
+const NAMED = 2
+
+/** Which other changes drive some of the spans in the picture. */
+function OtherChanges({ rows, root, start }: { rows: SpanRows; root: string; start: string }) {
+  const cpids = useMemo(() => cpidsOfOthers(rows), [rows])
+  const changes = useChanges(cpids)
+  if (cpids.length === 0) return null
+  const found = cpids.flatMap((cpid) => changes.get(cpid) ?? [])
+  const others = [...new Map(found.map((change) => [change.root, change])).values()].filter(
+    (change) => change.root !== root,
+  )
+  return (
+    <div class="cascade-notices">
+      <div class="note">
+        <p>
+          Boxes with stripes belong to other changes, which passed through here. They count there, not here:
+        </p>
+        <ChangeList changes={others.slice(0, NAMED)} start={start} />
+        {others.length > NAMED && (
+          <details>
+            <summary>and {others.length - NAMED} more</summary>
+            <ChangeList changes={others.slice(NAMED)} start={start} />
+          </details>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function ChangeList({ changes, start }: { changes: readonly CascadeOfCpid[]; start: string }) {
+  return (
+    <ul class="cpid-list">
+      {changes.map((change) => (
+        <li key={change.root}>
+          <a href={`/cascades/${change.root}`}>
+            {changeSentence(change)}, {relativeTo(change.start, start)}
+          </a>{' '}
+          <BegunMark {...change} />
+        </li>
+      ))}
+    </ul>
   )
 }

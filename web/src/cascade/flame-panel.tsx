@@ -7,11 +7,8 @@ import type { PanelProps } from './panel-props.ts'
 import { ServiceLegend } from './service-legend.tsx'
 import { useEvents } from './events.ts'
 import { useFoundSpans } from './found-spans.ts'
-import { litSpans } from './lit-spans.ts'
-import { failuresOf, slowestOf } from './span-rows.ts'
-import { nextOf, SpanSearch } from './span-search.tsx'
+import { failuresOf, slowestOf, type SpanRows } from './span-rows.ts'
 import { SpanTable } from './span-table.tsx'
-import { neighbourInTree } from './tree-neighbour.ts'
 
 /** The spans by cause, drawn or as a table. */
 export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelProps) {
@@ -92,4 +89,94 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
       )}
     </div>
   )
+}
+
+interface SpanSearchProps {
+  text: string
+  /** The spans that match, by position. */
+  found: readonly number[]
+  chosen: number
+  onChoose: (span: number) => void
+}
+
+/** Searches spans by all their texts. Enter goes to the next match. */
+function SpanSearch({ text, found, chosen, onChoose }: SpanSearchProps) {
+  const step = (isBack: boolean) => {
+    const next = nextOf(found, chosen, isBack)
+    if (next !== undefined) onChoose(next)
+  }
+  return (
+    <div class="span-search">
+      <label class="visually-hidden" for="span-search">
+        Search the spans
+      </label>
+      <input
+        id="span-search"
+        type="search"
+        placeholder="Name, attribute, message"
+        value={text}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => go(hrefWith({ q: event.currentTarget.value }), { replace: true })}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') step(event.shiftKey)
+        }}
+      />
+      {text.trim() !== '' && (
+        <>
+          <span class="muted number" role="status">
+            {found.length === 0
+              ? 'none'
+              : `${found.includes(chosen) ? `${found.indexOf(chosen) + 1} of ` : ''}${found.length.toLocaleString('en')}`}
+          </span>
+          <button type="button" disabled={found.length === 0} onClick={() => step(false)}>
+            Next match
+          </button>
+        </>
+      )}
+    </div>
+  )
+}
+
+/** The match after the chosen span, by position; after the last one the first. */
+function nextOf(spans: readonly number[], chosen: number, isBack = false): number | undefined {
+  return isBack
+    ? (spans.findLast((at) => at < chosen) ?? spans.at(-1))
+    : (spans.find((at) => at > chosen) ?? spans[0])
+}
+
+/** The highlighted spans: those found, restricted to the critical path if requested. */
+function litSpans(
+  { spans }: SpanRows,
+  found: readonly number[] | undefined,
+  isCriticalOnly: boolean,
+): Uint8Array | undefined {
+  if (found === undefined && !isCriticalOnly) return undefined
+  const lit = new Uint8Array(spans.length)
+  for (const at of found ?? spans.keys()) if (!isCriticalOnly || spans[at]?.critical === true) lit[at] = 1
+  return lit
+}
+
+/** The span that an arrow key leads to: up to the cause, down to the first effect, sideways to siblings. */
+function neighbourInTree({ parents, sizes }: SpanRows, at: number, key: string): number | undefined {
+  const count = parents.length
+  if (count === 0) return undefined
+  if (key === 'Home') return 0
+  if (key === 'End') return count - 1
+  if (!key.startsWith('Arrow')) return undefined
+  if (at < 0) return 0
+  const parent = parents[at] ?? -1
+  switch (key) {
+    case 'ArrowUp':
+      return parent < 0 ? at : parent
+    case 'ArrowDown':
+      return (sizes[at] ?? 1) > 1 ? at + 1 : at
+    case 'ArrowRight':
+      return Math.min(count - 1, at + (sizes[at] ?? 1))
+    default: {
+      let sibling = at - 1
+      while (sibling > parent && (parents[sibling] ?? -1) !== parent) sibling = parents[sibling] ?? -1
+      return Math.max(0, sibling)
+    }
+  }
 }

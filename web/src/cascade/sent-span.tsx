@@ -1,8 +1,14 @@
 import type { Answer } from '../api/use-answer.ts'
 import { Pending } from '../parts/notice.tsx'
 import { timeOfDay } from '../text/moment.ts'
-import { AttributeList } from './attribute-list.tsx'
-import { attribute, spanOf, type OtlpSpan, type SpansAnswer } from './otlp-record.ts'
+import {
+  attribute,
+  type KeyValue,
+  type OtlpSpan,
+  spanOf,
+  type SpansAnswer,
+  valueText,
+} from './otlp-record.ts'
 
 /** A span as it was sent on: its attributes, events, links and resource. */
 export function SentSpan({ answer }: { answer: Answer<SpansAnswer> }) {
@@ -77,4 +83,18 @@ function Section({ title, children }: { title: string; children: preact.Componen
 
 function timeOf(nanos: string | undefined): string {
   return nanos === undefined ? '' : timeOfDay(new Date(Number(BigInt(nanos) / 1_000_000n)).toISOString())
+}
+
+/** Attributes, one a line, as they were sent. */
+function AttributeList({ attributes }: { attributes: readonly KeyValue[] }) {
+  return (
+    <dl class="attributes">
+      {attributes.map(({ key, value }) => (
+        <div key={key}>
+          <dt>{key}</dt>
+          <dd>{valueText(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  )
 }

@@ -1,12 +1,18 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  type VirtualItem,
+  Virtualizer,
+} from '@tanstack/virtual-core'
+import type { RefObject } from 'preact'
 import type { Span } from '../../../src/query/answer-schemas.ts'
 import { go, hrefWith } from '../app/address.ts'
 import { colourOf } from '../parts/service-colour.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
-import { useVirtualRows } from '../parts/use-virtual-rows.ts'
 import { duration } from '../text/duration.ts'
 import { type DrawnSpan, FAILED, type SpanRows } from './span-rows.ts'
-import { nextSort, SORTABLE_TIMES, sortedSpans, sortOf, type SpanSort } from './span-sort.ts'
 
 interface SpanTableProps {
   rows: SpanRows
@@ -197,4 +203,87 @@ export function marksOf(span: Span): string[] {
   if (synthetic) marks.push('by Causeway')
   if (parentMissing) marks.push('parent missing')
   return marks
+}
+
+interface SortableTime {
+  readonly heading: string
+  readonly of: (span: DrawnSpan) => number | undefined
+}
+
+/** The times of spans that a table can be sorted by. What the sender told counts, even if it is drawn elsewhere. */
+const SORTABLE_TIMES: ReadonlyMap<string, SortableTime> = new Map<string, SortableTime>([
+  ['start', { heading: 'Start', of: ({ told, offsetMs }) => told?.offsetMs ?? offsetMs }],
+  ['duration', { heading: 'Duration', of: ({ told, durationMs }) => told?.durationMs ?? durationMs }],
+  ['itself', { heading: 'Itself', of: ({ selfMs }) => selfMs }],
+  ['waited', { heading: 'Waited', of: ({ waitMs }) => waitMs }],
+])
+
+interface SpanSort {
+  /** A key of `SORTABLE_TIMES`. */
+  readonly by: string
+  readonly isDescending: boolean
+}
+
+/** How the parameter `sort` of the address sorts; undefined in tree order. A minus before the name means descending. */
+function sortOf(parameter: string | null): SpanSort | undefined {
+  const isDescending = parameter?.startsWith('-') === true
+  const by = parameter?.slice(isDescending ? 1 : 0) ?? ''
+  return SORTABLE_TIMES.has(by) ? { by, isDescending } : undefined
+}
+
+/** The parameter for a click on the heading `by`: earliest or longest first, then the reverse. */
+function nextSort(sort: SpanSort | undefined, by: string): string {
+  const isDescending = sort?.by === by ? !sort.isDescending : by !== 'start'
+  return isDescending ? `-${by}` : by
+}
+
+/** These positions of spans in the wanted order. Spans without the time are last, and equal ones in tree order. */
+function sortedSpans(
+  { spans }: SpanRows,
+  positions: readonly number[],
+  sort: SpanSort | undefined,
+): readonly number[] {
+  const column = sort && SORTABLE_TIMES.get(sort.by)
+  if (column === undefined) return positions
+  const sign = sort?.isDescending === true ? -1 : 1
+  const keys = Float64Array.from(spans, (span) => sign * (column.of(span) ?? sign * Infinity))
+  return [...positions].sort((a, b) => {
+    const [keyA, keyB] = [keys[a] ?? 0, keys[b] ?? 0]
+    return keyA === keyB ? 0 : keyA - keyB
+  })
+}
+
+interface VirtualRows {
+  items: readonly VirtualItem[]
+  /** The height of all rows in pixels. */
+  height: number
+  scrollTo: (row: number) => void
+}
+
+/** The visible rows of a long list, all of the given height. */
+function useVirtualRows(
+  scroll: RefObject<HTMLElement | null>,
+  count: number,
+  rowHeight: number,
+): VirtualRows {
+  const [, redraw] = useState(0)
+  const options = {
+    count,
+    getScrollElement: () => scroll.current,
+    estimateSize: () => rowHeight,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    overscan: 12,
+    onChange: () => redraw((times) => times + 1),
+  }
+  const [virtualizer] = useState(() => new Virtualizer<HTMLElement, HTMLElement>(options))
+  virtualizer.setOptions(options)
+  useEffect(() => virtualizer._didMount(), [virtualizer])
+  useLayoutEffect(() => virtualizer._willUpdate())
+  return {
+    items: virtualizer.getVirtualItems(),
+    height: virtualizer.getTotalSize(),
+    scrollTo: (row) => virtualizer.scrollToIndex(row, { align: 'auto' }),
+  }
 }

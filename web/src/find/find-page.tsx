@@ -1,12 +1,12 @@
 import { useEffect } from 'preact/hooks'
-import type { Found } from '../../../src/query/answer-schemas.ts'
+import type { Facets, Found } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
-import { go, hrefTo } from '../app/address.ts'
+import { go, hrefTo, hrefWith } from '../app/address.ts'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
 import { Notice, PartialNotice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
-import { filtersOf, FindFilters } from './find-filters.tsx'
+import { TypedFilter } from '../parts/typed-filter.tsx'
 
 const ASK_AGAIN_MS = 3_000
 
@@ -145,4 +145,37 @@ function FoundCpid({ cpid }: { cpid: Found['cpid'] }) {
         </Notice>
       )
   }
+}
+
+const NAMES = ['namespace', 'actor'] as const
+
+/** The filters of a search, by their API names. */
+function filtersOf(search: URLSearchParams): Record<string, string> {
+  return Object.fromEntries(
+    NAMES.flatMap((name) => {
+      const value = search.get(name) ?? ''
+      return value === '' ? [] : [[name, value] as const]
+    }),
+  )
+}
+
+/** Filters the results. The chosen filters are in the address. */
+function FindFilters({ search }: { search: URLSearchParams }) {
+  const facets = useAnswer<Facets>('/api/v1/facets')
+  const typed = (name: (typeof NAMES)[number]) => ({
+    name,
+    chosen: search.get(name) ?? '',
+    onChoose: (value: string) => go(hrefWith({ [name]: value })),
+  })
+  return (
+    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+      <TypedFilter {...typed('namespace')} label="Namespace" options={facets.data?.namespaces} />
+      <TypedFilter
+        {...typed('actor')}
+        label="Actor"
+        placeholder="user or service"
+        options={facets.data?.actors}
+      />
+    </form>
+  )
 }

@@ -10,10 +10,11 @@ import { ObjectMark } from '../parts/object-mark.tsx'
 import { OlderButton } from '../parts/older-button.tsx'
 import { TableScroll } from '../parts/table-scroll.tsx'
 import { useNow } from '../parts/use-now.ts'
-import { CauseWords, WriteCause } from '../parts/write-cause.tsx'
 import { ago, moment } from '../text/moment.ts'
 import { objectName } from '../text/object-name.ts'
 import { CascadeLinks, rootsNamed } from './cascade-links.tsx'
+import { BEGAN, CAUSES, TOLD } from '../text/seen-write.ts'
+import { CauseMark } from '../parts/cause-mark.tsx'
 
 const ASK_AGAIN_MS = 3_000
 const PAGE = 100
@@ -157,5 +158,55 @@ function Read({ observed: references, cause, begins }: Pick<ObjectVersion, 'obse
       })}
       {references.length > shown.length && <li class="muted">and {references.length - shown.length} more</li>}
     </ul>
+  )
+}
+
+/** Why a version was written: as it was inferred, or as the controller reports itself. */
+function WriteCause({
+  cause,
+  gap,
+  begins,
+  reason,
+  cpid,
+}: Pick<ObjectVersion, 'cause' | 'gap' | 'begins' | 'reason' | 'cpid'>) {
+  if (cause !== undefined) return <CauseMark cause={cause} gap={gap} />
+  if (cpid === null) return <span class="muted">not told</span>
+  return (
+    <span class="cause-mark">
+      {begins === true ? (
+        <span class="cause operator" title={BEGAN}>
+          began a change
+        </span>
+      ) : (
+        <span class="cause" title={TOLD}>
+          told
+        </span>
+      )}
+      {reason !== null && <span class="muted">{reason}</span>}
+    </span>
+  )
+}
+
+/** The words that are used for why versions were written, each with its meaning. */
+function CauseWords({ versions }: { versions: readonly Pick<ObjectVersion, 'cause' | 'begins' | 'cpid'>[] }) {
+  const words = new Map<string, string>()
+  for (const { cause, begins, cpid } of versions) {
+    if (cause !== undefined) words.set(cause, CAUSES[cause])
+    else if (begins === true) words.set('began a change', BEGAN)
+    else if (cpid !== null) words.set('told', TOLD)
+  }
+  if (words.size === 0) return null
+  return (
+    <details class="muted">
+      <summary>What these words mean</summary>
+      <dl class="words">
+        {[...words].map(([word, meaning]) => (
+          <div key={word}>
+            <dt>{word}</dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
   )
 }

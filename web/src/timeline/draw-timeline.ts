@@ -2,10 +2,20 @@ import { COLOURS, INK } from '../parts/service-colour.ts'
 import { duration } from '../text/duration.ts'
 import { fitted } from './fitted-text.ts'
 import { firstEndingAfter } from './lane-search.ts'
-import { AXIS_HEIGHT, LANE_HEIGHT, timeToX, xToTime, type Scene } from './scene.ts'
-import { ticks } from './ticks.ts'
-import { drawSeen } from './draw-seen.ts'
-import { BEING_PLACED, CRITICAL, ERROR, HOLLOW, MARKER, OF_OTHER } from './timeline-model.ts'
+import { AXIS_HEIGHT, LANE_HEIGHT, type Scene, timeToX, xToTime } from './scene.ts'
+import {
+  BEING_PLACED,
+  CRITICAL,
+  ERROR,
+  GAP,
+  HOLLOW,
+  INFERRED,
+  MARKER,
+  OF_OTHER,
+  OPERATOR,
+} from './timeline-model.ts'
+import type { CanvasColours } from './canvas-colours.ts'
+import type { Viewport } from './viewport.ts'
 
 const BOX_HEIGHT = 17
 const MARKER_WIDTH = 7
@@ -238,4 +248,66 @@ function drawGroups(context: CanvasRenderingContext2D, scene: Scene): void {
     context.fillText(fitted(label, gutter - 12), 4, y + LANE_HEIGHT / 2)
   }
   context.restore()
+}
+
+const DOT = 3
+const TRIANGLE = 8
+const NARROWEST = 5
+const STRIPE = 3
+
+interface Box {
+  flags: number
+  left: number
+  right: number
+  y: number
+}
+
+/**
+ * Marks a write that was observed from outside: dots along the top if its cause is inferred, a stripe at its beginning if an operator
+ * made it, a notch if versions before it were not seen.
+ */
+function drawSeen(
+  context: CanvasRenderingContext2D,
+  colours: CanvasColours,
+  { flags, left, right, y }: Box,
+): void {
+  if ((flags & (HOLLOW | BEING_PLACED)) !== 0 || right - left < NARROWEST) return
+  if ((flags & INFERRED) !== 0) {
+    context.fillStyle = colours.ground
+    for (let x = left + 1; x < right - 1; x += 2 * DOT) context.fillRect(x, y, Math.min(DOT, right - x), 2)
+  }
+  if ((flags & OPERATOR) !== 0) {
+    context.fillStyle = colours.ink
+    context.fillRect(left, y, STRIPE, 17)
+  }
+  if ((flags & GAP) !== 0) {
+    context.fillStyle = colours.bad
+    context.beginPath()
+    context.moveTo(left, y)
+    context.lineTo(left + TRIANGLE, y)
+    context.lineTo(left, y + TRIANGLE)
+    context.fill()
+  }
+}
+
+const TICK_STEPS = [1, 2, 5, 10]
+/** Above a minute, ticks are at round clock times. */
+const CLOCK_STEPS_MS = [
+  60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 86_400_000,
+]
+
+/** Round moments in the visible part, at most about `most`. */
+function ticks({ fromMs, toMs }: Viewport, most: number): number[] {
+  const least = (toMs - fromMs) / Math.max(1, most)
+  const step = stepAbove(least)
+  const found: number[] = []
+  for (let at = Math.ceil(fromMs / step); at * step <= toMs && found.length < 200; at++) found.push(at * step)
+  return found
+}
+
+function stepAbove(least: number): number {
+  if (least > 30_000)
+    return CLOCK_STEPS_MS.find((step) => step >= least) ?? Math.ceil(least / 86_400_000) * 86_400_000
+  const power = 10 ** Math.floor(Math.log10(least))
+  return power * (TICK_STEPS.find((step) => step * power >= least) ?? 10)
 }

@@ -1,20 +1,18 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Span } from '../../../src/query/answer-schemas.ts'
 import type { CascadeEvents } from '../cascade/events.ts'
-import { writeLabel } from '../text/seen-write.ts'
+import { seenWords, writeLabel } from '../text/seen-write.ts'
 import { drawTimeline } from './draw-timeline.ts'
 import { EventStrip } from './event-strip.tsx'
 import { boxAt } from './lane-search.ts'
 import { Overview } from './overview.tsx'
-import { Pointed, spoken } from './pointed.tsx'
 import { AXIS_HEIGHT, LANE_HEIGHT, type Scene, xToTime } from './scene.ts'
-import { pressed } from './timeline-keys.ts'
 import type { TimelineModel } from './timeline-model.ts'
-import { TimelineTools } from './timeline-tools.tsx'
 import { useCanvas } from './use-canvas.ts'
-import { useDrag } from './use-drag.ts'
-import { useView } from './use-view.ts'
-import { useWheel } from './use-wheel.ts'
+import { useView, type View } from './use-view.ts'
+import { duration } from '../text/duration.ts'
+import type { Viewport } from './viewport.ts'
+import { FAILED } from '../cascade/span-rows.ts'
 
 interface TimelineProps {
   model: TimelineModel
@@ -168,4 +166,158 @@ function boxesBySpan(model: TimelineModel, spans: number): Int32Array {
   const boxes = new Int32Array(spans).fill(-1)
   for (let box = model.count - 1; box >= 0; box--) boxes[model.span[box] ?? 0] = box
   return boxes
+}
+
+interface TimelineToolsProps {
+  onZoom: (isIn: boolean) => void
+  onFit: () => void
+  view: Viewport
+  isWhole: boolean
+}
+
+function TimelineTools({ onZoom, onFit, view, isWhole }: TimelineToolsProps) {
+  return (
+    <div class="timeline-tools">
+      <button type="button" onClick={() => onZoom(true)} aria-label="Zoom in">
+        +
+      </button>
+      <button type="button" onClick={() => onZoom(false)} aria-label="Zoom out" disabled={isWhole}>
+        −
+      </button>
+      <button type="button" onClick={onFit} disabled={isWhole}>
+        All
+      </button>
+      <span class="muted hint">
+        {duration(view.toMs - view.fromMs)} in view. Ctrl and wheel zoom, drag moves, double click zooms to a
+        span.
+      </span>
+    </div>
+  )
+}
+
+const POINTED_WIDTH = 320
+
+/** A tooltip for the span below the pointer. */
+function Pointed({ span, x, y }: { span: Span | undefined; x: number; y: number }) {
+  if (span === undefined) return null
+  const isRight = x > innerWidth - POINTED_WIDTH
+  const place = isRight ? { right: `${innerWidth - x + 12}px` } : { left: `${x + 12}px` }
+  return (
+    <div class="pointed" aria-hidden="true" style={{ ...place, top: `${y + 14}px` }}>
+      <strong>{span.name}</strong>
+      <span>{span.service}</span>
+      {span.cause !== undefined && <span>{seenWords(span).join(', ')}</span>}
+      <span>
+        {duration(span.durationMs)}, from {duration(span.offsetMs)}
+        {span.status === FAILED && ', failed'}
+        {span.critical === true && ', on the critical path'}
+        {span.beingPlaced === true && ', being placed'}
+        {span.activity === false && ', driven by another change'}
+      </span>
+    </div>
+  )
+}
+
+/** The same for a screen reader. */
+function spoken(span: Span): string {
+  const { name, service, durationMs, offsetMs, critical, status } = span
+  const parts = [
+    name,
+    service,
+    ...seenWords(span),
+    `takes ${duration(durationMs)}`,
+    `begins at ${duration(offsetMs)}`,
+  ]
+  if (critical === true) parts.push('on the critical path')
+  if (span.beingPlaced === true) parts.push('being placed')
+  if (span.activity === false) parts.push('driven by another change')
+  if (status === FAILED) parts.push('failed')
+  return parts.join(', ')
+}
+
+const PAN_PART = 1 / 8
+
+/** The choice of a span by keyboard: the chosen span, how to choose another, and its neighbours. */
+interface Choosing {
+  chosen: number
+  onChoose: (span: number) => void
+  neighbour: (span: number, key: string) => number | undefined
+  zoomTo: (span: number) => void
+}
+
+/** Handles a key. False if the key has no function here. */
+function pressed(event: KeyboardEvent, at: View, choosing: Choosing): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false
+  const { chosen, onChoose, neighbour, zoomTo } = choosing
+  if (event.shiftKey && (event.key === 'ArrowLeft' || event.key === 'ArrowRight')) {
+    at.pan(event.key === 'ArrowLeft' ? -PAN_PART : PAN_PART)
+    return true
+  }
+  switch (event.key) {
+    case '+':
+    case '=':
+      at.step(true)
+      return true
+    case '-':
+      at.step(false)
+      return true
+    case '0':
+      at.fit()
+      return true
+    case 'Enter':
+      zoomTo(chosen)
+      return true
+    case 'Escape':
+      onChoose(-1)
+      return true
+  }
+  const next = neighbour(chosen, event.key)
+  if (next === undefined) return false
+  onChoose(next)
+  return true
+}
+
+interface DragActions {
+  onMove: (deltaX: number, deltaY: number) => void
+  /** The pointer was released where it was pressed. */
+  onClick: (event: PointerEvent) => void
+}
+
+const DRAG_SLACK = 4
+
+/** Distinguishes a drag from a click. */
+function useDrag({ onMove, onClick }: DragActions) {
+  const from = useRef<{ x: number; y: number; isDrag: boolean } | undefined>(undefined)
+  return {
+    onPointerDown: (event: PointerEvent) => {
+      if (event.button !== 0) return
+      from.current = { x: event.clientX, y: event.clientY, isDrag: false }
+      if (event.currentTarget instanceof Element) event.currentTarget.setPointerCapture(event.pointerId)
+    },
+    onPointerMove: (event: PointerEvent) => {
+      const at = from.current
+      if (at === undefined) return
+      const [deltaX, deltaY] = [event.clientX - at.x, event.clientY - at.y]
+      if (!at.isDrag && Math.hypot(deltaX, deltaY) < DRAG_SLACK) return
+      from.current = { x: event.clientX, y: event.clientY, isDrag: true }
+      onMove(deltaX, deltaY)
+    },
+    onPointerUp: (event: PointerEvent) => {
+      const wasDrag = from.current?.isDrag
+      from.current = undefined
+      if (wasDrag === false) onClick(event)
+    },
+  }
+}
+
+/** Listens to the wheel on an element. Preact would listen passively, and the page would zoom too. */
+function useWheel(of: { readonly current: HTMLElement | null }, onWheel: (event: WheelEvent) => void): void {
+  const wheel = useRef(onWheel)
+  wheel.current = onWheel
+  useEffect(() => {
+    const element = of.current
+    const listen = (event: WheelEvent) => wheel.current(event)
+    element?.addEventListener('wheel', listen, { passive: false })
+    return () => element?.removeEventListener('wheel', listen)
+  }, [of])
 }
