@@ -2,17 +2,18 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { type ApiServer, http } from '../../src/kube/cluster/api-server.ts'
 import { errorText } from '../../src/model/faults.ts'
 import type { Cpid } from '../../src/model/merge-graph.ts'
 import { digestOf, includesSecret } from '../../src/platform/credentials.ts'
-import { isDryRun } from './dry-run.ts'
 import { parseExactly } from './exact-json.ts'
 import { asJson, forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
-import { heldOf, isShort } from './held-body.ts'
 import { type KubectlChange, noteRead } from './kubectl-change.ts'
 import { PROXY_USER } from './temporary-kubeconfig.ts'
-import { writeTarget } from './write-target.ts'
+import { writeTarget, type WriteTarget } from './write-target.ts'
+import { arrayIn, objectIn } from '../../src/kube/objects/object-json.ts'
+import { MAGIC, RAW } from './annotate-protobuf.ts'
 
 /** What belongs to a connection, and what the program cannot know. */
 const NOT_FORWARDED = new Set([
@@ -238,4 +239,66 @@ function answerFailure(
   // A request that was not read to its end is followed by no other one.
   const headers = { 'content-type': 'application/json', connection: 'close' }
   response.writeHead(told.code, headers).end(JSON.stringify(status))
+}
+
+const MIB = 1_048_576
+/** Five times as long as an API server takes them. */
+const MAX_HELD_BYTES = 16 * MIB
+/** What is held only to be sent again, should the credential have run out. */
+const SHORT_BYTES = MIB
+
+interface HeldBody {
+  readonly held: Buffer
+  /** Where there is more than may be held: where it comes from. */
+  readonly rest?: IncomingMessage
+}
+
+/** Reads a body to its end, or as far as it may be held. */
+async function heldOf(body: IncomingMessage): Promise<HeldBody> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes > MAX_HELD_BYTES) return { held: Buffer.concat(pieces, bytes), rest: body }
+  }
+  return { held: Buffer.concat(pieces, bytes) }
+}
+
+/** Whether a request says that its body is short, or has none. */
+function isShort({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  return coding === undefined && Number(length ?? 0) <= SHORT_BYTES
+}
+
+/** Fields of Eviction and of DeleteOptions. */
+const DELETE_OPTIONS = 2
+const DRY_RUN = 5
+
+/** Whether the body of a deletion, or of an eviction, says that nothing is to be done: what else is written says so in the query. */
+export function isDryRun(method: string, { subresource }: WriteTarget, body: Buffer): boolean {
+  const isEviction = subresource === 'eviction'
+  if (method !== 'DELETE' && !isEviction) return false
+  if (body.subarray(0, MAGIC.length).equals(MAGIC)) {
+    const way = isEviction ? [RAW, DELETE_OPTIONS, DRY_RUN] : [RAW, DRY_RUN]
+    return bytesAt(body.subarray(MAGIC.length), way) !== undefined
+  }
+  const content = parseExactly(body.toString())
+  return arrayIn(isEviction ? objectIn(content, 'deleteOptions') : content, 'dryRun').length > 0
+}
+
+/** A field of a message in messages; undefined where it is not there, or the bytes are no message. */
+function bytesAt(message: Uint8Array, [field, ...rest]: readonly number[]): Uint8Array | undefined {
+  if (field === undefined) return message
+  try {
+    const reader = new BinaryReader(message)
+    while (reader.pos < reader.len) {
+      const [number, type] = reader.tag()
+      if (number === field && type === WireType.LengthDelimited) return bytesAt(reader.bytes(), rest)
+      reader.skip(type, number)
+    }
+  } catch {
+    // The API server will say so.
+  }
+  return undefined
 }

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { ConfigError, describeMistake } from '../config/schema.ts'
 import {
   CliError,
@@ -17,7 +19,6 @@ import {
   writtenOption,
 } from './command-line.ts'
 import { CONTROLS, plainJson } from '../model/untrusted-names.ts'
-import { versionLine } from './version.ts'
 
 /**
  * Runs a command line (without `node` and the script's name) and returns the exit code. On failure stderr says what to do, for a
@@ -148,4 +149,36 @@ interface Manifest {
 
 export function readManifest(): Manifest {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as Manifest
+}
+
+const ROOT = new URL('../../', import.meta.url)
+
+/** What `causeway --version` prints: version, commit if known, and schema of databases. */
+function versionLine(version: string, gitHead?: string): string {
+  const commit = gitHead ?? checkedOut()
+  const details = [
+    ...(commit === undefined ? [] : [`commit ${commit.slice(0, 12)}`]),
+    `schema ${newestSchema()}`,
+  ]
+  return `causeway version ${version} (${details.join(', ')})\n`
+}
+
+/** The newest migration. */
+function newestSchema(): string {
+  const names = readdirSync(new URL('migrations/', ROOT)).filter((name) => /^\d{3}-/.test(name))
+  return (
+    names
+      .sort()
+      .at(-1)
+      ?.replace(/\.[jt]s$/, '') ?? 'unknown'
+  )
+}
+
+function checkedOut(): string | undefined {
+  if (!existsSync(new URL('.git', ROOT))) return undefined
+  const { stdout, status } = spawnSync('git', ['rev-parse', 'HEAD'], {
+    cwd: fileURLToPath(ROOT),
+    encoding: 'utf8',
+  })
+  return status === 0 ? stdout.trim() : undefined
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { StoreWatch } from '../../src/app/store-watch.ts'
+import { StoreWatch } from '../../src/app/start-store.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestTimers } from '../support/test-timers.ts'
 

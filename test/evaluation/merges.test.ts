@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { avoidablePart, CRITERIA, FLOOR } from '../../lab/evaluation/merges/criteria.ts'
 import { DEPLOYMENTS } from '../../lab/evaluation/merges/paper.ts'
-import { countAt } from '../../lab/evaluation/merges/run-scenario.ts'
+import { countAt } from '../../lab/evaluation/merges/measure.ts'
 import { VARIANTS } from '../../lab/evaluation/merges/variants.ts'
 
 const SEEDS = [101, 102]

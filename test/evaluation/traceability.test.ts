@@ -1,5 +1,5 @@
 import { test, expect } from '@jest/globals'
-import { TRACEABILITY } from '../../lab/evaluation/traceability/traceability.ts'
+import { TRACEABILITY } from '../../lab/evaluation/traceability-data.ts'
 
 test.each(TRACEABILITY.map((row) => [row.change, row] as const))('%s', async (_, { traced, find }) => {
   const finding = await find()

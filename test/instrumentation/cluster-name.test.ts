@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { clusterName } from '../../packages/instrumentation/src/cluster-name.ts'
+import { clusterName } from '../../packages/instrumentation/src/create-instrumentation.ts'
 
 test.each([
   ['k8s.cluster.name=prod', 'prod'],

@@ -1,7 +1,9 @@
 import { test, expect } from '@jest/globals'
 import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
-import { objectReference } from '../../packages/instrumentation/src/objects/object-reference.ts'
-import { resourceOfKind } from '../../packages/instrumentation/src/objects/resource-name.ts'
+import {
+  objectReference,
+  resourceOfKind,
+} from '../../packages/instrumentation/src/objects/object-reference.ts'
 
 const metadata = { namespace: 'default', name: 'web', uid: 'u1', resourceVersion: '10234' }
 

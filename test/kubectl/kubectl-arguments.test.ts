@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { isDryRun } from '../../packages/kubectl/dry-run.ts'
+import { isDryRun } from '../../packages/kubectl/change-proxy.ts'
 import { mayWrite, readKubectlArguments } from '../../packages/kubectl/kubectl-arguments.ts'
 import { publicArguments } from '../../packages/kubectl/public-arguments.ts'
 import { writeTarget } from '../../packages/kubectl/write-target.ts'

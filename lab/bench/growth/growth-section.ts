@@ -1,9 +1,15 @@
-import type { Figure, SectionResult } from '../measure/figures.ts'
+import { join } from 'node:path'
+import { type Curve, type Figure, type SectionResult, spreadOf } from '../measure/figures.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import type { Options } from '../options.ts'
-import { curveOf, type Measured } from './growth-curves.ts'
-import { measureObject } from './object-growth.ts'
 import { measureStore } from './store-growth.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
+import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
+import { UNPRUNED } from '../fill/fill-database.ts'
+import { HelperProcess } from '../load/helper-process.ts'
+import { askAll } from './ask.ts'
+import type { FromWriter, ToWriter } from './messages.ts'
 
 const CHANGES_OF_OBJECT = [1, 100, 10_000]
 
@@ -119,4 +125,69 @@ function objectEnds(measured: readonly Measured[], round: number): Record<string
     newestMs: large['newestMs'] ?? Number.NaN,
     firstMs: large['firstMs'] ?? Number.NaN,
   }
+}
+
+/** What the rounds measured at one size. */
+interface Measured {
+  size: number
+  rounds: Record<string, number>[]
+}
+
+/** `series` names the line of each measured value. */
+function curveOf(
+  title: string,
+  xLabel: string,
+  yLabel: string,
+  measured: readonly Measured[],
+  series: Readonly<Record<string, string>>,
+): Curve {
+  return {
+    title,
+    xLabel,
+    yLabel,
+    isLogX: true,
+    series: Object.entries(series).map(([key, name]) => ({
+      name,
+      points: measured.flatMap(({ size, rounds }) => {
+        const spread = spreadOf(rounds, key)
+        return spread === undefined ? [] : [{ x: size, ...spread }]
+      }),
+    })),
+  }
+}
+
+const QUESTIONS = 20
+const LONGEST_MS = 600_000
+
+/** Objects with `changes` changes behind them: the cost of the next one, and of questions about one of them. */
+async function measureObject(
+  options: Options,
+  directory: string,
+  changes: number,
+): Promise<Record<string, number>[]> {
+  const path = join(directory, DATABASE)
+  const db = openForWriting(path)
+  await migrate(db)
+  db.close()
+  using writer = new HelperProcess<ToWriter, FromWriter>('../growth/writer.ts')
+  await writer.hear('ready')
+  const rounds: Record<string, number>[] = []
+  writer.tell({ kind: 'objects', path, changes, rounds: options.rounds })
+  const { first, newest, object, linkCpuUs } = await writer.hear('objects', LONGEST_MS)
+  const causeway = await startMeasuredCauseway(options, directory, undefined, UNPRUNED)
+  try {
+    const times = async (question: string): Promise<number> =>
+      (await askAll(causeway.query, new Array<string>(QUESTIONS).fill(question))).p50Ms
+    for (const cost of linkCpuUs) {
+      rounds.push({
+        linkCpuUs: cost,
+        newestMs: await times(`cpids/${newest}/related`),
+        firstMs: await times(`cpids/${first}/related`),
+        historyMs: await times(`objects?ref=${encodeURIComponent(object)}`),
+      })
+    }
+  } finally {
+    await causeway.stop()
+  }
+  return rounds
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync } from 'node:fs'
+import { copyFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'
@@ -8,8 +8,12 @@ import type { Options } from '../options.ts'
 import { usageOf, watchCpu } from '../measure/process-usage.ts'
 import { sizeRound } from '../measure/round-size.ts'
 import { askAll } from './ask.ts'
-import { growDatabase, type GrownDatabase } from './grown-database.ts'
 import type { FromWriter, ToWriter } from './messages.ts'
+import type { Cpid } from '../../../src/model/merge-graph.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
+import { fillCascades } from '../fill/fill-cascades.ts'
+import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
 
 const FRESH_CHANGES = 2_000
 /** Twenty cascades of `fillCascades`: one broad, nineteen ordinary. */
@@ -110,4 +114,44 @@ async function send(
   generator.tell({ kind: 'send', endpoint, requests, inFlight: options.inFlight, cascades })
   await Promise.all([generator.hear('sent', LONGEST_MS), sink.hear('reached', LONGEST_MS)])
   return spans
+}
+
+/** One CPID in ten has spans stored, ten each, but at least this many are stored in all. */
+const MIN_SPANS = 100_000
+const PER_ROOT = 1_000
+
+interface GrownDatabase {
+  path: string
+  cpids: number
+  spans: number
+  bytes: number
+  /** Roots with 1,000 related CPIDs. */
+  roots: Cpid[]
+  /** Roots of cascades of 1,000 spans. */
+  cascades: Cpid[]
+}
+
+/** Writes a database with about `count` CPIDs: old cascades with their spans first, then a younger merge graph. */
+async function growDatabase(path: string, count: number): Promise<GrownDatabase> {
+  const db = openForWriting(path)
+  await migrate(db)
+  db.pragma('journal_mode = MEMORY')
+  db.pragma('synchronous = OFF')
+  db.pragma('cache_size = -1000000')
+  const filled = fillCascades(db, Math.max(MIN_SPANS, count), Date.now() - count)
+  const cascades = Math.max(0, Math.round((count - filled.cpids) / PER_ROOT))
+  const { cpids, arrivals, broad, ordinary, spans } = filled
+  if (cascades > 0)
+    fillMergeGraph(db, { count: cascades * PER_ROOT, perRoot: PER_ROOT, after: { cpids, arrivals } })
+  db.pragma('journal_mode = WAL')
+  db.close()
+  const roots = Array.from({ length: cascades }, (_, at) => cpidOf(cpids + at + 1))
+  return {
+    path,
+    cpids: cpids + cascades * PER_ROOT,
+    spans,
+    bytes: statSync(path).size,
+    roots: [...broad, ...roots],
+    cascades: ordinary,
+  }
 }

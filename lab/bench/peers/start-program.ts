@@ -1,13 +1,13 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from 'node:net'
 import type { PeerName } from '../../peers/peer-versions.ts'
 import { startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { freePorts } from '../../harness/free-ports.ts'
 import { linkLag } from '../measure/link-lag.ts'
 import { collectorConfig, jaegerConfig } from './peer-configs.ts'
 import type { PeersOptions } from './options.ts'
-import { startPeer } from './peer-process.ts'
-import type { StartedProcess } from '../../harness/processes/start-process.ts'
+import { type StartedProcess, startProcess } from '../../harness/processes/start-process.ts'
 import type { ProgramName } from './programs.ts'
 
 /** Paths of the peers' programs. */
@@ -47,4 +47,34 @@ export async function startProgram(
     http,
   ])
   return { pid, grpc: `127.0.0.1:${grpc}`, http: `127.0.0.1:${http}`, data, stop }
+}
+
+/** Badger writes what it has in memory when it closes. */
+const STOP_LIMIT_MS = 60_000
+
+/** Starts a program that reads `--config`; resolves once it listens on all of `ports`. */
+async function startPeer(
+  program: string,
+  config: { path: string; content: object },
+  ports: readonly number[],
+): Promise<StartedProcess> {
+  writeFileSync(config.path, JSON.stringify(config.content))
+  return startProcess({
+    name: program,
+    command: program,
+    args: ['--config', config.path],
+    isReady: async () => (await Promise.all(ports.map(listens))).every(Boolean),
+    stopLimitMs: STOP_LIMIT_MS,
+  })
+}
+
+function listens(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect(port, '127.0.0.1')
+  socket.once('error', () => resolve(false))
+  socket.once('connect', () => {
+    socket.destroy()
+    resolve(true)
+  })
+  return promise
 }

@@ -1,8 +1,11 @@
-import { meanOf, sampleOf, type Sample } from '../statistics.ts'
+import { meanOf, type Sample, sampleOf } from '../statistics.ts'
 import { avoidablePart, CRITERIA } from './criteria.ts'
 import { LIMITS, PAPER_FLOOR_FROM, PAPER_PERCENT } from './paper.ts'
-import { countAt } from './run-scenario.ts'
-import { VARIANTS, type Variant } from './variants.ts'
+import { ORDINARY, type Variant, VARIANTS } from './variants.ts'
+import { virtualRun } from '../../../packages/control-plane/virtual-run.ts'
+import { scaleInTurn } from './scenario.ts'
+import type { Recorder } from '../../../packages/control-plane/telemetry/recorder.ts'
+import { CPID_SOURCES, MERGELOG_EVENT } from '../../../src/model/attributes.ts'
 
 export interface MergesData {
   seeds: number
@@ -79,4 +82,39 @@ function pointOf(limit: number, merges: Sample | undefined, atZero: Sample | und
     avoidable: avoidablePart(merges.mean, atZero.mean),
     ...(atMost !== undefined && { atMost }),
   }
+}
+
+/** Long enough for every Pod to be ready or gone. */
+const WAIT_MS = 10_000
+
+/** One run of section 5.1.2 in virtual time: the mergelogs of five Deployments with so many ancestors at most. */
+export async function countAt(
+  maxAncestors: number,
+  seed: number,
+  { run = {}, scenario = {} }: Variant = ORDINARY,
+): Promise<MergelogCounts> {
+  const settings = { waitMs: WAIT_MS, withServices: false, ...scenario }
+  const recorded = await virtualRun({ ...run, seed, maxAncestors }, async (plane, clock) => {
+    await scaleInTurn(plane, clock, settings)
+    await plane.settled(WAIT_MS)
+  })
+  return countMergelogs(recorded)
+}
+
+interface MergelogCounts {
+  /** Mergelogs with sources: changes that met. */
+  merges: number
+  /** Mergelogs without: changes that began. */
+  roots: number
+}
+
+function countMergelogs({ records }: Pick<Recorder, 'records'>): MergelogCounts {
+  const counts = { merges: 0, roots: 0 }
+  for (const { eventName, attributes } of records) {
+    if (eventName !== MERGELOG_EVENT) continue
+    const sources = attributes[CPID_SOURCES]
+    if (Array.isArray(sources) && sources.length > 0) counts.merges++
+    else counts.roots++
+  }
+  return counts
 }

@@ -4,8 +4,9 @@ import { watchCpu } from '../../bench/measure/process-usage.ts'
 import type { Bridge } from './bridge.ts'
 import { otlpEnds } from './otlp-ends.ts'
 import { playOn } from './play-on.ts'
-import { growStepwise, warmUp, type ScenarioTimes } from './scenario.ts'
-import { loadOf, versionOf, type ServerLoad } from './server-load.ts'
+import { growStepwise, type ScenarioTimes, warmUp } from './scenario.ts'
+import type { KubeObject, Resource } from '../../../packages/control-plane/api/kube-objects.ts'
+import type { ObjectStore } from '../../../packages/control-plane/api/object-store.ts'
 
 /**
  * Containers all take as long as they do on average, so that the luck of a draw is not taken for what instrumentation
@@ -129,4 +130,29 @@ async function millicoresDuring(
   await work()
   const ms = performance.now() - startedMs
   return { millicores: (1_000_000 * usedSeconds()) / ms, ms }
+}
+
+/** What the API server had to do and keeps. */
+interface ServerLoad {
+  /** Versions that were made: each is also one event for every watch of the resource. */
+  writes: number
+  objects: number
+  /** Of an object in JSON, on average. */
+  bytesPerObject: number
+}
+
+const KEPT: readonly Resource[] = ['apps/v1/deployments', 'apps/v1/replicasets', 'v1/pods']
+
+function loadOf(store: ObjectStore, firstVersion: number): ServerLoad {
+  const objects = KEPT.flatMap((resource): KubeObject[] => store.list(resource).items)
+  const bytes = objects.reduce((sum, object) => sum + Buffer.byteLength(JSON.stringify(object)), 0)
+  return {
+    writes: versionOf(store) - firstVersion,
+    objects: objects.length,
+    bytesPerObject: bytes / objects.length,
+  }
+}
+
+function versionOf(store: ObjectStore): number {
+  return Number(store.list('v1/pods').resourceVersion)
 }

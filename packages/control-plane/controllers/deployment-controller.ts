@@ -1,13 +1,12 @@
+import { createHash } from 'node:crypto'
 import { hasSame } from '../api/same-content.ts'
 import { ownerName, ownerReferenceTo, owns } from '../api/ownership.ts'
-import type { Deployment, ReplicaSet } from '../api/kube-objects.ts'
-import { runLoop, type ControllerContext } from '../runtime/controller.ts'
+import type { Deployment, PodTemplate, ReplicaSet } from '../api/kube-objects.ts'
+import { type ControllerContext, runLoop } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'
 import { Tombstones } from '../runtime/tombstones.ts'
 import type { Work } from '../runtime/work.ts'
 import { WorkQueue } from '../runtime/work-queue.ts'
-import { HASH_LABEL, templateHash } from './template-hash.ts'
-import { replicasOfNew, replicasOfOld } from './rolling-update.ts'
 
 /** Keeps one ReplicaSet for each template of a Deployment, the newest with the replicas that are asked for. */
 export async function deploymentController(surroundings: ControllerContext): Promise<void> {
@@ -128,4 +127,50 @@ function desiredBy({ spec }: Deployment): Record<string, string> {
 /** One that a former rollout emptied has no say any more. */
 function isInUse({ spec, status }: ReplicaSet): boolean {
   return spec.replicas > 0 || status.replicas > 0
+}
+
+const HASH_LABEL = 'pod-template-hash'
+
+const DIGITS = 9
+
+/** What tells the ReplicaSets of a Deployment apart. */
+function templateHash(template: PodTemplate): string {
+  return createHash('sha256').update(JSON.stringify(template)).digest('hex').slice(0, DIGITS)
+}
+
+const MAX_SURGE = 0.25
+const MAX_UNAVAILABLE = 0.25
+
+/** How many replicas the ReplicaSet of the newest template is to have: all that fit within the surge. */
+function replicasOfNew(
+  { spec: { replicas } }: Deployment,
+  current: ReplicaSet | undefined,
+  old: readonly ReplicaSet[],
+): number {
+  const others = sumOf(old, ({ spec }) => spec.replicas)
+  if (others === 0) return replicas
+  const most = replicas + Math.ceil(replicas * MAX_SURGE) - others
+  return Math.min(replicas, Math.max(current?.spec.replicas ?? 0, most))
+}
+
+/** How far each older ReplicaSet can be scaled down while enough Pods stay ready. */
+function replicasOfOld(
+  { spec: { replicas } }: Deployment,
+  current: ReplicaSet,
+  old: readonly ReplicaSet[],
+): [ReplicaSet, number][] {
+  const leastReady = replicas - Math.floor(replicas * MAX_UNAVAILABLE)
+  const ready = sumOf([current, ...old], ({ status }) => status.readyReplicas)
+  const onTheWayOut = sumOf(old, ({ spec, status }) => Math.max(0, status.readyReplicas - spec.replicas))
+  let spare = Math.max(0, ready - onTheWayOut - leastReady)
+  return old.map((replicaSet) => {
+    const unready = Math.max(0, replicaSet.spec.replicas - replicaSet.status.readyReplicas)
+    const cut = Math.min(replicaSet.spec.replicas, unready + spare)
+    spare -= cut - Math.min(cut, unready)
+    return [replicaSet, replicaSet.spec.replicas - cut]
+  })
+}
+
+function sumOf(replicaSets: readonly ReplicaSet[], count: (replicaSet: ReplicaSet) => number): number {
+  return replicaSets.reduce((sum, replicaSet) => sum + count(replicaSet), 0)
 }

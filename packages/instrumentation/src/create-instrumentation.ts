@@ -1,15 +1,7 @@
 import { trace, type Tracer } from '@opentelemetry/api'
 import { CPID_OBSERVED, CPID_WROTE } from './attributes.ts'
 import { attempt } from './attempt.ts'
-import { clusterName } from './cluster-name.ts'
-import type {
-  Annotated,
-  ChangeDetail,
-  Instrumentation,
-  InstrumentationSettings,
-  MaybeObject,
-  WriteDetail,
-} from './instrumentation.ts'
+import type { Annotated, ChangeDetail, Instrumentation, InstrumentationSettings, MaybeObject, WriteDetail } from './instrumentation.ts'
 import { activeTraceContext } from './context/active-trace-context.ts'
 import { linkFromTraceparent, TRACEPARENT_ANNOTATION } from './context/traceparent-link.ts'
 import type { TraceContext } from './context/trace-context.ts'
@@ -17,13 +9,13 @@ import { KnownContexts } from './known/known-contexts.ts'
 import { useContext } from './known/report-on-use.ts'
 import { checkLimit, MAX_ANCESTORS, MAX_SOURCES } from './limits.ts'
 import { mergeInSteps } from './merge/merge-in-steps.ts'
-import { mergeTraceContexts, type Merged, type Mergelog } from './merge/merge-trace-contexts.ts'
-import { MergelogSender, type MergelogDetail } from './merge/mergelog-sender.ts'
+import { type Merged, type Mergelog, mergeTraceContexts } from './merge/merge-trace-contexts.ts'
+import { type MergelogDetail, MergelogSender } from './merge/mergelog-sender.ts'
 import { PlannedMerges } from './merge/planned-merges.ts'
 import { gistOf, type KubernetesObject } from './objects/kubernetes-object.ts'
 import { noteObjects } from './objects/noted-objects.ts'
 import { ANNOTATION_KEYS, readAnnotations, writeAnnotations } from './objects/object-annotations.ts'
-import { kindOf, objectReference, missingPart, type ObjectType } from './objects/object-reference.ts'
+import { kindOf, missingPart, objectReference, type ObjectType } from './objects/object-reference.ts'
 import { shareInternals } from './internals.ts'
 import { SCOPE } from './scope.ts'
 import { soundContext, soundCpids } from './sound-input.ts'
@@ -233,4 +225,13 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
 
 function soundOnes(given: Iterable<TraceContext | undefined>): TraceContext[] {
   return attempt(() => Array.from(given, soundContext), []).filter((context) => context !== undefined)
+}
+
+/** The cluster that the process says all its telemetry is of, as SDKs of OpenTelemetry read it; empty where it says none. */
+export function clusterName(environment: Readonly<Record<string, string | undefined>> = process.env): string {
+  for (const attribute of environment['OTEL_RESOURCE_ATTRIBUTES']?.split(',') ?? []) {
+    const [name = '', value = ''] = attribute.split('=', 2)
+    if (name.trim() === 'k8s.cluster.name') return attempt(() => decodeURIComponent(value.trim()), '')
+  }
+  return ''
 }

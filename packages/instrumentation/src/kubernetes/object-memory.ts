@@ -1,9 +1,10 @@
+import { ROOT_CONTEXT, type Tracer } from '@opentelemetry/api'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
 import { reportOnUse } from '../known/report-on-use.ts'
-import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
+import { type KubernetesObject, recordIn } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 import { deletedCollectionsOf } from './deleted-collections.ts'
 import { derivedRoot } from './derived-root.ts'
@@ -11,17 +12,9 @@ import { heldObjectsOf } from './held-objects.ts'
 import type { RequestTarget } from './request-target.ts'
 import { noteSetFields } from './set-fields.ts'
 import { noteStatusWrite } from './status-writes.ts'
-import {
-  factsOf,
-  foreignWriter,
-  holdsTheSame,
-  isByAnother,
-  isByMarker,
-  isOfUnpatched,
-  isStatusAlone,
-  type VersionFacts,
-} from './version-facts.ts'
-import { reportForeignWrite } from './foreign-write.ts'
+import { factsOf, foreignWriter, holdsTheSame, isByAnother, isByMarker, isOfUnpatched, isStatusAlone, type VersionFacts } from './version-facts.ts'
+import { CPID_OBSERVED, CPID_WROTE } from '../attributes.ts'
+import { changeAttributes } from '../telemetry/change-attributes.ts'
 
 const MOST_TOMBSTONES = 1_024
 /** For how long a mark stands for the write that follows it, which had no place for one. */
@@ -222,4 +215,30 @@ export class ObjectMemory {
 
 function placeOf({ metadata }: KubernetesObject): string {
   return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`
+}
+
+/**
+ * Tells, as a span without length, that somebody who says nothing of changes made a version. What follows hangs below it; else it
+ * would hang below the write before, which is of another change. With `status`, of the status alone, `after` the version that it follows from.
+ */
+function reportForeignWrite(
+  tracer: Tracer,
+  verb: 'write' | 'delete',
+  change: TraceContext,
+  reference: string | undefined,
+  atMs: number,
+  status?: { readonly after: string | undefined },
+): void {
+  if (reference === undefined) return
+  // The version of the core group stands alone.
+  const resource = reference.split('/', /^v\d[^./]*\//.test(reference) ? 2 : 3)
+  const at = new Date(atMs)
+  const attributes = {
+    ...changeAttributes(change),
+    [CPID_WROTE]: [reference],
+    ...(status?.after !== undefined && { [CPID_OBSERVED]: [status.after] }),
+  }
+  const name = `${verb} ${resource.join('/')}${status === undefined ? '' : '/status'}`
+  const span = tracer.startSpan(name, { root: true, startTime: at, attributes }, ROOT_CONTEXT)
+  span.end(at)
 }

@@ -6,14 +6,16 @@ import type {
   ClientConfig,
   ClientConfiguration,
   ClientInformer,
+  ClientList,
   ClientObject,
   MakesInformers,
 } from './client-types.ts'
-import { tracedReconciler, type Reconciler } from './reconciler.ts'
+import { type Reconciler, tracedReconciler } from './reconciler.ts'
 import { tracedHttp } from './traced-http.ts'
 import { withMethods } from './with-methods.ts'
-import { tracedInformer } from './traced-informer.ts'
-import { tracedInformers } from './traced-informers.ts'
+import { fillIn, tracedInformer } from './traced-informer.ts'
+import { attempt } from '../attempt.ts'
+import { requestTarget } from './request-target.ts'
 
 export interface TraceClusterSettings extends InstrumentationSettings {
   /** An instrumentation that is there already; the settings of one count for nothing then. */
@@ -87,4 +89,36 @@ export function traceCluster<Config extends ClientConfig>(
     reconciler: (name, reconcile) =>
       tracedReconciler(name, reconcile, instrumentation, { keepsIdleSpans, tellsStatusWrites }),
   }
+}
+
+type Make = (
+  config: unknown,
+  path: string,
+  list: () => Promise<ClientList>,
+  labelSelector?: string,
+) => ClientInformer<ClientObject>
+
+/** `makeInformer` with traced informers. What their objects are, path and lists say. */
+function tracedInformers<Given extends MakesInformers>(
+  makeInformer: Given,
+  instrumentation: Instrumentation,
+): Given {
+  const make = makeInformer as unknown as Make
+  const traced: Make = (config, path, list, ...selector) => {
+    const { apiVersion, resource } =
+      attempt(() => requestTarget('GET', `https://localhost${path}`), undefined) ?? {}
+    const filledIn = async (): Promise<ClientList> => {
+      const listed = await list()
+      attempt(() => {
+        for (const item of listed.items) fillIn(item, { apiVersion, kind: listed.kind })
+      }, undefined)
+      return listed
+    }
+    return tracedInformer(
+      make(config, path, filledIn, ...selector),
+      { apiVersion, resource },
+      instrumentation,
+    )
+  }
+  return traced as unknown as Given
 }

@@ -5,18 +5,16 @@ import type { TraceContext } from '../context/trace-context.ts'
 import type { ChangeDetail, Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
 import { useContext } from '../known/report-on-use.ts'
-import type { KubernetesObject } from '../objects/kubernetes-object.ts'
-import { recordIn } from '../objects/kubernetes-object.ts'
+import { type KubernetesObject, recordIn } from '../objects/kubernetes-object.ts'
 import { shortened } from '../writes/in-span.ts'
 import { sendInSpan, tellFailure, type WriteSpan } from '../writes/write-object.ts'
-import { promised, type ClientRequest, type ClientResponse, type HttpApi } from './client-types.ts'
+import { type ClientRequest, type ClientResponse, type HttpApi, promised } from './client-types.ts'
 import { collectionOf, deletedCollectionsOf } from './deleted-collections.ts'
-import { annotationPatch, lockAnew } from './deletion-mark.ts'
 import { heldObjectsOf } from './held-objects.ts'
-import { isDryRun, markBody, objectIn } from './marked-body.ts'
 import { isNeverTraced, nameOf, requestTarget, type RequestTarget } from './request-target.ts'
 import { isTheSame } from './version-facts.ts'
 import { currentWork, type Work } from './work.ts'
+import { warnOnce } from '../warn-once.ts'
 
 interface HttpSettings {
   /** Whether requests carry the trace context of OpenTelemetry, for the spans of the API server. */
@@ -311,4 +309,93 @@ function uidIn(answer: KubernetesObject | undefined): string | undefined {
   const { details } = recordIn(answer)
   const uid = answer?.metadata?.uid ?? recordIn(details)['uid']
   return typeof uid === 'string' ? uid : undefined
+}
+
+/** The object in a request, or part of one, as a merge patch is; undefined where there is none that can be read. */
+function objectIn(request: ClientRequest): KubernetesObject | undefined {
+  const body = request.getBody()
+  if (typeof body !== 'string' || !body.startsWith('{')) return undefined
+  try {
+    return JSON.parse(body) as KubernetesObject
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether nothing is to be stored by what the body says of a deletion, or of an eviction. */
+function isDryRun({ verb, subresource }: RequestTarget, body: object | undefined): boolean {
+  const { dryRun, deleteOptions } = recordIn(body)
+  const asked = subresource === 'eviction' ? recordIn(deleteOptions)['dryRun'] : verb === 'delete' && dryRun
+  return Array.isArray(asked) && asked.length > 0
+}
+
+/** Has a request carry a trace context, where it has a place for annotations. */
+function markBody(
+  request: ClientRequest,
+  target: RequestTarget,
+  object: KubernetesObject | undefined,
+  change: TraceContext,
+  { injectIntoObject }: Instrumentation,
+): void {
+  // A subresource takes no annotations of its object.
+  if (target.subresource !== undefined) return
+  if (object === undefined || (target.verb === 'patch' && takesAnnotationsAway(object))) {
+    warnOnce(
+      `a patch of ${target.resource} that is a list of operations, or takes annotations away, carries no CPID: only this process ` +
+        'knows its change. Send a merge patch, a strategic merge patch or an apply instead, with annotations as they are.',
+    )
+    return
+  }
+  request.setBody(JSON.stringify(injectIntoObject(change, object)))
+}
+
+/** `null`, and directives of strategic merge patches: what is added beside them would be lost, or keep others from going. */
+function takesAnnotationsAway(patch: KubernetesObject): boolean {
+  const { metadata } = patch
+  const { annotations } = recordIn(metadata)
+  const isAway = (part: unknown): boolean => part === null || recordIn(part)['$patch'] === 'delete'
+  return [patch, metadata, annotations].some(isAway)
+}
+
+type RequestClass = new (url: string, method: string) => ClientRequest
+
+/**
+ * A merge patch of nothing but the annotations, to the object that a request deletes. `options` is the request's body: a
+ * deletion that is for one version alone has the patch be for that too.
+ */
+function annotationPatch(
+  request: ClientRequest,
+  options: object | undefined,
+  change: TraceContext,
+  { injectIntoObject }: Instrumentation,
+): ClientRequest {
+  const { constructor } = request
+  const url = new URL(request.getUrl())
+  url.search = ''
+  const patch = new (constructor as unknown as RequestClass)(url.href, 'PATCH')
+  for (const [name, value] of Object.entries(request.getHeaders())) {
+    if (name.toLowerCase() !== 'content-type') patch.setHeaderParam(name, value)
+  }
+  patch.setHeaderParam('Content-Type', 'application/merge-patch+json')
+  const { uid, resourceVersion } = recordIn(recordIn(options)['preconditions'])
+  patch.setBody(JSON.stringify(injectIntoObject(change, { metadata: { uid, resourceVersion } as object })))
+  const signal = request.getSignal?.()
+  if (signal !== undefined) patch.setSignal?.(signal as never)
+  const dispatcher = request.getDispatcher?.()
+  if (dispatcher !== undefined) patch.setDispatcher?.(dispatcher as never)
+  return patch
+}
+
+/** A deletion for the version before the mark is for the one that came of it. */
+function lockAnew(
+  request: ClientRequest,
+  options: object | undefined,
+  marked: KubernetesObject,
+): void {
+  const preconditions = recordIn(recordIn(options)['preconditions'])
+  const version = marked.metadata?.resourceVersion
+  if (preconditions['resourceVersion'] === undefined || version === undefined) return
+  request.setBody(
+    JSON.stringify({ ...options, preconditions: { ...preconditions, resourceVersion: version } }),
+  )
 }

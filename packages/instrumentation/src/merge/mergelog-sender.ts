@@ -1,13 +1,16 @@
 import {
-  context,
-  logs,
-  trace,
-  TraceFlags,
   type Attributes,
+  context,
   type Context,
+  type Counter,
   type HrTime,
   type Logger,
   type LoggerProvider,
+  logs,
+  type MeterProvider,
+  metrics,
+  trace,
+  TraceFlags,
 } from '@opentelemetry/api'
 import {
   CPID_NEW,
@@ -17,7 +20,6 @@ import {
   CPID_WRITER,
   MERGELOG_EVENT,
 } from '../attributes.ts'
-import { LossCounter } from './loss-counter.ts'
 import type { Mergelog } from './merge-trace-contexts.ts'
 import { SCOPE } from '../scope.ts'
 
@@ -117,4 +119,45 @@ function attributesOf({ cpid, sources }: Mergelog, { object, reason, writer }: M
 
 function bodyOf({ cpid, sources }: Mergelog): string {
   return sources.length === 0 ? `change ${cpid} begins` : `${sources.length} changes merge into ${cpid}`
+}
+
+/** The counter of mergelogs that neither a logger nor a span took. */
+const LOST_MERGELOGS = 'cpid.instrumentation.lost_mergelogs'
+
+/** Counts losses, and reports them to whichever meter provider is registered, also when that comes late. */
+class LossCounter {
+  #count = 0
+  #reported = 0
+  #provider: MeterProvider | undefined
+  #counter: Counter | undefined
+
+  get count(): number {
+    return this.#count
+  }
+
+  add(): void {
+    this.#count++
+    this.publish()
+  }
+
+  /** Reports what a newly registered meter provider has not heard of; shows it the counter even at 0. */
+  publish(): void {
+    try {
+      const provider = metrics.getMeterProvider()
+      if (provider !== this.#provider) {
+        this.#provider = provider
+        this.#reported = 0
+        this.#counter = provider.getMeter(SCOPE).createCounter(LOST_MERGELOGS, {
+          unit: '{mergelog}',
+          description: 'Mergelogs that neither a logger nor a sampled span took.',
+        })
+        this.#counter.add(0)
+      }
+      if (this.#reported === this.#count) return
+      this.#counter?.add(this.#count - this.#reported)
+      this.#reported = this.#count
+    } catch {
+      // A meter provider that fails is no concern of a controller's; the count itself stands.
+    }
+  }
 }

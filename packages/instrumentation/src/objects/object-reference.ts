@@ -1,5 +1,5 @@
 import type { KubernetesObject } from './kubernetes-object.ts'
-import { resourceOfKind } from './resource-name.ts'
+import { ownValue } from '../own-value.ts'
 
 /** What an object does not say about itself, as the items of a list do not. */
 export interface ObjectType {
@@ -50,4 +50,20 @@ export function kindOf(
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
+}
+
+/** Kinds whose resource no rule gives. */
+const IRREGULAR: Readonly<Record<string, string>> = { Endpoints: 'endpoints' }
+
+/**
+ * The resource that objects of a kind are served as, such as `networkpolicies` for NetworkPolicy: the English plural in
+ * lower case, which is a guess for kinds that Kubernetes does not bring along.
+ */
+export function resourceOfKind(kind: string): string {
+  const irregular = ownValue(IRREGULAR, kind)
+  if (irregular !== undefined) return irregular
+  const singular = kind.toLowerCase()
+  if (/(?:s|x|z|ch|sh)$/.test(singular)) return `${singular}es`
+  if (/[^aeiou]y$/.test(singular)) return `${singular.slice(0, -1)}ies`
+  return `${singular}s`
 }
