@@ -1,3 +1,4 @@
+import { hex, scrambled } from '../load/span-template.ts'
 import type { CpidRole, ObjectShape } from './steps.ts'
 
 export const NODES = 5_000
@@ -48,16 +49,4 @@ export function objectOf(change: number, { kind, version }: ObjectShape): string
     case 'endpoints':
       return `v1/endpoints/shop/${name}?${rv}`
   }
-}
-
-/** A permutation of the 32-bit numbers. */
-export function scrambled(number: number): number {
-  let x = number
-  x = Math.imul(x ^ (x >>> 16), 0x21f0aaad)
-  x = Math.imul(x ^ (x >>> 15), 0x735a2d97)
-  return (x ^ (x >>> 15)) >>> 0
-}
-
-function hex(number: number, digits: number): string {
-  return number.toString(16).padStart(digits, '0')
 }

@@ -1,14 +1,8 @@
 import type { LinkedSignal } from '../../../src/model/otlp-requests.ts'
+import { texts } from '../growth/fresh-changes.ts'
+import { scrambled, text } from '../load/span-template.ts'
 import { MarkedTemplate, type Marks } from './marked-template.ts'
-import {
-  cpidText,
-  nodeName,
-  OBJECT_LENGTH,
-  objectOf,
-  previousChange,
-  scrambled,
-  SPAN_ID_PREFIX,
-} from './pod-change.ts'
+import { cpidText, nodeName, OBJECT_LENGTH, objectOf, previousChange, SPAN_ID_PREFIX } from './pod-change.ts'
 import {
   FIRST_SPAN,
   MERGELOGS,
@@ -210,12 +204,4 @@ function spanJson(
     ],
     status: {},
   }
-}
-
-function text(key: string, value: string): unknown {
-  return { key, value: { stringValue: value } }
-}
-
-function texts(key: string, values: readonly string[]): unknown {
-  return { key, value: { arrayValue: { values: values.map((value) => ({ stringValue: value })) } } }
 }

@@ -1,5 +1,5 @@
 import type { AnchorOrder } from './messages.ts'
-import { scrambled } from './pod-change.ts'
+import { scrambled } from '../load/span-template.ts'
 import { REQUESTS, type RequestShape } from './requests.ts'
 
 /** One request that is to be sent. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Cpid, cpidOfBytes } from '../../../src/model/merge-graph.ts'
-import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting, type Sqlite } from '../../../src/store/sqlite/open-database.ts'
 
 interface GraphShape {
   /** CPIDs in all; `count / perRoot` of them are roots. */
@@ -9,6 +10,15 @@ interface GraphShape {
   perRoot: number
   /** What the tables hold already; nothing if left out. */
   after?: { cpids: number; arrivals: number }
+}
+
+/** Makes a database with a merge graph, all of it in the main file. */
+export async function buildMergeGraph(path: string, shape: GraphShape): Promise<void> {
+  const db = openForWriting(path)
+  await migrate(db)
+  fillMergeGraph(db, shape)
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  db.close()
 }
 
 /**

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
+import { text } from '../load/span-template.ts'
 
 const CPIDS_PER_CHANGE = 6
 const SPANS_PER_CPID = 3
@@ -97,11 +98,7 @@ function resource(): unknown {
   return { attributes: [text('service.name', 'deployment-ctl'), text('k8s.cluster.name', CLUSTER)] }
 }
 
-function text(key: string, value: string): unknown {
-  return { key, value: { stringValue: value } }
-}
-
-function texts(key: string, values: readonly string[]): unknown {
+export function texts(key: string, values: readonly string[]): unknown {
   return { key, value: { arrayValue: { values: values.map((value) => ({ stringValue: value })) } } }
 }
 

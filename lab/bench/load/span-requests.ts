@@ -1,4 +1,11 @@
-import { type Encoding, FIRST_SPAN, type Places, SPANS_PER_TRACE, spanTemplate } from './span-template.ts'
+import {
+  type Encoding,
+  FIRST_SPAN,
+  type Places,
+  scrambled,
+  SPANS_PER_TRACE,
+  spanTemplate,
+} from './span-template.ts'
 
 export const SPANS_PER_REQUEST = 512
 const SPAN_GAP_NS = 20_000
@@ -77,14 +84,6 @@ export class SpanRequests {
     this.#inPlace.word(this.bytes, place, 0, scrambled(this.#seed ^ number))
     this.#inPlace.word(this.bytes, place, 1, scrambled(number ^ 0x5bd1e995))
   }
-}
-
-/** A permutation of the 32-bit numbers: ids look random, as they do in life, and none comes twice. */
-function scrambled(number: number): number {
-  let x = number
-  x = Math.imul(x ^ (x >>> 16), 0x21f0aaad)
-  x = Math.imul(x ^ (x >>> 15), 0x735a2d97)
-  return (x ^ (x >>> 15)) >>> 0
 }
 
 /** Writes ids and times over those that a request already has. */

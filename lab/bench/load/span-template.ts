@@ -101,10 +101,18 @@ function littleEndian(value: bigint): Buffer {
   return bytes
 }
 
-function text(key: string, value: string): unknown {
+export function text(key: string, value: string): unknown {
   return { key, value: { stringValue: value } }
 }
 
-function hex(number: number, digits: number): string {
+export function hex(number: number, digits: number): string {
   return number.toString(16).padStart(digits, '0')
+}
+
+/** A permutation of the 32-bit numbers: ids look random, as they do in life, and none comes twice. */
+export function scrambled(number: number): number {
+  let x = number
+  x = Math.imul(x ^ (x >>> 16), 0x21f0aaad)
+  x = Math.imul(x ^ (x >>> 15), 0x735a2d97)
+  return (x ^ (x >>> 15)) >>> 0
 }

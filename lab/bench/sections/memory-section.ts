@@ -1,8 +1,6 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { migrate } from '../../../src/store/sqlite/migrate.ts'
-import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
 import {
   DATABASE,
   type MeasuredCauseway,
@@ -10,7 +8,7 @@ import {
 } from '../../harness/causeway/measured-causeway.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'
-import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
+import { buildMergeGraph, cpidOf } from '../fill/fill-merge-graph.ts'
 import { HelperProcess } from '../load/helper-process.ts'
 import type { FromGenerator, SendOrder } from '../load/messages.ts'
 import type { SectionResult } from '../measure/figures.ts'
@@ -28,7 +26,7 @@ const LONGEST_ROUND_MS = 300_000
 export async function benchMemory(options: Options, onRound: () => void): Promise<SectionResult> {
   using directory = freshDirectory(options.directory)
   const master = join(directory.path, `master-${DATABASE}`)
-  await build(master)
+  await buildMergeGraph(master, GRAPH)
   const rounds: Record<string, number>[] = []
   for (let round = 0; round < options.rounds; round++) {
     for (const end of ['', '-wal', '-shm']) rmSync(join(directory.path, `${DATABASE}${end}`), { force: true })
@@ -50,14 +48,6 @@ export async function benchMemory(options: Options, onRound: () => void): Promis
     },
     rounds,
   }
-}
-
-async function build(path: string): Promise<void> {
-  const db = openForWriting(path)
-  await migrate(db)
-  fillMergeGraph(db, GRAPH)
-  db.pragma('wal_checkpoint(TRUNCATE)')
-  db.close()
 }
 
 async function memoryRound(options: Options, directory: string): Promise<Record<string, number>> {

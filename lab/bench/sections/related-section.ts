@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Cpid } from '../../../src/model/merge-graph.ts'
-import { migrate } from '../../../src/store/sqlite/migrate.ts'
-import { openForReading, openForWriting } from '../../../src/store/sqlite/open-database.ts'
+import { openForReading } from '../../../src/store/sqlite/open-database.ts'
 import { sqliteQueries } from '../../../src/store/sqlite/queries.ts'
 import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
-import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
+import { buildMergeGraph, cpidOf } from '../fill/fill-merge-graph.ts'
 import { percentile, type SectionResult } from '../measure/figures.ts'
 import type { Options } from '../options.ts'
 
@@ -18,7 +17,7 @@ const MIB = 2 ** 20
 export async function benchRelated(options: Options, onRound: () => void): Promise<SectionResult> {
   using directory = freshDirectory(options.directory)
   const path = join(directory.path, DATABASE)
-  await build(path)
+  await buildMergeGraph(path, GRAPH)
   const size = statSync(path).size
   const causeway = await startMeasuredCauseway(options, directory.path)
   const rounds: Record<string, number>[] = []
@@ -42,14 +41,6 @@ export async function benchRelated(options: Options, onRound: () => void): Promi
     },
     rounds,
   }
-}
-
-async function build(path: string): Promise<void> {
-  const db = openForWriting(path)
-  await migrate(db)
-  fillMergeGraph(db, GRAPH)
-  db.pragma('wal_checkpoint(TRUNCATE)')
-  db.close()
 }
 
 /** Each round asks about other roots, through a connection that has read nothing yet. */

@@ -4,6 +4,7 @@ import { findingsOf, MOST_MORE_MS } from '../operator/findings.ts'
 import type { OperatorData } from '../operator/measure.ts'
 import { PAPER } from '../overhead/findings.ts'
 import type { Quartiles } from '../statistics.ts'
+import { cores, signed } from './overhead-section.ts'
 
 /** Beyond the paper's model: what the library costs an operator where everything else is real. */
 export function operatorSection({ data, machine, takenAt }: Measured<OperatorData>): string {
@@ -70,15 +71,7 @@ function ms({ median, lower, upper }: Quartiles): string {
   return `${number(median)} ms (quartiles ${number(lower)} to ${number(upper)})`
 }
 
-function cores({ median, lower, upper }: Quartiles): string {
-  return `${number(median, 1)} (quartiles ${number(lower, 1)} to ${number(upper, 1)})`
-}
-
 /** Where there is no /proc nothing is known. */
 function mib({ median }: Quartiles): string {
   return Number.isNaN(median) ? 'not known' : `${number(median)} MiB`
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${number(Math.abs(value), 1)}`
 }

@@ -119,11 +119,11 @@ function times({ median, lower, upper }: Quartiles): string {
   return `${number(median, 2)} (${number(lower, 2)} to ${number(upper, 2)})`
 }
 
-function signed(value: number): string {
+export function signed(value: number): string {
   return `${value < 0 ? '−' : '+'}${number(Math.abs(value), 1)}`
 }
 
-function cores({ median, lower, upper }: Quartiles): string {
+export function cores({ median, lower, upper }: Quartiles): string {
   return `${number(median, 1)} (quartiles ${number(lower, 1)} to ${number(upper, 1)})`
 }
 

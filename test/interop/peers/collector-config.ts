@@ -14,8 +14,6 @@ export type CollectorOptions = {
   readonly writeTo?: string
   /** Keeps the sending queue in this directory, so that it outlives the process. */
   readonly queueDirectory?: string
-  /** How many requests the sending queue holds; 1000 unless given. */
-  readonly queueSize?: number
 }
 
 /**
@@ -73,7 +71,7 @@ function otlpExporter(endpoint: string, options: CollectorOptions): ExporterSect
     tls: { insecure: true }
     timeout: 30s${options.compression === undefined ? '' : `\n    compression: ${options.compression}`}
     retry_on_failure: { enabled: true, initial_interval: 100ms, max_interval: 1s, max_elapsed_time: 0s }
-    sending_queue: { enabled: true, queue_size: ${options.queueSize ?? 1000}${storage} }`,
+    sending_queue: { enabled: true, queue_size: 1000${storage} }`,
   }
 }
 

@@ -29,7 +29,7 @@ export function CascadeHead({ cascade, rows, traceUrl }: CascadeHeadProps) {
   const nowMs = useNow()
   const link = traceLink(traceUrl, cascade.traceId)
   return (
-    <header class="cascade-head">
+    <header>
       <div class="page-head">
         <h1>
           {object === null ? <span class="mono">{root}</span> : <ObjectMark reference={object} />}{' '}

@@ -34,16 +34,11 @@ export function ServiceLegend({ services, spans }: { services: readonly string[]
       )}
       {spans.some(({ synthetic }) => synthetic) && (
         <li class="service-mark">
-          <span class="diamond-swatch" aria-hidden="true">
-            ◆
-          </span>
-          a change began or merged
+          <span aria-hidden="true">◆</span>a change began or merged
         </li>
       )}
       <li class="service-mark">
-        <span class="line-swatch" aria-hidden="true">
-          —
-        </span>
+        <span aria-hidden="true">—</span>
         until what it caused began
       </li>
       <li class="service-mark">

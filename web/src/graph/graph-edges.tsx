@@ -3,7 +3,7 @@ import type { Drawing, Point } from './graph-layout.ts'
 /** The edges of a drawing, each with its arrow. */
 export function Edges({ drawing }: { drawing: Drawing }) {
   return (
-    <g class="edges" aria-hidden="true">
+    <g aria-hidden="true">
       <defs>
         <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
           <path d="M0 0L8 4L0 8z" />

@@ -114,9 +114,7 @@ function GraphLegend({ graph }: { graph: DrawnGraph }) {
           ),
       )}
       <li class="service-mark">
-        <span class="line-swatch" aria-hidden="true">
-          →
-        </span>
+        <span aria-hidden="true">→</span>
         was merged into
       </li>
     </ul>
