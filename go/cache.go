@@ -108,7 +108,7 @@ func (h tracedHandler) OnDelete(object any) {
 	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		last = unknown.Obj
 	}
-	h.handle(last, h.informer.trace.memory.bury, func() { h.inner.OnDelete(object) })
+	h.handle(last, h.informer.trace.memory.noteDeleted, func() { h.inner.OnDelete(object) })
 }
 
 func (h tracedHandler) handle(told any, note func(client.Object) seen, handle func()) {

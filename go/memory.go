@@ -153,8 +153,8 @@ func rememberedOf(s seen, f facts, before *remembered, now time.Time) remembered
 	return next
 }
 
-// bury is told of the last version of an object.
-func (m *memory) bury(object client.Object) seen {
+// noteDeleted takes the last version of an object that was deleted.
+func (m *memory) noteDeleted(object client.Object) seen {
 	s := m.seenOf(object)
 	at := placeOf(m.trace.kinds.of(object).GroupKind(), object)
 	m.mu.Lock()

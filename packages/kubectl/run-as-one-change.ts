@@ -39,7 +39,7 @@ interface TracedProgram {
   /** Its command line as everybody may read it. */
   readonly shown: readonly string[]
   /** Why it cannot be told, if it cannot. */
-  readonly untold?: string | undefined
+  readonly whyNotTraced?: string | undefined
   /**
    * Any program: only its kubeconfig leads it to a cluster, not its arguments. Whether it knows proxies, or reads the kubeconfig at all, nobody
    * knows: it is given the proxy as the server, and a line says if it never connected.
@@ -193,10 +193,10 @@ function newChange(reason: string): KubectlChange {
 
 /** The cluster, and where it is told; or why not. */
 function whereTo(
-  { connection, untold }: TracedProgram,
+  { connection, whyNotTraced }: TracedProgram,
   { endpoint, env }: ChangeOptions,
 ): [ClusterAccess, OtlpEndpoint] | [undefined, string] {
-  if (untold !== undefined) return [undefined, untold]
+  if (whyNotTraced !== undefined) return [undefined, whyNotTraced]
   try {
     return [chosenAccess(connection, env), new OtlpEndpoint(endpoint, env)]
   } catch (error) {

@@ -17,7 +17,7 @@ export async function runWriting(
     {
       ...told,
       shown: [service, ...publicArguments(args)],
-      untold: isAttached(read) ? 'a terminal is not carried; create it first, then attach to it' : undefined,
+      whyNotTraced: isAttached(read) ? 'a terminal is not carried; create it first, then attach to it' : undefined,
     },
     options,
   )

@@ -95,8 +95,8 @@ export class OwnTelemetry {
       case 'gauges':
         setStoreGauges(this.#metrics, message.gauges)
         this.#setAsideLog.remembered(message.gauges.setAside)
-        this.#questions.tell()
-        this.#drops.tell()
+        this.#questions.logDue()
+        this.#drops.logDue()
         return
       case 'trouble':
         this.#trouble(message.reason)

@@ -3,13 +3,13 @@ import type { Logger } from '../platform/logger.ts'
 import type { Metrics } from '../platform/metrics.ts'
 
 const NOTICE_AGAIN_MS = 60_000
-const MAX_TOLD = 100
+const MAX_LOGGED = 100
 
 /** Logs the same problem once a minute, and at most a hundred different ones a minute. */
 export class NoticeLimiter {
   readonly #nowMs: () => number
   /** When each was last logged, oldest first. */
-  readonly #told = new Map<string, number>()
+  readonly #logged = new Map<string, number>()
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
@@ -18,15 +18,15 @@ export class NoticeLimiter {
   isNew(reason: string): boolean {
     const nowMs = this.#nowMs()
     this.#forget(nowMs - NOTICE_AGAIN_MS)
-    if (this.#told.has(reason) || this.#told.size >= MAX_TOLD) return false
-    this.#told.set(reason, nowMs)
+    if (this.#logged.has(reason) || this.#logged.size >= MAX_LOGGED) return false
+    this.#logged.set(reason, nowMs)
     return true
   }
 
   #forget(untilMs: number): void {
-    for (const [reason, toldMs] of this.#told) {
-      if (toldMs > untilMs) return
-      this.#told.delete(reason)
+    for (const [reason, loggedMs] of this.#logged) {
+      if (loggedMs > untilMs) return
+      this.#logged.delete(reason)
     }
   }
 }
@@ -34,36 +34,36 @@ export class NoticeLimiter {
 /** The message of a warning for the operator; `reason` beside it says what is wrong. */
 export const NOTICE_MESSAGE = 'Something needs to be looked at.'
 
-interface Untold {
+interface Unlogged {
   count: number
   reason: string
 }
 
 /** Logs what may fail often: for each subject the first at once, then one line a minute with the number of failures and the last reason. */
 export class FailureLog {
-  readonly #write: (subject: string, failures: Untold) => void
+  readonly #write: (subject: string, failures: Unlogged) => void
   readonly #nowMs: () => number
-  readonly #untold = new Map<string, Untold>()
-  readonly #toldMs = new Map<string, number>()
+  readonly #unlogged = new Map<string, Unlogged>()
+  readonly #loggedMs = new Map<string, number>()
 
   /** `nowMs`: a monotonic clock. */
-  constructor(nowMs: () => number, write: (subject: string, failures: Untold) => void) {
+  constructor(nowMs: () => number, write: (subject: string, failures: Unlogged) => void) {
     this.#nowMs = nowMs
     this.#write = write
   }
 
   add(subject: string, reason: string, count = 1): void {
-    this.#untold.set(subject, { count: (this.#untold.get(subject)?.count ?? 0) + count, reason })
-    this.tell()
+    this.#unlogged.set(subject, { count: (this.#unlogged.get(subject)?.count ?? 0) + count, reason })
+    this.logDue()
   }
 
   /** Call it now and then, so that the last ones are logged too. */
-  tell(): void {
+  logDue(): void {
     const nowMs = this.#nowMs()
-    for (const [subject, failures] of this.#untold) {
-      if (nowMs - (this.#toldMs.get(subject) ?? -Infinity) < NOTICE_AGAIN_MS) continue
-      this.#toldMs.set(subject, nowMs)
-      this.#untold.delete(subject)
+    for (const [subject, failures] of this.#unlogged) {
+      if (nowMs - (this.#loggedMs.get(subject) ?? -Infinity) < NOTICE_AGAIN_MS) continue
+      this.#loggedMs.set(subject, nowMs)
+      this.#unlogged.delete(subject)
       this.#write(subject, failures)
     }
   }
@@ -80,7 +80,7 @@ interface SetAsideSinks {
   nowMs: () => number
 }
 
-interface UntoldItems {
+interface UnloggedItems {
   items: number
   last: SetAside
 }
@@ -88,8 +88,8 @@ interface UntoldItems {
 /** Counts items that were set aside and logs them: one line a minute for each stage, with their number. */
 export class SetAsideLog {
   readonly #sinks: SetAsideSinks
-  readonly #untold = new Map<SetAsideStage, UntoldItems>()
-  readonly #toldMs = new Map<SetAsideStage, number>()
+  readonly #unlogged = new Map<SetAsideStage, UnloggedItems>()
+  readonly #loggedMs = new Map<SetAsideStage, number>()
 
   constructor(sinks: SetAsideSinks) {
     this.#sinks = sinks
@@ -98,9 +98,9 @@ export class SetAsideLog {
   add(items: readonly SetAside[]): void {
     for (const item of items) {
       this.#sinks.metrics.add('cpid_set_aside', 1, { stage: item.stage })
-      this.#untold.set(item.stage, { items: (this.#untold.get(item.stage)?.items ?? 0) + 1, last: item })
+      this.#unlogged.set(item.stage, { items: (this.#unlogged.get(item.stage)?.items ?? 0) + 1, last: item })
     }
-    this.#tell()
+    this.#logDue()
   }
 
   /** The number of items set aside, before the last start too. */
@@ -110,15 +110,15 @@ export class SetAsideLog {
       `items that could not be linked, settled, sent or pruned were set aside (${rows} within a week): ` +
       'SELECT * FROM audit_set_aside says why'
     this.#sinks.onWarning?.(PART, rows === 0 ? undefined : warning)
-    this.#tell()
+    this.#logDue()
   }
 
-  #tell(): void {
+  #logDue(): void {
     const nowMs = this.#sinks.nowMs()
-    for (const [stage, { items, last }] of this.#untold) {
-      if (nowMs - (this.#toldMs.get(stage) ?? -Infinity) < SET_ASIDE_AGAIN_MS) continue
-      this.#toldMs.set(stage, nowMs)
-      this.#untold.delete(stage)
+    for (const [stage, { items, last }] of this.#unlogged) {
+      if (nowMs - (this.#loggedMs.get(stage) ?? -Infinity) < SET_ASIDE_AGAIN_MS) continue
+      this.#loggedMs.set(stage, nowMs)
+      this.#unlogged.delete(stage)
       const { kind, item, cpid, exporter, reason } = last
       this.#sinks.log.error('Something was set aside, so that everything else goes on.', {
         stage,

@@ -184,7 +184,7 @@ interface Current {
   readonly running: RunningCauseway
 }
 
-const KEPT = 'The configuration is not taken over; the one before stays in use.'
+const NOT_TAKEN_OVER = 'The configuration is not taken over; the one before stays in use.'
 
 /**
  * Reloads: stops what runs only after the new configuration and its files were found right, and while the database can be used: what is
@@ -196,7 +196,7 @@ async function reload(current: Current, reloading: Reloading): Promise<Current> 
   if (next === undefined) return current
   const trouble = current.running.storageTrouble
   if (trouble !== undefined) {
-    log().error(KEPT, { reason: `${trouble}; reload again after that` })
+    log().error(NOT_TAKEN_OVER, { reason: `${trouble}; reload again after that` })
     return current
   }
   log().info('Configuration read again; restarting with it.')
@@ -204,7 +204,7 @@ async function reload(current: Current, reloading: Reloading): Promise<Current> 
   try {
     return { read: next, running: await start(next) }
   } catch (error) {
-    log().error(KEPT, { reason: errorText(error) })
+    log().error(NOT_TAKEN_OVER, { reason: errorText(error) })
     return { read: current.read, running: await startAgain(current.read, reloading) }
   }
 }
@@ -235,7 +235,7 @@ async function readNext(
     if (unusable.length > 0) throw new Error(unusable.join('\n'))
     return next
   } catch (error) {
-    for (const reason of errorText(error).split('\n')) log.error(KEPT, { reason })
+    for (const reason of errorText(error).split('\n')) log.error(NOT_TAKEN_OVER, { reason })
     return undefined
   }
 }

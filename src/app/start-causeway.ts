@@ -56,10 +56,10 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const { log, telemetry, components, grace } = starting
   const notice = (reason: string): void => telemetry.notice(reason)
   const authenticatorOf = await openAuthenticators(config, components, notice, open)
-  const intake = createAdmission(config.cpid.admission)
+  const admission = createAdmission(config.cpid.admission)
 
   // Stopped in the opposite order of the start: first receivers, then what processes data, the store last.
-  const first = await startExtensions('first', starting, { authenticatorOf, admission: intake })
+  const first = await startExtensions('first', starting, { authenticatorOf, admission })
   watchers.push(...first.flatMap(({ watcher }) => watcher ?? []))
   const started = await startStore(starting)
   await startSendingMetrics(starting)
@@ -67,10 +67,10 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const { store } = started
   open.defer(() => store.catchUp(grace.linkMs))
   await startServingMetrics(starting)
-  const later = await startExtensions('later', starting, { authenticatorOf, admission: intake, store })
+  const later = await startExtensions('later', starting, { authenticatorOf, admission, store })
   const memories = later.flatMap(({ memory }) => memory ?? [])
   const listening = await startReceivers(starting, {
-    ...intake,
+    ...admission,
     store,
     authenticatorOf,
     memory: anyMemory(memories),
@@ -176,7 +176,7 @@ async function startExtensions(
 function hostOf(
   { id }: ExtensionConfig,
   starting: StartContext,
-  { authenticatorOf, admission: intake, store }: ExtensionContext,
+  { authenticatorOf, admission, store }: ExtensionContext,
 ): ExtensionHost {
   const { config, resource, log, metrics, telemetry, quotas } = starting
   return {
@@ -191,7 +191,7 @@ function hostOf(
       collectGarbage()
       store?.tell({ kind: 'collectGarbage' })
     },
-    isIdle: () => intake.inFlight.bytes === 0,
+    isIdle: () => admission.inFlight.bytes === 0,
     onTrouble: (reason) => telemetry.notice(reason),
     onFailedQuestion: (reason) => telemetry.questionFailed(reason),
     onStorageFault: (part, fault) => telemetry.storage(part, fault),

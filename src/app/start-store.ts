@@ -68,7 +68,7 @@ const LOOK_EVERY_MS = 1_000
 /** Ten times what the store thread leaves between two messages, and four times what it waits for another program's lock. */
 const MOST_SILENT_LOOKS = 20
 
-const HANGS: StorageFault = {
+const NOT_ANSWERING: StorageFault = {
   kind: 'hangs',
   reason:
     `the store thread has not answered for ${(MOST_SILENT_LOOKS * LOOK_EVERY_MS) / 1000} s, and nothing is stored: look ` +
@@ -97,7 +97,7 @@ export class StoreWatch implements Disposable {
   }
 
   #look(): void {
-    if (++this.#silentLooks === MOST_SILENT_LOOKS) this.#report(HANGS)
+    if (++this.#silentLooks === MOST_SILENT_LOOKS) this.#report(NOT_ANSWERING)
   }
 
   [Symbol.dispose](): void {

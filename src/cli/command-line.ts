@@ -257,7 +257,7 @@ function valuesOf(argv: readonly string[]) {
 function commandNamed(name: string, commands: Commands): Command {
   const command = commands.get(name)
   if (command !== undefined) return command
-  const near = meant(isOption(name) ? [`--${name}`] : nearest(name, [...commands.keys(), HELP]))
+  const near = suggestion(isOption(name) ? [`--${name}`] : nearest(name, [...commands.keys(), HELP]))
   throw new UsageError(
     `unknown command ${JSON.stringify(name.slice(0, 64))}${near}; causeway --help lists the commands`,
   )
@@ -294,7 +294,7 @@ function unknownOption(
     command === undefined
       ? 'causeway --help lists commands and options'
       : `causeway ${command} --help lists its options`
-  return new UsageError(`unknown option ${written}${meant(optionsNear(written, known))}; ${where}`)
+  return new UsageError(`unknown option ${written}${suggestion(optionsNear(written, known))}; ${where}`)
 }
 
 /** The error for an unknown option before --, when arguments after it go to another program. */
@@ -331,7 +331,7 @@ function isOption(name: string): boolean {
   return ALL.some((option) => option === name)
 }
 
-function meant(names: readonly string[]): string {
+function suggestion(names: readonly string[]): string {
   return names.length === 0 ? '' : `; did you mean ${names.join(', ')}?`
 }
 
@@ -350,13 +350,13 @@ export function cpidOf(text: string): (queries: CausewayQueries) => Cpid {
   const cpid = parseCpid(text)
   if (cpid !== undefined) return () => cpid
   const prefix = parseCpidPrefix(text)
-  if (prefix !== undefined) return (queries) => theOneBeginning(prefix, queries)
+  if (prefix !== undefined) return (queries) => onlyCpidWithPrefix(prefix, queries)
   throw new UsageError(
     `${JSON.stringify(text.slice(0, 64))} is no CPID; write a UUID, or at least its first eight digits`,
   )
 }
 
-function theOneBeginning(prefix: CpidPrefix, queries: CausewayQueries): Cpid {
+function onlyCpidWithPrefix(prefix: CpidPrefix, queries: CausewayQueries): Cpid {
   const [first, ...others] = queries.cpidsBeginning(prefix, MOST_NAMED + 1)
   if (first === undefined) {
     throw new CliError(

@@ -17,49 +17,49 @@ interface RemovalParts {
   readonly graph: MergeGraph
   readonly guard: PruneGuard
   readonly maxFanout: number
-  /** Told of each CPID that was condemned and stays after all. */
-  readonly spared: (place: PruneCandidate) => void
+  /** Called with the place of each CPID that was marked for removal and is kept after all. */
+  readonly onUnmarked: (place: PruneCandidate) => void
 }
 
 /**
- * Removes CPIDs that were condemned, and condemns those that thereby lose their last incoming edge. A cascade that is too
- * large for one turn goes in many; at every moment only CPIDs without incoming edges have gone.
+ * Removes CPIDs that are marked for removal, and marks those that lose their last incoming edge by that. A cascade that is too large for
+ * one turn is removed in several. No CPID is removed while an edge points to it.
  */
 export class Removal {
   readonly #store: PruneStore
   readonly #graph: MergeGraph
   readonly #guard: PruneGuard
   readonly #maxFanout: number
-  readonly #keepd: (place: PruneCandidate) => void
+  readonly #onUnmarked: (place: PruneCandidate) => void
 
-  constructor({ store, graph, guard, maxFanout, spared }: RemovalParts) {
+  constructor({ store, graph, guard, maxFanout, onUnmarked }: RemovalParts) {
     this.#store = store
     this.#graph = graph
     this.#guard = guard
     this.#maxFanout = maxFanout
-    this.#keepd = spared
+    this.#onUnmarked = onUnmarked
   }
 
-  /** Goes on until nothing is condemned or the turn is up; what holds those in `free` was looked at in this turn. */
+  /** Goes on until nothing is marked or the turn is up. Whether something holds the CPIDs in `free` was checked in this turn. */
   goOn(work: PruneWork, counts: PruneCounts, free: ReadonlySet<number> = new Set()): void {
     for (;;) {
-      const condemned = this.#store.markedForRemoval(PAGE)
-      for (const { id, forced } of condemned) {
+      const marked = this.#store.markedForRemoval(PAGE)
+      for (const { id, forced } of marked) {
         if (work.isUp) return
         const before = { ...counts }
         const isDone = this.#guard.attempt(id, 'writes', () => {
           const hold = forced || free.has(id) ? undefined : this.#store.hold(id)
           work.spend(LOOK_COST)
           if (hold === undefined) return this.#remove(id, forced, work, counts)
-          this.#keep(id)
+          this.#unmark(id)
           return true
         })
         if (isDone === undefined) {
           Object.assign(counts, before)
-          this.#keepd(this.#store.unmark(id))
+          this.#onUnmarked(this.#store.unmark(id))
         } else if (!isDone) return
       }
-      if (condemned.length === 0 || work.isUp) return
+      if (marked.length === 0 || work.isUp) return
     }
   }
 
@@ -70,7 +70,7 @@ export class Removal {
       work.remove(rows)
       if (outcome === 'gone') break
       if (outcome !== 'more') {
-        this.#keep(id)
+        this.#unmark(id)
         return true
       }
       if (work.isUp) return false
@@ -102,8 +102,8 @@ export class Removal {
     return targets.length === ROWS_AT_ONCE
   }
 
-  #keep(id: number): void {
-    this.#keepd(this.#store.unmark(id))
+  #unmark(id: number): void {
+    this.#onUnmarked(this.#store.unmark(id))
     this.#explainIfReady(this.#graph.node(id))
   }
 

@@ -65,8 +65,8 @@ export class Pruner {
     this.#graph = graph
     this.#settings = settings
     this.#guard = new PruneGuard(settings.attempt, () => store.processedUpTo.activeMs)
-    const spared = (place: PruneCandidate): void => this.#mark(place)
-    this.#removal = new Removal({ store, graph, guard: this.#guard, maxFanout: settings.maxFanout, spared })
+    const onUnmarked = (place: PruneCandidate): void => this.#mark(place)
+    this.#removal = new Removal({ store, graph, guard: this.#guard, maxFanout: settings.maxFanout, onUnmarked })
   }
 
   /** CPIDs that retention would remove but that are open, waiting or not sent, as far as it has looked. */

@@ -90,7 +90,7 @@ function isGuest(
   trace: Trace,
   span: ArrivedSpan,
 ): boolean {
-  if (settings.tellsSendersApart !== true) return false
+  if (settings.hasSenderRules !== true) return false
   const cluster = scopes.clusterOf(span.scope)
   const mergelog = mergelogs.find(trace.root)
   if (mergelog !== undefined) return (mergelog.cluster ?? '') !== cluster

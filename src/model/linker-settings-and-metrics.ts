@@ -18,7 +18,7 @@ export interface LinkerSettings extends LinkSettings {
   /** Log records are linked too: a pipeline exports them. */
   logs: boolean
   /** Senders have permissions of their own, so the room of a trace is shared between clusters. */
-  tellsSendersApart?: boolean
+  hasSenderRules?: boolean
   /** Spans of API servers wait for their write: a receiver observes requests. */
   awaitsRequests?: boolean
   /** Spans of kubelets wait for a version of their Pod: a receiver observes writes. */

@@ -293,7 +293,7 @@ function inShape(
 }
 
 /** How many events of a found object are read for its cascades. */
-const HAPPENINGS = 100
+const EVENTS_READ = 100
 /** How many objects are examined for an actor who may have touched none of them. */
 const LOOKED_AT = 1_000
 
@@ -374,10 +374,10 @@ function isTouched(queries: CausewayQueries, object: string, filter: FindFilter)
 function cascadesTouching(queries: CausewayQueries, object: string): Set<Cpid> {
   const roots = new Set<Cpid>()
   let seen = 0
-  for (const page of queries.objects(object, undefined, HAPPENINGS)) {
+  for (const page of queries.objects(object, undefined, EVENTS_READ)) {
     for (const { cascades } of page) for (const root of cascades) roots.add(root)
     seen += page.length
-    if (seen >= HAPPENINGS) break
+    if (seen >= EVENTS_READ) break
   }
   return roots
 }

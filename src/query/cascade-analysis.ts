@@ -82,7 +82,7 @@ export function* analyseCascade(queries: Read, facts: Whole): Generator<string, 
     for (const trace of traces) {
       const spans = queries.linkedSpans(trace.id).map(within)
       kinds.add(spans.filter(isPlaced))
-      fold.add(trace, spans.map(slim))
+      fold.add(trace, spans.map(forAnalysis))
       yield ''
     }
     const folded = fold.spans()
@@ -147,7 +147,7 @@ function possibleTimes({ startNs: fromNs, lastNs: untilNs }: Whole): (span: Link
 const NONE: readonly string[] = []
 
 /** A span without what is read again when it is shown. */
-function slim(span: LinkedSpan): LinkedSpan {
+function forAnalysis(span: LinkedSpan): LinkedSpan {
   return {
     ...span,
     name: span.row === undefined ? span.name : '',

@@ -34,14 +34,14 @@ export class WatchReports implements StreamObserver {
   /** Those that are followed and not refused. */
   readonly #streams = new Set<string>()
   /** Since when nothing is seen, and whether that was reported. */
-  #unseen: { readonly sinceNs: UnixNanos; isTold: boolean } | undefined
+  #unseen: { readonly sinceNs: UnixNanos; isReported: boolean } | undefined
   #wereLevel = false
   /** All of them were level once, then behind, and none is level since: the server was away. */
   #isOut = false
   /** Resources that are being listed again: only the first is reported. */
   readonly #anew = new Set<string>()
   /** Why resources were refused that are not reported yet. */
-  readonly #untold = new Map<string, string>()
+  readonly #unreported = new Map<string, string>()
   /** Those that were begun and of which nothing is known yet; undefined before any was. */
   #awaited: Set<string> | undefined
   #begun = 0
@@ -71,7 +71,7 @@ export class WatchReports implements StreamObserver {
   }
 
   level(stream: string): void {
-    if (this.#unseen?.isTold === true) this.#sinks.onWarning(undefined)
+    if (this.#unseen?.isReported === true) this.#sinks.onWarning(undefined)
     this.#unseen = undefined
     if (!this.#behind.delete(stream)) return
     if (this.#behind.size === 0 || this.#isOut) this.#sinks.onBehind?.(false)
@@ -92,7 +92,7 @@ export class WatchReports implements StreamObserver {
   listed(stream: string): void {
     this.#anew.delete(stream)
     if (this.#awaited?.delete(stream) !== true || this.#awaited.size > 0) return
-    this.#tellRefused()
+    this.#reportRefused()
     this.#sinks.onAllSeen?.(this.#begun - this.#refused.size, this.#refused.size)
   }
 
@@ -113,15 +113,15 @@ export class WatchReports implements StreamObserver {
   refused(stream: string, reason: string | undefined): void {
     if (reason === undefined) {
       this.#refused.delete(stream)
-      this.#untold.delete(stream)
+      this.#unreported.delete(stream)
     } else if (!this.#refused.has(stream)) {
       this.#refused.add(stream)
       this.#streams.delete(stream)
-      this.#untold.set(stream, reason)
+      this.#unreported.set(stream, reason)
     }
     this.#sinks.observer.refused(this.#receiver, this.#refused.size)
     this.listed(stream)
-    if (this.#awaited === undefined || this.#awaited.size === 0) this.#tellRefused()
+    if (this.#awaited === undefined || this.#awaited.size === 0) this.#reportRefused()
   }
 
   unreachable(reason: string): void {
@@ -143,21 +143,21 @@ export class WatchReports implements StreamObserver {
     const isSeen = [...this.#streams].some((name) => !this.#behind.has(name) && !this.#refused.has(name))
     if (isSeen) return
     const nowNs = this.#sinks.now()
-    this.#unseen ??= { sinceNs: nowNs, isTold: false }
+    this.#unseen ??= { sinceNs: nowNs, isReported: false }
     const { sinceNs } = this.#unseen
     if (nowNs - sinceNs < nanosOfMs(LONG_UNSEEN_MS)) return
-    this.#unseen.isTold = true
+    this.#unseen.isReported = true
     const since = new Date(Number(sinceNs / NANOS_PER_MS)).toISOString()
     this.#sinks.onWarning(
       `${this.#receiver}: nothing is seen of the cluster ${this.#cluster} at ${this.#address} since ${since}: ${reason}`,
     )
   }
 
-  #tellRefused(): void {
-    const [first] = this.#untold
+  #reportRefused(): void {
+    const [first] = this.#unreported
     if (first === undefined) return
-    const names = [...this.#untold.keys()]
-    this.#untold.clear()
+    const names = [...this.#unreported.keys()]
+    this.#unreported.clear()
     const [stream, reason] = first
     const what =
       names.length === 1

@@ -20,7 +20,7 @@ const MARK_EVERY_MS = 500
 /** After this long without work, memory is freed. */
 const REST_AFTER_MS = 4_000
 
-interface TurnSettings {
+interface StoreSchedulerSettings {
   /** 0: nothing is pruned. */
   pruneIntervalMs: number
   post: (message: FromStore) => void
@@ -47,7 +47,7 @@ const never = (): boolean => false
  */
 export class StoreScheduler {
   readonly #writer: StoreWriter
-  readonly #settings: TurnSettings
+  readonly #settings: StoreSchedulerSettings
   readonly #guard: StorageGuard
   readonly #requests: IngestQueue
   readonly #linking: LinkScheduler
@@ -65,7 +65,7 @@ export class StoreScheduler {
   #areSpanBlocksDue = true
   #isStopped = false
 
-  constructor(writer: StoreWriter, settings: TurnSettings) {
+  constructor(writer: StoreWriter, settings: StoreSchedulerSettings) {
     const { post, health, wal, checkpoints, mark, isAwaited = never, clock, timers } = settings
     const nowMs = (): number => clock.monotonicMs()
     const guard = new StorageGuard(health, post)

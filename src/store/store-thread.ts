@@ -49,7 +49,7 @@ async function run(port: MessagePort): Promise<void> {
           onEnded: (reason) => post({ kind: 'checkpointsEnded', reason }),
         })
     const awaited = new AwaitedMessages(posted)
-    const turns = new StoreScheduler(writer, {
+    const scheduler = new StoreScheduler(writer, {
       pruneIntervalMs: retention.intervalMs,
       post,
       health,
@@ -67,7 +67,7 @@ async function run(port: MessagePort): Promise<void> {
       },
     })
     const stop = async (): Promise<void> => {
-      turns.stop()
+      scheduler.stop()
       await checkpoints?.[Symbol.asyncDispose]()
       closeWriting(db)
       mark.remove()
@@ -79,29 +79,29 @@ async function run(port: MessagePort): Promise<void> {
       awaited.noteTaken(message)
       switch (message.kind) {
         case 'ingest':
-          turns.add(message)
+          scheduler.add(message)
           return
         case 'observe':
-          turns.observe(message)
+          scheduler.observe(message)
           return
         case 'streamsBehind':
           writer.inference.setBehind(message.cluster, message.receiver, message.isBehind)
           return
         case 'askKnownObjects':
         case 'askStreamPosition':
-          turns.inference.answer(message)
+          scheduler.inference.answer(message)
           return
         case 'exporterMoved':
-          turns.exporterReports.moved(message)
+          scheduler.exporterReports.moved(message)
           return
         case 'archiveMoved':
-          turns.exporterReports.archived(message)
+          scheduler.exporterReports.archived(message)
           return
         case 'setAside':
-          turns.setAside(message.items)
+          scheduler.setAside(message.items)
           return
         case 'catchUp':
-          turns.catchUp(message.graceMs)
+          scheduler.catchUp(message.graceMs)
           return
         case 'collectGarbage':
           collectGarbage()
@@ -116,7 +116,7 @@ async function run(port: MessagePort): Promise<void> {
     post({ kind: 'ready', positions, lastDecisions: writer.lastDecisions, archives: kept })
     const missing = mark.missing(writer.progress.lastArrival)
     if (missing > 0) post({ kind: 'notice', reason: logIsGone(path, missing) })
-    turns.start()
+    scheduler.start()
   } catch (error) {
     post({ kind: 'fatal', reason: reasonOf(error) })
     port.close()

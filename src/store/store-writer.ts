@@ -77,8 +77,8 @@ export class StoreWriter {
     const record = { maxSources, maxFanout, joinsOwn, linkingWaitMs, ...(senders && { senders }) }
     this.inference = new InferenceTransactions(stores, inference, { ...record, witnessed }, clock)
     this.#pruning = new PruneTransactions(stores, { retention, maxFanout: linking.maxFanout })
-    const tellsSendersApart = settings.senders !== undefined
-    this.linking = new LinkTransactions(stores, { ...linking, tellsSendersApart }, maxSeries)
+    const hasSenderRules = settings.senders !== undefined
+    this.linking = new LinkTransactions(stores, { ...linking, hasSenderRules }, maxSeries)
   }
 
   /** Stores requests until `mayGoOn` returns false. */

@@ -47,7 +47,7 @@ export function pruningContract(open: Open): void {
     })
   })
 
-  test('what is condemned is no candidate until it is spared, those by force first, and survives a restart', async () => {
+  test('what is marked for removal is no candidate until it is unmarked; those by force come first; marks survive a restart', async () => {
     using opened = await open()
     opened.transactor.run((inside) => {
       sight(inside, 3)
@@ -68,7 +68,7 @@ export function pruningContract(open: Open): void {
     })
   })
 
-  test('a CPID that is spared has the place of its mergelog again', async () => {
+  test('a CPID that is unmarked has the place of its mergelog again', async () => {
     using opened = await open()
     opened.transactor.run((inside) => {
       const { id } = merge(inside, 1, { timeNs: 9n, scope: 1 })

@@ -1,7 +1,14 @@
 import { trace, type Tracer } from '@opentelemetry/api'
 import { CPID_OBSERVED, CPID_WROTE } from './attributes.ts'
 import { attempt } from './attempt.ts'
-import type { Annotated, ChangeDetail, Instrumentation, InstrumentationSettings, MaybeObject, WriteDetail } from './instrumentation.ts'
+import type {
+  Annotated,
+  ChangeDetail,
+  Instrumentation,
+  InstrumentationSettings,
+  MaybeObject,
+  WriteDetail,
+} from './instrumentation.ts'
 import { activeTraceContext } from './context/active-trace-context.ts'
 import { linkFromTraceparent, TRACEPARENT_ANNOTATION } from './context/traceparent-link.ts'
 import type { TraceContext } from './context/trace-context.ts'
@@ -12,7 +19,7 @@ import { mergeInSteps } from './merge/merge-in-steps.ts'
 import { type Merged, type Mergelog, mergeTraceContexts } from './merge/merge-trace-contexts.ts'
 import { type MergelogDetail, MergelogSender } from './merge/mergelog-sender.ts'
 import { PlannedMerges } from './merge/planned-merges.ts'
-import { gistOf, type KubernetesObject } from './objects/kubernetes-object.ts'
+import { trimmedCopy, type KubernetesObject } from './objects/kubernetes-object.ts'
 import { noteObjects } from './objects/noted-objects.ts'
 import { ANNOTATION_KEYS, readAnnotations, writeAnnotations } from './objects/object-annotations.ts'
 import { kindOf, missingPart, objectReference, type ObjectType } from './objects/object-reference.ts'
@@ -119,7 +126,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     const sound = soundOnes(causes)
     const change = plan(sound, { object, ...detail })
     const cause = activeTraceContext() ?? sound.at(-1)
-    const refusedAs = (): TraceContext | undefined => (planned.isUntold(change.cpid) ? cause : undefined)
+    const refusedAs = (): TraceContext | undefined => (planned.isUnreported(change.cpid) ? cause : undefined)
     return sendInSpan({ tracer, name, change, refusedAs }, async () => {
       const written = await send(injectIntoObject<T>(change, object))
       accepted(change, written, detail.type)
@@ -210,10 +217,10 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
   shareInternals(instrumentation, {
     known,
     tell,
-    isUntold: ({ cpid }) => planned.isUntold(cpid),
+    isUnreported: ({ cpid }) => planned.isUnreported(cpid),
     referenceTo,
     acceptCarried,
-    gistOf: (object) => gistOf(object, [keys.cpid, keys.ancestors, TRACEPARENT_ANNOTATION]),
+    trimmedCopy: (object) => trimmedCopy(object, [keys.cpid, keys.ancestors, TRACEPARENT_ANNOTATION]),
     readCarried: (object) => readAnnotations(object, keys, maxAncestors),
     cpidKey: keys.cpid,
     cluster: settings.cluster ?? clusterName(),

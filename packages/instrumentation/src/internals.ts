@@ -12,10 +12,10 @@ interface Internals {
   readonly known: KnownContexts
   readonly tell: (mergelog: Mergelog, detail: MergelogDetail, atMs?: number) => void
   /** Whether a change was planned here, and nothing of it was accepted so far. */
-  readonly isUntold: (change: TraceContext) => boolean
+  readonly isUnreported: (change: TraceContext) => boolean
   readonly referenceTo: (object: MaybeObject, type?: ObjectType) => string | undefined
   /** What is looked at of an object, in a copy. */
-  readonly gistOf: (object: KubernetesObject) => KubernetesObject
+  readonly trimmedCopy: (object: KubernetesObject) => KubernetesObject
   /** Says that the API server gives out an object as it is. */
   readonly acceptCarried: (object: MaybeObject) => void
   /** What an object's annotations say, whatever else is known of it. */

@@ -11,7 +11,7 @@ import { ownValue } from '../../model/untrusted-names.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { namedIn } from './named-objects.ts'
 import { clearsUpAfter, primariesNaming } from './primaries.ts'
-import { isGoneOrTerminating } from './read-context.ts'
+import { isDeleted } from './read-context.ts'
 import { lastEndedBelow } from './relatives.ts'
 import { isMarkedAsEvicted, type WritePart } from './write-part.ts'
 import {
@@ -57,8 +57,8 @@ export function whoDeletes(
   if (part === 'deletion' && isMarkedAsEvicted(known)) return unknown()
   const reference = known?.owners.find((one) => one.controller)
   const owner = newestOf(objects.get(reference?.uid ?? ''))
-  if (isGoneOrTerminating(owner) || isOfNobody(known, objects)) return controller('generic-garbage-collector')
-  if (goesWithService(object, known, objects)) return controller('kube-apiserver')
+  if (isDeleted(owner) || isOfNobody(known, objects)) return controller('generic-garbage-collector')
+  if (isDeletedWithService(object, known, objects)) return controller('kube-apiserver')
   if (object.resource === 'endpointslices' && reference?.kind === 'Endpoints')
     return controller('endpointslicemirroring-controller')
   if (known?.prints.reclaimed === 'true') return controller('persistent-volume-binder')
@@ -79,7 +79,7 @@ export function whoDeletes(
   const [expiring] =
     expiresAt !== undefined && BigInt(expiresAt) <= seenNs ? objects.lookingAfter(object.resource) : []
   if (expiring !== undefined) return controller(expiring)
-  const isNamespaceGoing = isGoneOrTerminating(newestOf(objects.named('namespaces', '', object.namespace)))
+  const isNamespaceGoing = isDeleted(newestOf(objects.named('namespaces', '', object.namespace)))
   if (isNamespaceGoing) return controller('namespace-controller')
   // The controller that created it also deletes it, together with what it was created for.
   const first = firstManager(known)
@@ -87,7 +87,7 @@ export function whoDeletes(
   const clearing = writers.find((one) => clearsUpAfter(object, known, programOf(one), objects))
   if (clearing !== undefined) return controller(clearing)
   const applier = known && applierOf(known, objects)
-  if (first !== undefined && (isGoneOrTerminating(applier) || applier?.facts.prints.applying === 'true'))
+  if (first !== undefined && (isDeleted(applier) || applier?.facts.prints.applying === 'true'))
     return controller(first)
   const renewer = isOutdated(known, owner?.facts)
     ? whoRenews([known, owner?.facts], seenNs, objects)
@@ -252,20 +252,20 @@ function applierOf({ references }: ObjectFacts, objects: ClusterObjects): KnownV
 /** It has owners, and all of them are gone or terminating, whether or not one of them is its controller. */
 function isOfNobody(facts: ObjectFacts | undefined, objects: ClusterObjects): boolean {
   const owners = facts?.owners ?? []
-  return owners.length > 0 && owners.every(({ uid }) => isGoneOrTerminating(newestOf(objects.get(uid))))
+  return owners.length > 0 && owners.every(({ uid }) => isDeleted(newestOf(objects.get(uid))))
 }
 
 /** The API server itself deletes Endpoints along with their Service, and addresses that their Service no longer has. */
-function goesWithService(
+function isDeletedWithService(
   { resource, namespace, name }: ObjectIdentity,
   facts: ObjectFacts | undefined,
   objects: ClusterObjects,
 ): boolean {
-  if (resource === 'endpoints') return isGoneOrTerminating(newestOf(objects.named('services', namespace, name)))
+  if (resource === 'endpoints') return isDeleted(newestOf(objects.named('services', namespace, name)))
   return (facts?.references ?? []).some(({ field, namespace: space, name: called }) => {
     if (field !== 'allocated for') return false
     const [newest, ...earlier] = objects.named('services', space, called)?.versions ?? []
-    return isGoneOrTerminating(newest) || (!hasAddress(newest, name) && earlier.some((one) => hasAddress(one, name)))
+    return isDeleted(newest) || (!hasAddress(newest, name) && earlier.some((one) => hasAddress(one, name)))
   })
 }
 
@@ -313,7 +313,7 @@ function isOffItsNode(
 ): boolean {
   const { name = '' } = pod?.references.find(({ field }) => field === 'node') ?? {}
   const node = newestOf(objects.named('nodes', '', name))
-  if (node === undefined || isGoneOrTerminating(node)) return node !== undefined
+  if (node === undefined || isDeleted(node)) return node !== undefined
   const { labels = {} } = node.facts
   return selects.length > 0 && !selects.some((selector) => isSelectedBy(labels, selector))
 }

@@ -52,13 +52,13 @@ export interface ReadRequest {
   metrics?: readonly MetricResource[]
 }
 
-const TOLD_APART: Readonly<Record<Signal, number>> = { traces: 0, logs: 0xff, metrics: 0x55 }
+const SIGNAL_MASK: Readonly<Record<Signal, number>> = { traces: 0, logs: 0xff, metrics: 0x55 }
 
 /** The hash by which the repetition of a request is known. */
 export function hashOfRequest(signal: Signal, bytes: Uint8Array): Buffer {
   const digest = hash('sha256', bytes, 'buffer').subarray(0, 16)
   // The same bytes can be a valid request of each signal.
-  digest[0] = (digest[0] ?? 0) ^ TOLD_APART[signal]
+  digest[0] = (digest[0] ?? 0) ^ SIGNAL_MASK[signal]
   return digest
 }
 

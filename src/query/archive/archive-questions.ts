@@ -16,7 +16,7 @@ import {
   type FleetAnswer,
   type ListPlace,
   listPlaceIn,
-  orWithout,
+  withArchiveOrWithout,
   pageFrom,
   partialOf,
 } from './asking-parts.ts'
@@ -82,7 +82,7 @@ export class ArchiveQuestions {
     const after = part.after === undefined ? undefined : placeIn(part.after)
     const most = (part.limit ?? Infinity) + 1
     const { archive, unarchived } = this.#parts
-    const { value, partial } = await orWithout(
+    const { value, partial } = await withArchiveOrWithout(
       this.#parts,
       async (deadline) => {
         const own = await this.own(deadline)
@@ -137,7 +137,7 @@ export class ArchiveQuestions {
   async cascadesOf(cpid: Cpid, part: PageRequest): Promise<FleetCascadesOf | 'unknown' | 'pruned'> {
     const known = await this.cpids.facts(cpid)
     if (typeof known === 'string') return known
-    const { value, partial } = await orWithout(
+    const { value, partial } = await withArchiveOrWithout(
       this.#parts,
       async (deadline) => ({ value: await askRoots(this.#parts.archive, [cpid], deadline) }),
       () => ({ value: new Map<Cpid, Roots>() }),
@@ -153,7 +153,7 @@ export class ArchiveQuestions {
     const limit = Math.min(part.limit ?? MOST_OWN, MOST_OWN)
     const most = limit + 1 + (after?.skip ?? 0)
     const { archive, unarchived } = this.#parts
-    const { value, partial } = await orWithout(
+    const { value, partial } = await withArchiveOrWithout(
       this.#parts,
       async (deadline) => {
         const own = await this.own(deadline)
@@ -231,7 +231,7 @@ export class ArchiveQuestions {
 
   async facets(): Promise<Facets & FleetAnswer> {
     const here = this.#parts.queries?.facets()
-    const { value, partial } = await orWithout(
+    const { value, partial } = await withArchiveOrWithout(
       this.#parts,
       async (deadline) => ({ value: await this.#archivedFacets(deadline) }),
       () => ({ value: undefined }),

@@ -31,7 +31,7 @@ export const NOTHING_HERE: Unarchived = {
 }
 
 /** Queries the archive too. If it does not answer, returns the answer without it, and why. Without a database it rejects. */
-export async function orWithout<T>(
+export async function withArchiveOrWithout<T>(
   { archive, queries }: AskingParts,
   withIt: (deadline: AbortSignal) => Promise<Answered<T>>,
   without: () => Answered<T> | Promise<Answered<T>>,

@@ -7,7 +7,7 @@ import {
   BadCursor,
   type FleetAnswer,
   NOTHING_HERE,
-  orWithout,
+  withArchiveOrWithout,
   partialOf,
 } from './asking-parts.ts'
 import { type KnownCpid, KnownCpids } from './known-cpids.ts'
@@ -140,7 +140,7 @@ export class CpidQuestions {
     cpid: Cpid,
   ): Promise<{ walked: Walked; known: KnownCpids; partial?: string }> {
     const { archive, queries, unarchived = NOTHING_HERE } = this.#parts
-    const { value, ...rest } = await orWithout(
+    const { value, ...rest } = await withArchiveOrWithout(
       this.#parts,
       async (deadline) => {
         const walked = await walk(archive, unarchived, direction, cpid, deadline)
@@ -159,7 +159,7 @@ export class CpidQuestions {
   /** What is known of CPIDs, with their sources. */
   async #known(cpids: readonly Cpid[]): Promise<{ known: KnownCpids; partial?: string }> {
     const { archive, queries, unarchived = NOTHING_HERE } = this.#parts
-    const { value, ...rest } = await orWithout(
+    const { value, ...rest } = await withArchiveOrWithout(
       this.#parts,
       async (deadline) => {
         const known = new KnownCpids(unarchived, queries)

@@ -6,7 +6,7 @@ import { cascadeOutline } from '../cascade-json.ts'
 import type { FindFilter, Question } from '../question.ts'
 import { type ArchiveClient, ArchiveSilent, quote } from './archive-client.ts'
 import type { ArchiveQuestions } from './archive-questions.ts'
-import { type AskingParts, type FleetAnswer, orWithout, partialOf } from './asking-parts.ts'
+import { type AskingParts, type FleetAnswer, withArchiveOrWithout, partialOf } from './asking-parts.ts'
 import type { FleetCascade } from './cascade-questions.ts'
 import { askRoots } from './object-questions.ts'
 import { cpid, text } from './row-columns.ts'
@@ -30,7 +30,7 @@ export async function findInBoth(
 ): Promise<Found & FleetAnswer> {
   const { limit, filter = {} } = question
   const here = ownAnswer(parts, question)
-  const { value: there, partial } = await orWithout<FoundThere>(
+  const { value: there, partial } = await withArchiveOrWithout<FoundThere>(
     parts,
     async (deadline) => ({ value: await askFor(parts.archive, question, here.objects, deadline) }),
     () => ({ value: { cpids: [], objects: [], roots: [] } }),

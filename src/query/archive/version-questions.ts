@@ -17,7 +17,7 @@ import {
   type FleetAnswer,
   type ListPlace,
   listPlaceIn,
-  orWithout,
+  withArchiveOrWithout,
   pageFrom,
   partialOf,
 } from './asking-parts.ts'
@@ -72,7 +72,7 @@ export class VersionQuestions {
     const limit = Math.min(part.limit ?? MOST_OWN, MOST_OWN)
     const most = limit + 1 + (after?.skip ?? 0)
     const { archive } = this.#parts
-    const { value, partial } = await orWithout(
+    const { value, partial } = await withArchiveOrWithout(
       this.#parts,
       async (deadline) => {
         const own = await this.#questions.own(deadline)
@@ -120,7 +120,7 @@ export class VersionQuestions {
   /** Why an object is as it is, in JSON. */
   async why(ref: string): Promise<{ text: string } & FleetAnswer> {
     const { queries } = this.#parts
-    const { value, partial } = await orWithout(
+    const { value, partial } = await withArchiveOrWithout(
       this.#parts,
       async (deadline) => await this.#followed(ref, deadline),
       () => ({ value: [...whyJson(queries ?? NOTHING, ref)].join('') }),

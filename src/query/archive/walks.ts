@@ -51,7 +51,7 @@ export async function walk(
     const theirs = archive === undefined ? [] : unasked('archive')
     if (archive !== undefined && deadline !== undefined && theirs.length > 0) {
       const found = await archive.rows(EDGE, statementOf(archive, direction, theirs), deadline)
-      take('archive', standing(found, local), theirs)
+      take('archive', withoutReplaced(found, local), theirs)
       more = true
     }
   }
@@ -59,7 +59,7 @@ export async function walk(
 }
 
 /** Leaves out edges of mergelogs that were replaced here, which the archive may not know yet. */
-function standing(edges: readonly ArchivedEdge[], local: Unarchived): ArchivedEdge[] {
+function withoutReplaced(edges: readonly ArchivedEdge[], local: Unarchived): ArchivedEdge[] {
   const sources = new Map<Cpid, ReadonlySet<Cpid> | undefined>()
   return edges.filter(({ source, cpid }) => {
     if (!sources.has(cpid)) {

@@ -126,7 +126,11 @@ function connectionLimitsOf(
   { authenticator, tls }: QueryServerSettings,
 ): ConnectionLimits {
   const asksForCredential = authenticator !== undefined || tls?.clientCaFile !== undefined
-  return { ...connections, advice: RAISE, ...(asksForCredential && { credentialWithinMs: STRANGER_MS }) }
+  return {
+    ...connections,
+    advice: RAISE,
+    ...(asksForCredential && { credentialWithinMs: CREDENTIAL_WITHIN_MS }),
+  }
 }
 
 function serverOf({ tls, onNotice }: QueryServerSettings): Server {
@@ -187,7 +191,7 @@ async function serve(
 }
 
 /** With authentication: how long a connection may go without a credential, in milliseconds. */
-const STRANGER_MS = 10_000
+const CREDENTIAL_WITHIN_MS = 10_000
 
 const HANGUPS = [
   'ERR_STREAM_PREMATURE_CLOSE',

@@ -193,7 +193,9 @@ function combine(sets: Extract<Spansets, { kind: 'logic' | 'relation' }>, left: 
     for (const one of input) {
       const [ofLeft, ofRight] = [yield* left([one]), yield* right([one])]
       const spans =
-        sets.kind === 'logic' ? joinedSpans(sets.operator, ofLeft, ofRight) : standing(sets, ofLeft, ofRight)
+        sets.kind === 'logic'
+          ? joinedSpans(sets.operator, ofLeft, ofRight)
+          : spansInRelation(sets, ofLeft, ofRight)
       if (spans.length > 0) made.push({ spans, attributes: one.attributes })
     }
     return made
@@ -212,7 +214,7 @@ function joinedSpans(
   return [...new Set(ofLeft.length < ofRight.length ? [...ofLeft, ...ofRight] : [...ofRight, ...ofLeft])]
 }
 
-function standing(
+function spansInRelation(
   sets: Extract<Spansets, { kind: 'relation' }>,
   left: readonly Spanset[],
   right: readonly Spanset[],

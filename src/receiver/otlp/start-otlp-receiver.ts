@@ -8,7 +8,7 @@ import type { OtlpReceiverSettings } from './otlp-receiver.ts'
 /** Listens for each of the protocols that are configured. */
 export async function startReceiver(
   { id, settings: { grpc, http }, signals }: StartedWith<OtlpReceiverSettings>,
-  { ingestPort: intake, observer, authenticatorOf, started, ...guards }: ReceiverHost,
+  { ingestPort, observer, authenticatorOf, started, ...guards }: ReceiverHost,
 ): Promise<RunningReceiver> {
   await using open = new AsyncDisposableStack()
   const common = { ...guards, receiver: id, signals }
@@ -21,12 +21,12 @@ export async function startReceiver(
   if (grpc !== undefined) {
     const limits = { maxMessageBytes: grpc.maxRecvMsgSizeBytes }
     const settings = { ...common, ...grpc, ...authenticatorOf(grpc), ...limits }
-    listens('grpc', await startGrpcReceiver(settings, intake, observer), grpc)
+    listens('grpc', await startGrpcReceiver(settings, ingestPort, observer), grpc)
   }
   if (http !== undefined) {
     const limits = { maxMessageBytes: http.maxRequestBodyBytes }
     const settings = { ...common, ...http, ...authenticatorOf(http), ...limits }
-    listens('http', await startHttpReceiver(settings, intake, observer), http)
+    listens('http', await startHttpReceiver(settings, ingestPort, observer), http)
   }
   const opened = open.move()
   return { listeners, [Symbol.asyncDispose]: () => opened.disposeAsync() }

@@ -12,7 +12,7 @@ type Migrated = { applied: string[] }
  * or the file was written by a newer Causeway.
  */
 export async function migrate(sqlite: Sqlite): Promise<Migrated> {
-  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: lent(sqlite) }) })
+  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: keptOpen(sqlite) }) })
   const migrator = new Migrator({
     db: kysely,
     provider: { getMigrations: () => Promise.resolve(MIGRATIONS) },
@@ -52,7 +52,7 @@ function checkApplied(sqlite: Sqlite): void {
 }
 
 /** Kysely closes the database it is given; this one belongs to the caller. */
-function lent(sqlite: Sqlite): { close(): void; prepare: Sqlite['prepare'] } {
+function keptOpen(sqlite: Sqlite): { close(): void; prepare: Sqlite['prepare'] } {
   return { close: () => undefined, prepare: sqlite.prepare.bind(sqlite) }
 }
 

@@ -25,13 +25,13 @@ const IN_NONE: CascadesOfCpid = { cascades: [], drivenBy: [] }
  */
 export class ObjectFactsReader {
   readonly numbers: ObjectNumbers
-  readonly #happenings: ObjectEvents
+  readonly #events: ObjectEvents
   readonly #cascadesOf: (cpid: number) => CascadesOfCpid
 
-  constructor(db: Sqlite, cascadesOf: (cpid: number) => CascadesOfCpid, happenings = new ObjectEvents(db)) {
+  constructor(db: Sqlite, cascadesOf: (cpid: number) => CascadesOfCpid, events = new ObjectEvents(db)) {
     this.numbers = new ObjectNumbers(db)
     this.#cascadesOf = cascadesOf
-    this.#happenings = happenings
+    this.#events = events
   }
 
   /** A position is an arrival and the number of earlier items of that arrival. The first page has at most `first` items. */
@@ -45,7 +45,7 @@ export class ObjectFactsReader {
     const isWanted = matchesReference(reference)
     let [arrival = LAST_ARRIVAL, skip = 0n] = after
     for (let most = Math.min(first, EVENTS_A_PAGE); ; most = EVENTS_A_PAGE) {
-      const rows = this.#happenings.upTo(arrival, wanted, most + Number(skip))
+      const rows = this.#events.upTo(arrival, wanted, most + Number(skip))
       const fresh = rows.slice(Number(skip))
       let place = skip
       let at = arrival
@@ -262,7 +262,7 @@ const NAMING_SPAN_IS_NO_REPEAT = `(named.span <= (SELECT linked_arrival FROM pro
      OR NOT EXISTS (SELECT 1 FROM spans s WHERE s.id = named.span AND ${SPAN_IS_REPEAT}))`
 
 /** The newest `@most` events are chosen from indexes alone. The rest is looked up only for them. */
-const happenings = (spans: string): string => `WITH happened AS (
+const eventsSql = (spans: string): string => `WITH event AS (
    SELECT named.span AS arrival, named.object, named.role AS action, named.version,
      (named.object * 2 + named.role) * 4 AS place
    FROM ${spans} AND named.span > @least AND named.span <= @arrival AND ${NAMING_SPAN_IS_NO_REPEAT}
@@ -273,29 +273,29 @@ const happenings = (spans: string): string => `WITH happened AS (
      WHERE newest.object_id = wanted.value AND newest.arrival > @least AND newest.arrival <= @arrival
      ORDER BY newest.arrival DESC LIMIT @most)
    ORDER BY 1 DESC, 5 DESC, 4 DESC LIMIT @most)
- SELECT happened.arrival, happened.place, happened.action, coalesce(mergelogs.object, objects.object) AS object,
-   happened.version, span_objects.uid, cpids.id AS cpid, cpids.uuid,
-   coalesce(mergelogs.time_ns, CASE happened.action WHEN 1 THEN spans.end_ns ELSE spans.start_ns END) AS time_ns,
+ SELECT event.arrival, event.place, event.action, coalesce(mergelogs.object, objects.object) AS object,
+   event.version, span_objects.uid, cpids.id AS cpid, cpids.uuid,
+   coalesce(mergelogs.time_ns, CASE event.action WHEN 1 THEN spans.end_ns ELSE spans.start_ns END) AS time_ns,
    resources.service, resources.cluster
- FROM happened JOIN objects ON objects.id = happened.object
- LEFT JOIN spans ON happened.action < 2 AND spans.id = happened.arrival
- LEFT JOIN span_objects ON span_objects.span = happened.arrival AND span_objects.role = happened.action
-   AND span_objects.object = happened.object AND span_objects.version = happened.version
- LEFT JOIN mergelogs ON happened.action = 2 AND mergelogs.arrival = happened.arrival
+ FROM event JOIN objects ON objects.id = event.object
+ LEFT JOIN spans ON event.action < 2 AND spans.id = event.arrival
+ LEFT JOIN span_objects ON span_objects.span = event.arrival AND span_objects.role = event.action
+   AND span_objects.object = event.object AND span_objects.version = event.version
+ LEFT JOIN mergelogs ON event.action = 2 AND mergelogs.arrival = event.arrival
  LEFT JOIN cpids ON cpids.id = coalesce(mergelogs.cpid, spans.cpid)
  LEFT JOIN scopes ON scopes.id = coalesce(mergelogs.scope, spans.scope)
  LEFT JOIN resources ON resources.id = scopes.resource
- ORDER BY happened.arrival DESC, happened.place DESC, happened.version DESC`
+ ORDER BY event.arrival DESC, event.place DESC, event.version DESC`
 
 /**
  * Goes back through the references of spans, newest first, until there are enough. The plus keeps SQLite from using the object's index.
  */
-export const RECENT_EVENTS = happenings(
+export const RECENT_EVENTS = eventsSql(
   'span_objects named WHERE +named.object IN (SELECT value FROM json_each(@ids))',
 )
 
 /** No index has an object's spans by arrival, so all its references are read, from an index alone. */
-export const ALL_EVENTS = happenings(
+export const ALL_EVENTS = eventsSql(
   'json_each(@ids) wanted JOIN span_objects named ON named.object = wanted.value WHERE true',
 )
 
@@ -304,23 +304,23 @@ export const ALL_EVENTS = happenings(
  * those are not enough, the cost grows with the changes of the objects.
  */
 export class ObjectEvents extends OnConnection {
-  readonly #lately = this.exactRows<[EventsBind], ObjectEventRow>(RECENT_EVENTS)
-  readonly #ever = this.exactRows<[EventsBind], ObjectEventRow>(ALL_EVENTS)
-  readonly #lateness = this.column<[{ arrival: bigint; lately: number }], bigint>(
-    'SELECT span FROM span_objects WHERE span <= @arrival ORDER BY span DESC LIMIT 1 OFFSET @lately',
+  readonly #recent = this.exactRows<[EventsBind], ObjectEventRow>(RECENT_EVENTS)
+  readonly #all = this.exactRows<[EventsBind], ObjectEventRow>(ALL_EVENTS)
+  readonly #oldestRecent = this.column<[{ arrival: bigint; recent: number }], bigint>(
+    'SELECT span FROM span_objects WHERE span <= @arrival ORDER BY span DESC LIMIT 1 OFFSET @recent',
   ).safeIntegers()
-  readonly #namedLately: number
+  readonly #recentReferences: number
 
   constructor(db: Sqlite, namedLately = LATELY) {
     super(db)
-    this.#namedLately = namedLately
+    this.#recentReferences = namedLately
   }
 
   /** The newest `most` events up to an arrival. Fewer only if there are no more. */
   upTo(arrival: bigint, ids: string, most: number): ObjectEventRow[] {
-    const least = this.#lateness.get({ arrival, lately: this.#namedLately }) ?? 0n
-    const found = this.#lately.all({ ids, least, arrival, most })
-    return found.length === most || least === 0n ? found : this.#ever.all({ ids, least: 0n, arrival, most })
+    const least = this.#oldestRecent.get({ arrival, recent: this.#recentReferences }) ?? 0n
+    const found = this.#recent.all({ ids, least, arrival, most })
+    return found.length === most || least === 0n ? found : this.#all.all({ ids, least: 0n, arrival, most })
   }
 }
 

@@ -112,7 +112,7 @@ export class TraceTable extends WriterTable implements Traces {
       ...trace,
       id,
       cascade: continues?.cascade ?? id,
-      traceId: withMemoryOfItsOwn(trace.traceId),
+      traceId: ownCopyOf(trace.traceId),
     }
     this.#byId.set(added.id, added)
     this.#currentOf.set(added.root, added.id)
@@ -192,7 +192,7 @@ export class TraceTable extends WriterTable implements Traces {
 }
 
 /** A copy to be kept. Node cuts small buffers out of large ones; keeping the small one would keep all of the large one. */
-function withMemoryOfItsOwn(bytes: Buffer): Buffer {
+function ownCopyOf(bytes: Buffer): Buffer {
   const own = Buffer.alloc(bytes.length)
   own.set(bytes)
   return own

@@ -9,7 +9,7 @@ const WAIT_MS = 10 * MINUTE_MS
 const BEFORE_MS = 5 * MINUTE_MS
 const AFTER_MS = 15 * MINUTE_MS
 /** A point of another time than this about when it comes is of a wrong clock. */
-const ASTRAY_MS = 60 * MINUTE_MS
+const MAX_CLOCK_SKEW_MS = 60 * MINUTE_MS
 /** Together points that wait take no more room; they wait less long when they take most of it. */
 const MOST_WAITING_BYTES = 64 * MIB
 const CROWDED_BYTES = 48 * MIB
@@ -153,7 +153,7 @@ function textOf(points: readonly PodPoint[], wallMs: number): string | undefined
   const byPod = new Map<string, WaitingPoints[string]>()
   for (const { uid, container, metric, timeMs, value } of points) {
     const atMs = timeMs === 0 ? wallMs : timeMs
-    if (Math.abs(atMs - wallMs) > ASTRAY_MS) continue
+    if (Math.abs(atMs - wallMs) > MAX_CLOCK_SKEW_MS) continue
     const point: WaitingPoints[string][number] = [metric, container, Math.trunc(atMs / MS_PER_S), value]
     const known = byPod.get(uid)
     if (known === undefined) byPod.set(uid, [point])

@@ -48,14 +48,14 @@ export function sqlitePruneStore(
     mergedAfter: (arrival, limit) => candidates.mergedAfter(arrival, limit),
     lastActivityMs: (cpid) => holds.lastActivityMs(cpid),
     hold: (cpid) => holds.hold(cpid),
-    markForRemoval: (cpid, forced) => candidates.condemn(cpid, forced),
-    markedForRemoval: (limit) => candidates.condemned(limit),
-    unmark: (cpid) => candidates.spare(cpid),
+    markForRemoval: (cpid, forced) => candidates.markForRemoval(cpid, forced),
+    markedForRemoval: (limit) => candidates.markedForRemoval(limit),
+    unmark: (cpid) => candidates.unmark(cpid),
     removeSome: (cpid, limit, forced, counts) => contents.removeSome(cpid, limit, forced, counts),
     removeEdge: (source, target) => {
       sql.run('DELETE FROM edges WHERE source = +? AND target = +?', source, target)
     },
-    leaveTombstone: (cpid) => tombstones.bury(cpid),
+    leaveTombstone: (cpid) => tombstones.leaveTombstone(cpid),
     readUnsent: () => unattributed.readUnsent(),
     removeUnattributed: (beforeMs, limit, forced, counts) =>
       unattributed.remove(beforeMs, limit, forced, counts),
@@ -72,8 +72,8 @@ export function sqlitePruneStore(
 }
 
 /** Stored in place of the time in `cpids.prune_ns`: no edge points to these CPIDs any more, and they are removed before all others. */
-const CONDEMNED = -1
-const CONDEMNED_BY_FORCE = -2
+const MARKED = -1
+const MARKED_BY_FORCE = -2
 
 const FIRST: PruneCandidate = { timeNs: -1n, id: Number.MAX_SAFE_INTEGER }
 const LAST: PruneCandidate = { timeNs: 2n ** 63n - 1n, id: 0 }
@@ -88,7 +88,7 @@ class PruneCandidates {
   readonly #sql: PreparedStatements
   readonly #between: Statement<[bigint, number, bigint, number, number], PlaceRow>
   readonly #merged: Statement<[number, number], PlaceRow & { arrival: bigint }>
-  readonly #spare: Statement<[number, number], PlaceRow>
+  readonly #unmark: Statement<[number, number], PlaceRow>
 
   constructor(db: Sqlite, sql: PreparedStatements) {
     this.#sql = sql
@@ -104,7 +104,7 @@ class PruneCandidates {
          WHERE m.arrival > +? ORDER BY m.arrival LIMIT +?`,
       )
       .safeIntegers()
-    this.#spare = db
+    this.#unmark = db
       .prepare<[number, number], PlaceRow>(
         `UPDATE cpids SET prune_ns = coalesce(
            (SELECT min(time_ns, arrived_ms * 1000000) FROM mergelogs WHERE cpid = +?), first_seen_ms * 1000000)
@@ -123,26 +123,22 @@ class PruneCandidates {
       .map((row) => ({ arrival: Number(row.arrival), place: placeOf(row) }))
   }
 
-  condemn(cpid: number, forced: boolean): void {
-    this.#sql.run(
-      'UPDATE cpids SET prune_ns = ? WHERE id = +?',
-      forced ? CONDEMNED_BY_FORCE : CONDEMNED,
-      cpid,
-    )
+  markForRemoval(cpid: number, forced: boolean): void {
+    this.#sql.run('UPDATE cpids SET prune_ns = ? WHERE id = +?', forced ? MARKED_BY_FORCE : MARKED, cpid)
   }
 
-  condemned(limit: number): CpidToPrune[] {
+  markedForRemoval(limit: number): CpidToPrune[] {
     return this.#sql
       .rows<{ id: number; prune_ns: number }>(
         `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0 AND prune_ns < 0
          ORDER BY prune_ns LIMIT +?`,
         limit,
       )
-      .map(({ id, prune_ns }) => ({ id, forced: prune_ns === CONDEMNED_BY_FORCE }))
+      .map(({ id, prune_ns }) => ({ id, forced: prune_ns === MARKED_BY_FORCE }))
   }
 
-  spare(cpid: number): PruneCandidate {
-    const row = this.#spare.get(cpid, cpid)
+  unmark(cpid: number): PruneCandidate {
+    const row = this.#unmark.get(cpid, cpid)
     if (row === undefined) throw new Error(`no CPID has the number ${cpid}`)
     return placeOf(row)
   }
@@ -168,7 +164,7 @@ class Tombstones {
   }
 
   /** Turns a CPID whose contents are removed into a tombstone. */
-  bury(cpid: number): void {
+  leaveTombstone(cpid: number): void {
     const node = this.#graph.node(cpid)
     // It may have had traces before an older tombstone of it was forgotten.
     const mergelogMs = this.#sql.number('SELECT time_ns / 1000000 FROM mergelogs WHERE cpid = +?', cpid)

@@ -32,7 +32,7 @@ interface Belonging {
   spans: { id: number; cpid: number | null }[]
   brought: { span: number; trace: number }[]
   logs: { id: number; cpid: number | null }[]
-  cpids: { id: number; mergelog: number | null; seenMs: number; condemned: number }[]
+  cpids: { id: number; mergelog: number | null; seenMs: number; marked: number }[]
   traces: { id: number }[]
 }
 
@@ -41,7 +41,7 @@ const BELONGING = {
   traces: `SELECT id FROM traces`,
   brought: `SELECT o.span, o.trace FROM outbox o JOIN spans s ON s.id = o.span WHERE o.trace <> 0 AND s.cpid IS NULL`,
   logs: `SELECT id, cpid FROM logs`,
-  cpids: `SELECT c.id, m.arrival AS mergelog, c.first_seen_ms AS seenMs, c.prune_ns < 0 AS condemned
+  cpids: `SELECT c.id, m.arrival AS mergelog, c.first_seen_ms AS seenMs, c.prune_ns < 0 AS marked
     FROM cpids c LEFT JOIN mergelogs m ON m.cpid = c.id WHERE c.state = 0`,
 }
 
@@ -77,13 +77,13 @@ export class Kept {
 
   /** A CPID that stays keeps all it has; so does a trace, of what has no CPID of its own. */
   #expectWholeCpids(after: Belonging): void {
-    const staying = new Set(after.cpids.flatMap(({ id, condemned }) => (condemned === 1 ? [] : [id])))
-    const condemned = new Set(this.#before.cpids.flatMap((cpid) => (cpid.condemned === 1 ? [cpid.id] : [])))
+    const staying = new Set(after.cpids.flatMap(({ id, marked }) => (marked === 1 ? [] : [id])))
+    const marked = new Set(this.#before.cpids.flatMap((cpid) => (cpid.marked === 1 ? [cpid.id] : [])))
     const traces = new Set(after.traces.map(({ id }) => id))
     for (const kind of ['spans', 'logs'] as const) {
       const left = new Set(after[kind].map(({ id }) => id))
       for (const { id, cpid } of this.#before[kind]) {
-        const isWhole = cpid === null || condemned.has(cpid) || !staying.has(cpid) || left.has(id)
+        const isWhole = cpid === null || marked.has(cpid) || !staying.has(cpid) || left.has(id)
         check(isWhole, `pruning took ${id} of the ${kind} of CPID ${cpid}, which stays`)
       }
     }
@@ -99,8 +99,8 @@ export class Kept {
     const isOld = (ms: number): boolean => maxAgeMs > 0 && ms <= nowMs - maxAgeMs
     const isTooMany = maxCpids > 0 && cpids.length > maxCpids
     const stayed = new Set(after.cpids.map(({ id }) => id))
-    for (const { id, mergelog, seenMs, condemned } of cpids) {
-      if (condemned === 1 || stayed.has(id)) continue
+    for (const { id, mergelog, seenMs, marked } of cpids) {
+      if (marked === 1 || stayed.has(id)) continue
       const arrivals = [...spans.filter(({ cpid }) => cpid === id).map((span) => span.id), mergelog ?? 0]
       const lastMs = Math.max(...arrivals.map((arrival) => (arrival === 0 ? 0 : arrivedMs(arrival))))
       check(isTooMany || isOld(lastMs || seenMs), `pruning took CPID ${id} without need`)

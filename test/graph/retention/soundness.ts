@@ -6,7 +6,7 @@ import { same } from './faults.ts'
 const FAULTS: Readonly<Record<string, string>> = {
   'a span without its original trace': `SELECT id FROM spans WHERE origin NOT IN (SELECT id FROM origin_traces)`,
   'an original trace without spans': `SELECT id FROM origin_traces WHERE id NOT IN (SELECT origin FROM spans)
-    AND NOT EXISTS (SELECT 1 FROM condemned)`,
+    AND NOT EXISTS (SELECT 1 FROM marked)`,
   'a span of a CPID that is not there': `SELECT id FROM spans WHERE cpid IS NOT NULL AND cpid NOT IN (SELECT id FROM cpids WHERE state = 0)`,
   'a span that is not found by its CPID': `SELECT id FROM spans s WHERE cpid IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM cpid_origins p WHERE p.cpid = s.cpid AND p.origin = s.origin)`,
@@ -61,7 +61,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   'a wrong count of sources that are not explained': `SELECT id FROM cpids c WHERE state = 0 AND unexplained_sources <>
     (SELECT count(*) FROM edges JOIN cpids s ON s.id = source WHERE target = c.id AND s.explained = 0)`,
   'one that is not explained though nothing is missing': `SELECT id FROM cpids WHERE state = 0 AND has_mergelog = 1
-    AND unexplained_sources = 0 AND explained = 0 AND id NOT IN (SELECT id FROM condemned)`,
+    AND unexplained_sources = 0 AND explained = 0 AND id NOT IN (SELECT id FROM marked)`,
   'a wrong count of CPIDs': `SELECT live_cpids, tombstones FROM progress
     WHERE live_cpids <> (SELECT count(*) FROM cpids WHERE state = 0)
     OR tombstones <> (SELECT count(*) FROM cpids WHERE state = 1)`,
@@ -69,7 +69,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 }
 
 /** Which there are; what is being removed, over several turns, is on its way out. */
-const THERE = `WITH condemned AS (SELECT id FROM cpids WHERE state = 0 AND prune_ns < 0)
+const THERE = `WITH marked AS (SELECT id FROM cpids WHERE state = 0 AND prune_ns < 0)
   ${Object.entries(FAULTS)
     .map(([fault, sql]) => `SELECT '${fault}' WHERE EXISTS (${sql})`)
     .join(' UNION ALL ')}`

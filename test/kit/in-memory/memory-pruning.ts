@@ -4,8 +4,8 @@ import type { GraphPruning } from '../opened.ts'
 import type { MemoryGraph } from './memory-graph.ts'
 import type { CpidRow, MemoryTables } from './memory-tables.ts'
 
-const CONDEMNED = -1n
-const CONDEMNED_BY_FORCE = -2n
+const MARKED = -1n
+const MARKED_BY_FORCE = -2n
 
 /** Which CPIDs go first, and what is left of those that went. */
 export class MemoryPruning implements GraphPruning {
@@ -43,14 +43,14 @@ export class MemoryPruning implements GraphPruning {
   }
 
   markForRemoval(cpid: number, forced: boolean): void {
-    this.#put(cpid, forced ? CONDEMNED_BY_FORCE : CONDEMNED)
+    this.#put(cpid, forced ? MARKED_BY_FORCE : MARKED)
   }
 
   markedForRemoval(limit: number): CpidToPrune[] {
     return this.#places()
       .filter(({ timeNs }) => timeNs < 0n)
       .slice(0, limit)
-      .map(({ id, timeNs }) => ({ id, forced: timeNs === CONDEMNED_BY_FORCE }))
+      .map(({ id, timeNs }) => ({ id, forced: timeNs === MARKED_BY_FORCE }))
   }
 
   unmark(cpid: number): PruneCandidate {

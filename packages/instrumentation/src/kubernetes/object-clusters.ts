@@ -3,7 +3,7 @@ import type { Instrumentation } from '../instrumentation.ts'
 const clusters = new WeakMap<object, Instrumentation>()
 
 /** Notes in which cluster an object is: objects themselves do not say, and two clusters may have one of the same name. */
-export function isIn(object: object, cluster: Instrumentation): void {
+export function noteCluster(object: object, cluster: Instrumentation): void {
   clusters.set(object, cluster)
 }
 

@@ -12,7 +12,16 @@ import { heldObjectsOf } from './held-objects.ts'
 import type { RequestTarget } from './request-target.ts'
 import { noteSetFields } from './set-fields.ts'
 import { noteStatusWrite } from './status-writes.ts'
-import { factsOf, foreignWriter, holdsTheSame, isByAnother, isByMarker, isOfUnpatched, isStatusAlone, type VersionFacts } from './version-facts.ts'
+import {
+  factsOf,
+  foreignWriter,
+  holdsTheSame,
+  isByAnother,
+  isByMarker,
+  isOfUnpatched,
+  isStatusAlone,
+  type VersionFacts,
+} from './version-facts.ts'
 import { CPID_OBSERVED, CPID_WROTE } from '../attributes.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
 
@@ -71,11 +80,11 @@ export class ObjectMemory {
     const before = this.#rememberedAt(place, uid)
     if (before !== undefined && before.facts.version === facts.version) return
     const isNamespace = this.#isNamespace(object)
-    const begins = facts.isGoing && (before === undefined ? isNamespace : !before.facts.isGoing)
+    const begins = facts.isTerminating && (before === undefined ? isNamespace : !before.facts.isTerminating)
     const deletion = known.ofDeletion(uid) ?? (begins ? this.#deletionOf(object, before) : undefined)
     if (deletion !== undefined) known.noteDeletion(uid, deletion)
     // What is in a namespace goes some seconds after the namespace began to.
-    if (isNamespace) known.noteEnd(object.metadata?.name ?? '', facts.isGoing ? deletion : undefined)
+    if (isNamespace) known.noteEnd(object.metadata?.name ?? '', facts.isTerminating ? deletion : undefined)
     const own = known.ofVersion(object)
     known.noteCurrent(object, own ?? this.#contextOf(object, facts, before, deletion))
     const isUnchanged = before !== undefined && holdsTheSame(before.facts, facts)
@@ -91,14 +100,14 @@ export class ObjectMemory {
   }
 
   /** The last that is told of an object. */
-  bury(object: KubernetesObject): void {
+  noteDeleted(object: KubernetesObject): void {
     const uid = object.metadata?.uid
     if (uid === undefined) return
     const { known } = internalsOf(this.#instrumentation)
     const place = placeOf(object)
     const before = this.#rememberedAt(place, uid)
     // Whoever ended a deletion that waited may have said what it came from.
-    const ended = before?.facts.isGoing === true ? known.ofCurrent(uid) : undefined
+    const ended = before?.facts.isTerminating === true ? known.ofCurrent(uid) : undefined
     const context = ended ?? known.ofDeletion(uid) ?? this.#deletionOf(object, before)
     this.#objects.delete(place)
     this.#tombstones.set(place, object)
@@ -128,7 +137,7 @@ export class ObjectMemory {
     deletion: TraceContext | undefined,
   ): TraceContext | undefined {
     const { nowMs, readCarried } = internalsOf(this.#instrumentation)
-    const isMarked = before?.facts.isGoing === true && before.facts.cpid !== facts.cpid
+    const isMarked = before?.facts.isTerminating === true && before.facts.cpid !== facts.cpid
     if (deletion !== undefined) return (isMarked ? readCarried(object) : undefined) ?? deletion
     const isAnnounced = before !== undefined && nowMs() < before.announcedUntilMs
     if (isByAnother(before?.facts, facts) && !isAnnounced)
@@ -153,9 +162,9 @@ export class ObjectMemory {
 
   #deletionOf(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {
     const { known } = internalsOf(this.#instrumentation)
-    const isMarked = before?.isMarked === true || before?.facts.isGoing === true
+    const isMarked = before?.isMarked === true || before?.facts.isTerminating === true
     const ended = isMarked ? undefined : known.ofEnd(object.metadata?.namespace ?? '')
-    const withOthers = before?.facts.isGoing === true ? undefined : this.#collectionsDeletion(object)
+    const withOthers = before?.facts.isTerminating === true ? undefined : this.#collectionsDeletion(object)
     if (withOthers !== undefined) return withOthers
     return this.#ownersDeletion(object) ?? ended ?? this.#ownDeletion(object, before)
   }
@@ -189,7 +198,8 @@ export class ObjectMemory {
     const { readCarried } = internalsOf(this.#instrumentation)
     if (before === undefined) return this.#isNamespace(object) ? this.#begin(object, 'delete') : undefined
     if (isOfUnpatched(before.facts)) return undefined
-    if (before.facts.isGoing || before.isMarked) return this.#contextBefore(object) ?? readCarried(object)
+    if (before.facts.isTerminating || before.isMarked)
+      return this.#contextBefore(object) ?? readCarried(object)
     return this.#begin(object, 'delete')
   }
 

@@ -62,7 +62,7 @@ export function tracedReconciler<Key extends string, Outcome>(
   instrumentation: Instrumentation,
   { keepsIdleSpans, tellsStatusWrites }: ReconcilerSettings,
 ): Reconciler<Key, Outcome> {
-  const { gistOf, tracer } = internalsOf(instrumentation)
+  const { trimmedCopy, tracer } = internalsOf(instrumentation)
   const woken = new BoundedMap<Key, Wakers>(MOST_KEYS)
   const earlier = new BoundedMap<Key, Wakers>(MOST_KEYS)
   const last = new BoundedMap<Key, LastChange>(MOST_CAUSES, ({ causes }) => causes.size + 1)
@@ -146,7 +146,7 @@ export function tracedReconciler<Key extends string, Outcome>(
             wakers.delete(other)
         if (wakers.size < MOST_WAKERS || wakers.has(id))
           wakers.set(id, {
-            object: gistOf(object),
+            object: trimmedCopy(object),
             type,
             cluster,
             version: tellsStatusWrites ? object : undefined,

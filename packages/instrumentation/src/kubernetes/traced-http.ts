@@ -46,7 +46,7 @@ export function tracedHttp(
   instrumentation: Instrumentation,
   settings: HttpSettings,
 ): HttpApi {
-  const { readCarried, known, tracer, gistOf, nowMs, cpidKey } = internalsOf(instrumentation)
+  const { readCarried, known, tracer, trimmedCopy, nowMs, cpidKey } = internalsOf(instrumentation)
   const held = heldObjectsOf(instrumentation)
   const collections = deletedCollectionsOf(instrumentation)
 
@@ -103,7 +103,7 @@ export function tracedHttp(
       change,
       before: versionsBefore(target, body),
       held: isOfContent(target, body) ? held.newest(target) : undefined,
-      refusedAs: () => (internalsOf(planner).isUntold(change) ? cause : undefined),
+      refusedAs: () => (internalsOf(planner).isUnreported(change) ? cause : undefined),
       begun: () => {
         noted = work?.noteReads(instrumentation)
         if (work === undefined) for (const one of own) useContext(one)
@@ -211,7 +211,7 @@ export function tracedHttp(
     if (target.verb !== 'delete') {
       if (isObject && isEnded(object)) tellEnd(one, object.metadata.uid)
       else accept(one, isObject ? object : undefined)
-      if (isObject) held.noteWritten(target, gistOf(object))
+      if (isObject) held.noteWritten(target, trimmedCopy(object))
       return
     }
     if (target.name === undefined) {
@@ -387,11 +387,7 @@ function annotationPatch(
 }
 
 /** A deletion for the version before the mark is for the one that came of it. */
-function lockAnew(
-  request: ClientRequest,
-  options: object | undefined,
-  marked: KubernetesObject,
-): void {
+function lockAnew(request: ClientRequest, options: object | undefined, marked: KubernetesObject): void {
   const preconditions = recordIn(recordIn(options)['preconditions'])
   const version = marked.metadata?.resourceVersion
   if (preconditions['resourceVersion'] === undefined || version === undefined) return

@@ -3,7 +3,7 @@ import { kindOf, type ObjectType } from '../objects/object-reference.ts'
 import { attempt } from '../attempt.ts'
 import type { ClientInformer, ClientObject } from './client-types.ts'
 import { ObjectMemory } from './object-memory.ts'
-import { isIn } from './object-clusters.ts'
+import { noteCluster } from './object-clusters.ts'
 import { withMethods } from './with-methods.ts'
 import { currentWork } from './work.ts'
 
@@ -20,7 +20,7 @@ export function tracedInformer<T extends ClientObject, Informer extends ClientIn
   const see = (object: T): void => {
     attempt(() => {
       fillIn(object, type)
-      isIn(object, instrumentation)
+      noteCluster(object, instrumentation)
       memory.see(object)
     }, undefined)
   }
@@ -29,8 +29,8 @@ export function tracedInformer<T extends ClientObject, Informer extends ClientIn
   informer.on('delete', (object) => {
     attempt(() => {
       fillIn(object, type)
-      isIn(object, instrumentation)
-      memory.bury(object)
+      noteCluster(object, instrumentation)
+      memory.noteDeleted(object)
     }, undefined)
   })
   const methods: Pick<ClientInformer<T>, 'get' | 'list'> = {

@@ -25,7 +25,7 @@ export interface VersionFacts {
   /** Whether another object is what made it. */
   readonly isOwned: boolean
   /** Whether somebody asked for its deletion, which waits for finalizers. */
-  readonly isGoing: boolean
+  readonly isTerminating: boolean
   /** Whether its status says that what is wanted of it was acted on. */
   readonly isActedOn: boolean
 }
@@ -57,7 +57,7 @@ export function factsOf(object: KubernetesObject, cpidKey: string): VersionFacts
     lastTime: lastOf(entries) ?? '',
     isOwned:
       Array.isArray(ownerReferences) && ownerReferences.some((one) => recordIn(one)['controller'] === true),
-    isGoing: deletionTimestamp !== undefined && deletionTimestamp !== null,
+    isTerminating: deletionTimestamp !== undefined && deletionTimestamp !== null,
     isActedOn: isActedOn(object, count),
   }
 }
@@ -96,7 +96,11 @@ export function holdsTheSame(before: VersionFacts, now: VersionFacts): boolean {
 export function isTheSame(before: KubernetesObject, now: KubernetesObject, cpidKey: string): boolean {
   const [then, after] = [before, now].map((one) => factsOf(one, cpidKey)) as [VersionFacts, VersionFacts]
   if (before.metadata?.uid !== now.metadata?.uid || then.generation !== after.generation) return false
-  return holdsTheSame(then, after) && then.isGoing === after.isGoing && notesOf(before) === notesOf(now)
+  return (
+    holdsTheSame(then, after) &&
+    then.isTerminating === after.isTerminating &&
+    notesOf(before) === notesOf(now)
+  )
 }
 
 function notesOf(object: KubernetesObject): string {
@@ -107,7 +111,8 @@ function notesOf(object: KubernetesObject): string {
 /** Whether Kubernetes itself made a version, by writing the status alone. */
 export function isStatusAlone(before: VersionFacts, now: VersionFacts): boolean {
   const { statusTime } = now
-  if (statusTime === undefined || now.cpid !== before.cpid || now.isGoing !== before.isGoing) return false
+  if (statusTime === undefined || now.cpid !== before.cpid || now.isTerminating !== before.isTerminating)
+    return false
   return holdsTheSame(before, now) && statusTime === now.lastTime
 }
 

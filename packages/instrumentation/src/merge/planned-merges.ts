@@ -7,11 +7,11 @@ import type { MergelogDetail } from './mergelog-sender.ts'
 /** How many outcomes are kept for writes that are tried again. */
 const MOST_OUTCOMES = 4_096
 /** How many sources writes under way may have, and one more for each write: some 100,000 may be begun at once. */
-const MOST_UNTOLD = 262_144
+const MOST_UNREPORTED = 262_144
 /** Longer keys, of many causes, are kept as digests. */
 const LONGEST_KEY = 256
 
-interface Untold {
+interface Unreported {
   readonly mergelog: Mergelog
   readonly detail: MergelogDetail
   /** When it was last decided on, in milliseconds since 1970. */
@@ -28,8 +28,8 @@ type Tell = (mergelog: Mergelog, detail: MergelogDetail, atMs: number) => void
  */
 export class PlannedMerges {
   readonly #outcomes = new BoundedMap<string, TraceContext>(MOST_OUTCOMES)
-  readonly #untold = new BoundedMap<string, Untold>(
-    MOST_UNTOLD,
+  readonly #unreported = new BoundedMap<string, Unreported>(
+    MOST_UNREPORTED,
     ({ mergelog }) => mergelog.sources.length + 1,
   )
   readonly #tell: Tell
@@ -42,7 +42,7 @@ export class PlannedMerges {
 
   /** How many mergelogs wait for their write to be accepted. */
   get size(): number {
-    return this.#untold.size
+    return this.#unreported.size
   }
 
   plan(
@@ -58,28 +58,28 @@ export class PlannedMerges {
     const { context, mergelog } = merge()
     if (mergelog === undefined) return context
     if (isKept) this.#outcomes.set(key, context)
-    this.#untold.set(context.cpid, { mergelog, detail, atMs: this.#nowMs(), key })
+    this.#unreported.set(context.cpid, { mergelog, detail, atMs: this.#nowMs(), key })
     return context
   }
 
   /** Whether a CPID was decided on, and nothing that carries it was accepted so far. */
-  isUntold(cpid: string): boolean {
-    return this.#untold.get(cpid) !== undefined
+  isUnreported(cpid: string): boolean {
+    return this.#unreported.get(cpid) !== undefined
   }
 
   /** Tells the mergelog of a CPID that is written now, unless it has none or that was told. */
   accept(cpid: string): void {
-    const untold = this.#untold.get(cpid)
-    if (untold === undefined) return
-    this.#untold.delete(cpid)
+    const unreported = this.#unreported.get(cpid)
+    if (unreported === undefined) return
+    this.#unreported.delete(cpid)
     // What begins once and is over does not begin again with the next write of the same object.
-    if (untold.mergelog.sources.length === 0) this.#outcomes.delete(untold.key)
-    this.#tell(untold.mergelog, untold.detail, untold.atMs)
+    if (unreported.mergelog.sources.length === 0) this.#outcomes.delete(unreported.key)
+    this.#tell(unreported.mergelog, unreported.detail, unreported.atMs)
   }
 
   #again(context: TraceContext): TraceContext {
-    const untold = this.#untold.get(context.cpid)
-    if (untold !== undefined) this.#untold.set(context.cpid, { ...untold, atMs: this.#nowMs() })
+    const unreported = this.#unreported.get(context.cpid)
+    if (unreported !== undefined) this.#unreported.set(context.cpid, { ...unreported, atMs: this.#nowMs() })
     return context
   }
 }

@@ -31,7 +31,7 @@ export function annotationsOf(
 }
 
 /** A copy with no more than what is looked at here, and these annotations. */
-export function gistOf(object: KubernetesObject, annotations: readonly string[]): KubernetesObject {
+export function trimmedCopy(object: KubernetesObject, annotations: readonly string[]): KubernetesObject {
   const { apiVersion, kind } = object
   const { name, namespace, uid, resourceVersion } = object.metadata ?? {}
   const kept = annotations.flatMap((key) => {
