@@ -1,9 +1,9 @@
 import type { Cpid, CpidNode, GraphWatcher, MergeGraph, RankedCpid } from '../model/merge-graph.ts'
 
-/** What a round looks at before it puts things off: CPIDs, and edges to them. An ask may look at as much, or at a few after that. */
+/** How many CPIDs and edges the questions of one round visit together. After that, each further question visits only `PER_ASK_AFTER`. */
 const PER_ROUND = 1_000
 const PER_ASK_AFTER = 20
-/** CPIDs of which something is kept. One with more above it that are not explained is not waited for, and a root. */
+/** For how many CPIDs results are cached. A CPID with more unexplained ancestors is not waited for, and counts as a root. */
 const MAX_KNOWN = 200_000
 const MAX_EDGES = 1_000_000
 
@@ -12,32 +12,32 @@ interface AncestrySettings {
   maxFanout: number
   /** How long an ancestor is missed before nothing waits for it. */
   waitMs: number
-  /** What a round looks at; 1,000 CPIDs and edges unless given. */
+  /** How many CPIDs and edges a round visits; 1,000 unless given. */
   perRound?: number
-  /** What one that asks after that may look at; 20 unless given. */
+  /** How many each question visits after that; 20 unless given. */
   perAskAfter?: number
 }
 
-/** What a CPID comes to whose mergelog has arrived but which is not explained. */
+/** The result for a CPID whose mergelog has arrived but which is not explained. */
 interface Known {
   readonly roots: readonly number[]
-  /** Until when ancestors are waited for, in up time: the next that it is over for, and the last. The next may have passed. */
+  /** When the first and the last wait for a missing ancestor ends, in up time. The first may have ended already. */
   nextEndMs: number
   readonly lastEndMs: number
 }
 
-/** A search that goes up from a CPID, which may be put off and gone on with. */
+/** A search upward from a CPID. It may be interrupted and continued in a later round. */
 interface Walk {
   readonly from: number
   readonly stack: number[]
-  /** Sources of those on the way that are to be known before them. */
+  /** The sources of CPIDs on the stack: their results are needed first. */
   readonly sources: Map<number, readonly number[]>
   looked: number
 }
 
 /**
- * What is known above CPIDs that are not explained: their roots, and until when they wait. It is found out once, and
- * anew only below what has changed since: chains under a mergelog that never comes may be long, and every CPID of one asks.
+ * Finds the roots of unexplained CPIDs, and until when they wait. Results are cached until something above the CPID changes: below a
+ * mergelog that never arrives chains may be long, and every CPID of a chain asks.
  */
 export class Ancestry implements GraphWatcher {
   readonly #graph: MergeGraph
@@ -45,7 +45,7 @@ export class Ancestry implements GraphWatcher {
   readonly #perRound: number
   readonly #perAskAfter: number
   readonly #known = new Map<number, Known>()
-  /** Those that rest on a CPID: whoever is known has all below it in here. */
+  /** The CPIDs whose cached results depend on a CPID. */
   readonly #below = new Map<number, number[]>()
   #edges = 0
   #walk: Walk | undefined
@@ -67,15 +67,14 @@ export class Ancestry implements GraphWatcher {
     if (this.#known.size > MAX_KNOWN || this.#edges > MAX_EDGES) this.forget()
   }
 
-  /** The round has looked at so much that what is left is better left to the next. */
+  /** Whether this round has visited as much as it may. The rest is left to the next round. */
   get isSpent(): boolean {
     return this.#looked >= this.#perRound
   }
 
   /**
-   * When to look again at what waits for a CPID to be explained: the earliest moment at which one of its missing
-   * ancestors has been missed for `wait`. Undefined when nothing is worth waiting for any more, `later` when that is
-   * not found out yet: asking in later rounds goes on with it.
+   * When to check again what waits for a CPID to be explained: the earliest moment at which one of its missing ancestors has been missed for
+   * `wait`. Undefined if no wait is left. `later` if the search is unfinished; a question in a later round continues it.
    */
   waitsUntil(id: number): number | undefined | 'later' {
     const nowMs = this.#nowMs
@@ -124,7 +123,7 @@ export class Ancestry implements GraphWatcher {
     this.#walk = undefined
   }
 
-  /** Goes up from a CPID, after what was put off; false when it is put off as well. */
+  /** Searches upward from a CPID, after an interrupted search. False if this search is interrupted too. */
   #find(id: number): boolean {
     if (this.#walk !== undefined && !this.isSpent) {
       const most = this.#walk.from === id ? this.#perRound : this.#perRound / 2
@@ -142,7 +141,7 @@ export class Ancestry implements GraphWatcher {
     return this.isSpent ? this.#perAskAfter : this.#perRound
   }
 
-  /** Sources first, without recursion: a chain may be longer than a stack is deep. False when `most` was not enough. */
+  /** Visits sources first, without recursion, since a chain may be longer than the stack is deep. False if `most` visits were too few. */
   #goOn(walk: Walk, most: number): boolean {
     const { stack, sources } = walk
     const upTo = this.#looked + most
@@ -202,7 +201,7 @@ export class Ancestry implements GraphWatcher {
     this.#known.set(id, { roots, nextEndMs, lastEndMs })
   }
 
-  /** The next end after a moment when the one that was known has passed; the last where there are too many to look through. */
+  /** When the next wait ends, if the first one has ended already. When the last one ends, if there are too many ancestors to visit. */
   #nextEnd(id: number, known: Known): number {
     const nowMs = this.#nowMs
     const upTo = this.#looked + this.#perAsk
@@ -231,7 +230,7 @@ export class Ancestry implements GraphWatcher {
   }
 }
 
-/** One that is explained, or whose own mergelog has not arrived: nothing above it matters. */
+/** Whether a search stops here: the CPID is explained, or its own mergelog has not arrived. */
 function isEnd(node: CpidNode): boolean {
   return node.explained || !node.hasMergelog
 }
@@ -254,10 +253,9 @@ export function newestRoots(lists: Iterable<readonly number[]>, most: number): n
 const PAGE = 64
 
 /**
- * Those of some CPIDs that no other of them descends from: what a write that read objects of all of them merges (Algorithm 1
- * of the paper, with the merge graph itself in place of the ancestors that objects carry). CPIDs that nobody knows descend from
- * nothing. At most `maxEdges` edges are looked at, newest first; what they do not tell counts as unrelated, so that a merge too
- * many may be made, never one too few.
+ * The CPIDs in the list from which no other CPID in the list descends. A write that read objects of all of them merges these (Algorithm 1
+ * of the paper, which uses the ancestors on the objects; this uses the merge graph). Unknown CPIDs descend from nothing. Visits at most
+ * `maxEdges` edges, newest first. CPIDs that are not related by these count as unrelated: so a needless merge is possible, a missing one is not.
  */
 export function newestChanges(graph: MergeGraph, cpids: readonly Cpid[], maxEdges: number): Cpid[] {
   const [first, ...others] = cpids
@@ -267,7 +265,7 @@ export function newestChanges(graph: MergeGraph, cpids: readonly Cpid[], maxEdge
   return cpids.filter((cpid) => !older.has(cpid))
 }
 
-/** Which of some CPIDs another of them descends from. A source never has a higher rank than what it merged into. */
+/** The CPIDs in the list from which another one descends. A source never has a higher rank than what it merged into. */
 function ancestorsAmong(graph: MergeGraph, nodes: readonly CpidNode[], maxEdges: number): Set<Cpid> {
   const wanted = new Map(nodes.map((node) => [node.id, node]))
   const lowest = Math.min(...nodes.map(({ rank }) => rank))

@@ -10,7 +10,7 @@ type ReadCandidates = (
   limit: number,
 ) => PruneCandidate[]
 
-/** Candidates in a row that are all held, and the least of each kind that would have to be reached for one to be free. */
+/** Consecutive candidates that are all held, and for each kind of progress the lowest position that may free one of them. */
 interface Segment {
   readonly first: PruneCandidate
   last: PruneCandidate
@@ -19,11 +19,11 @@ interface Segment {
 }
 
 /**
- * Goes through the candidates in order, round after round, and passes over those that are held: a thousand neighbours at
- * once, until what one of them is held for may be over. So a round costs what is new, however much a dead backend holds.
+ * Visits the candidates in order, round after round. Held candidates are skipped in segments of a thousand, until one in the segment may
+ * be free. So the cost of a round depends on what is new, not on how much a dead backend holds.
  */
 export class CandidateScan {
-  /** What this round has passed, and what it has still to pass. */
+  /** The segments that this round has skipped, and those that are still ahead. */
   #passed: Segment[] = []
   #ahead: Segment[] = []
   #at = 0
@@ -35,7 +35,7 @@ export class CandidateScan {
   #isDone = true
   #reached: ProcessedUpTo = nothingReached()
 
-  /** How many candidates are passed over. */
+  /** How many candidates are skipped. */
   get held(): number {
     let held = 0
     for (const { size } of this.#passed) held += size
@@ -89,7 +89,7 @@ export class CandidateScan {
     if (segment === undefined) this.#passed.push(into)
   }
 
-  /** A candidate that this scan cannot know has come to a place: what is around it is looked at again. */
+  /** A candidate was added at a place that may lie in a skipped segment: that segment is visited again. */
   mark(place: PruneCandidate): void {
     for (const segments of [this.#passed, this.#ahead]) {
       const segment = segmentAt(segments, place)
@@ -110,7 +110,7 @@ export class CandidateScan {
     return [...this.#passed, ...this.#ahead.slice(this.#at)]
   }
 
-  /** Where the next segment begins that is passed over; those that may have come free are let go on the way. */
+  /** Where the next skipped segment begins. Segments with a candidate that may be free now are dropped, and so visited again. */
   #endOfGap(): PruneCandidate | undefined {
     for (let next = this.#ahead[this.#at]; next !== undefined; next = this.#ahead[++this.#at]) {
       if (!isOver(next.until, this.#reached)) return next.first
@@ -172,16 +172,16 @@ function isBefore(a: PruneCandidate, b: PruneCandidate): boolean {
 }
 
 const EDGES_A_PAGE = 64
-/** Beyond that many each is looked at only when its turn to go comes. */
+/** At most this many are found in advance; further ones are checked only when they are removed. */
 const MOST = 100_000
 
 /**
- * A candidate, then those that would lose their last incoming edge with it, sources before what they merged into. It goes
- * step by step, so that it can be left and gone on with however many there are.
+ * Yields a candidate, then the CPIDs that would lose their last incoming edge with it, sources before what they merged into. It can be
+ * interrupted after each step, however many there are.
  */
 export class CascadeWalk {
   readonly candidate: PruneCandidate
-  /** It was begun in an earlier turn: what it found may not be true any more. */
+  /** It was begun in an earlier turn, so what it found may be outdated. */
   isOld = false
   readonly #graph: MergeGraph
   readonly #going: number[]
@@ -207,7 +207,7 @@ export class CascadeWalk {
     return this.#going
   }
 
-  /** The next member; 'none yet' when edges were looked at without finding one, undefined at the end. */
+  /** The next CPID. 'none yet' after a step that visited edges and found none; undefined at the end. */
   next(): number | 'none yet' | undefined {
     if (this.#looked === this.#going.length && !this.#isAtEnd) this.#expand()
     if (this.#looked < this.#going.length) return this.#going[this.#looked++]

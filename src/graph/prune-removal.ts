@@ -120,7 +120,7 @@ export class Removal {
 
 /** How long a CPID for which something threw is left alone, in up time. */
 const LATER_MS = 3_600_000
-/** More are left alone than looked at anew too soon; the oldest are forgotten. */
+/** At most this many are remembered; the oldest are forgotten, and so tried again sooner. */
 const MOST = 10_000
 
 /** Keeps what throws for one CPID from stopping a turn of pruning: it is left alone for an hour, and all others go on. */

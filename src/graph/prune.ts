@@ -23,24 +23,24 @@ export interface PruneSettings {
 }
 
 export interface PruneResult extends PruneCounts {
-  /** The turn was up before the graph was within its limits, or before all had been looked at. */
+  /** The turn ended before the graph was within its limits, or before all candidates had been checked. */
   more: boolean
-  /** About how many rows went, of whatever kind. */
+  /** About how many rows were removed, of all kinds. */
   removed: number
 }
 
 type Found = PruneHold | 'free' | 'unfinished'
 
-/** A candidate whose cascade is being looked at; `scan` is absent when it is to go whatever holds it. */
+/** A candidate whose cascade is being checked. Without `scan` it is removed whatever holds it. */
 interface Pending {
   readonly scan: CandidateScan | undefined
   readonly walk: CascadeWalk
 }
 
 /**
- * Removes CPIDs until the graph is within its retention limits, and no further (paper, section 3.4.2): only CPIDs that
- * no edge points to, oldest mergelog first, each with those that thereby lose their last incoming edge. It works in turns,
- * and remembers between them where it was; what is held is not looked at again before that may be over.
+ * Removes CPIDs until the graph is within its retention limits, and no more (paper, section 3.4.2): only CPIDs that no edge points to,
+ * oldest mergelog first, each together with those that lose their last incoming edge by that. It works in turns and continues where the
+ * last turn stopped. A held CPID is checked again only when it may be free.
  */
 export class Pruner {
   readonly #store: PruneStore
@@ -48,12 +48,12 @@ export class Pruner {
   readonly #settings: PruneSettings
   readonly #guard: PruneGuard
   readonly #removal: Removal
-  /** Those that are too old, and all: what is held, and for the first also what is not old enough. */
+  /** The scan for `max_age`, which also skips CPIDs that are too young, and the scan for `max_cpids` and `max_bytes`. */
   readonly #old = new CandidateScan()
   readonly #all = new CandidateScan()
   #pending: Pending | undefined
   #isRoundOver = true
-  /** The round waits until mergelogs up to the last arrival of its beginning have been noted. */
+  /** The round begins once the mergelogs that arrived before it are noted. */
   #noteUpTo = 0
   #noted = 0
   #wallMs = 0
@@ -66,10 +66,16 @@ export class Pruner {
     this.#settings = settings
     this.#guard = new PruneGuard(settings.attempt, () => store.processedUpTo.activeMs)
     const onUnmarked = (place: PruneCandidate): void => this.#mark(place)
-    this.#removal = new Removal({ store, graph, guard: this.#guard, maxFanout: settings.maxFanout, onUnmarked })
+    this.#removal = new Removal({
+      store,
+      graph,
+      guard: this.#guard,
+      maxFanout: settings.maxFanout,
+      onUnmarked,
+    })
   }
 
-  /** CPIDs that retention would remove but that are open, waiting or not sent, as far as it has looked. */
+  /** How many CPIDs are over a limit, and open, waiting or not sent, as far as candidates were checked. */
   get held(): number {
     return Math.max(this.#old.held, this.#all.held)
   }
@@ -111,7 +117,7 @@ export class Pruner {
 
   #beginRound(): void {
     const { wallMs } = this.#store.processedUpTo
-    // Candidates come after those that were there before only while the calendar goes forward.
+    // Only while the calendar goes forward are new candidates behind the older ones.
     if (wallMs < this.#wallMs) this.forget()
     this.#wallMs = wallMs
     this.#noteUpTo = this.#store.lastArrival
@@ -128,7 +134,7 @@ export class Pruner {
     this.#all.begin(reached)
   }
 
-  /** A late mergelog puts its CPID among those that were looked at before; true once all have been noted. */
+  /** A late mergelog moves its CPID to a place that was visited already. True once all are noted. */
   #noteMergelogs(): boolean {
     while (this.#noted < this.#noteUpTo) {
       if (this.#work.isUp) return false
@@ -159,7 +165,7 @@ export class Pruner {
     if (maxCpids > 0) this.#pass(this.#all, undefined, () => this.#store.countCpids() > maxCpids)
   }
 
-  /** First what is settled and sent; only then, when that is not enough, what is not. */
+  /** Removes first what is settled and sent, and then, if the database is still too large, the rest. */
   #byBytes(): void {
     const { maxBytes } = this.#settings.retention
     if (maxBytes === 0) return
@@ -176,7 +182,10 @@ export class Pruner {
     this.#unattributed(Infinity, true, isOver)
   }
 
-  /** Goes through candidates while something is to go; `older` is there when unattributed spans older than they go first. */
+  /**
+   * Removes candidates while `isWanted`. If `older` is given, unattributed spans older than a candidate are removed before it; if it is
+   * true, unsent ones too.
+   */
   #pass(scan: CandidateScan, maxAgeMs: number | undefined, isWanted: () => boolean, older?: boolean): void {
     while (!this.#work.isUp && isWanted()) {
       const walk = this.#pendingOf(scan) ?? this.#next(scan)
@@ -221,7 +230,7 @@ export class Pruner {
     return candidate && new CascadeWalk(this.#graph, candidate)
   }
 
-  /** What holds the candidate or one that would go with it, if only that it is too young or cannot be looked at. */
+  /** What holds the candidate or a CPID that would be removed with it. Being too young, or unreadable, holds it too. */
   #look(scan: CandidateScan | undefined, walk: CascadeWalk, maxAgeMs: number | undefined): Found {
     const { id } = walk.candidate
     const held = this.#guard.hold(id)
@@ -252,13 +261,13 @@ export class Pruner {
     return this.#store.hold(cpid)
   }
 
-  /** Removes a CPID and those that lose their last incoming edge, as far as the turn goes. */
+  /** Removes a CPID and those that lose their last incoming edge, until the turn ends. */
   #take(walk: CascadeWalk, forced: boolean): void {
     this.#store.markForRemoval(walk.candidate.id, forced)
     this.#removal.goOn(this.#work, this.#counts, new Set(walk.isOld ? [] : walk.members))
   }
 
-  /** Lets unattributed spans older than the candidate go first; false when that was enough, or the turn is up. */
+  /** Removes unattributed spans older than the candidate. False if that was enough, or the turn ended. */
   #olderUnattributed(candidate: PruneCandidate, forced: boolean, isWanted: () => boolean): boolean {
     while (!this.#work.isUp && isWanted()) {
       const oldest = this.#store.oldestUnattributedNs(forced)

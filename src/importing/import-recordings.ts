@@ -30,8 +30,8 @@ import { firstTickAtOrAfterMs, RecordedClock, ReplayedTime } from './recorded-ti
 import { GrowingRecordings, type NamedRecording, readLine, Recording } from './recordings.ts'
 
 /**
- * Imports recordings of a cluster into the configured database, on which no Causeway may run; it is made where there is none.
- * What is decided is left for the configured exporters, which a Causeway sends once it runs. Rejects with what to do.
+ * Imports recordings of a cluster into the configured database, which is created if there is none, and which no running Causeway may use.
+ * Sends nothing: a Causeway that is started later on the database does. Rejects with what to do.
  */
 export async function importInto(
   config: CausewayConfig,
@@ -103,9 +103,9 @@ const TURNS_TOGETHER = 400
 const TIMELESS = { atNs: 0n, version: 2n ** 63n - 1n, hash: Buffer.alloc(0) }
 
 export interface ImportOptions {
-  /** The recordings grow: what comes is imported until it aborts, and nothing is settled because they end for now. */
+  /** The recordings are still written: imports new lines until it aborts. The end of a file settles nothing. */
   readonly follow?: AbortSignal
-  /** How many turns are committed at once; as is fast unless given. */
+  /** How many turns are committed at once; 400 unless given. */
   readonly turnsTogether?: number
 }
 
@@ -122,9 +122,9 @@ interface RecordingsOfCluster {
 }
 
 /**
- * Stores what a Causeway would have stored that had been there when recordings of a cluster were made. What comes of it depends on
- * the lines of all recordings together, not on the files that they stand in, nor on how often an import was interrupted. Rejects with
- * what to do when a recording cannot be read.
+ * Stores what a Causeway would have stored if it had run when the recordings were made. The result depends on the lines of all recordings
+ * together: not on which file a line is in, nor on how often the import was interrupted. Rejects with what to do if a recording cannot be
+ * read.
  */
 export async function importRecordings(
   of: RecordingsOfCluster,
@@ -179,7 +179,7 @@ export async function importRecordings(
   return counts
 }
 
-/** Goes on where the last import of the cluster stands; undefined while there is nothing to do. */
+/** Continues after the last import of the cluster. Undefined if there is nothing to do. */
 function begin(
   { cluster, openWriter, stored }: RecordingsOfCluster,
   lines: OrderedLines,
@@ -201,7 +201,7 @@ function begin(
   return new LineImport({ cluster, writer, time: new ReplayedTime(writer, clock), lines, counts }, place)
 }
 
-/** Where the import stood, unless other lines had been told by then than those that are at hand. */
+/** The checkpoint of the last import; undefined if that had read other lines than these recordings have. */
 function placeAmong(lines: OrderedLines, before: ImportCheckpoint): ImportCheckpoint | undefined {
   const there = lines.upTo(before.last)
   const areSame = there.lines === before.imported.lines && there.digest === before.imported.digest
@@ -232,24 +232,24 @@ interface ImportedInto {
 }
 
 /**
- * Tells a writer of the lines of recordings in their order, each at the time at which it was told then, in small turns. Where it
- * stands is stored with what the turns stored: a later process goes on from there as this one would have.
+ * Passes the lines of recordings to a writer in order, each at its recorded time, in small turns. A checkpoint is stored in the same
+ * transaction as what the turns stored, so that a later process continues exactly there.
  */
 class LineImport {
   readonly #into: ImportedInto
   #last: ImportCheckpoint['last'] | undefined
   #imported: ImportCheckpoint['imported']
-  /** Lines that are read from the file of all lines, and not told. */
+  /** Lines that were read, and not passed on yet. */
   #next: OrderedLine[] = []
 
-  /** `place` is where the lines that are at hand were told to. */
+  /** `place`: the checkpoint after the last line of these recordings that was passed on. */
   constructor(into: ImportedInto, place: Pick<ImportCheckpoint, 'last' | 'imported'> | undefined) {
     this.#into = into
     this.#last = place?.last
     this.#imported = place?.imported ?? NO_LINES
   }
 
-  /** A line that came too late is told next. */
+  /** The line; if it is earlier than the last one that was passed on, with a time just after that. */
   notBeforeTold(line: OrderedLine): OrderedLine {
     // Those that are next may come after it.
     this.#next = []
@@ -257,13 +257,13 @@ class LineImport {
     return last === undefined || line.atNs > last.atNs ? line : { ...line, atNs: last.atNs + 1n }
   }
 
-  /** Something can be done up to a moment, Unix milliseconds, or at all. */
+  /** Whether there is work up to a moment, in Unix milliseconds; without one, any work. */
   mayTurn(untilMs = Infinity): boolean {
     const nextMs = this.#nextMs()
     return nextMs !== undefined && nextMs <= untilMs
   }
 
-  /** Does some of what can be done up to a moment, or at all, and stores it together with where it stands. */
+  /** Does at most `most` turns, up to a moment if one is given, and stores the results together with a checkpoint. */
   turns(most: number, untilMs = Infinity): void {
     this.#into.writer.inOneCommit(() => {
       for (let turns = 0; turns < most && this.mayTurn(untilMs); turns++) this.#turn()
@@ -328,19 +328,19 @@ class LineImport {
   }
 }
 
-/** Where an import of a cluster stands; all that it stored by then is stored together with it. */
+/** How far an import of a cluster has come. It is stored together with the results up to there. */
 interface ImportCheckpoint {
-  /** The last line that was told. */
+  /** The last line that was passed on. */
   readonly last: LineKey
   /** The lines up to it. */
   readonly imported: SetOfLines
   /** The clock of the recording, Unix milliseconds. */
   readonly clockMs: number
-  /** What was told and not decided; undefined once the recording is over, and everything settled. */
+  /** Writes that are not decided yet; undefined once the recording has ended and everything is settled. */
   readonly waiting: ClusterInferenceState | undefined
 }
 
-/** By what the place of the imports of a cluster is found, among the streams of its receivers. */
+/** The name under which the checkpoint is stored, beside the streams of the receivers of the cluster. */
 export const IMPORT_STREAM = 'import'
 
 interface Written {

@@ -206,7 +206,7 @@ export interface ArchivedRefusedItem {
 /** What is to go into an archive next, as it was at one moment. */
 export interface ArchivedFacts {
   readonly spans: ArchivedSpan[]
-  /** Spans that are under another CPID now than they may be in the archive: there without one. */
+  /** Spans that got a CPID since: the archive may still have them without one. */
   readonly attributed: ArchivedSpan[]
   readonly objectEvents: ArchivedObjectEvent[]
   readonly logs: ArchivedLog[]
@@ -248,9 +248,9 @@ export interface ArchivedEdge {
   readonly cpid: Cpid
 }
 
-/** What one database holds that an archive may lack: what is not there yet, and what changed since. Reads only. */
+/** Reads from a database what an archive may lack: what was not written to it yet, or has changed since. */
 export interface Unarchived {
-  /** How far its archives have come, of several the one that is behind; undefined where it has none. */
+  /** How far its archive has come; with several, the one that is furthest behind. Undefined without any. */
   position(): (Pick<ArchivePosition, 'arrival' | 'change'> & { readonly instance: string }) | undefined
   /**
    * The traces of cascades that changed after a position, at most `most` of them, the newest; without one, of all. `isCut`: there

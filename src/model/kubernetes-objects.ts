@@ -84,7 +84,7 @@ export interface ContentReference {
 }
 
 const LIKE = '*'
-/** By how much of its end a resource is known that something else gives only a part of. */
+/** How many characters at the end of a resource have to match, where only the end of its name is known. */
 const LIKE_LENGTH = 5
 
 /** Stands for all resources: `parentRef: { name }` does not say what kind of object the parent is. */
@@ -174,7 +174,7 @@ export interface ObjectFacts {
   readonly labels?: Readonly<Record<string, string>>
   /** What it selects by labels: whatever one of these fits. */
   readonly selects?: readonly LabelSelector[]
-  /** Others by which it is found, beside its owners: `departed` from one that owned it, `freed` from the node that it was on. */
+  /** Other objects under which it is found, beside its owners: `departed`, a former owner; `freed`, the node that it was on. */
   readonly foundBy?: readonly { readonly uid: string; readonly as: string }[]
   /** `causeway.io/cpid`, when it is a CPID. */
   readonly cpid?: string
@@ -182,7 +182,7 @@ export interface ObjectFacts {
   readonly ancestors?: string
   /** `tracing.k8s.io/traceparent`. */
   readonly traceparent?: string
-  /** `causeway.io/write`: another one than before says that this version is of the change that it names, though the one before was too. */
+  /** `causeway.io/write`: if it differs from the version before, this version belongs to the named change, even if that one did too. */
   readonly writeOfChange?: string
 }
 

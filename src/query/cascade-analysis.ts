@@ -279,7 +279,7 @@ export function criticalPath<Span extends LinkedSpan>(
   return wayTo(last.span, waitedFor) ?? wayTo(last.span, (span) => parents.get(span)) ?? []
 }
 
-/** What lies before a span, the first first; undefined where that goes in a circle. */
+/** The spans that lead to a span, the first one first. Undefined if they form a circle. */
 function wayTo<Span>(last: Span, before: (span: Span) => Span | undefined): Span[] | undefined {
   const way = new Set<Span>()
   for (let span: Span | undefined = last; span !== undefined; span = before(span)) {
@@ -386,8 +386,8 @@ function cut(span: LinkedSpan, { fromNs, heldNs }: StepTime): LinkedSpan {
 }
 
 /**
- * Controllers that go on with an owner when what it owns has come far enough: a rollout when Pods are ready. Inference says of their
- * writes that they follow from what the owner wants, which is why they were made, not when they could be.
+ * Controllers that continue with an owner once what it owns is far enough, as a rollout continues once Pods are ready. Inference names as
+ * the cause of their writes what the owner wants. That is why they were made, but not what they had to wait for.
  */
 const WAITING: ReadonlySet<string> = new Set([
   'deployment-controller',

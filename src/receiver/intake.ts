@@ -185,8 +185,8 @@ export class Waits {
   }
 
   /**
-   * Calls `then` once the time is over, or before that whoever calls what this adds to `among`; at once when too many wait, or when
-   * waits have ended. Returns what ends this wait.
+   * Calls `then` when the time is over; at once if too many wait, or if waits have ended. Returns a function that ends this wait early, and
+   * adds it to `among`.
    */
   add(then: () => void, among?: Set<() => void>): () => void {
     if (this.#isOver || this.#waiting.size >= MOST) {

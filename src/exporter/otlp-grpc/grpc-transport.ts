@@ -43,7 +43,7 @@ export interface GrpcTransportSettings extends TransportSettings {
   signal?: Signal
 }
 
-/** Of an odd length, so that grpc-js never says of a reply what a backend says of a request. */
+/** An odd number, so that an error of grpc-js about the size of a reply is told from an error of a backend about the size of a request. */
 const LONGEST_REPLY_BYTES = MAX_REPLY_BYTES + 1
 
 /** grpc-js would wait up to two minutes between attempts to connect; the retry interval should govern. */
@@ -234,7 +234,7 @@ const UNREADABLE = new RegExp(
   `^(Too many responses received|Failed to decompress (gzip|deflate)-encoded message|Received message .*\\b${LONGEST_REPLY_BYTES}\\)?)$`,
 )
 
-/** grpc-js cannot read the message of a reply, which backends send with a yes only. Of some such errors it makes no status at all. */
+/** grpc-js cannot read the message of a reply. Backends send one only on success. For some such errors grpc-js gives no status. */
 function isUnreadable({ code, details }: Partial<ServiceError>): boolean {
   return code === undefined || UNREADABLE.test(details ?? '')
 }
@@ -259,7 +259,7 @@ function isUnsaid(error: ServiceError): boolean {
   return UNSAID.some((one) => one.code === code && one.details.test(details)) || isWithoutMessage(error)
 }
 
-/** grpc-js says so. Whoever answers like that may not be the backend: nothing says that it has the data, or refuses it. */
+/** grpc-js says this of an answer without a message. It may not come from the backend: it neither accepts the data nor refuses it. */
 function isWithoutMessage({ code, details }: ServiceError): boolean {
   return code === status.UNIMPLEMENTED && details === 'No message received'
 }

@@ -175,7 +175,7 @@ export function post(
     reject(error)
   }
   function broken(error: Error): void {
-    // Its status counts once it has come: of a yes it has the data, and a large body it may refuse before reading all of it.
+    // A status that has arrived counts: after a success it has the data, and it may refuse a large body before reading all of it.
     if (response === undefined) fail(error)
     else finish(response, true)
   }

@@ -256,13 +256,12 @@ function readTexts(
 
 /** How many items any request may hold, however small it is: several batches of a usual sender. */
 export const FREE_ITEMS = 16_384
-/** A request may hold one more item for every so many bytes, so that its objects take a fixed multiple of its size. */
+/** A request may hold one more item for each 128 bytes, so that its objects take a fixed multiple of its size. */
 export const BYTES_AN_ITEM = 128
 
 /**
- * What an object is made for when a request is read, and how much of an item it is: the ids that a mergelog or a span names are
- * short texts. Of metrics and data points few are more than bytes. Attributes, links and other events are left as bytes, however many
- * they are.
+ * What becomes an object when a request is read, and how much of an item each counts for. References are short texts; most metrics and
+ * data points stay bytes. Attributes, links and other events always stay bytes, however many they are.
  */
 const PARTS = {
   resources: 1,

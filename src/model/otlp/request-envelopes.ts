@@ -182,7 +182,7 @@ const FILTERS = Buffer.from('/apiserver/pkg/endpoints/filterlatency')
 /** How many filters may stand one within another. */
 const MAX_NESTED = 64
 
-/** Spans without those of an API server's filters, of which there were `dropped`; what was below one is below what that was below. */
+/** Leaves out the spans of an API server's filters, and counts them. Their children become children of the span above. */
 export function withoutFilters(traces: Decoded<SpanRecord>): {
   traces: Decoded<SpanRecord>
   dropped: number

@@ -330,7 +330,7 @@ function notTags(name: string): BadParameter {
   )
 }
 
-/** What Jaeger makes tags of that is no attribute, and the words that it has for it. */
+/** Jaeger shows these fields of a span as tags, under these names. */
 const INTRINSIC_TAGS: Readonly<Record<string, Attribute>> = {
   'span.kind': INTRINSIC.kind,
   'otel.status_code': INTRINSIC.status,

@@ -225,15 +225,15 @@ function endingWhen(takesTooLong: () => boolean, queries: CausewayQueries): Caus
   })
 }
 
-/** How long the length of a question is remembered, and at most that a connection is costly. */
+/** How long the length of a question is remembered, and the longest time for which a connection counts as costly. */
 const REMEMBERED_MS = 60_000
 /**
- * A connection counts as costly for so many times as long as finding that out took, at least four seconds; each time that it is found so
- * again, for twice as long as before.
+ * A connection counts as costly for 400 times as long as its question took, and for at least four seconds. If its next question is costly
+ * too, it counts for twice as long as before.
  */
 const COSTLY_TIMES = 400
 const COSTLY_AT_LEAST_MS = 4_000
-/** New connections of an address with costly questions get one part in so many of the time. */
+/** New connections of an address with costly questions get a quarter of the time. */
 const PART_OF_NEW = 4
 /** The most remembered questions and connections; the oldest are forgotten first. */
 const MOST_REMEMBERED = 4_096
@@ -276,7 +276,7 @@ export class CostlyAskers {
     return question?.what === 'short' && question.untilMs > this.#nowMs()
   }
 
-  /** Somebody asked a question of that length; to find that out took so many milliseconds. */
+  /** Records the length of a question, which took `tookMs` to find out. */
   asked({ address, connection }: Asker, key: string, what: Length, tookMs: number): void {
     const nowMs = this.#nowMs()
     const isKnown = (this.#questions.get(key)?.untilMs ?? -Infinity) > nowMs
@@ -293,8 +293,8 @@ export class CostlyAskers {
   }
 
   /**
-   * A question that took too long here, or that was not tried, took little time in the other thread. The connection that asked it is like
-   * a new one then, if it counted as costly for the time that its questions took.
+   * Records that a question took little time in the other thread, though it took too long here or was not tried here. If its connection
+   * counted as costly only for the time that its questions took, it counts as new again.
    */
   foundShort(key: string, connection: number): void {
     if (this.#questions.get(key)?.what === 'long') return
@@ -303,10 +303,10 @@ export class CostlyAskers {
   }
 }
 
-/** Of a question that is too long: `slow` if that is known only of the time that it took, which may have had other causes. */
+/** `slow`: the question took too long, but perhaps for other reasons. `long`: its answer is long. */
 type Length = 'short' | 'slow' | 'long'
 
-/** What a question was, or what a connection last asked that was not known, and until when that counts. */
+/** The length of a question, or of the last unknown question of a connection, and until when that counts. */
 interface Remembered {
   readonly what: Length
   readonly untilMs: number

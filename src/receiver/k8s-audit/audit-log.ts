@@ -35,8 +35,8 @@ interface LogReader {
 const NEWLINE = 0x0a
 
 /**
- * Follows an audit log: from where it was read to, through the files that it was meanwhile, to its end, and on as it grows. Each
- * look reads a bounded part. Half a line waits for its end; a line that is none is passed over.
+ * Follows an audit log: from the stored position, through the files that were rotated away since, to its end, and on as it grows. Each look
+ * reads a bounded part. An unfinished line waits for its end; a line that cannot be read is skipped.
  */
 export class LogFollower implements AsyncDisposable {
   readonly #settings: LogFollowerSettings
@@ -44,7 +44,7 @@ export class LogFollower implements AsyncDisposable {
   #file: LogFile | undefined
   /** Every line before it is stored. */
   #offset = 0
-  /** Of a line that is too long so much was passed over; its end is still to come. */
+  /** How many bytes of a line that is too long were skipped so far. */
   #passed = 0
   /** How the file begins, by what was read of it. */
   #print: LogPrint | undefined
@@ -364,20 +364,20 @@ class LogFile implements AsyncDisposable {
 /** How much of a log's beginning it is known by. */
 const PRINT_BYTES = 1_024
 
-/** How far a log was read: in which file, known by its number on the disk and how it begins, and how many bytes of it. */
+/** How far a log was read: how many bytes of which file, which is identified by its inode and its first bytes. */
 interface LogPlace {
   readonly inode: string
   readonly offset: number
   readonly print: LogPrint
 }
 
-/** The fingerprint of the first bytes of a file, as many as were read of it when it was taken. */
+/** The fingerprint of the first `bytes` bytes of a file. */
 interface LogPrint {
   readonly bytes: number
   readonly hash: string
 }
 
-/** Of how many bytes the fingerprint is of a file of which so many were read. */
+/** How many bytes the fingerprint covers, if this many were read. */
 const printLength = (offset: number): number => Math.min(offset, PRINT_BYTES)
 
 function placeText(place: LogPlace): string {
