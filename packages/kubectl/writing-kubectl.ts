@@ -17,7 +17,9 @@ export async function runWriting(
     {
       ...told,
       shown: [service, ...publicArguments(args)],
-      whyNotTraced: isAttached(read) ? 'a terminal is not carried; create it first, then attach to it' : undefined,
+      whyNotTraced: isAttached(read)
+        ? 'kubectl cannot be traced while a terminal is attached; create the Pod first, then attach to it'
+        : undefined,
     },
     options,
   )

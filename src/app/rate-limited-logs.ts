@@ -120,7 +120,7 @@ export class SetAsideLog {
       this.#loggedMs.set(stage, nowMs)
       this.#unlogged.delete(stage)
       const { kind, item, cpid, exporter, reason } = last
-      this.#sinks.log.error('Something was set aside, so that everything else goes on.', {
+      this.#sinks.log.error('Items were set aside; everything else goes on.', {
         stage,
         items,
         reason,

@@ -184,7 +184,7 @@ interface Current {
   readonly running: RunningCauseway
 }
 
-const NOT_TAKEN_OVER = 'The configuration is not taken over; the one before stays in use.'
+const NOT_TAKEN_OVER = 'The new configuration is not used; the previous one stays in use.'
 
 /**
  * Reloads: stops what runs only after the new configuration and its files were found right, and while the database can be used: what is

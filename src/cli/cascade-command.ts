@@ -186,7 +186,7 @@ function heading(facts: CascadeFacts): string[] {
       : []),
     ...(clockSkew
       ? [
-          '  clock skew: some times cannot be, and are left out of start and end; see that the clocks of all nodes are set',
+          '  clock skew: some times are impossible, and left out of start and end; set the clocks of all nodes',
         ]
       : []),
   ]

@@ -313,7 +313,7 @@ function beforeDashes(
 
 function missingDashes(command: { value: string } | undefined, before: string): CliError {
   const whose = command?.value === UNNAMED ? 'another program' : (command?.value ?? '')
-  return new UsageError(`what is for ${whose} stands behind --; write -- before ${before}`)
+  return new UsageError(`the arguments for ${whose} go after --; write -- before ${before}`)
 }
 
 /** An option as it was typed, a single dash before a long name too. */
@@ -409,7 +409,7 @@ export function timeoutOf({ timeout }: CommandLine, otherwise: number): number {
   const ms = parseDuration(timeout)
   if (typeof ms === 'number' && ms > 0 && ms <= MAX_TIMEOUT_MS) return Math.ceil(ms)
   throw new UsageError(
-    `--timeout ${JSON.stringify(timeout)} is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m`,
+    `--timeout ${JSON.stringify(timeout)} is out of range, and cannot be turned off; write a duration up to 1h, such as 500ms, 30s or 5m`,
   )
 }
 

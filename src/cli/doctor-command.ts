@@ -53,7 +53,7 @@ export const runDoctor: Run = async (line, io) => {
     io.stdout.write(`\n${summary.join(', ')}\n`)
   }
   if (failed > 0)
-    throw new CliError(`${count(failed, 'check')} failed; do what stands beside each, and ask again`)
+    throw new CliError(`${count(failed, 'check')} failed; do what each line says, then run doctor again`)
   return 0
 }
 
@@ -88,7 +88,7 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
     yield fail(
       'senders',
       `what has arrived cannot be read: ${messageOf(error)}`,
-      'see what stands beside database and integrity above, and ask again',
+      'do what the lines database and integrity say, then run doctor again',
     )
   }
 }

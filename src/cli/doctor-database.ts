@@ -308,11 +308,11 @@ function findingOf(
   if (waiting > 0 && now.waiting >= waiting) {
     return warn(
       CHECK,
-      is(`has ${now.waiting} to send, and they do not get fewer`),
+      is(`has ${now.waiting} to send, and the number does not fall`),
       `look at its backend, and for ${name} in Causeway's log; nothing is lost meanwhile`,
     )
   }
-  const pace = now.waiting === 0 ? 'has sent everything' : `has ${now.waiting} to send, and they get fewer`
+  const pace = now.waiting === 0 ? 'has sent everything' : `has ${now.waiting} to send, and the number falls`
   if (now.refused === 0) return ok(CHECK, is(pace))
   return warn(CHECK, is(pace), `look for ${name} in Causeway's log, which says why`)
 }

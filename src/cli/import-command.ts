@@ -47,18 +47,18 @@ function textOf(imported: Imported, path: string, follows = false): string {
   const others = Object.entries(skipped).map(([why, number]) => `${number} ${ownValue(WHY, why) ?? why}`)
   const text = [
     `read ${count(lines, 'line')}${known === 0 ? '' : `; ${known} more were imported before`}`,
-    `told of ${count(told, 'version')} and requests${others.length === 0 ? '' : `; left out: ${others.join(', ')}`}`,
+    `found ${count(told, 'version')} and requests${others.length === 0 ? '' : `; left out: ${others.join(', ')}`}`,
   ]
   if (faulty > 0) {
-    text.push(`${count(faulty, 'line')} could not be read and ${faulty === 1 ? 'was' : 'were'} passed over:`)
+    text.push(`${count(faulty, 'line')} could not be read and ${faulty === 1 ? 'was' : 'were'} skipped:`)
     text.push(...faults.map((fault) => `  ${fault}`))
   }
   text.push(...warnings)
   if (isUseless(imported))
     text.push(
-      'nothing was told: check that --audit names an audit log as the API server writes it, and --watch what kubectl get … --watch --output-watch-events -o json printed, both an object a line',
+      'no line could be used: check that --audit names an audit log as the API server writes it, and --watch what kubectl get … --watch --output-watch-events -o json printed, both an object a line',
     )
-  else if (lines + known === 0) text.push('nothing is in it')
+  else if (lines + known === 0) text.push('the recordings are empty')
   else text.push(`stored in ${path}; causeway cascades lists what there is`)
   if (follows)
     text.push(

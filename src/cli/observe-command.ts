@@ -90,7 +90,8 @@ async function sayWhatIsSeen({ config }: LoadedConfig, io: CliIo): Promise<void>
     const indented = advice.replaceAll('\n', '\n  ')
     if (state === 'fail' && !advice.includes('\n')) throw new CliError(`${printable(message)}; ${advice}`)
     io.stdout.write(`${printable(message)}${advice === '' ? '' : `\n  ${indented}`}\n`)
-    if (state === 'fail') throw new CliError('nothing of the cluster can be seen; do what stands above')
+    if (state === 'fail')
+      throw new CliError('nothing of the cluster can be seen; do what the lines above say')
   }
 }
 

@@ -41,7 +41,11 @@ const PLACE = matching('place in an object', IN_AN_OBJECT, WANTED_PLACE)
 const relation = section(
   'One relation.',
   {
-    resource: requiredField(PLURAL, 'widgets', 'The plural of the objects whose writes it speaks of.'),
+    resource: requiredField(
+      PLURAL,
+      'widgets',
+      'The resource, in the plural, whose writes the relation is about.',
+    ),
     from: field(
       choice(['owner', 'label', 'annotation', 'field']),
       'owner',

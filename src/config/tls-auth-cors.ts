@@ -158,7 +158,7 @@ export const serverTls = optionalSection(
     ),
     client_ca_file_reload: optionalField(
       FLAG,
-      'Taken for the sake of configurations that have it; `reload_interval` counts for all files.',
+      'Accepted, so that such a configuration works; `reload_interval` counts for all files.',
     ),
     ...tlsProtocolKeys,
     ...refusedKeys('write client_ca_file, by which clients are checked', 'ca_file', 'ca_pem'),

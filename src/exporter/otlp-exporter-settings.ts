@@ -55,7 +55,7 @@ const elapsedRule: Rule<RetryBounds> = ({ initial_interval, max_elapsed_time }) 
 const retry = section(
   'What happens after a send failed for now.',
   {
-    enabled: field(FLAG, 'true', 'Send again; `false` passes over what failed once.'),
+    enabled: field(FLAG, 'true', 'Send again after a failure; `false` skips what failed once.'),
     initial_interval: field(DURATION, '5s', 'The first pause.'),
     randomization_factor: field(
       decimalNumber(0, 1),
@@ -71,7 +71,7 @@ const retry = section(
     max_elapsed_time: field(
       DURATION,
       '0s',
-      'Pass over what failed for this long; 0s never gives up, unlike the Collector, which gives up after 300s.',
+      'Skip what has failed for this long; 0s never gives up, unlike the Collector, which gives up after 300s.',
     ),
   },
   [elapsedRule],
@@ -80,7 +80,7 @@ const retry = section(
 const OUTBOX = 'the outbox in SQLite is the queue, durable and unbounded; remove this key'
 
 const queue = section('How the outbox is sent. It is always on, durable and unbounded.', {
-  enabled: field(FLAG, 'true', 'Taken for the sake of configurations that have it; the outbox is always on.'),
+  enabled: field(FLAG, 'true', 'Accepted, so that such a configuration works; the outbox is always on.'),
   num_consumers: field(wholeNumber(1), '4', 'Most requests under way at a time.'),
   batch: section('How much goes into one request.', {
     max_size: field(wholeNumber(1), '512', 'Most spans or log records in one request.'),

@@ -159,7 +159,7 @@ test('lines that cannot be read are passed over and told of', async () => {
   writeFileSync(log, ['no JSON', ...all.slice(0, 49), '[]', all[49]?.slice(0, 100)].join('\n'))
   const { code, stdout } = await cli.run('import', '--cluster', 'test', '--audit', log)
   expect(code).toBe(0)
-  expect(stdout).toContain(`3 lines could not be read and were passed over:
+  expect(stdout).toContain(`3 lines could not be read and were skipped:
   ${log}, line 1 is no JSON, or was cut off
   ${log}, line 51 is no JSON object
   ${log}, line 52 is no JSON, or was cut off
@@ -175,7 +175,7 @@ test('a recording that is named as another, that is empty, or begins with a byte
   const swapped = await cli.run('import', '--cluster', 'test', '--audit', WATCH)
   expect(swapped.code).toBe(1)
   expect(swapped.stdout).toContain('line 1 is no event of an audit log\n')
-  expect(swapped.stdout).toContain('nothing was told: check that --audit names an audit log')
+  expect(swapped.stdout).toContain('no line could be used: check that --audit names an audit log')
   const watched = await cli.run('import', '--cluster', 'test', '--watch', AUDIT)
   expect(watched.code).toBe(1)
   expect(watched.stdout).toContain('line 1 is no event of a watch\n')
@@ -183,7 +183,7 @@ test('a recording that is named as another, that is empty, or begins with a byte
   writeFileSync(log, '')
   expect(await cli.run('import', '--cluster', 'test', '--audit', log)).toEqual({
     ...{ code: 0, stderr: '' },
-    stdout: 'read 0 lines\ntold of 0 versions and requests\nnothing is in it\n',
+    stdout: 'read 0 lines\nfound 0 versions and requests\nthe recordings are empty\n',
   })
   writeFileSync(log, `\uFEFF${lines(AUDIT).slice(0, 50).join('\r\n')}`)
   expect(await importing(cli, '--audit', log)).toMatchObject({ lines: 50, faulty: 0 })

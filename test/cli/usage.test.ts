@@ -45,12 +45,12 @@ test.each([
   [
     ['sql', 'SELECT 1', '--timeout', '30'],
     2,
-    '--timeout "30" is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m',
+    '--timeout "30" is out of range, and cannot be turned off; write a duration up to 1h, such as 500ms, 30s or 5m',
   ],
   [
     ['sql', 'SELECT 1', '--timeout', '0s'],
     2,
-    '--timeout "0s" is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m',
+    '--timeout "0s" is out of range, and cannot be turned off; write a duration up to 1h, such as 500ms, 30s or 5m',
   ],
   ...['cascades', 'mergelogs', `cascade ${cpid(1)}`, `related ${cpid(1)}`].map(
     (command): [string[], number, string] => [

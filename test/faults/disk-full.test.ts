@@ -64,7 +64,7 @@ test('a reload while a file cannot grow is refused, and what runs goes on', asyn
   await using causeway = await startCauseway(settings)
   await letNoFileGrow(settings, causeway.pid)
   process.kill(causeway.pid, 'SIGHUP')
-  await eventually(() => expect(causeway.errors).toMatch(/not taken over.*disk.*reload again after that/))
+  await eventually(() => expect(causeway.errors).toMatch(/not used.*disk.*reload again after that/))
   expect((await fetch(`http://127.0.0.1:${settings.ports.query}/api/v1/cascades`)).status).toBe(200)
   limitFiles(causeway.pid, 'unlimited')
   await eventually(async () => expect(await healthAnswer(settings)).toEqual({ code: 200, reasons: '' }))

@@ -280,7 +280,7 @@ test('a forgotten -- is named', async () => {
   await using scene = await KubectlScene.open()
   await using program = scene.startCommand(['run', 'helm', 'upgrade', '--install', 'shop'], [])
   expect((await program.ending()).code).not.toBe(0)
-  expect(program.errors).toContain('what is for another program stands behind --; write -- before helm')
+  expect(program.errors).toContain('the arguments for another program go after --; write -- before helm')
 })
 
 /** Prints what a GET comes to, and ends. */

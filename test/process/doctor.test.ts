@@ -224,7 +224,7 @@ test('ports that others have, and backends that are not there or speak something
     ports: { ...settings.ports, health: other.ports.health },
   })
   expect(code).toBe(1)
-  expect(stderr).toBe('Error: 4 checks failed; do what stands beside each, and ask again\n')
+  expect(stderr).toBe('Error: 4 checks failed; do what each line says, then run doctor again\n')
   expect(of('OTLP/gRPC')).toEqual([
     `fail: another program listens on 127.0.0.1:${taken.port}, and none runs on this database`,
   ])

@@ -35,7 +35,7 @@ function rewrite(settings: CausewaySettings, change: (config: Written) => void):
 
 const RELOADS = 3
 const TAKEN = 'Configuration read again'
-const KEPT = 'The configuration is not taken over'
+const KEPT = 'The new configuration is not used'
 
 async function hangUp(causeway: CausewayProcess, answer: string, times = 1): Promise<void> {
   process.kill(causeway.pid, 'SIGHUP')

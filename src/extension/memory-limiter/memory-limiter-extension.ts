@@ -67,7 +67,7 @@ const restRule: Rule<Settings> = ({ limit_mib, spike_limit_mib }) => {
 
 const schema = section(
   'When memory runs short: above the soft limit, which is the limit without the spike, requests are refused before they ' +
-    'are read. With these defaults it is at work without being named; named and on, it is as written here.',
+    'are read. It is on with these defaults even if it is not configured.',
   {
     check_interval: field(POSITIVE_WAIT, '1s', 'How often memory is looked at.'),
     limit_mib: optionalField(
