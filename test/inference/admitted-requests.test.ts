@@ -5,6 +5,7 @@ import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import { readAdmissionReview, readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { ClusterWrite, Observation } from '../../src/model/kubernetes-observations.ts'
 import { rfc3339 } from '../../src/model/time-and-size.ts'
+import { known } from '../support/read-observation.ts'
 
 const SETTINGS = { windowNs: 10n, whoWaitNs: 100n, isWatched: true }
 const NOW = 1_767_225_600_000_000_000n
@@ -17,17 +18,12 @@ const pod = (version: string, metadata: JsonObject = {}): JsonObject => ({
 })
 const going = { deletionTimestamp: rfc3339(NOW) }
 
-function read(observation: Observation | string): Observation {
-  if (typeof observation === 'string') throw new Error(observation)
-  return observation
-}
-
 const seen = (object: JsonObject, type = 'MODIFIED'): Observation =>
-  read(readWatchEvent({ type, object }, NOW))
+  known(readWatchEvent({ type, object }, NOW))
 
 /** What admission tells of a request of a user, with a trace named after it. */
 const admitted = (user: string, request: JsonObject): Observation =>
-  read(
+  known(
     readAdmissionReview(
       {
         request: {
@@ -43,7 +39,7 @@ const admitted = (user: string, request: JsonObject): Observation =>
   )
 
 const audited = (user: string, verb: string, more: JsonObject = {}): Observation =>
-  read(
+  known(
     readAuditEvent({
       ...{ stage: 'ResponseComplete', verb, auditID: user, responseStatus: { code: 200 }, requestURI: '/' },
       objectRef: { resource: 'pods', apiVersion: 'v1', namespace: 'shop', name: 'web-1', uid: 'u1' },

@@ -7,11 +7,9 @@ import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
 import { readAuditEvents } from '../../src/kube/objects/audit-events.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
+import { at, timeAt } from '../support/read-observation.ts'
 
 const MS = 1_000_000n
-const START = Date.UTC(2026, 0, 1)
-const at = (ms: number): bigint => BigInt(START + ms) * MS
-const timeAt = (ms: number): string => new Date(START + ms).toISOString()
 
 function seen(type: string, version: number, ms: number): Observation {
   const metadata = { name: 'settings', namespace: 'shop', uid: 'u1', resourceVersion: String(version) }

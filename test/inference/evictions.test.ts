@@ -6,16 +6,12 @@ import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import { readAdmissionReview, readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
 import { rfc3339 } from '../../src/model/time-and-size.ts'
+import { known } from '../support/read-observation.ts'
 
 const NOW = 1_767_225_600_000_000_000n
 const SETTINGS = { windowNs: 10n, whoWaitNs: 100n, isWatched: true }
 const MARKED = { conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }] }
 const GOING = { deletionTimestamp: rfc3339(NOW) }
-
-function known(read: Observation | string): Observation {
-  if (typeof read === 'string') throw new Error(read)
-  return read
-}
 
 function seen(version: number, metadata: object = {}, status: object = {}): Observation {
   const whole = { name: 'web-1', namespace: 'shop', uid: 'u1', resourceVersion: String(version), ...metadata }

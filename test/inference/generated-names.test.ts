@@ -5,17 +5,10 @@ import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
 import { nanosOfMs } from '../../src/model/time-and-size.ts'
-
-const START_MS = Date.UTC(2026, 0, 1)
-const at = (ms: number): bigint => nanosOfMs(START_MS + ms)
-
-function read(observation: Observation | string): Observation {
-  if (typeof observation === 'string') throw new Error(observation)
-  return observation
-}
+import { at, known, timeAt } from '../support/read-observation.ts'
 
 const made = (kind: string, name: string, version: number, ms: number): Observation =>
-  read(
+  known(
     readWatchEvent(
       {
         type: 'ADDED',
@@ -32,8 +25,8 @@ const made = (kind: string, name: string, version: number, ms: number): Observat
 
 /** Audit at level Metadata does not say which name an object got. */
 const creation = (user: string, auditID: string, ms: number): Observation => {
-  const time = new Date(START_MS + ms).toISOString()
-  return read(
+  const time = timeAt(ms)
+  return known(
     readAuditEvent({
       ...{ stage: 'ResponseComplete', verb: 'create', auditID, requestURI: '/api/v1/namespaces/shop/pods' },
       ...{ responseStatus: { code: 201 }, user: { username: user } },

@@ -4,18 +4,10 @@ import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { Observation } from '../../src/model/kubernetes-observations.ts'
+import { at, known, timeAt } from '../support/read-observation.ts'
 
 const MS = 1_000_000n
 const LINE = { windowNs: 500n * MS, whoWaitNs: 2_000n * MS, isWatched: true }
-const START = Date.UTC(2026, 0, 1)
-
-const at = (ms: number): bigint => BigInt(START + ms) * MS
-const timeAt = (ms: number): string => new Date(START + ms).toISOString()
-
-function known(read: Observation | string): Observation {
-  if (typeof read === 'string') throw new Error(read)
-  return read
-}
 
 function seen(version: number, ms: number, metadata: JsonObject, status: JsonObject): Observation {
   const named = { name: 'web-1', namespace: 'shop', uid: 'u1', resourceVersion: String(version) }

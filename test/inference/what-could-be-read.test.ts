@@ -5,8 +5,8 @@ import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 import type { MissingObject, Observation } from '../../src/model/kubernetes-observations.ts'
+import { at, known, timeAt } from '../support/read-observation.ts'
 
-const START = Date.UTC(2026, 0, 1)
 const KINDS: Readonly<Record<string, string>> = {
   daemonsets: 'DaemonSet',
   deployments: 'Deployment',
@@ -76,20 +76,12 @@ function audited(told: Told): Observation {
 }
 
 function listed(told: Told, ms: number): Observation {
-  const read = known(readWatchEvent({ type: 'ADDED', object: objectOf(told) }, nanos(ms), told.resource))
+  const read = known(readWatchEvent({ type: 'ADDED', object: objectOf(told) }, at(ms), told.resource))
   return { ...read, by: 'later list' } as Observation
 }
 
 function watched(told: Told, ms = told.version * 10): Observation {
-  return known(readWatchEvent({ type: 'MODIFIED', object: objectOf(told) }, nanos(ms), told.resource))
-}
-
-const nanos = (ms: number): bigint => BigInt(START + ms) * 1_000_000n
-const timeAt = (ms: number): string => new Date(START + ms).toISOString()
-
-function known(read: Observation | string): Observation {
-  if (typeof read === 'string') throw new Error(read)
-  return read
+  return known(readWatchEvent({ type: 'MODIFIED', object: objectOf(told) }, at(ms), told.resource))
 }
 
 function decided(sources: Source[], ...told: Observation[]): readonly Decision[] {
@@ -212,7 +204,7 @@ test('a deletion whose version an audit log does not tell is known by the lowest
 test('what had a name before went before another is made of that name, though its end is told later', () => {
   const anew: Told = { ...set, uid: 'new', version: 5 }
   const end: MissingObject = {
-    ...{ source: 'list', version: 6n, seenNs: nanos(3_000) },
+    ...{ source: 'list', version: 6n, seenNs: at(3_000) },
     object: { apiVersion: 'v1', resource: 'replicasets', namespace: 'shop', name: 'web-1', uid: 'r' },
   }
   const decisions = decided(
@@ -275,7 +267,7 @@ test('of authors of one second that are all tools of people one wrote, though an
   const decisions = decided(
     ['watch'],
     scaled(1, 1),
-    known(readWatchEvent({ type: 'ADDED', object }, nanos(20), 'horizontalpodautoscalers')),
+    known(readWatchEvent({ type: 'ADDED', object }, at(20), 'horizontalpodautoscalers')),
     scaled(3, 2),
   )
   expect(decisions.at(-1)).toMatchObject({ writer: { service: 'kubectl' }, cause: 'operator' })
