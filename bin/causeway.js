@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { needDependencies } from './dependencies.js'
 import { isNewEnough } from './oldest-node.js'
 
 // The network thread takes in many requests and keeps none: 4 MiB do for its young objects. And no thread's heap grows to
@@ -25,6 +26,7 @@ const main = isOfAnother ? kubectlMain() : join(root, 'src', `main.${language}`)
 // Commands end soon and are asked for by people who wait.
 const isServer = args[0] === 'observe' || (args[0]?.startsWith('-') ?? true)
 
+if (isNewEnough && !main.endsWith('.cjs')) needDependencies()
 if (!isNewEnough) {
   const { newerNode, startUnder } = await import('./newer-node.js')
   startUnder(newerNode(), ['--no-warnings', ...FRUGAL, main, ...args], {

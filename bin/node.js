@@ -2,6 +2,7 @@
 // through it, because not every npm puts the Node it installed on their PATH.
 import { readFileSync } from 'node:fs'
 import { delimiter, dirname } from 'node:path'
+import { needDependencies } from './dependencies.js'
 import { newerNode, startUnder } from './newer-node.js'
 
 const LOOK_EVERY_MS = 500
@@ -13,6 +14,7 @@ const SYSTEMD = /^\d+ \(systemd\) /
 const FIRST_IS_NPM = /^1 \((npm|node|MainThread|(ba|da|a|k|z)?sh)/
 
 const node = newerNode()
+needDependencies()
 // Ctrl-C in a terminal reaches the program itself.
 const signals = process.stdin.isTTY ? ['SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
 const env = {
