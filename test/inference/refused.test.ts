@@ -27,6 +27,13 @@ const policy: Sketch = {
   ...{ kind: 'ValidatingAdmissionPolicy', apiVersion: 'admissionregistration.k8s.io/v1', name: 'images' },
   meta: { namespace: '' },
 }
+const shop = (level: string): Sketch => ({
+  ...{ kind: 'Namespace', name: 'shop', meta: { labels: { 'pod-security.kubernetes.io/enforce': level } } },
+})
+const hook: Sketch = {
+  ...{ kind: 'ValidatingWebhookConfiguration', apiVersion: 'admissionregistration.k8s.io/v1', name: 'asks' },
+  meta: { namespace: '' },
+}
 const limits: Sketch = { kind: 'LimitRange', name: 'small', spec: { limits: [] } }
 const changed = (one: Sketch): Sketch => ({ ...one, spec: { limits: [{ type: 'Container' }] } })
 
@@ -43,6 +50,8 @@ function newest(...sketches: Sketch[]): string | undefined {
 const NO_ACCOUNT = 'pods "web-" is forbidden: serviceaccount "robot" not found'
 const NO_CLASS = 'pods "web-" is forbidden: no PriorityClass with name high was found'
 const TOO_MUCH = 'pods "web-" is forbidden: maximum cpu usage per Container is 50m, but limit is 100m.'
+const UNSAFE = 'pods "web-" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true'
+const UNASKED = 'Internal error occurred: failed calling webhook "pods.example.com": failed to call webhook'
 const DENIED = `pods "web-" is forbidden: ValidatingAdmissionPolicy 'images' with binding 'all' denied request`
 
 test('a Pod that had been refused follows from what lets it through', () => {
@@ -55,10 +64,20 @@ test('a Pod that had been refused follows from what lets it through', () => {
   expect(newest(policy, set(), set(TOO_MUCH), changed(policy), pod('a'))).toBe('web')
 })
 
+test('so does one that the level of its namespace, or a webhook that does not answer, had refused', () => {
+  const [tight, wide] = [shop('restricted'), shop('privileged')]
+  const before: Sketch = { kind: 'Pod', name: 'before' }
+  expect(newest(tight, set(), set(UNSAFE), wide, pod('a'))).toBe('shop')
+  expect(newest(wide, before, set(), set(UNSAFE), pod('a'))).toBe('web')
+  expect(newest(hook, set(), set(UNASKED), { ...hook, gone: true }, pod('a'))).toBe('asks')
+})
+
 test('so does that of a StatefulSet, which does not say that it was refused', () => {
   const db: Sketch = { kind: 'StatefulSet', apiVersion: 'apps/v1', name: 'db', meta: { generation: 1 } }
   expect(newest(db, account, pod('db-0', 'StatefulSet'))).toBe('robot')
   expect(newest(db, limits, pod('db-0', 'StatefulSet'))).toBe('small')
+  expect(newest(shop('restricted'), db, shop('privileged'), pod('db-0', 'StatefulSet'))).toBe('shop')
+  expect(newest(hook, db, { ...hook, gone: true }, pod('db-0', 'StatefulSet'))).toBe('asks')
   expect(newest(db, pod('db-0', 'StatefulSet'), changed(limits), pod('db-1', 'StatefulSet'))).toBe('db')
 })
 

@@ -54,7 +54,7 @@ export function isOfOwner(reads: Reads): reads is OfOwner {
 export function relatives(
   reads: OfOwner,
   { write, part, before, objects, by, below }: ReadContext,
-  { readOf, newest, facts, since, ownedAfter, changedIn }: News,
+  { readOf, newest, facts, since, ownedAfter, changedIn, changedAfter }: News,
 ): RelatedObject[] {
   const { uid, namespace, resource, name } = write.object
   /** The version at which the writer last acted for an owner, or the owner's version that it read, if that is lower. */
@@ -125,8 +125,13 @@ export function relatives(
         .flatMap((owner) => candidate(objects.get(owner.uid)))
     case 'quota':
       return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
-        if (readOf(owner)?.facts.prints.refused !== 'resourcequotas') return []
-        const after = sinceOwner(owner)
+        const read = readOf(owner)
+        const refusing = read === undefined ? [] : refusedBy(read, since(owner, actorForOwner(by)))
+        if (read === undefined || !refusing.includes('resourcequotas')) return []
+        const after =
+          refusing === MAY_REFUSE
+            ? higher(sinceOwner(owner), read.contentVersion ?? read.version)
+            : sinceOwner(owner)
         return changedIn('resourcequotas', namespace, after).flatMap((object) => {
           const again = object.versions.find(
             (one) =>
@@ -160,10 +165,13 @@ export function relatives(
           .filter(({ field }) => field === 'needs')
           .flatMap((one) => candidate(objects.named(one.resource, one.namespace, one.name)))
           .filter(({ object }) => (createdAt(object) ?? 0n) > after)
+        const within = candidate(objects.named(NAMESPACES, '', namespace)).map(({ object }) => object)
         const refusing = refusedBy(read, since(owner, actorForOwner(by)))
         const changedSince = refusing === MAY_REFUSE ? after : sinceOwner(owner)
         const changed = refusing.flatMap((of) =>
-          changedIn(of, OF_THE_CLUSTER.has(of) ? '' : namespace, changedSince),
+          of === NAMESPACES
+            ? within.filter((object) => changedAfter(object, changedSince))
+            : changedIn(of, OF_THE_CLUSTER.has(of) ? '' : namespace, changedSince),
         )
         return [...created, ...changed.map((object) => ({ object }))]
       })
@@ -192,12 +200,13 @@ export function lastEndedBelow(
   })
 }
 
+const NAMESPACES = 'namespaces'
 const OF_THE_CLUSTER: ReadonlySet<string> = new Set([
-  'validatingadmissionpolicies',
-  'validatingadmissionpolicybindings',
+  ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],
+  ...['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
 ])
 /** What may refuse Pods of owners whose status does not say so. */
-const MAY_REFUSE = ['resourcequotas', 'limitranges']
+const MAY_REFUSE = ['resourcequotas', 'limitranges', NAMESPACES, ...OF_THE_CLUSTER]
 
 /** What has refused objects of an owner: as its status says, or possibly, where its controller has not acted on its content. */
 function refusedBy({ facts, contentVersion }: KnownVersion, acted: bigint): readonly string[] {

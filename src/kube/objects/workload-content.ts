@@ -105,6 +105,7 @@ const REFUSALS: readonly (readonly [said: RegExp, by: string])[] = [
   [/violates PodSecurity/, 'namespaces'],
   [
     /m(?:in|ax)imum .* usage per|max limit to request ratio per|must be less than or equal to \w+ limit/,
+  [/webhook/, 'validatingwebhookconfigurations mutatingwebhookconfigurations'],
     'limitranges',
   ],
 ]
