@@ -78,6 +78,8 @@ function wordsOf(reads: Reads): string {
       return 'what had its name and owner and went'
     case 'named':
       return `what it names (${reads.field}), where that changed`
+    case 'named since':
+      return `what it names (${reads.field}) and what changed after it did`
     case 'ended':
       return `what it names (${reads.field}) and what went`
     case 'entries':
@@ -85,7 +87,7 @@ function wordsOf(reads: Reads): string {
     case 'naming':
       return `${reads.resource} that name it${reads.isSeries ? ' without its number' : ''} (${reads.field})`
     case 'namesake':
-      return 'what had its name and went'
+      return 'what had its name and went, unless something else it follows from is newer'
     case 'namespace':
       return 'its namespace'
     case 'departed':
@@ -109,7 +111,7 @@ function wordsOf(reads: Reads): string {
     case 'defined':
       return 'the last of its custom resources that went after it was deleted'
     case 'freed':
-      return 'what went last from the node that it names'
+      return 'the Pod that last made room on the node that it names'
     case 'referred':
       return 'what its spec names and what changed'
     case 'applied from':

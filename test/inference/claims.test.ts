@@ -9,6 +9,7 @@ interface Told {
   name: string
   version: number
   by?: string
+  annotations?: object
   spec?: object
   status?: object
 }
@@ -17,18 +18,20 @@ const KCM = 'kube-controller-manager'
 
 /** What a watch alone shows of these. */
 function decided(...all: Told[]): readonly Decision[] {
-  const observations = all.map(({ kind, name, version, by = 'kubectl', spec = {}, status = {} }) => {
-    const metadata = {
-      ...{ name, uid: `${kind} ${name}`, resourceVersion: String(version) },
-      ...(kind !== 'PersistentVolume' && { namespace: 'shop' }),
-      managedFields: [{ manager: by, time: `t${version}` }],
-    }
-    const apiVersion = kind === 'StatefulSet' ? 'apps/v1' : 'v1'
-    const event = { type: 'MODIFIED', object: { apiVersion, kind, metadata, spec, status } }
-    const read = readWatchEvent(event as unknown as JsonObject, BigInt(version))
-    if (typeof read === 'string') throw new Error(read)
-    return read
-  })
+  const observations = all.map(
+    ({ kind, name, version, by = 'kubectl', annotations = {}, spec = {}, status = {} }) => {
+      const metadata = {
+        ...{ name, uid: `${kind} ${name}`, resourceVersion: String(version), annotations },
+        ...(kind !== 'PersistentVolume' && { namespace: 'shop' }),
+        managedFields: [{ manager: by, time: `t${version}` }],
+      }
+      const apiVersion = kind === 'StatefulSet' ? 'apps/v1' : 'v1'
+      const event = { type: 'MODIFIED', object: { apiVersion, kind, metadata, spec, status } }
+      const read = readWatchEvent(event as unknown as JsonObject, BigInt(version))
+      if (typeof read === 'string') throw new Error(read)
+      return read
+    },
+  )
   return replay(observations, ['watch']).decisions
 }
 
@@ -87,4 +90,15 @@ test('a volume that is given to a claim follows from the claim, though that is o
   expect([3, 4, 5].map((version) => writerOf(decisions, version))).toEqual(
     Array.from({ length: 3 }, () => 'persistent-volume-binder'),
   )
+})
+
+test('a claim is noted to be for a node because of the Pod that uses it', () => {
+  const using = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] }
+  const noted = claim('data', 3, 'kube-scheduler')
+  const decisions = decided(
+    claim('data', 1, 'kubectl'),
+    { kind: 'Pod', name: 'db', version: 2, spec: using },
+    { ...noted, annotations: { 'volume.kubernetes.io/selected-node': 'n1' } },
+  )
+  expect(readsOf(decisions, 3)).toEqual(['data@1', 'db@2'])
 })

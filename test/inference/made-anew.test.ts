@@ -61,3 +61,27 @@ test('what was made anew and counted is no cause of what is made later', () => {
   )
   expect(decisions.slice(-1).map(readsOf)).toEqual([['web']])
 })
+
+test('what has a name that was taken follows from the end of what had that, unless its owner changed later', () => {
+  const db: Sketch = { kind: 'StatefulSet', name: 'db', meta: { generation: 1 } }
+  const more: Sketch = { ...db, meta: { generation: 2 } }
+  const made = { kind: 'StatefulSet', name: 'db', uid: 'uid of db', controller: true }
+  const other: Sketch = { kind: 'Pod', name: 'db-0', meta: { uid: 'other' } }
+  const first: Sketch = { kind: 'Pod', name: 'db-0', meta: { ownerReferences: [made] } }
+  const ended = { ...other, gone: true }
+  expect(decided(other, db, ended, first).slice(-1).map(readsOf)).toEqual([['db', 'db-0']])
+  expect(decided(other, db, ended, more, first).slice(-1).map(readsOf)).toEqual([['db', 'db']])
+})
+
+test('a slice of a Service follows from the one that somebody deleted', () => {
+  const web: Sketch = { kind: 'Service', name: 'web' }
+  const slice = (name: string): Sketch => ({
+    ...{ kind: 'EndpointSlice', name },
+    meta: {
+      labels: { 'kubernetes.io/service-name': 'web' },
+      ownerReferences: [{ kind: 'Service', name: 'web', uid: 'uid of web', controller: true }],
+    },
+  })
+  const decisions = decided(web, slice('web-1'), { ...slice('web-1'), gone: true }, slice('web-2'))
+  expect(decisions.slice(-1).map(readsOf)).toEqual([['web', 'web-1']])
+})

@@ -33,6 +33,52 @@ test('a Pod that waited for its volume is bound for that, and one that waited fo
   expect(boundFor(NO_ROOM)).toEqual(['db-0', 'other'])
 })
 
+test('a Pod that waited for room is bound for a Pod that ended, or that somebody made smaller or labelled', () => {
+  const pod = { kind: 'Pod', name: 'db-0' }
+  const waiting = { ...pod, status: pending(NO_ROOM), meta: BY_SCHEDULER }
+  const boundAfter = (...others: Sketch[]): string[] =>
+    decided(NODE, OTHER, pod, waiting, ...others, { ...pod, spec: { nodeName: 'n1' } })
+      .at(-1)
+      ?.reads.map(({ identity, known }) => `${identity.name}@${known.version}`) ?? []
+  const ended: Sketch = { ...OTHER, status: { phase: 'Succeeded' } }
+  expect(boundAfter(ended)).toEqual(['db-0@4', 'other@5'])
+  expect(boundAfter(ended, { ...ended, status: { phase: 'Succeeded', reason: 'Done' } })).toEqual([
+    ...['db-0@4', 'other@5'],
+  ])
+  const smaller: Sketch = { ...OTHER, spec: { nodeName: 'n1', containers: [{ name: 'c' }] } }
+  expect(boundAfter(smaller)).toEqual(['db-0@4', 'other@5'])
+  expect(boundAfter({ ...OTHER, meta: { labels: { app: 'quiet' } } })).toEqual(['db-0@4', 'other@5'])
+  expect(boundAfter({ ...OTHER, status: { phase: 'Running' } })).toEqual(['db-0@4'])
+  expect(boundAfter({ ...OTHER, name: 'late' })).toEqual(['db-0@4'])
+})
+
+test('a Pod whose claim was bound while the scheduler waited for that is bound for the claim', () => {
+  const readsOf = (volumes: JsonObject[], claimed: string, ...told: Sketch[]): string[] => {
+    const pod: Sketch = { kind: 'Pod', name: 'db-0', spec: { volumes } }
+    const claim: Sketch = { kind: 'PersistentVolumeClaim', name: claimed }
+    const bound = { ...claim, spec: { volumeName: 'v1' } }
+    const decisions = decided(NODE, claim, pod, bound, ...told, {
+      ...pod,
+      spec: { volumes, nodeName: 'n1' },
+    })
+    return decisions.at(-1)?.reads.map(({ identity }) => identity.name) ?? []
+  }
+  expect(readsOf(VOLUMES, 'data')).toEqual(['db-0', 'data'])
+  expect(readsOf([{ name: 'tmp', ephemeral: { volumeClaimTemplate: {} } }], 'db-0-tmp')).toEqual([
+    ...['db-0', 'db-0-tmp'],
+  ])
+  const early = decided(
+    NODE,
+    CLAIM,
+    { kind: 'Pod', name: 'db-0', spec: { volumes: VOLUMES } },
+    {
+      ...{ kind: 'Pod', name: 'db-0' },
+      spec: { volumes: VOLUMES, nodeName: 'n1' },
+    },
+  )
+  expect(early.at(-1)?.reads.map(({ identity }) => identity.name)).toEqual(['db-0'])
+})
+
 test('what a Pod waits for is told by the scheduler, also within the second of what it said before', () => {
   const pod = { kind: 'Pod', name: 'db-0' }
   const told = [NO_VOLUME, NO_ROOM].map((message) => ({
@@ -100,4 +146,24 @@ test('what the API server says of a FlowSchema follows from the priority level t
     ['schema', false],
     ['level', true],
   ])
+})
+
+test('a Pod goes for one of any namespace that outranks it and has no node yet', () => {
+  const namespaces = ['shop', 'other'].map((name): Sketch => ({ kind: 'Namespace', name }))
+  const low: Sketch = { kind: 'Pod', name: 'low', spec: { nodeName: 'n1' } }
+  const waits = (name: string, namespace: string, priority?: number): Sketch => ({
+    ...{ kind: 'Pod', name, meta: { namespace } },
+    spec: { ...(priority !== undefined && { priority }) },
+  })
+  const pushed: Sketch = {
+    ...low,
+    status: { conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' }] },
+  }
+  const readOf = (...waiting: Sketch[]): string[] =>
+    decided(...namespaces, NODE, low, ...waiting, pushed)
+      .at(-1)
+      ?.reads.map(({ identity }) => identity.name) ?? []
+  expect(readOf(waits('equal', 'shop'), waits('high', 'other', 1_000))).toEqual(['low', 'high'])
+  expect(readOf(waits('high', 'other', 1_000), waits('equal', 'shop'))).toEqual(['low', 'high'])
+  expect(readOf(waits('early', 'other', 1_000), waits('late', 'shop', 1_000))).toEqual(['low', 'late'])
 })

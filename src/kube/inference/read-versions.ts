@@ -92,7 +92,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
         const one = versionOf(object, relation, reading)
         const { foundBy } = object
         if (kind === 'done just before' && isOfThoseChanges(one, found.values())) continue
-        if (kind === 'admission' && isOlder(one, found.values())) continue
+        if (HELD_UP.has(kind) && isOlder(one, found.values())) continue
         if (kind === 'edited' && one !== undefined) {
           addEdited(one)
           continue
@@ -137,6 +137,9 @@ function withoutOthers(reads: readonly ReadVersion[], reading: ReadContext): rea
     return read.identity.uid === reading.write.object.uid ? [{ ...read, isPassive: true }] : []
   })
 }
+
+/** What may have held the write up. */
+const HELD_UP: ReadonlySet<Reads['kind']> = new Set(['admission', 'namesake'])
 
 /** Something else that the write follows from is newer, so that this did not hold it up. */
 function isOlder(one: ReadVersion | undefined, read: Iterable<ReadVersion>): boolean {
@@ -235,7 +238,7 @@ function isContentNew({ write, before, by, objects }: ReadContext): boolean {
 /** The written object names or copies what is read in these ways. */
 const TOLD_BY_CONTENT: ReadonlySet<Reads['kind']> = new Set([
   ...(['owner', 'leaving', 'predecessor', 'named', 'ended', 'entries', 'naming', 'namespace'] as const),
-  ...(['departed', 'admission', 'former owner', 'applied from', 'replaced', 'edited'] as const),
+  ...(['departed', 'admission', 'former owner', 'applied from', 'replaced', 'edited', 'namesake'] as const),
 ])
 
 /** The version that the API server was about to make when it made this write while serving the same request. */
@@ -249,7 +252,8 @@ function changesPrint(
   { changes, waitedFor }: Relation,
   { write: { facts, gone }, before }: ReadContext,
 ): boolean {
-  if (waitedFor !== undefined && before?.facts.prints.pending !== waitedFor) return false
+  const pending = before?.facts.prints.pending
+  if (waitedFor !== undefined && (pending === '' ? 'nothing' : pending) !== waitedFor) return false
   if (changes === undefined) return true
   // The last version that is told of an object still has the finalizer with whose removal it went.
   if (gone && changes === 'held') return true

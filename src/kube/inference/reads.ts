@@ -14,8 +14,9 @@
  * - ended below: of the Pods of what it owns, or of what an object owned that had its name, the one that began to go last, if nothing was
  *   written of it since.
  * - predecessor: an object that had its name and its owner, and is gone.
- * - namesake: an object that had its name, and is gone.
+ * - namesake: an object that had its name, and went after what it is made for was changed.
  * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
+ * - named since: what its content names as `field` and whose content changed since its own did.
  * - ended: of what its content names as `field`, the object that went last.
  * - selected: objects of a resource that its labels select or selected, and that changed since the writer last wrote it.
  * - selected by it: workloads, Pods and Services of its namespace that its selectors fit or fitted, and that somebody changed since the writer
@@ -28,7 +29,7 @@
  *   ranges of limits, admission policies or labels of its namespace that refused it and changed since.
  * - remaining: what was left in a terminating namespace when its controller last wrote it, and has gone since.
  * - defined: the last custom resource of a deleted CustomResourceDefinition that went since the definition was written last.
- * - freed: the last object that went from its destination while it waited for room.
+ * - freed: of its destination, the Pod that last made room while it waited for that: it went, ended, or got other labels or resources.
  * - joined: a Pod of its namespace that began to run, or got other labels, while it waited for others; one on its node, if there is any.
  * - quota: a quota that refused what its owner wants, as its controller counted it again since the writer last acted on what its owner owns.
  * - preemptor: the Pod that is to run in its place.
@@ -72,6 +73,7 @@ export type Reads =
   | { readonly kind: 'fellows' }
   | { readonly kind: 'predecessor' }
   | { readonly kind: 'named'; readonly field: string }
+  | { readonly kind: 'named since'; readonly field: string }
   | { readonly kind: 'ended'; readonly field: string }
   | { readonly kind: 'entries'; readonly field: string; readonly print: string }
   | { readonly kind: 'naming'; readonly resource: string; readonly field: string; readonly isSeries?: true }

@@ -21,7 +21,6 @@ import {
   candidate,
   higher,
   isDoneTogether,
-  isDeleted,
   isJustBefore,
   isNewsOfOthers,
   isStillToBeDone,
@@ -36,6 +35,7 @@ import {
 } from './read-context.ts'
 import type { Relation } from './relations.ts'
 import { isOfOwner, relatives } from './relatives.ts'
+import { isOfRoom, roomFor } from './rooms.ts'
 import { isMarkedAsEvicted } from './write-part.ts'
 import { SERVICE_ACCOUNT } from './writers.ts'
 
@@ -55,15 +55,10 @@ export function relatedObjects(
 ): RelatedObject[] {
   const news = newsFor(reading, content === true, readOf)
   if (isOfOwner(reads)) return relatives(reads, reading, news)
+  if (isOfRoom(reads)) return roomFor(reads, reading, news)
   const { write, part, before, objects, by, below } = reading
   const { uid, namespace, resource, name } = write.object
   const { newest, changedAfter, facts, since, ownedAfter, changedIn } = news
-  /** Pods of the namespace that have no node yet, newest first. */
-  const unscheduled = (): KnownObject[] =>
-    changedIn('pods', namespace, before?.contentVersion ?? 0n).filter((object) => {
-      const read = newest(object)
-      return read?.gone === false && fingerprintOf(read.facts, 'node') === ''
-    })
   /** When the writer last looked at what its object names. If it never wrote the object, changes older than its content are no news. */
   const lookedLast = (): bigint => (since(uid) === 0n ? (before?.contentVersion ?? 0n) : since(uid))
   /** For objects other than custom resources only the content counts. */
@@ -135,6 +130,10 @@ export function relatedObjects(
             ? named.filter(({ object }) => changedAfter(object, since(uid)))
             : named
         })
+    case 'named since':
+      return namedAs(reads.field).filter(({ object }) =>
+        changedAfter(object, before?.contentVersion ?? below),
+      )
     case 'ended':
       return (facts?.references ?? [])
         .filter(({ field }) => field === reads.field)
@@ -326,31 +325,6 @@ export function relatedObjects(
       )
       return gone.slice(0, 1).map((object) => ({ object }))
     }
-    case 'freed':
-      return nodesOf(facts).flatMap((node) => {
-        const there = objectOf(node, '', objects)
-        if (there === undefined) return []
-        const gone = ownedAfter(there.identity.uid, 'pods freed', since(uid))
-        return gone.slice(0, 1).map((object) => ({ object }))
-      })
-    case 'joined': {
-      const there = changedIn('pods', namespace, before?.contentVersion ?? 0n).filter((object) => {
-        const read = newest(object)
-        return read !== undefined && !isDeleted(read) && fingerprintOf(read.facts, 'node') !== ''
-      })
-      const node = facts && fingerprintOf(facts, 'node')
-      const near = there.filter((object) => newest(object)?.facts.prints.node === node)
-      return [...near, ...there].slice(0, 1).map((object) => ({ object }))
-    }
-    case 'preemptor':
-      return nodesOf(facts).flatMap((node) => {
-        const named = { ...node, apiVersion: 'v1', uid: '' }
-        const nominated = objects
-          .naming('nominated', 'pods', named, MAX_OBJECTS)
-          .filter((object) => object.identity.uid !== uid)
-        const [waiting] = nominated.length > 0 ? [] : unscheduled()
-        return [...nominated, ...(waiting === undefined ? [] : [waiting])].map((object) => ({ object }))
-      })
   }
 }
 
@@ -436,10 +410,6 @@ function kindsBeside({ write, by, objects, primaries: known }: ReadContext): str
   return [...groups]
     .flatMap((group) => objects.kindsOf(group))
     .filter((one) => isOfNone || !primaries.includes(one))
-}
-
-function nodesOf(facts: ObjectFacts | undefined): ContentReference[] {
-  return facts?.references.filter(({ field }) => field === 'node') ?? []
 }
 
 /** The versions in (after, below) with which somebody changed the content or the labels, newest first. */

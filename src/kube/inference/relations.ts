@@ -35,7 +35,7 @@ export interface Relation {
   /** Covers only writes that change this fingerprint of the written object. */
   readonly changes?: string
   /** Covers only writes of Pods that waited for this before. */
-  readonly waitedFor?: 'claims' | 'room' | 'company'
+  readonly waitedFor?: 'claims' | 'room' | 'company' | 'nothing'
   /** Covers only writes of objects that name something in this field. */
   readonly names?: string
 }
@@ -167,6 +167,14 @@ export const RELATIONS: readonly Relation[] = [
     changes: 'pending',
     waitedFor: 'claims',
   },
+  // The scheduler may have chosen a node, and wait for the claim to be bound.
+  {
+    write: 'pods',
+    parts: ['binding'],
+    reads: { kind: 'named since', field: 'claims' },
+    content: true,
+    waitedFor: 'nothing',
+  },
   {
     write: 'pods',
     parts: ['binding'],
@@ -273,6 +281,7 @@ export const RELATIONS: readonly Relation[] = [
     by: 'statefulset-controller',
     reads: { kind: 'naming', resource: 'statefulsets', field: 'claims', isSeries: true },
     content: true,
+  { write: 'endpointslices', parts: ['creation'], reads: { kind: 'leaving' } },
   },
   // One without a class gets the one that becomes the usual one.
   {
@@ -304,24 +313,24 @@ export const RELATIONS: readonly Relation[] = [
   {
     write: 'persistentvolumeclaims',
     parts: ['authored', 'removal'],
-    by: 'pvc-protection-controller',
+    by,
     reads: { kind: 'users', resource: 'pods', field: 'claims' },
   },
   { parts: ['deletion'], by: 'namespace-controller', reads: { kind: 'namespace' } },
   { write: 'namespaces', parts: ['status', 'removal'], reads: { kind: 'remaining' } },
-  {
+  // The scheduler notes on which node it is to be.
+  ...['pvc-protection-controller', 'kube-scheduler'].map((by): Relation => ({
     write: 'serviceaccounts',
     parts: ['creation'],
     by: 'service-account-controller',
     reads: { kind: 'namespace' },
-  },
-  { write: 'configmaps', parts: ['creation'], by: 'root-ca-cert-publisher', reads: { kind: 'namespace' } },
-  // These are created again when somebody deletes them.
-  ...['service-account-controller', 'root-ca-cert-publisher'].map((by): Relation => ({
-    parts: ['creation'],
-    by,
-    reads: { kind: 'namesake' },
   })),
+  { write: 'configmaps', parts: ['creation'], by: 'root-ca-cert-publisher', reads: { kind: 'namespace' } },
+  // These are created again when somebody deletes them, or as soon as their name is not taken any more.
+  ...[
+    ...['service-account-controller', 'root-ca-cert-publisher', 'endpoint-controller'],
+    ...['statefulset-controller', 'apiserver', 'kube-apiserver'],
+  ].map((by): Relation => ({ parts: ['creation'], by, reads: { kind: 'namesake' } })),
   { parts: MADE, reads: { kind: 'applied from' } },
   {
     parts: [...MADE, 'status'],

@@ -257,7 +257,7 @@ function isInUse(version: KnownVersion | undefined): boolean {
 }
 
 /** A Pod that exists but no longer counts. */
-function hasFinished(version: KnownVersion | undefined): boolean {
+export function hasFinished(version: KnownVersion | undefined): boolean {
   return version !== undefined && fingerprintOf(version.facts, 'replicas') === '0'
 }
 

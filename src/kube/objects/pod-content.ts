@@ -30,7 +30,7 @@ export function podContent(object: JsonObject): Content {
       ...nodeReference('node', node === '' ? nodeAskedFor(spec) : node),
       ...neededBy(spec, namespaceOf(object)),
       ...nodeReference('nominated', textIn(status, 'nominatedNodeName')),
-      ...arrayIn(spec, 'volumes').flatMap((volume) => claimOf(volume, namespaceOf(object))),
+      ...arrayIn(spec, 'volumes').flatMap((volume) => claimOf(volume, objectIn(object, 'metadata'))),
       ...arrayIn(spec, 'resourceClaims').flatMap((one) => deviceClaim(one, namespaceOf(object))),
       ...arrayIn(status, 'resourceClaimStatuses').flatMap((one) => deviceClaim(one, namespaceOf(object))),
     ],
@@ -43,6 +43,7 @@ export function podContent(object: JsonObject): Content {
       replicas: isCounted ? '1' : '0',
       ready: isCounted && isReady ? '1' : '0',
       pending: waitsFor(status),
+      ...(numberIn(spec, 'priority') !== 0 && { priority: String(numberIn(spec, 'priority')) }),
       ...(arrayIn(metadata, 'finalizers').includes(UNCOUNTED) && { uncounted: 'true' }),
     },
   }
@@ -94,8 +95,13 @@ function waitsFor(status: Json | undefined): '' | 'claims' | 'room' | 'company' 
   return LACKS_COMPANY.test(message) ? 'company' : 'node'
 }
 
-function claimOf(volume: Json, namespace: string): ContentReference[] {
-  const name = textIn(objectIn(volume, 'persistentVolumeClaim'), 'claimName')
+/** The claim of a volume. One that goes with the Pod is called after the Pod and the volume. */
+function claimOf(volume: Json, pod: JsonObject): ContentReference[] {
+  const [namespace, of] = [textIn(pod, 'namespace'), textIn(pod, 'name')]
+  const hasOwn = of !== '' && Object.keys(objectIn(volume, 'ephemeral')).length > 0
+  const name = hasOwn
+    ? `${of}-${textIn(volume, 'name')}`
+    : textIn(objectIn(volume, 'persistentVolumeClaim'), 'claimName')
   return name === '' ? [] : [{ field: 'claims', resource: 'persistentvolumeclaims', namespace, name }]
 }
 
