@@ -189,6 +189,9 @@ export interface ObjectFacts {
 /** Stands in the fingerprint `closed` of a node, beside its taints, for one that is cordoned. */
 export const CORDONED = 'cordoned'
 
+/** The taint that people give to nodes whose Pods are to be taken for gone. */
+export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
+
 /** A fingerprint by its name; undefined where the object has none of that name. */
 export function fingerprintOf({ prints }: ObjectFacts, name: string): string | undefined {
   return ownValue(prints, name)

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
 import { replay } from '../../lab/harness/inference/replay.ts'
+import { last, ownedBy, type Sketch } from '../../lab/harness/inference/told-by-watch.ts'
 import { inferWriter } from '../../src/kube/inference/write-attribution.ts'
 import { readAuditEvent } from '../../src/kube/objects/audit-events.ts'
 import type { WritePart } from '../../src/kube/inference/write-part.ts'
@@ -124,4 +125,17 @@ test('an account that reconciles nothing begins a change with a deletion, unless
     cause: 'operator',
     writer: { service: 'restarter' },
   })
+})
+
+test.each([
+  ['Pod', 'ReplicaSet', 'replicaset-controller'],
+  ['ReplicaSet', 'Deployment', 'deployment-controller'],
+])('whoever takes the owner of a %s away, and no label, is a person', (kind, owner, controller) => {
+  const of = (app: string, isOwned = true): Sketch => ({
+    ...{ kind, name: 'web-1' },
+    meta: { labels: { app }, ...(isOwned && ownedBy(owner, 'web')) },
+  })
+  const web: Sketch = { kind: owner, name: 'web' }
+  expect(last(web, of('web'), of('web', false))).toEqual(['unknown', 'operator'])
+  expect(last(web, of('web'), of('other'), of('other', false))).toEqual([controller, 'inferred'])
 })

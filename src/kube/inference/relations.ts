@@ -263,10 +263,17 @@ export const RELATIONS: readonly Relation[] = [
   },
   { write: 'horizontalpodautoscalers', parts: ['status'], reads: { kind: 'named', field: 'target' } },
   ...['taint-eviction-controller', 'node-controller', 'pod-garbage-collector'].map((by): Relation => ({
-    parts: ['deletion', 'status'],
+    parts: ['deletion', 'status', 'removal'],
     by,
     reads: { kind: 'named', field: 'node' },
   })),
+  {
+    write: 'pods',
+    parts: ['deletion', 'status'],
+    by: 'device-taint-eviction-controller',
+    reads: { kind: 'changed', resource: 'resourceslices' },
+    content: true,
+  },
   {
     write: 'persistentvolumeclaims',
     parts: ['creation'],
@@ -274,6 +281,7 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'naming', resource: 'statefulsets', field: 'claims', isSeries: true },
     alive: true,
   },
+  { write: 'endpointslices', parts: ['creation'], reads: { kind: 'leaving' } },
   // Claims that are not kept get their Pod as an owner.
   {
     write: 'persistentvolumeclaims',
@@ -281,7 +289,6 @@ export const RELATIONS: readonly Relation[] = [
     by: 'statefulset-controller',
     reads: { kind: 'naming', resource: 'statefulsets', field: 'claims', isSeries: true },
     content: true,
-  { write: 'endpointslices', parts: ['creation'], reads: { kind: 'leaving' } },
   },
   // One without a class gets the one that becomes the usual one.
   {
@@ -310,21 +317,21 @@ export const RELATIONS: readonly Relation[] = [
     by: 'kube-scheduler',
     reads: { kind: 'users', resource: 'pods', field: 'claims', of: 'claim' },
   },
-  {
+  // The scheduler notes on which node it is to be.
+  ...['pvc-protection-controller', 'kube-scheduler'].map((by): Relation => ({
     write: 'persistentvolumeclaims',
     parts: ['authored', 'removal'],
     by,
     reads: { kind: 'users', resource: 'pods', field: 'claims' },
-  },
+  })),
   { parts: ['deletion'], by: 'namespace-controller', reads: { kind: 'namespace' } },
   { write: 'namespaces', parts: ['status', 'removal'], reads: { kind: 'remaining' } },
-  // The scheduler notes on which node it is to be.
-  ...['pvc-protection-controller', 'kube-scheduler'].map((by): Relation => ({
+  {
     write: 'serviceaccounts',
     parts: ['creation'],
     by: 'service-account-controller',
     reads: { kind: 'namespace' },
-  })),
+  },
   { write: 'configmaps', parts: ['creation'], by: 'root-ca-cert-publisher', reads: { kind: 'namespace' } },
   // These are created again when somebody deletes them, or as soon as their name is not taken any more.
   ...[

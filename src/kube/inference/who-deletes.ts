@@ -4,6 +4,7 @@ import {
   isSelectedBy,
   type ObjectFacts,
   type ObjectIdentity,
+  OUT_OF_SERVICE,
   type OwnerReference,
 } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
@@ -20,6 +21,7 @@ import {
   OF_DISRUPTION,
   OF_OWNER,
   OF_REMOVAL,
+  person,
   programOf,
   TOOLS,
   unknown,
@@ -47,9 +49,13 @@ export function whoDeletes(
   if (part === 'removal') {
     const isEnded = object.resource !== 'pods' || before?.prints.atOnce === 'true'
     const isHeldByPeople = before !== undefined && isHeldSinceMade(before, objects)
-    if (isEnded && isHeldByPeople && !isCustomResource(object.apiVersion))
-      return { service: 'unknown', user: undefined, role: 'operator' }
-    const remover = isUncounted(object, before) ? 'job-controller' : ownValue(OF_REMOVAL, object.resource)
+    if (isEnded && isHeldByPeople && !isCustomResource(object.apiVersion)) return person()
+    if (isFilled(before, objects)) return person()
+    const remover = isUncounted(object, before)
+      ? 'job-controller'
+      : isForsaken(object, before, objects)
+        ? 'pod-garbage-collector'
+        : ownValue(OF_REMOVAL, object.resource)
     if (remover !== undefined) return controller(remover)
     return before?.prints.awaits === 'dependents' ? controller('generic-garbage-collector') : unknown()
   }
@@ -65,15 +71,10 @@ export function whoDeletes(
   const maker =
     owner !== undefined &&
     reference !== undefined &&
-    !isOutOfTurn(object, reference, owner.facts, objects) &&
-    (hasSurplus(owner.facts, reference.uid, object.resource, objects) ||
-      (reference.kind === 'DaemonSet' && isOffItsNode(known, owner.facts, objects)) ||
-      (REPLACES_ENDED.has(reference.kind) && hasEnded(object, before)) ||
-      (reference.kind === 'Job' && isEnding(owner.facts, reference.uid, seenNs, objects)) ||
-      isNotKept(object, known, reference, owner.facts, objects))
+    isUnwanted({ object, seenNs }, [known, before], reference, owner.facts, objects)
       ? ownValue(OF_OWNER, reference.kind)
       : undefined
-  const usual = disrupterOf(known) ?? maker ?? whoLetsExpire(known, part, objects)
+  const usual = disrupterOf(known) ?? maker ?? whoLetsExpire(known, part, seenNs, objects)
   if (usual !== undefined) return controller(usual)
   const { expiresAt } = known?.prints ?? {}
   const [expiring] =
@@ -108,9 +109,51 @@ export function whoDeletes(
   )
 }
 
+/** Its owner's controller deletes it: there are too many, it is to be replaced, or it is of no use any more. */
+function isUnwanted(
+  { object, seenNs }: Pick<ClusterWrite, 'object' | 'seenNs'>,
+  [known, before]: readonly [ObjectFacts | undefined, ObjectFacts | undefined],
+  reference: OwnerReference,
+  owner: ObjectFacts,
+  objects: ClusterObjects,
+): boolean {
+  const { kind, uid } = reference
+  return (
+    isBeyond(object, owner) ||
+    (kind === 'DaemonSet' && isOffItsNode(known, owner, objects)) ||
+    (REPLACES_ENDED.has(kind) && hasEnded(object, before)) ||
+    (kind === 'Job' && isEnding(owner, uid, seenNs, objects)) ||
+    isNotKept(object, known, reference, owner, objects) ||
+    (!isRenewed(before, owner) &&
+      !isOutOfTurn(object, reference, owner, objects) &&
+      hasSurplus(owner, uid, object.resource, objects))
+  )
+}
+
 /** A Pod that its kubelet has ended, and that its Job's controller has still to count. */
 function isUncounted({ resource }: ObjectIdentity, before: ObjectFacts | undefined): boolean {
   return resource === 'pods' && before?.prints.atOnce === 'true' && before.prints.uncounted === 'true'
+}
+
+/** A namespace in which something is left: its controller removes it once that has gone. */
+function isFilled(before: ObjectFacts | undefined, objects: ClusterObjects): boolean {
+  const remaining = before?.references.filter(({ field }) => field === 'remaining') ?? []
+  return remaining.some(({ resource, namespace }) =>
+    objects
+      .changedIn(resource, namespace, 0n, LAST, MAX_COUNTED)
+      .some((object) => newestOf(object)?.gone === false),
+  )
+}
+
+/** A Pod that goes and whose node is gone, or is out of service: no kubelet ends it. */
+function isForsaken(
+  { resource }: ObjectIdentity,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): boolean {
+  const named = before?.references.find(({ field }) => field === 'node')
+  const node = resource === 'pods' && named ? newestOf(objects.named('nodes', '', named.name)) : undefined
+  return node?.gone === true || node?.facts.prints.closed?.split(' ').includes(OUT_OF_SERVICE) === true
 }
 
 /** How programs are called that look after what others make. */
@@ -294,6 +337,21 @@ function isOutOfTurn(
     )
 }
 
+/** It is as its owner wants its Pods to be, and so runs on. */
+function isRenewed(pod: ObjectFacts | undefined, { prints: { renewed } }: ObjectFacts): boolean {
+  const [label = '', value] = renewed?.split('=') ?? []
+  return value !== undefined && pod?.prints.replicas === '1' && ownValue(pod.labels ?? {}, label) === value
+}
+
+/** Its StatefulSet wants no Pod of its number. */
+function isBeyond(pod: ObjectIdentity, { prints: { numbers } }: ObjectFacts): boolean {
+  const [first, end] = numbers?.split(' ').map(Number) ?? []
+  const number = numberOf(pod)
+  return (
+    pod.resource === 'pods' && first !== undefined && end !== undefined && (number < first || number >= end)
+  )
+}
+
 function numberOf({ name }: ObjectIdentity): number {
   return Number(name.slice(name.lastIndexOf('-') + 1))
 }
@@ -358,11 +416,13 @@ function isSignedLately(facts: Pick<ObjectFacts, 'managers'> | undefined, nowNs:
 function whoLetsExpire(
   known: ObjectFacts | undefined,
   part: WritePart,
+  nowNs: bigint,
   objects: ClusterObjects,
 ): string | undefined {
   const finished = known?.prints.finished ?? ''
   if (part !== 'deletion' || finished === '') return undefined
-  if (known?.prints.expires === 'true') return 'ttl-after-finished-controller'
+  const { expiresAt } = known?.prints ?? {}
+  if (expiresAt !== undefined && BigInt(expiresAt) <= nowNs) return 'ttl-after-finished-controller'
   const owner = known?.owners.find((one) => one.controller && one.kind === 'CronJob')
   const keeps = newestOf(objects.get(owner?.uid ?? ''))?.facts.prints[`keeps ${finished}`]
   if (owner === undefined || keeps === undefined) return undefined

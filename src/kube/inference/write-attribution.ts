@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ANY_RESOURCE, type ClusterObjects } from '../../model/inference-store.ts'
 import {
   type FieldManager,
@@ -24,6 +25,7 @@ import {
   OF_NEW,
   OF_OWNER,
   OF_STATUS,
+  person,
   programOf,
   SERVICE_ACCOUNT,
   TOOLS,
@@ -180,6 +182,7 @@ function guessed(
     part === 'creation'
       ? firstManager(write.facts)
       : (newManager(write.facts, before, part) ?? extendedManager(write.facts, before, part))?.manager
+  if (part === 'authored' && signed === undefined && isDisowned(write, before, objects)) return person()
   const owning = part === 'authored' ? whoOwns(write, before, objects) : undefined
   if (owning !== undefined && (signed === undefined || signed === 'kube-controller-manager'))
     return controller(owning)
@@ -276,9 +279,7 @@ function whoTakesAway(
   // A count that falls to nothing is left out of many a status.
   const counting = isAuthored ? undefined : whoCounts(object, objects)
   if (counting !== undefined) return controller(counting)
-  return isAuthored || isCustomResource(object.apiVersion)
-    ? { service: 'unknown', user: undefined, role: 'operator' }
-    : undefined
+  return isAuthored || isCustomResource(object.apiVersion) ? person() : undefined
 }
 
 /** The program that looks after an object, if something that it owns, or that this owns, has changed since the object was written. */
@@ -311,6 +312,20 @@ function whoOwns(
   const { kind = '' } = now ?? former ?? {}
   // Claims that a StatefulSet does not keep belong to its Pods or to it.
   return object.resource === 'persistentvolumeclaims' ? 'statefulset-controller' : ownValue(OF_OWNER, kind)
+}
+
+/** It lost its owner, which stays, and has the labels that it had as its own: a controller gives up only what has others. */
+function isDisowned(
+  { object: { uid }, facts }: ClusterWrite,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): boolean {
+  const [now, former] = [facts, before].map((of) => of?.owners.find((one) => one.controller))
+  if (former === undefined || now !== undefined || facts?.labels === undefined) return false
+  if (isGoing(newestOf(objects.get(former.uid)))) return false
+  const isOwned = (of: ObjectFacts): boolean => of.owners.some((one) => one.uid === former.uid)
+  const owned = objects.get(uid)?.versions.filter((one) => isOwned(one.facts)) ?? []
+  return owned.every((one) => isDeepStrictEqual(one.facts.labels, facts.labels))
 }
 
 /** Who usually makes such a write. */

@@ -28,6 +28,7 @@ const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-api
 export const OF_STATUS: Readonly<Record<string, string>> = {
   deployments: 'deployment-controller',
   replicasets: 'replicaset-controller',
+  replicationcontrollers: 'replication-controller',
   statefulsets: 'statefulset-controller',
   daemonsets: 'daemon-set-controller',
   pods: 'kubelet',
@@ -62,6 +63,7 @@ export const OF_DISRUPTION: Readonly<Record<string, string>> = {
   DeletionByTaintManager: 'node-controller',
   DeletionByPodGC: 'pod-garbage-collector',
   PreemptionByScheduler: 'kube-scheduler',
+  DeletionByDeviceTaintManager: 'device-taint-eviction-controller',
 }
 export const OF_REMOVAL: Readonly<Record<string, string>> = {
   pods: 'kubelet',
@@ -71,6 +73,7 @@ export const OF_REMOVAL: Readonly<Record<string, string>> = {
 export const OF_OWNER: Readonly<Record<string, string>> = {
   Deployment: 'deployment-controller',
   ReplicaSet: 'replicaset-controller',
+  ReplicationController: 'replication-controller',
   StatefulSet: 'statefulset-controller',
   DaemonSet: 'daemon-set-controller',
   Job: 'job-controller',
@@ -82,6 +85,7 @@ export const OF_OWNER: Readonly<Record<string, string>> = {
 export const MADE_FOR: Readonly<Record<string, string>> = {
   Deployment: 'replicasets',
   ReplicaSet: 'pods',
+  ReplicationController: 'pods',
   StatefulSet: 'pods',
   DaemonSet: 'pods',
   Job: 'pods',
@@ -101,6 +105,7 @@ const OTHERS_OF_KUBERNETES = [
     'token-cleaner',
   ],
   ...['ttl-after-finished-controller', 'ttl-controller', 'validatingadmissionpolicy-status-controller'],
+  ...['bootstrap-signer', 'volumeattributesclass-protection-controller'],
   ...['generic-garbage-collector', 'kube-apiserver', 'apiserver', 'kube-controller-manager', 'unknown'],
 ]
 const OF_KUBERNETES: ReadonlySet<string> = new Set([
@@ -127,6 +132,11 @@ export const UNKNOWN = 'unknown'
 
 export function unknown(): Writer {
   return { service: UNKNOWN, user: undefined, role: 'unknown' }
+}
+
+/** Somebody who begins a change. */
+export function person(): Writer {
+  return { service: UNKNOWN, user: undefined, role: 'operator' }
 }
 
 export function controller(service: string): Writer {

@@ -1,4 +1,5 @@
 import type { ContentReference, LabelSelector } from '../../model/kubernetes-objects.ts'
+import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import { arrayIn, isObject, type Json, type JsonObject, objectIn, textIn } from './object-json.ts'
 
@@ -86,4 +87,17 @@ export function conditionOf(object: JsonObject, type: string): JsonObject | unde
   return conditions.find(
     (condition) => textIn(condition, 'type') === type && textIn(condition, 'status') === 'True',
   )
+}
+
+/** Conditions of what runs to an end, as Jobs and JobSets do. */
+const FINISHED = ['Complete', 'Completed', 'Succeeded', 'Failed', 'Finished']
+
+/** `expiresAt`: from when on its controller deletes what has finished, in nanoseconds since 1970, if it is not kept for longer. */
+export function expiryOf(object: JsonObject): { expiresAt?: string } {
+  const spec = objectIn(object, 'spec')
+  const seconds = spec.ttlSecondsAfterFinished ?? objectIn(spec, 'runPolicy').ttlSecondsAfterFinished
+  const finished = FINISHED.find((type) => hasCondition(object, type))
+  if (finished === undefined || typeof seconds !== 'number' || !Number.isSafeInteger(seconds)) return {}
+  const endNs = parseRfc3339(textIn(conditionOf(object, finished), 'lastTransitionTime'))
+  return endNs === undefined ? {} : { expiresAt: String(endNs + BigInt(seconds) * 1_000_000_000n) }
 }

@@ -4,13 +4,12 @@ import {
   isCustomResource,
   type LabelSelector,
 } from '../../model/kubernetes-objects.ts'
-import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import {
   annotationsOf,
   conditionOf,
   type Content,
-  hasCondition,
+  expiryOf,
   labelsOf,
   MAX_LABELS,
   MAX_NAMES,
@@ -68,6 +67,8 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
 
 /** Kinds that custom resources select by labels, beside Pods. */
 const SELECTED = new Set(['Deployment', 'StatefulSet', 'DaemonSet', 'Service'])
+/** Kinds that Deployments select by labels. */
+const MADE = new Set(['ReplicaSet'])
 /** Selectors of namespaces are looked up otherwise. */
 const SELECTOR = /^(?!namespace)(?:.+S|s)elector$/
 
@@ -77,7 +78,7 @@ export function contentOf(object: JsonObject): Content {
   const isCustom = isCustomResource(textIn(object, 'apiVersion'))
   return {
     ...content,
-    ...((isCustom || SELECTED.has(kind)) && { labels: labelsOf(object) }),
+    ...((isCustom || SELECTED.has(kind) || MADE.has(kind)) && { labels: labelsOf(object) }),
     ...(isCustom && { selects: selectorsOf(object), prints: { ...content.prints, ...expiryOf(object) } }),
     references: [...content.references, ...appliedFrom(object), ...namedReferences(object)],
   }
@@ -89,19 +90,6 @@ function selectorsOf(object: JsonObject): LabelSelector[] {
     .filter(([key]) => SELECTOR.test(key))
     .map(([, value]) => (typeof value === 'string' ? selectorOfText(value) : selectorOf(value)))
     .filter(({ labels, rules }) => Object.keys(labels).length + rules.length > 0)
-}
-
-/** Conditions of custom resources that run to an end, as JobSets do. */
-const FINISHED = ['Complete', 'Completed', 'Succeeded', 'Failed', 'Finished']
-
-/** `expiresAt`: from when on its controller deletes what has finished, in nanoseconds since 1970, if it is not kept for longer. */
-function expiryOf(object: JsonObject): { expiresAt?: string } {
-  const spec = objectIn(object, 'spec')
-  const seconds = spec.ttlSecondsAfterFinished ?? objectIn(spec, 'runPolicy').ttlSecondsAfterFinished
-  const finished = FINISHED.find((type) => hasCondition(object, type))
-  if (finished === undefined || typeof seconds !== 'number' || !Number.isSafeInteger(seconds)) return {}
-  const endNs = parseRfc3339(textIn(conditionOf(object, finished), 'lastTransitionTime'))
-  return endNs === undefined ? {} : { expiresAt: String(endNs + BigInt(seconds) * 1_000_000_000n) }
 }
 
 const TLS = 'kubernetes.io/tls'

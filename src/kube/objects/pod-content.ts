@@ -1,4 +1,4 @@
-import { CORDONED, type ContentReference } from '../../model/kubernetes-objects.ts'
+import { CORDONED, type ContentReference, OUT_OF_SERVICE } from '../../model/kubernetes-objects.ts'
 import { conditionOf, type Content, hasCondition, labelsOf } from './content.ts'
 import { endpointSays } from './endpoints-content.ts'
 import {
@@ -116,9 +116,8 @@ const OWN_TAINTS = 'node.kubernetes.io/'
 export function nodeContent(object: JsonObject): Content {
   const spec = objectIn(object, 'spec')
   const taints = arrayIn(spec, 'taints').map((taint) => textIn(taint, 'key'))
-  const [own, others] = [true, false].map((isOwn) =>
-    taints.filter((key) => key.startsWith(OWN_TAINTS) === isOwn).sort(),
-  )
+  const isOfState = (key: string): boolean => key.startsWith(OWN_TAINTS) && key !== OUT_OF_SERVICE
+  const [own, others] = [true, false].map((isOwn) => taints.filter((key) => isOfState(key) === isOwn).sort())
   const isCordoned = spec['unschedulable'] === true
   const closed = [...(isCordoned ? [CORDONED] : []), ...(others ?? [])]
   const prints = { taints: own?.join(' ') ?? '', closed: closed.join(' ') }

@@ -4,6 +4,7 @@ import {
   annotationsOf,
   conditionOf,
   type Content,
+  expiryOf,
   hasCondition,
   MAX_NAMES,
   selectorOf,
@@ -16,6 +17,7 @@ import { arrayIn, type JsonObject, namespaceOf, numberIn, objectIn, textIn } fro
 export const WORKLOADS: Readonly<Record<string, (object: JsonObject) => Content>> = {
   Deployment: deploymentContent,
   ReplicaSet: replicaSetContent,
+  ReplicationController: replicaSetContent,
   StatefulSet: statefulSetContent,
   DaemonSet: daemonSetContent,
   Job: jobContent,
@@ -103,9 +105,9 @@ const REFUSALS: readonly (readonly [said: RegExp, by: string])[] = [
   [/serviceaccount .*not found|no PriorityClass/, 'needs'],
   [/ValidatingAdmissionPolicy/, 'validatingadmissionpolicies validatingadmissionpolicybindings'],
   [/violates PodSecurity/, 'namespaces'],
+  [/webhook/, 'validatingwebhookconfigurations mutatingwebhookconfigurations'],
   [
     /m(?:in|ax)imum .* usage per|max limit to request ratio per|must be less than or equal to \w+ limit/,
-  [/webhook/, 'validatingwebhookconfigurations mutatingwebhookconfigurations'],
     'limitranges',
   ],
 ]
@@ -119,16 +121,27 @@ function refusedBy(failure: JsonObject | undefined): string {
 
 function statefulSetContent(object: JsonObject): Content {
   const { prints } = withSurplus(withTemplate(object, ''), hasMore(object) || renewsStateful(object))
+  const status = objectIn(object, 'status')
   return {
     references: [...claimsOf(object), ...settingsOf(object)],
     prints: {
       ...prints,
       keeps: keptBy(object),
+      numbers: numbersOf(object),
       ...(!hasMore(object) && renewsInTurn(object) && { renews: 'true' }),
       ...(!hasMore(object) && renewsStateful(object) && { renewsFrom: String(renewsFrom(object)) }),
-      ...(!renewsItself(object) && { renewedTo: textIn(objectIn(object, 'status'), 'updateRevision') }),
+      ...(!renewsItself(object) && { renewedTo: textIn(status, 'updateRevision') }),
+      ...(!hasMore(object) && !isUnseen(object) && renewedAs(REVISION, textIn(status, 'updateRevision'))),
     },
   }
+}
+
+const REVISION = 'controller-revision-hash'
+const GENERATION = 'pod-template-generation'
+
+/** The label of Pods that are as they are to be, which their controller does not replace any more. */
+function renewedAs(label: string, value: string): { renewed?: string } {
+  return value === '' ? {} : { renewed: `${label}=${value}` }
 }
 
 /** The names of its Pods' volume claims, without the number of the Pod. */
@@ -146,7 +159,10 @@ function daemonSetContent(object: JsonObject): Content {
   const nodes = ['desiredNumberScheduled', 'numberMisscheduled'].map((key) => numberIn(status, key))
   return {
     references: settingsOf(object),
-    prints: { ...prints, nodes: nodes.join(' '), keeps: keptBy(object) },
+    prints: {
+      ...{ ...prints, nodes: nodes.join(' '), keeps: keptBy(object) },
+      ...renewedAs(GENERATION, textIn(annotationsOf(object), 'deprecated.daemonset.template.generation')),
+    },
     selects: nodesFor(object),
   }
 }
@@ -169,10 +185,10 @@ function nodesFor(daemonSet: JsonObject): LabelSelector[] {
 function jobContent(object: JsonObject): Content {
   const { references: none, prints } = withTemplate(object, '')
   const finished = ['Complete', 'Failed'].find((type) => hasCondition(object, type)) ?? ''
-  const expires = typeof objectIn(object, 'spec').ttlSecondsAfterFinished === 'number' ? 'true' : ''
+  const deadline = finished === '' ? deadlineOf(object) : ''
   return {
     references: none,
-    prints: { ...prints, finished, expires, size: String(runsAtOnce(object)), deadline: deadlineOf(object) },
+    prints: { ...prints, finished, ...expiryOf(object), size: String(runsAtOnce(object)), deadline },
   }
 }
 
@@ -228,10 +244,19 @@ function renewsStateful(object: JsonObject): boolean {
 
 /** The number of the first Pod that is replaced: those before it are kept as they are. */
 function renewsFrom(object: JsonObject): number {
-  const spec = objectIn(object, 'spec')
-  const { partition } = objectIn(objectIn(spec, 'updateStrategy'), 'rollingUpdate')
-  const start = numberIn(objectIn(spec, 'ordinals'), 'start')
-  return start + (typeof partition === 'number' ? partition : 0)
+  const { partition } = objectIn(objectIn(objectIn(object, 'spec'), 'updateStrategy'), 'rollingUpdate')
+  return firstNumber(object) + (typeof partition === 'number' ? partition : 0)
+}
+
+function firstNumber(object: JsonObject): number {
+  return numberIn(objectIn(objectIn(object, 'spec'), 'ordinals'), 'start')
+}
+
+/** The number of its first Pod, and the one after its last; empty where it does not say how many it wants. */
+function numbersOf(object: JsonObject): string {
+  const { replicas } = objectIn(object, 'spec')
+  const first = firstNumber(object)
+  return typeof replicas === 'number' ? `${first} ${first + replicas}` : ''
 }
 
 /** Pods are replaced one by one, and none while another is not ready. */
