@@ -81,6 +81,15 @@ test('so does that of a StatefulSet, which does not say that it was refused', ()
   expect(newest(db, pod('db-0', 'StatefulSet'), changed(limits), pod('db-1', 'StatefulSet'))).toBe('db')
 })
 
+test('so does a further one of a Job, whose controller makes all at once', () => {
+  const work: Sketch = { kind: 'Job', apiVersion: 'batch/v1', name: 'db', meta: { generation: 1 } }
+  const [first, second] = [pod('db-a', 'Job'), pod('db-b', 'Job')]
+  expect(newest(limits, work, first, changed(limits), second)).toBe('small')
+  expect(newest(limits, work, changed(limits), first, second)).toBe('db')
+  const failed: Sketch = { ...first, status: { phase: 'Failed' } }
+  expect(newest(limits, work, first, changed(limits), failed, second)).toBe('db-a')
+})
+
 test('a Pod that could have been made before follows from what came since', () => {
   const more = { ...set(), meta: { generation: 2 }, spec: { replicas: 3 } }
   expect(newest(account, set(), pod('a'))).toBe('web')

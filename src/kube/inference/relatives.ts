@@ -59,6 +59,13 @@ export function relatives(
   const { uid, namespace, resource, name } = write.object
   /** The version at which the writer last acted for an owner, or the owner's version that it read, if that is lower. */
   const sinceOwner = (owner: string): bigint => lower(since(owner, actorForOwner(by)), readOf(owner)?.version)
+  /** What may have refused objects of an owner, and the version after which a change of that lets them through. */
+  const refusals = (owner: string): { refusing: readonly string[]; after: bigint } => {
+    const [read, acted] = [readOf(owner), since(owner, actorForOwner(by))]
+    const refusing = read === undefined ? [] : refusedBy(read, by, acted)
+    const isGuess = refusing === MAY_REFUSE
+    return { refusing, after: isGuess ? higher(acted, read?.contentVersion ?? below) : sinceOwner(owner) }
+  }
   const othersOfOwners = (after: (owner: string) => bigint): KnownObject[] =>
     (facts?.owners ?? []).flatMap((owner) => ownedAfter(owner.uid, resource, after(owner.uid)))
   switch (reads.kind) {
@@ -125,13 +132,8 @@ export function relatives(
         .flatMap((owner) => candidate(objects.get(owner.uid)))
     case 'quota':
       return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
-        const read = readOf(owner)
-        const refusing = read === undefined ? [] : refusedBy(read, since(owner, actorForOwner(by)))
-        if (read === undefined || !refusing.includes('resourcequotas')) return []
-        const after =
-          refusing === MAY_REFUSE
-            ? higher(sinceOwner(owner), read.contentVersion ?? read.version)
-            : sinceOwner(owner)
+        const { refusing, after } = refusals(owner)
+        if (!refusing.includes('resourcequotas')) return []
         return changedIn('resourcequotas', namespace, after).flatMap((object) => {
           const again = object.versions.find(
             (one) =>
@@ -166,8 +168,7 @@ export function relatives(
           .flatMap((one) => candidate(objects.named(one.resource, one.namespace, one.name)))
           .filter(({ object }) => (createdAt(object) ?? 0n) > after)
         const within = candidate(objects.named(NAMESPACES, '', namespace)).map(({ object }) => object)
-        const refusing = refusedBy(read, since(owner, actorForOwner(by)))
-        const changedSince = refusing === MAY_REFUSE ? after : sinceOwner(owner)
+        const { refusing, after: changedSince } = refusals(owner)
         const changed = refusing.flatMap((of) =>
           of === NAMESPACES
             ? within.filter((object) => changedAfter(object, changedSince))
@@ -208,11 +209,15 @@ const OF_THE_CLUSTER: ReadonlySet<string> = new Set([
 /** What may refuse Pods of owners whose status does not say so. */
 const MAY_REFUSE = ['resourcequotas', 'limitranges', NAMESPACES, ...OF_THE_CLUSTER]
 
+/** They create all Pods that an owner wants at once: what comes later was refused, or is in the place of another. */
+const CREATES_AT_ONCE: ReadonlySet<string> = new Set(['job-controller', 'daemon-set-controller'])
+
 /** What has refused objects of an owner: as its status says, or possibly, where its controller has not acted on its content. */
-function refusedBy({ facts, contentVersion }: KnownVersion, acted: bigint): readonly string[] {
+function refusedBy({ facts, contentVersion }: KnownVersion, by: string, acted: bigint): readonly string[] {
   const refused = fingerprintOf(facts, 'refused')
   if (refused !== undefined) return refused === '' ? [] : refused.split(' ')
-  return contentVersion !== undefined && acted < contentVersion ? MAY_REFUSE : []
+  const isUnacted = contentVersion !== undefined && acted < contentVersion
+  return isUnacted || CREATES_AT_ONCE.has(by) ? MAY_REFUSE : []
 }
 
 /** The version with which it was created; undefined where that is no longer kept. */
