@@ -124,3 +124,28 @@ test('a Pod that its ReplicationController has too many of is deleted by its con
   expect(last(web, ...pods, going)).toEqual(['replication-controller', BY_CONTROLLER])
   expect(last(web, pods[0]!, going)).toEqual(PERSON)
 })
+
+test('what becomes of a Pod whose kubelet is silent is told by other controllers, and for its node', () => {
+  const node = (...taints: JsonObject[]): Sketch => ({ kind: 'Node', name: 'n1', spec: { taints } })
+  const pod = (ready: string, second: number, more: JsonObject = {}, phase = 'Running'): Sketch => {
+    const time = `2026-11-22T19:30:0${second}Z`
+    const manager = second === 0 ? 'kubelet' : 'kube-controller-manager'
+    const managedFields = [{ manager, operation: 'Update', subresource: 'status', time }]
+    return {
+      ...{ kind: 'Pod', name: 'web-1', spec: { nodeName: 'n1' }, meta: { managedFields, ...more } },
+      status: { phase, conditions: [{ type: 'Ready', status: ready }] },
+    }
+  }
+  const told = (...sketches: Sketch[]): [string, string[]] => {
+    const decision = decided(...sketches).at(-1)!
+    return [decision.writer.service, decision.reads.map(({ identity }) => identity.name)]
+  }
+  const silent = node({ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' })
+  const lost = pod('False', 0, GOING)
+  expect(told(node(), pod('True', 0), silent, pod('False', 1))).toEqual(['node-controller', ['web-1', 'n1']])
+  const out = node({ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' })
+  expect(told(node(), lost, out, pod('False', 1, GOING, 'Failed'))).toEqual([
+    ...['pod-garbage-collector', ['web-1', 'n1']],
+  ])
+  expect(told(node(), pod('False', 0), silent, pod('True', 1))).toEqual(['kubelet', ['web-1']])
+})

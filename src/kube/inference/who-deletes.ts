@@ -146,7 +146,7 @@ function isFilled(before: ObjectFacts | undefined, objects: ClusterObjects): boo
 }
 
 /** A Pod that goes and whose node is gone, or is out of service: no kubelet ends it. */
-function isForsaken(
+export function isForsaken(
   { resource }: ObjectIdentity,
   before: ObjectFacts | undefined,
   objects: ClusterObjects,

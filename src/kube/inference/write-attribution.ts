@@ -15,7 +15,14 @@ import { matchesOnePattern, ownValue } from '../../model/untrusted-names.ts'
 import { namedBy, takesHold } from './primaries.ts'
 import { isOwnCertificate } from './self-begun.ts'
 import { isDeleted } from './read-context.ts'
-import { disrupterOf, firstManager, newestOf, whoDeletes, whoReacts } from './who-deletes.ts'
+import {
+  disrupterOf,
+  firstManager,
+  isForsaken,
+  newestOf,
+  whoDeletes,
+  whoReacts,
+} from './who-deletes.ts'
 import type { WritePart } from './write-part.ts'
 import {
   controller,
@@ -207,11 +214,24 @@ function guessed(
     const isController = program !== 'unknown' && isOfKubernetes(program)
     return { service: program, user: undefined, role: isController ? 'controller' : 'unknown' }
   }
-  // A kubelet signs with its own name.
-  if (program === 'kube-controller-manager' && part === 'status' && write.object.resource === 'nodes')
-    return controller('node-controller')
+  if (program === 'kube-controller-manager' && part === 'status') {
+    const standing = whoStandsIn(write, before, objects)
+    if (standing !== undefined) return controller(standing)
+  }
   if (usual !== undefined) return controller(usual)
   return program === undefined ? unknown() : controller(program)
+}
+
+/** Who writes a status in the place of a kubelet, which signs with its own name. */
+function whoStandsIn(
+  { object, facts }: ClusterWrite,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): string | undefined {
+  if (object.resource === 'nodes') return 'node-controller'
+  if (isForsaken(object, before, objects)) return 'pod-garbage-collector'
+  const isLost = object.resource === 'pods' && before?.prints.ready === '1' && facts?.prints.ready === '0'
+  return isLost && disrupterOf(facts) === undefined ? 'node-controller' : undefined
 }
 
 /** The programs that have written an object, and those that look after what names it. */
@@ -322,7 +342,7 @@ function isDisowned(
 ): boolean {
   const [now, former] = [facts, before].map((of) => of?.owners.find((one) => one.controller))
   if (former === undefined || now !== undefined || facts?.labels === undefined) return false
-  if (isGoing(newestOf(objects.get(former.uid)))) return false
+  if (isDeleted(newestOf(objects.get(former.uid)))) return false
   const isOwned = (of: ObjectFacts): boolean => of.owners.some((one) => one.uid === former.uid)
   const owned = objects.get(uid)?.versions.filter((one) => isOwned(one.facts)) ?? []
   return owned.every((one) => isDeepStrictEqual(one.facts.labels, facts.labels))
