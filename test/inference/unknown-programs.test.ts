@@ -45,8 +45,42 @@ test('who says of a Pod that it ended, beside its kubelet, is a person; who adds
     conditions: [...RUNNING.conditions, { type: 'example.com/gate', status: 'True' }],
   }
   expect(last(job, running, pod(gate, kubelet, other))[1]).toBe('inferred')
+  const unready = { ...RUNNING, conditions: [{ type: 'Ready', status: 'False' }] }
+  const byPerson = pod(unready, kubelet, ['kubectl', 'status'])
+  expect(last(job, running, byPerson, pod(RUNNING, kubelet, other))).toEqual(PERSON)
+  const again = pod(unready, kubelet, ['kubectl', 'status'], other)
+  expect(last(job, running, pod(RUNNING, kubelet, other), again)).toEqual(PERSON)
+  expect(last(job, running, byPerson, pod(RUNNING, ['kubectl', 'status'], kubelet))[1]).toBe('inferred')
+  const scheduler: [string, string] = ['kube-scheduler', 'status']
+  const pending = pod({ phase: 'Pending' }, scheduler)
+  expect(last(job, pending, pod(RUNNING, scheduler, other))[1]).toBe('inferred')
   // A kubelet itself goes on.
   expect(last(job, running, pod(ended, ['some-kubelet', 'status']))[1]).toBe('inferred')
+})
+
+test('who writes a status that only controllers of Kubernetes write is a person', () => {
+  const told = (kind: string, apiVersion: string): [string, string] => {
+    const made: Sketch = { kind, apiVersion, name: 'web', meta: signed(['kubectl']) }
+    return last(made, { ...made, status: { replicas: 1 }, meta: signed(['kubectl'], [PROGRAM, 'status']) })
+  }
+  expect(told('Deployment', 'apps/v1')).toEqual(PERSON)
+  expect(told('PodDisruptionBudget', 'policy/v1')).toEqual(PERSON)
+  expect(told('Service', 'v1')[1]).toBe('inferred')
+  expect(told('Deployment', 'example.com/v1')[1]).toBe('inferred')
+})
+
+test('who approves a request for a certificate long after that was made is a person', () => {
+  const approved = (second: number): [string, string] => {
+    const entry = { manager: PROGRAM, operation: 'Update', subresource: 'approval' }
+    const made: Sketch = {
+      ...{ kind: 'CertificateSigningRequest', apiVersion: 'certificates.k8s.io/v1', name: 'node' },
+      meta: signed(['kubelet']),
+    }
+    const managedFields = [{ ...entry, time: `2026-11-22T19:30:${String(second).padStart(2, '0')}Z` }]
+    return last(made, { ...made, meta: { managedFields }, status: { conditions: [{ type: 'Approved' }] } })
+  }
+  expect(approved(10)).toEqual(PERSON)
+  expect(approved(2)[1]).toBe('inferred')
 })
 
 test('who changes what a Pod is to be does not do so because a status of its owner changed', () => {

@@ -13,6 +13,7 @@ import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts
 import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { matchesOnePattern, ownValue } from '../../model/untrusted-names.ts'
 import { namedBy, takesHold } from './primaries.ts'
+import { lastSigned } from './read-context.ts'
 import { isOwnCertificate } from './self-begun.ts'
 import { isDeleted } from './read-context.ts'
 import {
@@ -124,13 +125,23 @@ function withRoleByPrimaries(
   const isOfKubernetes = owner && ownValue(MADE_FOR, owner.kind) === object.resource
   if (part === 'creation' && isOfKubernetes) return { ...writer, role: 'operator' }
   const isMadeByHand = part === 'creation' && !!facts && isOwnedByHand(facts, objects)
-  if (isMadeByHand || (part === 'status' && endsPodOfOther(object, facts, before, writer.service)))
-    return { ...writer, role: 'operator' }
+  const isOfOwnAlone = OF_OWN_ALONE.has(object.resource) && !isCustomResource(object.apiVersion)
+  const isSaidByHand =
+    isOfOwnAlone ||
+    changesPodOfOther(object, facts, before, writer.service) ||
+    isApprovedByHand(object, facts, before)
+  if (isMadeByHand || (part === 'status' && isSaidByHand)) return { ...writer, role: 'operator' }
   const ofOwner = owner && objects.get(owner.uid)?.identity.resource
   const lookedAfter = part === 'status' ? object.resource : part === 'authored' ? ofOwner : undefined
   const isOfOthers = lookedAfter !== undefined && objects.lookingAfter(lookedAfter).length > 0
   return isOfOthers ? { ...writer, role: 'operator' } : writer
 }
+
+/** No program but those of Kubernetes itself writes their status. */
+const OF_OWN_ALONE: ReadonlySet<string> = new Set([
+  ...['deployments', 'replicasets', 'replicationcontrollers', 'statefulsets', 'daemonsets', 'cronjobs'],
+  ...['horizontalpodautoscalers', 'poddisruptionbudgets', 'resourcequotas', 'namespaces'],
+])
 
 /** The first status of a custom resource is its controller's, which may have made objects for it under another name. */
 function isFirstStatus({ apiVersion }: ObjectIdentity, before: ObjectFacts | undefined): boolean {
@@ -147,20 +158,34 @@ function isOwnedByHand({ owners }: ObjectFacts, objects: ClusterObjects): boolea
   return owners.length > 0 && owners.every(isByHand)
 }
 
-/** A Pod no longer runs or is no longer ready, and this is not reported by the program that reported its status before. */
-function endsPodOfOther(
+/** Programs that approve requests for certificates do so as soon as those are made. */
+const APPROVES_WITHIN_NS = 3_000_000_000n
+
+function isApprovedByHand(
+  { resource }: ObjectIdentity,
+  facts: ObjectFacts | undefined,
+  before: ObjectFacts | undefined,
+): boolean {
+  if (resource !== 'certificatesigningrequests' || facts === undefined || before === undefined) return false
+  return lastSigned(facts) - lastSigned(before) > APPROVES_WITHIN_NS
+}
+
+/** A Pod no longer runs, or its readiness changed, and this is not reported by the program that reported its status first. */
+function changesPodOfOther(
   { resource }: ObjectIdentity,
   facts: ObjectFacts | undefined,
   before: ObjectFacts | undefined,
   service: string,
 ): boolean {
   if (resource !== 'pods' || facts === undefined || before === undefined || facts.deleting) return false
-  const ends = ['replicas', 'ready'].some(
-    (print) => fingerprintOf(before, print) === '1' && fingerprintOf(facts, print) === '0',
+  const hasEnded = fingerprintOf(before, 'replicas') === '1' && fingerprintOf(facts, 'replicas') === '0'
+  const isFlipped = fingerprintOf(before, 'ready') !== fingerprintOf(facts, 'ready')
+  const [first, ...others] = before.managers.filter(
+    ({ manager, subresource }) =>
+      subresource === 'status' && (manager === 'kubelet' || !isOfKubernetes(manager)),
   )
-  const reporters = before.managers.filter(({ subresource }) => subresource === 'status')
-  const areOthers = reporters.every(({ manager }) => manager !== service)
-  return ends && reporters.length > 0 && areOthers
+  const kubelet = others.reduce((one, other) => (other.time < (one?.time ?? '') ? other : one), first)
+  return (hasEnded || isFlipped) && kubelet !== undefined && kubelet.manager !== service
 }
 
 function writerOfActor({ user, userAgent }: Actor): Writer {
