@@ -16,14 +16,7 @@ import { namedBy, takesHold } from './primaries.ts'
 import { lastSigned } from './read-context.ts'
 import { isOwnCertificate } from './self-begun.ts'
 import { isDeleted } from './read-context.ts'
-import {
-  disrupterOf,
-  firstManager,
-  isForsaken,
-  newestOf,
-  whoDeletes,
-  whoReacts,
-} from './who-deletes.ts'
+import { disrupterOf, firstManager, isForsaken, newestOf, whoDeletes, whoReacts } from './who-deletes.ts'
 import type { WritePart } from './write-part.ts'
 import {
   controller,
