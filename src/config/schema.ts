@@ -117,8 +117,7 @@ function mapReader<S extends Shape>(shape: S, rules: Rule<Settings<S>>[]) {
     }
     const strange = Object.keys(map).filter((key) => !Object.hasOwn(shape, key))
     if (strange.length > 0) {
-      const hint = didYouMean(strange, known)
-      mistakes.add(path, `'${path.join('::')}' has invalid keys: ${strange.join(', ')}${hint}`, strange[0])
+      mistakes.add(path, `'${path.join('::')}' has invalid keys: ${invalidKeys(strange, known)}`, strange[0])
     }
     for (const rule of rules) {
       const broken = unlessFaulty(() => rule(settings as Settings<S>))
@@ -339,6 +338,16 @@ export function describeMistake({ path, message, place }: Mistake): string {
   const what = path === '' || message.startsWith(`'${path}'`) ? message : `${path}: ${message}`
   const line = place === undefined ? what : `${place}: ${what}`
   return line.replaceAll(/\s*\n\s*/g, ' ').replaceAll(CONTROLS, '\ufffd')
+}
+
+/** Keys that are not known, with a hint. YAML reads `{token:abc}` as one key; what stands behind the colon may be a secret. */
+function invalidKeys(strange: readonly string[], known: readonly string[]): string {
+  const gluedTo = (key: string): string | undefined => known.find((name) => key.startsWith(`${name}:`))
+  const shown = strange.map((key) => (gluedTo(key) === undefined ? key : `${gluedTo(key)}:…`)).join(', ')
+  const [glued] = strange.flatMap((key) => gluedTo(key) ?? [])
+  return glued === undefined
+    ? `${shown}${didYouMean(strange, known)}`
+    : `${shown}; write a blank behind the colon, as in ${glued}: …`
 }
 
 /** A hint for misspelt names, such as `; did you mean endpoint?`, or nothing when no known name is near. */
