@@ -3,7 +3,13 @@ import { outgoingLog } from '../../src/exporter/drain.ts'
 import { decodeLogs, decodeTraces } from '../../src/model/otlp/decode-requests.ts'
 import { encodeAttribute } from '../../src/model/otlp/encode-telemetry.ts'
 import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
-import { fieldHeader, outgoingSpan } from '../../src/model/otlp/outgoing-records.ts'
+import {
+  ADDED_ATTRIBUTES,
+  ADDED_BYTES,
+  CAUSE_BYTES,
+  fieldHeader,
+  outgoingSpan,
+} from '../../src/model/otlp/outgoing-records.ts'
 import { jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 import type { OutboxItem } from '../../src/model/outbox.ts'
 import { cpid, hexSpan, hexTrace } from '../support/otlp-requests.ts'
@@ -86,23 +92,35 @@ function attributesOf(message: 'Span' | 'LogRecord', bytes: Buffer | undefined):
   return attributes.map(({ key, value }) => [key, Object.values(value)[0]])
 }
 
+/** The decision about a span to which all is added that can be added to one. */
+const item: OutboxItem = {
+  decision: 1,
+  raw: Buffer.concat([late, spanId]),
+  synthetic: false,
+  scope: 1,
+  traceId: idOf(hexTrace(7)),
+  parentId: 5n,
+  copy: true,
+  inherited: undefined,
+  extra: Buffer.from(JSON.stringify({ roots: [cpid(1)] })),
+}
+
 test('what one Causeway said of a span the next one does not say again', () => {
-  const item: OutboxItem = {
-    decision: 1,
-    raw: Buffer.concat([late, spanId]),
-    synthetic: false,
-    scope: 1,
-    traceId: idOf(hexTrace(7)),
-    parentId: 5n,
-    copy: true,
-    inherited: undefined,
-    extra: Buffer.from(JSON.stringify({ roots: [cpid(1)] })),
-  }
   const first = outgoingSpan({ ...item, inherited: 'x' as OutboxItem['inherited'] })
   const second = outgoingSpan({ ...item, raw: first, traceId: idOf(hexTrace(8)) })
   expect(attributesOf('Span', second)).toEqual(attributesOf('Span', first))
   expect(attributesOf('Span', second)[0]).toEqual(['cpid.original_trace_id', hexTrace(2)])
   expect(jsonOfProtobuf('Span', second ?? Buffer.alloc(0))).toMatchObject({ traceId: hexTrace(8) })
+})
+
+test('all that is added to a span is listed, and no larger than what is counted for it', () => {
+  const cause = { traceId: hexTrace(3), spanId: hexSpan(12) }
+  const inherited = cpid(1) as OutboxItem['inherited']
+  const sent = outgoingSpan({ ...item, inherited, extra: Buffer.from(JSON.stringify({ cause })) })
+  const withRoots = outgoingSpan({ ...item, inherited })
+  const added = [...attributesOf('Span', sent), ...attributesOf('Span', withRoots)].map(([key]) => key)
+  expect(new Set(added)).toEqual(ADDED_ATTRIBUTES)
+  expect((sent?.length ?? 0) - (item.raw?.length ?? 0)).toBeLessThanOrEqual(ADDED_BYTES + CAUSE_BYTES)
 })
 
 test('what one Causeway said of a log record the next one does not say again', () => {
