@@ -15,7 +15,9 @@ export function chosenAccess(
 ): ClusterAccess {
   const { kubeconfig: path, context, cluster, user } = connection
   const isInPod = env['KUBERNETES_SERVICE_HOST'] !== undefined
-  if (path === undefined && isInPod && !kubeconfigFiles(env).some((file) => existsSync(file)))
+  // Whoever names a server, a token or a context means another cluster than that of the Pod, or somebody else.
+  const isPlain = Object.keys(connection).length === 0
+  if (isPlain && isInPod && !kubeconfigFiles(env).some((file) => existsSync(file)))
     return serviceAccountAccess(undefined, env)
   return kubeconfigAccess({
     ...{ path, context, cluster, user },

@@ -58,6 +58,33 @@ test('a change names so many writes and no more', () => {
   expect(change.writes).toBe(5_000)
 })
 
+test.each([
+  ['--server', 'https://10.9.8.7:6443'],
+  ['--token', 'of-another'],
+  ['--context', 'production'],
+  ['--cluster', 'production'],
+  ['--user', 'alice'],
+])(
+  'in a pod without a kubeconfig %s is no word for the cluster and the account of the pod',
+  async (name, value) => {
+    await using scene = await KubectlScene.open()
+    const inPod = {
+      ...{ KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1' },
+      KUBECONFIG: join(scene.directory, 'none'),
+    }
+    await using program = scene.start(['--', 'apply', name, value], [CREATE], inPod)
+    // The stand-in is run as it was typed, and finds no kubeconfig either.
+    await program.ending()
+    expect(program.errors).toMatch(
+      /^causeway: this change is not reported to Causeway: there is no kubeconfig at /,
+    )
+    if (name !== '--context') return
+    await using chosen = scene.startCommand(['run', name, value, '--', 'kubectl', 'apply'], [CREATE], inPod)
+    await chosen.ending()
+    expect(chosen.errors).toMatch(/nothing was run: there is no kubeconfig at /)
+  },
+)
+
 test('a kubeconfig that is named counts in a pod too', () => {
   const directory = mkdtempSync(join(tmpdir(), 'causeway-chosen-'))
   try {
