@@ -11,6 +11,9 @@ const PATCHES = new Set([
   'application/apply-patch+yaml',
 ])
 const JSON_PATCH = 'application/json-patch+json'
+/** Where an object, and the options of a deletion, name the version that they are for. An eviction holds such options. */
+const LOCKED = ['metadata', 'preconditions'] as const
+const OPTIONS = 'deleteOptions'
 /** Where a JSON patch may put all annotations of an object at once, and which way they are from there. */
 const ABOVE: ReadonlyMap<string, readonly string[]> = new Map([
   ['', ['metadata', 'annotations']],
@@ -78,10 +81,8 @@ export function lockOf(body: Json | undefined): string {
     const tests = body.filter((operation) => isVersionTest(operation))
     return textIn(tests[0], 'value')
   }
-  return (
-    textIn(objectIn(body, 'metadata'), 'resourceVersion') ||
-    textIn(objectIn(body, 'preconditions'), 'resourceVersion')
-  )
+  const locks = LOCKED.map((key) => textIn(objectIn(body, key), 'resourceVersion'))
+  return locks.find((lock) => lock !== '') ?? (isOfOptions(body) ? lockOf(objectIn(body, OPTIONS)) : '')
 }
 
 /** The same write for another version. */
@@ -91,11 +92,14 @@ export function withLock(body: Json, version: string): Json {
       isVersionTest(operation) ? { ...(operation as JsonObject), value: version } : operation,
     )
   if (!isObject(body)) return body
-  const locked = (['metadata', 'preconditions'] as const).filter(
-    (key) => textIn(objectIn(body, key), 'resourceVersion') !== '',
-  )
+  const locked = LOCKED.filter((key) => textIn(objectIn(body, key), 'resourceVersion') !== '')
   const parts = locked.map((key) => [key, { ...objectIn(body, key), resourceVersion: version }] as const)
-  return { ...body, ...Object.fromEntries(parts) }
+  const options = isOfOptions(body) && { [OPTIONS]: withLock(objectIn(body, OPTIONS), version) }
+  return { ...body, ...options, ...Object.fromEntries(parts) }
+}
+
+function isOfOptions(body: Json | undefined): boolean {
+  return textIn(objectIn(objectIn(body, OPTIONS), 'preconditions'), 'resourceVersion') !== ''
 }
 
 function isVersionTest(operation: Json): boolean {

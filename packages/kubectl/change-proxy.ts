@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { type ApiServer, http } from '../../src/kube/cluster/api-server.ts'
 import { errorText } from '../../src/model/faults.ts'
 import type { Cpid } from '../../src/model/merge-graph.ts'
@@ -13,7 +12,7 @@ import { type KubectlChange, noteRead } from './kubectl-change.ts'
 import { PROXY_USER } from './temporary-kubeconfig.ts'
 import { writeTarget, type WriteTarget } from './write-target.ts'
 import { arrayIn, objectIn } from '../../src/kube/objects/object-json.ts'
-import { MAGIC, RAW } from './annotate-protobuf.ts'
+import { bytesAt, isProtobuf, RAW } from './protobuf-fields.ts'
 
 /** What belongs to a connection, and what the program cannot know. */
 const NOT_FORWARDED = new Set([
@@ -279,26 +278,8 @@ const DRY_RUN = 5
 export function isDryRun(method: string, { subresource }: WriteTarget, body: Buffer): boolean {
   const isEviction = subresource === 'eviction'
   if (method !== 'DELETE' && !isEviction) return false
-  if (body.subarray(0, MAGIC.length).equals(MAGIC)) {
-    const way = isEviction ? [RAW, DELETE_OPTIONS, DRY_RUN] : [RAW, DRY_RUN]
-    return bytesAt(body.subarray(MAGIC.length), way) !== undefined
-  }
+  if (isProtobuf(body))
+    return bytesAt(body, isEviction ? [RAW, DELETE_OPTIONS, DRY_RUN] : [RAW, DRY_RUN]) !== undefined
   const content = parseExactly(body.toString())
   return arrayIn(isEviction ? objectIn(content, 'deleteOptions') : content, 'dryRun').length > 0
-}
-
-/** A field of a message in messages; undefined where it is not there, or the bytes are no message. */
-function bytesAt(message: Uint8Array, [field, ...rest]: readonly number[]): Uint8Array | undefined {
-  if (field === undefined) return message
-  try {
-    const reader = new BinaryReader(message)
-    while (reader.pos < reader.len) {
-      const [number, type] = reader.tag()
-      if (number === field && type === WireType.LengthDelimited) return bytesAt(reader.bytes(), rest)
-      reader.skip(type, number)
-    }
-  } catch {
-    // The API server will say so.
-  }
-  return undefined
 }

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { type Json, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
-import { annotateBody, lockOf, withLock } from './annotate-body.ts'
+import { annotateBody } from './annotate-body.ts'
 import { annotateProtobuf } from './annotate-protobuf.ts'
 import { parseExactly } from './exact-json.ts'
 import {
@@ -12,6 +12,7 @@ import {
   traceparentOf,
 } from './kubectl-change.ts'
 import { overwritesAll } from './overwritten-fields.ts'
+import { versionLockOf, withVersionLock } from './version-lock.ts'
 import type { WriteTarget } from './write-target.ts'
 
 /** A request of kubectl, whole. */
@@ -76,10 +77,16 @@ async function sendAnnotated(
   const annotated = annotatedBody(request, type, body, target, change)
   // What is applied stays in last-applied-configuration where there is one: it is applied only to make an object.
   if (annotated === undefined || type.startsWith(APPLY)) {
-    const announced = target.path === '' ? undefined : await announce(request, body, target, change, send)
+    const write = { ...request, subresource: target.subresource, content: body }
+    const lock = versionLockOf(write)
+    // What may be for the version that is there now, and cannot be for the next one, is not announced.
+    const isAnnounced = target.path !== '' && lock !== undefined
+    const announced = isAnnounced ? await announce(request, lock, target, change, send) : undefined
     if (announced !== undefined && announced.status < 400) {
       note(announced, target, change)
-      return { answer: await send(withNewLock(request, body, announced)) }
+      const version = lock === '' ? '' : versionIn(announced.body)
+      const locked = version === '' ? request.body : withVersionLock(write, version)
+      return { answer: await send({ ...request, body: locked }) }
     }
     if (annotated === undefined || announced?.status !== NOT_FOUND)
       return await sendPlain(request, target, send)
@@ -121,13 +128,12 @@ function annotatedBody(
 /** Gives the object the change, and changes nothing else of it. */
 async function announce(
   { headers }: WriteRequest,
-  body: Json | undefined,
+  lock: string,
   target: WriteTarget,
   change: KubectlChange,
   send: SendWrite,
 ): Promise<WriteAnswer> {
   const { path } = target
-  const lock = lockOf(body)
   const metadata = {
     annotations: annotationsOf(change, target),
     ...(lock !== '' && { resourceVersion: lock }),
@@ -138,13 +144,6 @@ async function announce(
     headers: { ...headers, 'content-type': MERGE_PATCH },
     body: written({ metadata }),
   })
-}
-
-/** A write for the version before the announcement is for the one that came of it. */
-function withNewLock(request: WriteRequest, body: Json | undefined, announced: WriteAnswer): WriteRequest {
-  const now = versionIn(announced.body)
-  if (lockOf(body) === '' || body === undefined || now === '') return request
-  return { ...request, body: written(withLock(body, now)) }
 }
 
 function note(

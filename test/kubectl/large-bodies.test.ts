@@ -1,73 +1,13 @@
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
 import { expect, test } from '@jest/globals'
-import { ChangeProxy } from '../../packages/kubectl/change-proxy.ts'
-import type { KubectlChange } from '../../packages/kubectl/kubectl-change.ts'
-import { LocalListener } from '../../packages/kubectl/local-listener.ts'
-import type { Cpid } from '../../src/model/merge-graph.ts'
-import { ApiServer } from '../../src/kube/cluster/api-server.ts'
-import { fixedCredential } from '../../src/kube/cluster/cluster-access.ts'
+import { ProxyScene } from './support/proxy-scene.ts'
 
 const MIB = 2 ** 20
-const CHANGE: KubectlChange = {
-  cpid: '00000000-0000-4000-8000-000000000001' as Cpid,
-  ...{ traceId: '1'.repeat(32), spanId: '1'.repeat(16), startNs: 1n, reason: 'a test' },
-  ...{ wrote: [], writes: 0, written: new Set(), marks: 0, merges: new Map() },
-}
 /** What may be held of a body. */
 const MOST_HELD = 16 * MIB
 const PIECE = Buffer.alloc(65_536, 'x')
 const DEPLOYMENT = '/apis/apps/v1/namespaces/shop/deployments/web'
 const UPLOAD = '/api/v1/namespaces/shop/services/files:80/proxy/upload'
-
-/** The proxy of `causeway kubectl` before an API server that answers as it is told. */
-class Scene implements Disposable {
-  readonly #api: ReturnType<typeof createServer>
-  readonly #server: ApiServer
-  readonly #listener: LocalListener
-
-  private constructor(api: ReturnType<typeof createServer>, server: ApiServer, listener: LocalListener) {
-    this.#api = api
-    this.#server = server
-    this.#listener = listener
-  }
-
-  static async open(
-    answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
-  ): Promise<Scene> {
-    const api = createServer((request, response) => void answer(request, response))
-    const { promise, resolve } = Promise.withResolvers<undefined>()
-    api.listen(0, '127.0.0.1', () => resolve(undefined))
-    await promise
-    const url = new URL(`http://127.0.0.1:${(api.address() as AddressInfo).port}`)
-    const credential = fixedCredential({ headers: {} })
-    const server = new ApiServer({ name: 'c', server: url, tls: {}, proxy: '', credential, namespace: '' })
-    const proxy = new ChangeProxy(server, CHANGE, 'token', () => undefined)
-    const listener = await LocalListener.open()
-    listener.takeBy((socket) => proxy.serve(socket))
-    return new Scene(api, server, listener)
-  }
-
-  /** Sends the head of a request; the answer is there once the body is as long as the API server wants it. */
-  ask(method: string, path: string, headers = {}) {
-    const { promise: answer, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const asked = request({
-      ...{ host: '127.0.0.1', port: this.#listener.port, agent: false },
-      ...{ method, path: `/token${path}`, headers },
-    })
-    asked.on('response', resolve).on('error', reject)
-    asked.flushHeaders()
-    return { asked, answer }
-  }
-
-  [Symbol.dispose](): void {
-    this.#listener[Symbol.dispose]()
-    this.#server[Symbol.dispose]()
-    this.#api.close()
-    this.#api.closeAllConnections()
-  }
-}
 
 /** Writes without an end, as fast as it is taken; `written` is how many bytes were. */
 function pour(stream: NodeJS.WritableStream): { written: () => number } {
@@ -89,7 +29,7 @@ async function readBytes(from: Readable, least: number): Promise<void> {
 
 test('what is uploaded is handed on as it comes, and no faster than it is taken', async () => {
   const beginnings = Promise.withResolvers<undefined>()
-  using scene = await Scene.open(async (request, response) => {
+  using scene = await ProxyScene.open(async (request, response) => {
     await readBytes(request, MIB)
     beginnings.resolve(undefined)
     await readBytes(request, 40 * MIB)
@@ -104,7 +44,7 @@ test('what is uploaded is handed on as it comes, and no faster than it is taken'
 
 test('a write that is longer than any object is refused as an API server does, before it is whole', async () => {
   const paths: (string | undefined)[] = []
-  using scene = await Scene.open(({ url }, response) => {
+  using scene = await ProxyScene.open(({ url }, response) => {
     paths.push(url)
     response.end('{}')
   })
@@ -118,7 +58,7 @@ test('a write that is longer than any object is refused as an API server does, b
 })
 
 test('an object without an end is handed on as it comes', async () => {
-  using scene = await Scene.open((_, response) => {
+  using scene = await ProxyScene.open((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     pour(response)
   })
@@ -131,7 +71,7 @@ test('an object without an end is handed on as it comes', async () => {
 })
 
 test('what a write is answered without an end is given up, and it is said that it may be written', async () => {
-  using scene = await Scene.open((request, response) => {
+  using scene = await ProxyScene.open((request, response) => {
     request.resume()
     response.writeHead(200, { 'content-type': 'application/json' })
     pour(response)
@@ -146,7 +86,7 @@ test('what a write is answered without an end is given up, and it is said that i
 
 test('what is uploaded in a few bytes is sent again with a new credential, what is large is not held for that', async () => {
   const lengths: number[] = []
-  using scene = await Scene.open(async (request, response) => {
+  using scene = await ProxyScene.open(async (request, response) => {
     let bytes = 0
     for await (const piece of request as AsyncIterable<Buffer>) bytes += piece.length
     lengths.push(bytes)
