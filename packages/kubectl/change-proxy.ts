@@ -17,9 +17,13 @@ import { bytesAt, isProtobuf, RAW } from './protobuf-fields.ts'
 /** What belongs to a connection, and what the program cannot know. */
 const NOT_FORWARDED = new Set([
   ...['host', 'connection', 'keep-alive', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade', 'expect', 'content-length', 'authorization'],
+  ...['transfer-encoding', 'upgrade', 'http2-settings', 'expect', 'content-length', 'authorization'],
 ])
 const SWITCHING = 101
+/** As much as API servers take: a selector may be long. */
+const MAX_HEAD_BYTES = 1_048_576
+/** Some clients offer it wherever nothing is encrypted, and go on without. */
+const HTTP2 = 'h2c'
 const REFUSED = 'HTTP/1.1 407 Proxy Authentication Required\r\nconnection: close\r\n\r\n'
 
 /**
@@ -42,7 +46,11 @@ export class ChangeProxy {
     this.#change = change
     this.#onWrite = onWrite
     this.#prefix = new URL(api.address).pathname.replace(/\/$/, '')
-    this.#server = http.createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {
+    const options = {
+      ...{ requestTimeout: 0, keepAliveTimeout: 0, maxHeaderSize: MAX_HEAD_BYTES },
+      shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() !== HTTP2,
+    }
+    this.#server = http.createServer(options, (request, response) => {
       void this.#answer(request, response)
     })
     this.#server.on('connect', (_, socket: Duplex) => {

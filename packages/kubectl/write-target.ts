@@ -36,6 +36,8 @@ export function writeTarget(method: string, url: string): WriteTarget | undefine
   if (versionParts === 0) return undefined
   const apiVersion = parts.splice(0, versionParts).join('/')
   const [first = '', second = '', third = ''] = parts
+  // The older form of a watch.
+  if (first === 'watch') return undefined
   const isNamespaced =
     first === 'namespaces' && third !== '' && !(parts.length === 3 && OF_NAMESPACES.has(third))
   const [resource = '', name = '', subresource = '', ...more] = isNamespaced ? parts.slice(2) : parts

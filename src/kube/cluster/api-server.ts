@@ -136,6 +136,8 @@ export class ApiServer implements Disposable {
     const presented = await this.#access.credential.present()
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const prefix = server.pathname.replace(/\/$/, '')
+    const { body } = asked
+    const isPiped = body !== undefined && !Buffer.isBuffer(body)
     const request = (server.protocol === 'https:' ? https : http).request(
       // A path that begins with two slashes names no other server.
       new URL(`${server.origin}${prefix}${path}`),
@@ -146,6 +148,9 @@ export class ApiServer implements Disposable {
           accept: asked.accept ?? JSON_TYPE,
           'user-agent': 'causeway',
           ...asked.headers,
+          // Node says it by itself where bodies are usual, which they are not of a deletion.
+          ...(isPiped &&
+            asked.headers?.['content-length'] === undefined && { 'transfer-encoding': 'chunked' }),
           ...shownBeside(asked.headers, presented),
         },
         timeout: asked.silenceMs ?? USUAL_SILENCE_MS,
@@ -156,10 +161,9 @@ export class ApiServer implements Disposable {
     request.on('timeout', () => request.destroy(new ApiServerTimeout('it has been silent for too long')))
     request.on('error', reject)
     request.on('upgrade', asked.onUpgrade ?? refuseUpgrade(reject))
-    const { body } = asked
-    if (body === undefined || Buffer.isBuffer(body)) request.end(body)
     // How it ends the request tells.
-    else pipeline(body, request, () => undefined)
+    if (isPiped) pipeline(body, request, () => undefined)
+    else request.end(body)
     return await promise
   }
 
