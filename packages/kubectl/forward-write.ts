@@ -45,6 +45,8 @@ const MANAGER = 'kubectl-causeway'
 const MERGE_PATCH = 'application/merge-patch+json'
 const APPLY = 'application/apply-patch'
 const NOT_FOUND = 404
+/** How API servers name what is wrong with them all. */
+const ALL_ANNOTATIONS = 'metadata.annotations'
 const PROTOBUF = /\bapplication\/vnd\.kubernetes\.protobuf\b/
 
 /**
@@ -92,8 +94,12 @@ async function sendAnnotated(
       return await sendPlain(request, target, send)
   }
   const answer = await send({ ...request, body: annotated })
-  const isForAnnotations = isRefused(answer) && KEYS.some((key) => answer.body.includes(key))
-  return isForAnnotations ? await sendPlain(request, target, send) : { answer }
+  return isForAnnotations(answer) ? await sendPlain(request, target, send) : { answer }
+}
+
+/** One of ours is named, or all annotations together are too long. */
+function isForAnnotations({ status, body }: WriteAnswer): boolean {
+  return status >= 400 && status < 500 && [...KEYS, ALL_ANNOTATIONS].some((named) => body.includes(named))
 }
 
 /** Sends a write without the change. */
@@ -183,10 +189,6 @@ function without(left: string, headers: OutgoingHttpHeaders): OutgoingHttpHeader
 function textOf(headers: OutgoingHttpHeaders, name: 'accept' | 'content-type'): string {
   const { [name]: value } = headers
   return typeof value === 'string' ? value : ''
-}
-
-function isRefused({ status }: WriteAnswer): boolean {
-  return status >= 400 && status < 500
 }
 
 function written(content: Json): Buffer {

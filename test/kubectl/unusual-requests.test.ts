@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { buffer } from 'node:stream/consumers'
+import { buffer, json } from 'node:stream/consumers'
 import { expect, test } from '@jest/globals'
 import { ProxyScene } from './support/proxy-scene.ts'
 
@@ -81,3 +81,31 @@ test.each(['/api/v1/watch/pods', '/apis/apps/v1/watch/deployments'])(
     asked.destroy()
   },
 )
+
+/** As API servers count them. */
+const MOST_ANNOTATIONS = 262_144
+
+test('what is only too long for its annotations with the change is written without it', async () => {
+  const sizes: number[] = []
+  using scene = await ProxyScene.open(async (request, response) => {
+    const object = (await json(request).catch(() => ({}))) as {
+      metadata?: { annotations?: Record<string, string> }
+    }
+    const size = Object.entries(object.metadata?.annotations ?? {}).reduce(
+      (sum, entry) => sum + entry.join('').length,
+      0,
+    )
+    sizes.push(size)
+    const isTooLong = size > MOST_ANNOTATIONS
+    const message =
+      'ConfigMap "big" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes'
+    response.writeHead(isTooLong ? 422 : 201, JSON_TYPE)
+    response.end(JSON.stringify(isTooLong ? { kind: 'Status', reason: 'Invalid', message } : object))
+  })
+  const full = { a: 'x'.repeat(MOST_ANNOTATIONS - 1) }
+  const body = JSON.stringify({ metadata: { name: 'big', annotations: full } })
+  const { status } = await scene.send('POST', '/api/v1/namespaces/shop/configmaps', JSON_TYPE, body)
+  expect(status).toBe(201)
+  expect(sizes).toHaveLength(2)
+  expect(sizes[1]).toBe(MOST_ANNOTATIONS)
+})
