@@ -1,8 +1,12 @@
+import { type Json, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
+import { CONTROLS } from '../../src/model/untrusted-names.ts'
 import { readNamedFile } from '../../src/platform/named-file.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
 const USUAL = 'http://127.0.0.1:4318'
+/** What is read of an answer; Causeway's are shorter. */
+const MAX_ANSWER = 65_536
 
 /** Where OTLP/HTTP is taken, and what to show there. */
 export class OtlpEndpoint {
@@ -26,7 +30,7 @@ export class OtlpEndpoint {
     return `${protocol}//${host}`
   }
 
-  /** Sends a request in JSON. Resolves once it is answered with success, and rejects with the reason otherwise. */
+  /** Sends a request in JSON. Resolves once all of it is taken; rejects with the reason otherwise, also where some of it is refused. */
   async send(signal: 'traces' | 'logs', content: object, abort: AbortSignal): Promise<void> {
     const { http, https } = await import('../../src/kube/cluster/api-server.ts')
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
@@ -45,14 +49,39 @@ export class OtlpEndpoint {
     })
     request.on('error', reject).on('response', (answer) => {
       const { statusCode = 0 } = answer
-      answer.on('error', reject).on('end', () => {
-        if (statusCode >= 200 && statusCode < 300) resolve(undefined)
-        else reject(new Error(`it answers ${statusCode} to /v1/${signal}`))
+      let text = ''
+      answer.setEncoding('utf8').on('data', (piece: string) => {
+        if (text.length < MAX_ANSWER) text += piece
       })
-      answer.resume()
+      answer.on('error', reject).on('end', () => {
+        const refused = refusedIn(text)
+        if (statusCode < 200 || statusCode >= 300)
+          reject(new Error(`it answers ${statusCode} to /v1/${signal}`))
+        else if (refused === '') resolve(undefined)
+        else reject(new NotAllTaken(`it did not take all of it: ${refused}`))
+      })
     })
     request.end(body)
     await promise
+  }
+}
+
+/** It was reached, and refuses what it was told, or a part of that. */
+export class NotAllTaken extends Error {}
+
+/** Why something of a request was refused (OTLP specification, Partial Success); empty where all of it was taken. */
+function refusedIn(answer: string): string {
+  const partly = objectIn(parsed(answer), 'partialSuccess')
+  const isRefused = Number(partly['rejectedSpans'] ?? 0) > 0
+  const said = textIn(partly, 'errorMessage') || (isRefused ? 'it does not say why' : '')
+  return said.replaceAll(CONTROLS, '\ufffd')
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
   }
 }
 
@@ -65,7 +94,8 @@ function headersOf(text: string): Record<string, string> {
   return Object.fromEntries(pairs)
 }
 
-function decoded(value: string): string {
+/** A value of OpenTelemetry's environment, where it is percent-encoded. */
+export function decoded(value: string): string {
   try {
     return decodeURIComponent(value)
   } catch {

@@ -9,7 +9,7 @@ import { chosenAccess } from './chosen-access.ts'
 import type { Connection } from './kubectl-arguments.ts'
 import { type KubectlChange, traceparentOf } from './kubectl-change.ts'
 import { LocalListener } from './local-listener.ts'
-import { OtlpEndpoint } from './otlp-endpoint.ts'
+import { decoded, NotAllTaken, OtlpEndpoint } from './otlp-endpoint.ts'
 import { type ProgramEnd, runProgram } from './run-program.ts'
 import { temporaryKubeconfig, type TemporaryKubeconfig } from './temporary-kubeconfig.ts'
 
@@ -47,7 +47,7 @@ interface TracedProgram {
   readonly isUnknown?: boolean
 }
 
-const CLUSTER_IN_ENV = /(?:^|,)\s*k8s\.cluster\.name=([^,]*)/
+const CLUSTER_IN_ENV = /(?:^|,)\s*k8s\.cluster\.name\s*=([^,]*)/
 /** The kubeconfig of a program whose writes are a change already: what it runs with that is part of it. */
 const KUBECONFIG_OF_CHANGE = 'CAUSEWAY_KUBECONFIG'
 
@@ -126,8 +126,8 @@ async function runThrough(
   using open = way
   const { listener, kubeconfig, token } = open
   const { env, complain, reason = told.command } = options
-  const cluster =
-    options.cluster ?? CLUSTER_IN_ENV.exec(env['OTEL_RESOURCE_ATTRIBUTES'] ?? '')?.[1] ?? access.name
+  const [, inEnv = ''] = CLUSTER_IN_ENV.exec(env['OTEL_RESOURCE_ATTRIBUTES'] ?? '') ?? []
+  const cluster = options.cluster ?? (decoded(inEnv.trim()) || access.name)
   const change = newChange(reason)
   const remove = (): void => kubeconfig[Symbol.dispose]()
   process.once('exit', remove)
@@ -154,10 +154,11 @@ async function runThrough(
   try {
     await carried.tell({ command, args: shown, exitCode: end.exitCode, endNs: nanosOfMs(Date.now()) })
   } catch (error) {
-    complain(
-      `change ${change.cpid} was made, but not reported to Causeway: ${errorText(error)}; ` +
-        `see that Causeway takes OTLP over HTTP at ${endpoint.address}, or name another --endpoint`,
-    )
+    const advice =
+      error instanceof NotAllTaken
+        ? ''
+        : `; see that Causeway takes OTLP over HTTP at ${endpoint.address}, or name another --endpoint`
+    complain(`change ${change.cpid} was made, but not reported to Causeway: ${errorText(error)}${advice}`)
   }
   const unnamed = change.writes - change.wrote.length
   if (unnamed > 0)

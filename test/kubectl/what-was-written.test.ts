@@ -46,6 +46,38 @@ test('a Causeway that refuses is said to have been told nothing; the kubeconfig 
   expect(left).toEqual([])
 })
 
+test.each([
+  [
+    { rejectedSpans: '1', errorMessage: 'nobody may send spans\u001b[2J of cluster "test"' },
+    'nobody may send spans\ufffd[2J',
+  ],
+  [{ rejectedSpans: '0', errorMessage: 'the mergelog is refused' }, 'the mergelog is refused'],
+  [{ rejectedSpans: '1' }, 'it does not say why'],
+])(
+  'a Causeway that does not take all of it is said to have been told nothing: %j',
+  async (partialSuccess, why) => {
+    await using scene = await KubectlScene.open()
+    await using partly = await startHttpBackend((response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ partialSuccess }))
+    })
+    const endpoint = `http://127.0.0.1:${partly.port}`
+    await using program = scene.start(['--endpoint', endpoint, '--', 'apply'], [CREATE])
+    expect(await program.ending()).toEqual({ code: 0, signal: null })
+    expect(program.errors).toContain(`but not reported to Causeway: it did not take all of it: ${why}`)
+    expect(program.errors).not.toContain('see that Causeway takes OTLP')
+  },
+)
+
+test('the cluster of the environment is read as SDKs read it', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.start(['--endpoint', scene.endpoint, '--', 'apply'], [CREATE], {
+    OTEL_RESOURCE_ATTRIBUTES: 'service.name=a, k8s.cluster.name = of%20all%2Fthree ,b=c',
+  })
+  await program.output()
+  const span = scene.told.find(({ path }) => path === '/v1/traces')?.content ?? ''
+  expect(span).toContain('{"key":"k8s.cluster.name","value":{"stringValue":"of all/three"}}')
+})
+
 test('a change names so many writes and no more', () => {
   const change: Pick<KubectlChange, 'wrote' | 'written' | 'writes'> = {
     wrote: [],
