@@ -48,6 +48,7 @@ interface TracedProgram {
 }
 
 const CLUSTER_IN_ENV = /(?:^|,)\s*k8s\.cluster\.name\s*=([^,]*)/
+const LOOPBACK = '127.0.0.1'
 /** The kubeconfig of a program whose writes are a change already: what it runs with that is part of it. */
 const KUBECONFIG_OF_CHANGE = 'CAUSEWAY_KUBECONFIG'
 
@@ -140,6 +141,7 @@ async function runThrough(
       KUBE_CONFIG_PATH: kubeconfig.path,
       // What is remembered of a server goes by its port, which is another each time.
       KUBECACHEDIR: env['KUBECACHEDIR'] ?? dirname(kubeconfig.path),
+      ...askingItDirectly(env),
     }),
   })
   running.catch(() => undefined)
@@ -175,6 +177,16 @@ async function runThrough(
     )
   process.off('exit', remove)
   return end
+}
+
+/** Some programs ask a proxy of the environment for what is on this machine too. */
+function askingItDirectly(env: ChangeOptions['env']): Record<string, string> {
+  const { HTTP_PROXY, http_proxy, HTTPS_PROXY, https_proxy, ALL_PROXY, all_proxy, NO_PROXY, no_proxy } = env
+  const isProxied = [HTTP_PROXY, http_proxy, HTTPS_PROXY, https_proxy, ALL_PROXY, all_proxy].some(Boolean)
+  const withIt = (own: string): string =>
+    own.trim() === '*' ? own : [own, LOOPBACK].filter(Boolean).join(',')
+  if (!isProxied) return {}
+  return { NO_PROXY: withIt(NO_PROXY || no_proxy || ''), no_proxy: withIt(no_proxy || NO_PROXY || '') }
 }
 
 function newChange(reason: string): KubectlChange {

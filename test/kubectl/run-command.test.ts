@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { BIN } from '../../lab/harness/causeway/causeway-process.ts'
+import { freePorts } from '../../lab/harness/free-ports.ts'
 import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
 import { CREATE, DEPLOYMENTS, KubectlScene, type Seen, type Step } from './support/kubectl-scene.ts'
 
@@ -171,6 +172,30 @@ go()
     api.close()
   }
 })
+
+test.each([
+  ['', '127.0.0.1'],
+  ['.shop.example,10.0.0.0/8', '.shop.example,10.0.0.0/8,127.0.0.1'],
+  ['*', '*'],
+])(
+  'a program that asks a proxy of the environment, but for "%s", asks this machine itself',
+  async (own, given) => {
+    await using scene = await KubectlScene.open()
+    const script = scriptOf(
+      scene,
+      `${GET}
+console.log(process.env.no_proxy)
+get({ ...require('node:url').urlToHttpOptions(new URL(server + '/api/v1/namespaces')), agent: new http.Agent({ proxyEnv: process.env }) })
+`,
+    )
+    const [nobody = 0] = await freePorts(1)
+    await using program = scene.startCommand(['run', ...options(scene), '--', process.execPath, script], [], {
+      ...{ HTTP_PROXY: `http://127.0.0.1:${nobody}`, http_proxy: '', HTTPS_PROXY: '', https_proxy: '' },
+      ...{ NO_PROXY: own, no_proxy: '' },
+    })
+    expect(await program.output()).toBe(`${given}\n200\n`)
+  },
+)
 
 test('a program that uses another kubeconfig does its work, and a line says that it was not told', async () => {
   await using scene = await KubectlScene.open()
