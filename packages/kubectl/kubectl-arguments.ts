@@ -29,7 +29,7 @@ const CONNECTION = [
 ] as const
 const NAMES: ReadonlySet<string> = new Set(CONNECTION)
 const FLAG = 'insecure-skip-tls-verify'
-/** Further options of every command that are followed by a value, so that this is not taken for the command. */
+/** Further options that are followed by a value, so that this is not taken for the command, or for what a binding is made by. */
 const WITH_VALUE = new Set([
   '--namespace',
   '-n',
@@ -46,6 +46,16 @@ const WITH_VALUE = new Set([
   '--v',
   '-v',
   '--vmodule',
+  ...[
+    '--output',
+    '-o',
+    '--template',
+    '--field-manager',
+    '--role',
+    '--clusterrole',
+    '--group',
+    '--serviceaccount',
+  ],
 ])
 /** What changes no object, or does not ask the API server as others do. */
 const PLAIN = new Set([

@@ -25,6 +25,8 @@ describe('the arguments of kubectl', () => {
   test.each([
     'create clusterrolebinding admin --clusterrole=admin --user=bob',
     'create -n shop rolebinding admin --clusterrole=admin --user bob',
+    'create -o yaml clusterrolebinding admin --clusterrole=admin --user=bob',
+    'create --clusterrole admin --output name rolebinding admin --user bob',
     'set subject rolebinding admin --user=bob',
   ])('of %s name a subject, and not who asks', (line) => {
     const args = line.split(' ')
