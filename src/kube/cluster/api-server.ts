@@ -5,6 +5,7 @@ import { type Duplex, pipeline, type Readable } from 'node:stream'
 import { errorText } from '../../model/faults.ts'
 import { arrayIn, type Json, numberIn, objectIn, parseBounded, textIn } from '../objects/object-json.ts'
 import type { ClusterAccess, PresentedCredential } from './cluster-access.ts'
+import { environmentProxy } from './environment-proxy.ts'
 
 interface ApiRequestOptions {
   /** Aborts the request, and the reading of its answer. */
@@ -62,9 +63,8 @@ export class ApiServer implements Disposable {
    * Connects in advance, so that the first request need not wait. Only if no credential has to be obtained first and there is no proxy.
    */
   connect(): void {
-    const { server, tls, proxy, credential } = this.#access
-    const isProxied = Boolean(proxy || process.env['HTTPS_PROXY'] || process.env['https_proxy'])
-    if (credential.fixed === undefined || isProxied) return
+    const { server, tls, credential } = this.#access
+    if (credential.fixed === undefined || this.#proxy !== '') return
     const agent = this.#agentFor(credential.fixed)
     const host = server.hostname.replaceAll(/^\[|\]$/g, '')
     const servername = tls.servername ?? (isIP(host) === 0 ? host : '')
@@ -167,15 +167,20 @@ export class ApiServer implements Disposable {
     return await promise
   }
 
+  get #proxy(): string {
+    return this.#access.proxy || environmentProxy(this.#access.server)
+  }
+
   /** Connections are bound to one client certificate, and to who is trusted. Others need new connections. */
   #agentFor({ cert, key }: PresentedCredential): Agent {
-    const { server, tls, proxy } = this.#access
+    const { server, tls } = this.#access
+    const proxy = this.#proxy
     const shown = [cert, key, proxy, tls.ca, tls.servername, tls.rejectUnauthorized]
     if (this.#agent?.shown.every((part, at) => part === shown[at]) === true) return this.#agent.agent
     const options = {
       keepAlive: true,
       keepAliveMsecs: TCP_KEEP_ALIVE_MS,
-      proxyEnv: proxy === '' ? process.env : { HTTP_PROXY: proxy, HTTPS_PROXY: proxy },
+      proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy },
     }
     const agent =
       server.protocol === 'https:'
