@@ -22,6 +22,7 @@ interface Asker {
   readonly authorization: string | undefined
   readonly certificate: string | undefined
   readonly groups: string | string[] | undefined
+  readonly as: Readonly<Record<string, string | string[] | undefined>>
 }
 
 /** An API server that answers who asks; what it does not take it answers 401. */
@@ -63,7 +64,9 @@ function askerOf(request: IncomingMessage): Asker {
   const { socket } = request
   if (!(socket instanceof TLSSocket)) throw new Error('it asks without TLS')
   const { subject } = socket.getPeerCertificate() as { subject?: { CN?: string } }
-  return { authorization, certificate: subject?.CN, groups: request.headers['impersonate-group'] }
+  const as = Object.entries(request.headers).filter(([name]) => name.startsWith('impersonate-'))
+  const groups = request.headers['impersonate-group']
+  return { authorization, certificate: subject?.CN, groups, as: Object.fromEntries(as) }
 }
 
 function writeKubeconfig(server: string, user: object, cluster: object = {}): string {
@@ -97,6 +100,43 @@ test('a token, a password, a certificate: each is shown as the kubeconfig says',
   expect(await asks(writeKubeconfig(api.url, user))).toMatchObject({ certificate: 'alice' })
   const as = { token: 't', as: 'bob', 'as-groups': ['one', 'two'] }
   expect(await asks(writeKubeconfig(api.url, as))).toMatchObject({ groups: 'one, two' })
+})
+
+test('who asks as somebody else is that in all that the kubeconfig says, and nobody else without a name', async () => {
+  await using api = await startWhoAsks()
+  const rest = {
+    'as-uid': '7',
+    'as-groups': ['one', 'two'],
+    'as-user-extra': { scopes: ['view', 'edit'], 'example.com/Where at%': ['here'], none: [] },
+  }
+  expect(await asks(writeKubeconfig(api.url, { token: 't', as: 'bob', ...rest }))).toMatchObject({
+    as: {
+      'impersonate-user': 'bob',
+      'impersonate-uid': '7',
+      'impersonate-group': 'one, two',
+      'impersonate-extra-scopes': 'view, edit',
+      'impersonate-extra-example.com%2fwhere%20at%25': 'here',
+    },
+  })
+  expect(await asks(writeKubeconfig(api.url, { token: 't', ...rest }))).toMatchObject({ as: {} })
+})
+
+test('a token of the kubeconfig is shown rather than one of its plugin, as kubectl does', async () => {
+  await using api = await startWhoAsks()
+  const printed = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    ...{ kind: 'ExecCredential', status: { token: 'of the plugin' } },
+  }
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    ...{ command: process.execPath, args: ['-p', JSON.stringify(JSON.stringify(printed))] },
+  }
+  expect(await asks(writeKubeconfig(api.url, { exec }))).toMatchObject({
+    authorization: 'Bearer of the plugin',
+  })
+  expect(await asks(writeKubeconfig(api.url, { exec, token: 'own' }))).toMatchObject({
+    authorization: 'Bearer own',
+  })
 })
 
 test('a file with a token is read for each request, so that nobody asks with one that ran out', async () => {

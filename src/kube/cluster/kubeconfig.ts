@@ -199,17 +199,44 @@ function fixedPart(user: NamedPart): PresentedCredential {
   if (cert !== undefined && key !== undefined) user.files.doubt(pairDoubt(cert, key))
   const [token, name, password] = ['token', 'username', 'password'].map((part) => textIn(content, part))
   const basic = Buffer.from(`${name ?? ''}:${password ?? ''}`).toString('base64')
-  const groups = arrayIn(content, 'as-groups').filter((group) => typeof group === 'string')
-  const as = textIn(content, 'as')
   return {
     headers: {
       ...(name && { authorization: `Basic ${basic}` }),
       ...(token && bearer(token)),
-      ...(as !== '' && { 'impersonate-user': as }),
-      ...(groups.length > 0 && { 'impersonate-group': groups }),
+      ...impersonated(content),
     },
     ...(cert && key && { cert, key }),
   }
+}
+
+/** As whom the user asks, in the headers of client-go: nothing without a name. */
+function impersonated(user: JsonObject): PresentedCredential['headers'] {
+  const [as, uid] = [textIn(user, 'as'), textIn(user, 'as-uid')]
+  if (as === '') return {}
+  const groups = textsIn(user, 'as-groups')
+  const extra = objectIn(user, 'as-user-extra')
+  const extras = Object.keys(extra).map((key) => [`impersonate-extra-${inHeader(key)}`, textsIn(extra, key)])
+  return {
+    'impersonate-user': as,
+    ...(uid !== '' && { 'impersonate-uid': uid }),
+    ...(groups.length > 0 && { 'impersonate-group': groups }),
+    ...(Object.fromEntries(extras) as Record<string, string[]>),
+  }
+}
+
+function textsIn(parent: JsonObject, key: string): string[] {
+  return arrayIn(parent, key).filter((value) => typeof value === 'string')
+}
+
+/** A key as part of a name of a header: bytes that may not stand there are percent-encoded. */
+function inHeader(key: string): string {
+  const encoded = [...Buffer.from(key)].map((byte) => {
+    const character = String.fromCharCode(byte)
+    return /[\w!#$&'*+.^`|~-]/.test(character)
+      ? character
+      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  })
+  return encoded.join('')
 }
 
 /** Why the pair cannot be shown, as when one of the two files is not written yet; undefined if it can. */
@@ -231,10 +258,11 @@ class KeptCredential {
   }
 }
 
-/** A credential that expires and is renewed. A plugin takes precedence over a file. */
+/** A credential that expires and is renewed. A plugin takes precedence over a file, and a token or a password over it, as in kubectl. */
 function changingPart(user: NamedPart, cluster: NamedPart, kept: KeptCredential): Credential | undefined {
   const { content, directory } = user
-  if (Object.hasOwn(content, 'exec'))
+  const isLoggedIn = textIn(content, 'token') !== '' || textIn(content, 'username') !== ''
+  if (Object.hasOwn(content, 'exec') && !isLoggedIn)
     return kept.keep(pluginOf(user, cluster), (plugin) => execCredential(plugin))
   const tokenFile = textIn(content, 'tokenFile')
   if (tokenFile !== '') return tokenFileCredential(resolve(directory, tokenFile))
