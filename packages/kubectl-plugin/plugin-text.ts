@@ -110,7 +110,7 @@ export function whoText(asked: string, namespace: string, causes: readonly Cause
 export function cascadeText(change: Cascade, spans: readonly CascadeSpan[], namespace: string): string {
   const drawn = spans.filter(({ synthetic, activity }) => !synthetic && activity !== false)
   const failed = drawn.filter(({ status }) => status === ERROR).length
-  const least = Math.min(...drawn.map(({ depth }) => depth))
+  const least = drawn.reduce((depth, one) => Math.min(depth, one.depth), Number.POSITIVE_INFINITY)
   const head =
     `${sentence(change, namespace)}: ${counted(drawn.length, 'step')} in ${milliseconds(change.durationMs)}, ${change.state}` +
     (failed === 0 ? '' : `, ${failed} failed`) +
@@ -199,7 +199,9 @@ function milliseconds(ms: number): string {
 }
 
 function aligned(rows: readonly string[][]): string {
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const widths = [0, 1].map((column) =>
+    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0),
+  )
   return rows
     .map(
       ([first = '', second = '', third = '']) =>
