@@ -90,6 +90,29 @@ test('every item is delivered once and in order, or counted as lost, and no more
   )
 })
 
+test('what comes at the moment that all the rest is delivered is delivered too', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 12 }), async (turns) => {
+      const delivered: number[] = []
+      const inTurn = (left: number): void => {
+        if (left === 0) exporter.export([2], () => undefined)
+        else queueMicrotask(() => inTurn(left - 1))
+      }
+      const exporter = new RetryingExporter<number>({
+        export: ([item = 0], done) => {
+          delivered.push(item)
+          if (item === 1) inTurn(turns)
+          done({ code: 0 })
+        },
+        shutdown: () => Promise.resolve(),
+      })
+      exporter.export([1], () => undefined)
+      for (let turn = 0; turn < 50; turn++) await Promise.resolve()
+      expect(delivered).toEqual([1, 2])
+    }),
+  )
+})
+
 test('a backend that is away for less than items may wait loses nothing', async () => {
   const scene = new Scene()
   scene.outcome = AWAY

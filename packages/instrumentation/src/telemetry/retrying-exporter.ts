@@ -51,7 +51,8 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
   #items = 0
   #pauseMs = 0
   #timer: { cancel(): void } | undefined
-  #sending: Promise<void> | undefined
+  #isSending = false
+  #sending = Promise.resolve()
   #lost = 0
   #isShutDown = false
 
@@ -117,28 +118,29 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
   #send(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = undefined
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined
-    })
+    if (!this.#isSending) this.#sending = this.#sendAll()
     return this.#sending
   }
 
   async #sendAll(): Promise<void> {
+    this.#isSending = true
     for (;;) {
       this.#dropOld()
       const [batch] = this.#waiting
-      if (batch === undefined) return
+      if (batch === undefined) break
       const outcome = await this.#tryOnce(batch.items)
       if (outcome.code !== 0 && !isForGood(outcome.error)) {
         this.#pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * this.#pauseMs))
         this.#timer = this.#after(this.#pauseMs, () => void this.#send())
-        return
+        break
       }
       this.#pauseMs = 0
       if (outcome.code !== 0)
         this.#drop(batch.items.length, `it was refused: ${outcome.error?.message ?? ''}`)
       this.#take(0)
     }
+    // At once: what comes before anybody hears that this is over would wait for the next that comes.
+    this.#isSending = false
   }
 
   #tryOnce(items: Item[]): Promise<ExportOutcome> {
@@ -160,7 +162,7 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
 
   #dropExcess(): void {
     // What is under way may arrive.
-    const first = this.#sending === undefined ? 0 : 1
+    const first = this.#isSending ? 1 : 0
     let dropped = 0
     while (this.#items > this.#maxItems && this.#waiting.length > first + 1) dropped += this.#take(first)
     this.#drop(dropped, `more than ${this.#maxItems} wait`)
