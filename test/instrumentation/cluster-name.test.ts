@@ -4,6 +4,7 @@ import { clusterName } from '../../packages/instrumentation/src/create-instrumen
 test.each([
   ['k8s.cluster.name=prod', 'prod'],
   ['service.namespace=shop, k8s.cluster.name = prod%2Feast ,a=b', 'prod/east'],
+  ['k8s.cluster.name=a=b,c=d', 'a=b'],
   ['k8s.cluster.name=%', ''],
   ['k8s.cluster.uid=prod', ''],
   ['', ''],

@@ -237,8 +237,9 @@ function soundOnes(given: Iterable<TraceContext | undefined>): TraceContext[] {
 /** The cluster that the process says all its telemetry is of, as SDKs of OpenTelemetry read it; empty where it says none. */
 export function clusterName(environment: Readonly<Record<string, string | undefined>> = process.env): string {
   for (const attribute of environment['OTEL_RESOURCE_ATTRIBUTES']?.split(',') ?? []) {
-    const [name = '', value = ''] = attribute.split('=', 2)
-    if (name.trim() === 'k8s.cluster.name') return attempt(() => decodeURIComponent(value.trim()), '')
+    const [name = '', ...value] = attribute.split('=')
+    if (name.trim() === 'k8s.cluster.name')
+      return attempt(() => decodeURIComponent(value.join('=').trim()), '')
   }
   return ''
 }
