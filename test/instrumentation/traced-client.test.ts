@@ -162,6 +162,51 @@ test('what goes with a collection goes for the change of that call, though an in
   expect(server.asked.map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
 })
 
+test.each([
+  ['that is not marked', { marksDeletions: false }, {}, 'u1'],
+  ['that may not be marked', {}, {}, 'u1'],
+  [
+    'of one object and no other of its name',
+    { marksDeletions: false },
+    { preconditions: { uid: 'u9' } },
+    'u9',
+  ],
+])(
+  'a deletion %s is of its change, though an informer is faster than the answer',
+  async (_, settings, options, uid) => {
+    await using sdk = startSdk()
+    const handlers: Record<string, (version: Stored) => void> = {}
+    const { metadata, ...web } = object(1)
+    const gone = { ...web, metadata: { ...metadata, uid } }
+    await using server = await startServer(({ method }) => {
+      if (method === 'PATCH') return [403, { kind: 'Status', message: 'may not patch' }]
+      handlers['delete']?.(gone)
+      return [200, { kind: 'Status', status: 'Success', details: { uid } }]
+    })
+    const { api, informer, instrumentation } = traced(settings)
+    const on = (verb: string, one: (version: Stored) => void): void => void (handlers[verb] = one)
+    informer({ on } as never, { apiVersion: 'apps/v1', kind: 'Deployment' })
+    handlers['add']?.(object(1))
+    await api.ask('DELETE', server.url + WEB, options)
+    expect(instrumentation.extractFromObject(gone)?.cpid).toBe(cpid(100))
+    expect(told(sdk)).toEqual([cpid(100)])
+  },
+)
+
+test('a deletion that is refused is not that of whoever deletes it then', async () => {
+  await using sdk = startSdk()
+  const handlers: Record<string, (version: Stored) => void> = {}
+  await using server = await startServer(() => [403, { kind: 'Status', message: 'no' }])
+  const { api, informer, instrumentation } = traced({ marksDeletions: false, cluster: 'prod' })
+  const on = (verb: string, one: (version: Stored) => void): void => void (handlers[verb] = one)
+  informer({ on } as never, { apiVersion: 'apps/v1', kind: 'Deployment' })
+  handlers['add']?.(object(1))
+  await api.ask('DELETE', server.url + WEB)
+  handlers['delete']?.(object(1, '8'))
+  expect(instrumentation.extractFromObject(object(1, '8'))?.cpid).toBe(derivedRoot('prod', 'u1', '8'))
+  expect(told(sdk)).toEqual([derivedRoot('prod', 'u1', '8')])
+})
+
 test('a write that takes away the last finalizer names no version: the answer has that of the deletion', async () => {
   await using sdk = startSdk()
   const going = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 0 }

@@ -143,16 +143,21 @@ export function tracedHttp(
     const one = begin(target, undefined, detail)
     if (name === undefined) return removeAll(request, one)
     let uid: string | undefined
+    // Informers may tell that it goes before the answer comes.
+    const goes = (of: string | undefined): void => {
+      if (of !== undefined) known.noteDeletion((uid = of), one.change)
+    }
     try {
       const response = await sendWrite(request, one, async () => {
-        if (!settings.marksDeletions || target.subresource !== undefined) return
+        if (target.subresource !== undefined) return
+        goes(uidOf(body) ?? held.overwritten(target)?.metadata?.uid)
+        if (!settings.marksDeletions) return
         const marked = await ask(annotationPatch(request, body, one.change, instrumentation))
         const object = await answered(marked)
         if (marked.httpStatusCode >= 300 || object === undefined) return
         accept(one, object)
         lockAnew(request, body, object)
-        uid = object.metadata?.uid
-        if (uid !== undefined) known.noteDeletion(uid, one.change)
+        goes(object.metadata?.uid)
       })
       if (response.httpStatusCode < 300) uid = undefined
       return response
@@ -302,6 +307,12 @@ function refusalIn(status: object | undefined): string {
   const fields = Array.isArray(causes) ? causes.map((cause) => recordIn(cause)['field']) : []
   const named = fields.filter((field) => typeof field === 'string').join(', ')
   return shortened(named === '' ? 'the object is invalid' : `the object is invalid: ${named}`)
+}
+
+/** Which object a deletion is for and no other of its name, where it says so. */
+function uidOf(options: object | undefined): string | undefined {
+  const { uid } = recordIn(recordIn(options)['preconditions'])
+  return typeof uid === 'string' ? uid : undefined
 }
 
 /** Of a deletion the API server answers the object, or a Status that names it. */
