@@ -47,6 +47,7 @@ func TestAnnotationsThatOthersBrokeAreReadOrPassedOver(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "no CPID": "", "00000000-0000-0000-0000-000000000000": "", strings.Repeat("0", 1<<20): "",
 		one[:35]: "", one + one: "", "\xff\xfe": "", strings.ToUpper(other): other,
+		" " + strings.ReplaceAll(other, "-", "") + "\n": other, strings.Replace(other, "-", "", 1): "", "0000-" + other[4:8] + other[9:]: "",
 	} {
 		if read := cpid.Extract(map[string]string{keys.CPID: text}, keys, 10); read.CPID != want {
 			t.Errorf("%.40q is read as %q", text, read.CPID)

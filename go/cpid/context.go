@@ -14,6 +14,7 @@ const MaxAncestors = 10
 
 const (
 	length     = 36
+	digits     = 32
 	longest    = 64
 	nilCPID    = "00000000-0000-0000-0000-000000000000"
 	dashPlaces = "\x08\x0d\x12\x17"
@@ -62,7 +63,7 @@ func New() string {
 	return textOf(bytes, 4)
 }
 
-// Parse reads a CPID in any case, with or without dashes, among blanks. It is false for what is no UUID, and for that of zeros.
+// Parse reads a CPID in any case, with all dashes or none, among blanks. It is false for what is no UUID, and for that of zeros.
 func Parse(text string) (string, bool) {
 	if isCanonical(text) {
 		return text, text != nilCPID
@@ -71,28 +72,13 @@ func Parse(text string) (string, bool) {
 		return "", false
 	}
 	text = strings.ToLower(strings.TrimSpace(text))
-	digits := strings.ReplaceAll(text, "-", "")
-	if len(digits) != 32 || len(text) > length {
+	if len(text) == digits {
+		text = text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+	}
+	if !isCanonical(text) || text == nilCPID {
 		return "", false
 	}
-	dashed := digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:]
-	if !isCanonical(dashed) || dashed == nilCPID || !hasDashesInPlace(text, dashed) {
-		return "", false
-	}
-	return dashed, true
-}
-
-// hasDashesInPlace says whether each dash that a text has is one of the four.
-func hasDashesInPlace(text, dashed string) bool {
-	at := 0
-	for i := range len(dashed) {
-		if at < len(text) && text[at] == dashed[i] {
-			at++
-		} else if dashed[i] != '-' {
-			return false
-		}
-	}
-	return at == len(text)
+	return text, true
 }
 
 func isCanonical(text string) bool {
@@ -104,13 +90,13 @@ func isCanonical(text string) bool {
 			return false
 		}
 	}
-	digits := 0
+	found := 0
 	for i := range len(text) {
 		if c := text[i]; c-'0' <= 9 || c-'a' <= 5 {
-			digits++
+			found++
 		}
 	}
-	return digits == 32
+	return found == digits
 }
 
 func textOf(bytes [16]byte, version byte) string {
