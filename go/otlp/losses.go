@@ -3,6 +3,7 @@ package otlp
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -31,12 +32,38 @@ func newLosses(what string) *losses {
 }
 
 func (l *losses) exported(items int, err error) {
+	refused := int64(items)
 	if err == nil {
-		l.taken.Add(int64(items))
-	} else {
-		l.refused.Add(int64(items))
+		refused = 0
+	} else if some, ok := refusedIn(err); ok {
+		refused = min(some, refused)
+	}
+	l.taken.Add(int64(items) - refused)
+	l.refused.Add(refused)
+	if refused > 0 {
 		l.tell()
 	}
+}
+
+// refusedIn says how many items were refused of a batch of which the others were taken; false where an error says nothing of that. The
+// exporters tell a partial success, and a mere warning, as an error whose type is internal to them.
+func refusedIn(err error) (int64, bool) {
+	if value := reflect.ValueOf(err); value.Kind() == reflect.Struct {
+		if rejected := value.FieldByName("RejectedItems"); rejected.CanInt() {
+			return rejected.Int(), true
+		}
+	}
+	switch wraps := err.(type) {
+	case interface{ Unwrap() error }:
+		return refusedIn(wraps.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range wraps.Unwrap() {
+			if some, ok := refusedIn(one); ok {
+				return some, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // hand notes one that is handed over, for which there may be no room.
@@ -52,7 +79,7 @@ func (l *losses) tell() {
 }
 
 func (l *losses) lost() string {
-	return l.what + " are lost: nobody took them in time; see whether OTEL_EXPORTER_OTLP_ENDPOINT can be reached"
+	return l.what + " are lost: nobody took them in time, or they were refused; see whether OTEL_EXPORTER_OTLP_ENDPOINT can be reached"
 }
 
 // count is how many are lost by now. As many as may wait still do, and those of the batch that is being tried.

@@ -91,6 +91,50 @@ func TestWhatMeetsNobodyIsSentAgain(t *testing.T) {
 	}
 }
 
+// An answer of OTLP over HTTP whose partial success says how many items are refused, and why.
+func partly(refused byte, why string) []byte {
+	said := append([]byte{0x08, refused, 0x12, byte(len(why))}, why...)
+	return append([]byte{0x0a, byte(len(said))}, said...)
+}
+
+func TestOfWhatIsTakenInPartTheRestAloneIsLost(t *testing.T) {
+	const many = 5
+	for _, given := range []struct {
+		refused byte
+		lost    []string
+	}{
+		{0, nil}, // A warning.
+		{2, []string{"2 spans of 5 were not delivered", "2 mergelogs of 5 were not delivered"}},
+		{many, []string{"5 spans of 5 were not delivered", "5 mergelogs of 5 were not delivered"}},
+	} {
+		collector := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
+			writer.Header().Set("Content-Type", "application/x-protobuf")
+			_, _ = writer.Write(partly(given.refused, "a cycle"))
+		}))
+		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+		shutdown, err := otlp.Start(t.Context(), "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range many {
+			begin(t)
+		}
+		said := ""
+		if err := shutdown(context.Background()); err != nil {
+			said = err.Error()
+		}
+		for _, lost := range given.lost {
+			if !strings.Contains(said, lost) {
+				t.Errorf("of %d refused it is said: %q", given.refused, said)
+			}
+		}
+		if len(given.lost) == 0 && strings.Contains(said, "not delivered") {
+			t.Errorf("of a warning it is said: %q", said)
+		}
+		collector.Close()
+	}
+}
+
 func TestAProcessEndsThoughNobodyTakesIt(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	shutdown, err := otlp.Start(t.Context(), "test")
