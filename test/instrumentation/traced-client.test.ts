@@ -193,6 +193,52 @@ test.each([
   },
 )
 
+const REFUSALS = [
+  [422, 'Deployment "web" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes'],
+  [403, 'admission webhook "policy" denied the request: annotation causeway.io/cpid is not allowed'],
+  [
+    409,
+    'Apply failed with 1 conflict: conflict with "other": .metadata.annotations.causeway.io/ancestor-cpids',
+  ],
+] as const
+
+test.each(REFUSALS)(
+  'what is refused for its annotations alone, with %i, is written as it was',
+  async (status, message) => {
+    await using sdk = startSdk()
+    let version = 7
+    await using server = await startServer((asked) =>
+      carried(asked) === undefined
+        ? [200, object(1, String(++version))]
+        : [status, { kind: 'Status', message }],
+    )
+    const { api, instrumentation } = traced()
+    for (const method of ['PUT', 'PATCH']) {
+      const body = { metadata: { name: 'web' }, spec: { replicas: 3 } }
+      const answer = await withTraceContext(ALPHA, () => api.ask(method, server.url + WEB, body))
+      expect(answer.status).toBe(200)
+      expect(server.asked.at(-1)).toMatchObject({ method, body })
+      expect(instrumentation.extractFromObject(answer.answer)?.cpid).toBe(ALPHA.cpid)
+    }
+    expect(server.asked).toHaveLength(4)
+    expect(sdk.spans()).toMatchObject(
+      ['update', 'patch'].map((verb) => ({ name: `${verb} apps/v1/deployments`, status: { code: 0 } })),
+    )
+  },
+)
+
+test('what is refused for anything else is sent once', async () => {
+  await using sdk = startSdk()
+  await using server = await startServer(() => [
+    422,
+    { kind: 'Status', message: 'spec.replicas: Invalid value' },
+  ])
+  const { api } = traced()
+  const { status } = await withTraceContext(ALPHA, () => api.ask('PUT', server.url + WEB, object(1)))
+  expect([status, server.asked.length]).toEqual([422, 1])
+  expect(sdk.spans()).toHaveLength(1)
+})
+
 test('a deletion that is refused is not that of whoever deletes it then', async () => {
   await using sdk = startSdk()
   const handlers: Record<string, (version: Stored) => void> = {}

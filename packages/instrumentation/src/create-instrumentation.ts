@@ -223,6 +223,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     trimmedCopy: (object) => trimmedCopy(object, [keys.cpid, keys.ancestors, TRACEPARENT_ANNOTATION]),
     readCarried: (object) => readAnnotations(object, keys, maxAncestors),
     cpidKey: keys.cpid,
+    ancestorsKey: keys.ancestors,
     cluster: settings.cluster ?? clusterName(),
     tracer,
     nowMs,

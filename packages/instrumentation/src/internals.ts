@@ -20,8 +20,9 @@ interface Internals {
   readonly acceptCarried: (object: MaybeObject) => void
   /** What an object's annotations say, whatever else is known of it. */
   readonly readCarried: (object: MaybeObject) => TraceContext | undefined
-  /** The annotation of the CPID. */
+  /** The annotation of the CPID, and that of its ancestors. */
   readonly cpidKey: string
+  readonly ancestorsKey: string
   readonly cluster: string
   /** That of whichever provider is registered by now, unless there is one of its own. */
   readonly tracer: () => Tracer

@@ -40,13 +40,22 @@ interface Write extends Pick<WriteSpan, 'refusedAs'> {
   readonly planner: Instrumentation
 }
 
+/** An answer, and the object in it. */
+interface Answered {
+  readonly response: ClientResponse
+  readonly object: KubernetesObject | undefined
+}
+
 /** Sends as `inner` does. A write is a span, carries its change, and is told once it was accepted; a read in a reconcile is noted. */
 export function tracedHttp(
   inner: HttpApi,
   instrumentation: Instrumentation,
   settings: HttpSettings,
 ): HttpApi {
-  const { readCarried, known, tracer, trimmedCopy, nowMs, cpidKey } = internalsOf(instrumentation)
+  const { readCarried, known, tracer, trimmedCopy, nowMs, cpidKey, ancestorsKey } =
+    internalsOf(instrumentation)
+  /** What a refusal names that is for the annotations: one of them, or all together, which may be too long. */
+  const ofAnnotations = [cpidKey, ancestorsKey, 'metadata.annotations']
   const held = heldObjectsOf(instrumentation)
   const collections = deletedCollectionsOf(instrumentation)
 
@@ -56,6 +65,19 @@ export function tracedHttp(
       attempt(() => propagation.inject(context.active(), request, { set }), undefined)
     }
     return inner.send(request).toPromise()
+  }
+
+  /** Sends a write; what is refused for the change that it carries is sent as it was, `plain`. */
+  async function askOnce(request: ClientRequest, plain: unknown): Promise<Answered> {
+    const response = await ask(request)
+    const object = await answered(response)
+    const isRefused = response.httpStatusCode >= 400 && response.httpStatusCode < 500
+    if (!isRefused || typeof plain !== 'string' || request.getBody() === plain) return { response, object }
+    const { message } = recordIn(object)
+    if (!ofAnnotations.some((named) => String(message).includes(named))) return { response, object }
+    request.setBody(plain)
+    const again = await ask(request)
+    return { response: again, object: await answered(again) }
   }
 
   async function read(request: ClientRequest, target: RequestTarget): Promise<ClientResponse> {
@@ -192,9 +214,10 @@ export function tracedHttp(
     return sendInSpan({ ...one, tracer, name: nameOf(target), isNothing: () => isNothing }, async (span) => {
       attempt(begun, undefined)
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
+      const plain = request.getBody()
       await attemptLater(prepare)
-      const response = await ask(request)
-      const object = await answered(response)
+      // A deletion is prepared for what it has to be, and not marked itself.
+      const { response, object } = await askOnce(request, target.verb === 'delete' ? undefined : plain)
       isNothing = response.httpStatusCode < 300 && attempt(() => isUnchanged(one, object, cpidKey), false)
       if (response.httpStatusCode >= 300)
         tellFailure(span, response.httpStatusCode, refusalIn(object), refusedAs())
