@@ -70,6 +70,89 @@ test('what is said of a configuration is laid over the default, and the ports fo
   ])
 })
 
+const TEXTS =
+  /\.(?:labels|annotations|matchLabels|selector|values|nodeSelector|path|namespace|[a-z]*name)(?:\.[^.]*)?$/i
+
+/** The values below places that hold texts alone, by their places, and which are none. */
+function noTexts(value: unknown, at: string): [string, unknown][] {
+  if (typeof value === 'string') return []
+  if (typeof value !== 'object' || value === null) return TEXTS.test(at) ? [[at, value]] : []
+  return Object.entries(value).flatMap(([key, inner]) => noTexts(inner, `${at}.${key}`))
+}
+
+// Whatever YAML takes for a number, for nothing or for a truth.
+test.each(['123', '1e3', '0x1f', '0o7', 'null', 'true', 'on', 'y'])(
+  'names that read otherwise in YAML stay names: %s',
+  async (name) => {
+    const values = {
+      ...{ cluster: name, image: { repository: 'registry.example.com/causeway', tag: name } },
+      ...{ nameOverride: name, priorityClassName: name, serviceAccount: { name }, podLabels: { of: name } },
+      ...{ admission: { enabled: true }, watch: { namespaces: [name] } },
+      audit: { file: { enabled: true, path: `/${name}/${name}/log` } },
+      certificate: { source: 'secret', secretName: name, caBundle: 'YQ==' },
+      persistence: { storageClassName: name },
+      ...{ networkPolicy: { enabled: true }, podDisruptionBudget: { enabled: true } },
+    }
+    const path = join(directory, `names-${name}.yaml`)
+    await writeFile(path, JSON.stringify(values))
+    const about = ['--kube-version', peerVersions.kubectl, '--namespace', name, '--values', path]
+    const objects = objectsIn(await helm.run('template', name, CHART, ...about), '1.1')
+    expect(objects.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['StatefulSet', 'Service', 'Role', 'NetworkPolicy', CONFIGURATION]),
+    )
+    expect(objects.flatMap((object) => noTexts(object, object.kind))).toEqual([])
+    const config: unknown = parse(configIn(objects))
+    expect(config).toMatchObject({ receivers: { k8s_objects: { cluster: name, namespaces: [name] } } })
+  },
+)
+
+test.each([
+  'watch.extraObjects',
+  'watch.namespaces',
+  'probes.startup',
+  'probes.liveness',
+  'probes.readiness',
+  'networkPolicy.egress',
+  'podSecurityContext.runAsUser',
+  'tolerations',
+])('what is null is as if nothing were said: %s', async (key) => {
+  const objects = await helm.rendered(...named, '--set', `networkPolicy.enabled=true,${key}=null`)
+  expect(ofKind(objects, 'StatefulSet')).toHaveLength(1)
+})
+
+test('a volume without a class can be asked for', async () => {
+  const classOf = async (...said: string[]): Promise<unknown> => {
+    const [set] = ofKind(await helm.rendered(...named, ...said), 'StatefulSet')
+    return set?.spec?.volumeClaimTemplates?.[0]?.spec.storageClassName
+  }
+  expect(await classOf()).toBeUndefined()
+  expect(await classOf('--set', 'persistence.storageClassName=')).toBe('')
+})
+
+test('where nobody is named nobody may send or ask', async () => {
+  const rulesOf = async (...said: string[]): Promise<unknown> => {
+    const [policy] = ofKind(
+      await helm.rendered(...named, '--set', 'networkPolicy.enabled=true', ...said),
+      'NetworkPolicy',
+    )
+    return policy?.spec?.ingress
+  }
+  expect(await rulesOf()).toEqual([
+    {
+      from: [{ namespaceSelector: {} }],
+      ports: ['otlp-grpc', 'otlp-http', 'query'].map((port) => ({ port })),
+    },
+    { from: [{ namespaceSelector: {} }], ports: [{ port: 'metrics' }] },
+  ])
+  expect((await rulesOf('--set-json', 'networkPolicy.from=[],networkPolicy.metricsFrom=[]')) ?? []).toEqual(
+    [],
+  )
+  const config = { receivers: { otlp: null }, extensions: { cpid_query: null } }
+  expect(await rulesOf('--set-json', `config=${JSON.stringify(config)}`)).toEqual([
+    { from: [{ namespaceSelector: {} }], ports: [{ port: 'metrics' }] },
+  ])
+})
+
 test('a value that is false or 0 counts, and null takes a receiver away with the right to watch', async () => {
   const config = {
     receivers: { k8s_events: null },

@@ -6,8 +6,8 @@
 {{- end -}}
 
 {{- define "causeway.selector" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "causeway.labels" -}}
@@ -65,7 +65,7 @@ receivers:
     namespaces: {{ toJson . }}
     {{- end }}
     objects:
-      {{- range concat .Values.watch.objects .Values.watch.extraObjects }}
+      {{- range concat (default list .Values.watch.objects) (default list .Values.watch.extraObjects) }}
       {{- if not (and $.Values.watch.namespaces (not .group) (has .name (list "namespaces" "nodes" "persistentvolumes"))) }}
       - {{ toJson . }}
       {{- end }}

@@ -32,7 +32,11 @@ export interface Rendered {
   data?: Record<string, string>
   rules?: Rule[]
   subjects?: object[]
-  spec?: { ports?: { name: string; port: number }[] }
+  spec?: {
+    ports?: { name: string; port: number }[]
+    ingress?: object[]
+    volumeClaimTemplates?: { spec: { storageClassName?: unknown } }[]
+  }
   webhooks?: { clientConfig: { caBundle?: string }; rules: object; matchConditions: object }[]
 }
 
@@ -73,8 +77,9 @@ export class Helm {
   }
 }
 
-export function objectsIn(manifest: string): Rendered[] {
-  return parseAllDocuments(manifest)
+/** Kubernetes reads YAML 1.1. */
+export function objectsIn(manifest: string, version: '1.1' | '1.2' = '1.2'): Rendered[] {
+  return parseAllDocuments(manifest, { version })
     .map((document) => {
       if (document.errors.length > 0) throw new AggregateError(document.errors, 'no YAML')
       return document.toJS() as Rendered | null
