@@ -84,6 +84,9 @@ test('a slice says of a Pod what the Pod shows, terminating or not', () => {
       }),
     ).references.map(({ says }) => says)
   expect(slice({ ready: true, serving: true, terminating: false })).toEqual([pod({}, 'True').prints.slice])
+  // A Service that publishes what is not ready too.
+  expect(slice({ ready: true, serving: false, terminating: false })).toEqual([pod({}, 'False').prints.slice])
+  expect(slice({ ready: true })).toEqual([pod({}, 'True').prints.slice])
   const going = pod({ deletionTimestamp: '2026-11-22T03:01:57Z' }, 'True')
   expect(slice({ ready: false, serving: true, terminating: true })).toEqual([going.prints.slice])
   expect(going.prints.endpoints).toBe('')
