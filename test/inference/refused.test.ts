@@ -78,6 +78,9 @@ test('so does that of a StatefulSet, which does not say that it was refused', ()
   expect(newest(db, limits, pod('db-0', 'StatefulSet'))).toBe('small')
   expect(newest(shop('restricted'), db, shop('privileged'), pod('db-0', 'StatefulSet'))).toBe('shop')
   expect(newest(hook, db, { ...hook, gone: true }, pod('db-0', 'StatefulSet'))).toBe('asks')
+  const revision: Sketch = { kind: 'ControllerRevision', name: 'revision', meta: ownedBy('StatefulSet', 'db') }
+  const late = [pod('db-0', 'StatefulSet'), pod('db-1', 'StatefulSet')]
+  expect(newest(shop('restricted'), db, revision, shop('privileged'), ...late)).toBe('shop')
   expect(newest(db, pod('db-0', 'StatefulSet'), changed(limits), pod('db-1', 'StatefulSet'))).toBe('db')
 })
 
@@ -85,7 +88,9 @@ test('so does a further one of a Job, whose controller makes all at once', () =>
   const work: Sketch = { kind: 'Job', apiVersion: 'batch/v1', name: 'db', meta: { generation: 1 } }
   const [first, second] = [pod('db-a', 'Job'), pod('db-b', 'Job')]
   expect(newest(limits, work, first, changed(limits), second)).toBe('small')
-  expect(newest(limits, work, changed(limits), first, second)).toBe('db')
+  expect(newest(limits, work, changed(limits), first, second)).toBe('small')
+  const active: Sketch = { ...work, status: { active: 1 } }
+  expect(newest(limits, work, changed(limits), first, active, second)).toBe('db')
   const failed: Sketch = { ...first, status: { phase: 'Failed' } }
   expect(newest(limits, work, first, changed(limits), failed, second)).toBe('db-a')
 })

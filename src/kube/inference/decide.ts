@@ -379,8 +379,8 @@ function note(
   objects.add(object, { version: at, cpid, facts: seen, gone, includes, readableNs, contentVersion, begun })
 }
 
-/** The resource whose objects others select by labels. */
-const SELECTED = 'pods'
+/** Resources whose objects others select by labels. */
+const SELECTED = ['pods', 'replicasets']
 
 /**
  * A generation counts changes of what an author wants. For Kubernetes' own kinds, a person's change of labels and annotations changes
@@ -392,7 +392,7 @@ function hasContentOf(
   { apiVersion, resource }: ObjectIdentity,
 ): boolean {
   if (gone !== before.gone || facts.deleting !== before.facts.deleting) return false
-  const isCounted = facts.generation > 0 && resource !== SELECTED && facts.owners.length === 0
+  const isCounted = facts.generation > 0 && !SELECTED.includes(resource) && facts.owners.length === 0
   if (isCounted && !isCustomResource(apiVersion)) return facts.generation === before.facts.generation
   // The status names the revision that is applied.
   return [FINGERPRINT.authored, 'revision'].every(

@@ -18,6 +18,7 @@ import {
   type RelatedObject,
 } from './read-context.ts'
 import { relatedObjects } from './related-objects.ts'
+import { isNewlyOwned } from './relatives.ts'
 import { isObserved } from './overwritten.ts'
 import { isMarkedAsEvicted } from './write-part.ts'
 import { isOfKubernetes, UNKNOWN } from './writers.ts'
@@ -100,7 +101,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
         add(
           one && {
             ...one,
-            ...(kind === 'fellows' && { isPassive: true }),
+            ...(kind === 'fellows' && !isLetGo(one, found, reading) && { isPassive: true }),
             ...(foundBy !== undefined && { foundBy }),
           },
         )
@@ -156,6 +157,29 @@ function isOfThoseChanges(one: ReadVersion | undefined, read: Iterable<ReadVersi
   )
 }
 
+/**
+ * A rollout goes on because of something else than what its owner wants: what is made for that is of a change that the owner had not seen
+ * when somebody changed it, such as room for its Pods. What became of the others then comes of that too.
+ */
+function isLetGo(
+  { known }: ReadVersion,
+  found: ReadonlyMap<string, ReadVersion>,
+  { write, before, objects }: ReadContext,
+): boolean {
+  const [owner] = ((write.facts ?? before?.facts)?.owners ?? []).flatMap(({ uid }) => found.get(uid) ?? [])
+  if (owner === undefined) return false
+  const { template } = owner.known.facts.prints
+  const made = [known, before].find((one) => one?.facts.prints.template === template)
+  const since = owner.known.contentVersion ?? owner.known.version
+  const seen = objects.get(owner.identity.uid)?.versions.filter(({ version }) => version <= since) ?? []
+  if (made?.cpid === undefined || template === undefined) return false
+  const isSeen = (one: string | undefined): boolean =>
+    seen.some(({ cpid, includes }) => [cpid, ...includes].some((before) => before === one))
+  if (isSeen(made.cpid)) return false
+  const unseen = [made.cpid, ...made.includes].filter((one) => !isSeen(one))
+  return [known.cpid, ...known.includes].some((one) => one !== undefined && unseen.includes(one))
+}
+
 /** What became of another object belongs to the change that the written one is of already. */
 function isOfOwnChange(
   { identity: { uid }, known: { cpid } }: ReadVersion,
@@ -206,7 +230,7 @@ function hasMoved({ versions: [newest] }: KnownObject, { write, by, objects }: R
  */
 function actedOnContent(
   reads: readonly ReadVersion[],
-  { write, part, by, isCustomController, before, objects }: ReadContext,
+  { write, part, by, isCustomController, before, objects, below }: ReadContext,
 ): readonly ReadVersion[] {
   if (part === 'status' || part === 'binding' || part === 'removal') return reads
   const owners = new Set((write.facts ?? before?.facts)?.owners.map(({ uid }) => uid))
@@ -223,8 +247,10 @@ function actedOnContent(
     const { contentVersion } = read.known
     if (owners.has(read.identity.uid)) return { ...read, actedOn: contentVersion }
     if (read.identity.uid !== write.object.uid || part === 'deletion' || read.actedOn) return read
-    // It only continues from what it wrote itself.
-    const isOwn = contentVersion !== undefined && contentVersion <= last
+    // It only continues from what it wrote itself, unless it has just adopted the object.
+    const object = objects.get(read.identity.uid)
+    const isAdopted = object && [...owners].some((owner) => isNewlyOwned(object, owner, below))
+    const isOwn = contentVersion !== undefined && contentVersion <= last && isAdopted !== true
     return isOwn ? { ...read, isPassive: true } : { ...read, actedOn: contentVersion }
   })
 }

@@ -65,7 +65,7 @@ export type Reads =
   | { readonly kind: 'leaving' }
   | { readonly kind: 'replaced' }
   | { readonly kind: 'edited' }
-  | { readonly kind: 'departed' }
+  | { readonly kind: 'departed'; readonly resource: string }
   | { readonly kind: 'adopted' }
   | { readonly kind: 'former owner' }
   | { readonly kind: 'awaited' }

@@ -71,7 +71,7 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'owner' },
     changes: 'held',
   },
-  // A template does not change after it was copied. The wanted replicas are copied again and again.
+  // A template does not change once it is copied. The wanted replicas are copied again and again.
   { parts: ['authored'], reads: { kind: 'owner' }, copies: [WANTED], alive: true },
   { parts: ['deletion'], by: 'generic-garbage-collector', reads: { kind: 'owner' } },
   {
@@ -106,7 +106,9 @@ export const RELATIONS: readonly Relation[] = [
     by: 'deployment-controller',
     reads: { kind: 'edited' },
   },
-  { write: 'pods', parts: ['creation'], reads: { kind: 'departed' } },
+  { write: 'pods', parts: ['creation'], reads: { kind: 'departed', resource: 'pods' } },
+  { write: 'replicasets', parts: ['creation'], reads: { kind: 'departed', resource: 'replicasets' } },
+  { write: 'deployments', parts: ['status'], reads: { kind: 'departed', resource: 'replicasets' } },
   { write: 'pods', parts: ['deletion'], by: 'replicaset-controller', reads: { kind: 'adopted' } },
   { parts: ['creation'], reads: { kind: 'predecessor' } },
   { write: 'pods', parts: ['creation'], reads: { kind: 'admission' }, content: true },
@@ -136,15 +138,15 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'dependents', resource: 'pods' },
   })),
   ...['replicasets', 'replicationcontrollers', 'statefulsets', 'daemonsets', 'jobs'].map(
-    (write): Relation => ({ write, parts: ['status'], reads: { kind: 'departed' } }),
+    (write): Relation => ({ write, parts: ['status'], reads: { kind: 'departed', resource: 'pods' } }),
   ),
-  {
-    write: 'daemonsets',
-    parts: ['status'],
+  ...[
+    { write: 'daemonsets', changes: 'nodes' },
+    { write: 'pods', by: 'kube-scheduler', changes: 'pending' },
+  ].map((one): Relation => ({
+    ...{ ...one, parts: ['status'], content: true },
     reads: { kind: 'changed', resource: 'nodes' },
-    content: true,
-    changes: 'nodes',
-  },
+  })),
   {
     write: 'pods',
     parts: ['creation', 'deletion'],

@@ -61,10 +61,25 @@ export function relatives(
   const sinceOwner = (owner: string): bigint => lower(since(owner, actorForOwner(by)), readOf(owner)?.version)
   /** What may have refused objects of an owner, and the version after which a change of that lets them through. */
   const refusals = (owner: string): { refusing: readonly string[]; after: bigint } => {
-    const [read, acted] = [readOf(owner), since(owner, actorForOwner(by))]
-    const refusing = read === undefined ? [] : refusedBy(read, by, acted)
-    const isGuess = refusing === MAY_REFUSE
-    return { refusing, after: isGuess ? higher(acted, read?.contentVersion ?? below) : sinceOwner(owner) }
+    const read = readOf(owner)
+    if (read === undefined) return { refusing: [], after: below }
+    const refused = fingerprintOf(read.facts, 'refused')
+    const isGuess = refused === undefined
+    const content = isGuess ? (read.contentVersion ?? read.version) : 0n
+    const last = !isGuess || CREATES_AT_ONCE.has(by) ? sinceOwner(owner) : 0n
+    const refusing = isGuess ? MAY_REFUSE : refused.split(' ').filter((one) => one !== '')
+    return { refusing, after: higher(content, last) }
+  }
+  /** Something of the owner was made for what it wants before that version: until then nothing had refused it. */
+  const isMadeBefore = (owner: string, version: bigint): boolean => {
+    const read = readOf(owner)
+    if (read === undefined || fingerprintOf(read.facts, 'refused') !== undefined || CREATES_AT_ONCE.has(by))
+      return false
+    const content = read.contentVersion ?? read.version
+    return ownedAfter(owner, resource, content).some((object) => {
+      const made = createdAt(object)
+      return made !== undefined && made > content && made < version
+    })
   }
   const othersOfOwners = (after: (owner: string) => bigint): KnownObject[] =>
     (facts?.owners ?? []).flatMap((owner) => ownedAfter(owner.uid, resource, after(owner.uid)))
@@ -109,11 +124,11 @@ export function relatives(
         .filter((object) => isInUse(newest(object)))
         .map((object) => ({ object }))
     case 'departed': {
-      // A ReplicaSet's status counts its own Pods.
-      const owners = write.object.resource === 'pods' ? (facts?.owners ?? []).map((one) => one.uid) : [uid]
+      // A status counts what the object itself owns.
+      const owners = part === 'status' ? [uid] : (facts?.owners ?? []).map((one) => one.uid)
       return owners.flatMap((owner) => {
         const after = owner === uid ? since(uid) : sinceOwner(owner)
-        return ownedAfter(owner, 'pods departed', after)
+        return ownedAfter(owner, `${reads.resource} departed`, after)
           .filter((object) => (newest(object)?.contentVersion ?? 0n) > after)
           .map((object) => ({ object }))
       })
@@ -139,7 +154,7 @@ export function relatives(
             (one) =>
               one.version < below && one.version !== one.contentVersion && !isSignedByServer(one.facts),
           )?.version
-          if (again === undefined || again <= after) return []
+          if (again === undefined || again <= after || isMadeBefore(owner, again)) return []
           return [{ object, fits: ({ version }: KnownVersion) => version === again }]
         })
       })
@@ -174,7 +189,8 @@ export function relatives(
             ? within.filter((object) => changedAfter(object, changedSince))
             : changedIn(of, OF_THE_CLUSTER.has(of) ? '' : namespace, changedSince),
         )
-        return [...created, ...changed.map((object) => ({ object }))]
+        const letting = changed.filter((object) => !isMadeBefore(owner, newest(object)?.version ?? 0n))
+        return [...created, ...letting.map((object) => ({ object }))]
       })
   }
 }
@@ -212,14 +228,6 @@ const MAY_REFUSE = ['resourcequotas', 'limitranges', NAMESPACES, ...OF_THE_CLUST
 /** They create all Pods that an owner wants at once: what comes later was refused, or is in the place of another. */
 const CREATES_AT_ONCE: ReadonlySet<string> = new Set(['job-controller', 'daemon-set-controller'])
 
-/** What has refused objects of an owner: as its status says, or possibly, where its controller has not acted on its content. */
-function refusedBy({ facts, contentVersion }: KnownVersion, by: string, acted: bigint): readonly string[] {
-  const refused = fingerprintOf(facts, 'refused')
-  if (refused !== undefined) return refused === '' ? [] : refused.split(' ')
-  const isUnacted = contentVersion !== undefined && acted < contentVersion
-  return isUnacted || CREATES_AT_ONCE.has(by) ? MAY_REFUSE : []
-}
-
 /** The version with which it was created; undefined where that is no longer kept. */
 function createdAt({ versions, forgotten = -1n }: KnownObject): bigint | undefined {
   return forgotten < 0n ? versions.at(-1)?.version : undefined
@@ -237,7 +245,7 @@ function lastEdit({ versions }: KnownObject, print: string, below: bigint): bigi
 }
 
 /** It has an owner that it did not have before its last change. */
-function isNewlyOwned({ versions }: KnownObject, owner: string, below: bigint): boolean {
+export function isNewlyOwned({ versions }: KnownObject, owner: string, below: bigint): boolean {
   const [now, then] = versions.filter(({ version }) => version < below)
   const isOwned = (version: KnownVersion | undefined): boolean =>
     version?.facts.owners.some(({ uid }) => uid === owner) === true
@@ -262,7 +270,7 @@ function isInUse(version: KnownVersion | undefined): boolean {
 }
 
 /** A Pod that exists but no longer counts. */
-export function hasFinished(version: KnownVersion | undefined): boolean {
+function hasFinished(version: KnownVersion | undefined): boolean {
   return version !== undefined && fingerprintOf(version.facts, 'replicas') === '0'
 }
 
@@ -270,11 +278,19 @@ function lower(one: bigint, other = one): bigint {
   return one < other ? one : other
 }
 
+/** A Pod stays on its node, and has ended, or has other labels or asks for something else. */
+export function hasMadeRoom(now: ObjectFacts, then: ObjectFacts | undefined): boolean {
+  const { node = '' } = now.prints
+  if (then === undefined || node === '' || then.prints.node !== node || now.deleting) return false
+  const hasEnded = now.prints.replicas === '0' && then.prints.replicas !== '0'
+  return hasEnded || fingerprintOf(now, FINGERPRINT.authored) !== fingerprintOf(then, FINGERPRINT.authored)
+}
+
 /** Further former owners, and further objects that it was made for, are not kept. */
 const MAX_FOUND_BY = 4
 
 /**
- * How others find it, beside its content: by former owners, by the node that it left, by its CustomResourceDefinition that is being
+ * How others find it, beside its content: by former owners, by the node that it left or made room on, by its CustomResourceDefinition that is being
  * deleted, and by the objects that its controller made it for.
  */
 export function foundBy(
@@ -288,7 +304,8 @@ export function foundBy(
     ...(before?.foundBy ?? []).filter(({ as }) => as === 'departed'),
   ]
   const departed = had.filter(({ uid }) => facts.owners.every((owner) => owner.uid !== uid))
-  const nodes = gone ? facts.references.filter(({ field }) => field === 'node') : []
+  const isFreed = gone || hasMadeRoom(facts, before) || before?.foundBy?.some(({ as }) => as === 'freed')
+  const nodes = isFreed === true ? facts.references.filter(({ field }) => field === 'node') : []
   const freed = nodes.flatMap(({ name }) => {
     const node = objects.named('nodes', '', name)
     return node === undefined ? [] : [{ uid: node.identity.uid, as: 'freed' }]

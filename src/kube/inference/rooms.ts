@@ -3,7 +3,7 @@ import { type ContentReference, fingerprintOf, type ObjectFacts } from '../../mo
 import { objectOf } from './named-objects.ts'
 import { isDeleted, MAX_OBJECTS, type News, type ReadContext, type RelatedObject } from './read-context.ts'
 import type { Reads } from './reads.ts'
-import { hasFinished } from './relatives.ts'
+import { hasMadeRoom } from './relatives.ts'
 
 const OF_ROOM = ['freed', 'joined', 'preemptor'] as const
 
@@ -42,11 +42,7 @@ export function roomFor(
       return nodesOf(facts).flatMap((node) => {
         const there = objectOf(node, '', objects)
         if (there === undefined) return []
-        const gone = ownedAfter(there.identity.uid, 'pods freed', since(uid)).slice(0, 1)
-        const left = objects
-          .naming('node', 'pods', { ...there.identity, uid: '' }, MAX_OBJECTS)
-          .filter((object) => object.identity.uid !== uid && !gone.includes(object))
-        const all = [...gone, ...left].flatMap((object) => {
+        const all = ownedAfter(there.identity.uid, 'pods freed', since(uid)).flatMap((object) => {
           const at = madeRoomAt(object, below)
           return at === undefined || at <= since(uid) ? [] : [{ object, at }]
         })
@@ -87,11 +83,6 @@ function rankOf(pod: ObjectFacts | undefined): number {
 /** The last version with which a Pod made room on its node: it was gone, had ended, or had other labels or asked for something else. */
 function madeRoomAt({ versions }: KnownObject, below: bigint): bigint | undefined {
   return versions.find((known, at) => {
-    const then = versions[at + 1]
-    if (known.version >= below) return false
-    if (known.gone) return true
-    const wasThere = then !== undefined && then.facts.prints.node === known.facts.prints.node
-    if (!wasThere || known.facts.deleting) return false
-    return (hasFinished(known) && !hasFinished(then)) || known.contentVersion === known.version
+    return known.version < below && (known.gone || hasMadeRoom(known.facts, versions[at + 1]?.facts))
   })?.version
 }

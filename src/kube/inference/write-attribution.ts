@@ -214,6 +214,7 @@ function guessed(
   const usual = usualWriter(write, part, before, objects)
   if (isUnsigned(write, part, before)) {
     const remover =
+      whoKeepsBounds(write, before, objects) ??
       whoReacts(write, before, programsOf(write, before, objects), objects) ??
       whoTakesAway(write, before, objects)
     if (remover !== undefined) return remover
@@ -262,6 +263,20 @@ function programsOf(
   const naming = namedBy(object, ANY_RESOURCE, objects).map(({ identity }) => identity.resource)
   const lookingAfter = [...new Set(naming)].flatMap((resource) => objects.lookingAfter(resource))
   return [...new Set([...managers, ...lookingAfter])]
+}
+
+/** Something outside of the bounds of its autoscaler is set to the nearer one: scaling may leave no entry at all. */
+function whoKeepsBounds(
+  { object, facts }: ClusterWrite,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): Writer | undefined {
+  const [then, now] = [before, facts].map((of) => Number(of?.prints.scale ?? 0))
+  const [autoscaler] = objects.naming('target', 'horizontalpodautoscalers', object, 1)
+  const [least, most] = newestOf(autoscaler)?.facts.prints.bounds?.split(' ').map(Number) ?? []
+  if (!then || now === undefined || least === undefined || most === undefined) return undefined
+  const isRaised = then < least && now === least
+  return isRaised || (then > most && now === most) ? controller('horizontal-pod-autoscaler') : undefined
 }
 
 /** An entry for the scale may have no time, so it is the same each time its manager scales. It goes when another one sets the replicas. */

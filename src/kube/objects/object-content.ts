@@ -27,6 +27,7 @@ import {
   type Json,
   type JsonObject,
   namespaceOf,
+  numberIn,
   objectIn,
   textIn,
 } from './object-json.ts'
@@ -187,12 +188,16 @@ function autoscalerContent(object: JsonObject): Content {
   const target = objectIn(objectIn(object, 'spec'), 'scaleTargetRef')
   const resource =
     ownValue(RESOURCE_OF_TARGET, textIn(target, 'kind')) ?? `${textIn(target, 'kind').toLowerCase()}s`
-  return references({
+  const { references: named } = references({
     field: 'target',
     resource,
     namespace: namespaceOf(object),
     name: textIn(target, 'name'),
   })
+  const [least, most] = ['minReplicas', 'maxReplicas'].map(
+    (key) => numberIn(objectIn(object, 'spec'), key) || 1,
+  )
+  return { references: named, prints: { bounds: `${least} ${most}` } }
 }
 
 const RESOURCE_OF_TARGET: Readonly<Record<string, string>> = {
