@@ -20,7 +20,10 @@ import { STORIES_OF_ABSENCES, STORIES_OF_CONTESTS } from './stories-of-contests.
 import { STORIES_OF_EDITS } from './stories-of-edits.ts'
 import { STORIES_OF_EVICTIONS, STORIES_WITH_DESCHEDULER } from './stories-of-evictions.ts'
 import { STORIES_OF_HANDOVERS } from './stories-of-handovers.ts'
+import { STORIES_OF_NEIGHBOURS } from './stories-of-neighbours.ts'
 import { STORIES_OF_PARTS } from './stories-of-parts.ts'
+import { STORIES_OF_ROOMS } from './stories-of-rooms.ts'
+import { STORIES_OF_RUNS } from './stories-of-runs.ts'
 import { STORIES_OF_SETTINGS } from './stories-of-settings.ts'
 import { STORIES_OF_UPKEEP } from './stories-of-upkeep.ts'
 import { STORIES_OF_WORKLOADS } from './stories-of-workloads.ts'
@@ -75,6 +78,9 @@ const USUAL: readonly Story[] = [
   ...STORIES_OF_ABSENCES,
   ...STORIES_OF_EDITS,
   ...STORIES_OF_PARTS,
+  ...STORIES_OF_ROOMS,
+  ...STORIES_OF_NEIGHBOURS,
+  ...STORIES_OF_RUNS,
 ]
 const ALL: readonly Story[] = [
   ...USUAL,
