@@ -70,7 +70,7 @@ test('a ReplicaSet that a Deployment gets back is scaled because of that', () =>
   expect(newest(...told, adopted(2), adopted(0))).toBe('old@5')
 })
 
-test('a Pod waits for something else since a node has changed', () => {
+test('what the scheduler says of a Pod that waits follows from nodes that it may be for, and that changed', () => {
   const says = (message: string): Sketch => ({
     ...{ ...waiting, meta: { managedFields: [{ manager: 'kube-scheduler', subresource: 'status' }] } },
     status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] },
@@ -79,7 +79,9 @@ test('a Pod waits for something else since a node has changed', () => {
   expect(newest(...told, OPEN, says('1 Insufficient cpu'))).toBe('n1@4')
   expect(newest(...told, says('1 Insufficient cpu'))).toBe('new-1@3')
   // It counts all nodes in each message.
-  expect(newest(...told, OPEN, says('2 node(s) were unschedulable'))).toBe('new-1@3')
+  const choosy = (one: Sketch): Sketch => ({ ...one, spec: { nodeSelector: { pool: 'b' } } })
+  const early = [NODE, ...[pod(''), says('1 node(s) were unschedulable')].map(choosy)]
+  expect(newest(...early, OPEN, choosy(says('2 node(s) were unschedulable')))).toBe('new-1@3')
 })
 
 test('what is outside of the bounds of its autoscaler is set to those by it, whether or not it signs that', () => {

@@ -158,26 +158,30 @@ function isOfThoseChanges(one: ReadVersion | undefined, read: Iterable<ReadVersi
 }
 
 /**
- * A rollout goes on because of something else than what its owner wants: what is made for that is of a change that the owner had not seen
- * when somebody changed it, such as room for its Pods. What became of the others then comes of that too.
+ * A rollout goes on because of something else than what its owner wants: what was made for that has come to be of another change since, such
+ * as of room for its Pods. What became of the others then comes of that too.
  */
 function isLetGo(
-  { known }: ReadVersion,
+  { identity, known }: ReadVersion,
   found: ReadonlyMap<string, ReadVersion>,
   { write, before, objects }: ReadContext,
 ): boolean {
   const [owner] = ((write.facts ?? before?.facts)?.owners ?? []).flatMap(({ uid }) => found.get(uid) ?? [])
   if (owner === undefined) return false
   const { template } = owner.known.facts.prints
-  const made = [known, before].find((one) => one?.facts.prints.template === template)
+  const both: [string, KnownVersion | undefined][] = [
+    [identity.uid, known],
+    [write.object.uid, before],
+  ]
+  const [uid = '', made] = both.find(([, one]) => one?.facts.prints.template === template) ?? []
+  const first = objects.get(uid)?.versions.at(-1)
   const since = owner.known.contentVersion ?? owner.known.version
-  const seen = objects.get(owner.identity.uid)?.versions.filter(({ version }) => version <= since) ?? []
   if (made?.cpid === undefined || template === undefined) return false
-  const isSeen = (one: string | undefined): boolean =>
-    seen.some(({ cpid, includes }) => [cpid, ...includes].some((before) => before === one))
-  if (isSeen(made.cpid)) return false
-  const unseen = [made.cpid, ...made.includes].filter((one) => !isSeen(one))
-  return [known.cpid, ...known.includes].some((one) => one !== undefined && unseen.includes(one))
+  if (first?.cpid === undefined || first.version <= since || first.cpid === made.cpid) return false
+  const later = [made.cpid, ...made.includes].filter(
+    (one) => one !== first.cpid && !first.includes.includes(one),
+  )
+  return [known.cpid, ...known.includes].some((one) => one !== undefined && later.includes(one))
 }
 
 /** What became of another object belongs to the change that the written one is of already. */

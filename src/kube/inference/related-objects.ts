@@ -206,7 +206,7 @@ export function relatedObjects(
     case 'changed': {
       const within = reads.isBeside === true ? namespace : ''
       const changed = changedIn(reads.resource, within, higher(since(uid), before?.contentVersion ?? 0n))
-      return changed.map((object) => ({ object }))
+      return changed.filter((object) => mayBeFor(facts, object, below)).map((object) => ({ object }))
     }
     case 'users': {
       const references = (facts?.references ?? []).filter(({ field }) => field === reads.of)
@@ -420,10 +420,17 @@ function changesOf({ versions }: KnownObject, after: bigint, below: bigint): big
   })
 }
 
+/** A node has the labels that a Pod asks of its node, or had them before its last change. True of what asks for none. */
+function mayBeFor(pod: ObjectFacts | undefined, node: KnownObject, below: bigint): boolean {
+  const asked = pod?.prints.selector?.split(',').map((one) => one.split('=')) ?? []
+  const labels = Object.fromEntries(asked) as Record<string, string>
+  return asked.length === 0 || isSelected(node, [{ selects: [{ labels, rules: [] }] }], below)
+}
+
 /** The object matches the selector below a version, or matched it before its last change. */
 function isSelected(
   { versions }: KnownObject,
-  selecting: readonly (ObjectFacts | undefined)[],
+  selecting: readonly (Pick<ObjectFacts, 'selects'> | undefined)[],
   below: bigint,
 ): boolean {
   const lately = versions.filter(({ version }) => version < below).slice(0, 2)

@@ -142,7 +142,7 @@ export const RELATIONS: readonly Relation[] = [
   ),
   ...[
     { write: 'daemonsets', changes: 'nodes' },
-    { write: 'pods', by: 'kube-scheduler', changes: 'pending' },
+    { write: 'pods', by: 'kube-scheduler' },
   ].map((one): Relation => ({
     ...{ ...one, parts: ['status'], content: true },
     reads: { kind: 'changed', resource: 'nodes' },

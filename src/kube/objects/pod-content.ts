@@ -1,5 +1,5 @@
 import { CORDONED, type ContentReference, OUT_OF_SERVICE } from '../../model/kubernetes-objects.ts'
-import { conditionOf, type Content, hasCondition, labelsOf } from './content.ts'
+import { conditionOf, type Content, hasCondition, labelsOf, textsOf } from './content.ts'
 import { endpointSays } from './endpoints-content.ts'
 import {
   arrayIn,
@@ -43,10 +43,19 @@ export function podContent(object: JsonObject): Content {
       replicas: isCounted ? '1' : '0',
       ready: isCounted && isReady ? '1' : '0',
       pending: waitsFor(status),
+      ...nodesFor(spec),
       ...(numberIn(spec, 'priority') !== 0 && { priority: String(numberIn(spec, 'priority')) }),
       ...(arrayIn(metadata, 'finalizers').includes(UNCOUNTED) && { uncounted: 'true' }),
     },
   }
+}
+
+/** The labels that its node is to have, as `a=b,c=d`. */
+function nodesFor(spec: Json | undefined): { selector?: string } {
+  const labels = Object.entries(textsOf(objectIn(spec, 'nodeSelector'))).map(
+    ([key, value]) => `${key}=${value}`,
+  )
+  return labels.length === 0 ? {} : { selector: labels.join(',') }
 }
 
 /** What has to be there before the API server accepts the Pod. */
