@@ -78,7 +78,11 @@ test('so does that of a StatefulSet, which does not say that it was refused', ()
   expect(newest(db, limits, pod('db-0', 'StatefulSet'))).toBe('small')
   expect(newest(shop('restricted'), db, shop('privileged'), pod('db-0', 'StatefulSet'))).toBe('shop')
   expect(newest(hook, db, { ...hook, gone: true }, pod('db-0', 'StatefulSet'))).toBe('asks')
-  const revision: Sketch = { kind: 'ControllerRevision', name: 'revision', meta: ownedBy('StatefulSet', 'db') }
+  const revision: Sketch = {
+    kind: 'ControllerRevision',
+    name: 'revision',
+    meta: ownedBy('StatefulSet', 'db'),
+  }
   const late = [pod('db-0', 'StatefulSet'), pod('db-1', 'StatefulSet')]
   expect(newest(shop('restricted'), db, revision, shop('privileged'), ...late)).toBe('shop')
   expect(newest(db, pod('db-0', 'StatefulSet'), changed(limits), pod('db-1', 'StatefulSet'))).toBe('db')
