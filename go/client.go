@@ -116,7 +116,12 @@ func (t *Trace) writeObject(ctx context.Context, verb, subresource string, objec
 		if subresource == "" {
 			object.SetAnnotations(t.changes.Inject(change, annotations))
 		}
-		if err := do(ctx); err != nil {
+		err := do(ctx)
+		if subresource == "" && t.isForAnnotations(err) {
+			object.SetAnnotations(annotations)
+			err = do(ctx)
+		}
+		if err != nil {
 			object.SetAnnotations(annotations)
 			return accepted{}, err
 		}

@@ -2,6 +2,7 @@ package causeway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -168,6 +169,65 @@ func TestARefusedWriteIsTriedAgainAsTheSameChange(t *testing.T) {
 	tries := w.Spans("update v1/configmaps")
 	if len(tries) != 2 || !tries[0].IsFailed || tries[0].CPID != second || tries[1].IsFailed || tries[1].CPID != attempted[1] {
 		t.Errorf("the tries are %+v", tries)
+	}
+}
+
+func TestWhatIsRefusedForItsAnnotationsAloneIsWrittenAsItWas(t *testing.T) {
+	sent := 0
+	check := func(text any) error {
+		sent++
+		if strings.Contains(fmt.Sprint(text), cpidOf) {
+			return apierrors.NewForbidden(corev1.Resource("configmaps"), "b", errors.New("annotation causeway.io/cpid is not allowed"))
+		}
+		return nil
+	}
+	w := newWorld(t, interceptor.Funcs{
+		Update: func(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.UpdateOption) error {
+			if err := check(object.GetAnnotations()); err != nil {
+				return err
+			}
+			return inner.Update(ctx, object, opts...)
+		},
+		Patch: func(ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			data, err := patch.Data(object)
+			if err = errors.Join(err, check(string(data))); err != nil {
+				return err
+			}
+			return inner.Patch(ctx, object, patch, opts...)
+		},
+		Apply: func(ctx context.Context, inner client.WithWatch, configuration runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			text, err := json.Marshal(configuration)
+			if err = errors.Join(err, check(string(text))); err != nil {
+				return err
+			}
+			return inner.Apply(ctx, configuration, opts...)
+		},
+	}, settings("a", first, ""), settings("b", "", ""), settings("c", "", ""))
+	must(t, w.reconciled(t, func(ctx context.Context) error {
+		a, b, c := settings("a", "", ""), settings("b", "", ""), settings("c", "", "")
+		get(t, w.plain, b)
+		get(t, w.plain, c)
+		before := c.DeepCopy()
+		b.Data, c.Data = map[string]string{"key": "value"}, map[string]string{"key": "value"}
+		return errors.Join(w.traced.Get(ctx, client.ObjectKeyFromObject(a), a), w.traced.Update(ctx, b),
+			w.traced.Patch(ctx, c, client.MergeFrom(before)),
+			w.traced.Apply(ctx, corev1ac.ConfigMap("d", "default").WithData(map[string]string{"key": "value"}),
+				client.FieldOwner("test"), client.ForceOwnership))
+	}))
+	for _, name := range []string{"b", "c", "d"} {
+		object := settings(name, "", "")
+		get(t, w.plain, object)
+		if object.Data["key"] != "value" || object.Annotations[cpidOf] != "" {
+			t.Errorf("%s has %v and carries %v", name, object.Data, object.Annotations)
+		}
+	}
+	for _, name := range []string{"update v1/configmaps", "patch v1/configmaps", "apply v1/configmaps"} {
+		if spans := w.Spans(name); len(spans) != 1 || spans[0].IsFailed || spans[0].CPID != first {
+			t.Errorf("%s is told as %+v", name, spans)
+		}
+	}
+	if sent != 6 {
+		t.Errorf("%d are sent", sent)
 	}
 }
 

@@ -30,7 +30,11 @@ func (t *Trace) patchObject(ctx context.Context, subresource string, object clie
 		if subresource == "" {
 			sent = t.markedPatch(patch.Type(), data, change)
 		}
-		if err := do(ctx, sent); err != nil {
+		err := do(ctx, sent)
+		if subresource == "" && t.isForAnnotations(err) {
+			err = do(ctx, client.RawPatch(patch.Type(), data))
+		}
+		if err != nil {
 			return accepted{}, err
 		}
 		return t.answered(object, isKnown, change), nil
@@ -147,10 +151,17 @@ func (t *Trace) apply(ctx context.Context, subresource string, configuration run
 	w.own = append(t.overwritten(object), seen{carried: t.changes.Extract(object.GetAnnotations())})
 	isKnown := t.knownBefore(object, subresource, text)
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
+		plain := object
 		if subresource == "" {
+			plain = object.DeepCopy()
 			t.markBody(object.Object, change)
 		}
-		if err := do(ctx, client.ApplyConfigurationFromUnstructured(object)); err != nil {
+		err := do(ctx, client.ApplyConfigurationFromUnstructured(object))
+		if subresource == "" && t.isForAnnotations(err) {
+			object.Object = plain.Object
+			err = do(ctx, client.ApplyConfigurationFromUnstructured(object))
+		}
+		if err != nil {
 			return accepted{}, err
 		}
 		if text, err := json.Marshal(object); err == nil {

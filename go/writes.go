@@ -3,6 +3,7 @@ package causeway
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,6 +120,20 @@ func (t *Trace) causesOf(ctx context.Context, going *work, w write) (causes []cp
 // wrote notes what a version is of, which its annotations may not say.
 func (t *Trace) wrote(r cpid.Reference, change cpid.Context) {
 	t.known.noteVersion(r, cause{Context: change})
+}
+
+// isForAnnotations says whether a write was refused for the change that it carries, and may be made without: the refusal names one of the two
+// annotations, or all together, which may be too long.
+func (t *Trace) isForAnnotations(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	answer, keys := status.Status(), t.changes.Keys()
+	isRefused := answer.Code >= 400 && answer.Code < 500
+	return isRefused && slices.ContainsFunc([]string{keys.CPID, keys.Ancestors, "metadata.annotations"}, func(named string) bool {
+		return strings.Contains(answer.Message, named)
+	})
 }
 
 func textsOf(references []cpid.Reference) []string {
