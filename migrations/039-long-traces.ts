@@ -6,7 +6,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const STATEMENTS = [
-  // When the span started that came first. NULL in traces from before this migration, until their first block is read.
+  // When the span started that came first. In traces from before this migration NULL until a block of their spans is read: then of any span.
   'ALTER TABLE origin_traces ADD COLUMN first_ns INTEGER',
   `CREATE TABLE long_traces (
   after INTEGER PRIMARY KEY, -- the spans of a block have the numbers after this one

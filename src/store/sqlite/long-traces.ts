@@ -3,8 +3,8 @@ import { isDamage, OnConnection, type Sqlite } from './open-database.ts'
 import { keptFacts, type KeptRow, type StoredBlocks } from './span-block-facts.ts'
 
 /**
- * A trace is long if one of its spans starts or ends so many seconds away from the start of the span that came first. The spans of other
- * traces lie within twice this time.
+ * A trace is long if one of its spans starts or ends so many seconds away from the start of one of them: the first that came, or in a
+ * database from before that was kept, any. The spans of other traces lie within twice this time.
  */
 export const LONG_S = 300
 /** How many blocks are remembered that are full and not kept yet. */
@@ -28,7 +28,7 @@ export class LongTracesOfBlocks extends OnConnection {
     'SELECT facts, checksum FROM long_traces WHERE after = ? AND up_to = ?',
   )
   readonly #isAllKnown = this.column<[number, number], number>(
-    `SELECT NOT EXISTS (SELECT 1 FROM spans s JOIN origin_traces o ON o.id = s.origin
+    `SELECT NOT EXISTS (SELECT 1 FROM spans s CROSS JOIN origin_traces o ON o.id = s.origin
        WHERE s.id > ? AND s.id <= ? AND o.first_ns IS NULL)`,
   )
   // Seconds are rounded toward zero: one more on either side holds them all.
@@ -36,15 +36,15 @@ export class LongTracesOfBlocks extends OnConnection {
     .prepare<{ after: number; upTo: number }, [trace: number, fromS: number, toS: number]>(
       `SELECT origin, min(low, first) - 1, max(high, first) + 1 FROM (
          SELECT s.origin, min(s.start_ns, s.end_ns) / ${BILLION} AS low, max(s.start_ns, s.end_ns) / ${BILLION} AS high,
-           coalesce(o.first_ns, (SELECT start_ns FROM spans WHERE origin = s.origin ORDER BY id LIMIT 1)) / ${BILLION} AS first
+           coalesce(o.first_ns, (SELECT start_ns FROM spans WHERE origin = s.origin ORDER BY span_id LIMIT 1)) / ${BILLION} AS first
          FROM (SELECT origin, min(min(start_ns, end_ns)) AS start_ns, max(max(start_ns, end_ns)) AS end_ns
            FROM spans WHERE id > @after AND id <= @upTo GROUP BY origin) s
-         JOIN origin_traces o ON o.id = s.origin)
+         CROSS JOIN origin_traces o ON o.id = s.origin)
        WHERE high - first >= ${LONG_S} OR first - low >= ${LONG_S}`,
     )
     .raw()
   readonly #setFirst = this.db.prepare<{ after: number; upTo: number }>(
-    `UPDATE origin_traces SET first_ns = (SELECT start_ns FROM spans WHERE origin = origin_traces.id ORDER BY id LIMIT 1)
+    `UPDATE origin_traces SET first_ns = (SELECT start_ns FROM spans WHERE origin = origin_traces.id ORDER BY span_id LIMIT 1)
        WHERE first_ns IS NULL AND id IN (SELECT origin FROM spans WHERE id > @after AND id <= @upTo)`,
   )
 

@@ -317,7 +317,7 @@ export class SentTraceSearch extends OnConnection {
     )
     const find = (traces: readonly number[], seen: NumberSet): SentTrace[] =>
       traces
-        .filter((trace) => meets.get(trace, ...values) !== undefined && seen.add(trace))
+        .filter((trace) => seen.add(trace) && meets.get(trace, ...values) !== undefined)
         .flatMap((trace) => this.#traceOf(trace))
     const longTraces = this.#longTraces
     return function* (block, newest, seen) {
