@@ -48,3 +48,9 @@ test('nor write to another file through it', () => {
   db.close()
   expect(readdirSync(folder).filter((name) => !name.startsWith('causeway.db'))).toEqual([])
 })
+
+test('a folder is no database, and it is said that it is one', () => {
+  expect(() => openForReading(folder)).toThrow(
+    `cannot open the database ${folder} (connectors::cpid::storage::path): it is a folder; name a file in it`,
+  )
+})

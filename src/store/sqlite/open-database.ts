@@ -195,10 +195,20 @@ const KINDS_OF_SYSTEM: ReadonlyMap<string, StorageErrorKind> = new Map([
 
 /** Why a database cannot be opened, and what to do. */
 export function openFailureSentence(path: string, error: unknown): string {
+  const what = `cannot open the database ${path} (connectors::cpid::storage::path)`
+  if (isFolder(path)) return `${what}: it is a folder; name a file in it`
   const reason = errorText(error)
   const kind = storageFault(error)?.kind ?? KINDS_OF_SYSTEM.get(codeOf(error))
   const advice = ADVICE[kind ?? 'other']
-  return `cannot open the database ${path} (connectors::cpid::storage::path): ${reason}; ${advice}`
+  return `${what}: ${reason}; ${advice}`
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
 }
 
 const WAIT_MS = 2_000
