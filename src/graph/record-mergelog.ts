@@ -47,8 +47,9 @@ export function recordMergelog(
       : { kind: 'refused', refusal: 'different_sources' }
   }
   let place = findPlace(graph, mergelog, budget)
+  // There is no cycle then. To find the place takes no more than twice what was spent on that, and what has given way must not be in vain.
   if (place === 'closesCycle' && haveGivenWay(graph, mergelog, settings, budget))
-    place = findPlace(graph, mergelog, budget)
+    place = findPlace(graph, mergelog, cycleBudget(Infinity))
   if (place === 'closesCycle') return { kind: 'refused', refusal: 'closes_cycle' }
   if (place === 'tooFar') return { kind: 'refused', refusal: 'cycle_unknown' }
 

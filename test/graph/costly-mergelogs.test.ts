@@ -129,6 +129,23 @@ test('a request that spends its budget is refused what is left of it, and the ne
   expect(writer.rows('edges')).toBe(30)
 })
 
+test('what was worked out keeps its sources where the budget does not reach to take the mergelog that they contradict', async () => {
+  const taken: number[] = []
+  for (const maxCycleEdges of [60, 80, 100]) {
+    using writer = await TestWriter.open({ maxCycleEdges })
+    writer.mergelogs(
+      'chain',
+      Array.from({ length: 10 }, (_, at) => ({ new: cpid(at + 2), sources: [cpid(at + 1)] })),
+    )
+    const workOut = 'UPDATE mergelogs SET worked_out = 1 WHERE cpid = (SELECT id FROM cpids WHERE text = ?)'
+    writer.db.prepare(workOut).run(cpid(6))
+    writer.mergelogs('late', [{ new: cpid(1), sources: [cpid(11)] }])
+    expect(writer.rows('edges')).toBe(10)
+    taken.push(writer.rows('mergelogs'))
+  }
+  expect(taken).toEqual([10, 11, 11])
+})
+
 test('what waits for one missing ancestor walks over the CPIDs between once a round, not once each', async () => {
   using writer = await TestWriter.open()
   const chain = Array.from({ length: LONG }, (_, at) => ({
