@@ -49,24 +49,27 @@ test('a Pod that goes and that no kubelet ends is removed for its node', () => {
   expect(removed(silent)).toEqual(['kubelet', ['web-1']])
 })
 
-test('a Pod whose device got a taint goes by the controller of those, and for the device', () => {
-  const slice = (...taints: JsonObject[]): Sketch => ({
-    ...{ kind: 'ResourceSlice', apiVersion: 'resource.k8s.io/v1', name: 'devices' },
-    ...{ meta: { namespace: '' }, spec: { devices: [{ name: 'one', taints }] } },
-  })
-  const pod: Sketch = { kind: 'Pod', name: 'web-1', spec: { nodeName: 'n1' } }
-  const reason = 'DeletionByDeviceTaintManager'
-  const status = { conditions: [{ type: 'DisruptionTarget', status: 'True', reason }] }
-  const marked: Sketch = { ...pod, status }
-  const tainted = slice({ key: 'broken', effect: 'NoExecute' })
-  const decisions = decided(slice(), pod, tainted, marked, { ...marked, meta: GOING }).slice(-2)
-  expect(decisions.map(({ writer }) => writer.service)).toEqual([
-    ...['device-taint-eviction-controller', 'device-taint-eviction-controller'],
-  ])
-  expect(decisions.flatMap(({ reads }) => reads.map(({ identity }) => identity.name))).toEqual([
-    ...['web-1', 'devices', 'web-1'],
-  ])
-})
+test.each([{}, { pool: 'a' }])(
+  'a Pod whose device got a taint goes by the controller of those, and for the device (%j)',
+  (nodeSelector) => {
+    const slice = (...taints: JsonObject[]): Sketch => ({
+      ...{ kind: 'ResourceSlice', apiVersion: 'resource.k8s.io/v1', name: 'devices' },
+      ...{ meta: { namespace: '' }, spec: { devices: [{ name: 'one', taints }] } },
+    })
+    const pod: Sketch = { kind: 'Pod', name: 'web-1', spec: { nodeName: 'n1', nodeSelector } }
+    const reason = 'DeletionByDeviceTaintManager'
+    const status = { conditions: [{ type: 'DisruptionTarget', status: 'True', reason }] }
+    const marked: Sketch = { ...pod, status }
+    const tainted = slice({ key: 'broken', effect: 'NoExecute' })
+    const decisions = decided(slice(), pod, tainted, marked, { ...marked, meta: GOING }).slice(-2)
+    expect(decisions.map(({ writer }) => writer.service)).toEqual([
+      ...['device-taint-eviction-controller', 'device-taint-eviction-controller'],
+    ])
+    expect(decisions.flatMap(({ reads }) => reads.map(({ identity }) => identity.name))).toEqual([
+      ...['web-1', 'devices', 'web-1'],
+    ])
+  },
+)
 
 test.each([
   {

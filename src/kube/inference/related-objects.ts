@@ -420,11 +420,12 @@ function changesOf({ versions }: KnownObject, after: bigint, below: bigint): big
   })
 }
 
-/** A node has the labels that a Pod asks of its node, or had them before its last change. True of what asks for none. */
-function mayBeFor(pod: ObjectFacts | undefined, node: KnownObject, below: bigint): boolean {
+/** A node has the labels that a Pod asks of its node, or had them before its last change. True of what is no node, or is asked nothing. */
+function mayBeFor(pod: ObjectFacts | undefined, object: KnownObject, below: bigint): boolean {
   const asked = pod?.prints.selector?.split(',').map((one) => one.split('=')) ?? []
+  if (object.identity.resource !== 'nodes' || asked.length === 0) return true
   const labels = Object.fromEntries(asked) as Record<string, string>
-  return asked.length === 0 || isSelected(node, [{ selects: [{ labels, rules: [] }] }], below)
+  return isSelected(object, [{ selects: [{ labels, rules: [] }] }], below)
 }
 
 /** The object matches the selector below a version, or matched it before its last change. */
