@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { tempoMetricsJson } from '../../src/query/tempo-metrics-json.ts'
 import { findTraces, type FoundTrace, SearchEffort } from '../../src/query/trace-search.ts'
 import { readTraceQl } from '../../src/query/traceql/parse-traceql.ts'
-import type { CausewayQueries, SentTraceRange, SpanHint } from '../../src/model/queries.ts'
+import type { CausewayQueries, SentTrace, SentTraceRange, SpanHint } from '../../src/model/queries.ts'
 import { sqliteFaults } from '../../src/store/sqlite/open-database.ts'
 import { sqliteQueries } from '../../src/store/sqlite/queries.ts'
 import { blockTest, SpanBlocks } from '../../src/store/sqlite/span-blocks.ts'
@@ -375,6 +375,22 @@ test('a search by time finds the spans of other times of traces that go on in it
   keep(writer, 100)
   expect(writer.db.prepare('SELECT count(*) FROM origin_traces WHERE first_ns IS NULL').pluck().get()).toBe(1)
   expect(ask(sqliteQueries(writer.db, 2))).toEqual(expected)
+})
+
+test('a search by time looks at few spans of traces that go on in it at once', async () => {
+  using writer = await TestWriter.open({ retention: { maxAgeMs: 24 * HOUR_MS }, rowsABlock: 1_000 })
+  const spans = Array.from({ length: 3_000 }, (_, at) => ({ trace: 1, id: at + 1, name: 'early', start: 0 }))
+  writer.spans('web', spans)
+  writer.spans('web', [{ trace: 1, id: 4_000, name: 'late', start: 5 * HOUR_MS }])
+  writer.pass(HOUR_MS / 2)
+  const at = START_NS + BigInt(2 * HOUR_MS) * 1_000_000n
+  const pages = (value: string): (readonly SentTrace[])[] => [
+    ...sqliteQueries(writer.db, 1_000).tracesForwarded({ fromNs: at, toNs: at }, { kind: 'name', value }),
+  ]
+  const [blocks, parts] = [4, 3]
+  expect(pages('nobody').length).toBeGreaterThanOrEqual(blocks + parts)
+  expect(pages('nobody').flat()).toEqual([])
+  expect(['early', 'late'].map((name) => pages(name).flat().length)).toEqual([1, 1])
 })
 
 test('of blocks that are damaged nothing is kept, and of those after them it is', async () => {

@@ -17,6 +17,18 @@ type LongTraces = Float64Array
 
 const NUMBERS_A_TRACE = 3
 
+/** How many spans are looked at at once, and how many of them a trace costs beside its own. */
+const SPANS_AT_ONCE = 1_000
+const SPANS_A_TRACE = 20
+
+export type Bound = string | number | bigint | Buffer
+
+/** A condition in SQL, and the values of its `?` parameters. */
+export interface SqlHint {
+  readonly sql: string
+  readonly values: readonly Bound[]
+}
+
 /**
  * Knows which original traces with spans in a block are long. Without it, a search by time would have to read the spans of all other
  * times: one of those may be what it looks for, in a trace that goes on for hours.
@@ -77,6 +89,38 @@ export class LongTracesOfBlocks extends OnConnection {
     return found
   }
 
+  /** Finds those of some traces in which a forwarded span `s` meets a hint. Yields where others may take a turn. */
+  meeting({ sql, values }: SqlHint): (traces: readonly number[]) => Generator<number[]> {
+    const page = this.db
+      .prepare<Bound[], [spanId: bigint, id: bigint, meets: bigint]>(
+        `SELECT s.span_id, s.id, ${sql} AND EXISTS (SELECT 1 FROM outbox WHERE outbox.trace = 0 AND outbox.span = s.id)
+         FROM spans s WHERE s.origin = ? AND (s.span_id, s.id) > (?, ?) ORDER BY s.span_id, s.id LIMIT ${SPANS_AT_ONCE}`,
+      )
+      .raw()
+      .safeIntegers()
+    return function* (traces) {
+      let [found, looked]: [number[], number] = [[], 0]
+      for (const trace of traces) {
+        looked += SPANS_A_TRACE
+        let [spanId, id, isFound, spans] = [LEAST, LEAST, false, SPANS_AT_ONCE]
+        while (!isFound && spans === SPANS_AT_ONCE) {
+          spans = 0
+          for (const row of page.iterate(...values, trace, spanId, id)) {
+            spans++
+            ;[spanId, id] = row
+            if ((isFound = row[2] === 1n)) break
+          }
+          looked += spans
+          if (isFound) found.push(trace)
+          if (looked < SPANS_AT_ONCE) continue
+          yield found
+          ;[found, looked] = [[], 0]
+        }
+      }
+      yield found
+    }
+  }
+
   /** Other times can be searched although a block cannot be read. */
   #unlessDamaged(block: number, newest: number): LongTraces {
     try {
@@ -111,6 +155,9 @@ export class LongTracesOfBlocks extends OnConnection {
     this.#remembered.set(block, traces)
   }
 }
+
+/** SQLite's least number. */
+const LEAST = -(2n ** 63n)
 
 function secondsOf(ns: UnixNanos | undefined, otherwise: number): number {
   return ns === undefined ? otherwise : Number(ns / 1_000_000_000n)

@@ -1,7 +1,7 @@
 import type { Pages, SentSpan, SentTrace, SentTraceRange, SpanHint, SpanTest } from '../../model/queries.ts'
 import { type OutboxItem, SENT_INHERITED_CPID, SENT_PATCHED } from '../../model/outbox.ts'
 import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
-import { LONG_S, LongTracesOfBlocks } from './long-traces.ts'
+import { type Bound, LONG_S, LongTracesOfBlocks, type SqlHint } from './long-traces.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
@@ -15,18 +15,8 @@ const TRACES_AT_ONCE = 500
 const FEW = 200
 /** Within this time of each other lie the spans of a trace that is not long. */
 const SLACK_NS = BigInt(2 * LONG_S) * 1_000_000_000n
-/** How many long traces are looked at at once. */
-const LONG_AT_ONCE = 50
 /** The most blocks of spans whose time ranges are cached. */
 const MOST_BLOCKS = 100_000
-
-type Bound = string | number | bigint | Buffer
-
-/** A condition in SQL, and the values of its `?` parameters. */
-interface SqlHint {
-  readonly sql: string
-  readonly values: readonly Bound[]
-}
 
 const NO_HINT: SqlHint = { sql: '1', values: [] }
 
@@ -310,20 +300,13 @@ export class SentTraceSearch extends OnConnection {
     hint: SpanHint | undefined,
   ): ((block: number, newest: number, seen: NumberSet) => Generator<SentTrace[]>) | undefined {
     if (fromNs === undefined && toNs === undefined) return undefined
-    const { sql, values } = hint === undefined ? NO_HINT : ofReceived(hint)
-    const meets = this.db.prepare<Bound[]>(
-      `SELECT 1 FROM spans s WHERE s.origin = ? AND ${sql}
-         AND EXISTS (SELECT 1 FROM outbox WHERE outbox.trace = 0 AND outbox.span = s.id) LIMIT 1`,
-    )
-    const find = (traces: readonly number[], seen: NumberSet): SentTrace[] =>
-      traces
-        .filter((trace) => seen.add(trace) && meets.get(trace, ...values) !== undefined)
-        .flatMap((trace) => this.#traceOf(trace))
     const longTraces = this.#longTraces
+    const meeting = longTraces.meeting(hint === undefined ? NO_HINT : ofReceived(hint))
+    const tracesOf = (origins: readonly number[]): SentTrace[] =>
+      origins.flatMap((origin) => this.#traceOf(origin))
     return function* (block, newest, seen) {
-      const traces = longTraces.of(block, newest, fromNs, toNs)
-      for (let at = 0; at < traces.length; at += LONG_AT_ONCE)
-        yield find(traces.slice(at, at + LONG_AT_ONCE), seen)
+      const unseen = longTraces.of(block, newest, fromNs, toNs).filter((trace) => seen.add(trace))
+      for (const found of meeting(unseen)) yield tracesOf(found)
     }
   }
 
