@@ -89,14 +89,16 @@ test.each([
   },
 ])('a Pod that its $kind has renewed is deleted by a person', ({ kind, by, label, owner }) => {
   const set: Sketch = { ...owner, kind, name: 'db', meta: { generation: 1, ...owner.meta } }
-  const deleted = (revision: string): [string, string] => {
+  const deleted = (revision: string, gone = false): [string, string] => {
     const pod: Sketch = {
       ...{ kind: 'Pod', name: 'db-0' },
       meta: { ...ownedBy(kind, 'db'), labels: { [label]: revision } },
     }
-    return last(set, pod, { ...pod, meta: { ...pod.meta, ...GOING } })
+    return last(set, pod, gone ? { ...pod, gone } : { ...pod, meta: { ...pod.meta, ...GOING } })
   }
   expect(deleted('new')).toEqual(PERSON)
+  // Taken for the one before it, which had its name.
+  expect(deleted('new', true)).toEqual([by, BY_CONTROLLER])
   expect(deleted('old')).toEqual([by, BY_CONTROLLER])
 })
 

@@ -41,7 +41,7 @@ export function disrupterOf(facts: ObjectFacts | undefined): string | undefined 
  * of an owner.
  */
 export function whoDeletes(
-  { object, facts, seenNs }: ClusterWrite,
+  { object, facts, gone, seenNs }: ClusterWrite,
   part: WritePart,
   before: ObjectFacts | undefined,
   objects: ClusterObjects,
@@ -71,7 +71,7 @@ export function whoDeletes(
   const maker =
     owner !== undefined &&
     reference !== undefined &&
-    isUnwanted({ object, seenNs }, [known, before], reference, owner.facts, objects)
+    isUnwanted({ object, gone, seenNs }, [known, before], reference, owner.facts, objects)
       ? ownValue(OF_OWNER, reference.kind)
       : undefined
   const usual = disrupterOf(known) ?? maker ?? whoLetsExpire(known, part, seenNs, objects)
@@ -111,7 +111,7 @@ export function whoDeletes(
 
 /** Its owner's controller deletes it: there are too many, it is to be replaced, or it is of no use any more. */
 function isUnwanted(
-  { object, seenNs }: Pick<ClusterWrite, 'object' | 'seenNs'>,
+  { object, gone, seenNs }: Pick<ClusterWrite, 'object' | 'gone' | 'seenNs'>,
   [known, before]: readonly [ObjectFacts | undefined, ObjectFacts | undefined],
   reference: OwnerReference,
   owner: ObjectFacts,
@@ -124,7 +124,8 @@ function isUnwanted(
     (REPLACES_ENDED.has(kind) && hasEnded(object, before)) ||
     (kind === 'Job' && isEnding(owner, uid, seenNs, objects)) ||
     isNotKept(object, known, reference, owner, objects) ||
-    (!isRenewed(before, owner) &&
+    // A kubelet that goes by names may end the new Pod for the one before it, and leaves it no time.
+    ((gone || !isRenewed(before, owner)) &&
       !isOutOfTurn(object, reference, owner, objects) &&
       hasSurplus(owner, uid, object.resource, objects))
   )
