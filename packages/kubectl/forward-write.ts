@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { type Json, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
-import { annotateBody } from './annotate-body.ts'
+import { annotateBody, lockOf, withLock } from './annotate-body.ts'
 import { annotateProtobuf } from './annotate-protobuf.ts'
 import { parseExactly } from './exact-json.ts'
 import {
@@ -12,7 +12,7 @@ import {
   traceparentOf,
 } from './kubectl-change.ts'
 import { overwritesAll } from './overwritten-fields.ts'
-import { versionLockOf, withVersionLock } from './version-lock.ts'
+import { bytesAt, type FieldWay, METADATA, RAW, withBytesAt } from './protobuf-fields.ts'
 import type { WriteTarget } from './write-target.ts'
 
 /** A request of kubectl, whole. */
@@ -193,4 +193,39 @@ function textOf(headers: OutgoingHttpHeaders, name: 'accept' | 'content-type'): 
 
 function written(content: Json): Buffer {
   return Buffer.from(JSON.stringify(content))
+}
+
+/** A write: `content` is its body where that is JSON. */
+interface LockableWrite {
+  readonly method: string
+  readonly subresource: string
+  readonly body: Buffer
+  readonly content: Json | undefined
+}
+
+/** Where protobuf has the version that a write is for: in ObjectMeta, and in the Preconditions of DeleteOptions. */
+const OF_OBJECT: FieldWay = [RAW, METADATA, 6]
+const OF_DELETION: FieldWay = [RAW, 2, 2]
+const OF_EVICTION: FieldWay = [RAW, 2, 2, 2]
+
+/** The version that a write is for and no other; empty where it names none, and undefined where its body cannot be read. */
+function versionLockOf(write: LockableWrite): string | undefined {
+  const { method, body, content } = write
+  if (content !== undefined || body.length === 0) return lockOf(content)
+  const held = bytesAt(body, wayOf(write))
+  if (held !== undefined) return Buffer.from(held).toString()
+  // What is applied, in YAML, is hardly ever for one version.
+  return bytesAt(body, [RAW]) !== undefined || method === 'PATCH' ? '' : undefined
+}
+
+/** The body of the same write for another version. */
+function withVersionLock(write: LockableWrite, version: string): Buffer {
+  const { body, content } = write
+  if (content !== undefined) return Buffer.from(JSON.stringify(withLock(content, version)))
+  return withBytesAt(body, wayOf(write), () => Buffer.from(version)) ?? body
+}
+
+function wayOf({ method, subresource }: LockableWrite): FieldWay {
+  if (method === 'DELETE') return OF_DELETION
+  return subresource === 'eviction' ? OF_EVICTION : OF_OBJECT
 }

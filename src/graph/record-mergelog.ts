@@ -19,7 +19,7 @@ export interface RecordMergelog {
   explainAtOnce?: number
   /** Called when the CPID has a mergelog already: whether this one replaces it. */
   hasBetterClaim?: (node: CpidNode) => boolean
-  /** Mergelogs that give way to this one where both would close a cycle. */
+  /** Mergelogs that were worked out: they lose sources where this one would otherwise close a cycle. */
   workedOut?: {
     isWorkedOut: (node: CpidNode) => boolean
     /** Stores that a worked-out mergelog has only these sources. */
@@ -47,7 +47,7 @@ export function recordMergelog(
       : { kind: 'refused', refusal: 'different_sources' }
   }
   let place = findPlace(graph, mergelog, budget)
-  // There is no cycle then. To find the place takes no more than twice what was spent on that, and what has given way must not be in vain.
+  // Without those sources there is no cycle, so only the ranks are left to find. It must not end for want of budget: they are dropped already.
   if (place === 'closesCycle' && haveGivenWay(graph, mergelog, settings, budget))
     place = findPlace(graph, mergelog, cycleBudget(Infinity))
   if (place === 'closesCycle') return { kind: 'refused', refusal: 'closes_cycle' }

@@ -97,7 +97,7 @@ test.each([
     return last(set, pod, gone ? { ...pod, gone } : { ...pod, meta: { ...pod.meta, ...GOING } })
   }
   expect(deleted('new')).toEqual(PERSON)
-  // Taken for the one before it, which had its name.
+  // Without a grace period it may be a kubelet's, which meant the Pod before it with the same name.
   expect(deleted('new', true)).toEqual([by, BY_CONTROLLER])
   expect(deleted('old')).toEqual([by, BY_CONTROLLER])
 })

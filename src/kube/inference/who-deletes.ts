@@ -124,7 +124,7 @@ function isUnwanted(
     (REPLACES_ENDED.has(kind) && hasEnded(object, before)) ||
     (kind === 'Job' && isEnding(owner, uid, seenNs, objects)) ||
     isNotKept(object, known, reference, owner, objects) ||
-    // A kubelet that goes by names may end the new Pod for the one before it, and leaves it no time.
+    // A kubelet that deletes by name may hit the new Pod instead of the old one, without a grace period.
     ((gone || !isRenewed(before, owner)) &&
       !isOutOfTurn(object, reference, owner, objects) &&
       hasSurplus(owner, uid, object.resource, objects))

@@ -3,21 +3,22 @@ import { isDamage, OnConnection, type Sqlite } from './open-database.ts'
 import { keptFacts, type KeptRow, type StoredBlocks } from './span-block-facts.ts'
 
 /**
- * A trace is long if one of its spans starts or ends so many seconds away from the start of one of them: the first that came, or in a
- * database from before that was kept, any. The spans of other traces lie within twice this time.
+ * A trace is long if a span of it starts or ends at least so many seconds before or after its first time (`origin_traces.first_ns`): when the
+ * span started that arrived first. Databases of earlier versions do not have that; there it is the start of one of its spans. All spans of
+ * a trace that is not long lie within twice this time.
  */
 export const LONG_S = 300
-/** How many blocks are remembered that are full and not kept yet. */
+/** The most full blocks whose long traces are remembered until they are kept in the database. */
 const MOST_BLOCKS = 4_096
 
 const BILLION = '1000000000'
 
-/** Three numbers for each long trace of a block: its own, and the seconds since 1970 between which the block's spans and its first one lie. */
+/** Three numbers for each long trace of a block: its own, and from when to when its spans in the block and its first time lie, in seconds since 1970. */
 type LongTraces = Float64Array
 
 const NUMBERS_A_TRACE = 3
 
-/** How many spans are looked at at once, and how many of them a trace costs beside its own. */
+/** How many spans are read before others may take a turn. A trace counts for some of them, besides its own. */
 const SPANS_AT_ONCE = 1_000
 const SPANS_A_TRACE = 20
 
@@ -138,7 +139,7 @@ export class LongTracesOfBlocks extends OnConnection {
     const known = kept ?? this.#remembered.get(block)
     if (known !== undefined) return known
     const traces = this.#readRows(after, upTo)
-    // Of a trace without its first time, what is found would change with its first span.
+    // Without a first time the span that stands in for it may change.
     if (this.#isAllKnown.get(after, upTo) === 1) this.#remember(block, traces)
     return traces
   }
