@@ -101,7 +101,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
         add(
           one && {
             ...one,
-            ...(kind === 'fellows' && !isLetGo(one, found, reading) && { isPassive: true }),
+            ...(kind === 'fellows' && !isResumedByOther(one, found, reading) && { isPassive: true }),
             ...(foundBy !== undefined && { foundBy }),
           },
         )
@@ -158,10 +158,10 @@ function isOfThoseChanges(one: ReadVersion | undefined, read: Iterable<ReadVersi
 }
 
 /**
- * A rollout goes on because of something else than what its owner wants: what was made for that has come to be of another change since, such
- * as of room for its Pods. What became of the others then comes of that too.
+ * A rollout that was held up, as for want of room, goes on because of another change: one of the objects made for it has become part of
+ * that change. What the owner's controller does to the others then follows from that change too.
  */
-function isLetGo(
+function isResumedByOther(
   { identity, known }: ReadVersion,
   found: ReadonlyMap<string, ReadVersion>,
   { write, before, objects }: ReadContext,

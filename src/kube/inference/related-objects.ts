@@ -420,7 +420,7 @@ function changesOf({ versions }: KnownObject, after: bigint, below: bigint): big
   })
 }
 
-/** A node has the labels that a Pod asks of its node, or had them before its last change. True of what is no node, or is asked nothing. */
+/** Whether a node has the labels that a Pod's `nodeSelector` names, or had them before its last change. True for other kinds, and without a selector. */
 function mayBeFor(pod: ObjectFacts | undefined, object: KnownObject, below: bigint): boolean {
   const asked = pod?.prints.selector?.split(',').map((one) => one.split('=')) ?? []
   if (object.identity.resource !== 'nodes' || asked.length === 0) return true

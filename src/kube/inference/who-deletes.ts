@@ -338,7 +338,7 @@ function isOutOfTurn(
     )
 }
 
-/** It is as its owner wants its Pods to be, and so runs on. */
+/** The Pod is of its owner's newest revision, so the owner's controller keeps it. */
 function isRenewed(pod: ObjectFacts | undefined, { prints: { renewed } }: ObjectFacts): boolean {
   const [label = '', value] = renewed?.split('=') ?? []
   return value !== undefined && pod?.prints.replicas === '1' && ownValue(pod.labels ?? {}, label) === value

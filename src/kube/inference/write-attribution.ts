@@ -265,7 +265,7 @@ function programsOf(
   return [...new Set([...managers, ...lookingAfter])]
 }
 
-/** Something outside of the bounds of its autoscaler is set to the nearer one: scaling may leave no entry at all. */
+/** Replicas outside of the autoscaler's bounds are set to the nearest bound. Such a scaling may leave no entry in `managedFields`. */
 function whoKeepsBounds(
   { object, facts }: ClusterWrite,
   before: ObjectFacts | undefined,
@@ -367,7 +367,7 @@ function whoOwns(
   return object.resource === 'persistentvolumeclaims' ? 'statefulset-controller' : ownValue(OF_OWNER, kind)
 }
 
-/** It lost its owner, which stays, and has the labels that it had as its own: a controller gives up only what has others. */
+/** Its owner reference was removed, though the owner is there and the labels are as before: a controller releases only what it no longer selects. */
 function isDisowned(
   { object: { uid }, facts }: ClusterWrite,
   before: ObjectFacts | undefined,
