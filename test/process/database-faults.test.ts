@@ -26,7 +26,7 @@ const FAULTS: Fault[] = [
   {
     what: 'a folder instead of a file',
     prepare: async (path) => void mkdirSync(path, { recursive: true }),
-    says: /connectors::cpid::storage::path.*another path/,
+    says: /connectors::cpid::storage::path\): it is a folder; name a file in it$/,
   },
   {
     what: 'a file that is no database',
