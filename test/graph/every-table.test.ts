@@ -279,7 +279,7 @@ function aDay(day: number, most: Map<string, number>): void {
   writer.writer.setAside(Array.from({ length: 20 }, (_, of) => ({ ...aside, item: at + of })))
   look()
   tellOfCluster(writer, day, look)
-  while (rows('unfinished_steps') === 0 && writer.writer.link(500, () => false) > 0);
+  while (rows('unfinished_steps') === 0 && writer.writer.link(2, () => false) > 0);
   look()
   writer.link()
   look()
