@@ -32,6 +32,14 @@ test('what is inferred of some histories is what their controllers said, nearly 
   expect(both!.exact).toBeGreaterThan(40)
   expect(watch!.wrongRoots).toBeGreaterThan(both!.wrongRoots)
   expect(audit!.unseen).toBe(0)
+  const ofControllers = Object.entries(sources[0]!.kinds).filter(
+    ([kind, tally]) => !kind.startsWith('kubectl') && tally.writes >= 100,
+  )
+  expect(ofControllers.length).toBeGreaterThan(8)
+  for (const [kind, tally] of ofControllers) {
+    expect([kind, tally.wrongAtFirst / tally.writes < 0.04]).toEqual([kind, true])
+    expect([kind, tally.wrongParents / tally.writes < 0.1]).toEqual([kind, true])
+  }
   const operators = Object.entries(sources[0]!.kinds).filter(([kind]) => kind.startsWith('kubectl'))
   expect(operators.map(([, { wrongRoots }]) => wrongRoots)).toEqual(operators.map(() => 0))
 })

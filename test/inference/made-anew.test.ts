@@ -85,3 +85,25 @@ test('a slice of a Service follows from the one that somebody deleted', () => {
   const decisions = decided(web, slice('web-1'), { ...slice('web-1'), gone: true }, slice('web-2'))
   expect(decisions.slice(-1).map(readsOf)).toEqual([['web', 'web-1']])
 })
+
+test('what its writer deleted with what it was made for is no cause of the next, but what somebody deleted is', () => {
+  const web = (uid: string): Sketch => ({ kind: 'Service', name: 'web', meta: { uid } })
+  const endpoints = (uid: string): Sketch => ({
+    ...{ kind: 'Endpoints', name: 'web' },
+    meta: { uid, labels: { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' } },
+  })
+  const gone = (sketch: Sketch): Sketch => ({ ...sketch, gone: true })
+  const uidsOf = ({ reads }: Decision): string[] => reads.map(({ identity }) => identity.uid).sort()
+  const begun = [web('one'), endpoints('e1')]
+  const replaced = [gone(web('one')), web('two'), gone(endpoints('e1')), endpoints('e2')]
+  expect(
+    decided(...begun, ...replaced)
+      .slice(-1)
+      .map(uidsOf),
+  ).toEqual([['two']])
+  expect(
+    decided(...begun, gone(endpoints('e1')), endpoints('e2'))
+      .slice(-1)
+      .map(uidsOf),
+  ).toEqual([['e1', 'one']])
+})

@@ -69,7 +69,10 @@ export function reportedWrites({ spans, records }: Recorder, shown: Shown): Map<
       return writer === undefined ? [] : whatEnded(writer, write, writers)
     })
     const last = lastOf.get(`${write.component} ${write.accepted.object.metadata.uid}`)
-    const causes = read.filter((one) => isCause(one, write) && isNews(one, write, last && said.get(last)))
+    const causes = [
+      ...read.filter((one) => isCause(one, write) && isNews(one, write, last && said.get(last))),
+      ...whatPeopleDeleted(read, write, shown),
+    ]
     const overwritten = observed.flatMap((version) =>
       whatWasOverwritten(version, write, shown, writers, lastRead),
     )
@@ -117,6 +120,30 @@ function isCause(read: ShownWrite, write: ShownWrite): boolean {
 
 function ownersOf({ accepted }: ShownWrite): string[] {
   return accepted.object.metadata.ownerReferences?.map(({ uid }) => uid) ?? []
+}
+
+/** What has no owner and is made anew follows from who deleted it, unless what it is made for was changed after that. */
+function whatPeopleDeleted(read: readonly ShownWrite[], write: ShownWrite, { writes }: Shown): ShownWrite[] {
+  const { did, resource, object } = write.accepted
+  if (did !== 'create' || write.component === 'kubectl' || ownersOf(write).length > 0) return []
+  const { namespace, name } = object.metadata
+  const last = writes.findLast(
+    ({
+      version,
+      accepted: {
+        resource: of,
+        object: { metadata },
+      },
+    }) =>
+      version < write.version &&
+      of === resource &&
+      metadata.namespace === namespace &&
+      metadata.name === name,
+  )
+  if (last?.gone !== true || last.component !== 'kubectl') return []
+  return read.some(({ component, version }) => component === 'kubectl' && version > last.version)
+    ? []
+    : [last]
 }
 
 /**

@@ -164,8 +164,9 @@ function isOfThoseChanges(one: ReadVersion | undefined, read: Iterable<ReadVersi
 function isResumedByOther(
   { identity, known }: ReadVersion,
   found: ReadonlyMap<string, ReadVersion>,
-  { write, before, objects }: ReadContext,
+  reading: ReadContext,
 ): boolean {
+  const { write, before, objects } = reading
   const [owner] = ((write.facts ?? before?.facts)?.owners ?? []).flatMap(({ uid }) => found.get(uid) ?? [])
   if (owner === undefined) return false
   const { template } = owner.known.facts.prints
@@ -178,10 +179,19 @@ function isResumedByOther(
   const since = owner.known.contentVersion ?? owner.known.version
   if (made?.cpid === undefined || template === undefined) return false
   if (first?.cpid === undefined || first.version <= since || first.cpid === made.cpid) return false
+  if (!wasHeldUp(uid, since, reading)) return false
   const later = [made.cpid, ...made.includes].filter(
     (one) => one !== first.cpid && !first.includes.includes(one),
   )
   return [known.cpid, ...known.includes].some((one) => one !== undefined && later.includes(one))
+}
+
+/** The API server refused Pods of an object, or some that came after that version waited for the scheduler. */
+function wasHeldUp(uid: string, after: bigint, { objects, below }: ReadContext): boolean {
+  const isPrinted = (object: KnownObject | undefined, print: string): boolean =>
+    object?.versions.some(({ facts }) => (fingerprintOf(facts, print) ?? '') !== '') === true
+  if (isPrinted(objects.get(uid), 'refused')) return true
+  return objects.ownedBy(uid, 'pods', after, below, MAX_OBJECTS).some((pod) => isPrinted(pod, 'pending'))
 }
 
 /** What became of another object belongs to the change that the written one is of already. */

@@ -14,7 +14,7 @@
  * - ended below: of the Pods of what it owns, or of what an object owned that had its name, the one that began to go last, if nothing was
  *   written of it since.
  * - predecessor: an object that had its name and its owner, and is gone.
- * - namesake: an object that had its name, and went after what it is made for was changed.
+ * - namesake: an object that had its name, and went after what it is made for was changed; one of the writer's own if an operator deleted it.
  * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
  * - named since: what its content names as `field` and whose content changed since its own did.
  * - ended: of what its content names as `field`, the object that went last.

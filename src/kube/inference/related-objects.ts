@@ -20,6 +20,7 @@ import {
   actorForOwner,
   candidate,
   higher,
+  isDeleted,
   isDoneTogether,
   isJustBefore,
   isNewsOfOthers,
@@ -163,7 +164,11 @@ export function relatedObjects(
         )
         .map((object) => ({ object }))
     case 'namesake':
-      return candidate(objects.lastGone(resource, namespace, name))
+      // Its writer deletes its own together with what they are made for.
+      return candidate(objects.lastGone(resource, namespace, name)).filter(
+        ({ object: { identity, versions } }) =>
+          since(identity.uid) === 0n || versions.some((one) => one.begun && isDeleted(one)),
+      )
     case 'namespace':
       return candidate(objects.named('namespaces', '', namespace))
     case 'new kin':
