@@ -24,46 +24,51 @@ type SqlFunction = (...values: unknown[]) => unknown
 export class ReusedDatabases {
   readonly #bytes: Buffer
   readonly #kept: Reused[] = []
+  #content: Content | undefined
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
   }
 
   lend(): Sqlite {
-    const reused = this.#kept.pop() ?? new Reused(this.#bytes)
+    const reused = this.#kept.pop() ?? this.#another()
     return reused.lend(() => {
       if (this.#kept.length < MOST_KEPT && reused.isAsBefore()) this.#kept.push(reused)
       else reused.db.close()
     })
   }
+
+  #another(): Reused {
+    const db = new Database(this.#bytes)
+    db.pragma('temp_store = MEMORY')
+    return new Reused(db, (this.#content ??= contentOf(db)))
+  }
+}
+
+/** What all of these databases hold at first. */
+interface Content {
+  readonly shape: string
+  readonly tables: readonly Table[]
+}
+
+interface Table {
+  readonly name: string
+  readonly columns: string
+  readonly rows: readonly unknown[][]
 }
 
 class Reused {
   readonly db: Sqlite
   readonly #idle = new Map<string, Statement[]>()
   readonly #functions = new Map<string, SqlFunction>()
-  readonly #shape: () => string
-  readonly #before: string
-  readonly #emptied: readonly Statement[]
-  readonly #filled: readonly (() => unknown)[]
+  readonly #content: Content
+  /** Prepared for the first that did not grow: most drawn tests leave ones that did. */
+  #renewals: readonly (() => unknown)[] | undefined
   #isMoreChanged = false
 
-  constructor(bytes: Buffer) {
-    const db = new Database(bytes)
+  constructor(db: Sqlite, content: Content) {
     this.db = db
-    db.pragma('temp_store = MEMORY')
-    const shape = SHAPE.map((name) => db.prepare<[], number>(`PRAGMA ${name}`).pluck())
-    this.#shape = () => shape.map((statement) => statement.get()).join()
-    this.#before = this.#shape()
-    const tables = db
-      .prepare<[string], string>(
-        `SELECT name FROM sqlite_schema WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence')
-         ORDER BY name <> ?`,
-      )
-      .pluck()
-      .all(FIRST)
-    this.#emptied = tables.map((table) => db.prepare(`DELETE FROM ${table}`))
-    this.#filled = tables.flatMap((table) => filling(db, table))
+    this.#content = content
   }
 
   /** Whoever has it closes it, which `closed` is told. */
@@ -132,12 +137,13 @@ class Reused {
   /** Empties it again. False if it is not what it was. */
   isAsBefore(): boolean {
     const { db } = this
-    if (this.#isMoreChanged || db.inTransaction || this.#shape() !== this.#before) return false
+    const { shape, tables } = this.#content
+    if (this.#isMoreChanged || db.inTransaction || shapeOf(db) !== shape) return false
+    this.#renewals ??= renewalsOf(db, tables)
     db.exec('BEGIN')
-    for (const statement of this.#emptied) statement.run()
-    for (const fill of this.#filled) fill()
+    for (const renew of this.#renewals) renew()
     db.exec('COMMIT')
-    return this.#shape() === this.#before
+    return shapeOf(db) === shape
   }
 
   #look(text: string): void {
@@ -169,17 +175,40 @@ class Reused {
   }
 }
 
-/** What fills a table with the rows that it has now. */
-function filling(db: Sqlite, table: string): (() => unknown)[] {
-  const columns = db
-    .prepare<[string], string>('SELECT name FROM pragma_table_info(?)')
+function contentOf(db: Sqlite): Content {
+  const names = db
+    .prepare<[string], string>(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence')
+       ORDER BY name <> ?`,
+    )
     .pluck()
-    .all(table)
-    .map((name) => `"${name}"`)
-    .join()
-  const rows = db.prepare<[], unknown[]>(`SELECT ${columns} FROM ${table}`).raw().safeIntegers().all()
-  const [first] = rows
-  if (first === undefined) return []
-  const insert = db.prepare(`INSERT INTO ${table} (${columns}) VALUES (${first.map(() => '?').join()})`)
-  return rows.map((row) => () => insert.run(row))
+    .all(FIRST)
+  const columnsOf = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck()
+  const tables = names.map((name) => {
+    const columns = columnsOf
+      .all(name)
+      .map((column) => `"${column}"`)
+      .join()
+    const rows = db.prepare<[], unknown[]>(`SELECT ${columns} FROM ${name}`).raw().safeIntegers().all()
+    return { name, columns, rows }
+  })
+  return { shape: shapeOf(db), tables }
+}
+
+function shapeOf(db: Sqlite): string {
+  return SHAPE.map((name) => db.pragma(name, { simple: true })).join()
+}
+
+/** What empties the tables, and then fills them with the rows that they had. */
+function renewalsOf(db: Sqlite, tables: readonly Table[]): (() => unknown)[] {
+  const emptied = tables.map(({ name }) => {
+    const statement = db.prepare(`DELETE FROM ${name}`)
+    return () => statement.run()
+  })
+  const filled = tables.flatMap(({ name, columns, rows: [first, ...others] }) => {
+    if (first === undefined) return []
+    const insert = db.prepare(`INSERT INTO ${name} (${columns}) VALUES (${first.map(() => '?').join()})`)
+    return [first, ...others].map((row) => () => insert.run(row))
+  })
+  return [...emptied, ...filled]
 }
