@@ -153,6 +153,8 @@ function loadedOf(...texts: string[]): unknown[] {
   }
 }
 
+const everyKeyLoaded = loadedOf(everyKey)
+
 /** The names of the settings that differ, those of lists for their items. */
 function differing(one: unknown, other: unknown, name = ''): string[] {
   if (isDeepStrictEqual(one, other)) return []
@@ -168,7 +170,7 @@ function differing(one: unknown, other: unknown, name = ''): string[] {
 function* settingsOf(key: string): Generator<string[]> {
   const beside = BESIDE[key] ?? BESIDE_ASKED[key]
   const texts = [everyKey, beside?.first ?? '']
-  const [whole] = loadedOf(...texts)
+  const [whole] = beside === undefined ? everyKeyLoaded : loadedOf(...texts)
   if (whole === undefined) throw new Error(`${key} is looked at beside what is refused`)
   if (beside !== undefined) yield* loadedOf(...texts, beside.then).map((other) => differing(whole, other))
   else
