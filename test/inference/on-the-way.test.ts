@@ -74,6 +74,30 @@ test('it waits no longer than for who wrote', () => {
   expect(line.takeDue(at(703)).map(({ object }) => object.resource)).toEqual(['ipaddresses'])
 })
 
+test('what is written on the way is decided with what it is for, though something else on the way is between', () => {
+  const line = new WriteQueue(LINE)
+  const addressOf = (name: string, number: number, version: number): JsonObject => ({
+    ...{ ...ADDRESS, metadata: metadataOf(`10.0.0.${number}`, `address ${number}`, version) },
+    spec: { parentRef: { ...ADDRESS.spec.parentRef, name } },
+  })
+  const service = (name: string, version: number): JsonObject => ({
+    ...{ ...SERVICE, metadata: metadataOf(name, `uid of ${name}`, version) },
+  })
+  line.add(audited('system:apiserver', 'create', addressOf('web', 7, 5), [1, 2]), at(3))
+  line.add(audited('system:apiserver', 'create', addressOf('api', 8, 6), [12, 13]), at(50))
+  line.add(audited('alice', 'create', service('web', 7), [0, 14]), at(51))
+  line.add(audited('bob', 'create', service('api', 8), [11, 15]), at(52))
+  // Nobody has told yet who wrote what comes behind.
+  line.add(watched('ADDED', service('late', 9), 60), at(60))
+  const decided = [710, 760].map((ms) => inCausalOrder(line.takeDue(at(ms)), { get: () => undefined }))
+  expect(decided.flat().map(({ object, within }) => [object.name, within?.uid])).toEqual([
+    ['web', undefined],
+    ['10.0.0.7', 'uid of web'],
+    ['api', undefined],
+    ['10.0.0.8', 'uid of api'],
+  ])
+})
+
 test('a quota that the API server wrote follows from what is created just after it and is counted', () => {
   const quotaBy = (version: number, manager: string): JsonObject => ({
     ...{ kind: 'ResourceQuota', apiVersion: 'v1', spec: { hard: { 'count/configmaps': '5' } } },

@@ -3,7 +3,7 @@ import { fingerprintOf, type ObjectFacts } from '../../model/kubernetes-objects.
 import type { ClusterEvent, ClusterWrite, Observation } from '../../model/kubernetes-observations.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 import { wantsFewerReplicas } from './read-versions.ts'
-import { isOnTheWay, WRITTEN_NEXT } from './requests-of-writes.ts'
+import { isMadeFor, isOnTheWay } from './requests-of-writes.ts'
 import { WriteQueue, type WriteQueueSettings, type WriteQueueState } from './write-queue.ts'
 
 /** Writes and Events that can be processed now. */
@@ -238,29 +238,6 @@ function isCountedBy({ object, facts, request, seenNs }: ClusterWrite, next: Clu
     facts?.references.some(
       ({ field, resource }) => field === 'counted' && resource === next.object.resource,
     ) === true
-  )
-}
-
-/** Whether a write was made while serving the request of a later one. */
-function isMadeFor({ object, facts, request }: ClusterWrite, next: ClusterWrite): boolean {
-  if (isOnTheWay(next) || next.object.uid === object.uid) return false
-  const isAround =
-    request === undefined ||
-    next.request === undefined ||
-    (next.request.startNs <= request.startNs && next.request.endNs >= request.endNs)
-  if (!isAround) return false
-  const isNamed = facts?.references.some(
-    ({ field, resource, namespace, name }) =>
-      WRITTEN_NEXT.includes(field) &&
-      resource === next.object.resource &&
-      namespace === next.object.namespace &&
-      name === next.object.name,
-  )
-  if (isNamed === true) return true
-  return (
-    object.resource === 'resourcequotas' &&
-    next.request !== undefined &&
-    object.namespace === next.object.namespace
   )
 }
 

@@ -6,8 +6,8 @@ import type {
   MissingObject,
   WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
-import type { UnixNanos } from '../../model/time-and-size.ts'
-import { API_CLOCK_SKEW_NS, combinedRequest, isOnTheWay } from './requests-of-writes.ts'
+import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
+import { API_CLOCK_SKEW_NS, combinedRequest, isMadeFor, isOnTheWay } from './requests-of-writes.ts'
 
 /** What is known of a write so far. */
 export interface Pending {
@@ -52,6 +52,32 @@ export function isWrittenOnTheWay({ watched, audited, admitted }: Pending): bool
   const told = watched?.source === 'watch' ? watched : audited
   if (told === undefined) return false
   return isOnTheWay({ object: told.object, facts: told.facts, request: (audited ?? admitted)?.request })
+}
+
+/**
+ * How soon after a write made while serving a request the API server writes the requested object, and how many other writes may come
+ * between.
+ */
+export const ON_THE_WAY_NS = nanosOfMs(200)
+export const MOST_ON_THE_WAY = 64
+
+/**
+ * How many of the writes behind one that was made on the way are to be decided with it: up to the write that it was made for, and up to
+ * those that others in between were made for. None if that is not among them.
+ */
+export function decidedTogether(first: Pending, behind: readonly Pending[]): number {
+  const all = [first, ...behind]
+  let last = 0
+  for (let at = 0; at <= last; at++) {
+    const one = all[at]
+    if (one === undefined || !isWrittenOnTheWay(one)) continue
+    const write = writeOf(one)
+    last = Math.max(
+      last,
+      all.findIndex((other, place) => place > at && isMadeFor(write, writeOf(other))),
+    )
+  }
+  return last
 }
 
 /** The object existed before the first list, so no source reports who wrote it. */

@@ -249,7 +249,7 @@ export function combinedRequest(
 /** The API server's own writes are made while it serves a request, or as the user that maintains its own objects. */
 const API_SERVER = 'system:apiserver'
 /** How an object that the API server writes while serving a request names what it writes next. */
-export const WRITTEN_NEXT = ['disrupted', 'allocated for']
+const WRITTEN_NEXT = ['disrupted', 'allocated for']
 
 /** Whether the API server made this write while serving the request for another one. */
 export function isOnTheWay({
@@ -261,6 +261,29 @@ export function isOnTheWay({
   const isQuota = object.resource === 'resourcequotas'
   if (request === undefined) return names || (isQuota && isSignedByServer(facts))
   return request.actor.user === API_SERVER && (names || isQuota)
+}
+
+/** Whether a write was made while serving the request of a later one. */
+export function isMadeFor({ object, facts, request }: ClusterWrite, next: ClusterWrite): boolean {
+  if (isOnTheWay(next) || next.object.uid === object.uid) return false
+  const isAround =
+    request === undefined ||
+    next.request === undefined ||
+    (next.request.startNs <= request.startNs && next.request.endNs >= request.endNs)
+  if (!isAround) return false
+  const isNamed = facts?.references.some(
+    ({ field, resource, namespace, name }) =>
+      WRITTEN_NEXT.includes(field) &&
+      resource === next.object.resource &&
+      namespace === next.object.namespace &&
+      name === next.object.name,
+  )
+  if (isNamed === true) return true
+  return (
+    object.resource === 'resourcequotas' &&
+    next.request !== undefined &&
+    object.namespace === next.object.namespace
+  )
 }
 
 /** The API server signs what it counts in a quota. Its controller, which counts again, signs with another name. */

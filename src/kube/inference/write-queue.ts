@@ -9,13 +9,16 @@ import type {
 } from '../../model/kubernetes-observations.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 import {
+  decidedTogether,
   earlier,
   isThere,
   isWrittenOnTheWay,
   keyOf,
   mayComeAfter,
   mayHaveDoneNothing,
+  MOST_ON_THE_WAY,
   nameOf,
+  ON_THE_WAY_NS,
   type Pending,
   seenNs,
   startNs,
@@ -68,12 +71,6 @@ export interface WriteQueueState {
 /** Versions made at the same moment are told apart by one nanosecond each. There are fewer of them than this. */
 const MOST_AT_ONCE_NS = nanosOfMs(1)
 
-/**
- * How soon after a write made while serving a request the API server writes the requested object, and how many other writes may come
- * between.
- */
-const ON_THE_WAY_NS = nanosOfMs(200)
-const MOST_ON_THE_WAY = 64
 /** The most versions that a request is compared with when it has waited for long enough. */
 const MOST_JOINED_EARLY = 64
 
@@ -303,17 +300,21 @@ export class WriteQueue {
   }
 
   /**
-   * A write that the API server made while serving a request waits until the writes just after it are due: one of them may be the
-   * requested write.
+   * A write that the API server made while serving a request waits for the requested write: until that can be decided with it, or until
+   * the writes just after it are due, one of which may be the requested one.
    */
   #awaitsEnclosing(pending: Pending, nowNs: UnixNanos, windowNs: bigint): boolean {
-    const { whoWaitNs } = this.#settings
-    const waitedNs = nowNs - pending.sinceNs
-    if (waitedNs >= windowNs + whoWaitNs + ON_THE_WAY_NS || !isWrittenOnTheWay(pending)) return false
-    if (waitedNs < windowNs + ON_THE_WAY_NS) return true
-    return this.#versioned
-      .behind(MOST_ON_THE_WAY)
-      .some((one) => one.sinceNs <= pending.sinceNs + ON_THE_WAY_NS && !this.#isDue(one, nowNs, windowNs))
+    const earliestNs = nowNs - windowNs - ON_THE_WAY_NS
+    const isOver = pending.sinceNs <= earliestNs - this.#settings.whoWaitNs
+    if (isOver || !isWrittenOnTheWay(pending)) return false
+    if (pending.sinceNs > earliestNs) return true
+    const behind = this.#versioned.behind(MOST_ON_THE_WAY)
+    const count = decidedTogether(pending, behind)
+    return behind.some((one, at) => {
+      if (at < count && isWrittenOnTheWay(one) && one.sinceNs > earliestNs) return true
+      const isAwaited = count > 0 ? at < count : one.sinceNs <= pending.sinceNs + ON_THE_WAY_NS
+      return isAwaited && !this.#isDue(one, nowNs, windowNs)
+    })
   }
 
   /** Joins the request that made it, if admission reported it. */
