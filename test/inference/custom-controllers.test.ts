@@ -371,3 +371,64 @@ test('a Pod of an old revision goes by the program that looks after its Stateful
   )
   expect(deletedBy()).toBe('unknown')
 })
+
+/** alice makes a database, and its operator, which owns nothing of what it makes for it, writes its status. */
+const DATABASE = { kind: 'Database', name: 'main', by: { 'kubectl-create': 30 } }
+const STATED = {
+  ...{ ...DATABASE, status: { phase: 'new' } },
+  by: { ...DATABASE.by, 'db-operator*': 31 },
+}
+const OF_MAIN = { labels: { 'cluster-name': 'main' } }
+
+test('what labels tie to an object that is gone goes by the program that still clears up after it; later a person takes it away', () => {
+  const key = { kind: 'Secret', name: 'key', ...OF_MAIN, by: { 'db-operator': 32 } }
+  const claim = { kind: 'Secret', name: 'claim', ...OF_MAIN, by: { 'kube-controller-manager': 33 } }
+  const deletedBy = (...before: Observation[]): string | undefined =>
+    decided(
+      seen('ADDED', 30, 30, DATABASE),
+      seen('MODIFIED', 31, 31, STATED),
+      seen('ADDED', 32, 32, key),
+      seen('ADDED', 33, 33, claim),
+      ...before,
+      seen('DELETED', 63, 63, claim),
+    ).at(-1)?.writer.service
+  const gone = seen('DELETED', 60, 60, STATED)
+  expect(deletedBy(gone)).toBe('db-operator')
+  expect(deletedBy(gone, seen('DELETED', 61, 61, key))).toBe('unknown')
+  expect(deletedBy()).toBe('unknown')
+})
+
+test('a Pod of an old revision goes by the program that has marked it, while others of its StatefulSet are replaced', () => {
+  const set = (second: number): Signed => ({
+    ...{
+      kind: 'StatefulSet',
+      name: 'db',
+      ...OF_MAIN,
+      generation: 2,
+      spec: { updateStrategy: { type: 'OnDelete' } },
+    },
+    ...{ status: { observedGeneration: 2, updateRevision: 'new', readyReplicas: second } },
+    by: { 'db-operator': 50, 'kube-controller-manager*': second },
+  })
+  const made = { 'kube-controller-manager': 33 }
+  const pod = {
+    ...{ kind: 'Pod', name: 'db-0', owner: { kind: 'StatefulSet', name: 'db' } },
+    labels: { 'controller-revision-hash': 'old' },
+  }
+  const deletedBy = (
+    changed: number,
+    by: Signed['by'] = { ...made, 'db-operator': 50 },
+  ): string | undefined =>
+    decided(
+      seen('ADDED', 30, 30, DATABASE),
+      seen('MODIFIED', 31, 31, STATED),
+      seen('ADDED', 33, 33, { ...pod, by: made }),
+      seen('MODIFIED', 50, 50, set(50)),
+      seen('MODIFIED', 51, 51, { ...pod, annotations: { renew: 'true' }, by }),
+      seen('MODIFIED', changed, changed, set(changed)),
+      seen('DELETED', 73, 73, { ...pod, by }),
+    ).at(-1)?.writer.service
+  expect(deletedBy(72)).toBe('db-operator')
+  expect(deletedBy(60)).toBe('unknown')
+  expect(deletedBy(72, { ...made, 'kubectl-annotate': 51 })).toBe('unknown')
+})

@@ -1,4 +1,12 @@
-import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import {
+  ANY_RESOURCE,
+  type ClusterObjects,
+  EVERY_GROUP,
+  foundUnder,
+  type KnownObject,
+  type KnownVersion,
+  MADE_FOR,
+} from '../../model/inference-store.ts'
 import {
   isCustomResource,
   isSelectedBy,
@@ -17,6 +25,7 @@ import { lastEndedBelow } from './relatives.ts'
 import { isMarkedAsEvicted, type WritePart } from './write-part.ts'
 import {
   controller,
+  CONTROLLER,
   isOfKubernetes,
   OF_DISRUPTION,
   OF_OWNER,
@@ -31,6 +40,7 @@ import {
 const LAST = 2n ** 62n
 const MAX_COUNTED = 1_000
 const MAX_BUSY = 4
+const MADE_FOR_IT = foundUnder(ANY_RESOURCE, MADE_FOR)
 
 export function disrupterOf(facts: ObjectFacts | undefined): string | undefined {
   return ownValue(OF_DISRUPTION, facts?.prints.evicted ?? '')
@@ -91,7 +101,7 @@ export function whoDeletes(
   if (first !== undefined && (isDeleted(applier) || applier?.facts.prints.applying === 'true'))
     return controller(first)
   const renewer = isOutdated(known, owner?.facts)
-    ? whoRenews([known, owner?.facts], seenNs, objects)
+    ? whoRenews(known, objects.get(reference?.uid ?? ''), seenNs, objects)
     : undefined
   if (renewer !== undefined) return controller(renewer)
   const restarter = whoRestarts(object, owner?.facts, objects)
@@ -105,6 +115,7 @@ export function whoDeletes(
   return (
     whoReacts({ object, facts, seenNs }, before, makers, objects) ??
     whoClearsUp(object, known, makers, seenNs, objects) ??
+    whoEnds(object, known, objects) ??
     unknown()
   )
 }
@@ -156,9 +167,6 @@ export function isForsaken(
   const node = resource === 'pods' && named ? newestOf(objects.named('nodes', '', named.name)) : undefined
   return node?.gone === true || node?.facts.prints.closed?.split(' ').includes(OUT_OF_SERVICE) === true
 }
-
-/** How programs are called that look after what others make. */
-const CONTROLLER = /controller|operator|manager/
 
 /**
  * People set what holds the object back: with a tool, or with a program that made the object so, looks after nothing, and is not called a
@@ -246,6 +254,23 @@ function whoClearsUp(
   return busy === undefined ? undefined : controller(busy)
 }
 
+/** The program that looks after something that is going or gone and that the object belongs to, until all that it made for that is gone. */
+function whoEnds(
+  object: ObjectIdentity,
+  known: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): Writer | undefined {
+  const kinds = objects.kindsOf(EVERY_GROUP)
+  const ending = [...new Set(kinds.flatMap((kind) => objects.lookingAfter(kind)))].find((program) =>
+    primariesNaming(object, known, program, objects)
+      .filter((one) => one.isIndirect !== true && one.object.identity.uid !== object.uid)
+      .filter((one) => isDeleted(newestOf(one.object)))
+      .flatMap((one) => objects.ownedBy(one.object.identity.uid, MADE_FOR_IT, 0n, LAST, MAX_COUNTED))
+      .some((part) => part.identity.uid !== object.uid && !isDeleted(newestOf(part))),
+  )
+  return ending === undefined ? undefined : controller(ending)
+}
+
 /** A StatefulSet wants another revision of the Pod, and leaves it to others to delete it. */
 function isOutdated(pod: ObjectFacts | undefined, set: ObjectFacts | undefined): boolean {
   const wanted = set?.prints.renewedTo
@@ -254,17 +279,31 @@ function isOutdated(pod: ObjectFacts | undefined, set: ObjectFacts | undefined):
   return isUnseen || pod.labels?.['controller-revision-hash'] !== wanted
 }
 
-/** The program that looks after the owner of a Pod's StatefulSet, if it has just written one of the three. */
+/**
+ * The program that looks after what a Pod's StatefulSet belongs to, if it has just written one of the three; or if it has written the Pod
+ * since it wrote the StatefulSet, of which something has just been replaced.
+ */
 function whoRenews(
-  [pod, set]: readonly [ObjectFacts | undefined, ObjectFacts | undefined],
+  pod: ObjectFacts | undefined,
+  set: KnownObject | undefined,
   nowNs: bigint,
   objects: ClusterObjects,
 ): string | undefined {
-  const above = objects.get(set?.owners.find((one) => one.controller)?.uid ?? '')
-  const managers = [pod, set, newestOf(above)?.facts].flatMap((one) => one?.managers ?? [])
-  return objects.lookingAfter(above?.identity.resource ?? '').find((program) => {
+  const facts = newestOf(set)?.facts
+  const above = objects.get(facts?.owners.find((one) => one.controller)?.uid ?? '')
+  const managers = [pod, facts, newestOf(above)?.facts].flatMap((one) => one?.managers ?? [])
+  const makers = new Set(managers.map(({ manager }) => programOf(manager)))
+  const naming = [...makers].filter(
+    (one) => set && primariesNaming(set.identity, facts, one, objects).length > 0,
+  )
+  const lastBy = (program: string, of: ObjectFacts | undefined): string =>
+    (of?.managers ?? [])
+      .filter(({ manager, subresource }) => subresource === '' && programOf(manager) === program)
+      .reduce((last, { time }) => (time > last ? time : last), '')
+  return [...objects.lookingAfter(above?.identity.resource ?? ''), ...naming].find((program) => {
     const own = managers.filter(({ manager }) => programOf(manager) === program)
-    return isSignedLately({ managers: own }, nowNs)
+    const isMarked = lastBy(program, pod) !== '' && lastBy(program, pod) >= lastBy(program, facts)
+    return isSignedLately({ managers: own }, nowNs) || (isMarked && isSignedLately(facts, nowNs))
   })
 }
 

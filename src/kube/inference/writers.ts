@@ -22,6 +22,9 @@ export const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):(.+)$/
 export const TOOLS =
   /^(?:kubectl|helm|flux|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b(?![-\w]*(?:controller|operator))/i
 
+/** How programs are called that look after what others make. */
+export const CONTROLLER = /controller|operator|manager/
+
 const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
 
 /** Which controllers write a status, where the process name does not distinguish them. */
