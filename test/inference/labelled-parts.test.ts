@@ -368,3 +368,48 @@ test('a ReplicaSet that gets an annotation before it is scaled follows from the 
     undefined,
   ])
 })
+
+test('what belongs to an object that a label ties to another belongs to that other too', () => {
+  const web = { kind: 'Deployment', name: 'w1f0', meta: { labels: { [LABEL]: 'books' } } }
+  const owner = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    name: 'w1f0',
+    uid: 'uid of w1f0',
+    controller: true,
+  }
+  const part = (second: number, by: string, annotations: JsonObject = {}): Write => ({
+    ...{ kind: 'ReplicaSet', name: 'w1f0-1', meta: { ownerReferences: [owner], annotations }, second, by },
+  })
+  const begun: Write[] = [
+    ...BEGUN.slice(0, 2),
+    { ...web, type: 'ADDED', second: 12, by: 'shop-operator' },
+    { ...part(13, 'deployment-controller'), type: 'ADDED' },
+    { ...SHOP, meta: { generation: 2, ...HELD }, rest: { spec: { a: 1 } }, second: 30, by: '@bob' },
+  ]
+  expect(read(...begun, part(31, 'shop-operator', { renew: 'true' }))).toContainEqual(['books', 30, LABELLED])
+})
+
+test('what a controller makes that nothing ties to an object follows from what it has just been asked for', () => {
+  const account = { ...PART, meta: {}, name: 'shared', second: 61, by: 'shop-operator' }
+  const made = (shop: Write): Write[] => [...BEGUN, shop, { ...account, namespace: 'other', type: 'ADDED' }]
+  const shop: Write = {
+    ...{ ...SHOP, name: 'toys', namespace: 'other', type: 'ADDED', meta: { generation: 1 } },
+    ...{ second: 60, by: '@bob' },
+  }
+  expect(decided(...made(shop)).at(-1)?.cause).toBe('inferred')
+  expect(read(...made(shop))).toContainEqual(['toys', 60, 'same API group'])
+  expect(read(...made({ ...shop, namespace: 'elsewhere' }))).toEqual([])
+})
+
+test('an account that is called a controller makes something for what somebody has just made, before it is known to look after that', () => {
+  const [shop] = BEGUN
+  const made = (by: string, second: number): Decision | undefined =>
+    decided(...(shop ? [shop] : []), { ...PART, meta: {}, type: 'ADDED', second, by }).at(-1)
+  expect(made('shop-operator', 12)).toMatchObject({
+    cause: 'inferred',
+    reads: [{ identity: { name: 'books' } }],
+  })
+  expect(made('shop-operator', 40)).toMatchObject({ cause: 'operator' })
+  expect(made('pipeline', 12)).toMatchObject({ cause: 'operator' })
+})

@@ -30,8 +30,8 @@ export interface FoundPrimary {
 
 /**
  * The primary objects of a custom controller that an object belongs to: those that name the object, those that its labels name, and those
- * that own its owners. An object without an owner also belongs to those whose name is part of its own. Those that name
- * an owner of the object belong to it too.
+ * that own its owners. An object without an owner also belongs to those whose name is part of its own, and with it all that it owns. Those
+ * that name an owner of the object belong to it too.
  */
 export function primariesNaming(
   object: ObjectIdentity,
@@ -40,15 +40,7 @@ export function primariesNaming(
   objects: ClusterObjects,
 ): FoundPrimary[] {
   const primaries = objects.primariesOf(by)
-  const named = (facts?.references ?? []).flatMap(({ field, resource: like, namespace, name, says }) => {
-    const isKind = (resource: string): boolean => field === 'labelled' || isResourceLike(resource, like)
-    if (field !== 'labelled' && field !== 'made for') return []
-    return primaries
-      .filter(isKind)
-      .flatMap((resource) =>
-        found(objects.named(resource, namespace, name) ?? objects.named(resource, '', name), says),
-      )
-  })
+  const named = namedByLabelsOf(facts, primaries, objects)
   const underGroup = namedUnderTheirGroup(facts?.references ?? [], objects).filter(
     ({ object: { identity } }) => identity.uid !== object.uid,
   )
@@ -60,6 +52,12 @@ export function primariesNaming(
     const known = owners.flatMap(({ uid }) => objects.get(uid) ?? [])
     const looked = known.filter(({ identity }) => primaries.includes(identity.resource))
     above.push(...looked.flatMap((owner) => found(owner, 'owner')))
+    const highest = known.filter(({ versions: [newest] }) => newest?.facts.owners.length === 0)
+    for (const owner of highest.filter((one) => !looked.includes(one)))
+      above.push(
+        ...calledAfter(owner.identity, primaries, objects),
+        ...namedByLabelsOf(owner.versions[0]?.facts, primaries, objects),
+      )
     allOwners.push(...known.map(({ identity }) => identity))
     owners = known.flatMap(({ versions: [newest] }) => newest?.facts.owners ?? []).slice(0, MAX_OWNER_DEPTH)
   }
@@ -76,6 +74,23 @@ export function primariesNaming(
     ...naming(object, primaries, objects),
   ]
   return [...new Map(all.map((one) => [one.object.identity.uid, one])).values()].slice(0, MAX_FOUND)
+}
+
+/** Primary objects that labels and annotations name. */
+function namedByLabelsOf(
+  facts: ObjectFacts | undefined,
+  primaries: readonly string[],
+  objects: ClusterObjects,
+): FoundPrimary[] {
+  return (facts?.references ?? []).flatMap(({ field, resource: like, namespace, name, says }) => {
+    const isKind = (resource: string): boolean => field === 'labelled' || isResourceLike(resource, like)
+    if (field !== 'labelled' && field !== 'made for') return []
+    return primaries
+      .filter(isKind)
+      .flatMap((resource) =>
+        found(objects.named(resource, namespace, name) ?? objects.named(resource, '', name), says),
+      )
+  })
 }
 
 /** Objects of a resource that name an object in their `spec`. */

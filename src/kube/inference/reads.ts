@@ -36,7 +36,8 @@
  * - referred: what the spec of a custom resource names and what changed since its controller last wrote it.
  * - applied from: what its labels name as its source, if that changed or has another revision; else an object that had its name and went.
  * - primaries: objects that a custom controller reconciles and that changed since it last wrote the object. They name the object, are
- *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own.
+ *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own; or are so to the owner
+ *   that has none.
  * - made for it: objects of which a label names it by its kind, or under a key of its own domain, and that changed since the writer last
  *   wrote it.
  * - named just before: what its labels name under their own API group or as `app.kubernetes.io/instance`, what its spec names, the volume
@@ -47,7 +48,8 @@
  * - restored: an object that had its name, that its writer had written, and that somebody deleted since.
  * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
  *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the
- *   object belongs to none of it.
+ *   object belongs to none of it. For a new object that belongs to none: what somebody else has just changed, and for the first writes of a
+ *   controller also kinds that nobody is known to reconcile.
  * - made for the same: other objects that the writer made for the same primary object and that somebody else changed since; only if nothing
  *   else is new.
  * - done just before: what the writer wrote for the same owner at most 2 s before; only if nothing else is new.

@@ -1,5 +1,6 @@
 import {
   ANY_RESOURCE,
+  EVERY_GROUP,
   foundUnder,
   type KnownObject,
   type KnownVersion,
@@ -38,7 +39,7 @@ import type { Relation } from './relations.ts'
 import { isOfOwner, relatives } from './relatives.ts'
 import { isOfRoom, roomFor } from './rooms.ts'
 import { isMarkedAsEvicted } from './write-part.ts'
-import { SERVICE_ACCOUNT } from './writers.ts'
+import { CONTROLLER, SERVICE_ACCOUNT } from './writers.ts'
 
 /** What custom resources select by labels. */
 const SELECTABLE = ['deployments', 'statefulsets', 'daemonsets', 'services', 'pods']
@@ -314,13 +315,14 @@ export function relatedObjects(
       return doneJustBefore(reading, news)
     case 'kin': {
       const last = lastActedFor(reading, facts)
-      return last === 0n
-        ? []
-        : kindsBeside(reading)
-            .flatMap((of) => changedIn(of, namespace, last))
-            .filter((object) => (newest(object)?.contentVersion ?? 0n) > last)
-            .slice(0, MAX_OBJECTS)
-            .flatMap((object) => candidate(object, 'same API group'))
+      if (last === 0n && (part !== 'creation' || reading.primaries().length > 0)) return []
+      const isNews = (object: KnownObject): boolean =>
+        last === 0n ? isNewsOfOthers(object, reading) : (newest(object)?.contentVersion ?? 0n) > last
+      return kindsBeside(reading)
+        .flatMap((of) => changedIn(of, namespace, last))
+        .filter(isNews)
+        .slice(0, MAX_OBJECTS)
+        .flatMap((object) => candidate(object, 'same API group'))
     }
     case 'defined': {
       const gone = ownedAfter(
@@ -406,10 +408,15 @@ function namedBy(
 
 /**
  * Custom resources in the API groups of what a controller reconciles: those that it does not reconcile itself, such as its settings; and for
- * an object that belongs to none of what it reconciles, all of them.
+ * an object that belongs to none of what it reconciles, all of them. Of an account that is called a controller and reconciles nothing yet, those
+ * that nobody reconciles.
  */
-function kindsBeside({ write, by, objects, primaries: known }: ReadContext): string[] {
+function kindsBeside({ write, by, objects, isPlainController, primaries: known }: ReadContext): string[] {
   const primaries = objects.primariesOf(by)
+  if (isPlainController)
+    return CONTROLLER.test(by)
+      ? objects.kindsOf(EVERY_GROUP).filter((kind) => objects.lookingAfter(kind).length === 0)
+      : []
   const isOfNone = known().length === 0 && !primaries.includes(write.object.resource)
   const groups = new Set(primaries.flatMap((resource) => objects.groupsOf(resource)))
   return [...groups]

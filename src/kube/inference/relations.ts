@@ -395,6 +395,7 @@ export const RELATIONS: readonly Relation[] = [
   { parts: ['creation'], by: PLAIN_CONTROLLERS, reads: { kind: 'restored' } },
   { parts: [...MADE, 'scale'], by: PLAIN_CONTROLLERS, reads: { kind: 'named just before' }, content: true },
   { parts: MADE, by: PLAIN_CONTROLLERS, reads: { kind: 'new kin' }, content: true },
+  { parts: ['creation'], by: PLAIN_CONTROLLERS, reads: { kind: 'kin' }, content: true },
   {
     parts: [...MADE, 'scale'],
     by: PLAIN_CONTROLLERS,
