@@ -30,6 +30,8 @@ import { STORIES_OF_WORKLOADS } from './stories-of-workloads.ts'
 import { STORIES_WITH_BUCKETS } from './stories-with-buckets.ts'
 import { STORIES_WITH_BUNDLES } from './stories-with-bundles.ts'
 import { STORIES_WITH_CERTIFICATES } from './stories-with-certificates.ts'
+import { STORIES_WITH_COLLECTORS } from './stories-with-collectors.ts'
+import { STORIES_WITH_DATABASES } from './stories-with-databases.ts'
 import { STORIES_WITH_EXTERNAL_SECRETS } from './stories-with-external-secrets.ts'
 import { STORIES_WITH_GITOPS } from './stories-with-gitops.ts'
 import { STORIES_WITH_JOB_SETS } from './stories-with-job-sets.ts'
@@ -58,7 +60,9 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
                        of the controllers and the definitions in lab/evaluation/truth/shops (q2, q3),
                        of the programs and the definitions in lab/evaluation/truth/programs (ea to ej),
                        of external-secrets (k2 to k4), of trust-manager with controllers as its trust namespace (k5),
-                       of the JobSet controller without its webhooks (n2, n3), of the LeaderWorkerSet controller with its webhooks (v2 to v4)
+                       of the JobSet controller without its webhooks (n2, n3), of the LeaderWorkerSet controller with its webhooks (v2 to v4),
+                       of the OpenTelemetry operator without its webhooks (xa to xc), of Zalando's postgres-operator without access to databases,
+                       which looks again every 20 s and has lab/evaluation/truth/programs/patroni.ts as its HTTP proxy (wa to wc)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
 const KUBECTL = 'kubectl/v1.36.3 (linux/amd64) kubernetes/0000000'
@@ -99,6 +103,8 @@ const ALL: readonly Story[] = [
   ...STORIES_WITH_PROGRAMS,
   ...STORIES_WITH_JOB_SETS,
   ...STORIES_WITH_LEADERS,
+  ...STORIES_WITH_DATABASES,
+  ...STORIES_WITH_COLLECTORS,
 ]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000

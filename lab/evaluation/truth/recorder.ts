@@ -27,7 +27,7 @@ interface ResourceList {
 }
 
 interface GroupList {
-  groups: { preferredVersion: { groupVersion: string } }[]
+  groups: { preferredVersion: { groupVersion: string }; versions: { groupVersion: string }[] }[]
 }
 
 interface Waiting {
@@ -134,20 +134,25 @@ function prefixOf(name: string): string {
   return name.split('-', 1)[0] ?? name
 }
 
-/** The path of every resource that can be watched. */
+/** The path of every resource that can be watched, each in one version: the preferred one of its group, or the first that has it. */
 async function watchable(api: KubeApi): Promise<string[]> {
   const { groups } = await api.get<GroupList>('/apis')
-  const versions = [
-    '/api/v1',
-    ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`),
-  ]
+  const others = groups.map(({ preferredVersion, versions }) =>
+    [preferredVersion, ...versions].map(({ groupVersion }) => `/apis/${groupVersion}`),
+  )
   const paths: string[] = []
-  for (const version of versions) {
-    const { resources } = await api.get<ResourceList>(version)
-    const watched = resources.filter(
-      ({ name, verbs }) => verbs.includes('watch') && !name.includes('/') && !LEFT_OUT.has(name),
-    )
-    paths.push(...watched.map(({ name }) => `${version}/${name}`))
+  for (const versions of [['/api/v1'], ...others]) {
+    const known = new Set(LEFT_OUT)
+    for (const version of new Set(versions)) {
+      const { resources } = await api.get<ResourceList>(version)
+      const watched = resources.filter(
+        ({ name, verbs }) => verbs.includes('watch') && !name.includes('/') && !known.has(name),
+      )
+      for (const { name } of watched) {
+        known.add(name)
+        paths.push(`${version}/${name}`)
+      }
+    }
   }
   return paths
 }
