@@ -23,17 +23,20 @@ interface Signed {
   readonly status?: JsonObject
   /** By whom in which second; of a status where it ends in a star. */
   readonly by: Readonly<Record<string, number>>
+  /** Of another object that has its name. */
+  readonly uid?: string
 }
 
 const timeOf = (second: number): string => new Date(START + second * 1_000).toISOString().replace('.000', '')
 
 function seen(type: string, version: number, second: number, one: Signed): Observation {
   const { kind, name, namespace = 'shop', labels, annotations, owner, spec = {}, status, by } = one
+  const { uid = `uid-${name}` } = one
   const isOfKubernetes = OF_KUBERNETES.includes(kind)
   const apiVersion = isOfKubernetes ? 'v1' : API
   const { generation = isOfKubernetes ? undefined : 1 } = one
   const metadata = {
-    ...{ name, uid: `uid-${name}`, resourceVersion: String(version) },
+    ...{ name, uid, resourceVersion: String(version) },
     ...(generation !== undefined && { generation }),
     ...(namespace !== '' && { namespace }),
     ...(labels && { labels }),
@@ -395,6 +398,9 @@ test('what labels tie to an object that is gone goes by the program that still c
   const gone = seen('DELETED', 60, 60, STATED)
   expect(deletedBy(gone)).toBe('db-operator')
   expect(deletedBy(gone, seen('DELETED', 61, 61, key))).toBe('unknown')
+  const twin = { ...DATABASE, kind: 'Replica', uid: 'twin', by: { 'kubectl-create': 34 } }
+  const stated = { ...twin, status: { phase: 'new' }, by: { ...twin.by, 'db-operator*': 35 } }
+  expect(deletedBy(seen('ADDED', 34, 34, twin), seen('MODIFIED', 35, 35, stated), gone)).toBe('unknown')
   expect(deletedBy()).toBe('unknown')
 })
 

@@ -254,20 +254,23 @@ function whoClearsUp(
   return busy === undefined ? undefined : controller(busy)
 }
 
-/** The program that looks after something that is going or gone and that the object belongs to, until all that it made for that is gone. */
+/** The program that looks after what the object belongs to, if that is going or gone, until all that it made for that is gone. */
 function whoEnds(
   object: ObjectIdentity,
   known: ObjectFacts | undefined,
   objects: ClusterObjects,
 ): Writer | undefined {
+  if (isCustomResource(object.apiVersion)) return undefined
   const kinds = objects.kindsOf(EVERY_GROUP)
-  const ending = [...new Set(kinds.flatMap((kind) => objects.lookingAfter(kind)))].find((program) =>
-    primariesNaming(object, known, program, objects)
-      .filter((one) => one.isIndirect !== true && one.object.identity.uid !== object.uid)
-      .filter((one) => isDeleted(newestOf(one.object)))
+  const ending = [...new Set(kinds.flatMap((kind) => objects.lookingAfter(kind)))].find((program) => {
+    const primaries = primariesNaming(object, known, program, objects).filter(
+      (one) => one.isIndirect !== true,
+    )
+    if (!primaries.every((one) => isDeleted(newestOf(one.object)))) return false
+    return primaries
       .flatMap((one) => objects.ownedBy(one.object.identity.uid, MADE_FOR_IT, 0n, LAST, MAX_COUNTED))
-      .some((part) => part.identity.uid !== object.uid && !isDeleted(newestOf(part))),
-  )
+      .some((part) => part.identity.uid !== object.uid && !isDeleted(newestOf(part)))
+  })
   return ending === undefined ? undefined : controller(ending)
 }
 
