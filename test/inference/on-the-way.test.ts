@@ -74,28 +74,43 @@ test('it waits no longer than for who wrote', () => {
   expect(line.takeDue(at(703)).map(({ object }) => object.resource)).toEqual(['ipaddresses'])
 })
 
+const addressOf = (name: string, number: number, version: number): JsonObject => ({
+  ...{ ...ADDRESS, metadata: metadataOf(`10.0.0.${number}`, `address ${number}`, version) },
+  spec: { parentRef: { ...ADDRESS.spec.parentRef, name } },
+})
+const service = (name: string, version: number): JsonObject => ({
+  ...{ ...SERVICE, metadata: metadataOf(name, `uid of ${name}`, version) },
+})
+
 test('what is written on the way is decided with what it is for, though something else on the way is between', () => {
-  const line = new WriteQueue(LINE)
-  const addressOf = (name: string, number: number, version: number): JsonObject => ({
-    ...{ ...ADDRESS, metadata: metadataOf(`10.0.0.${number}`, `address ${number}`, version) },
-    spec: { parentRef: { ...ADDRESS.spec.parentRef, name } },
-  })
-  const service = (name: string, version: number): JsonObject => ({
-    ...{ ...SERVICE, metadata: metadataOf(name, `uid of ${name}`, version) },
-  })
-  line.add(audited('system:apiserver', 'create', addressOf('web', 7, 5), [1, 2]), at(3))
-  line.add(audited('system:apiserver', 'create', addressOf('api', 8, 6), [12, 13]), at(50))
-  line.add(audited('alice', 'create', service('web', 7), [0, 14]), at(51))
-  line.add(audited('bob', 'create', service('api', 8), [11, 15]), at(52))
-  // Nobody has told yet who wrote what comes behind.
-  line.add(watched('ADDED', service('late', 9), 60), at(60))
-  const decided = [710, 760].map((ms) => inCausalOrder(line.takeDue(at(ms)), { get: () => undefined }))
-  expect(decided.flat().map(({ object, within }) => [object.name, within?.uid])).toEqual([
+  const audit = [
+    audited('system:apiserver', 'create', addressOf('web', 7, 5), [1, 2]),
+    audited('system:apiserver', 'create', addressOf('api', 8, 6), [12, 13]),
+    audited('alice', 'create', service('web', 7), [0, 14]),
+    audited('bob', 'create', service('api', 8), [11, 15]),
+    // Nobody has told yet who wrote what comes behind.
+    watched('ADDED', service('late', 9), 60),
+  ]
+  const watch = [
+    watched('ADDED', addressOf('web', 7, 5), 3),
+    watched('ADDED', addressOf('api', 8, 6), 50),
+    watched('ADDED', service('web', 7), 51),
+    watched('ADDED', service('api', 8), 52),
+  ]
+  const decided = (told: Observation[], whoWaitNs: bigint): [string, string | undefined][] => {
+    const line = new WriteQueue({ ...LINE, whoWaitNs })
+    for (const [at0, one] of told.entries()) line.add(one, at([3, 50, 51, 52, 60][at0] ?? 0))
+    const taken = [710, 760].map((ms) => inCausalOrder(line.takeDue(at(ms)), { get: () => undefined }))
+    return taken.flat().map(({ object, within }) => [object.name, within?.uid])
+  }
+  const expected = [
     ['web', undefined],
     ['10.0.0.7', 'uid of web'],
     ['api', undefined],
     ['10.0.0.8', 'uid of api'],
-  ])
+  ]
+  expect(decided(audit, LINE.whoWaitNs)).toEqual(expected)
+  expect(decided(watch, 0n)).toEqual(expected)
 })
 
 test('a quota that the API server wrote follows from what is created just after it and is counted', () => {

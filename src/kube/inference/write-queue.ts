@@ -305,9 +305,10 @@ export class WriteQueue {
    */
   #awaitsEnclosing(pending: Pending, nowNs: UnixNanos, windowNs: bigint): boolean {
     const earliestNs = nowNs - windowNs - ON_THE_WAY_NS
-    const isOver = pending.sinceNs <= earliestNs - this.#settings.whoWaitNs
+    const longerNs = earliestNs - pending.sinceNs
+    const isOver = longerNs >= this.#settings.whoWaitNs && longerNs >= ON_THE_WAY_NS
     if (isOver || !isWrittenOnTheWay(pending)) return false
-    if (pending.sinceNs > earliestNs) return true
+    if (longerNs < 0n) return true
     const behind = this.#versioned.behind(MOST_ON_THE_WAY)
     const count = decidedTogether(pending, behind)
     return behind.some((one, at) => {
