@@ -260,7 +260,7 @@ function whoEnds(
   known: ObjectFacts | undefined,
   objects: ClusterObjects,
 ): Writer | undefined {
-  if (isCustomResource(object.apiVersion)) return undefined
+  if (isCustomResource(object.apiVersion) || known === undefined || known.owners.length > 0) return undefined
   const kinds = objects.kindsOf(EVERY_GROUP)
   const ending = [...new Set(kinds.flatMap((kind) => objects.lookingAfter(kind)))].find((program) => {
     const primaries = primariesNaming(object, known, program, objects).filter(
