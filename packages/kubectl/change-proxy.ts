@@ -8,6 +8,7 @@ import type { Cpid } from '../../src/model/merge-graph.ts'
 import { digestOf, includesSecret } from '../../src/platform/credentials.ts'
 import { parseExactly } from './exact-json.ts'
 import { asJson, forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
+import { withoutChange } from './hidden-annotations.ts'
 import { type KubectlChange, noteRead } from './kubectl-change.ts'
 import { PROXY_USER } from './temporary-kubeconfig.ts'
 import { writeTarget, type WriteTarget } from './write-target.ts'
@@ -140,7 +141,7 @@ export class ChangeProxy {
       handOn(await this.#api.forward({ method, path, headers: all, body: request, signal }), response)
       return
     }
-    const { held: body, rest } = await heldOf(request)
+    const { held, rest } = await heldOf(request)
     if (rest !== undefined) {
       answerFailure(response, {
         message: 'no object is that long',
@@ -149,10 +150,12 @@ export class ChangeProxy {
       })
       return
     }
-    if (isOfOneObject(method, path)) {
+    const body = withoutChange(held)
+    const isTried = isTrial(method, path)
+    if (isTried || isOfOneObject(method, path)) {
       const asked = asJson(headers)
       const answer = await this.#api.forward({ method, path, headers: sized(asked, body), body, signal })
-      await this.#handOnRead(answer, path.replace(/[?].*/, ''), response)
+      await this.#handOnObject(answer, isTried ? undefined : path.replace(/[?].*/, ''), response)
       return
     }
     if (target === undefined || isDryRun(method, target, body)) {
@@ -177,15 +180,26 @@ export class ChangeProxy {
       send,
     )
     if (this.#change.wrote.length > before) this.#onWrite()
-    response.writeHead(answer.status, sized(answer.headers, answer.body)).end(answer.body)
+    const object = withoutChange(answer.body)
+    response.writeHead(answer.status, sized(answer.headers, object)).end(object)
   }
 
-  /** An object is looked at, unless it is longer than any. */
-  async #handOnRead(answer: IncomingMessage, path: string, response: ServerResponse): Promise<void> {
+  /** Unless it is longer than any, an object is shown without the change; and noted, where it was read at a path. */
+  async #handOnObject(
+    answer: IncomingMessage,
+    path: string | undefined,
+    response: ServerResponse,
+  ): Promise<void> {
     const { held, rest } = await heldOf(answer)
-    if (rest === undefined && answer.statusCode === 200)
+    if (rest !== undefined) {
+      handOn(answer, response, held)
+      return
+    }
+    const { statusCode: status = 502, headers } = answer
+    if (path !== undefined && status === 200)
       noteRead(this.#change, path, parseExactly(held.toString()), randomCpid)
-    handOn(answer, response, held)
+    const object = withoutChange(held)
+    response.writeHead(status, sized(forwarded(headers), object)).end(object)
   }
 }
 
@@ -202,6 +216,14 @@ function isOfOneObject(method: string, path: string): boolean {
   if (method !== 'GET' || new URL(path, 'http://localhost').searchParams.has('watch')) return false
   const target = writeTarget('PATCH', path)
   return target !== undefined && target.subresource === ''
+}
+
+/** A write of one object that the API server only tries. */
+function isTrial(method: string, path: string): boolean {
+  const url = new URL(path, 'http://localhost')
+  if (!url.searchParams.has('dryRun')) return false
+  url.searchParams.delete('dryRun')
+  return writeTarget(method, `${url.pathname}${url.search}`)?.subresource === ''
 }
 
 /** A path in parts; whoever asks a proxy names the server before it. */
