@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiServer } from '../../src/kube/cluster/api-server.ts'
 import type { ClusterAccess } from '../../src/kube/cluster/cluster-access.ts'
 import { ChangeProxy } from './change-proxy.ts'
 import { type ChangeMerge, type KubectlChange, writtenMerges } from './kubectl-change.ts'
@@ -25,7 +24,7 @@ export class CarriedChange implements Disposable {
   readonly #change: KubectlChange
   readonly #endpoint: OtlpEndpoint
   readonly #by: Reporter
-  readonly #api: ApiServer
+  readonly #proxy: ChangeProxy
   readonly #over = new AbortController()
   #hasBegun = false
   /** Merges that are told beside the change. */
@@ -35,10 +34,8 @@ export class CarriedChange implements Disposable {
     this.#change = change
     this.#endpoint = endpoint
     this.#by = by
-    this.#api = new ApiServer(access)
-    this.#api.connect()
-    const proxy = new ChangeProxy(this.#api, change, token, () => this.#begin())
-    listener.takeBy((socket) => proxy.serve(socket))
+    this.#proxy = new ChangeProxy(access, change, token, () => this.#begin())
+    listener.takeBy((socket) => this.#proxy.serve(socket))
   }
 
   /** Tells how the command ended, where it wrote something. Rejects with the reason why it is not told. */
@@ -60,7 +57,7 @@ export class CarriedChange implements Disposable {
 
   [Symbol.dispose](): void {
     this.#over.abort()
-    this.#api[Symbol.dispose]()
+    this.#proxy[Symbol.dispose]()
   }
 
   /** It goes again with the span: that it did not arrive now does not matter. */

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
-import { type ApiServer, http } from '../../src/kube/cluster/api-server.ts'
+import { ApiServer, http } from '../../src/kube/cluster/api-server.ts'
+import { type ClusterAccess, fixedCredential } from '../../src/kube/cluster/cluster-access.ts'
 import { errorText } from '../../src/model/faults.ts'
 import type { Cpid } from '../../src/model/merge-graph.ts'
 import { digestOf, includesSecret } from '../../src/platform/credentials.ts'
@@ -28,25 +29,29 @@ const HTTP2 = 'h2c'
 const REFUSED = 'HTTP/1.1 407 Proxy Authentication Required\r\nconnection: close\r\n\r\n'
 
 /**
- * A proxy between a program and an API server. It asks as the user, and puts a change into what is written. Whoever connects has to show a
- * token that was made for the one command, as one shows it to a proxy or at the beginning of the path.
+ * A proxy between a program and an API server. It asks as the user, or with the credential that a request shows of its own, and puts a
+ * change into what is written. Whoever connects has to show a token that was made for the one command, as one shows it to a proxy or at
+ * the beginning of the path. Disposing ends what is asked.
  */
-export class ChangeProxy {
+export class ChangeProxy implements Disposable {
   readonly #digests: Buffer[]
-  readonly #api: ApiServer
+  readonly #asUser: ApiServer
+  readonly #asShown: ApiServer
   readonly #change: KubectlChange
   readonly #onWrite: () => void
   readonly #prefix: string
   readonly #server: Server
 
   /** `onWrite` is called whenever something was written. */
-  constructor(api: ApiServer, change: KubectlChange, token: string, onWrite: () => void) {
+  constructor(access: ClusterAccess, change: KubectlChange, token: string, onWrite: () => void) {
     const basic = `Basic ${Buffer.from(`${PROXY_USER}:${token}`).toString('base64')}`
     this.#digests = [digestOf(basic), digestOf(token)]
-    this.#api = api
+    this.#asUser = new ApiServer(access)
+    this.#asUser.connect()
+    this.#asShown = new ApiServer({ ...access, credential: fixedCredential({ headers: {} }) })
     this.#change = change
     this.#onWrite = onWrite
-    this.#prefix = new URL(api.address).pathname.replace(/\/$/, '')
+    this.#prefix = access.server.pathname.replace(/\/$/, '')
     const options = {
       ...{ requestTimeout: 0, keepAliveTimeout: 0, maxHeaderSize: MAX_HEAD_BYTES },
       shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() !== HTTP2,
@@ -71,6 +76,11 @@ export class ChangeProxy {
     socket.resume()
   }
 
+  [Symbol.dispose](): void {
+    this.#asUser[Symbol.dispose]()
+    this.#asShown[Symbol.dispose]()
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!this.#knows(request)) {
       response.writeHead(407, { 'proxy-authenticate': 'Basic realm="causeway"' }).end()
@@ -83,7 +93,7 @@ export class ChangeProxy {
     } catch (error) {
       if (response.headersSent || gone.signal.aborted) response.destroy()
       else {
-        const message = `${this.#api.address} gives no answer: ${errorText(error)}`
+        const message = `${this.#asUser.address} gives no answer: ${errorText(error)}`
         answerFailure(response, { message, reason: 'ServiceUnavailable', code: 503 })
       }
     }
@@ -98,7 +108,9 @@ export class ChangeProxy {
     const gone = new AbortController()
     socket.on('close', () => gone.abort())
     const { method = 'GET' } = request
-    const headers = { ...forwarded(request.headers), connection: 'upgrade', upgrade: request.headers.upgrade }
+    const { api, shown } = this.#serverFor(request)
+    const upgrade = { connection: 'upgrade', upgrade: request.headers.upgrade }
+    const headers = { ...forwarded(request.headers), ...shown, ...upgrade }
     try {
       const asked = {
         method,
@@ -107,7 +119,7 @@ export class ChangeProxy {
         body: Buffer.alloc(0),
         signal: gone.signal,
       }
-      const { answer, connection, first } = await this.#api.upgrade(asked)
+      const { answer, connection, first } = await api.upgrade(asked)
       socket.write(headOf(answer))
       const other = connection ?? answer
       if (first !== undefined) socket.write(first)
@@ -118,10 +130,17 @@ export class ChangeProxy {
         pipeline(socket, connection, () => undefined)
       }
     } catch (error) {
-      socket.end(
-        `HTTP/1.1 502 Bad Gateway\r\n\r\n${this.#api.address} gives no answer: ${errorText(error)}\n`,
-      )
+      socket.end(`HTTP/1.1 502 Bad Gateway\r\n\r\n${api.address} gives no answer: ${errorText(error)}\n`)
     }
+  }
+
+  /** Who is asked, and what a request shows of its own to be known by. */
+  #serverFor({ headers: { authorization } }: IncomingMessage): {
+    api: ApiServer
+    shown: OutgoingHttpHeaders
+  } {
+    if (authorization === undefined) return { api: this.#asUser, shown: {} }
+    return { api: this.#asShown, shown: { authorization } }
   }
 
   /** The path begins with the token, unless that was shown to the proxy. */
@@ -134,11 +153,12 @@ export class ChangeProxy {
   async #forward(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
     const { method = 'GET' } = request
     const path = this.#pathOf(request)
-    const headers = forwarded(request.headers)
+    const { api, shown } = this.#serverFor(request)
+    const headers = { ...forwarded(request.headers), ...shown }
     const target = writeTarget(method, path)
     if (target === undefined && !isShort(request)) {
-      const all = forwarded(request.headers, true)
-      handOn(await this.#api.forward({ method, path, headers: all, body: request, signal }), response)
+      const all = { ...forwarded(request.headers, true), ...shown }
+      handOn(await api.forward({ method, path, headers: all, body: request, signal }), response)
       return
     }
     const { held, rest } = await heldOf(request)
@@ -154,16 +174,16 @@ export class ChangeProxy {
     const isTried = isTrial(method, path)
     if (isTried || isOfOneObject(method, path)) {
       const asked = asJson(headers)
-      const answer = await this.#api.forward({ method, path, headers: sized(asked, body), body, signal })
+      const answer = await api.forward({ method, path, headers: sized(asked, body), body, signal })
       await this.#handOnObject(answer, isTried ? undefined : path.replace(/[?].*/, ''), response)
       return
     }
     if (target === undefined || isDryRun(method, target, body)) {
-      handOn(await this.#api.forward({ method, path, headers: sized(headers, body), body, signal }), response)
+      handOn(await api.forward({ method, path, headers: sized(headers, body), body, signal }), response)
       return
     }
     const send: SendWrite = async (one) => {
-      const answer = await this.#api.forward({ ...one, headers: sized(one.headers, one.body), signal })
+      const answer = await api.forward({ ...one, headers: sized(one.headers, one.body), signal })
       const { held, rest } = await heldOf(answer)
       if (rest !== undefined) {
         rest.destroy()

@@ -78,3 +78,11 @@ test('a patch that takes away the change of an earlier command leaves it', async
   await open.send('PATCH', WEB, JSON_PATCH, JSON.stringify([...taken, replicas]))
   expect(JSON.parse(got.at(-1)?.body ?? '')).toEqual([replicas])
 })
+
+test('a program that shows a credential of its own is known by that', async () => {
+  const { scene, got } = await answering({})
+  using open = scene
+  await open.send('GET', WEB, { authorization: 'Bearer of-its-own' }, '')
+  await open.send('GET', WEB, {}, '')
+  expect(got.map(({ headers }) => headers.authorization)).toEqual(['Bearer of-its-own', 'Bearer secret'])
+})

@@ -5,8 +5,7 @@ import { ChangeProxy } from '../../../packages/kubectl/change-proxy.ts'
 import type { KubectlChange } from '../../../packages/kubectl/kubectl-change.ts'
 import { LocalListener } from '../../../packages/kubectl/local-listener.ts'
 import type { Cpid } from '../../../src/model/merge-graph.ts'
-import { ApiServer } from '../../../src/kube/cluster/api-server.ts'
-import { fixedCredential } from '../../../src/kube/cluster/cluster-access.ts'
+import { bearer, fixedCredential } from '../../../src/kube/cluster/cluster-access.ts'
 
 /** API servers take heads as long as this. */
 const MAX_HEAD = 2 ** 20
@@ -21,19 +20,17 @@ export class ProxyScene implements Disposable {
     ...{ wrote: [], writes: 0, written: new Set<string>(), marks: 0, merges: new Map() },
   }
   readonly #api: ReturnType<typeof createServer>
-  readonly #server: ApiServer
+  readonly #proxy: ChangeProxy
   readonly #listener: LocalListener
 
   private constructor(api: ReturnType<typeof createServer>, listener: LocalListener) {
     this.#api = api
     this.#listener = listener
     const url = new URL(`http://127.0.0.1:${(api.address() as AddressInfo).port}`)
-    const credential = fixedCredential({ headers: {} })
-    this.#server = new ApiServer({
-      ...{ name: 'c', server: url, tls: {}, proxy: '', credential, namespace: '' },
-    })
-    const proxy = new ChangeProxy(this.#server, this.change, 'token', () => undefined)
-    listener.takeBy((socket) => proxy.serve(socket))
+    const credential = fixedCredential({ headers: bearer('secret') })
+    const access = { name: 'c', server: url, tls: {}, proxy: '', credential, namespace: '' }
+    this.#proxy = new ChangeProxy(access, this.change, 'token', () => undefined)
+    listener.takeBy((socket) => this.#proxy.serve(socket))
   }
 
   static async open(answer: Answer): Promise<ProxyScene> {
@@ -70,7 +67,7 @@ export class ProxyScene implements Disposable {
 
   [Symbol.dispose](): void {
     this.#listener[Symbol.dispose]()
-    this.#server[Symbol.dispose]()
+    this.#proxy[Symbol.dispose]()
     this.#api.close()
     this.#api.closeAllConnections()
   }
