@@ -12,6 +12,7 @@ import { LocalListener } from './local-listener.ts'
 import { decoded, NotAllTaken, OtlpEndpoint } from './otlp-endpoint.ts'
 import { type ProgramEnd, runProgram } from './run-program.ts'
 import { temporaryKubeconfig, type TemporaryKubeconfig } from './temporary-kubeconfig.ts'
+import { orThatOfTerraform, terraformVariables } from './terraform-variables.ts'
 
 /** What whoever types a command may say of its change. */
 export interface ChangeOptions {
@@ -137,8 +138,10 @@ async function runThrough(
     ...{ KUBECONFIG: kubeconfig.path, [KUBECONFIG_OF_CHANGE]: kubeconfig.path },
     TRACEPARENT: traceparentOf(change),
     ...(told.isUnknown === true && {
-      // Terraform's providers have a name of their own for it.
-      KUBE_CONFIG_PATH: kubeconfig.path,
+      ...terraformVariables(env, connectionOf(told, options), {
+        path: kubeconfig.path,
+        context: access.name,
+      }),
       // What is remembered of a server goes by its port, which is another each time.
       KUBECACHEDIR: env['KUBECACHEDIR'] ?? dirname(kubeconfig.path),
       ...askingItDirectly(env),
@@ -172,8 +175,8 @@ async function runThrough(
     )
   else if (told.isUnknown === true && !listener.wasUsed)
     complain(
-      `${told.program} did not use the kubeconfig in KUBECONFIG and KUBE_CONFIG_PATH, so what it wrote is not reported as one change; ` +
-        'if it names another kubeconfig (KUBE_CONFIG_PATHS too), give that to causeway run --kubeconfig instead',
+      `${told.program} did not use the kubeconfig in KUBECONFIG and KUBE_CONFIG_PATHS, so what it wrote is not reported as one change; ` +
+        'if an option, KUBE_CONFIG_PATH, KUBE_CTX or a provider block names another cluster, give that to causeway run --kubeconfig and --context instead',
     )
   process.off('exit', remove)
   return end
@@ -204,14 +207,19 @@ function newChange(reason: string): KubectlChange {
   }
 }
 
+function connectionOf({ connection, isUnknown = false }: TracedProgram, { env }: ChangeOptions): Connection {
+  return isUnknown ? orThatOfTerraform(connection, env) : connection
+}
+
 /** The cluster, and where it is told; or why not. */
 function whereTo(
-  { connection, whyNotTraced }: TracedProgram,
-  { endpoint, env }: ChangeOptions,
+  told: TracedProgram,
+  options: ChangeOptions,
 ): [ClusterAccess, OtlpEndpoint] | [undefined, string] {
-  if (whyNotTraced !== undefined) return [undefined, whyNotTraced]
+  const { endpoint, env } = options
+  if (told.whyNotTraced !== undefined) return [undefined, told.whyNotTraced]
   try {
-    return [chosenAccess(connection, env), new OtlpEndpoint(endpoint, env)]
+    return [chosenAccess(connectionOf(told, options), env), new OtlpEndpoint(endpoint, env)]
   } catch (error) {
     return [undefined, errorText(error)]
   }
