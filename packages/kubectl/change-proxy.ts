@@ -9,8 +9,9 @@ import type { Cpid } from '../../src/model/merge-graph.ts'
 import { digestOf, includesSecret } from '../../src/platform/credentials.ts'
 import { parseExactly } from './exact-json.ts'
 import { asJson, forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
-import { withoutChange } from './hidden-annotations.ts'
+import { changeIn, withoutChange } from './hidden-annotations.ts'
 import { type KubectlChange, noteRead } from './kubectl-change.ts'
+import type { Annotations } from './annotate-body.ts'
 import { PROXY_USER } from './temporary-kubeconfig.ts'
 import { writeTarget, type WriteTarget } from './write-target.ts'
 import { arrayIn, objectIn } from '../../src/kube/objects/object-json.ts'
@@ -40,6 +41,8 @@ export class ChangeProxy implements Disposable {
   readonly #change: KubectlChange
   readonly #onWrite: () => void
   readonly #prefix: string
+  /** What the program itself wrote in the place of the change, by the path of the object. */
+  readonly #own = new Map<string, Annotations>()
   readonly #server: Server
 
   /** `onWrite` is called whenever something was written. */
@@ -170,12 +173,13 @@ export class ChangeProxy implements Disposable {
       })
       return
     }
+    const own = changeIn(held)
     const body = withoutChange(held)
     const isTried = isTrial(method, path)
     if (isTried || isOfOneObject(method, path)) {
       const asked = asJson(headers)
       const answer = await api.forward({ method, path, headers: sized(asked, body), body, signal })
-      await this.#handOnObject(answer, isTried ? undefined : path.replace(/[?].*/, ''), response)
+      await this.#handOnObject(answer, isTried ? { own } : { path: path.replace(/[?].*/, '') }, response)
       return
     }
     if (target === undefined || isDryRun(method, target, body)) {
@@ -200,14 +204,15 @@ export class ChangeProxy implements Disposable {
       send,
     )
     if (this.#change.wrote.length > before) this.#onWrite()
-    const object = withoutChange(answer.body)
+    if (target.path !== '') this.#own.set(target.path, own)
+    const object = withoutChange(answer.body, own)
     response.writeHead(answer.status, sized(answer.headers, object)).end(object)
   }
 
   /** Unless it is longer than any, an object is shown without the change; and noted, where it was read at a path. */
   async #handOnObject(
     answer: IncomingMessage,
-    path: string | undefined,
+    { path = '', own = this.#own.get(path) }: { path?: string; own?: Annotations },
     response: ServerResponse,
   ): Promise<void> {
     const { held, rest } = await heldOf(answer)
@@ -216,9 +221,8 @@ export class ChangeProxy implements Disposable {
       return
     }
     const { statusCode: status = 502, headers } = answer
-    if (path !== undefined && status === 200)
-      noteRead(this.#change, path, parseExactly(held.toString()), randomCpid)
-    const object = withoutChange(held)
+    if (path !== '' && status === 200) noteRead(this.#change, path, parseExactly(held.toString()), randomCpid)
+    const object = withoutChange(held, own)
     response.writeHead(status, sized(forwarded(headers), object)).end(object)
   }
 }

@@ -1,7 +1,9 @@
 import { isObject, type Json, type JsonObject, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
+import type { Annotations } from './annotate-body.ts'
 import { parseExactly } from './exact-json.ts'
 import { KEYS } from './kubectl-change.ts'
 
+const NONE: Annotations = {}
 const OURS: ReadonlySet<string> = new Set(KEYS)
 /** Where operations of a JSON patch have them. */
 const PATHS: ReadonlySet<string> = new Set(
@@ -10,26 +12,41 @@ const PATHS: ReadonlySet<string> = new Set(
 
 /**
  * An object, or a patch of one, without what the proxy puts on objects. Programs that keep what they read would take it for something that
- * somebody else did, and undo it, or write it again when it is that of another change.
+ * somebody else did, and undo it, or write it again when it is that of another change. A program that sent such annotations, having read
+ * them without the proxy, is shown its `own`: some look whether an object came to be as they planned it.
  */
-export function withoutChange(text: Buffer): Buffer {
+export function withoutChange(text: Buffer, own: Annotations = NONE): Buffer {
   // Most have nothing of it.
-  if (![...KEYS, ...PATHS].some((named) => text.includes(named))) return text
-  const shown = shownOf(parseExactly(text.toString()))
+  if (own === NONE && !hasKeys(text)) return text
+  const shown = shownOf(parseExactly(text.toString()), own)
   return shown === undefined ? text : Buffer.from(JSON.stringify(shown))
 }
 
+/** What an object that a program sends has of such annotations. */
+export function changeIn(text: Buffer): Annotations {
+  if (!hasKeys(text)) return NONE
+  const annotations = objectIn(objectIn(parseExactly(text.toString()), 'metadata'), 'annotations')
+  const own = KEYS.flatMap((key) => (key in annotations ? [[key, textIn(annotations, key)] as const] : []))
+  return own.length === 0 ? NONE : Object.fromEntries(own)
+}
+
+function hasKeys(text: Buffer): boolean {
+  return [...KEYS, ...PATHS].some((named) => text.includes(named))
+}
+
 /** Undefined where there is nothing to hide. */
-function shownOf(content: Json | undefined): Json | undefined {
+function shownOf(content: Json | undefined, own: Annotations): Json | undefined {
   if (Array.isArray(content)) {
     const shown = content.filter((operation) => !isOfOurs(operation))
     return shown.length === content.length ? undefined : shown
   }
   const metadata = objectIn(content, 'metadata')
   const all = Object.entries(objectIn(metadata, 'annotations'))
-  const shown = all.filter(([key]) => !OURS.has(key))
-  if (!isObject(content) || shown.length === all.length) return undefined
-  return { ...content, metadata: withAnnotations(metadata, shown) }
+  const others = all.filter(([key]) => !OURS.has(key))
+  // A refusal has no name.
+  const mine = textIn(metadata, 'name') === '' ? [] : Object.entries(own)
+  if (!isObject(content) || (mine.length === 0 && others.length === all.length)) return undefined
+  return { ...content, metadata: withAnnotations(metadata, [...others, ...mine]) }
 }
 
 /** API servers leave out what is empty. */

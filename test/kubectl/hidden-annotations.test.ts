@@ -67,6 +67,21 @@ test('what was applied with the change of an earlier command, as read without th
   expect(sent.map(({ body }) => body)).toEqual([applied({ team: 'shop' }), applied({ team: 'shop' })])
 })
 
+test('a program that applied such annotations itself, as it planned without the proxy, reads them as it wrote them', async () => {
+  const { scene } = await answering({ 'causeway.io/cpid': 'of-now', team: 'shop' })
+  using open = scene
+  const body = JSON.stringify({ metadata: { annotations: OF_BEFORE } })
+  const answers = [
+    await open.send('PATCH', `${WEB}?dryRun=All`, APPLY, body),
+    await open.send('PATCH', WEB, APPLY, body),
+    await open.send('GET', WEB, {}, ''),
+  ]
+  const shown = answers.map(
+    ({ body }) => JSON.parse(body.toString()) as { metadata: { annotations: object } },
+  )
+  for (const { metadata } of shown) expect(metadata.annotations).toEqual({ ...OF_BEFORE, team: 'shop' })
+})
+
 test('a patch that takes away the change of an earlier command leaves it', async () => {
   const { scene, got } = await answering({})
   using open = scene
