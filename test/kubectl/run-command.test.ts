@@ -221,6 +221,22 @@ test('a program that fails before it asks the API server is told as that, and no
 })
 
 test.each([
+  ['--kube-token=of-bob', {}, '--kube-token'],
+  ['upgrade', { HELM_KUBETOKEN: 'of-bob' }, 'HELM_KUBETOKEN'],
+])(
+  'a token that would not reach the API server through the proxy is used without it: %s',
+  async (arg, env, named) => {
+    await using scene = await KubectlScene.open()
+    const helm = join(scene.directory, 'bin', 'helm')
+    writeFileSync(helm, '#!/bin/sh\necho "$KUBECONFIG"\n', { mode: 0o755 })
+    await using program = scene.startCommand(['run', ...options(scene), '--', 'helm', arg], [], env)
+    expect(await program.output()).toBe(`${join(scene.directory, 'config')}\n`)
+    expect(program.errors).toContain(`this change is not reported to Causeway: ${named} `)
+    expect(program.errors).not.toContain('of-bob')
+  },
+)
+
+test.each([
   ['a disk that is full', 'exec "$@" 2>/dev/full'],
   ['a program that has ended', 'exec "$@" 2> >(:)'],
 ])('a program does its work where what is said of it goes to %s', async (_, script) => {
