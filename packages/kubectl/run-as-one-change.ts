@@ -170,7 +170,7 @@ async function runThrough(
     complain(`${unnamed} of ${change.writes} versions are not named in the span of the command`)
   if (told.isUnknown === true && !listener.wasUsed && end.exitCode !== 0)
     complain(
-      `${told.program} ended with code ${end.exitCode} before it asked the API server of the kubeconfig in KUBECONFIG and KUBE_CONFIG_PATH; ` +
+      `${told.program} ended with code ${end.exitCode} before it asked the API server of the kubeconfig in KUBECONFIG and KUBE_CONFIG_PATHS; ` +
         'no change is reported',
     )
   else if (told.isUnknown === true && !listener.wasUsed)
