@@ -14,7 +14,12 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 try {
   await installPeers()
-  process.exitCode = await runSuite([...process.argv.slice(2), ...(await withoutChdb())])
+  const left = [...(await withoutChdb()), ...withoutTerraform()]
+  process.exitCode = await runSuite([
+    ...process.argv.slice(2),
+    ...left.map((path) => `--testPathIgnorePatterns=${path}`),
+    ...(left.length > 0 ? ['--testPathIgnorePatterns=/node_modules/'] : []),
+  ])
 } catch (error) {
   if (!(error instanceof PeerInstallError)) throw error
   process.stderr.write(`${error.message}\n`)
@@ -30,8 +35,18 @@ async function withoutChdb(): Promise<string[]> {
     process.stderr.write(
       `chdb cannot be installed, so that test/interop/archive is not run: ${String(error)}\n`,
     )
-    return ['--testPathIgnorePatterns=/test/interop/archive/', '--testPathIgnorePatterns=/node_modules/']
+    return ['/test/interop/archive/']
   }
+}
+
+/** Building Terraform takes longer than all tests: it is run where somebody names one. */
+function withoutTerraform(): string[] {
+  const { CAUSEWAY_TERRAFORM: terraform, CAUSEWAY_TERRAFORM_PROVIDER: provider } = process.env
+  if (terraform && provider) return []
+  process.stderr.write(
+    'Terraform: NOT RUN; name a tofu or terraform in CAUSEWAY_TERRAFORM, and a terraform-provider-kubernetes in CAUSEWAY_TERRAFORM_PROVIDER\n',
+  )
+  return ['/test/interop/kubernetes/terraform']
 }
 
 /** Runs the suite to its end and returns jest's exit code. Nothing stays behind, even where jest is killed. */
