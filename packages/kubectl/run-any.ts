@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { ownValue } from '../../src/model/untrusted-names.ts'
 import { COMMAND_WORD, shownArguments } from './public-arguments.ts'
 import type { ProgramEnd } from './run-program.ts'
 import { type ChangeOptions, runAsOneChange } from './run-as-one-change.ts'
@@ -57,6 +58,6 @@ function tokenTrouble(
 ): string | undefined {
   const { option = '', variable = '' } = TOKEN_SOURCES.get(service) ?? {}
   const isGiven = option !== '' && args.some((arg) => arg === option || arg.startsWith(`${option}=`))
-  const named = isGiven ? option : variable !== '' && env[variable] ? variable : undefined
+  const named = isGiven ? option : variable !== '' && ownValue(env, variable) ? variable : undefined
   return named && `${named} is not sent through the proxy of causeway run; put the token into a kubeconfig`
 }
