@@ -13,6 +13,7 @@ import type { Archive, ArchiveBatch, ArchiveOutcome } from '../archive.ts'
 import type { ArchiveHost, SendingHost } from '../exporter-type.ts'
 import { agentFor, type AnswerLimits, failureText, limitAnswers } from '../../platform/http-agent.ts'
 import type { ClickHouseSettings } from './clickhouse-exporter.ts'
+import { type Rows, UnwritableValue } from './native-block.ts'
 import { OTEL_COLUMNS, otelRows } from './otel-traces.ts'
 import {
   type ArchiveLayout,
@@ -281,33 +282,33 @@ class ClickHouseArchive implements Archive {
   async #insert(
     table: string,
     columns: readonly { name: string }[],
-    rows: Iterable<string>,
+    rows: Rows,
     total: { rows: number; refused: number; message: string },
     signal: AbortSignal,
   ): Promise<void> {
-    const all = rows[Symbol.iterator]()
-    const halves: string[][] = []
+    const left: [from: number, upTo: number][] = []
+    for (let from = 0; from < rows.count; from += ROWS_AT_ONCE)
+      left.unshift([from, Math.min(from + ROWS_AT_ONCE, rows.count)])
     let refused = 0
-    for (;;) {
-      const part = encoded(table, halves.pop()?.values() ?? all)
-      if (part.rows === 0) return
+    for (let part; (part = left.pop()) !== undefined;) {
+      const [from, upTo] = part
       try {
-        await this.#insertPart(table, columns, part, signal)
-        total.rows += part.rows
+        await this.#insertPart(table, columns, rows.block(from, upTo), signal)
+        total.rows += upTo - from
       } catch (error) {
-        if (!(error instanceof ClickHouseError) || !OF_ROWS.has(error.code)) throw error
-        if (part.rows > 1) {
-          const middle = Math.ceil(part.rows / 2)
-          const lines = Buffer.concat(part.chunks).toString().split('\n', part.rows)
-          halves.push(lines.slice(middle), lines.slice(0, middle))
+        const reason = reasonOfRow(error)
+        if (reason === undefined) throw error
+        if (upTo - from > 1) {
+          const middle = Math.ceil((from + upTo) / 2)
+          left.push([middle, upTo], [from, middle])
         } else if (++refused > MOST_REFUSED) {
           throw new Error(
-            `${table} refuses row after row, the last with ${shortOf(error)}; give it the columns that causeway archive init --print prints`,
+            `${table} refuses row after row, the last with ${reason}; give it the columns that causeway archive init --print prints`,
             { cause: error },
           )
         } else {
           total.refused++
-          total.message = `${table}: ${shortOf(error)}`
+          total.message = `${table}: ${reason}`
         }
       }
     }
@@ -316,16 +317,17 @@ class ClickHouseArchive implements Archive {
   async #insertPart(
     table: string,
     columns: readonly { name: string }[],
-    { chunks, token }: EncodedRows,
+    block: Buffer,
     signal: AbortSignal,
   ): Promise<void> {
+    const token = createHash('sha256').update(`${table}\n`).update(block).digest('hex')
     if (this.#done.has(token)) return
     const [database = '', name = ''] = table.split('.')
     // An insert whose answer was lost is repeated with the same token, and not stored twice.
     const settings: QuerySettings = { insert_deduplication_token: token }
     const { stream } = await this.#open.client.exec({
-      query: `INSERT INTO ${qualified(database, name)} (${quotedAll(columns.map((column) => column.name))}) FORMAT JSONCompactEachRow`,
-      values: Readable.from(chunks, { objectMode: false }),
+      query: `INSERT INTO ${qualified(database, name)} (${quotedAll(columns.map((column) => column.name))}) FORMAT Native`,
+      values: Readable.from([block], { objectMode: false }),
       clickhouse_settings: settings,
       abort_signal: signal,
     })
@@ -337,34 +339,10 @@ class ClickHouseArchive implements Archive {
   }
 }
 
-interface EncodedRows {
-  readonly rows: number
-  readonly chunks: readonly Buffer[]
-  readonly token: string
-}
-
-/** V8 keeps long texts apart from other young objects, and collects them late and at several times the cost. */
-const ROWS_A_CHUNK = 100
-
-/** The next rows, at most those of one insert. */
-function encoded(table: string, from: Iterator<string>): EncodedRows {
-  const chunks: Buffer[] = []
-  const sum = createHash('sha256').update(`${table}\n`)
-  let rows = 0
-  let lines: string[] = []
-  const flush = (): void => {
-    const chunk = Buffer.from(lines.join(''))
-    sum.update(chunk)
-    chunks.push(chunk)
-    lines = []
-  }
-  for (let next = from.next(); next.done !== true; next = from.next()) {
-    lines.push(`${next.value}\n`)
-    if (lines.length === ROWS_A_CHUNK) flush()
-    if (++rows === ROWS_AT_ONCE) break
-  }
-  if (lines.length > 0) flush()
-  return { rows, chunks, token: sum.digest('hex') }
+/** Why a row cannot be stored; undefined where the error is not about rows. */
+function reasonOfRow(error: unknown): string | undefined {
+  if (error instanceof UnwritableValue) return error.message
+  return error instanceof ClickHouseError && OF_ROWS.has(error.code) ? shortOf(error) : undefined
 }
 
 /** How many characters of such an answer the error quotes. */

@@ -4,37 +4,92 @@ import type { OtlpJson } from '../../model/otlp/message-schema.ts'
 import { type Json, jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
 import { MalformedOtlp } from '../../model/otlp/protobuf-wire.ts'
 import type { ScopeEnvelopes } from '../../model/outbox.ts'
+import { type BlockColumn, type Rows, rowsOf } from './native-block.ts'
 import { plainSpan, type PlainSpan } from './plain-span.ts'
 
 /**
  * The table of spans that the Collector's ClickHouse exporter writes, and that Grafana, ClickStack and Jaeger read: its columns in
  * its order. Here a repeated span replaces itself; the primary key is the Collector's.
  */
-const ATTRIBUTES = 'Map(LowCardinality(String), String)'
+const WORD = 'LowCardinality(String)'
+const ATTRIBUTES = `Map(${WORD}, String)`
+const KINDS = ['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer']
+const STATUSES = ['Unset', 'Ok', 'Error']
 
-export const OTEL_COLUMNS: readonly { name: string; type: string }[] = [
-  { name: 'Timestamp', type: 'DateTime64(9) CODEC(Delta(8), ZSTD(1))' },
-  { name: 'TraceId', type: 'String CODEC(ZSTD(1))' },
-  { name: 'SpanId', type: 'String CODEC(ZSTD(1))' },
-  { name: 'ParentSpanId', type: 'String CODEC(ZSTD(1))' },
-  { name: 'TraceState', type: 'String CODEC(ZSTD(1))' },
-  { name: 'SpanName', type: 'LowCardinality(String) CODEC(ZSTD(1))' },
-  { name: 'SpanKind', type: 'LowCardinality(String) CODEC(ZSTD(1))' },
-  { name: 'ServiceName', type: 'LowCardinality(String) CODEC(ZSTD(1))' },
-  { name: 'ResourceAttributes', type: `${ATTRIBUTES} CODEC(ZSTD(1))` },
-  { name: 'ScopeName', type: 'String CODEC(ZSTD(1))' },
-  { name: 'ScopeVersion', type: 'String CODEC(ZSTD(1))' },
-  { name: 'SpanAttributes', type: `${ATTRIBUTES} CODEC(ZSTD(1))` },
-  { name: 'Duration', type: 'UInt64 CODEC(ZSTD(1))' },
-  { name: 'StatusCode', type: 'LowCardinality(String) CODEC(ZSTD(1))' },
-  { name: 'StatusMessage', type: 'String CODEC(ZSTD(1))' },
-  { name: 'Events.Timestamp', type: 'Array(DateTime64(9)) CODEC(ZSTD(1))' },
-  { name: 'Events.Name', type: 'Array(LowCardinality(String)) CODEC(ZSTD(1))' },
-  { name: 'Events.Attributes', type: `Array(${ATTRIBUTES}) CODEC(ZSTD(1))` },
-  { name: 'Links.TraceId', type: 'Array(String) CODEC(ZSTD(1))' },
-  { name: 'Links.SpanId', type: 'Array(String) CODEC(ZSTD(1))' },
-  { name: 'Links.TraceState', type: 'Array(String) CODEC(ZSTD(1))' },
-  { name: 'Links.Attributes', type: `Array(${ATTRIBUTES}) CODEC(ZSTD(1))` },
+interface OtelRow {
+  readonly span: PlainSpan
+  readonly envelope: Envelope
+  readonly events: readonly OtlpJson<'Event'>[]
+  readonly links: readonly OtlpJson<'Link'>[]
+}
+
+export const OTEL_COLUMNS: readonly BlockColumn<OtelRow, undefined>[] = [
+  {
+    name: 'Timestamp',
+    type: 'DateTime64(9) CODEC(Delta(8), ZSTD(1))',
+    of: ({ span }) => storable(span.start),
+  },
+  { name: 'TraceId', type: 'String CODEC(ZSTD(1))', of: ({ span }) => span.traceId },
+  { name: 'SpanId', type: 'String CODEC(ZSTD(1))', of: ({ span }) => span.spanId },
+  { name: 'ParentSpanId', type: 'String CODEC(ZSTD(1))', of: ({ span }) => span.parentSpanId },
+  { name: 'TraceState', type: 'String CODEC(ZSTD(1))', of: ({ span }) => span.traceState },
+  { name: 'SpanName', type: `${WORD} CODEC(ZSTD(1))`, of: ({ span }) => span.name },
+  { name: 'SpanKind', type: `${WORD} CODEC(ZSTD(1))`, of: ({ span }) => KINDS[span.kind] ?? 'Unspecified' },
+  { name: 'ServiceName', type: `${WORD} CODEC(ZSTD(1))`, of: ({ envelope }) => envelope.service },
+  {
+    name: 'ResourceAttributes',
+    type: `${ATTRIBUTES} CODEC(ZSTD(1))`,
+    of: ({ envelope }) => envelope.resource,
+  },
+  { name: 'ScopeName', type: 'String CODEC(ZSTD(1))', of: ({ envelope }) => envelope.scopeName },
+  { name: 'ScopeVersion', type: 'String CODEC(ZSTD(1))', of: ({ envelope }) => envelope.scopeVersion },
+  { name: 'SpanAttributes', type: `${ATTRIBUTES} CODEC(ZSTD(1))`, of: ({ span }) => span.attributes },
+  {
+    name: 'Duration',
+    type: 'UInt64 CODEC(ZSTD(1))',
+    of: ({ span: { start, end } }) => (end > start ? end - start : 0n),
+  },
+  {
+    name: 'StatusCode',
+    type: `${WORD} CODEC(ZSTD(1))`,
+    of: ({ span }) => STATUSES[span.status.code] ?? 'Unset',
+  },
+  { name: 'StatusMessage', type: 'String CODEC(ZSTD(1))', of: ({ span }) => span.status.message },
+  {
+    name: 'Events.Timestamp',
+    type: 'Array(DateTime64(9)) CODEC(ZSTD(1))',
+    of: ({ events }) => events.map(({ timeUnixNano = 0 }) => storable(BigInt(timeUnixNano))),
+  },
+  {
+    name: 'Events.Name',
+    type: `Array(${WORD}) CODEC(ZSTD(1))`,
+    of: ({ events }) => events.map(({ name = '' }) => name),
+  },
+  {
+    name: 'Events.Attributes',
+    type: `Array(${ATTRIBUTES}) CODEC(ZSTD(1))`,
+    of: ({ events }) => events.map(attributesOf),
+  },
+  {
+    name: 'Links.TraceId',
+    type: 'Array(String) CODEC(ZSTD(1))',
+    of: ({ links }) => links.map(({ traceId = '' }) => traceId),
+  },
+  {
+    name: 'Links.SpanId',
+    type: 'Array(String) CODEC(ZSTD(1))',
+    of: ({ links }) => links.map(({ spanId = '' }) => spanId),
+  },
+  {
+    name: 'Links.TraceState',
+    type: 'Array(String) CODEC(ZSTD(1))',
+    of: ({ links }) => links.map(({ traceState = '' }) => traceState),
+  },
+  {
+    name: 'Links.Attributes',
+    type: `Array(${ATTRIBUTES}) CODEC(ZSTD(1))`,
+    of: ({ links }) => links.map(attributesOf),
+  },
 ]
 
 export const OTEL_INDEXES = [
@@ -50,31 +105,36 @@ export const OTEL_PRIMARY_KEY = 'ServiceName, SpanName, toDateTime(Timestamp)'
 export const OTEL_KEY = `${OTEL_PRIMARY_KEY}, Timestamp, TraceId, SpanId, SpanKind`
 
 /** The rows of spans. Damaged spans are left out, since a backend would refuse them. */
-export function* otelRows(spans: readonly ArchivedSentSpan[]): Iterable<string> {
+export function otelRows(spans: readonly ArchivedSentSpan[]): Rows {
   const known = new Map<ScopeEnvelopes | undefined, Envelope>()
-  for (const span of spans) {
-    const row = rowIfReadable(span, known)
-    if (row !== undefined) yield row
-  }
+  return rowsOf(
+    OTEL_COLUMNS,
+    spans.flatMap((span) => rowIfReadable(span, known) ?? []),
+    undefined,
+  )
 }
 
 function rowIfReadable(
   { bytes, envelopes }: ArchivedSentSpan,
   known: Map<ScopeEnvelopes | undefined, Envelope>,
-): string | undefined {
+): OtelRow | undefined {
   try {
     let envelope = known.get(envelopes)
     if (envelope === undefined) {
       envelope = envelopeOf(envelopes)
       known.set(envelopes, envelope)
     }
-    const plain = plainIn(bytes)
-    return plain === undefined ? rowOf(jsonOfProtobuf('Span', bytes), envelope) : plainRow(plain, envelope)
+    const span = plainIn(bytes)
+    return span === undefined
+      ? { ...readAsTree(jsonOfProtobuf('Span', bytes)), envelope }
+      : { span, envelope, events: NONE, links: NONE }
   } catch (error) {
     if (isOutOfMemory(error)) throw error
     return undefined
   }
 }
+
+const NONE: readonly never[] = []
 
 /** What one reader calls damaged the other may read. */
 function plainIn(bytes: Buffer): PlainSpan | undefined {
@@ -86,89 +146,54 @@ function plainIn(bytes: Buffer): PlainSpan | undefined {
   }
 }
 
-/** Its texts are JSON. */
 interface Envelope {
   readonly service: string
-  readonly resource: string
+  readonly resource: readonly string[]
   readonly scopeName: string
   readonly scopeVersion: string
 }
 
 function envelopeOf(envelopes: ScopeEnvelopes | undefined): Envelope {
-  if (envelopes === undefined) return { service: '""', resource: '{}', scopeName: '""', scopeVersion: '""' }
+  if (envelopes === undefined) return { service: '', resource: [], scopeName: '', scopeVersion: '' }
   const { resource: sent = {} } = jsonOfProtobuf(
     'ResourceSpans',
     envelopes.resource,
   ) as OtlpJson<'ResourceSpans'>
   const { scope = {} } = jsonOfProtobuf('ScopeSpans', envelopes.scope) as OtlpJson<'ScopeSpans'>
-  const resource = attributesOf(sent)
+  const resource = valuesOf(sent)
   return {
-    service: quoted(resource['service.name'] ?? ''),
-    resource: JSON.stringify(resource),
-    scopeName: quoted(scope.name ?? ''),
-    scopeVersion: quoted(scope.version ?? ''),
+    service: resource.get('service.name') ?? '',
+    resource: [...resource].flat(),
+    scopeName: scope.name ?? '',
+    scopeVersion: scope.version ?? '',
   }
 }
 
-const KINDS = ['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer']
-const STATUSES = ['Unset', 'Ok', 'Error']
-
-function plainRow(span: PlainSpan, { service, resource, scopeName, scopeVersion }: Envelope): string {
-  const { start, end, traceId, spanId, parentSpanId, traceState, name, kind, attributes, status } = span
-  return `[${storable(start)},${traceId},${spanId},${parentSpanId},${traceState},${name},${kindOf(kind)},${service},${resource},${scopeName},${
-    scopeVersion
-  },{${attributes}},${lasting(start, end)},${statusOf(status.code)},${status.message},[],[],[],[],[],[],[]]`
+function readAsTree(tree: OtlpJson<'Span'>): Omit<OtelRow, 'envelope'> {
+  const { traceId = '', spanId = '', parentSpanId = '', traceState = '', name = '', kind = 0 } = tree
+  const { status: { code = 0, message = '' } = {}, events = [], links = [] } = tree
+  return {
+    span: {
+      start: BigInt(tree.startTimeUnixNano ?? 0),
+      end: BigInt(tree.endTimeUnixNano ?? 0),
+      ...{ traceId, spanId, parentSpanId, traceState, name, kind },
+      attributes: attributesOf(tree),
+      status: { code, message },
+    },
+    ...{ events, links },
+  }
 }
-
-const kindOf = (kind: number): string => quoted(KINDS[kind] ?? 'Unspecified')
-const statusOf = (code: number): string => quoted(STATUSES[code] ?? 'Unset')
-const lasting = (start: bigint, end: bigint): bigint => (end > start ? end - start : 0n)
-
-function rowOf(span: OtlpJson<'Span'>, { service, resource, scopeName, scopeVersion }: Envelope): string {
-  const start = BigInt(span.startTimeUnixNano ?? 0)
-  const end = BigInt(span.endTimeUnixNano ?? 0)
-  const {
-    traceId,
-    spanId,
-    parentSpanId,
-    traceState,
-    name,
-    kind = 0,
-    status = {},
-    events = [],
-    links = [],
-  } = span
-  const texts = (all: readonly (string | undefined)[]): string => JSON.stringify(all.map((one) => one ?? ''))
-  return `[${[
-    storable(start),
-    ...[traceId, spanId, parentSpanId, traceState, name].map((text = '') => quoted(text)),
-    kindOf(kind),
-    ...[service, resource, scopeName, scopeVersion],
-    JSON.stringify(attributesOf(span)),
-    lasting(start, end),
-    statusOf(status.code ?? 0),
-    quoted(status.message ?? ''),
-    `[${events.map(({ timeUnixNano = 0 }) => storable(BigInt(timeUnixNano))).join()}]`,
-    texts(events.map((event) => event.name)),
-    JSON.stringify(events.map(attributesOf)),
-    texts(links.map((link) => link.traceId)),
-    texts(links.map((link) => link.spanId)),
-    texts(links.map((link) => link.traceState)),
-    JSON.stringify(links.map(attributesOf)),
-  ].join()}]`
-}
-
-const quoted = (text: string): string => JSON.stringify(text)
 
 const MOST = 2n ** 63n - 1n
 
 /** As ClickHouse keeps times: signed. */
 const storable = (ns: bigint): bigint => (ns > MOST ? MOST : ns)
 
-/** Every value as text, as the Collector writes them. */
-function attributesOf({ attributes = [] }: OtlpJson<'Resource'>): Record<string, string> {
-  return Object.fromEntries(attributes.map(({ key = '', value }) => [key, asText(plain(value))]))
-}
+/** Keys and values in turn, every value as text, as the Collector writes them. Of several under one key the last counts. */
+const attributesOf = (told: OtlpJson<'Resource'>): string[] => [...valuesOf(told)].flat()
+
+const valuesOf = ({ attributes = [] }: OtlpJson<'Resource'>): Map<string, string> =>
+  new Map(attributes.map(({ key = '', value }) => [key, asText(plain(value))]))
 
 const asText = (value: Json): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 

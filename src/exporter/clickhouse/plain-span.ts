@@ -1,6 +1,6 @@
 import { FIXED64, LENGTH, VARINT, WireCursor } from '../../model/otlp/protobuf-wire.ts'
 
-/** What the row of a span without events and links says; texts are JSON. */
+/** What the row of a span without events and links says. */
 export interface PlainSpan {
   start: bigint
   end: bigint
@@ -10,12 +10,11 @@ export interface PlainSpan {
   traceState: string
   name: string
   kind: number
-  /** The members of an object, every value as text. */
-  attributes: string
+  /** Keys and values in turn, every value as text. */
+  attributes: string[]
   status: { code: number; message: string }
 }
 
-const EMPTY = '""'
 const MOST_ENUM = 0x7fff_ffff
 /** Of a field; a larger one is read otherwise elsewhere. */
 const MOST_NUMBER = 0x1fff_ffff
@@ -34,7 +33,6 @@ class PlainReader {
   readonly #characters: string
   readonly #inner: WireCursor
   readonly #value: WireCursor
-  readonly #keys: string[] = []
   #isPlain = true
   #hasStatus = false
 
@@ -47,8 +45,8 @@ class PlainReader {
 
   read(): PlainSpan | undefined {
     const span: PlainSpan = {
-      ...{ start: 0n, end: 0n, traceId: EMPTY, spanId: EMPTY, parentSpanId: EMPTY, traceState: EMPTY },
-      ...{ name: EMPTY, kind: 0, attributes: '', status: { code: 0, message: EMPTY } },
+      ...{ start: 0n, end: 0n, traceId: '', spanId: '', parentSpanId: '', traceState: '' },
+      ...{ name: '', kind: 0, attributes: [], status: { code: 0, message: '' } },
     }
     const cursor = new WireCursor(this.#bytes)
     while (this.#isPlain && cursor.next()) this.#field(cursor, span)
@@ -82,7 +80,7 @@ class PlainReader {
         span.end = this.#fixed64(cursor)
         break
       case 9:
-        span.attributes += this.#attribute(cursor)
+        this.#addAttribute(cursor, span.attributes)
         break
       case 15:
         this.#readStatus(cursor, span.status)
@@ -92,12 +90,11 @@ class PlainReader {
     }
   }
 
-  /** With the comma before it. */
-  #attribute(cursor: WireCursor): string {
-    if (!this.#is(cursor, LENGTH)) return ''
+  #addAttribute(cursor: WireCursor, attributes: string[]): void {
+    if (!this.#is(cursor, LENGTH)) return
     const inner = this.#inner
     inner.reset(cursor.start, cursor.end)
-    let key = EMPTY
+    let key = ''
     let value: string | undefined
     while (inner.next()) {
       if (inner.field === 1) key = this.#text(inner)
@@ -105,16 +102,15 @@ class PlainReader {
       else this.#need(inner.field <= MOST_NUMBER)
     }
     // Of several under one key the last counts.
-    this.#need(!this.#keys.includes(key))
-    this.#keys.push(key)
-    return `${this.#keys.length === 1 ? '' : ','}${key}:${value ?? EMPTY}`
+    for (let at = 0; at < attributes.length; at += 2) this.#need(attributes[at] !== key)
+    attributes.push(key, value ?? '')
   }
 
   #anyValue(cursor: WireCursor): string {
-    if (!this.#is(cursor, LENGTH)) return EMPTY
+    if (!this.#is(cursor, LENGTH)) return ''
     const value = this.#value
     value.reset(cursor.start, cursor.end)
-    if (!value.next()) return EMPTY
+    if (!value.next()) return ''
     const text = this.#member(value)
     this.#need(!value.next())
     return text
@@ -126,15 +122,15 @@ class PlainReader {
         return this.#text(value)
       case 2:
         this.#is(value, VARINT)
-        return value.value === 0 ? '"false"' : '"true"'
+        return value.value === 0 ? 'false' : 'true'
       case 3:
         this.#need(value.wire === VARINT && Number.isSafeInteger(value.value))
-        return `"${value.value}"`
+        return String(value.value)
       case 4:
-        return this.#is(value, FIXED64) ? `"${this.#bytes.readDoubleLE(value.start)}"` : EMPTY
+        return this.#is(value, FIXED64) ? String(this.#bytes.readDoubleLE(value.start)) : ''
       default:
         this.#need(false)
-        return EMPTY
+        return ''
     }
   }
 
@@ -151,7 +147,7 @@ class PlainReader {
   }
 
   #hex(cursor: WireCursor): string {
-    return this.#is(cursor, LENGTH) ? `"${this.#bytes.toString('hex', cursor.start, cursor.end)}"` : EMPTY
+    return this.#is(cursor, LENGTH) ? this.#bytes.toString('hex', cursor.start, cursor.end) : ''
   }
 
   #fixed64(cursor: WireCursor): bigint {
@@ -164,11 +160,10 @@ class PlainReader {
   }
 
   #text(cursor: WireCursor): string {
-    if (!this.#is(cursor, LENGTH)) return EMPTY
+    if (!this.#is(cursor, LENGTH)) return ''
     const text = this.#characters.slice(cursor.start, cursor.end)
-    if (!NEEDS_CARE.test(text)) return `"${text}"`
     this.#need(!NOT_ASCII.test(text))
-    return JSON.stringify(text)
+    return text
   }
 
   #is({ wire }: WireCursor, meant: number): boolean {
@@ -181,5 +176,4 @@ class PlainReader {
   }
 }
 
-const NEEDS_CARE = /[^ !#-[\]-~]/
 const NOT_ASCII = /[^\0-\x7f]/

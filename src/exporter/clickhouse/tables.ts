@@ -15,6 +15,7 @@ import type {
 import { SPAN_KINDS, SPAN_STATUSES } from '../../model/arrivals.ts'
 import { NIL_CPID } from '../../model/merge-graph.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
+import { type BlockColumn, type Rows, rowsOf } from './native-block.ts'
 
 /** Values that every row of a batch shares. */
 export interface Writing {
@@ -27,11 +28,7 @@ export interface Writing {
   readonly raw: boolean
 }
 
-interface Column<Fact> {
-  readonly name: string
-  readonly type: string
-  readonly of: (fact: Fact, at: Writing) => unknown
-}
+type Column<Fact> = BlockColumn<Fact, Writing>
 
 /** A table of the archive: its definition, and the rows of each fact. */
 interface ArchiveTable {
@@ -44,7 +41,7 @@ interface ArchiveTable {
   readonly granularity: number | undefined
   /** The sharding column: part of the key, so that all versions of a fact are on one shard. */
   readonly shardedBy: string
-  rows(facts: ArchivedFacts, at: Writing): Iterable<string>
+  rows(facts: ArchivedFacts, at: Writing): Rows
 }
 
 interface Described<Fact> {
@@ -57,7 +54,7 @@ interface Described<Fact> {
   /** The partition: the month of its time, if plausible. */
   timeMs: (fact: Fact) => number
   isGone?: (fact: Fact) => boolean
-  from: (facts: ArchivedFacts) => Iterable<Fact>
+  from: (facts: ArchivedFacts) => readonly Fact[]
 }
 
 function table<Fact>(described: Described<Fact>): ArchiveTable {
@@ -69,40 +66,20 @@ function table<Fact>(described: Described<Fact>): ArchiveTable {
     { name: 'version', type: 'UInt64', of: (_, at) => at.version },
     { name: 'is_deleted', type: 'UInt8', of: (fact) => (isGone(fact) ? 1 : 0) },
   ]
-  const rowOf = (fact: Fact, at: Writing): string => {
-    let row = '['
-    for (const { of } of columns) row += `${row.length === 1 ? '' : ','}${encoded(of(fact, at))}`
-    return `${row}]`
-  }
   return {
     ...{ name, columns, key, indexes, granularity, shardedBy },
-    *rows(facts, at) {
-      for (const fact of from(facts)) yield rowOf(fact, at)
-    },
+    rows: (facts, at) => rowsOf(columns, from(facts), at),
   }
-}
-
-const NEEDS_CARE = /[^ !#-[\]-~]/
-
-function encoded(value: unknown): string {
-  if (typeof value === 'string') return NEEDS_CARE.test(value) ? JSON.stringify(value) : `"${value}"`
-  return typeof value === 'bigint' || Number.isInteger(value) ? String(value) : JSON.stringify(value)
 }
 
 const DAY_MS = 86_400_000
 const YEAR_MS = 366 * DAY_MS
 
 /** An implausible time would make a partition of its own, so the day of archiving replaces it. */
-function dayOf(ms: number, nowMs: number): string {
+function dayOf(ms: number, nowMs: number): number {
   const isPlausible = ms > nowMs - 2 * YEAR_MS && ms < nowMs + DAY_MS
-  const day = Math.floor((isPlausible ? ms : nowMs) / DAY_MS)
-  if (day !== lastDay.number)
-    lastDay = { number: day, text: new Date(day * DAY_MS).toISOString().slice(0, 10) }
-  return lastDay.text
+  return Math.floor((isPlausible ? ms : nowMs) / DAY_MS)
 }
-
-/** Nearly all facts of a batch are of one day. */
-let lastDay = { number: 0, text: '1970-01-01' }
 
 const msOf = (ns: UnixNanos): number => Number(ns / 1_000_000n)
 
@@ -112,9 +89,6 @@ const TEXT_OR_NONE = 'LowCardinality(Nullable(String))'
 const NANOS = "DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1))"
 const MILLIS = "DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1))"
 const yesNo = (yes: boolean): string => (yes ? 'yes' : 'no')
-const uuidOf = (hex: string): string =>
-  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
-
 const kindOf = (kind: number): string => SPAN_KINDS[kind] ?? 'unspecified'
 const statusOf = (status: number): string => SPAN_STATUSES[status] ?? 'unset'
 
@@ -144,7 +118,7 @@ function spanColumns<Fact>(of: (fact: Fact) => ArchivedSpan): Column<Fact>[] {
   ]
 }
 
-const spanWithin = { name: 'trace_id', type: 'UUID', of: (span: ArchivedSpan) => uuidOf(span.traceId) }
+const spanWithin = { name: 'trace_id', type: 'UUID', of: (span: ArchivedSpan) => span.traceId }
 const parent = { name: 'parent_span_id', type: 'UInt64', of: (span: ArchivedSpan) => span.parentId }
 const rawSpan = {
   name: 'raw',
@@ -177,7 +151,7 @@ const inTrace = [
 const trace = {
   name: 'trace_id',
   type: 'UUID',
-  of: (fact: { inTrace: string }) => uuidOf(fact.inTrace),
+  of: (fact: { inTrace: string }) => fact.inTrace,
 }
 
 interface Edge {
@@ -188,10 +162,13 @@ interface Edge {
   readonly arrivedMs: number
 }
 
-function* edgesOf({ mergelogs, removedEdges }: ArchivedFacts): Iterable<Edge> {
-  for (const edge of removedEdges) yield { ...edge, isGone: true }
-  for (const { cpid, sources, cluster, arrivedMs } of mergelogs)
-    for (const source of sources) yield { source, cpid, cluster, isGone: false, arrivedMs }
+function edgesOf({ mergelogs, removedEdges }: ArchivedFacts): Edge[] {
+  return [
+    ...removedEdges.map((edge) => ({ ...edge, isGone: true })),
+    ...mergelogs.flatMap(({ cpid, sources, cluster, arrivedMs }) =>
+      sources.map((source) => ({ source, cpid, cluster, isGone: false, arrivedMs })),
+    ),
+  ]
 }
 
 function kindOfCpid({ timeNs, isRoot }: ArchivedCpid): string {
@@ -209,12 +186,14 @@ interface SpanRow {
 }
 
 /** Removes the row that a span had before it got a CPID. */
-function* spansOf({ spans, attributed }: ArchivedFacts): Iterable<SpanRow> {
-  for (const span of spans) yield { span, isGone: false }
-  for (const span of attributed) {
-    yield { span, isGone: false }
-    yield { span: { ...span, cpid: null }, isGone: true }
-  }
+function spansOf({ spans, attributed }: ArchivedFacts): SpanRow[] {
+  return [
+    ...spans.map((span) => ({ span, isGone: false })),
+    ...attributed.flatMap((span) => [
+      { span, isGone: false },
+      { span: { ...span, cpid: null }, isGone: true },
+    ]),
+  ]
 }
 
 /** Every table of the archive, except for `otel_traces`. */
@@ -275,7 +254,7 @@ export const TABLES: readonly ArchiveTable[] = [
     name: 'cascades',
     columns: [
       ...inTrace,
-      { name: 'trace_id', type: 'UUID', of: ({ traceId }) => uuidOf(traceId) },
+      { name: 'trace_id', type: 'UUID', of: ({ traceId }) => traceId },
       { name: 'state', type: TEXT, of: ({ isOpen }) => (isOpen ? 'open' : 'settled') },
       { name: 'start', type: NANOS, of: ({ firstNs }) => firstNs },
       { name: 'last_activity', type: NANOS, of: ({ lastNs }) => lastNs },
@@ -290,7 +269,7 @@ export const TABLES: readonly ArchiveTable[] = [
       {
         name: 'continues',
         type: 'Nullable(UUID)',
-        of: ({ continues }) => (continues === null ? null : uuidOf(continues)),
+        of: ({ continues }) => continues,
       },
       { name: 'clock_skew', type: TEXT, of: ({ clockSkew }) => yesNo(clockSkew) },
       { name: 'actor', type: TEXT_OR_NONE, of: ({ actor }) => actor },
@@ -400,7 +379,7 @@ export const TABLES: readonly ArchiveTable[] = [
       { name: 'service', type: TEXT_OR_NONE, of: ({ span }) => span.service },
       { name: 'span', type: TEXT, of: ({ span }) => span.name },
       { name: 'span_id', type: 'UInt64', of: ({ span }) => span.spanId },
-      { name: 'trace_id', type: 'UUID', of: ({ span }) => uuidOf(span.traceId) },
+      { name: 'trace_id', type: 'UUID', of: ({ span }) => span.traceId },
       { name: 'status', type: TEXT, of: ({ span }) => statusOf(span.status) },
       { name: 'actor', type: TEXT_OR_NONE, of: ({ span }) => span.actor },
       { name: 'cause', type: TEXT_OR_NONE, of: ({ span }) => span.cause },
@@ -428,7 +407,7 @@ export const TABLES: readonly ArchiveTable[] = [
       {
         name: 'trace_id',
         type: 'Nullable(UUID)',
-        of: ({ traceId }) => (traceId === null ? null : uuidOf(traceId)),
+        of: ({ traceId }) => traceId,
       },
       { name: 'span_id', type: 'UInt64', of: ({ spanId }) => spanId },
       { name: 'digest', type: 'UInt64', of: ({ digest }) => digest },

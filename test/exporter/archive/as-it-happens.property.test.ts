@@ -4,6 +4,7 @@ import type { ArchivePosition } from '../../../src/model/archive.ts'
 import { TABLES } from '../../../src/exporter/clickhouse/tables.ts'
 import { SqliteArchiveReader } from '../../../src/store/sqlite/archive-reader.ts'
 import { loadText, SMALLEST } from '../../config/load-text.ts'
+import { nativeRows } from '../../support/native-rows.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
 
@@ -76,10 +77,9 @@ class Archived {
         const at = { causeway: 'x', version: this.#version, nowMs: Date.UTC(2026, 0, 1), raw: false }
         const rows = this.#tables.get(table.name)
         const names = table.columns.map((column) => column.name)
-        for (const text of table.rows(reading.facts, at)) {
-          const values = JSON.parse(text.replace(/(?<=[[,])(-?\d{16,})(?=[,\]])/g, '"$1"')) as unknown[]
+        for (const values of nativeRows(table.rows(reading.facts, at))) {
           const row = new Map(names.map((column, place) => [column, values[place]]))
-          const key = JSON.stringify(table.key.map((column) => row.get(column)))
+          const key = String(table.key.map((column) => row.get(column)))
           const isGone = row.get('is_deleted') === 1
           for (const column of ['version', 'day', 'is_deleted']) row.delete(column)
           if (isGone) rows?.delete(key)
@@ -98,9 +98,11 @@ class Archived {
 
 /** Sets of names come in any order. */
 const sorted = (_: string, value: unknown): unknown =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string') && value.length !== 2
-    ? [...value].sort()
-    : value
+  typeof value === 'bigint'
+    ? String(value)
+    : Array.isArray(value) && value.every((one) => typeof one === 'string') && value.length !== 2
+      ? [...value].sort()
+      : value
 
 function play(writer: TestWriter, drawn: Steps, archive: () => void): void {
   for (const [at, step] of drawn.entries()) {
