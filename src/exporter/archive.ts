@@ -12,8 +12,8 @@ import { type RetryNotice, retryDelayMs, sleep as realSleep, type Sleep } from '
 
 /** Writes facts into an archive. `write` never rejects. */
 export interface Archive extends AsyncDisposable {
-  /** A batch is retried with the same version until it is written. */
-  write(batch: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome>
+  /** A batch is retried with the same version until it is written. `onSent` is called when only an answer is waited for. */
+  write(batch: ArchiveBatch, signal: AbortSignal, onSent: () => void): Promise<ArchiveOutcome>
 }
 
 export interface ArchiveBatch {
@@ -54,6 +54,12 @@ interface ArchiveDrainParts {
   readonly onUnreadable: (error: unknown) => void
 }
 
+/** What was read, and when. */
+interface Found {
+  readonly reading: ArchiveReading
+  readonly nowMs: number
+}
+
 const READ_AGAIN_MS = 5_000
 /** The heartbeat: written even if nothing changed, so that no other Causeway takes the name. */
 const SHOWS_ITSELF_MS = 20_000
@@ -66,6 +72,8 @@ export class ArchiveDrain {
   readonly #sleep: Sleep
   #position: ArchivePosition
   #isUnreadable = false
+  /** Read while the batch before it was written. */
+  #ahead: Found | 'unreadable' | undefined
   /** Aborted by `finish`: then what is stored is written without pauses, and `run` ends. */
   readonly #finishing = new AbortController()
   /** Aborted by `leave`. */
@@ -95,33 +103,40 @@ export class ArchiveDrain {
     const { clock } = this.#parts
     let writtenMs = -Infinity
     while (!stopped()) {
-      const found = this.#readable()
-      // The first write happens in any case, to create the tables.
-      const isDue = clock.monotonicMs() - writtenMs >= SHOWS_ITSELF_MS
-      const reading = found ?? (isDue ? this.#nothing() : undefined)
-      if (reading === 'unreadable') {
+      const read = this.#ahead ?? this.#readable(this.#position)
+      this.#ahead = undefined
+      if (read === 'unreadable') {
         await this.#sleep(READ_AGAIN_MS, rested)
         if (this.#finishing.signal.aborted) return
         continue
       }
-      if (reading !== undefined && !(await this.#write(reading, signal, left))) return
-      if (reading !== undefined) writtenMs = clock.monotonicMs()
-      if (reading?.hasMore === true) continue
-      if (this.#finishing.signal.aborted && reading === undefined) return
+      // The first write happens in any case, to create the tables.
+      const isDue = clock.monotonicMs() - writtenMs >= SHOWS_ITSELF_MS
+      const found = read ?? (isDue ? this.#nothing() : undefined)
+      if (found !== undefined && !(await this.#write(found, signal, left))) return
+      if (found !== undefined) writtenMs = clock.monotonicMs()
+      if (found?.reading.hasMore === true) continue
+      if (this.#finishing.signal.aborted && found === undefined) return
       if (!this.#finishing.signal.aborted) await this.#sleep(this.#parts.intervalMs, rested)
     }
   }
 
-  #nothing(): ArchiveReading {
-    return { facts: noFacts(), upTo: this.#position, hasMore: false, lost: 0 }
+  #nothing(): Found {
+    const reading = { facts: noFacts(), upTo: this.#position, hasMore: false, lost: 0 }
+    return { reading, nowMs: this.#nowMs() }
   }
 
-  #readable(): ArchiveReading | undefined | 'unreadable' {
+  #nowMs(): number {
+    return Math.trunc(this.#parts.clock.wallMs())
+  }
+
+  #readable(after: ArchivePosition): Found | undefined | 'unreadable' {
     try {
-      const reading = this.#parts.reader.after(this.#position)
+      const nowMs = this.#nowMs()
+      const reading = this.#parts.reader.after(after)
       if (this.#isUnreadable) this.#parts.onUnreadable(undefined)
       this.#isUnreadable = false
-      return reading
+      return reading && { reading, nowMs }
     } catch (error) {
       this.#isUnreadable = true
       this.#parts.onUnreadable(error)
@@ -130,18 +145,17 @@ export class ArchiveDrain {
   }
 
   /** False if stopped before everything was written; `left` aborts only what is not in flight. */
-  async #write(
-    { facts, upTo, lost }: ArchiveReading,
-    signal: AbortSignal,
-    left: AbortSignal,
-  ): Promise<boolean> {
-    const { archive, clock, retry, random, onRetry, onDrop, onMoved } = this.#parts
-    const nowMs = Math.trunc(clock.wallMs())
+  async #write({ reading, nowMs }: Found, signal: AbortSignal, left: AbortSignal): Promise<boolean> {
+    const { archive, retry, random, onRetry, onDrop, onMoved } = this.#parts
+    const { facts, upTo, hasMore, lost } = reading
     const version = Math.max(this.#position.version + 1, nowMs * 1_000)
     const batch: ArchiveBatch = { facts, version, before: this.#position.version, nowMs }
+    const readAhead = (): void => {
+      if (hasMore && !left.aborted) this.#ahead = this.#readable(upTo)
+    }
     const stopped = (): boolean => left.aborted
     for (let intervalMs = retry.initialIntervalMs; ;) {
-      const outcome = await written(archive, batch, signal)
+      const outcome = await written(archive, batch, signal, readAhead)
       if (outcome.kind === 'written') {
         this.#position = { ...upTo, version }
         if (lost > 0) onDrop({ items: lost, reason: LOST })
@@ -149,6 +163,8 @@ export class ArchiveDrain {
         onMoved({ position: this.#position, delivered: outcome.rows, refused: outcome.refused + lost })
         return true
       }
+      // It may take long until it is written, and what is stored changes.
+      this.#ahead = undefined
       if (stopped()) return false
       const delayMs = retryDelayMs(intervalMs, undefined, retry, random)
       onRetry({ reason: outcome.reason, delayMs })
@@ -159,9 +175,14 @@ export class ArchiveDrain {
   }
 }
 
-async function written(archive: Archive, batch: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome> {
+async function written(
+  archive: Archive,
+  batch: ArchiveBatch,
+  signal: AbortSignal,
+  onSent: () => void,
+): Promise<ArchiveOutcome> {
   try {
-    return await archive.write(batch, signal)
+    return await archive.write(batch, signal, onSent)
   } catch (error) {
     return { kind: 'retry', reason: errorText(error) }
   }

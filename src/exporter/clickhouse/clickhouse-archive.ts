@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { constants as zlib, gzipSync, zstdCompressSync } from 'node:zlib'
 import {
   type ClickHouseClient,
   ClickHouseError,
@@ -7,6 +9,7 @@ import {
   type ClickHouseSettings as QuerySettings,
   createClient,
 } from '@clickhouse/client'
+import type { ArchivedSentSpan } from '../../model/archive.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
 import type { Transport } from '../../model/outbox.ts'
 import type { Archive, ArchiveBatch, ArchiveOutcome } from '../archive.ts'
@@ -138,11 +141,7 @@ function openClient(
     password: password ?? '',
     application: userAgent,
     request_timeout: timeoutMs,
-    compression: {
-      // What is sent is nearly all the same: higher levels cost several times as much for a tenth.
-      request: compression !== 'none' && { codec: compression, level: 1 },
-      response: compression !== 'none',
-    },
+    compression: { response: compression !== 'none' },
     http_agent: agent,
     log: { level: ClickHouseLogLevel.OFF },
     clickhouse_settings: {
@@ -182,11 +181,11 @@ class ClickHouseArchive implements Archive {
     this.#open = openClient(settings, host)
   }
 
-  async write(batch: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome> {
+  async write(batch: ArchiveBatch, signal: AbortSignal, onSent: () => void): Promise<ArchiveOutcome> {
     try {
       if (!this.#isReady) await this.#prepare(signal)
       await this.#claim(batch, signal)
-      return await this.#insertAll(batch, signal)
+      return await this.#insertAll(batch, signal, onSent)
     } catch (error) {
       // Tables may be gone now, or others in their place, and another Causeway may write under this name.
       this.#isReady = false
@@ -258,33 +257,55 @@ class ClickHouseArchive implements Archive {
     return `ends ${Math.round(lackingMs / 60_000)} minutes before what was last written to it: it is an older copy`
   }
 
-  async #insertAll({ facts, version, nowMs }: ArchiveBatch, signal: AbortSignal): Promise<ArchiveOutcome> {
+  async #insertAll(
+    { facts, version, nowMs }: ArchiveBatch,
+    signal: AbortSignal,
+    onSent: () => void,
+  ): Promise<ArchiveOutcome> {
     if (version !== this.#version) this.#done = new Set()
     this.#version = version
     const { causeway, raw } = this.#settings
     const at: Writing = { causeway, raw, version, nowMs }
-    const total = { rows: 0, refused: 0, message: '' }
-    const inserts = TABLES.map((table) => {
+    const total: Total = { rows: 0, refused: 0, message: '' }
+    const failures: unknown[] = []
+    const inserts: Promise<unknown>[] = []
+    for (const table of TABLES) {
+      const rows = table.rows(facts, at)
+      if (rows.count === 0) continue
       const name = `${this.#layout.database}.${table.name}`
-      return this.#insert(name, table.columns, table.rows(facts, at), total, signal)
-    })
-    const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason as Error
-    // Last: a table that the Collector made stores twice what is inserted again.
-    if (this.#layout.tracesTable !== undefined) {
-      const rows = otelRows(facts.sentSpans)
-      await this.#insert(nameOfTraces(this.#layout), OTEL_COLUMNS, rows, total, signal)
+      const insert = this.#insert(name, table.columns, rows, total, signal)
+      inserts.push(insert.catch((error: unknown) => failures.push(error)))
+      // ClickHouse takes them while the rows of the next table become bytes.
+      await untilSent()
     }
+    const stored = Promise.all(inserts).then(() => {
+      if (failures.length > 0) throw failures[0]
+    })
+    // Last: a table that the Collector made stores twice what is inserted again.
+    const traced = this.#insertTraces(facts.sentSpans, total, signal, stored)
+    const sent = stored.then(untilSent).then(onSent)
+    await Promise.all([stored, traced, sent])
     return { kind: 'written', ...total }
   }
 
-  /** Skips single rows that ClickHouse refuses; if it refuses many, or for another reason, retries all. */
+  async #insertTraces(
+    spans: readonly ArchivedSentSpan[],
+    total: Total,
+    signal: AbortSignal,
+    after: Promise<void>,
+  ): Promise<void> {
+    if (this.#layout.tracesTable === undefined) return
+    await this.#insert(nameOfTraces(this.#layout), OTEL_COLUMNS, otelRows(spans), total, signal, after)
+  }
+
+  /** Skips single rows that ClickHouse refuses; if it refuses many, or for another reason, retries all. Sends nothing before `after`. */
   async #insert(
     table: string,
     columns: readonly { name: string }[],
     rows: Rows,
-    total: { rows: number; refused: number; message: string },
+    total: Total,
     signal: AbortSignal,
+    after?: Promise<void>,
   ): Promise<void> {
     const left: [from: number, upTo: number][] = []
     for (let from = 0; from < rows.count; from += ROWS_AT_ONCE)
@@ -293,7 +314,9 @@ class ClickHouseArchive implements Archive {
     for (let part; (part = left.pop()) !== undefined;) {
       const [from, upTo] = part
       try {
-        await this.#insertPart(table, columns, rows.block(from, upTo), signal)
+        const block = rows.block(from, upTo)
+        await after
+        await this.#insertPart(table, columns, block, signal)
         total.rows += upTo - from
       } catch (error) {
         const reason = reasonOfRow(error)
@@ -325,9 +348,11 @@ class ClickHouseArchive implements Archive {
     const [database = '', name = ''] = table.split('.')
     // An insert whose answer was lost is repeated with the same token, and not stored twice.
     const settings: QuerySettings = { insert_deduplication_token: token }
+    const { compression } = this.#settings
     const { stream } = await this.#open.client.exec({
       query: `INSERT INTO ${qualified(database, name)} (${quotedAll(columns.map((column) => column.name))}) FORMAT Native`,
-      values: Readable.from([block], { objectMode: false }),
+      values: Readable.from([this.#packed(block)], { objectMode: false }),
+      ...(compression !== 'none' && { http_headers: { 'Content-Encoding': compression } }),
       clickhouse_settings: settings,
       abort_signal: signal,
     })
@@ -337,6 +362,32 @@ class ClickHouseArchive implements Archive {
       )
     this.#done.add(token)
   }
+
+  /** What is sent is nearly all the same: higher levels cost several times as much for a tenth. */
+  #packed(block: Buffer): Buffer {
+    switch (this.#settings.compression) {
+      case 'zstd':
+        return zstdCompressSync(block, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } })
+      case 'gzip':
+        return gzipSync(block, { level: 1 })
+      case 'none':
+        return block
+    }
+  }
+}
+
+/** Rows that were stored, and those that were refused. */
+interface Total {
+  rows: number
+  refused: number
+  message: string
+}
+
+/** After so many turns of the event loop a request has been handed to the system. */
+const TURNS = 8
+
+async function untilSent(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) await setImmediate()
 }
 
 /** Why a row cannot be stored; undefined where the error is not about rows. */

@@ -25,8 +25,9 @@ class KeptArchive implements Archive {
     this.#answers = answers
   }
 
-  write(batch: ArchiveBatch): Promise<ArchiveOutcome> {
+  write(batch: ArchiveBatch, _signal: AbortSignal, onSent: () => void): Promise<ArchiveOutcome> {
     this.batches.push(batch)
+    onSent()
     const answer = this.#answers.shift() ?? { kind: 'written', rows: 1, refused: 0, message: '' }
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
   }
@@ -47,12 +48,22 @@ function pruneAll(writer: TestWriter): void {
 }
 
 /** Brings all there is into the archive. */
-async function drain(writer: TestWriter, archive: Archive, wallMs = 5_000) {
+async function drain(
+  writer: TestWriter,
+  archive: Archive,
+  { wallMs = 5_000, onRead = (): unknown => undefined } = {},
+) {
   const told = { slept: [] as number[], retries: [] as string[], dropped: [] as object[] }
+  const reader = new SqliteArchiveReader(writer.db)
   const draining = new ArchiveDrain(kept(writer), {
     ...{
       archive,
-      reader: new SqliteArchiveReader(writer.db),
+      reader: {
+        after: (position) => {
+          onRead()
+          return reader.after(position)
+        },
+      },
       clock: { wallMs: () => wallMs, monotonicMs: () => 0 },
     },
     ...{ retry: RETRY, intervalMs: 1, random: () => 0.5 },
@@ -123,15 +134,33 @@ test.each([
   },
 )
 
+test('what comes next is read while the archive takes a batch, and again after it failed', async () => {
+  using writer = await TestWriter.open()
+  kept(writer)
+  const cpids = Array.from({ length: 800 }, (_, at) => cpid(at + 1))
+  writer.mergelogs(
+    'kubectl',
+    cpids.map((one) => ({ new: one, sources: [] })),
+  )
+  writer.link()
+  const archive = new KeptArchive({ kind: 'retry', reason: 'it is down' })
+  const told: string[] = []
+  await drain(writer, archive, { onRead: () => told.push(`read during write ${archive.batches.length}`) })
+  expect(told).toEqual([0, 1, 2, 3].map((write) => `read during write ${write}`))
+  const [failed, again, next] = archive.batches
+  expect(again).toBe(failed)
+  expect([again, next].flatMap((batch) => batch?.facts.cpids.map((one) => one.cpid))).toEqual(cpids)
+})
+
 test('versions grow though the clock goes back, and a start goes on where the last one was', async () => {
   using writer = await TestWriter.open()
   const archive = new KeptArchive()
   writer.spans('controller', [{ trace: 1, id: 1, name: 'one', cpid: cpid(1) }])
   writer.pass(301_000)
-  await drain(writer, archive, 9_000)
+  await drain(writer, archive, { wallMs: 9_000 })
   writer.spans('controller', [{ trace: 2, id: 2, name: 'two', cpid: cpid(1) }])
   writer.pass(301_000)
-  await drain(writer, archive, 1_000)
+  await drain(writer, archive, { wallMs: 1_000 })
   expect(namesOf(archive)).toEqual(['one', 'two'])
   const versions = archive.batches.map(({ version }) => version)
   expect(versions[0]).toBe(9_000_000)
