@@ -15,9 +15,14 @@ for (let digit = 0; digit < 16; digit++) {
 
 /** Bytes that are written one value after another, little end first. */
 export class GrowingBytes {
-  #bytes = Buffer.allocUnsafe(FIRST_BYTES)
-  #view = viewOf(this.#bytes)
+  #bytes: Buffer
+  #view: DataView
   #length = 0
+
+  constructor(expected = FIRST_BYTES) {
+    this.#bytes = Buffer.allocUnsafe(expected)
+    this.#view = viewOf(this.#bytes)
+  }
 
   /** All so far, which share memory with what is written from now on. */
   written(): Buffer {

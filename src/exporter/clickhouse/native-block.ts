@@ -29,13 +29,16 @@ export function rowsOf<Row, At>(
 /** The row that has it cannot be stored; all others can. */
 export class UnwritableValue extends Error {}
 
+/** Most rows have fewer. */
+const ROW_BYTES = 192
+
 function blockOf<Row, At>(columns: readonly BlockColumn<Row, At>[], rows: readonly Row[], at: At): Buffer {
-  const block = new GrowingBytes()
+  const block = new GrowingBytes(rows.length * ROW_BYTES)
   block.varint(columns.length)
   block.varint(rows.length)
   for (const { name, type, of } of columns) {
     const [plainType = ''] = type.split(/ (?:CODEC|DEFAULT)\b/, 1)
-    const column = columnOf(plainType)
+    const column = columnOf(plainType, rows.length)
     for (const row of rows) column.add(of(row, at))
     block.text(name)
     block.text(plainType)
@@ -53,34 +56,34 @@ interface Column {
   write(to: GrowingBytes): void
 }
 
-function columnOf(type: string): Column {
+function columnOf(type: string, rows: number): Column {
   const [, outer = '', inner = ''] = /^(\w+)(?:\((.*)\))?$/.exec(type) ?? []
   switch (outer) {
     case 'String':
-      return new Plain((to, value) => to.text(value as string))
+      return new Plain(rows, (to, value) => to.text(value as string))
     case 'LowCardinality':
       return new Words(inner.startsWith('Nullable'))
     case 'UUID':
-      return new Plain(writeUuid)
+      return new Plain(2 * rows, writeUuid)
     case 'UInt8':
-      return new Plain((to, value) => to.uint8(value as number))
+      return new Plain(rows, (to, value) => to.uint8(value as number))
     case 'Date':
-      return new Plain((to, value) => to.uint16(value as number))
+      return new Plain(rows, (to, value) => to.uint16(value as number))
     case 'UInt32':
-      return new Plain((to, value) => to.uint32(value as number))
+      return new Plain(rows, (to, value) => to.uint32(value as number))
     case 'UInt64':
     case 'Int64':
     case 'DateTime64':
-      return new Plain((to, value) => to.int64(value as bigint | number))
+      return new Plain(rows, (to, value) => to.int64(value as bigint | number))
     case 'Float64':
-      return new Plain((to, value) => to.float64(value as number))
+      return new Plain(rows, (to, value) => to.float64(value as number))
     case 'Nullable':
-      return new Optional(columnOf(inner), ZEROS.get(inner.split('(', 1)[0] ?? '') ?? 0)
+      return new Optional(columnOf(inner, rows), ZEROS.get(inner.split('(', 1)[0] ?? '') ?? 0)
     case 'Array':
-      return new Lists(columnOf(inner))
+      return new Lists(columnOf(inner, rows))
     case 'Map': {
       const [key = '', value = ''] = inner.split(/, (?=\w+$)/)
-      return new Maps(columnOf(key), columnOf(value))
+      return new Maps(columnOf(key, rows), columnOf(value, rows))
     }
     default:
       throw new Error(`no column of an archive is a ${type}`)
@@ -98,11 +101,14 @@ function writeUuid(to: GrowingBytes, value: unknown): void {
   if (!to.halvesOfUuid(value as string)) throw new UnwritableValue(`${String(value)} is no UUID`)
 }
 
+const WORD_BYTES = 8
+
 class Plain implements Column {
-  readonly #bytes = new GrowingBytes()
+  readonly #bytes: GrowingBytes
   readonly #put: (to: GrowingBytes, value: unknown) => void
 
-  constructor(put: (to: GrowingBytes, value: unknown) => void) {
+  constructor(words: number, put: (to: GrowingBytes, value: unknown) => void) {
+    this.#bytes = new GrowingBytes(WORD_BYTES * words)
     this.#put = put
   }
 
