@@ -44,6 +44,8 @@ interface NamedObject {
 
 export interface ArchivedSpan extends Sent {
   readonly arrival: number
+  /** The number of its scope here. */
+  readonly scope: number
   readonly cpid: Cpid | null
   /** 32 hexadecimal digits. */
   readonly traceId: string

@@ -9,7 +9,7 @@ import {
   type ArchiveReading,
   noFacts,
 } from '../../model/archive.ts'
-import { outgoingSpan } from '../../model/otlp/outgoing-records.ts'
+import { envelopeBytes, outgoingSpan } from '../../model/otlp/outgoing-records.ts'
 import { isOutOfMemory } from '../../model/faults.ts'
 import { SENT_FOR_CHILD } from '../../model/outbox.ts'
 import { MIB } from '../../model/time-and-size.ts'
@@ -34,7 +34,7 @@ import { ArchivedSpans } from './archived-spans.ts'
 import { CHANGED } from './archives.ts'
 import { cpidsOf } from './merge-graph.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
-import { SqliteOutbox } from './outbox.ts'
+import { type DecisionRow, SqliteOutbox } from './outbox.ts'
 
 /** The most rows read at a time, per queue. */
 const ROWS = 10_000
@@ -52,6 +52,7 @@ const sender = (of: string): string => SENDER.replace('%', of)
 export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
   readonly #outbox: SqliteOutbox
   readonly #spans: ArchivedSpans
+  readonly #decided = this.exactRows<[number, number], DecidedRow>(DECIDED).raw()
   readonly #prepared = new Map<string, Statement<Value[], Row>>()
 
   constructor(db: Sqlite) {
@@ -67,16 +68,16 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
   #after(position: ArchivePosition): ArchiveReading | undefined {
     this.#spans.begin()
     const facts = noFacts()
-    const decisions = this.#decisions(position.decision, facts)
+    const decisions = this.#decisions(position.decision)
     const arrivals = this.#arrivals(position.arrival, decisions.upToSpan, facts)
-    for (const row of decisions.placed) this.#addPlacement(row, facts)
+    const cutAt = this.#addDecided(decisions.decided, facts)
     const changes = this.#changes(position, facts)
     const mergelogs = this.#refusedMergelogs(position.refusedMergelog, facts)
     const items = this.#refusedItems(position.refusedItem, facts)
     const upTo: ArchivePosition = {
       version: position.version,
       arrival: arrivals.upTo,
-      decision: decisions.upTo,
+      decision: cutAt ?? decisions.upTo,
       change: changes.upTo,
       refusedMergelog: mergelogs.upTo,
       refusedItem: items,
@@ -84,7 +85,8 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
     const hasMoved = (Object.keys(upTo) as (keyof ArchivePosition)[]).some(
       (key) => upTo[key] !== position[key],
     )
-    const hasMore = arrivals.hasMore || decisions.hasMore || changes.hasMore || mergelogs.hasMore
+    const hasMore =
+      arrivals.hasMore || decisions.hasMore || cutAt !== undefined || changes.hasMore || mergelogs.hasMore
     return hasMoved ? { facts, upTo, hasMore, lost: mergelogs.lost } : undefined
   }
 
@@ -159,36 +161,48 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
   }
 
   /** `upToSpan`: how far they have come in arrivals, if they have not come to the end. */
-  #decisions(
-    after: number,
-    facts: ArchivedFacts,
-  ): { placed: Row[]; upTo: number; hasMore: boolean; upToSpan: number } {
-    const items = this.#outbox.after(after, ROWS)
-    const last = items.at(-1)?.decision
+  #decisions(after: number): { decided: DecidedRow[]; upTo: number; hasMore: boolean; upToSpan: number } {
+    const decided = this.#decided.all(after, ROWS)
+    const last = decided.at(-1)
     const [row] = this.#all('SELECT last_decision AS n FROM progress')
     const lastOfAll = whole(row?.['n'])
     if (last === undefined)
-      return { placed: [], upTo: Math.max(after, lastOfAll), hasMore: false, upToSpan: Infinity }
-    for (const item of items) {
-      const bytes = builtOf(() => outgoingSpan(item))
-      if (bytes !== undefined) facts.sentSpans.push({ bytes, envelopes: this.#outbox.envelopes(item.scope) })
+      return { decided, upTo: Math.max(after, lastOfAll), hasMore: false, upToSpan: Infinity }
+    const upTo = whole(last[0])
+    const hasMore = upTo < lastOfAll
+    const upToSpan = decided.reduce((most, { 6: span }) => Math.max(most, whole(span ?? 0n)), 0)
+    return { decided, upTo, hasMore, upToSpan: hasMore ? upToSpan : Infinity }
+  }
+
+  /** What was sent, and where to. Returns the last decision, if these are more bytes than may be held at a time. */
+  #addDecided(decided: readonly DecidedRow[], facts: ArchivedFacts): number | undefined {
+    const scopes = new Set<number>()
+    let bytes = 0
+    for (const row of decided) {
+      const [decision, trace, parent, flags, scope, extra, spanId, causeEnd] = row
+      const span = spanId === null ? undefined : this.#spans.span(Number(spanId))
+      const item =
+        spanId !== null && span === undefined
+          ? this.#outbox.item(Number(decision))
+          : this.#outbox.itemWith([decision, trace, parent, flags, scope, extra], span)
+      if (item === undefined) continue
+      const sent = builtOf(() => outgoingSpan(item))
+      const envelopes = this.#outbox.envelopes(item.scope)
+      if (sent !== undefined) facts.sentSpans.push({ bytes: sent, envelopes })
+      if (span !== undefined)
+        this.#addPlacement({ trace, parent_id: parent, flags, cause_end_ns: causeEnd }, span, facts)
+      bytes += item.raw?.length ?? 0
+      if (!scopes.has(item.scope)) bytes += envelopes === undefined ? 0 : envelopeBytes(envelopes)
+      scopes.add(item.scope)
+      if (bytes >= BYTES) return Number(decision)
     }
-    const placed = this.#all(
-      `${PLACED} WHERE d.decision > ? AND d.decision <= ? AND d.span IS NOT NULL ORDER BY d.decision`,
-      after,
-      last,
-    )
-    const hasMore = last < lastOfAll
-    const upToSpan = placed.reduce((most, row) => Math.max(most, whole(row['span'])), 0)
-    return { placed, upTo: last, hasMore, upToSpan: hasMore ? upToSpan : Infinity }
+    return undefined
   }
 
   /** Nothing of a span that stayed in its own trace. */
-  #addPlacement(row: Row, facts: ArchivedFacts): void {
+  #addPlacement(row: Row, span: ArchivedSpan, facts: ArchivedFacts): void {
     const trace = this.#spans.trace(whole(row['trace']))
-    if (trace === undefined) return
-    const span = this.#spans.span(whole(row['span']))
-    if (span !== undefined) facts.placements.push(placementOf(row, trace, span))
+    if (trace !== undefined) facts.placements.push(placementOf(row, trace, span))
   }
 
   #changes({ arrival, change }: ArchivePosition, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
@@ -244,7 +258,7 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
     facts.attributed.push(span)
     this.#addObjectEvents([span], facts)
     for (const placed of this.#all(`${PLACED} WHERE d.span = ? AND d.flags & ${SENT_FOR_CHILD}`, id))
-      this.#addPlacement(placed, facts)
+      this.#addPlacement(placed, span, facts)
     return span.raw.length
   }
 
@@ -374,8 +388,13 @@ export const CASCADE = `SELECT ${IN_TRACE}, t.failed_spans, t.doubtful_times, m.
   FROM traces t JOIN cpids a ON a.id = t.root LEFT JOIN mergelogs m ON m.cpid = a.id ${sender('m')}
   LEFT JOIN traces f ON f.id = t.continues WHERE t.id = ?`
 
-const PLACED = `SELECT d.trace, d.span, d.parent_id, d.flags, (SELECT w.end_ns FROM spans w WHERE w.id = d.cause
-  AND w.origin <> (SELECT s.origin FROM spans s WHERE s.id = d.span)) AS cause_end_ns FROM outbox d`
+const CAUSE_END = `(SELECT w.end_ns FROM spans w WHERE w.id = d.cause
+  AND w.origin <> (SELECT s.origin FROM spans s WHERE s.id = d.span)) AS cause_end_ns`
+const PLACED = `SELECT d.trace, d.parent_id, d.flags, ${CAUSE_END} FROM outbox d`
+const DECIDED = `SELECT d.decision, d.trace, d.parent_id, d.flags, d.scope, d.extra, d.span, ${CAUSE_END} FROM outbox d
+  WHERE d.decision > ? ORDER BY d.decision LIMIT ?`
+
+type DecidedRow = [...DecisionRow, span: bigint | null, causeEndNs: bigint | null]
 
 /** A decision that cannot be built is skipped, as exporters do. */
 function builtOf(build: () => Buffer | undefined): Buffer | undefined {

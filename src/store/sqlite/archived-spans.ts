@@ -108,6 +108,7 @@ export class ArchivedSpans extends OnConnection {
     const gap = row[15]
     const span: ArchivedSpan = {
       arrival,
+      scope: Number(scope),
       cpid: cpid === null ? null : this.#cpidOf(Number(cpid)),
       traceId,
       spanId: BigInt.asUintN(64, spanId),

@@ -1,5 +1,5 @@
 import type { LogOutboxItem, LogOutboxReader } from '../../model/linking-ports.ts'
-import { cpidOfBytes } from '../../model/merge-graph.ts'
+import { type Cpid, cpidOfBytes } from '../../model/merge-graph.ts'
 import type { Signal } from '../../model/otlp-requests.ts'
 import { spanIdBytes } from '../../model/otlp/encode-telemetry.ts'
 import { envelopeBytes } from '../../model/otlp/outgoing-records.ts'
@@ -165,17 +165,12 @@ const LEAST = -(2n ** 63n)
 const COLUMNS = `outbox.decision, outbox.trace, outbox.parent_id, outbox.flags, outbox.scope, outbox.extra,
   spans.raw, spans.scope, spans.cpid`
 
-type ItemRow = [
-  bigint,
-  bigint,
-  bigint,
-  bigint,
-  bigint | null,
-  Buffer | null,
-  Buffer | null,
-  bigint | null,
-  bigint | null,
+/** Its number, its trace, the parent, flags, the scope, and what is its own. */
+export type DecisionRow = [
+  ...[decision: bigint, trace: bigint, parentId: bigint, flags: bigint],
+  ...[scope: bigint | null, extra: Buffer | null],
 ]
+type ItemRow = [...DecisionRow, raw: Buffer | null, scope: bigint | null, cpid: bigint | null]
 
 /** Reads the outbox through a connection of its own. */
 export class SqliteOutbox extends OnConnection implements OutboxReader {
@@ -318,22 +313,34 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
     return row && this.#itemOf(row)
   }
 
-  #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: readonly [
+  #itemOf([decision, trace, parentId, flags, ownScope, extra, raw, spanScope, cpid]: readonly [
     ...ItemRow,
     ...unknown[],
   ]): OutboxItem {
+    const span = {
+      raw: raw ?? undefined,
+      scope: Number(spanScope ?? 0n),
+      cpid: (Number(flags) & SENT_INHERITED_CPID) !== 0 && cpid !== null ? this.#cpidOf(Number(cpid)) : null,
+    }
+    return this.itemWith([decision, trace, parentId, flags, ownScope, extra], span)
+  }
+
+  /** Of a decision and its span, which may have been read elsewhere. */
+  itemWith(
+    [decision, trace, parentId, flagBits, ownScope, extra]: DecisionRow,
+    span: { raw: Buffer | undefined; scope: number; cpid: Cpid | null | undefined } | undefined,
+  ): OutboxItem {
     const flags = Number(flagBits)
     const synthetic = (flags & SENT_SYNTHETIC) !== 0
     return {
       decision: Number(decision),
-      raw: (synthetic ? extra : raw) ?? undefined,
+      raw: synthetic ? (extra ?? undefined) : span?.raw,
       synthetic,
-      scope: Number(ownScope ?? spanScope ?? 0n),
+      scope: ownScope === null ? (span?.scope ?? 0) : Number(ownScope),
       traceId: trace === 0n ? undefined : this.#traceIdOf(Number(trace)),
       parentId,
       copy: (flags & SENT_COPY) !== 0,
-      inherited:
-        (flags & SENT_INHERITED_CPID) !== 0 && cpid !== null ? this.#cpidOf(Number(cpid)) : undefined,
+      inherited: (flags & SENT_INHERITED_CPID) !== 0 ? (span?.cpid ?? undefined) : undefined,
       extra: (flags & SENT_PATCHED) !== 0 ? (extra ?? undefined) : undefined,
     }
   }
