@@ -87,7 +87,7 @@ function wordsOf(reads: Reads): string {
     case 'naming':
       return `${reads.resource} that name it${reads.isSeries ? ' without its number' : ''} (${reads.field})`
     case 'namesake':
-      return 'what had its name and went, unless something else it follows from is newer'
+      return 'what had its name and went, unless something else it follows from is newer; of what it wrote itself only what an operator deleted'
     case 'namespace':
       return 'its namespace'
     case 'departed':
