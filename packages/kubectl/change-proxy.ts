@@ -204,7 +204,8 @@ export class ChangeProxy implements Disposable {
       send,
     )
     if (this.#change.wrote.length > before) this.#onWrite()
-    if (target.path !== '') this.#own.set(target.path, own)
+    if (Object.keys(own).length === 0) this.#own.delete(target.path)
+    else if (target.path !== '') this.#own.set(target.path, own)
     const object = withoutChange(answer.body, own)
     response.writeHead(answer.status, sized(answer.headers, object)).end(object)
   }

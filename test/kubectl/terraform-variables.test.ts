@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals'
 import { terraformVariables } from '../../packages/kubectl/terraform-variables.ts'
 import { KubectlScene } from './support/kubectl-scene.ts'
 
-const OURS = '/tmp/ours/config'
+const OURS = '/ours/config'
 const LED = { KUBE_CONFIG_PATH: undefined, KUBE_CONFIG_PATHS: OURS }
 const ELSEWHERE = {}
 

@@ -348,7 +348,7 @@ class ClickHouseArchive implements Archive {
     const [database = '', name = ''] = table.split('.')
     // An insert whose answer was lost is repeated with the same token, and not stored twice.
     const settings: QuerySettings = { insert_deduplication_token: token }
-    // Rows of one insert rarely replace one another there. To look for that costs a quarter of it; a merge does so anyway.
+    // Rows of one insert rarely replace one another there: to look for that costs a third of the insert, and a merge does so anyway.
     if (columns === OTEL_COLUMNS) settings.optimize_on_insert = 0
     const { compression } = this.#settings
     const { stream } = await this.#open.client.exec({

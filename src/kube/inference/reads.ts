@@ -14,7 +14,7 @@
  * - ended below: of the Pods of what it owns, or of what an object owned that had its name, the one that began to go last, if nothing was
  *   written of it since.
  * - predecessor: an object that had its name and its owner, and is gone.
- * - namesake: an object that had its name, and went after what it is made for was changed; one of the writer's own if an operator deleted it.
+ * - namesake: an object that had its name, and went after what it is made for was changed; one of the writer's own only if an operator deleted it.
  * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
  * - named since: what its content names as `field` and whose content changed since its own did.
  * - ended: of what its content names as `field`, the object that went last.
@@ -36,8 +36,8 @@
  * - referred: what the spec of a custom resource names and what changed since its controller last wrote it.
  * - applied from: what its labels name as its source, if that changed or has another revision; else an object that had its name and went.
  * - primaries: objects that a custom controller reconciles and that changed since it last wrote the object. They name the object, are
- *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own; or are so to the owner
- *   that has none.
+ *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own. What labels and name
+ *   of its highest owner lead to counts too.
  * - made for it: objects of which a label names it by its kind, or under a key of its own domain, and that changed since the writer last
  *   wrote it.
  * - named just before: what its labels name under their own API group or as `app.kubernetes.io/instance`, what its spec names, the volume

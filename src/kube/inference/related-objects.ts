@@ -165,7 +165,7 @@ export function relatedObjects(
         )
         .map((object) => ({ object }))
     case 'namesake':
-      // Its writer deletes its own together with what they are made for.
+      // A writer deletes its own objects with what they were made for: that is no reason to make the next one.
       return candidate(objects.lastGone(resource, namespace, name)).filter(
         ({ object: { identity, versions } }) =>
           since(identity.uid) === 0n || versions.some((one) => one.begun && isDeleted(one)),

@@ -283,8 +283,8 @@ function isOutdated(pod: ObjectFacts | undefined, set: ObjectFacts | undefined):
 }
 
 /**
- * The program that looks after what a Pod's StatefulSet belongs to, if it has just written one of the three; or if it has written the Pod
- * since it wrote the StatefulSet, of which something has just been replaced.
+ * The program that looks after what a Pod's StatefulSet belongs to, if it has just written one of the three; or if somebody has just
+ * written the StatefulSet, and the program has marked the Pod since it wrote the StatefulSet itself.
  */
 function whoRenews(
   pod: ObjectFacts | undefined,
