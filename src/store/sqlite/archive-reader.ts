@@ -162,7 +162,13 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
 
   /** `upToSpan`: how far they have come in arrivals, if they have not come to the end. */
   #decisions(after: number): { decided: DecidedRow[]; upTo: number; hasMore: boolean; upToSpan: number } {
-    const decided = this.#decided.all(after, ROWS)
+    const decided: DecidedRow[] = []
+    let bytes = 0
+    for (const row of this.#decided.iterate(after, ROWS)) {
+      decided.push(row)
+      bytes += row[5]?.length ?? 0
+      if (bytes >= BYTES) break
+    }
     const last = decided.at(-1)
     const [row] = this.#all('SELECT last_decision AS n FROM progress')
     const lastOfAll = whole(row?.['n'])

@@ -320,3 +320,17 @@ test('retention keeps what the archive has not got, unless there is no room', as
     expect(archive.batches.flatMap(({ facts }) => facts.cpids).at(-1)?.isPruned).toBe(true)
   }
 })
+
+test('what decisions keep beside their spans is read in parts, and all of it', async () => {
+  using writer = await TestWriter.open()
+  kept(writer)
+  const spans = Array.from({ length: 40 }, (_, at) => ({ trace: at + 1, id: at + 1, cpid: cpid(1) }))
+  writer.mergelogs('kubectl', [{ new: cpid(1), sources: [] }])
+  writer.spans('deployment-controller', spans)
+  writer.pass(301_000)
+  writer.db.prepare('UPDATE outbox SET extra = zeroblob(1048576) WHERE span IS NOT NULL').run()
+  const archive = new KeptArchive()
+  await drain(writer, archive)
+  expect(archive.batches.length).toBeGreaterThan(2)
+  expect(archive.batches.flatMap(({ facts }) => facts.placements)).toHaveLength(spans.length)
+})
