@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// waking is what a controller's event handlers hand to its queue. Handlers run one at a time, so that what they put into the queue
-// is known to come from the object that they were called with.
+// waking connects a controller's event handlers with its queue. Handlers run one at a time, so requests that are added to the queue
+// during a handler are known to come from its object.
 type waking struct {
 	mu  sync.Mutex
 	now atomic.Pointer[event]
@@ -26,13 +26,13 @@ type event struct {
 
 type wakingKey struct{}
 
-// tracedCache has informers that tell the memory, and controllers, of what they see.
+// tracedCache has informers that report what they deliver to the memory and to controllers.
 type tracedCache struct {
 	cache.Cache
 	trace *Trace
 }
 
-// Cache wraps a cache: its informers recognise deletions, and writes of those who carry no CPID.
+// Cache wraps a cache: its informers recognise deletions, and writes by writers without CPIDs.
 func (t *Trace) Cache(inner cache.Cache) cache.Cache { return tracedCache{inner, t} }
 
 func (c tracedCache) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
@@ -71,7 +71,7 @@ func (c tracedCache) traced(ctx context.Context, inner cache.Informer, err error
 	return tracedInformer{inner, c.trace, of}, nil
 }
 
-// tracedInformer tells the memory before its handlers.
+// tracedInformer reports events to the memory before it calls handlers.
 type tracedInformer struct {
 	cache.Informer
 	trace  *Trace

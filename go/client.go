@@ -11,13 +11,13 @@ import (
 	"causeway/cpid"
 )
 
-// tracedClient has writes carry the change that they are for, and tells them.
+// tracedClient adds the change to writes, and reports them.
 type tracedClient struct {
 	client.Client
 	trace *Trace
 }
 
-// Client wraps a client: what it writes inside of a reconcile follows from what was read there.
+// Client wraps a client: its writes in a reconcile follow from what the reconcile read.
 func (t *Trace) Client(inner client.Client) client.Client { return tracedClient{inner, t} }
 
 func (c tracedClient) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
@@ -84,7 +84,7 @@ func (c tracedClient) DeleteAllOf(ctx context.Context, object client.Object, opt
 		if options.ListOptions.Raw != nil { // It may select anything.
 			return accepted{}, c.Client.DeleteAllOf(ctx, object, opts...)
 		}
-		// Informers may tell what goes before the answer comes.
+		// Informers may deliver the deletions before the answer.
 		taken := collectionOf(gvk.GroupKind(), options, cause{Context: change})
 		c.trace.collections.begin(taken)
 		err := c.Client.DeleteAllOf(ctx, object, opts...)
@@ -99,11 +99,11 @@ func (c tracedClient) SubResource(name string) client.SubResourceClient {
 	return tracedSubResource{c.Client.SubResource(name), c.trace, name}
 }
 
-// writeObject sends a whole object, which carries the change. The object is as before where the write is refused.
+// writeObject sends a whole object with the change. If the write is refused, the object is restored.
 func (t *Trace) writeObject(ctx context.Context, verb, subresource string, object client.Object, do func(context.Context) error) error {
 	w := write{verb: verb, subresource: subresource, target: t.kinds.reference(t.kinds.of(object), object)}
 	if w.target.ResourceVersion != "" {
-		// Its annotations are those of the version that it says it is of.
+		// Its annotations are those of its resourceVersion.
 		w.own = []seen{t.memory.seenOf(object)}
 	} else {
 		w.own = []seen{{carried: t.changes.Extract(object.GetAnnotations())}}
@@ -112,7 +112,7 @@ func (t *Trace) writeObject(ctx context.Context, verb, subresource string, objec
 	isKnown := func(answer client.Object) bool { return slices.Contains(before, answer.GetResourceVersion()) }
 	return t.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {
 		annotations := object.GetAnnotations()
-		// A subresource takes no annotations of its object.
+		// A subresource does not write the annotations of its object.
 		if subresource == "" {
 			object.SetAnnotations(t.changes.Inject(change, annotations))
 		}
@@ -129,7 +129,7 @@ func (t *Trace) writeObject(ctx context.Context, verb, subresource string, objec
 	})
 }
 
-// versionsBefore are those that may be answered where a write changes nothing.
+// versionsBefore returns the versions that the answer may have when a write changes nothing.
 func (t *Trace) versionsBefore(object client.Object) []string {
 	if version := object.GetResourceVersion(); version != "" {
 		return []string{version}
@@ -137,12 +137,12 @@ func (t *Trace) versionsBefore(object client.Object) []string {
 	return t.memory.versionsAt(placeOf(t.kinds.of(object).GroupKind(), object))
 }
 
-// answered is what came of a write, as the API server returned it into object. isKnown says whether that is as it was before.
+// answered evaluates the answer to a write, which is in object. isKnown reports whether an answer is the version before the write.
 func (t *Trace) answered(object client.Object, isKnown func(client.Object) bool, change cpid.Context) accepted {
 	s := t.memory.seenOf(object)
 	isOld := isKnown(object)
-	// A write that takes away the last finalizer ends the object: it makes no version, and the answer has the last one. One that is given
-	// time, as a Pod, is there still.
+	// A write that removes the last finalizer deletes the object: it makes no version, and the answer has the last one. An object with a
+	// grace period, such as a Pod, still exists.
 	grace := object.GetDeletionGracePeriodSeconds()
 	isEnd := object.GetDeletionTimestamp() != nil && len(object.GetFinalizers()) == 0 && (grace == nil || *grace == 0)
 	if isOld && !isEnd {
@@ -161,7 +161,7 @@ func (t *Trace) answered(object client.Object, isKnown func(client.Object) bool,
 	return accepted{wrote: []cpid.Reference{s.reference}}
 }
 
-// delete says on the object, before it goes, which change that is for, so that all who see it go know why.
+// delete annotates the object with the change before it deletes it, so that observers of the deletion know the cause.
 func (t *Trace) delete(ctx context.Context, inner client.Client, object client.Object, preconditions *v1.Preconditions, opts []client.DeleteOption) error {
 	gvk := t.kinds.of(object)
 	w := write{verb: "delete", target: t.kinds.reference(gvk, object)}
@@ -176,15 +176,15 @@ func (t *Trace) delete(ctx context.Context, inner client.Client, object client.O
 				wrote = append(wrote, marked)
 				w.target.UID = marked.UID
 				if preconditions != nil && preconditions.ResourceVersion != nil {
-					// A deletion for the version before the mark is for the one that came of it.
+					// The version precondition becomes the version that the annotating patch made.
 					opts = append(opts, client.Preconditions{UID: preconditions.UID, ResourceVersion: &marked.ResourceVersion})
 				}
 			}
 		}
-		// Its informer may tell that it goes before the answer comes.
+		// Its informer may deliver the deletion before the answer.
 		t.known.noteDeletion(w.target.UID, cause{Context: change})
 		if err := inner.Delete(ctx, object, opts...); err != nil {
-			// It stays, and what it becomes is of other changes.
+			// The object stays, and later changes of it are others'.
 			t.known.forgetDeletion(w.target.UID)
 			return accepted{}, err
 		}
@@ -193,7 +193,7 @@ func (t *Trace) delete(ctx context.Context, inner client.Client, object client.O
 	})
 }
 
-// mark patches nothing but the annotations. A deletion that is for one version alone has the patch be for that too.
+// mark patches the annotations only. The preconditions of the deletion apply to the patch too.
 func (t *Trace) mark(ctx context.Context, inner client.Client, object client.Object, preconditions *v1.Preconditions, change cpid.Context) (cpid.Reference, bool) {
 	gvk := t.kinds.of(object)
 	marked := &v1.PartialObjectMetadata{}

@@ -81,7 +81,7 @@ func startCluster(t *testing.T) cluster {
 
 const finalizer = "example.com/guarded"
 
-// guardian has a Secret for each ConfigMap that is labelled so, and takes it away before the ConfigMap goes.
+// guardian keeps a Secret for each labelled ConfigMap, and deletes it before the ConfigMap is deleted.
 type guardian struct{ client.Client }
 
 func (g guardian) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
@@ -108,7 +108,7 @@ func (g guardian) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	return reconcile.Result{}, err
 }
 
-// until waits for something that comes in the end.
+// until waits for a condition, and fails after patience.
 func (c cluster) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
@@ -123,7 +123,7 @@ func referenceOf(resource string, object client.Object) string {
 		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion()}.String()
 }
 
-// rootsOf are the changes from which a CPID comes by what was told.
+// rootsOf returns the root changes from which a CPID descends, by the sent mergelogs.
 func (c cluster) rootsOf(id string) (roots []string) {
 	passed := []string{id}
 	for at := 0; at < len(passed); at++ {

@@ -14,8 +14,8 @@ import (
 	"causeway/cpid"
 )
 
-// Clocks of API servers differ, and go back; what stands in managedFields anybody may have written. Whatever comes is looked at, and a
-// version that carries a new CPID is always of whoever wrote that.
+// Clocks of API servers differ and go back, and anybody may write managedFields. Any input is accepted, and a version with a new CPID is
+// never taken for a foreign write.
 func TestOddTimesAndFieldsAreLookedAt(t *testing.T) {
 	const mark = "causeway.io/cpid"
 	random := rand.New(rand.NewPCG(1, 2))
@@ -50,7 +50,7 @@ func TestOddTimesAndFieldsAreLookedAt(t *testing.T) {
 	}
 }
 
-// Controllers that want to know that a Secret changed, and not what is in it, cache metadata alone.
+// Controllers that need only know that a Secret changed cache metadata alone.
 func TestAWriteIsRecognisedByMetadataAlone(t *testing.T) {
 	const mark = "causeway.io/cpid"
 	secret := func(version string, dataAt, statusAt int64) facts {
@@ -75,8 +75,8 @@ func TestAWriteIsRecognisedByMetadataAlone(t *testing.T) {
 	}
 }
 
-// A person writes the spec, the operator acts on it and says so, or says something else in the status; the operator starts anew anywhere
-// in between. Whoever has added a finalizer has marked the object with the change of that time.
+// A person writes the spec, and the operator acts on it and writes the status; the operator restarts at any point. An operator that added
+// a finalizer has annotated the object with the change of that time.
 func TestAnOperatorThatStartsAnewBeginsNoChangeForItsOwnStatus(t *testing.T) {
 	const mark = "00000000-0000-4000-8000-000000000001"
 	random := rand.New(rand.NewPCG(3, 4))

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// observedGenerationOf is what the status of an object, or one of its conditions, says was acted on; 0 where none says it.
+// observedGenerationOf is the highest observedGeneration in the status and its conditions; 0 without one.
 func observedGenerationOf(object client.Object) int64 {
 	if u, ok := object.(*unstructured.Unstructured); ok {
 		observed, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
@@ -37,7 +37,7 @@ func numberIn(value reflect.Value) int64 {
 	return 0
 }
 
-// fieldOf is a field, or what it points to; nothing where there is none.
+// fieldOf returns a field, or the value that it points to; the zero Value if there is none.
 func fieldOf(value reflect.Value, name string) reflect.Value {
 	if value.Kind() != reflect.Struct {
 		return reflect.Value{}

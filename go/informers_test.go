@@ -27,7 +27,7 @@ import (
 	"causeway/cpid"
 )
 
-// follow has an informer of a kind, for a test to say what it sees.
+// follow starts a fake informer of a kind, whose events the test sends.
 func (w world) follow(t *testing.T, kind client.Object) *controllertest.FakeInformer {
 	t.Helper()
 	plain := &informertest.FakeInformers{Scheme: scheme.Scheme}
@@ -40,7 +40,7 @@ func (w world) follow(t *testing.T, kind client.Object) *controllertest.FakeInfo
 	return fake
 }
 
-// madeFor gives the CPID of what a reconcile makes that misses an object.
+// madeFor returns the CPID of an object created by a reconcile that finds another one deleted.
 func (w world) madeFor(t *testing.T, missed client.Object, name string) string {
 	t.Helper()
 	made := settings(name, "", "")
@@ -122,7 +122,7 @@ func TestAWriteThatChangedNothingOfAPodThatIsGivenTimeIsNone(t *testing.T) {
 	}
 }
 
-// An operator that starts anew finds what it has acted on: what it made then says so.
+// A restarted operator finds objects that it has acted on: the ancestors on its own objects show it.
 func TestAChangeThatAnotherDescendsFromIsNotToldAnew(t *testing.T) {
 	w := newWorld(t, interceptor.Funcs{}, settings("a", "", ""))
 	held, a := w.follow(t, &corev1.ConfigMap{}), settings("a", "", "")
@@ -150,7 +150,7 @@ func TestAChangeThatAnotherDescendsFromIsNotToldAnew(t *testing.T) {
 	}
 }
 
-// Another writes the status meanwhile, and the informer is behind: the answer has a version that nobody knows here.
+// Another writer writes the status, and the informer lags: the answer has a version that is unknown here.
 func TestAnApplyThatChangedNothingIsNoneThoughItsAnswerIsNew(t *testing.T) {
 	web := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}}
 	web.Namespace, web.Name, web.UID, web.ResourceVersion, web.Generation = "default", "web", "u-web", "5", 1
@@ -206,7 +206,7 @@ func TestAnApplyThatChangedNothingIsNoneThoughItsAnswerIsNew(t *testing.T) {
 	}
 }
 
-// applied applies a ConfigMap in a reconcile that follows from a, and gives the sources of the mergelog that comes of it.
+// applied applies a ConfigMap in a reconcile that follows from a, and returns the sources of the resulting mergelog.
 func (w world) applied(t *testing.T, a string, apply func(context.Context) error) []string {
 	t.Helper()
 	sent := len(w.Mergelogs())

@@ -12,7 +12,7 @@ import (
 	"causeway/cpid"
 )
 
-// kinds says what objects are, which typed ones do not say themselves.
+// kinds finds the type of objects, since typed objects do not carry it.
 type kinds struct {
 	scheme    *runtime.Scheme
 	mapper    meta.RESTMapper
@@ -40,7 +40,7 @@ func (k *kinds) resourceOf(gvk schema.GroupVersionKind) string {
 	}
 	mapping, err := k.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
-		// It may be known later, as when a CustomResourceDefinition comes.
+		// Not cached: the mapper may know it later, as when a CustomResourceDefinition is created.
 		return cpid.ResourceOfKind(gvk.Kind)
 	}
 	k.resources.Store(gvk, mapping.Resource.Resource)
@@ -55,7 +55,7 @@ func (k *kinds) reference(gvk schema.GroupVersionKind, object client.Object) cpi
 	}
 }
 
-// isAside says whether objects of a kind are written all the time, or not stored at all: they are no part of any change.
+// isAside reports whether objects of a kind are written all the time or not stored, and take part in no change.
 func isAside(gvk schema.GroupVersionKind) bool {
 	switch gvk.Group {
 	case "coordination.k8s.io":

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// tracedManager gives out what takes part in changes.
+// tracedManager returns traced clients, caches and controllers.
 type tracedManager struct {
 	manager.Manager
 	trace  *Trace
@@ -34,8 +34,8 @@ func (m *tracedManager) GetClient() client.Client    { return m.client }
 func (m *tracedManager) GetCache() cache.Cache       { return m.cache }
 func (m *tracedManager) GetAPIReader() client.Reader { return m.reader }
 
-// Start runs the manager. Who fails, as by losing a lease, mostly ends by os.Exit, which leaves out what was deferred: what is left of
-// spans and mergelogs is sent before.
+// Start runs the manager. A failing process, as after losing its lease, mostly calls os.Exit, which skips deferred calls: so remaining spans
+// and mergelogs are flushed here.
 func (m *tracedManager) Start(ctx context.Context) error {
 	err := m.Manager.Start(ctx)
 	if err == nil {
@@ -49,7 +49,7 @@ func (m *tracedManager) Start(ctx context.Context) error {
 	return err
 }
 
-// For how long a manager that fails waits for what is left to be sent.
+// How long a failing manager waits for the flush.
 const farewell = 5 * time.Second
 
 func (t *Trace) flush(ctx context.Context) error {
@@ -71,8 +71,8 @@ func (t *Trace) flush(ctx context.Context) error {
 	return errors.Join(send(tracers), <-sent)
 }
 
-// Add has the reconciles of controllers traced. Controllers that are not of controller-runtime run untraced, and those whose requests are
-// not reconcile.Request: wrap their reconcile with Trace.Reconciler or TypedReconciler.
+// Add traces the reconciles of controllers. Controllers that are not controller-runtime's, or whose requests are not reconcile.Request, run
+// untraced: wrap their reconciler with Trace.Reconciler or TypedReconciler.
 func (m *tracedManager) Add(runnable manager.Runnable) error {
 	if traced, ok := m.trace.controller(runnable); ok {
 		return m.Manager.Add(traced)
@@ -84,8 +84,8 @@ func (m *tracedManager) Add(runnable manager.Runnable) error {
 	return m.Manager.Add(runnable)
 }
 
-// A controller of controller-runtime is a struct of an internal package, with exported fields for its reconcile and its queue. They
-// are set before it starts: there is no other door to all controllers of a manager.
+// A controller of controller-runtime is a struct of an internal package with exported fields for its reconciler and its queue. They are
+// set before it starts: there is no other access to all controllers of a manager.
 const (
 	fieldName      = "Name"
 	fieldReconcile = "Do"
@@ -129,7 +129,7 @@ type startedController interface {
 	Warmup(context.Context) error
 }
 
-// tracedController starts a controller in a context by which the cache knows it.
+// tracedController starts a controller in a context that identifies it to the cache.
 type tracedController struct {
 	startedController
 	waking *waking

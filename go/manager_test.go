@@ -54,7 +54,7 @@ func (refusing) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
 	return errors.New("nobody takes them")
 }
 
-// Who lost the lease ends by os.Exit, which leaves out what was deferred.
+// A process that lost its lease calls os.Exit, which skips deferred calls.
 func TestAManagerThatFailsSendsWhatIsLeft(t *testing.T) {
 	for name, exporter := range map[string]sdktrace.SpanExporter{"taken": tracetest.NewInMemoryExporter(), "refused": refusing{}} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestAManagerThatFailsSendsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// part is what a controller with requests of its own reconciles.
+// part is the request type of a controller with its own requests.
 type part struct{ of, name string }
 
 func TestAControllerWithRequestsOfItsOwnIsTracedIfItsReconcileIsWrapped(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 // newQueue makes the queue of a controller.
 type newQueue[Request comparable] = func(string, workqueue.TypedRateLimiter[Request]) workqueue.TypedRateLimitingInterface[Request]
 
-// tracedQueue hears which keys are put into a controller's queue while an event handler runs. What is put there for later, or again
-// after a failure, is not of the event: that is how a controller has itself called again.
+// tracedQueue notes the requests that are added to a controller's queue while an event handler runs. Delayed and rate-limited requests
+// are not noted: with these a controller requeues itself.
 type tracedQueue[Request comparable] struct {
 	priorityqueue.PriorityQueue[Request]
 	note func(Request)
@@ -29,7 +29,7 @@ func (q tracedQueue[Request]) AddWithOpts(o priorityqueue.AddOpts, requests ...R
 	q.PriorityQueue.AddWithOpts(o, requests...)
 }
 
-// withoutPriorities is a queue that has none, as a controller sees it.
+// withoutPriorities adapts a queue without priorities.
 type withoutPriorities[Request comparable] struct {
 	workqueue.TypedRateLimitingInterface[Request]
 }

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// tracedReader notes what a reconcile reads.
+// tracedReader notes the reads of a reconcile.
 type tracedReader struct {
 	client.Reader
 	trace *Trace
@@ -27,7 +27,7 @@ func (r tracedReader) List(ctx context.Context, list client.ObjectList, opts ...
 	return err
 }
 
-// noteGet notes a read. What is gone was read too, if it went before.
+// noteGet notes a read. A missing object counts as a read of its deletion, if that is known.
 func (t *Trace) noteGet(ctx context.Context, key client.ObjectKey, object client.Object, err error) {
 	w := workIn(ctx)
 	gvk := t.kinds.of(object)

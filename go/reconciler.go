@@ -19,20 +19,20 @@ import (
 const (
 	mostKeys   = 10_000
 	mostWakers = 64
-	// What the last changes of all keys come from: what is forgotten is named once more.
+	// The most causes remembered for the last changes of all keys. A forgotten cause is named as a source again.
 	mostCauses = 262_144
 
 	forgottenCauses = "cpid.instrumentation.forgotten_causes"
 )
 
-// waker is an object that has a key reconciled. id tells one from another, and from an earlier version that counts beside the newest.
+// waker is an object that triggers a reconcile. id identifies the object, or an earlier version of it that counts besides the newest.
 type waker struct {
 	id, cpid string
 	seen     seen
 }
 
-// reconciler makes a reconcile a span of the change that it writes for, else of what woke it. Who woke it stays known while it is
-// tried again; once it succeeded, until somebody wakes it anew.
+// reconciler wraps a reconcile in a span of the change that it writes for, or else of its trigger. The triggers are kept for retries, and
+// after a success until the next trigger.
 type reconciler[Request comparable] struct {
 	trace *Trace
 	name  string
@@ -44,18 +44,18 @@ type reconciler[Request comparable] struct {
 	last    *bounded.Map[Request, lastChange]
 }
 
-// tracedReconciler is a reconciler, whatever its requests are.
+// tracedReconciler is a reconciler of any request type.
 type tracedReconciler interface {
-	// queues has what makes a controller's queue tell who wakes which request; false where it makes one of other requests.
+	// queues wraps a controller's queue constructor so that the queue notes the trigger of each request; false for another request type.
 	queues(makes any, w *waking) (any, bool)
 }
 
-// Reconciler wraps a reconcile that no manager of this Trace starts. name is that of its spans, such as "reconcile WebApp".
+// Reconciler wraps a reconciler that no manager of this Trace starts. name is the span name, such as "reconcile WebApp".
 func (t *Trace) Reconciler(name string, inner reconcile.Reconciler) reconcile.Reconciler {
 	return newReconciler(t, name, inner)
 }
 
-// TypedReconciler wraps the reconcile of a controller whose requests are not reconcile.Request, before the controller is made.
+// TypedReconciler wraps the reconciler of a controller whose requests are not reconcile.Request, before the controller is made.
 func TypedReconciler[Request comparable](t *Trace, name string, inner reconcile.TypedReconciler[Request]) reconcile.TypedReconciler[Request] {
 	return newReconciler(t, name, inner)
 }
@@ -81,7 +81,7 @@ func (r *reconciler[Request]) queues(makes any, w *waking) (any, bool) {
 	}), true
 }
 
-// Reconcile does the wrapped reconcile.
+// Reconcile runs the wrapped reconciler.
 func (r *reconciler[Request]) Reconcile(ctx context.Context, request Request) (result reconcile.Result, err error) {
 	wakers, last := r.take(request)
 	w := newWork(last)
@@ -121,7 +121,7 @@ func (r *reconciler[Request]) Reconcile(ctx context.Context, request Request) (r
 }
 
 func endReconcile(span trace.Span, w *work, woke cpid.Context, notesReads bool) {
-	// Where it is known what woke the work, what it read beside that stands on its writes: it was not waited for.
+	// With known triggers, other reads are noted on the writes only: the reconcile did not wait for them.
 	if notesReads {
 		w.noteReads(span)
 	}
@@ -137,7 +137,7 @@ func endReconcile(span trace.Span, w *work, woke cpid.Context, notesReads bool) 
 	span.End()
 }
 
-// take gives those who woke the key since the last time, else those of the last time: then it is tried again.
+// take returns the triggers since the last reconcile, or else those of the last one, as for a retry.
 func (r *reconciler[Request]) take(request Request) ([]waker, lastChange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +154,7 @@ func (r *reconciler[Request]) take(request Request) ([]waker, lastChange) {
 	return wakers, last
 }
 
-// giveBack says that what they woke it for is not done, whoever wakes it beside them now.
+// giveBack returns the triggers of a failed reconcile, before newer ones.
 func (r *reconciler[Request]) giveBack(request Request, wakers []waker) {
 	if len(wakers) == 0 {
 		return
@@ -178,7 +178,7 @@ func (r *reconciler[Request]) keep(request Request, last lastChange) {
 	r.last.Set(request, last)
 }
 
-// countForgotten has metrics tell of causes that are named once more where they are read again.
+// countForgotten counts forgotten causes, which are named again when they are read again.
 func countForgotten(ctx context.Context, causes int) {
 	if causes == 0 {
 		return
@@ -190,7 +190,7 @@ func countForgotten(ctx context.Context, causes int) {
 	}
 }
 
-// wokenBy says which version of an object has a key reconciled. One that it overwrote, and that nobody acted on, woke it too.
+// wokenBy notes the version of an object that triggers a request. An overwritten version that was not acted on counts too.
 func (r *reconciler[Request]) wokenBy(request Request, s seen, observedGeneration int64) {
 	id := s.reference.UID
 	if id == "" {

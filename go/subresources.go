@@ -9,8 +9,8 @@ import (
 	"causeway/cpid"
 )
 
-// tracedSubResource tells writes of a subresource, such as a status. They carry no change: only this process knows it of the version
-// that comes of one.
+// tracedSubResource reports writes of a subresource, such as a status. They cannot carry the change: only this process remembers it for
+// the resulting version.
 type tracedSubResource struct {
 	client.SubResourceClient
 	trace *Trace
@@ -18,7 +18,7 @@ type tracedSubResource struct {
 }
 
 func (c tracedSubResource) Create(ctx context.Context, object, body client.Object, opts ...client.SubResourceCreateOption) error {
-	// What an eviction or a token answers is not the object.
+	// The answer of an eviction or a token request is not the object.
 	if c.name != "eviction" && c.name != "binding" {
 		return c.SubResourceClient.Create(ctx, object, body, opts...)
 	}
@@ -76,7 +76,7 @@ func (c tracedSubResource) Apply(ctx context.Context, configuration runtime.Appl
 	})
 }
 
-// writeBody sends a body of its own kind, such as a Scale, which answers the version that its object has then.
+// writeBody sends a body of another kind, such as a Scale; the answer has the new version of the object.
 func (c tracedSubResource) writeBody(ctx context.Context, verb string, object, body client.Object, do func(context.Context) error) error {
 	w := write{verb: verb, subresource: c.name, target: c.trace.kinds.reference(c.trace.kinds.of(object), object), own: c.trace.overwritten(object)}
 	return c.trace.send(ctx, w, func(ctx context.Context, change cpid.Context) (accepted, error) {

@@ -1,5 +1,5 @@
-// Package causeway has a controller built with controller-runtime take part in changes: what it writes carries the CPID of the
-// change that it follows from, and spans and mergelogs say so to OpenTelemetry. An ordinary operator needs WrapManager alone.
+// Package causeway instruments controllers built with controller-runtime: their writes carry the CPID of the change that they follow from,
+// and spans and mergelogs go to OpenTelemetry. An ordinary operator needs only WrapManager.
 package causeway
 
 import (
@@ -18,46 +18,46 @@ import (
 	"causeway/cpid"
 )
 
-// Settings are those of a Trace; the zero value is what most want.
+// Settings are those of a Trace; the zero value has the defaults.
 type Settings struct {
 	changes.Settings
-	// Cluster is the name under which Causeway watches the cluster: a change of a writer without CPID gets the CPID that Causeway gives
-	// it. Where it is empty it is k8s.cluster.name of OTEL_RESOURCE_ATTRIBUTES.
+	// Cluster is the name under which Causeway watches the cluster, so that changes of writers without CPIDs get the same CPID as in
+	// Causeway. Empty means k8s.cluster.name of OTEL_RESOURCE_ATTRIBUTES.
 	Cluster string
-	// TracerProvider is where spans go; whatever is registered where it is nil.
+	// TracerProvider gets the spans; nil means the registered one.
 	TracerProvider trace.TracerProvider
-	// KeepsIdleSpans has a reconcile leave a span though it wrote nothing and did not fail.
+	// KeepsIdleSpans makes spans of successful reconciles without writes too.
 	KeepsIdleSpans bool
-	// LeavesDeletionsUnmarked spares the patch that says on an object, before it is deleted, which change that is for.
+	// LeavesDeletionsUnmarked omits the patch that annotates an object with the change before its deletion.
 	LeavesDeletionsUnmarked bool
-	// SendsNoTraceparent leaves the header to an HTTP instrumentation of OpenTelemetry. Else requests of a manager's client carry it, and
-	// spans of the API server hang below the write.
+	// SendsNoTraceparent omits the traceparent header, as when an HTTP instrumentation of OpenTelemetry sends it. Otherwise requests of a
+	// manager's client carry it, and spans of the API server are children of the write.
 	SendsNoTraceparent bool
 }
 
-// Trace is what this process knows of the changes of one cluster.
+// Trace is the instrumentation of one cluster: what this process knows of its changes.
 type Trace struct {
 	settings Settings
 	changes  *changes.Changes
 	kinds    *kinds
 	known    *known
 	memory   *memory
-	// collections are what DeleteAllOf takes.
+	// collections are the recent DeleteAllOf calls.
 	collections collections
 }
 
-// WrapManager gives the manager, with a client, a cache and controllers that take part in changes. Do it before anything is taken
-// from the manager, and use only what it returns.
+// WrapManager returns the manager with traced client, cache and controllers. Call it before the manager is used, and use only the
+// returned one.
 func WrapManager(mgr manager.Manager) manager.Manager {
 	t, err := New(mgr.GetScheme(), mgr.GetRESTMapper(), Settings{})
 	if err != nil {
-		// Nothing was set that could be wrong.
+		// Cannot happen: the default settings are valid.
 		panic(err)
 	}
 	return t.Manager(mgr)
 }
 
-// New makes a Trace with settings of one's own, and fails where they make no sense.
+// New makes a Trace with settings, and fails when they are invalid.
 func New(scheme *runtime.Scheme, mapper meta.RESTMapper, settings Settings) (*Trace, error) {
 	decisions, err := changes.New(settings.Settings)
 	if err != nil {
@@ -71,7 +71,7 @@ func New(scheme *runtime.Scheme, mapper meta.RESTMapper, settings Settings) (*Tr
 	return t, nil
 }
 
-// Changes are the decisions below, for writes by other clients.
+// Changes returns the underlying operations, for writes by other clients.
 func (t *Trace) Changes() *changes.Changes { return t.changes }
 
 func (t *Trace) tracer() trace.Tracer {
@@ -81,7 +81,7 @@ func (t *Trace) tracer() trace.Tracer {
 	return otel.Tracer(changes.Scope)
 }
 
-// clusterName is the cluster that the process says all its telemetry is of, as SDKs of OpenTelemetry read it.
+// clusterName is k8s.cluster.name of OTEL_RESOURCE_ATTRIBUTES, read as OpenTelemetry SDKs do.
 func clusterName(attributes string) string {
 	for pair := range strings.SplitSeq(attributes, ",") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -94,7 +94,7 @@ func clusterName(attributes string) string {
 	return ""
 }
 
-// Names that others read: they are Causeway's, and never change.
+// Attribute names that Causeway reads; they never change.
 const (
 	attributeCPID      = "cpid.id"
 	attributeAncestors = "cpid.ancestors"
@@ -102,7 +102,7 @@ const (
 	attributeWrote     = "cpid.wrote"
 )
 
-// A span of more objects would be mostly this list.
+// The most references on one span.
 const mostNoted = 128
 
 func changeAttributes(change cpid.Context) []attribute.KeyValue {

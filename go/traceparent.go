@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// tracedTransport has requests carry the trace context of OpenTelemetry, for the spans of the API server.
+// tracedTransport adds the traceparent header to requests, for the spans of the API server.
 type tracedTransport struct{ inner http.RoundTripper }
 
 func (t tracedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -18,7 +18,7 @@ func (t tracedTransport) RoundTrip(request *http.Request) (*http.Response, error
 	return t.inner.RoundTrip(request)
 }
 
-// sendTraceparent sets the transport of a client that its owner gives out by pointer, before it is used by many.
+// sendTraceparent replaces the transport of a shared client. Call it before the client is used.
 func sendTraceparent(client *http.Client) {
 	if client == nil {
 		return

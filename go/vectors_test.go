@@ -23,7 +23,7 @@ import (
 	"causeway/cpid"
 )
 
-// The vectors are those that the library in TypeScript passes.
+// The test vectors of the TypeScript library.
 const folder = "../packages/instrumentation/conformance"
 
 type vector struct {
@@ -43,11 +43,11 @@ type step struct {
 	Annotations map[string]string
 	Written     map[string]string
 	Context     *cpid.Context
-	// Of a version that a writer without CPIDs made.
+	// A version that a writer without CPIDs made.
 	Cluster, UID, ResourceVersion, CPID string
-	// What an informer tells of an object of which nothing was told before.
+	// The first version of an object that an informer delivers.
 	Object json.RawMessage
-	// Which of some objects go with the deletion of a collection.
+	// A deletecollection, and which objects it deletes.
 	Namespace, Labels, Fields string
 	Answered, Now             time.Time
 	Taken                     []string

@@ -8,7 +8,7 @@ import (
 	"causeway/cpid"
 )
 
-// A key that lives long: each change of it comes from the one before, and from what came meanwhile.
+// A long-lived key: each change follows from the previous one and from new causes.
 func TestWhatTheLastChangeComesFromIsBoundedAndCounted(t *testing.T) {
 	const rounds, each = 3 * mostCausesOfKey / 100, 100
 	numbered := func(number int) cause {
@@ -42,7 +42,7 @@ func TestWhatTheLastChangeComesFromIsBoundedAndCounted(t *testing.T) {
 		t.Errorf("%d are counted as forgotten, and %d held, of %d", forgotten, held, came)
 	}
 
-	// What one reconcile reads is kept, however much it is: nothing of it is news to the next.
+	// All causes that one reconcile reads are kept, so that none is named again by the next.
 	w := newWork(lastChange{})
 	for number := range mostCausesOfKey + 1_000 {
 		w.follow(numbered(number + 2))

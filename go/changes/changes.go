@@ -1,5 +1,4 @@
-// Package changes decides which change a write is for and tells mergelogs over OpenTelemetry, for whatever client of Kubernetes
-// there is.
+// Package changes decides which change a write belongs to and sends mergelogs over OpenTelemetry, for any Kubernetes client.
 package changes
 
 import (
@@ -14,47 +13,47 @@ import (
 	"causeway/internal/seldom"
 )
 
-// Scope names this library as the one that spans, mergelogs and metrics come from.
+// Scope is the instrumentation scope of this library's spans, mergelogs and metrics.
 const Scope = "causeway-instrumentation"
 
-// Settings are those of a Changes; the zero value is what most want.
+// Settings are those of a Changes; the zero value has the defaults.
 type Settings struct {
-	// MaxAncestors is how many ancestors an object carries at most: 10 where it is 0, none where it is negative. It is the same in
-	// every controller of a cluster.
+	// MaxAncestors is the most ancestors an object carries: 0 means 10, a negative number none. Use the same in every controller of a
+	// cluster.
 	MaxAncestors int
-	// MaxSources is how many sources a mergelog has at most, from 2: 1024 where it is 0, which is what Causeway takes.
+	// MaxSources is the most sources of a mergelog, at least 2; 0 means 1024, which is Causeway's limit.
 	MaxSources int
-	// Keys are the annotations that carry a trace context: cpid.DefaultKeys where they are empty.
+	// Keys are the annotations that carry a trace context; empty means cpid.DefaultKeys.
 	Keys cpid.Keys
-	// NewCPID makes CPIDs: random UUIDs where it is nil.
+	// NewCPID makes CPIDs; nil means random UUIDs.
 	NewCPID func() string
-	// Now is the clock that mergelogs are dated by.
+	// Now is the clock for the times of mergelogs; nil means time.Now.
 	Now func() time.Time
-	// LoggerProvider is where mergelogs go; whatever is registered where it is nil.
+	// LoggerProvider gets the mergelogs; nil means the registered one.
 	LoggerProvider log.LoggerProvider
-	// Logger is told what is lost, at most once a minute: that of controller-runtime where it is zero.
+	// Logger logs losses, at most once a minute; zero means the logger of controller-runtime.
 	Logger logr.Logger
 }
 
-// Changes does what a controller does about changes (section 4.2 of the CPID paper). It waits for nothing, and a mergelog
-// that nobody takes is counted. It is safe for concurrent use.
+// Changes has the operations of a controller on changes (section 4.2 of the CPID paper). They do not block, and a mergelog that cannot
+// be sent is counted. It is safe for concurrent use.
 type Changes struct {
 	settings Settings
 	sender   sender
 	planned  *planned
 }
 
-// Detail is what a mergelog tells beside its CPIDs.
+// Detail has the details of a mergelog besides its CPIDs.
 type Detail struct {
-	// Object is to carry the new CPID. Its version is known only after the write: Merge and Plan do not tell it, Tell does.
+	// Object is to carry the new CPID. Merge and Plan ignore its version, which is known only after the write; Tell sends it.
 	Object cpid.Reference
-	// Reason says why, in a few words.
+	// Reason is a short text for people.
 	Reason string
-	// Writer is who made the change, where that is another than who tells of it.
+	// Writer made the change, if not the reporter.
 	Writer string
 }
 
-// New checks the settings, and fails where a limit makes no sense.
+// New checks the settings, and fails when a limit is invalid.
 func New(settings Settings) (*Changes, error) {
 	switch {
 	case settings.MaxAncestors == 0:
@@ -92,18 +91,18 @@ func (c *Changes) Extract(annotations map[string]string) cpid.Context {
 	return cpid.Extract(annotations, c.settings.Keys, c.settings.MaxAncestors)
 }
 
-// Inject gives a copy of an object's annotations that carries the trace context.
+// Inject returns a copy of an object's annotations that carries the trace context.
 func (c *Changes) Inject(change cpid.Context, annotations map[string]string) map[string]string {
 	return cpid.Inject(change.Sound(), annotations, c.settings.Keys, c.settings.MaxAncestors)
 }
 
-// NewRoot begins a change that follows from nothing, such as an operator's, and sends its mergelog.
+// NewRoot begins a root change, such as a person's, and sends its mergelog.
 func (c *Changes) NewRoot(ctx context.Context, detail Detail) cpid.Context {
 	return c.Merge(ctx, nil, detail)
 }
 
-// Merge gives the trace context for what follows from all of these, and sends its mergelog at once where it has a new CPID. It
-// begins a change where none is left. For a write that may be refused there is Plan.
+// Merge returns the trace context for work that follows from all of these, and sends its mergelog at once if it has a new CPID.
+// Without causes it begins a root change. For a write that may be refused use Plan.
 func (c *Changes) Merge(ctx context.Context, causes []cpid.Context, detail Detail) cpid.Context {
 	change, sources, isNew := cpid.Merge(soundOnes(causes), c.settings.MaxAncestors, c.newCPID)
 	if isNew {
@@ -113,8 +112,8 @@ func (c *Changes) Merge(ctx context.Context, causes []cpid.Context, detail Detai
 	return change
 }
 
-// Plan does the same for a write that the API server has still to accept: the mergelog goes out with Accepted. The same causes and
-// object give the same trace context again, so that a write tried again after a conflict makes no second one.
+// Plan does the same for a write that the API server has yet to accept: Accepted sends the mergelog. The same causes and object give
+// the same trace context again, so that a retry after a conflict makes no second change.
 func (c *Changes) Plan(causes []cpid.Context, detail Detail) cpid.Context {
 	sound := soundOnes(causes)
 	detail.Object.ResourceVersion = ""
@@ -123,17 +122,17 @@ func (c *Changes) Plan(causes []cpid.Context, detail Detail) cpid.Context {
 	})
 }
 
-// Accepted says that the API server accepted a write of this change.
+// Accepted reports that the API server accepted a write of this change.
 func (c *Changes) Accepted(ctx context.Context, change cpid.Context) {
 	if told, ok := c.planned.accept(change.CPID); ok {
 		c.Tell(ctx, told.mergelog, told.detail, told.at)
 	}
 }
 
-// IsUntold says whether a change was planned here and nothing of it was accepted so far.
+// IsUntold reports whether a change was planned here and no write of it was accepted yet.
 func (c *Changes) IsUntold(change cpid.Context) bool { return c.planned.isUntold(change.CPID) }
 
-// Tell sends a mergelog of something that happened at that time.
+// Tell sends a mergelog with this time.
 func (c *Changes) Tell(ctx context.Context, mergelog cpid.Mergelog, detail Detail, at time.Time) {
 	for _, step := range mergelog.InSteps(c.settings.MaxSources, c.newCPID) {
 		if step.CPID == mergelog.CPID {
@@ -144,11 +143,11 @@ func (c *Changes) Tell(ctx context.Context, mergelog cpid.Mergelog, detail Detai
 	}
 }
 
-// Lost is how many mergelogs neither a logger nor a sampled span took; also the metric cpid.instrumentation.lost_mergelogs. What the
-// SDK loses after it took them, its own metrics tell.
+// Lost is how many mergelogs neither a logger nor a sampled span took; also the metric cpid.instrumentation.lost_mergelogs. The SDK's own
+// metrics count what it loses later.
 func (c *Changes) Lost() int64 { return c.sender.lost.Load() }
 
-// newCPID makes a random one wherever what was given makes none.
+// newCPID returns a random UUID when NewCPID returns an invalid one.
 func (c *Changes) newCPID() string {
 	if id, ok := cpid.Parse(c.settings.NewCPID()); ok {
 		return id

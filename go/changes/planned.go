@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// How many outcomes are kept for writes that are tried again.
+	// How many planned changes are kept for retries.
 	mostOutcomes = 4_096
-	// How many sources writes under way may have, and one more for each write: some 100,000 may be begun at once.
+	// The most sources of all unsent mergelogs, each counted with one more: enough for some 100,000 writes in flight.
 	mostUntold = 262_144
-	// Longer keys, of many causes, are kept as digests.
+	// Longer keys are replaced by digests.
 	longestKey = 256
 )
 
-// planned has the merges for writes that the API server has still to accept.
+// planned has the merges for writes that the API server has yet to accept.
 type planned struct {
 	mu       sync.Mutex
 	outcomes *bounded.Map[string, cpid.Context]
@@ -73,7 +73,7 @@ func (p *planned) isUntold(id string) bool {
 	return ok
 }
 
-// accept gives what is to be told of a CPID that is written now; nothing where it has no mergelog, or that was told.
+// accept returns the unsent mergelog of a CPID whose write was accepted; false if it has none or was sent.
 func (p *planned) accept(id string) (untold, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *planned) accept(id string) (untold, bool) {
 		return told, false
 	}
 	p.untold.Delete(id)
-	// What begins once and is over does not begin again with the next write of the same object.
+	// A root change is used once: the next write of the object begins another.
 	if len(told.mergelog.Sources) == 0 {
 		p.outcomes.Delete(told.key)
 	}

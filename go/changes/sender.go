@@ -17,7 +17,7 @@ import (
 	"causeway/internal/seldom"
 )
 
-// Names that others read: they are Causeway's, and never change.
+// Attribute names that Causeway reads; they never change.
 const (
 	event            = "cpid.mergelog"
 	attributeNew     = "cpid.new"
@@ -28,8 +28,8 @@ const (
 	lostMergelogs    = "cpid.instrumentation.lost_mergelogs"
 )
 
-// sender hands mergelogs over to the SDK of OpenTelemetry: as log records, or as events of the active span where no logger takes
-// them. What nobody takes is counted as lost.
+// sender passes mergelogs to the OpenTelemetry SDK: as log records, or as events of the active span if no logger is enabled. Mergelogs
+// that neither accepts are counted as lost.
 type sender struct {
 	provider log.LoggerProvider
 	losses   *seldom.Losses
@@ -63,7 +63,7 @@ func (s *sender) emit(ctx context.Context, mergelog cpid.Mergelog, attributes []
 	logger := provider.Logger(Scope)
 	asked := log.EnabledParameters{EventName: event}
 	if !logger.Enabled(ctx, asked) {
-		// A logger may pass over what belongs to a span that is not sampled; a mergelog matters to other traces as well.
+		// A logger may drop records of unsampled spans, so the mergelog is sent without its span.
 		ctx = trace.ContextWithSpan(ctx, nil)
 		if !logger.Enabled(ctx, asked) {
 			return false

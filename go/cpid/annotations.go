@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Keys are the annotations that carry a trace context. They are the same in every controller of a cluster.
+// Keys are the annotations that carry a trace context. Use the same in every controller of a cluster.
 type Keys struct{ CPID, Ancestors string }
 
-// DefaultKeys are the annotations unless said otherwise.
+// DefaultKeys are the default annotations.
 var DefaultKeys = Keys{CPID: "causeway.io/cpid", Ancestors: "causeway.io/ancestor-cpids"}
 
-// The keys and values of all annotations of an object together may have so many bytes.
+// The API server's limit for the keys and values of all annotations of an object, in bytes.
 const maxAnnotationBytes = 256 * 1024
 
-// Extract reads the trace context of an object's annotations. It is zero where they have no CPID that is a UUID.
+// Extract reads the trace context of an object's annotations; zero without a valid CPID.
 func Extract(annotations map[string]string, keys Keys, maxAncestors int) Context {
 	id, ok := Parse(annotations[keys.CPID])
 	if !ok {
@@ -23,9 +23,9 @@ func Extract(annotations map[string]string, keys Keys, maxAncestors int) Context
 	return Context{id, readAncestors(annotations[keys.Ancestors], id, maxAncestors)}
 }
 
-// Inject gives a copy of the annotations that carries the trace context; all others stay. The list of ancestors is always written,
-// so that in a patch too it replaces that of an earlier change. Where the annotations would grow beyond what the API server takes,
-// the ancestors stay out, or else the annotations are returned as they are.
+// Inject returns a copy of the annotations that carries the trace context; all others stay. The list of ancestors is always written, so
+// that it replaces an earlier list, also in a patch. If the annotations would exceed the API server's limit, the ancestors are left out,
+// or else the annotations are returned unchanged.
 func Inject(c Context, annotations map[string]string, keys Keys, maxAncestors int) map[string]string {
 	if c.IsZero() {
 		return annotations

@@ -63,7 +63,7 @@ func TestAnnotationsThatOthersBrokeAreReadOrPassedOver(t *testing.T) {
 	}
 }
 
-// Controllers of one cluster may carry more ancestors than this one, or fewer: what is known is not lost, and nothing grows.
+// Other controllers of the cluster may carry more ancestors, or fewer: each controller keeps its own limit.
 func TestHowManyAncestorsAreCarriedMayDiffer(t *testing.T) {
 	keys := cpid.DefaultKeys
 	change := cpid.Context{CPID: one}

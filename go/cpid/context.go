@@ -1,5 +1,5 @@
-// Package cpid has the trace context of a change: its change propagation ID (CPID) with the ancestors of that, as objects of
-// Kubernetes carry them in annotations, and how several of them merge. It does no I/O and needs nothing but the standard library.
+// Package cpid has the trace context of a change, which is its change propagation ID (CPID) with some ancestors, as Kubernetes objects
+// carry it in annotations, and the merge of several. It does no I/O and needs nothing but the standard library.
 package cpid
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MaxAncestors is how many ancestors an object carries unless said otherwise. It is the same in every controller of a cluster.
+// MaxAncestors is the default number of ancestors on an object. Use the same in every controller of a cluster.
 const MaxAncestors = 10
 
 const (
@@ -18,21 +18,21 @@ const (
 	longest    = 64
 	nilCPID    = "00000000-0000-0000-0000-000000000000"
 	dashPlaces = "\x08\x0d\x12\x17"
-	// Three times what a CPID with its comma takes: much of a list may be unreadable before the rest is given up.
+	// Bytes read per ancestor: three times a CPID with its comma, so that invalid entries may be skipped.
 	readPerAncestor = 111
 )
 
-// Context is what an object carries about the changes that its state came from. CPIDs are in canonical text: lower case, dashed.
+// Context is the trace context on an object: the changes that its state came from. CPIDs are in canonical text: lower case, dashed.
 type Context struct {
 	CPID string
-	// Ancestors are some of the CPIDs that it descends from, nearest first. Nobody changes the list once it is here.
+	// Ancestors are some of the CPIDs that it descends from, nearest first. The list must not be modified.
 	Ancestors []string
 }
 
-// IsZero says whether there is no change.
+// IsZero reports whether there is no change.
 func (c Context) IsZero() bool { return c.CPID == "" }
 
-// Sound gives the context with CPIDs in canonical text and without ancestors that are none; the zero Context where it has no CPID.
+// Sound returns the context with CPIDs in canonical text and without invalid ancestors; the zero Context without a valid CPID.
 func (c Context) Sound() Context {
 	id, ok := Parse(c.CPID)
 	if !ok {
@@ -56,14 +56,14 @@ func soundAncestors(given []string, from int) []string {
 	return sound
 }
 
-// New makes a CPID that nobody has used: a random UUID of version 4.
+// New makes a new CPID: a random UUID of version 4.
 func New() string {
 	var bytes [16]byte
 	_, _ = rand.Read(bytes[:]) // It never fails.
 	return textOf(bytes, 4)
 }
 
-// Parse reads a CPID in any case, with all dashes or none, among blanks. It is false for what is no UUID, and for that of zeros.
+// Parse reads a CPID in any case, with all dashes or none, with blanks around it. False if it is not a UUID or all zeros.
 func Parse(text string) (string, bool) {
 	if isCanonical(text) {
 		return text, text != nilCPID
@@ -114,8 +114,8 @@ func textOf(bytes [16]byte, version byte) string {
 	return string(text[:])
 }
 
-// readAncestors gives the first CPIDs of a comma-separated list; entries that are none, that are id itself or that came before
-// are passed over. It reads no further into the text than so many could reach.
+// readAncestors returns the first CPIDs of a comma-separated list. It skips invalid entries, id itself and repetitions, and reads only a
+// bounded part of the text.
 func readAncestors(text, id string, most int) []string {
 	ancestors := make([]string, 0, min(most, len(text)/length))
 	for last := most * readPerAncestor; text != "" && last > 0 && len(ancestors) < most; {
@@ -129,7 +129,7 @@ func readAncestors(text, id string, most int) []string {
 	return ancestors
 }
 
-// contains compares the last digit first, which spares nearly all comparisons of whole CPIDs.
+// contains compares the last digit first, which avoids nearly all comparisons of whole CPIDs.
 func contains(among []string, wanted string) bool {
 	last := wanted[len(wanted)-1]
 	for _, one := range among {
@@ -142,7 +142,7 @@ func contains(among []string, wanted string) bool {
 
 type contextKey struct{}
 
-// NewContext gives a context of Go for work that a change is the cause of; parent itself where there is no change.
+// NewContext returns a context.Context for work caused by a change; parent itself without a change.
 func NewContext(parent context.Context, c Context) context.Context {
 	if c.IsZero() {
 		return parent
@@ -150,7 +150,7 @@ func NewContext(parent context.Context, c Context) context.Context {
 	return context.WithValue(parent, contextKey{}, c)
 }
 
-// FromContext gives the change that work is done for; the zero Context where there is none.
+// FromContext returns the change that caused the work; the zero Context if there is none.
 func FromContext(ctx context.Context) Context {
 	c, _ := ctx.Value(contextKey{}).(Context)
 	return c

@@ -2,17 +2,16 @@ package cpid
 
 import "slices"
 
-// Merge gives the trace context for work that follows from all of these, and the sources of its mergelog (Algorithm 1 of the
+// Merge returns the trace context for work that follows from all of these, and the sources of its mergelog (Algorithm 1 of the
 // paper, with the ancestors of its section 3.5).
 //
-// A CPID that is known to descend from all the others stands for them: isNew is false, and there is nothing to tell. What counts as
-// known is what the contexts list, also through each other: where a lists b and b lists c, a descends from c. Otherwise the CPID is
-// one of newCPID, and its sources are those that none of the others descends from; none at all, where there are no contexts and a
-// root begins. Contexts that claim each other as ancestors cannot all be right: then every CPID is a source, and no list is
-// passed on.
+// If a CPID is known to descend from all the others, it is the result: isNew is false, and there is no mergelog. Descent is known from
+// the lists, also transitively: if a lists b and b lists c, a descends from c. Otherwise the CPID comes from newCPID, and its sources are
+// those that none of the others descends from; without contexts it is a root without sources. If contexts claim each other as ancestors,
+// the lists are ignored: every CPID is a source, without ancestors.
 //
-// The ancestors are nearest first: a CPID that stands keeps its list and gains at its end what the others add; a new one has its
-// sources, then theirs in turn. The same CPID twice is one, with both lists. Contexts without a CPID count for nothing.
+// The ancestors are nearest first: an existing CPID keeps its list, with those of the others appended; a new one has its sources, then
+// their ancestors in turn. Contexts of the same CPID count as one, with both lists. Contexts without a CPID are ignored.
 func Merge(contexts []Context, maxAncestors int, newCPID func() string) (merged Context, sources []string, isNew bool) {
 	var b buffers
 	m := grouped(contexts, b.groups[:0], b.next[:0])
@@ -44,7 +43,7 @@ func Merge(contexts []Context, maxAncestors int, newCPID func() string) (merged 
 	return Context{found[0], slices.Clone(found[1:])}, sources, true
 }
 
-// standing spares a copy of the list where nothing came to it.
+// standing returns an existing CPID with its ancestors, without copying the list if nothing was added.
 func standing(own Context, found []string) Context {
 	ancestors := found[1:]
 	if len(ancestors) <= len(own.Ancestors) && slices.Equal(ancestors, own.Ancestors[:len(ancestors)]) {
@@ -53,10 +52,10 @@ func standing(own Context, found []string) Context {
 	return Context{own.CPID, slices.Clone(ancestors)}
 }
 
-// With no more than this, a merge does with the stack and looks CPIDs up one by one.
+// Up to this many contexts, a merge uses only the stack and a linear search.
 const smallMerge = 16
 
-// merger has what is known while contexts merge. Contexts of one CPID are a group.
+// merger is the state of a merge. Contexts of one CPID form a group.
 type merger struct {
 	contexts []Context
 	groups   []group
@@ -64,7 +63,7 @@ type merger struct {
 	index    map[string]int
 }
 
-// buffers are what a small merge needs, on the stack of Merge.
+// buffers are the memory of a small merge, on the stack of Merge.
 type buffers struct {
 	groups [smallMerge]group
 	next   [smallMerge]int
@@ -78,7 +77,7 @@ type group struct{ first, last, claims int }
 
 type cursor struct{ context, at int }
 
-// grouped returns what a method would store: what is stored behind a pointer cannot stay on the stack.
+// grouped groups contexts by CPID. It is not a method, since storing the slices behind a pointer would move them to the heap.
 func grouped(contexts []Context, groups []group, next []int) merger {
 	m := merger{contexts: contexts, groups: groups}
 	if len(contexts) > smallMerge {
@@ -106,7 +105,7 @@ func grouped(contexts []Context, groups []group, next []int) merger {
 
 func (m *merger) idOf(g int) string { return m.contexts[m.groups[g].first].CPID }
 
-// find gives the group of a CPID, or -1.
+// find returns the group of a CPID, or -1.
 func (m *merger) find(id string) int {
 	if m.index != nil {
 		if g, ok := m.index[id]; ok {
@@ -126,7 +125,7 @@ func (m *merger) find(id string) int {
 	return -1
 }
 
-// heads are the groups that none of the others lists, and whether no group, by what is listed, descends from itself.
+// heads returns the groups that no other one lists, and whether the lists are free of cycles.
 func (m *merger) heads(heads, passed []int) ([]int, bool) {
 	for i := range m.contexts {
 		m.eachClaim(i, func(g int) { m.groups[g].claims++ })
@@ -152,7 +151,7 @@ func (m *merger) heads(heads, passed []int) ([]int, bool) {
 	return heads, len(passed) == len(m.groups)
 }
 
-// eachClaim calls with each group that a context lists as an ancestor; what it says of itself is no claim.
+// eachClaim calls claim with each group that a context lists as an ancestor, except its own.
 func (m *merger) eachClaim(i int, claim func(g int)) {
 	context := &m.contexts[i]
 	if context.CPID == "" {
@@ -172,7 +171,7 @@ func (m *merger) cursorsOf(g int, to []cursor) []cursor {
 	return to
 }
 
-// addTheirs adds what those already found list as their ancestors.
+// addTheirs adds the listed ancestors of the CPIDs found so far.
 func (m *merger) addTheirs(found []string, most int, open []cursor) []string {
 	if len(found) >= most {
 		return found
@@ -185,8 +184,8 @@ func (m *merger) addTheirs(found []string, most int, open []cursor) []string {
 	return m.addInTurn(found, most, open, true)
 }
 
-// addInTurn adds from each list its first, then from each its second, and so on. Where it goes on, a CPID that comes up brings in its
-// own lists, one place further away.
+// addInTurn adds the first of each list, then the second of each, and so on. With goesOn, an added CPID brings in its own lists, one
+// position later.
 func (m *merger) addInTurn(found []string, most int, open []cursor, goesOn bool) []string {
 	for len(open) > 0 && len(found) < most {
 		inThisTurn, kept := len(open), 0

@@ -11,7 +11,7 @@ import (
 
 func id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", n) }
 
-// naive is what Merge gives, said as plainly as can be: sets, and every path walked.
+// naive is a simple reference for Merge: it uses sets and walks every path.
 func naive(contexts []cpid.Context, most int, fresh string) (cpid.Context, []string, bool) {
 	lists := map[string][][]string{}
 	var order []string
@@ -69,7 +69,7 @@ func naive(contexts []cpid.Context, most int, fresh string) (cpid.Context, []str
 	return change, heads, true
 }
 
-// nearestFirst takes the lists of those found place by place. A list that comes up at one place begins at the next.
+// nearestFirst reads the lists of the found CPIDs position by position. The lists of an added CPID start at the next position.
 func nearestFirst(found []string, from [][]string, lists map[string][][]string) []string {
 	type begun struct {
 		list []string
@@ -96,7 +96,7 @@ func nearestFirst(found []string, from [][]string, lists map[string][][]string) 
 	return found
 }
 
-// drawn makes contexts out of few CPIDs, so that they meet often; some are as they would really come about, some are broken.
+// drawn makes contexts from few CPIDs, so that they overlap often; some are realistic, some inconsistent.
 func drawn(random *rand.Rand, most int) []cpid.Context {
 	contexts := make([]cpid.Context, random.IntN(most))
 	span := 2 + random.IntN(2*most)

@@ -1,6 +1,6 @@
 package cpid
 
-// MaxSources is how many sources a mergelog has at most unless said otherwise: what Causeway takes.
+// MaxSources is the default limit of a mergelog's sources, as in Causeway.
 const MaxSources = 1024
 
 // Mergelog says that these changes merged into this new one. Without sources a root change begins.
@@ -9,8 +9,8 @@ type Mergelog struct {
 	Sources []string
 }
 
-// InSteps gives mergelogs that together say what one does, none with more than maxSources sources, from 2: where there are more,
-// groups of them merge into CPIDs of their own first. The one that makes the CPID comes last.
+// InSteps splits a mergelog into several with at most maxSources sources each (at least 2): groups of sources first merge into
+// intermediate CPIDs. The mergelog of the CPID itself comes last.
 func (m Mergelog) InSteps(maxSources int, newCPID func() string) []Mergelog {
 	var steps []Mergelog
 	left := m.Sources

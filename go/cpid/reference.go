@@ -2,14 +2,14 @@ package cpid
 
 import "strings"
 
-// Reference is an object of Kubernetes as spans and mergelogs name it.
+// Reference names a Kubernetes object in spans and mergelogs.
 type Reference struct {
 	// APIVersion is of the form apps/v1; Resource is the plural that the API is served under, such as deployments.
 	APIVersion, Resource, Namespace, Name, UID, ResourceVersion string
 }
 
-// String is <apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<resourceVersion>; uid and rv are left out where there are
-// none. It is empty where version, resource or name is missing.
+// String is <apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<resourceVersion>; uid and rv are left out if
+// empty. The result is empty without apiVersion, resource or name.
 func (r Reference) String() string {
 	if r.APIVersion == "" || r.Resource == "" || r.Name == "" {
 		return ""
@@ -30,8 +30,7 @@ func (r Reference) String() string {
 	return text
 }
 
-// ResourceOfKind guesses the resource that objects of a kind are served as: the English plural in lower case. Ask a RESTMapper
-// where there is one.
+// ResourceOfKind guesses the resource of a kind: the English plural in lower case. Prefer a RESTMapper if there is one.
 func ResourceOfKind(kind string) string {
 	if kind == "Endpoints" {
 		return "endpoints"

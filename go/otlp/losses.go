@@ -19,7 +19,7 @@ import (
 
 const lostItems = "cpid.instrumentation.lost_items"
 
-// losses counts what was handed over, and what of it nobody took.
+// losses counts items passed to the exporter, and those that were not delivered.
 type losses struct {
 	what                   string
 	logged                 *seldom.Losses
@@ -45,8 +45,8 @@ func (l *losses) exported(items int, err error) {
 	}
 }
 
-// refusedIn says how many items were refused of a batch of which the others were taken; false where an error says nothing of that. The
-// exporters tell a partial success, and a mere warning, as an error whose type is internal to them.
+// refusedIn returns how many items a partial success refused; false for other errors. The exporters return a partial success, even a mere
+// warning, as an error of an internal type.
 func refusedIn(err error) (int64, bool) {
 	if value := reflect.ValueOf(err); value.Kind() == reflect.Struct {
 		if rejected := value.FieldByName("RejectedItems"); rejected.CanInt() {
@@ -66,7 +66,7 @@ func refusedIn(err error) (int64, bool) {
 	return 0, false
 }
 
-// hand notes one that is handed over, for which there may be no room.
+// hand counts an item passed to the exporter, whose queue may be full.
 func (l *losses) hand() {
 	l.handed.Add(1)
 	l.tell()
@@ -82,7 +82,7 @@ func (l *losses) lost() string {
 	return l.what + " are lost: nobody took them in time, or they were refused; see whether OTEL_EXPORTER_OTLP_ENDPOINT can be reached"
 }
 
-// count is how many are lost by now. As many as may wait still do, and those of the batch that is being tried.
+// count is how many items are certainly lost: all undelivered ones, less a full queue and the batch in flight.
 func (l *losses) count() int64 {
 	left := l.handed.Load() - l.taken.Load()
 	if l.hasEnded.Load() {
@@ -92,7 +92,7 @@ func (l *losses) count() int64 {
 	return refused + max(0, left-refused-mostWaiting-sdktrace.DefaultMaxExportBatchSize)
 }
 
-// countLosses has metrics tell of what is lost.
+// countLosses registers a metric of the losses.
 func countLosses(of ...*losses) {
 	_, _ = otel.Meter(changes.Scope).Int64ObservableCounter(lostItems, metric.WithUnit("{item}"),
 		metric.WithDescription("Spans and mergelogs that were dropped, since nobody took them in time."),
@@ -106,7 +106,7 @@ func countLosses(of ...*losses) {
 		}))
 }
 
-// end says what is lost in the end.
+// end logs the final losses, and returns them as an error.
 func (l *losses) end() error {
 	l.hasEnded.Store(true)
 	if lost := l.count(); lost > 0 {
@@ -116,7 +116,7 @@ func (l *losses) end() error {
 	return nil
 }
 
-// flushed logs what is lost by now: whoever flushes may end soon, without a word.
+// flushed logs the losses so far, since a process that flushes may end soon.
 func (l *losses) flushed(err error) error {
 	l.logged.End(l.lost(), l.count())
 	return err

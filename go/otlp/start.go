@@ -1,4 +1,4 @@
-// Package otlp sets up the SDK of OpenTelemetry for a controller that has no set-up of its own.
+// Package otlp sets up the OpenTelemetry SDK for a controller without a setup of its own.
 package otlp
 
 import (
@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// How many spans, and how many mergelogs, wait while nobody takes them, and for how long they are tried again.
+	// The queue length for spans and for mergelogs, and how long an export is retried.
 	mostWaiting = 10_000
 	triedFor    = 10 * time.Minute
 	firstPause  = time.Second
 	longestWait = 30 * time.Second
-	// For how long a process that ends waits for what is left to be taken.
+	// How long the shutdown waits for the last export.
 	farewell = 5 * time.Second
 )
 
-// Start sends spans and mergelogs over OTLP/HTTP to OTEL_EXPORTER_OTLP_ENDPOINT, by default http://localhost:4318, in the name of a
-// service unless OTEL_SERVICE_NAME says otherwise. What it returns sends the rest, for five seconds at most, and says how much was lost:
-// call it before the process ends. The metric cpid.instrumentation.lost_items counts that while the process runs.
+// Start sends spans and mergelogs over OTLP/HTTP to OTEL_EXPORTER_OTLP_ENDPOINT, by default http://localhost:4318, with this
+// service.name unless OTEL_SERVICE_NAME is set. The returned function sends the rest, within five seconds, and returns an error with the
+// losses; call it before the process ends. The metric cpid.instrumentation.lost_items counts losses while the process runs.
 func Start(ctx context.Context, service string) (func(context.Context) error, error) {
 	described, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", service)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())

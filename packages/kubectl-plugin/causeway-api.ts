@@ -14,11 +14,11 @@ interface Access {
 export type Ask = <Answer>(path: string) => Promise<Answer>
 
 const LABEL = 'app.kubernetes.io/name=causeway'
-/** What the chart calls the port of the HTTP API. */
+/** The name of the query port in the chart's Service. */
 const PORT = 'query'
 const MOST_BYTES = 64 * 2 ** 20
 
-/** Asks the HTTP API. What it rejects with says what to do next. */
+/** Connects to the HTTP API. Errors say what to do next. */
 export async function causewayApi(access: Access): Promise<Ask> {
   if (access.url !== undefined) return byUrl(access.url, access.token)
   const proxied = await serviceProxy(access)
@@ -26,7 +26,7 @@ export async function causewayApi(access: Access): Promise<Ask> {
     JSON.parse(await kubectl(access, ['get', '--raw', `${proxied}${path}`])) as Answer
 }
 
-/** What kubectl prints. */
+/** Runs kubectl and returns its output. */
 export async function kubectl({ kubectl: options, env }: Access, args: readonly string[]): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)('kubectl', [...args, ...options], {
@@ -85,7 +85,7 @@ interface Services {
   }[]
 }
 
-/** The API server's own proxy: it needs no port on this machine, and the right to `services/proxy`. */
+/** The path of the API server's service proxy, which needs no port on this machine, but the right to get `services/proxy`. */
 async function serviceProxy(access: Access): Promise<string> {
   const printed = await kubectl(access, ['get', 'services', '-A', '-l', LABEL, '-o', 'json'])
   const found = (JSON.parse(printed) as Services).items.flatMap(({ metadata, spec }) =>

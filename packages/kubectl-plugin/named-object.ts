@@ -24,7 +24,7 @@ const SHORT = new Map(
     svc: 'services',
   }),
 )
-/** Of these Kubernetes has none in a namespace. */
+/** Cluster-scoped resources of Kubernetes. */
 const OF_NO_NAMESPACE = new Set([
   ...['nodes', 'namespaces', 'persistentvolumes', 'storageclasses', 'customresourcedefinitions'],
   ...['clusterroles', 'clusterrolebindings', 'priorityclasses', 'ingressclasses'],
@@ -40,7 +40,7 @@ export function resourceOf(typed: string): string {
   return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`
 }
 
-/** What `pod/web-7c9f` or `pod web-7c9f` is called in references: `pods/shop/web-7c9f`. Throws an Error that says what to type. */
+/** The reference of `pod/web-7c9f` or `pod web-7c9f`: `pods/shop/web-7c9f`. Throws an Error that says what to type. */
 export function referenceOf(words: readonly string[], namespace: string): string {
   const parts = words.length === 1 ? (words[0] ?? '').split('/') : words
   const [kind = '', name = '', more] = parts
@@ -50,7 +50,7 @@ export function referenceOf(words: readonly string[], namespace: string): string
   return OF_NO_NAMESPACE.has(resource) ? `${resource}/${name}` : `${resource}/${namespace}/${name}`
 }
 
-/** `apps/v1/deployments/shop/web?uid=…` as people say it: `deployment/web`; with its namespace where that is another. */
+/** The short form of `apps/v1/deployments/shop/web?uid=…`: `deployment/web`, with the namespace if it is not the given one. */
 export function shortReference(reference: string, namespace: string): string {
   const [path = ''] = reference.split('?', 1)
   const parts = path.split('/')

@@ -34,7 +34,7 @@ interface PluginIo {
   readonly print: (text: string) => void
 }
 
-/** So many versions of an object are looked at, and so many changes are named. */
+/** How many versions of an object are read, and how many changes are shown. */
 const VERSIONS = 200
 const CHANGES = 10
 const MORE = `There is more: of the newest ${VERSIONS} versions at most ${CHANGES} changes are named. The dashboard's page of the object has all.\n`
@@ -54,7 +54,7 @@ function read(args: readonly string[]) {
       },
     })
   } catch (error) {
-    // Node adds how to pass it as an object's name.
+    // The first sentence: Node then advises how to pass it as a positional, which does not help here.
     const [fault = ''] = error instanceof Error ? error.message.split(/\.\s/) : []
     throw new Error(`${fault}; kubectl causeway --help lists the options`, { cause: error })
   }
@@ -105,7 +105,7 @@ export async function runPlugin({ args, env, nowMs, print }: PluginIo): Promise<
   show(causes, () => `${text(reference, namespace, causes, nowMs)}${isCut ? MORE : ''}`)
 }
 
-/** The namespace that kubectl would take; `default` where nobody named a kubeconfig or a context, and none is needed. */
+/** The namespace that kubectl would use; `default` if no kubeconfig is readable and none is needed. */
 async function namespaceOfContext(access: Parameters<typeof kubectl>[0]): Promise<string> {
   const asked = ['config', 'view', '--minify', '-o', 'jsonpath={..namespace}']
   const named = await kubectl(access, asked).catch((error: unknown) => {

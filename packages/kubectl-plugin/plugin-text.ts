@@ -53,14 +53,14 @@ const DONE = new Map(
     ...{ post: 'created', put: 'changed', scale: 'scaled', update: 'changed', write: 'changed' },
   }),
 )
-/** What inference gives as a reason: `<part> by <writer>`. */
+/** The parts in reasons of the inference: `<part> by <writer>`. */
 const PARTS = new Map(
   Object.entries({
     ...{ creation: 'created', authored: 'changed', scale: 'scaled', deletion: 'deleted', removal: 'removed' },
     ...{ status: 'reported the status of', binding: 'bound' },
   }),
 )
-/** What a command that begins a change is called, and unless it is given another reason, writes as that: `kubectl create`. */
+/** The name, and default reason, of a command that began a change: `kubectl create`. */
 const COMMAND = /^(?:kubectl|oc) (\w+)/
 const COMMANDS = new Map(
   Object.entries({
@@ -88,7 +88,7 @@ export function whyText(asked: string, namespace: string, causes: readonly Cause
   return `${lines.join('\n')}\n`
 }
 
-/** One line for each who began a change, the latest first. */
+/** One line for each actor that began a change, the latest first. */
 export function whoText(asked: string, namespace: string, causes: readonly Cause[], nowMs: number): string {
   if (causes.length === 0) return `Causeway saw nobody change ${asked}.\n`
   const people = new Map<string, Cascade[]>()
@@ -143,7 +143,7 @@ function deedOfCommand(text: string): string | undefined {
   return COMMANDS.get(command)
 }
 
-/** What the command did that wrote as the change itself, and not what followed. */
+/** What the command of the root change did, not what followed from it. */
 function begunBy({ root, traces }: Cascade): string | undefined {
   for (const { cpid, name, wrote = [] } of traces.flatMap(({ spans }) => spans)) {
     const did = cpid === root && wrote.length > 0 ? deedOfCommand(name) : undefined
@@ -161,7 +161,7 @@ function told({ root, spans, state }: Cascade): string {
   return `${counted(spans, 'span')}, ${state}: kubectl causeway cascade ${root.slice(0, 8)}`
 }
 
-/** `changed deployment/web`, `reported the status of it`; a command is called after its program. */
+/** `changed deployment/web`, `reported the status of it`; for a command's span, by its subcommand. */
 function wrote({ name, service }: { name: string; service: string }, what: string): string {
   if (name.startsWith(`${service} `)) {
     const [command = ''] = name.slice(service.length + 1).split(' ')
@@ -184,7 +184,7 @@ function ago(time: string, nowMs: number): string {
   return `${milliseconds(Math.max(0, nowMs - Date.parse(time)))} ago`
 }
 
-/** In the unit that people would use. */
+/** A duration in a readable unit. */
 function milliseconds(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
@@ -210,14 +210,14 @@ function aligned(rows: readonly string[][]): string {
     .join('')
 }
 
-/** Characters that command a terminal, or that have a text read as another. Lines end as they did. */
+/** Control and format characters, which could control a terminal or disguise text; newlines are kept. */
 const CONTROLS = /(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 export function plainText(text: string): string {
   return text.replaceAll(CONTROLS, '\ufffd')
 }
 
-/** JSON that says the same. */
+/** Escapes these characters in JSON, which keeps its value. */
 export function plainJson(json: string): string {
   return json.replaceAll(CONTROLS, (character) =>
     character

@@ -11,10 +11,10 @@ const PATCHES = new Set([
   'application/apply-patch+yaml',
 ])
 const JSON_PATCH = 'application/json-patch+json'
-/** Where an object, and the options of a deletion, name the version that they are for. An eviction holds such options. */
+/** The members of an object and of DeleteOptions that hold a resourceVersion precondition. An Eviction contains DeleteOptions. */
 const LOCKED = ['metadata', 'preconditions'] as const
 const OPTIONS = 'deleteOptions'
-/** Where a JSON patch may put all annotations of an object at once, and which way they are from there. */
+/** The paths at which a JSON patch may set all annotations of an object, with the way from there to them. */
 const ABOVE: ReadonlyMap<string, readonly string[]> = new Map([
   ['', ['metadata', 'annotations']],
   ['/metadata', ['annotations']],
@@ -22,8 +22,8 @@ const ABOVE: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /**
- * The body of a write with annotations added to those it sets; everything else of it is as it was. Undefined where it has no place
- * for them: nobody knows whether the object that a JSON patch changes has annotations yet.
+ * The body of a write with these annotations added, otherwise unchanged. Undefined where it has no place for them: a JSON patch cannot
+ * add to annotations that may not exist.
  */
 export function annotateBody(
   method: string,
@@ -39,7 +39,7 @@ export function annotateBody(
   return withAnnotations(body, ['metadata', 'annotations'], annotations, isWhole)
 }
 
-/** `null` in a patch takes everything away, which cannot be said beside adding something; in an object it is nothing. */
+/** Adds annotations at `way`. Undefined at a `null` of a patch, which deletes and leaves no room to add; in an object `null` is empty. */
 function withAnnotations(
   value: Json | undefined,
   way: readonly string[],
@@ -70,12 +70,12 @@ function annotateOperations(body: Json, annotations: Annotations): Json | undefi
   return value && body.with(at, { ...operation, value })
 }
 
-/** Operations without a path are none. */
+/** The path of an operation; `-` without one. */
 function pathOf(operation: Json): string {
   return isObject(operation) && typeof operation['path'] === 'string' ? operation['path'] : '-'
 }
 
-/** The version that a write is for and no other, if it names one. */
+/** The resourceVersion that a write requires; empty without one. */
 export function lockOf(body: Json | undefined): string {
   if (Array.isArray(body)) {
     const tests = body.filter((operation) => isVersionTest(operation))
@@ -85,7 +85,7 @@ export function lockOf(body: Json | undefined): string {
   return locks.find((lock) => lock !== '') ?? (isOfOptions(body) ? lockOf(objectIn(body, OPTIONS)) : '')
 }
 
-/** The same write for another version. */
+/** The same write with another required resourceVersion. */
 export function withLock(body: Json, version: string): Json {
   if (Array.isArray(body))
     return body.map((operation) =>

@@ -7,12 +7,12 @@ const ANNOTATIONS = 12
 const KEY = 1
 const VALUE = 2
 
-/** An object as `kubectl create` sends it, with annotations added; undefined where the bytes are none. */
+/** An object in protobuf, as `kubectl create` sends it, with annotations added; undefined when the bytes are not one. */
 export function annotateProtobuf(body: Buffer, annotations: Annotations): Buffer | undefined {
   return withBytesAt(body, [RAW, METADATA], (metadata) => Buffer.concat([metadata, entries(annotations)]))
 }
 
-/** Of entries with one key the last counts. */
+/** Map entries to append: the last entry of a key counts. */
 function entries(annotations: Annotations): Uint8Array {
   const writer = new BinaryWriter()
   for (const [key, value] of Object.entries(annotations)) {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const MAIN = join(ROOT, 'packages', 'kubectl', 'kubectl-main.ts')
-/** Where bin/causeway.js looks for it, and for what it was made of. */
+/** Where bin/causeway.js looks for the build and for the list of its sources. */
 const BUILT = join(ROOT, 'dist', 'kubectl')
 const SOURCES = 'sources.json'
 
@@ -14,15 +14,15 @@ interface Finder {
   builtKubectl: (root: string) => string | undefined
 }
 
-/** Whether dist/kubectl is what the sources at hand make. */
+/** Whether dist/kubectl was built from the current sources. */
 export function isKubectlBuilt(): boolean {
   const { builtKubectl } = createRequire(import.meta.url)('./built-kubectl.cjs') as Finder
   return builtKubectl(ROOT) !== undefined
 }
 
 /**
- * Builds `causeway kubectl` into a few files in dist/kubectl: that many small ones are loaded is most of what it takes beyond kubectl.
- * What was there stays whole until the new one is.
+ * Builds `causeway kubectl` into a few files in dist/kubectl: loading many small files is most of its overhead over kubectl. The old
+ * build stays in place until the new one is complete.
  */
 export async function buildKubectl(): Promise<void> {
   const { build } = await import('vite')
@@ -41,14 +41,14 @@ export async function buildKubectl(): Promise<void> {
         emptyOutDir: true,
         target: 'node24',
         rolldownOptions: {
-          // What is imported later only where the sources run as they are lies in a file with the rest here.
+          // Dynamic imports matter only when the sources run directly; here they share a file with the rest.
           checks: { ineffectiveDynamicImport: false },
           output: {
-            // Of Node's own modules an import reads every name, and some of them load much.
+            // An ES import of a Node module reads all of its names, and some of these load much code.
             format: 'cjs',
             entryFileNames: '[name].cjs',
             chunkFileNames: '[name].cjs',
-            // What is loaded at one moment is in one file.
+            // Modules that are loaded at the same moment share a file.
             codeSplitting: {
               groups: [
                 { name: 'running', test: /\/run-(?:kubectl|program)\.ts$/, priority: 3 },
@@ -74,7 +74,7 @@ export async function buildKubectl(): Promise<void> {
   }
 }
 
-/** What it is made of, with the manifest, which says which versions of others it has. */
+/** The sources of the build, with package.json, which has the versions of the dependencies. */
 async function sourcesOf(modules: readonly string[]): Promise<object[]> {
   const folders = ['src', 'packages'].map((folder) => join(ROOT, folder) + sep)
   const own = modules.filter((path) => folders.some((folder) => path.startsWith(folder)))

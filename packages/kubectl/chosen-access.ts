@@ -8,14 +8,14 @@ import type { Connection } from './kubectl-arguments.ts'
 const OF_CLUSTER = ['server', 'certificate-authority', 'tls-server-name'] as const
 const OF_USER = ['token', 'username', 'password', 'client-certificate', 'client-key'] as const
 
-/** The cluster that kubectl would speak with, and as whom. Throws an Error that says why it is not known. */
+/** The cluster and user that kubectl would use. Throws an Error that says why they cannot be determined. */
 export function chosenAccess(
   connection: Connection,
   env: Readonly<Record<string, string | undefined>>,
 ): ClusterAccess {
   const { kubeconfig: path, context, cluster, user } = connection
   const isInPod = env['KUBERNETES_SERVICE_HOST'] !== undefined
-  // Whoever names a server, a token or a context means another cluster than that of the Pod, or somebody else.
+  // Connection options mean another cluster or user than those of the Pod's service account.
   const isPlain = Object.keys(connection).length === 0
   if (isPlain && isInPod && !kubeconfigFiles(env).some((file) => existsSync(file)))
     return serviceAccountAccess(undefined, env)

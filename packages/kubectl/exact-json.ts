@@ -1,13 +1,13 @@
 import type { Json } from '../../src/kube/objects/object-json.ts'
 
-/** What TypeScript does not know of yet: a number as it is written, which `stringify` writes again as it was. */
+/** JSON.rawJSON, which TypeScript does not declare yet: a number that `stringify` writes as it was in the source. */
 interface RawJson {
   readonly rawJSON: (text: string) => Json
 }
 
 const { rawJSON } = JSON as unknown as RawJson
 
-/** JSON whose numbers `stringify` writes as they were, however large or exact they are; undefined where the text is none. */
+/** Parses JSON so that `stringify` writes every number as in the source, of any size or precision; undefined if it is not JSON. */
 export function parseExactly(text: string): Json | undefined {
   const keep = (_key: string, value: Json, context?: { source?: string }): Json => {
     const source = context?.source

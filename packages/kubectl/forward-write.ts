@@ -15,7 +15,7 @@ import { overwritesAll } from './overwritten-fields.ts'
 import { bytesAt, type FieldWay, METADATA, RAW, withBytesAt } from './protobuf-fields.ts'
 import type { WriteTarget } from './write-target.ts'
 
-/** A request of kubectl, whole. */
+/** A complete write request of a program. */
 interface WriteRequest {
   readonly method: string
   /** With its query. */
@@ -24,34 +24,34 @@ interface WriteRequest {
   readonly body: Buffer
 }
 
-/** What the API server said to it, whole. */
+/** The complete answer of the API server. */
 export interface WriteAnswer {
   readonly status: number
   readonly headers: OutgoingHttpHeaders
   readonly body: Buffer
 }
 
-/** An answer to a write that carries no change: it names the version before where it changed nothing, which another may have made. */
+/** The answer to a write. Without a change in it, a write that changed nothing is answered with a version that another may have made. */
 interface Sent {
   readonly answer: WriteAnswer
-  /** Empty where the version before is not known; undefined where the answer's version was made by the command. */
+  /** The version before the write, empty if unknown; undefined if the command certainly made the version in the answer. */
   readonly before?: string
 }
 
 export type SendWrite = (request: WriteRequest) => Promise<WriteAnswer>
 
-/** By whom inference knows that a person wrote, where it only sees a watch. */
+/** The field manager by which the inference recognises a person's write when it sees only a watch. */
 const MANAGER = 'kubectl-causeway'
 const MERGE_PATCH = 'application/merge-patch+json'
 const APPLY = 'application/apply-patch'
 const NOT_FOUND = 404
-/** How API servers name what is wrong with them all. */
+/** The field that API servers name when all annotations together are too long. */
 const ALL_ANNOTATIONS = 'metadata.annotations'
 const PROTOBUF = /\bapplication\/vnd\.kubernetes\.protobuf\b/
 
 /**
- * Sends a write as part of a change: with the annotations in it, or, where it has no place for them, after a patch of the object that
- * sets them (ADR-034). A write that is refused because of them is made without.
+ * Sends a write as part of a change: with the annotations in it, or, if it has no place for them, after a patch that sets them on the
+ * object (ADR-034). A write that is refused because of the annotations is sent without them.
  */
 export async function forwardWrite(
   request: WriteRequest,
@@ -77,11 +77,11 @@ async function sendAnnotated(
   if (held !== undefined && object === undefined && overwritesAll(held, { ...request, type, target, body }))
     change.merges.delete(target.path)
   const annotated = annotatedBody(request, type, body, target, change)
-  // What is applied stays in last-applied-configuration where there is one: it is applied only to make an object.
+  // An apply carries the annotations only when it creates the object: otherwise they would stay part of the applied configuration.
   if (annotated === undefined || type.startsWith(APPLY)) {
     const write = { ...request, subresource: target.subresource, content: body }
     const lock = versionLockOf(write)
-    // What may be for the version that is there now, and cannot be for the next one, is not announced.
+    // With an unreadable lock, the write may require the current version, which the announcing patch would replace.
     const isAnnounced = target.path !== '' && lock !== undefined
     const announced = isAnnounced ? await announce(request, lock, target, change, send) : undefined
     if (announced !== undefined && announced.status < 400) {
@@ -97,7 +97,7 @@ async function sendAnnotated(
   return isForAnnotations(answer) ? await sendPlain(request, target, send) : { answer }
 }
 
-/** One of ours is named, or all annotations together are too long. */
+/** Whether a refusal names an annotation of the change, or the total length of all annotations. */
 function isForAnnotations({ status, body }: WriteAnswer): boolean {
   return status >= 400 && status < 500 && [...KEYS, ALL_ANNOTATIONS].some((named) => body.includes(named))
 }
@@ -115,7 +115,7 @@ function versionIn(body: Buffer): string {
   return textIn(objectIn(parseExactly(body.toString()), 'metadata'), 'resourceVersion')
 }
 
-/** Undefined where the request has no place for annotations. */
+/** The body with the annotations; undefined where it has no place for them. */
 function annotatedBody(
   request: WriteRequest,
   type: string,
@@ -131,7 +131,7 @@ function annotatedBody(
   return annotated === undefined ? undefined : written(annotated)
 }
 
-/** Gives the object the change, and changes nothing else of it. */
+/** Patches the object with the change's annotations only. */
 async function announce(
   { headers }: WriteRequest,
   lock: string,
@@ -176,7 +176,7 @@ function note(
   noteWrote(change, reference)
 }
 
-/** Answers are read here, and not all that kubectl understands is understood here. */
+/** Asks for an uncompressed JSON answer, since this program reads it. */
 export function asJson(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
   const plain = without('accept-encoding', headers)
   return PROTOBUF.test(textOf(headers, 'accept')) ? { ...plain, accept: 'application/json' } : plain
@@ -195,7 +195,7 @@ function written(content: Json): Buffer {
   return Buffer.from(JSON.stringify(content))
 }
 
-/** A write: `content` is its body where that is JSON. */
+/** A write; `content` is its body if that is JSON. */
 interface LockableWrite {
   readonly method: string
   readonly subresource: string
@@ -203,22 +203,22 @@ interface LockableWrite {
   readonly content: Json | undefined
 }
 
-/** Where protobuf has the version that a write is for: in ObjectMeta, and in the Preconditions of DeleteOptions. */
+/** Protobuf paths of the required resourceVersion: in ObjectMeta, and in the Preconditions of DeleteOptions. */
 const OF_OBJECT: FieldWay = [RAW, METADATA, 6]
 const OF_DELETION: FieldWay = [RAW, 2, 2]
 const OF_EVICTION: FieldWay = [RAW, 2, 2, 2]
 
-/** The version that a write is for and no other; empty where it names none, and undefined where its body cannot be read. */
+/** The resourceVersion that a write requires; empty without one, undefined when its body cannot be read. */
 function versionLockOf(write: LockableWrite): string | undefined {
   const { method, body, content } = write
   if (content !== undefined || body.length === 0) return lockOf(content)
   const held = bytesAt(body, wayOf(write))
   if (held !== undefined) return Buffer.from(held).toString()
-  // What is applied, in YAML, is hardly ever for one version.
+  // An apply in YAML hardly ever requires a version.
   return bytesAt(body, [RAW]) !== undefined || method === 'PATCH' ? '' : undefined
 }
 
-/** The body of the same write for another version. */
+/** The body of the same write with another required version. */
 function withVersionLock(write: LockableWrite, version: string): Buffer {
   const { body, content } = write
   if (content !== undefined) return Buffer.from(JSON.stringify(withLock(content, version)))

@@ -5,24 +5,24 @@ import { KEYS } from './kubectl-change.ts'
 
 const NONE: Annotations = {}
 const OURS: ReadonlySet<string> = new Set(KEYS)
-/** Where operations of a JSON patch have them. */
+/** The paths of the keys in a JSON patch. */
 const PATHS: ReadonlySet<string> = new Set(
   KEYS.map((key) => `/metadata/annotations/${key.replace('/', '~1')}`),
 )
 
 /**
- * An object, or a patch of one, without what the proxy puts on objects. Programs that keep what they read would take it for something that
- * somebody else did, and undo it, or write it again when it is that of another change. A program that sent such annotations, having read
- * them without the proxy, is shown its `own`: some look whether an object came to be as they planned it.
+ * An object or patch without the annotations of the proxy. Programs that store what they read, such as Terraform, would see them as drift
+ * and remove them, or write them again with a later change. A program that sent such annotations, read without the proxy, is shown its
+ * `own`: some check that an object became what they planned.
  */
 export function withoutChange(text: Buffer, own: Annotations = NONE): Buffer {
-  // Most have nothing of it.
+  // Most bodies have none of the keys.
   if (own === NONE && !hasKeys(text)) return text
   const shown = shownOf(parseExactly(text.toString()), own)
   return shown === undefined ? text : Buffer.from(JSON.stringify(shown))
 }
 
-/** What an object that a program sends has of such annotations. */
+/** The annotations under these keys in an object that a program sends. */
 export function changeIn(text: Buffer): Annotations {
   if (!hasKeys(text)) return NONE
   const annotations = objectIn(objectIn(parseExactly(text.toString()), 'metadata'), 'annotations')
@@ -43,19 +43,19 @@ function shownOf(content: Json | undefined, own: Annotations): Json | undefined 
   const metadata = objectIn(content, 'metadata')
   const all = Object.entries(objectIn(metadata, 'annotations'))
   const others = all.filter(([key]) => !OURS.has(key))
-  // A refusal has no name.
+  // A Status has no name, and gets none.
   const mine = textIn(metadata, 'name') === '' ? [] : Object.entries(own)
   if (!isObject(content) || (mine.length === 0 && others.length === all.length)) return undefined
   return { ...content, metadata: withAnnotations(metadata, [...others, ...mine]) }
 }
 
-/** API servers leave out what is empty. */
+/** Leaves out empty annotations, as API servers do. */
 function withAnnotations(metadata: JsonObject, shown: [string, Json][]): JsonObject {
   if (shown.length > 0) return { ...metadata, annotations: Object.fromEntries(shown) }
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== 'annotations'))
 }
 
-/** What only looks at them stays. */
+/** Whether a JSON patch operation writes one of the keys; `test` operations stay. */
 function isOfOurs(operation: Json): boolean {
   return PATHS.has(textIn(operation, 'path')) && textIn(operation, 'op') !== 'test'
 }

@@ -1,14 +1,14 @@
-/** How kubectl was told to reach which cluster as whom, by the names of its options. */
+/** The connection options of a kubectl command line, by name. */
 export type Connection = Readonly<Partial<Record<ConnectionOption, string>>>
 
 type ConnectionOption = (typeof CONNECTION)[number]
 
-/** A command line of kubectl taken apart. */
+/** A parsed kubectl command line. */
 export interface KubectlArguments {
   /** `apply`; empty where there is none. */
   readonly verb: string
   readonly connection: Connection
-  /** All but what says how to connect. */
+  /** All arguments except the connection options. */
   readonly others: readonly string[]
 }
 
@@ -29,7 +29,7 @@ const CONNECTION = [
 ] as const
 const NAMES: ReadonlySet<string> = new Set(CONNECTION)
 const FLAG = 'insecure-skip-tls-verify'
-/** Further options that are followed by a value, so that this is not taken for the command, or for what a binding is made by. */
+/** Further options with a value, so that the value is not read as the command. */
 const WITH_VALUE = new Set([
   '--namespace',
   '-n',
@@ -57,7 +57,7 @@ const WITH_VALUE = new Set([
     '--serviceaccount',
   ],
 ])
-/** What changes no object, or does not ask the API server as others do. */
+/** Commands that change no object, or do not use plain API requests. */
 const PLAIN = new Set([
   ...['', 'api-resources', 'api-versions', 'attach', 'cluster-info', 'completion', 'config', 'cp'],
   ...[
@@ -81,10 +81,10 @@ export function mayWrite(verb: string): boolean {
   return !PLAIN.has(verb)
 }
 
-/** Commands of which `--user` names a subject, and not who asks. */
+/** Commands whose `--user` is a subject, not the user of the request. */
 const WITH_SUBJECTS = new Set(['create rolebinding', 'create clusterrolebinding', 'set subject'])
 
-/** Takes a command line of kubectl apart, as kubectl would. */
+/** Parses a kubectl command line as kubectl does. */
 export function readKubectlArguments(args: readonly string[]): KubectlArguments {
   const { words, ...read } = takeApart(args, NAMES)
   if (!WITH_SUBJECTS.has(words.join(' '))) return read
@@ -92,7 +92,7 @@ export function readKubectlArguments(args: readonly string[]): KubectlArguments 
   return { verb, connection, others }
 }
 
-/** `words` are the first two that are no options. */
+/** `words`: the first two arguments that are not options. */
 function takeApart(
   args: readonly string[],
   names: ReadonlySet<string>,
@@ -117,7 +117,7 @@ function takeApart(
   return { verb: words[0] ?? '', words, connection, others: [...others, ...args.slice(index)] }
 }
 
-/** The name, and the value where it stands in the same argument. */
+/** The name of a connection option, and its value if that is in the same argument. */
 function connectionOption(
   arg: string,
   names: ReadonlySet<string>,

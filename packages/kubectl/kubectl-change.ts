@@ -14,52 +14,52 @@ export interface KubectlChange {
   readonly traceId: string
   readonly spanId: string
   readonly startNs: UnixNanos
-  /** Why, in the words of whoever ran it, or which command. */
+  /** The given reason, or else the command. */
   readonly reason: string
-  /** References of what was written, with the versions that came of it, in order. */
+  /** References of the written objects, with the versions made, in order; at most MAX_WROTE. */
   readonly wrote: string[]
-  /** How many versions came of it, those too that are not named. */
+  /** How many versions were made, including those not in `wrote`. */
   writes: number
-  /** What was written, by references without versions; of as many writes as are named. */
+  /** The references in `wrote`, without versions. */
   readonly written: Set<string>
-  /** How often an object was marked as written again. */
+  /** How many writes got a `causeway.io/write` annotation. */
   marks: number
   /** Merges with changes that no controller had acted on yet, by the path of the object. */
   readonly merges: Map<string, ChangeMerge>
 }
 
-/** The change that an object carries where this one came over another that no controller had acted on (docs/linking.md, rule 6). */
+/** The merged change of an object whose previous change no controller had acted on (docs/linking.md, rule 6). */
 export interface ChangeMerge {
   readonly cpid: Cpid
   readonly sources: readonly Cpid[]
-  /** What the other change can have set; undefined where nobody knows. */
+  /** The fields that the previous change may have set; undefined if unknown. */
   readonly held: readonly HeldField[] | undefined
-  /** What was written with it; undefined as long as nothing was. */
+  /** The reference of the first object written with it; undefined before that. */
   object?: string
 }
 
-/** More are not named in one span. */
+/** The most versions named in one span. */
 const MAX_WROTE = 4_096
 
-/** The keys by which an object says which change it is of; inference reads the same. */
+/** The annotation keys of a change; the inference reads the same ones. */
 const CPID_KEY = 'causeway.io/cpid'
 const ANCESTORS_KEY = 'causeway.io/ancestor-cpids'
 const TRACEPARENT_KEY = 'tracing.k8s.io/traceparent'
-/** Tells a further write of the change from one by somebody else, who leaves the other annotations as they are. */
+/** Distinguishes a further write of the change from a write by somebody else that keeps the annotations. */
 const WRITE_KEY = 'causeway.io/write'
 export const KEYS = [CPID_KEY, ANCESTORS_KEY, TRACEPARENT_KEY, WRITE_KEY] as const
 
-/** Merges that stand on something that was written. */
+/** The merges with which something was written. */
 export function writtenMerges({ merges }: KubectlChange): ChangeMerge[] {
   return [...merges.values()].filter(({ object }) => object !== undefined)
 }
 
-/** The trace and span of the command, for whoever works for it. */
+/** The traceparent of the command's span (W3C Trace Context), for requests and annotations. */
 export function traceparentOf({ traceId, spanId }: KubectlChange): string {
   return `00-${traceId}-${spanId}-01`
 }
 
-/** What an object carries of it. A root has no ancestors, and says so: a patch takes away those of the change before. */
+/** The annotations of the change for an object. A root has an empty ancestor list, so that a patch clears that of the previous change. */
 export function annotationsOf(change: KubectlChange, target: WriteTarget): Annotations {
   const { cpid, sources } = change.merges.get(target.path) ?? { cpid: change.cpid, sources: [] }
   const isAgain = change.written.has(referenceOf(target)) || change.wrote.length >= MAX_WROTE
@@ -75,8 +75,8 @@ export function referenceOf({ apiVersion, resource, namespace, name }: ObjectPat
 }
 
 /**
- * Notes what was read of an object: whether its last change by an author is one that its controller has not acted on. What is written
- * over that comes of both, as long as it leaves something of the other.
+ * Notes an object that was read. If its controller has not acted on its last change yet, a write over it merges both changes, unless it
+ * overwrites all fields of the other.
  */
 export function noteRead(
   change: KubectlChange,
@@ -93,14 +93,14 @@ export function noteRead(
   if (other === change.cpid || other === known?.cpid || (known?.object ?? '') !== '') return
   if (!isUnacted || other === undefined) change.merges.delete(path)
   else {
-    // One that has ancestors may stand for several.
+    // A CPID with ancestors may stand for several changes.
     const isOne = textIn(objectIn(metadata, 'annotations'), ANCESTORS_KEY) === ''
     const held = isOne ? heldFields(object, CPID_KEY) : undefined
     change.merges.set(path, { cpid: newCpid(), sources: [other, change.cpid], held })
   }
 }
 
-/** Notes what was written; the same version twice is one. */
+/** Notes a written version, each once. */
 export function noteWrote(change: KubectlChange, reference: string): void {
   const { wrote, written } = change
   if (wrote.includes(reference)) return

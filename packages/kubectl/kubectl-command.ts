@@ -65,12 +65,12 @@ function runsAny(server: Command['load']): Run {
   }
 }
 
-/** Where a program runs, and how whoever typed it is told something. */
+/** The environment of a program, and how messages reach the person who ran it. */
 function toldTo({ env, stderr }: CliIo): Pick<ChangeOptions, 'env' | 'complain'> {
   return { env, complain: (text) => void stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`) }
 }
 
-/** As the program ended, so does this. */
+/** Ends this process as the program ended: by the same signal, or with its exit code. */
 function endedAs({ exitCode, signal }: ProgramEnd): number {
   if (signal !== null) process.kill(process.pid, signal)
   return exitCode

@@ -3,7 +3,7 @@ import { KUBECTL, runCommandOf } from './kubectl-command.ts'
 import { UsageError } from '../../src/cli/command-line.ts'
 import { runCommand } from '../../src/cli/run-command.ts'
 
-/** The command does its work, wherever this goes. */
+/** Errors of stderr are ignored, so that a closed pipe does not end the command. */
 const stderr = (): NodeJS.WriteStream =>
   process.stderr.listenerCount('error') > 0 ? process.stderr : process.stderr.on('error', () => undefined)
 
@@ -13,7 +13,7 @@ const runsNoServer = new UsageError('write the command behind --: causeway run -
 void runCommand(
   process.argv.slice(2),
   {
-    // Made when something is written, which is rare: what is printed is kubectl's.
+    // Opened on use, which is rare: the output is kubectl's own.
     get stdout() {
       return process.stdout
     },
@@ -30,7 +30,7 @@ void runCommand(
     ['run', runCommandOf(() => Promise.reject(runsNoServer))],
   ]),
 ).then((exitCode) => {
-  // All that is left is to take this program apart, and that need not be waited for.
+  // Exits without waiting for the cleanup of the process.
   if (process.platform === 'win32') process.exitCode = exitCode
   else process.exit(exitCode)
 })

@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** A port of 127.0.0.1 whose connections wait until somebody takes them; disposing ends them all. */
+/** A port of 127.0.0.1 whose connections wait for a handler; disposing closes all. */
 export class LocalListener implements Disposable {
   readonly #server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true })
   readonly #sockets = new Set<Socket>()
@@ -28,12 +28,12 @@ export class LocalListener implements Disposable {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Whether anybody has connected yet. */
+  /** Whether a client has connected yet. */
   get wasUsed(): boolean {
     return this.#wasUsed
   }
 
-  /** Hands over those that wait, and all to come. */
+  /** Sets the handler of waiting and future connections. */
   takeBy(take: (socket: Socket) => void): void {
     this.#take = take
     for (const socket of this.#sockets) take(socket)

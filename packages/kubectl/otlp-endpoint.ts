@@ -5,10 +5,10 @@ import { readNamedFile } from '../../src/platform/named-file.ts'
 type Env = Readonly<Record<string, string | undefined>>
 
 const USUAL = 'http://127.0.0.1:4318'
-/** What is read of an answer; Causeway's are shorter. */
+/** How many bytes of an answer are read; Causeway's are shorter. */
 const MAX_ANSWER = 65_536
 
-/** Where OTLP/HTTP is taken, and what to show there. */
+/** An OTLP/HTTP endpoint, with its headers and certificate authority. */
 export class OtlpEndpoint {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ export class OtlpEndpoint {
     return `${protocol}//${host}`
   }
 
-  /** Sends a request in JSON. Resolves once all of it is taken; rejects with the reason otherwise, also where some of it is refused. */
+  /** Sends a request in JSON. Resolves once all of it is accepted; rejects with the reason otherwise, also for a partial success. */
   async send(signal: 'traces' | 'logs', content: object, abort: AbortSignal): Promise<void> {
     const { http, https } = await import('../../src/kube/cluster/api-server.ts')
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
@@ -66,10 +66,10 @@ export class OtlpEndpoint {
   }
 }
 
-/** It was reached, and refuses what it was told, or a part of that. */
+/** The endpoint was reached, and refused the data or a part of it. */
 export class NotAllTaken extends Error {}
 
-/** Why something of a request was refused (OTLP specification, Partial Success); empty where all of it was taken. */
+/** Why a part of a request was refused (OTLP specification, Partial Success); empty if all was accepted. */
 function refusedIn(answer: string): string {
   const partly = objectIn(parsed(answer), 'partialSuccess')
   const isRefused = Number(partly['rejectedSpans'] ?? 0) > 0

@@ -10,20 +10,20 @@ import { ownValue } from '../../src/model/untrusted-names.ts'
 import { parseExactly } from './exact-json.ts'
 import type { WriteTarget } from './write-target.ts'
 
-/** A step on the way to a field as managedFields write it: of a list `k:{"name":"c"}`, `v:"a"` or `i:0`. */
+/** A step of a field path in managedFields; in lists `k:{"name":"c"}`, `v:"a"` or `i:0`. */
 type Step =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'entry'; readonly fits: JsonObject }
   | { readonly kind: 'value'; readonly value: Json }
 
-/** A field that a change may have set, and what it was then. */
+/** A field that a change may have set, with its value. */
 export interface HeldField {
   readonly steps: readonly Step[]
   /** As JSON. */
   readonly value: string
 }
 
-/** Of more nobody says what is left. */
+/** With more fields than this, `heldFields` is undefined. */
 const MOST_FIELDS = 2_000
 const SETS_NOTHING = new Set([
   'tracing.k8s.io/traceparent',
@@ -33,8 +33,8 @@ const SETS_NOTHING = new Set([
 const DOMAIN = 'causeway.io/'
 
 /**
- * The fields that the change which an object carries can have set: those of whoever wrote its CPID; where that wrote nothing else, as where
- * a scaling is announced, of all who wrote in that second or later, but a status. Undefined where managedFields do not tell.
+ * The fields that the change on an object may have set: those of the manager that wrote its CPID; if it wrote nothing else, as before a
+ * scale, those of all managers that wrote in that second or later, without status. Undefined when managedFields do not tell.
  */
 export function heldFields(object: Json | undefined, cpidKey: string): readonly HeldField[] | undefined {
   const entries = arrayIn(objectIn(object, 'metadata'), 'managedFields')
@@ -59,7 +59,7 @@ export function heldFields(object: Json | undefined, cpidKey: string): readonly 
   return held.length === 0 ? undefined : held
 }
 
-/** The ways to the fields that an entry of managedFields names, but to those which say nothing. */
+/** The paths of the fields in an entry of managedFields, except those that do not describe a change. */
 function waysIn(fields: JsonObject): Step[][] {
   const ways: Step[][] = []
   const open: { readonly of: JsonObject; readonly steps: Step[] }[] = [{ of: fields, steps: [] }]
@@ -111,7 +111,7 @@ interface Overwriting {
   readonly body: Json | undefined
 }
 
-/** Whether a write leaves nothing of these fields as it was. Where the request does not tell, it leaves something. */
+/** Whether a write certainly changes all of these fields. */
 export function overwritesAll(
   held: readonly HeldField[],
   { method, type, target, body }: Overwriting,
@@ -131,7 +131,7 @@ function isScale({ steps }: HeldField): boolean {
   return steps.map(keyOf).join('.') === 'spec.replicas'
 }
 
-/** Whether a patch gives a field another value, or takes it away. A merge patch puts a list in the place of the list. */
+/** Whether a patch changes or removes a field. `replacesLists`: a merge patch replaces whole lists. */
 function isSetAnew({ steps, value }: HeldField, patch: Json | undefined, replacesLists: boolean): boolean {
   let at = patch
   let isWhole = false
@@ -142,6 +142,6 @@ function isSetAnew({ steps, value }: HeldField, patch: Json | undefined, replace
     at = stepInto(at, step)
     if (at === undefined) return isWhole
   }
-  // What a patch says of a map that is one field it may say of a part of it.
+  // A patch of a map that is one field may change a part of it only.
   return at === null || (!isObject(at) && JSON.stringify(at) !== value)
 }

@@ -1,4 +1,4 @@
-/** Options whose values hold no secret: where, what and how, never content. */
+/** Options whose values hold no secrets: names, places and modes, never content. */
 const PUBLIC = new Set([
   ...[
     '--filename',
@@ -76,7 +76,7 @@ const PUBLIC = new Set([
     '--protocol',
   ],
 ])
-/** Options that are followed by nothing. */
+/** Options without a value. */
 const ALONE = new Set([
   ...[
     '--all',
@@ -120,7 +120,7 @@ const ALONE = new Set([
     '--expose',
   ],
 ])
-/** Commands of kubectl itself that write: what others, as plugins, are given nobody knows. */
+/** kubectl's own commands that write; arguments of others, such as plugins, are hidden. */
 const KNOWN = new Set([
   ...['annotate', 'apply', 'auth', 'autoscale', 'certificate', 'cordon', 'create', 'delete', 'drain', 'edit'],
   ...['expose', 'label', 'patch', 'replace', 'rollout', 'run', 'scale', 'set', 'taint', 'uncordon'],
@@ -132,8 +132,8 @@ const MAX_ARGUMENTS = 128
 const MAX_LENGTH = 256
 
 /**
- * The arguments of kubectl as everybody may read them. What is not known to hold no secret is hidden, its value at least: data of
- * Secrets, patches, environments, tokens, whatever follows `--`.
+ * The arguments of kubectl with secrets hidden. Every value that is not known to be harmless is hidden: data of Secrets, patches,
+ * environments, tokens, everything after `--`.
  */
 export function publicArguments(args: readonly string[]): string[] {
   const shown: string[] = []
@@ -163,10 +163,10 @@ export function publicArguments(args: readonly string[]): string[] {
   return shown.slice(0, MAX_ARGUMENTS).map((arg) => arg.slice(0, MAX_LENGTH))
 }
 
-/** What a command of a program is called: `upgrade` of `helm upgrade shop`. */
+/** A subcommand of a program: `upgrade` in `helm upgrade shop`. */
 export const COMMAND_WORD = /^[a-z][a-z-]{0,30}$/
 
-/** The arguments of any program as everybody may read them: what its command is called, the names of its options, and no values. */
+/** The arguments of any program with all values hidden: only its subcommand and the names of its options are shown. */
 export function shownArguments(args: readonly string[]): string[] {
   const shown = args.map((arg, index) => {
     if (index === 0 && COMMAND_WORD.test(arg)) return arg
@@ -190,12 +190,12 @@ function publicWord(word: string, before: readonly string[]): string {
   return `${key ?? ''}=${HIDDEN}`
 }
 
-/** Options before the command are kubectl's own. */
+/** Whether the command is kubectl's own; options before a command are. */
 function isKnown([command]: readonly string[]): boolean {
   return command === undefined || KNOWN.has(command)
 }
 
-/** A file may be named by a URL. */
+/** A file name; if it is a URL, without user, password and query. */
 function withoutLogin(value: string): string {
   if (!/^[a-z+]+:\/\//i.test(value)) return value
   if (!URL.canParse(value)) return HIDDEN

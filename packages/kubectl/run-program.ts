@@ -5,15 +5,15 @@ import { CliError } from '../../src/cli/command-line.ts'
 
 /** How a program ended. */
 export interface ProgramEnd {
-  /** As shells count: 128 and the signal's number where one ended it. */
+  /** The exit code; 128 plus the signal's number after a signal, as in shells. */
   readonly exitCode: number
   readonly signal: NodeJS.Signals | null
 }
 
-/** What was set for this program alone. */
+/** Variables that the launcher of Causeway sets; the program does not get them. */
 const OURS = ['CAUSEWAY_PARENT', 'CAUSEWAY_LAUNCHER', 'NODE_COMPILE_CACHE']
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const
-/** What a terminal sends to all that run in it. */
+/** Signals that a terminal sends to its whole foreground process group. */
 const OF_TERMINALS: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT'])
 
 /** The exit codes of shells for a program that is not there, and for one that cannot be run. */
@@ -21,7 +21,7 @@ const NOT_FOUND = 127
 const NOT_RUNNABLE = 126
 
 /**
- * Runs a program on this process' own terminal, with what was set for whoever typed it, and hands on the signals that this process gets.
+ * Runs a program on the terminal and in the environment of this process, and forwards the signals that this process gets.
  * Rejects with a CliError when it cannot be started.
  */
 export async function runProgram(
@@ -33,7 +33,7 @@ export async function runProgram(
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.includes(name)))
   const child = spawn(command, args, { stdio: 'inherit', env: own })
   const handlers = SIGNALS.map((signal) => {
-    // Ctrl-C in a terminal reaches the program itself, also where its input or output is a pipe.
+    // Ctrl-C in a terminal reaches the program directly, even if its input or output is a pipe.
     const hand = (): void => {
       if (!OF_TERMINALS.has(signal) || ![0, 1, 2].some((fd) => isatty(fd))) child.kill(signal)
     }

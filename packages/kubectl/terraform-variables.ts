@@ -15,7 +15,7 @@ function resolved(path: string): string {
   return resolve(path.replace(/^~(?=[/\\]|$)/, homedir()))
 }
 
-/** Where kubectl would find no kubeconfig, the one of Terraform is meant. */
+/** Uses Terraform's kubeconfig if kubectl would find none. */
 export function orThatOfTerraform(named: Connection, env: Env): Connection {
   const [file, ...more] = filesOfTerraform(env)
   const isInPod = env['KUBERNETES_SERVICE_HOST'] !== undefined
@@ -26,8 +26,8 @@ export function orThatOfTerraform(named: Connection, env: Env): Connection {
 }
 
 /**
- * Variables that lead Terraform's providers to a kubeconfig. It is named by the variable that counts least: what a provider's block says,
- * it says for good reason. None where they would work with another cluster than kubectl, unless whoever runs it has `named` the cluster.
+ * Variables that point Terraform's providers to a kubeconfig. The variable with the lowest precedence is set, so that provider blocks still
+ * win. None if the providers would use another cluster than kubectl, unless the person who ran it has `named` the cluster.
  */
 export function terraformVariables(
   env: Env,

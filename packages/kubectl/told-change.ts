@@ -16,13 +16,13 @@ import { type ChangeMerge, type KubectlChange, writtenMerges } from './kubectl-c
 export interface CommandEnd {
   /** `kubectl apply`. */
   readonly command: string
-  /** The program and its arguments, as everybody may read them. */
+  /** The program and its arguments, with secrets hidden. */
   readonly args: readonly string[]
   readonly exitCode: number
   readonly endNs: UnixNanos
 }
 
-/** Who tells of a change. */
+/** The resource that reports a change. */
 export interface Reporter {
   /** `service.name`: the program that ran. */
   readonly service: string
@@ -36,7 +36,7 @@ const SCOPE = { name: 'causeway.kubectl' }
 const INTERNAL = 1
 const FAILED = 2
 
-/** An ExportLogsServiceRequest in JSON: that the change begins, and these merges of it. */
+/** An ExportLogsServiceRequest in JSON: the mergelogs of the root change and of these merges. */
 export function mergelogRequest(change: KubectlChange, by: Reporter, merges: readonly ChangeMerge[]): object {
   const logRecords = mergelogsOf(change, merges).map((mergelog) => ({
     timeUnixNano: String(change.startNs),
@@ -51,7 +51,7 @@ export function mergelogRequest(change: KubectlChange, by: Reporter, merges: rea
   }
 }
 
-/** An ExportTraceServiceRequest in JSON: the command, and once more that the change began. */
+/** An ExportTraceServiceRequest in JSON: the span of the command, with the mergelogs again as events. */
 export function spanRequest(change: KubectlChange, by: Reporter, end: CommandEnd): object {
   const { cpid, wrote, reason, startNs } = change
   const span = {
@@ -78,7 +78,7 @@ export function spanRequest(change: KubectlChange, by: Reporter, end: CommandEnd
   return { resourceSpans: [{ resource: resourceOf(by), scopeSpans: [{ scope: SCOPE, spans: [span] }] }] }
 }
 
-/** The change first, then its merges. */
+/** The mergelog of the root change, then those of its merges. */
 function mergelogsOf(
   { cpid, wrote, reason }: KubectlChange,
   merges: readonly ChangeMerge[],

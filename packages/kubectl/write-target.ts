@@ -1,12 +1,12 @@
 import { reasonNotTraced } from '../../src/kube/objects/object-json.ts'
 
-/** What a writing request to an API server is about. */
+/** The object of a write request to an API server. */
 export interface WriteTarget {
   readonly apiVersion: string
   readonly resource: string
   /** Empty for objects of the whole cluster. */
   readonly namespace: string
-  /** Empty where the API server is told it in the body. */
+  /** Empty if the request has the name in its body only. */
   readonly name: string
   readonly subresource: string
   /** The path of the object itself, without a query; empty where it has no name yet. */
@@ -14,7 +14,7 @@ export interface WriteTarget {
 }
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
-/** Namespaces have subresources, and everything else in a path behind their name is an object there. */
+/** Subresources of namespaces: any other path segment after a namespace is a resource in it. */
 const OF_NAMESPACES = new Set(['status', 'finalize'])
 
 /** Subresources whose writes make a version of the object. They keep its annotations, whatever the request says. */
@@ -24,8 +24,8 @@ const SUBRESOURCES = new Set([
 ])
 
 /**
- * The target of a request that changes an object which takes part in cascades; undefined for all others: reads, dry runs, reviews,
- * whole collections, what is no object.
+ * The target of a write of one traced object; undefined for all other requests: reads, dry runs, reviews, whole collections, requests
+ * that are not about objects.
  */
 export function writeTarget(method: string, url: string): WriteTarget | undefined {
   if (!WRITES.has(method)) return undefined

@@ -4,7 +4,7 @@ import { KUBECTL_PROGRAM } from './run-kubectl.ts'
 import type { ProgramEnd } from './run-program.ts'
 import { type ChangeOptions, runAsOneChange } from './run-as-one-change.ts'
 
-/** Runs a kubectl that may write, and tells what it wrote as one change; kubectl as it is where that cannot be told. */
+/** Runs a kubectl command that may write, and reports its writes as one change; runs it unchanged if that is not possible. */
 export async function runWriting(
   args: readonly string[],
   read: KubectlArguments,
@@ -25,7 +25,7 @@ export async function runWriting(
   )
 }
 
-/** kubectl asks a proxy for a tunnel when it carries a terminal, which this one does not give. */
+/** Whether a command attaches a terminal: kubectl then sends CONNECT to a proxy, which this proxy does not support. */
 function isAttached({ verb, others }: KubectlArguments): boolean {
   const attaching = /^(?:-[a-z]*[it][a-z]*|--(?:stdin|tty|attach)(?:=true)?)$/
   const end = others.indexOf('--')

@@ -18,7 +18,7 @@ import { k8sObjectsReceiver } from '../receiver/k8s-objects/k8s-objects-receiver
 import { otlpReceiver } from '../receiver/otlp/otlp-receiver.ts'
 import type { ReceiverType } from '../receiver/receiver-type.ts'
 
-/** Every component type; no other module knows one by its name. */
+/** All component types. No other module refers to one by its name. */
 export interface Components extends Declarations {
   /** The module that exports this list as `COMPONENTS`; threads load it. */
   readonly module: string
@@ -31,7 +31,7 @@ const BY_ITSELF = 'Causeway batches by itself; remove it here and from the pipel
 const LIMITER =
   'Causeway has it as an extension of that name with the same keys; move it there and into service::extensions'
 
-/** The types that `causeway observe` watches a cluster with and shows it by. */
+/** The types for `causeway observe`: the receiver that watches the cluster, and the dashboard. */
 export const OBSERVE_COMPONENTS = { receiver: k8sObjectsReceiver.name, dashboard: queryExtension.name }
 
 export const COMPONENTS: Components = {

@@ -4,13 +4,13 @@ import { errorText } from '../model/faults.ts'
 import type { Components } from './components.ts'
 
 interface FileFault {
-  /** What is wrong and what to do, with the component that names the file. */
+  /** What is wrong and what to do, including which component names the file. */
   readonly reason: string
-  /** Such as a certificate that has expired, which nobody takes. */
+  /** Whether the file can be used nevertheless; an expired certificate can be, although peers will refuse it. */
   readonly isUsable: boolean
 }
 
-/** Reads every certificate, token and password file that the configuration names, and yields what is wrong with them. */
+/** Reads all certificate, token and password files in the configuration, and yields their faults. */
 export async function* faultsOfFiles(
   { receivers, exporters, extensions }: CausewayConfig,
   components: Components,
@@ -20,7 +20,7 @@ export async function* faultsOfFiles(
   yield* faultsOf(components.extensions, extensions)
 }
 
-/** `owner` stands before the id where components do not name themselves. */
+/** `owner` precedes the id if the faults do not name the component themselves. */
 async function* faultsOf(
   types: readonly ComponentDeclaration[],
   configs: readonly ComponentConfig[],

@@ -3,21 +3,21 @@ import { type ConnectionQuota, fitQuotas } from '../platform/open-files.ts'
 
 /** The most connections of each listener. */
 export interface ListenerLimits {
-  /** For each port of a receiver. */
+  /** For each listener of a receiver. */
   receivers: ConnectionQuota
-  /** For the listener of an extension, by its path. */
+  /** For the listener of an extension, by the path of its keys. */
   extension: (path: string) => ConnectionQuota
   metrics: ConnectionQuota
-  /** What to change if the process may have too few open files. */
+  /** A warning if the limit of open files may be too low, with what to change. */
   warning: string | undefined
 }
 
 /** The default share of the connections that one address may have. */
 const SHARE_OF_ONE_ADDRESS = 0.25
-/** Prometheus and a kubelet need one or two. */
+/** For health checks and metrics: Prometheus and a kubelet need one or two connections. */
 const PROBE_QUOTA: ConnectionQuota = { max: 64, maxPerAddress: 32 }
 
-/** The limits for a process that may have `openFiles` open files. */
+/** The limits for a process with at most `openFiles` open files. */
 export function listenerLimits(
   { receivers, extensions, telemetry, cpid }: CausewayConfig,
   openFiles: number | undefined,

@@ -12,19 +12,19 @@ import { FailureLog, NOTICE_MESSAGE, NoticeLimiter, SetAsideLog } from './rate-l
 interface TelemetrySinks {
   metrics: Metrics
   log: Logger
-  /** Called with the database fault that a part of Causeway found; with undefined once it is over. */
+  /** Called with a database fault that a part of Causeway found; with undefined when the fault is over. */
   onFault: (part: string, fault: StorageFault | undefined) => void
-  /** Called with a warning for the operator; with undefined once it is over. */
+  /** Called with a warning for the operator; with undefined when the warning is over. */
   onWarning?: (part: string, warning: string | undefined) => void
-  /** A monotonic clock; the process's by default. */
+  /** A monotonic clock; the system's by default. */
   nowMs?: () => number
 }
 
 /** Turns what the stages report into metrics and log lines. */
 export class OwnTelemetry {
-  /** What receivers report, and others that listen. */
+  /** For receivers and other listeners. */
   readonly receivers: ReceiverTelemetry
-  /** How far exporters are. */
+  /** How far the exporters are. */
   readonly exporters: ExporterQueues
   readonly #metrics: Metrics
   readonly #log: Logger
@@ -60,7 +60,7 @@ export class OwnTelemetry {
     })
   }
 
-  /** Merges accepted since the start. */
+  /** How many merges have been accepted since the start. */
   get merges(): number {
     return this.#merges
   }
@@ -178,12 +178,12 @@ export class OwnTelemetry {
     }
   }
 
-  /** Why the database cannot be used now; undefined if it can. */
+  /** Why the database cannot be used at present; undefined if it can. */
   get storageTrouble(): string | undefined {
     return this.#faults.values().next().value?.reason
   }
 
-  /** Reports a database fault that a part of Causeway found, or that it is over. */
+  /** Records a database fault that a part of Causeway found; undefined: its fault is over. */
   storage(part: string, fault: StorageFault | undefined): void {
     const before = this.#faults.get(part)
     if (fault === undefined) this.#faults.delete(part)
@@ -197,12 +197,12 @@ export class OwnTelemetry {
     else if (before !== undefined) this.#log.info('The database can be used again.', { part })
   }
 
-  /** Warns the operator; everything goes on. */
+  /** Logs a warning for the operator. */
   notice(reason: string): void {
     if (this.#noticeLimiter.isNew(reason)) this.#log.warn(NOTICE_MESSAGE, { reason })
   }
 
-  /** Shows a warning of a part of Causeway in the health check; with undefined it is over. */
+  /** Shows a warning of a part of Causeway in the health check; undefined: its warning is over. */
   warning(part: string, warning: string | undefined): void {
     this.#onWarning?.(part, warning)
   }

@@ -5,10 +5,10 @@ import type { Metrics } from '../platform/metrics.ts'
 const NOTICE_AGAIN_MS = 60_000
 const MAX_LOGGED = 100
 
-/** Logs the same problem once a minute, and at most a hundred different ones a minute. */
+/** Logs the same message at most once a minute, and at most a hundred different messages a minute. */
 export class NoticeLimiter {
   readonly #nowMs: () => number
-  /** When each was last logged, oldest first. */
+  /** When each message was last logged, oldest first. */
   readonly #logged = new Map<string, number>()
 
   constructor(nowMs: () => number) {
@@ -31,7 +31,7 @@ export class NoticeLimiter {
   }
 }
 
-/** The message of a warning for the operator; `reason` beside it says what is wrong. */
+/** The message of a warning for the operator. The field `reason` says what is wrong. */
 export const NOTICE_MESSAGE = 'Something needs to be looked at.'
 
 interface Unlogged {
@@ -39,7 +39,7 @@ interface Unlogged {
   reason: string
 }
 
-/** Logs what may fail often: for each subject the first at once, then one line a minute with the number of failures and the last reason. */
+/** Logs frequent failures: for each subject the first at once, then one line a minute with the number of failures and the last reason. */
 export class FailureLog {
   readonly #write: (subject: string, failures: Unlogged) => void
   readonly #nowMs: () => number
@@ -57,7 +57,7 @@ export class FailureLog {
     this.logDue()
   }
 
-  /** Call it now and then, so that the last ones are logged too. */
+  /** Call it regularly, so that the last failures are logged too. */
   logDue(): void {
     const nowMs = this.#nowMs()
     for (const [subject, failures] of this.#unlogged) {
@@ -85,7 +85,7 @@ interface UnloggedItems {
   last: SetAside
 }
 
-/** Counts items that were set aside and logs them: one line a minute for each stage, with their number. */
+/** Counts and logs items that were set aside: for each stage one line a minute with their number. */
 export class SetAsideLog {
   readonly #sinks: SetAsideSinks
   readonly #unlogged = new Map<SetAsideStage, UnloggedItems>()
@@ -103,7 +103,7 @@ export class SetAsideLog {
     this.#logDue()
   }
 
-  /** The number of items set aside, before the last start too. */
+  /** Sets the number of stored items that were set aside, also before the last start. */
   remembered(rows: number): void {
     this.#sinks.metrics.set('cpid_set_aside_items', rows)
     const warning =

@@ -10,23 +10,23 @@ import { faultsOfFiles } from './faults-of-files.ts'
 import { NoticeLimiter } from './rate-limited-logs.ts'
 import { type RunningCauseway, startCauseway } from './start-causeway.ts'
 
-/** docs/operations.md promises: the process exits within 10 s of a signal, even with a dead backend. */
+/** docs/operations.md promises that the process exits within 10 s of a signal, even if a backend does not answer. */
 const SHUTDOWN_LIMIT_MS = 9_500
 const LOOK_EVERY_MS = 500
-/** The pause before the configuration that ran is started again, if it cannot be started after a reload. */
+/** If neither the new nor the previous configuration starts after a reload: the delay before the previous one is tried again. */
 const START_AGAIN_MS = 5_000
 
 interface RunOptions {
   readonly components?: Components | undefined
-  /** Takes log lines; standard error by default. */
+  /** Writes log lines; to standard error by default. */
   readonly writeLog?: ((line: string) => void) | undefined
 }
 
 const writeToStderr = (line: string): void => void process.stderr.write(`${line}\n`)
 
 /**
- * Runs Causeway until SIGINT, SIGTERM or a fatal fault; SIGHUP reloads the configuration with `read`. Returns the exit code;
- * rejects with what to do when it cannot start.
+ * Runs Causeway until SIGINT, SIGTERM or a fatal error. SIGHUP reloads the configuration with `read`. Resolves to the exit code. If
+ * Causeway cannot start, rejects with an error that says what to do.
  */
 export async function runCauseway(
   first: ReadConfig,
@@ -77,7 +77,7 @@ export async function runCauseway(
   }
 }
 
-/** The signals that the process got, one at a time. */
+/** The signals to the process, handled one at a time. */
 class ProcessRequests implements Disposable {
   readonly #onLate: (code: number) => void
   #limit: NodeJS.Timeout | undefined
@@ -85,7 +85,7 @@ class ProcessRequests implements Disposable {
   #code: number | undefined
   #isToReload = false
 
-  /** `onLate` is called when it does not end in time, whatever it is about then: a start, a reload, the end. */
+  /** `onLate` is called if the process does not exit in time, during a start, a reload or a shutdown. */
   constructor(onLate: (code: number) => void) {
     this.#onLate = onLate
   }
@@ -96,11 +96,11 @@ class ProcessRequests implements Disposable {
     this.#wake.resolve(undefined)
   }
 
-  /** Waits until a signal comes, at most for so long; true when the process is to end. */
+  /** Waits for a signal, at most `ms`. Resolves to true if the process has to exit. */
   async isToEndWithin(ms: number): Promise<boolean> {
     const isToEnd = (): boolean => this.#code !== undefined
     if (isToEnd()) return true
-    // A signal that came before ends no further wait.
+    // An earlier signal does not end this wait.
     this.#wake = Promise.withResolvers<undefined>()
     const passed = new AbortController()
     await Promise.race([
@@ -116,7 +116,7 @@ class ProcessRequests implements Disposable {
     this.#wake.resolve(undefined)
   }
 
-  /** Resolves with the exit code, or with undefined to reload. */
+  /** Resolves to the exit code, or to undefined for a reload. */
   async next(): Promise<number | undefined> {
     while (this.#code === undefined && !this.#isToReload) {
       await this.#wake.promise
@@ -131,7 +131,7 @@ class ProcessRequests implements Disposable {
   }
 }
 
-/** `process.exit` would wait for a thread that waits for its disk; a program in the place of this one does not. */
+/** `process.exit` would wait for threads that wait for a disk. Replacing the process by another program does not. */
 function leaveAtOnce(code: number): void {
   if (process.execve === undefined || process.platform === 'win32') process.exit(code)
   process.execve(process.execPath, [process.execPath, '-e', `process.exit(${code})`], {})
@@ -147,14 +147,14 @@ function loggerOf({ config }: ReadConfig, write: (line: string) => void): Logger
   })
 }
 
-/** Started by the launcher for older Node versions, this process ends when the launcher ends. */
+/** The launcher for older Node versions starts this process as a child; it exits when the launcher does. */
 function endWithParent(): void {
   if (process.send === undefined || process.env['CAUSEWAY_PARENT'] === undefined) return
   process.on('disconnect', () => process.exit(1))
   process.channel?.unref()
 }
 
-/** npm ends the shell that it started `npm start` in, which hands no signal on. */
+/** npm kills the shell of `npm start`, which passes no signal on: watches for the end of the parent instead. */
 function endWithNpm(end: () => void): void {
   if (process.env['npm_package_name'] !== 'causeway' || process.env['npm_lifecycle_event'] !== 'start') return
   const starter = process.ppid
@@ -169,13 +169,13 @@ interface ReadConfig {
 }
 
 interface Reloading {
-  /** Reads the configuration again. Throws what is wrong with it, a line for each mistake. */
+  /** Reads the configuration again. Throws an error with a line for each mistake. */
   read: () => ReadConfig
   start: (config: ReadConfig) => Promise<RunningCauseway>
-  /** The types that the configuration is read with. */
+  /** The component types of the configuration. */
   components: Components
   log: () => Logger
-  /** Waits before the next start; true when the process is to end. */
+  /** Waits before the next attempt. Resolves to true if the process has to exit. */
   pause: () => Promise<boolean>
 }
 
@@ -187,8 +187,8 @@ interface Current {
 const NOT_TAKEN_OVER = 'The new configuration is not used; the previous one stays in use.'
 
 /**
- * Reloads: stops what runs only after the new configuration and its files were found right, and while the database can be used: what is
- * stopped could not be started. If the new one does not start all the same, starts the previous one again, as often as it takes.
+ * Reloads the configuration. The running one is stopped only if the new one and its files are valid, and the database can be used, since
+ * otherwise nothing could be started. If the new one fails to start, starts the previous one, again and again until it starts.
  */
 async function reload(current: Current, reloading: Reloading): Promise<Current> {
   const { read, start, components, log } = reloading

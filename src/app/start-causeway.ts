@@ -29,25 +29,25 @@ import { OwnTelemetry } from './own-telemetry.ts'
 const LINK_GRACE_MS = 2_000
 const EXPORT_GRACE_MS = 3_000
 
-/** Disposing drains and stops. */
+/** A running Causeway. Disposing sends what it can in the grace period, then stops. */
 export interface RunningCauseway extends AsyncDisposable {
-  /** Why the database cannot be used now; undefined if it can. */
+  /** Why the database cannot be used at present; undefined if it can. */
   readonly storageTrouble: string | undefined
-  /** Stops for an immediate restart: answers requests, lets what is in flight arrive, and leaves the rest to the next start. */
+  /** Stops for an immediate restart: answers requests in progress, waits for those being sent, and leaves the rest to the next start. */
   stopForRestart(): Promise<void>
 }
 
 interface StartOptions {
   version: string
   log: Logger
-  /** The types that the configuration was read with. */
+  /** The component types of the configuration. */
   components: Components
   onFatal: (reason: string) => void
 }
 
 /**
- * Starts everything the configuration names: when it resolves, all listeners are bound and the database is migrated.
- * Disposing drains and stops; what was not sent is sent after the next start. Rejects with what to do, nothing left open.
+ * Starts everything that the configuration names. When it resolves, all listeners are bound and the database is migrated. What is unsent
+ * when it is disposed is sent after the next start. If it cannot start, closes everything, and rejects with what to do.
  */
 export async function startCauseway(config: CausewayConfig, options: StartOptions): Promise<RunningCauseway> {
   await using open = new AsyncDisposableStack()
@@ -58,7 +58,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const authenticatorOf = await openAuthenticators(config, components, notice, open)
   const admission = createAdmission(config.cpid.admission)
 
-  // Stopped in the opposite order of the start: first receivers, then what processes data, the store last.
+  // They stop in reverse order: first receivers, then what processes data, and last the store.
   const first = await startExtensions('first', starting, { authenticatorOf, admission })
   watchers.push(...first.flatMap(({ watcher }) => watcher ?? []))
   const started = await startStore(starting)
@@ -85,7 +85,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   return running(telemetry, grace, open.move())
 }
 
-/** The context that all parts share; `watchers` get the health of Causeway. */
+/** Makes the context that all parts share. `watchers` are notified of the health of Causeway. */
 function prepare(
   config: CausewayConfig,
   { version, log, components, onFatal }: StartOptions,
@@ -156,7 +156,7 @@ interface ExtensionContext {
   readonly store?: StoreClient
 }
 
-/** Starts the extensions that start before the database is opened, or the others, in the order of the configuration. */
+/** Starts the extensions of one stage, in the order of the configuration: those that start before the database is opened, or the others. */
 async function startExtensions(
   stage: 'first' | 'later',
   starting: StartContext,
@@ -200,10 +200,10 @@ function hostOf(
   }
 }
 
-/** The authenticator of a listener; a listener that names one never opens without it. */
+/** Returns the authenticator of a listener. A listener that names one is never opened without it. */
 type AuthenticatorOf = (listener: { auth?: string }) => { authenticator?: Authenticator }
 
-/** Opens the authenticators that listeners name. Rejects if a file of one is unusable. */
+/** Opens the authenticators that listeners name. Rejects if a file is unusable. */
 async function openAuthenticators(
   { receivers, extensions }: CausewayConfig,
   components: Components,
@@ -228,7 +228,7 @@ async function openAuthenticators(
 }
 
 const RECEIVER_GRACE_MS = 2_000
-/** The share of the in-flight limit that a sender gets while it is alone, so that there is room for another. */
+/** The share of the in-flight limit that a single sender may use, so that there is room for another. */
 const SHARE_OF_ONE = 0.25
 
 /** The in-flight limits that all receivers share. */
@@ -258,7 +258,7 @@ interface ReceiverDependencies extends SharedAdmission {
   readonly memory: { readonly isRefusing: boolean }
 }
 
-/** Starts all receivers with their shared limits and reports these as metrics. Returns the number of listeners. */
+/** Starts all receivers with shared limits, which it reports as metrics. Resolves to the number of listeners. */
 async function startReceivers(
   {
     config: { receivers, cpid },

@@ -11,20 +11,20 @@ import type { OwnTelemetry } from './own-telemetry.ts'
 export interface StartContext {
   readonly config: CausewayConfig
   readonly components: Components
-  /** What Causeway's own telemetry says of this process. */
+  /** The resource attributes of Causeway's own telemetry. */
   readonly resource: Readonly<Record<'service.name' | 'service.version' | 'service.instance.id', string>>
   readonly log: Logger
   readonly metrics: Metrics
   readonly telemetry: OwnTelemetry
   readonly quotas: ListenerLimits
-  /** How long linking and sending may take at shutdown, in milliseconds; before a restart only what is in flight is sent. */
+  /** How long linking and sending may take at shutdown, in milliseconds. Before a restart, only requests in flight are completed. */
   readonly grace: { linkMs: number; exportMs: number; isRestart: boolean }
   /** Closes what was opened, in reverse order. */
   readonly open: AsyncDisposableStack
   readonly onFatal: (reason: string) => void
 }
 
-/** A listener for people and probes: its connection limits, and callbacks for closed connections. */
+/** The options of a listener for people and probes: connection limits, and callbacks for closed connections. */
 export function listenerOptionsOf(
   { telemetry, metrics }: Pick<StartContext, 'telemetry' | 'metrics'>,
   receiver: string,
@@ -40,7 +40,7 @@ export function listenerOptionsOf(
   }
 }
 
-/** Reports at every scrape how many connections a listener has and may have. */
+/** Reports at each scrape the number of connections of a listener, and its limit. */
 export function reportConnections(
   metrics: Metrics,
   listener: { receiver: string; transport: string },

@@ -16,7 +16,7 @@ import type { StartedStore } from './start-store.ts'
 
 const METRICS_GRACE_MS = 1_000
 
-/** Starts the export thread, if a pipeline has exporters. */
+/** Starts the export thread if a pipeline has exporters. */
 export async function startSending(starting: StartContext, { store, ready }: StartedStore): Promise<void> {
   const { config, components, telemetry, grace, open, onFatal } = starting
   const ids = exporterIdsOf(config)
@@ -62,7 +62,7 @@ export async function startSending(starting: StartContext, { store, ready }: Sta
   open.defer(() => sending.stop(grace))
 }
 
-/** Starts to send cascade metrics, if a metrics pipeline has exporters. */
+/** Starts sending cascade metrics if a metrics pipeline has exporters. */
 export async function startSendingMetrics(starting: StartContext): Promise<void> {
   const { config, components, resource, log, metrics, telemetry, open } = starting
   const exporters = exportersNamed(config.pipelines.outMetrics, config)
@@ -102,7 +102,7 @@ class ExportClient {
     this.#thread = thread
     thread.listen((message) => {
       listener(message)
-      // A connection attempt still under way would keep the thread alive for nothing.
+      // A pending connection attempt would keep the thread alive.
       if (message.kind === 'stopped') thread.terminate()
     })
     void thread.ended.then((why) => {
@@ -112,7 +112,7 @@ class ExportClient {
     })
   }
 
-  /** Starts the thread; rejects with what to do when an exporter's settings are unusable. */
+  /** Starts the thread. If the settings of an exporter are unusable, rejects with an error that says what to do. */
   static async start(data: ExportThreadData, listener: (message: FromExport) => void): Promise<ExportClient> {
     const { thread } = await ChildThread.start<ToExport, FromExport>({
       name: 'export',
@@ -132,7 +132,7 @@ class ExportClient {
     this.#thread.post({ kind: 'collectGarbage' })
   }
 
-  /** Sends within the grace period, then ends; the rest is sent after the next start. */
+  /** Sends for the grace period, then stops. The rest is sent after the next start. */
   async stop({ exportMs, isRestart }: StartContext['grace']): Promise<void> {
     this.#isStopping = true
     this.#thread.post({ kind: 'stop', graceMs: exportMs, isRestart })

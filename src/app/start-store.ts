@@ -12,11 +12,11 @@ import type { Cancel, Timers } from '../model/time-and-size.ts'
 
 export interface StartedStore {
   readonly store: StoreClient
-  /** The last decisions, and the position of each exporter. */
+  /** The last decisions, and the positions of the exporters. */
   readonly ready: Extract<FromStore, { kind: 'ready' }>
 }
 
-/** Starts the thread that stores and links: the database is open and migrated when it resolves. */
+/** Starts the store thread, which stores and links. When it resolves, the database is open and migrated. */
 export async function startStore({
   config,
   components,
@@ -40,7 +40,7 @@ export async function startStore({
   return started
 }
 
-/** `components` say which clusters are watched. */
+/** `components` are needed to find the clusters that receivers watch. */
 function threadData(config: CausewayConfig, components: Components) {
   const { cpid, receivers, pipelines } = config
   const { outLogs } = pipelines
@@ -65,7 +65,7 @@ function threadData(config: CausewayConfig, components: Components) {
 }
 
 const LOOK_EVERY_MS = 1_000
-/** Ten times what the store thread leaves between two messages, and four times what it waits for another program's lock. */
+/** Ten times the longest interval between two messages of the store thread, and four times its wait for another program's lock. */
 const MOST_SILENT_LOOKS = 20
 
 const NOT_ANSWERING: StorageFault = {
@@ -76,21 +76,20 @@ const NOT_ANSWERING: StorageFault = {
 }
 
 /**
- * Notices when the store thread does not come back from its work. Looks are counted, not time, so that a process that was stopped as
- * a whole is not taken for that: its looks stopped too.
+ * Detects a store thread that hangs. Counts timer ticks, not elapsed time: if the whole process is suspended, there are no ticks either.
  */
 export class StoreWatch implements Disposable {
   readonly #report: (fault: StorageFault | undefined) => void
   readonly #cancel: Cancel
   #silentLooks = 0
 
-  /** `report` gets the fault, and undefined once it is over. */
+  /** `report` is called with the fault, and with undefined when it is over. */
   constructor(timers: Timers, report: (fault: StorageFault | undefined) => void) {
     this.#report = report
     this.#cancel = timers.every(LOOK_EVERY_MS, () => this.#look())
   }
 
-  /** To be called with every message of the thread. */
+  /** Call it for every message of the thread. */
   heard(): void {
     if (this.#silentLooks >= MOST_SILENT_LOOKS) this.#report(undefined)
     this.#silentLooks = 0

@@ -14,7 +14,7 @@ interface Found {
   readonly module: ArchiveModule<unknown>
 }
 
-/** Creates the tables of every configured archive, or prints the SQL for them and for a read-only role. */
+/** Creates the tables of all configured archives, or prints the SQL for them and for a read-only role. */
 export const runArchive: Run = async (line, io) => {
   if (line.args[0] !== 'init') throw new UsageError('write causeway archive init')
   const { role = ROLE, cluster, print } = line

@@ -11,7 +11,7 @@ import { printable } from './text.ts'
 
 const TIMEOUT_MS = 30_000
 
-/** Asks the archive of --archive, and the configured database, if there is one, for what the archive lacks. */
+/** Runs `ask` with the archive of --archive and, if configured, the database, which has what the archive lacks. */
 export async function withArchive<T>(
   line: CommandLine,
   io: CliIo,
@@ -35,7 +35,7 @@ export async function withArchive<T>(
   }
 }
 
-/** The archive finds no CPID by its first digits. */
+/** Parses a whole CPID: an archive cannot be searched by its first digits. */
 export function wholeCpidOf({ args: [text = ''] }: CommandLine): Cpid {
   const cpid = parseCpid(text)
   if (cpid !== undefined) return cpid
@@ -44,7 +44,7 @@ export function wholeCpidOf({ args: [text = ''] }: CommandLine): Cpid {
   )
 }
 
-/** The roots of the cascades in which a CPID takes part, those first that drive it. */
+/** The roots of the cascades of a CPID, first those that drive it. */
 export async function takingPart(questions: ArchiveQuestions, cpid: Cpid): Promise<CascadesOfCpid> {
   const { cascades, driving } = requireFound(cpid, await questions.cascadesOf(cpid, {}))
   const roots = [...new Set(cascades.map(({ root }) => root))]

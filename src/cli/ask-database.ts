@@ -14,7 +14,7 @@ import {
 } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 
-/** Asks the configured database alone, whether or not a Causeway runs on it. Throws CliError when there is none. */
+/** Runs `ask` with the configured database (no archive); a Causeway may be running on it. Throws CliError if there is none. */
 export async function withQueries<T>(
   line: CommandLine,
   io: CliIo,
@@ -48,7 +48,7 @@ interface Checked extends Disposable {
   readonly schema: SchemaState
 }
 
-/** Runs `work` on an existing database with the schema of this Causeway. */
+/** Opens an existing database with the schema of this version, and runs `work`. */
 export async function withStore<T, Database extends Checked>(
   path: string,
   open: (path: string) => Database,
@@ -64,7 +64,7 @@ export async function withStore<T, Database extends Checked>(
   return await work(database)
 }
 
-/** A file that is not a database, or a folder that SQLite cannot write, shows only at the first query. */
+/** Checks the schema. A file that is not a database, or a directory that SQLite cannot write, causes an error only at the first query. */
 function readableSchema(database: Checked, path: string): void {
   try {
     checkSchema(database, path)
@@ -91,7 +91,7 @@ function checkSchema({ schema }: Checked, path: string): void {
   }
 }
 
-/** What was found of a CPID. Throws CliError when there is nothing. */
+/** The facts about a CPID. Throws CliError if nothing is known of it. */
 export function requireFound<T>(cpid: Cpid, result: T | Absent): T {
   if (result === 'unknown') throw new CliError(unknownCpidText(cpid, 'unknown'))
   if (result === 'pruned') throw new CliError(unknownCpidText(cpid, 'pruned'))
@@ -111,7 +111,7 @@ export function inNoCascade(cpid: Cpid): CliError {
   )
 }
 
-/** Writes the same JSON answer as the API. */
+/** Writes the JSON answer that the API gives. */
 export function writeJson(to: TextSink, queries: CausewayQueries, question: Question, about?: Cpid): void {
   const answered = answer(queries, question)
   if (answered.kind === 'found') {

@@ -11,39 +11,39 @@ import { nanosOfMs, parseRfc3339, type UnixNanos } from '../model/time-and-size.
 export type Commands = ReadonlyMap<string, Command>
 
 export interface Command {
-  /** Its arguments, as the help shows them. */
+  /** Its arguments, as shown in the help. */
   usage?: string
   summary: string
-  /** More text for its help. */
+  /** Further text in the help. */
   help?: string
   /** Its options besides --config and --set. */
   options: readonly OptionName[]
-  /** Whether --config is optional, or the command has its own configuration or none; by default --config is required. */
+  /** Whether --config is optional, or the command brings its own configuration, or needs none. By default --config is required. */
   config?: 'optional' | 'itself' | 'none'
-  /** Whether arguments after -- are for another program. */
+  /** Whether arguments after -- are passed to another program. */
   passesOn?: boolean
-  /** Help texts of options that mean something else to this command. */
+  /** Help texts for options with another meaning in this command. */
   meanings?: Readonly<Partial<Record<OptionName, string>>>
-  /** None unless given. */
+  /** 0 by default. */
   leastArgs?: number
-  /** As many as `leastArgs` unless given. */
+  /** `leastArgs` by default. */
   mostArgs?: number
   load: () => Promise<Run>
 }
 
-/** Runs a command line and returns the exit code. Throws CliError or ConfigError. */
+/** Runs a command line. Returns the exit code. Throws CliError or ConfigError. */
 export type Run = (line: CommandLine, io: CliIo) => Promise<number> | number
 
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
   readonly multiple?: true
-  /** The placeholder after it in the help. */
+  /** The placeholder for its value in the help. */
   readonly value?: string
   readonly meaning: string
 }
 
-/** Every option of the command line, in the order of the help. */
+/** All options, in the order of the help. */
 export const OPTIONS = {
   config: {
     type: 'string',
@@ -186,7 +186,7 @@ type Token = ReturnType<typeof tokensOf>[number]
 type OptionToken = Extract<Token, { kind: 'option' }>
 
 export interface CommandLine extends Omit<Values, 'config' | 'set'> {
-  /** Undefined when there is none. */
+  /** Undefined if none was given. */
   command: string | undefined
   args: string[]
   /** The values of --config and --set, in order. */
@@ -195,14 +195,14 @@ export interface CommandLine extends Omit<Values, 'config' | 'set'> {
 }
 
 const HELP = 'help'
-/** What runs without a command. */
+/** The command that runs if none is given. */
 export const UNNAMED = 'run'
 const ALL = Object.keys(OPTIONS) as OptionName[]
 const ALWAYS: readonly OptionName[] = ['help', 'version']
 
 /**
- * Parses arguments; options may stand anywhere. `help [<command>]` is read as `[<command>] --help`. Throws CliError for an unknown
- * command or option, and for an option without its value.
+ * Parses arguments; options may be anywhere. `help [<command>]` means `[<command>] --help`. Throws CliError for an unknown command or
+ * option, and for an option without its value.
  */
 export function readCommandLine(argv: readonly string[], commands: Commands): CommandLine {
   const tokens = tokensOf(argv)
@@ -210,9 +210,9 @@ export function readCommandLine(argv: readonly string[], commands: Commands): Co
   const options = tokens.filter((token) => token.kind === 'option')
   const asksForHelp = words[0]?.value === HELP
   const asked = asksForHelp ? words.slice(1) : words
-  // `help help` shows the general help.
+  // `help help` means `help`.
   const [first, ...args] = asksForHelp && asked[0]?.value === HELP ? asked.slice(1) : asked
-  // Otherwise the value of a misspelt option would count as the command.
+  // Checked first, since the value of a misspelt option would count as the command.
   const misspelt = options.find(({ name, index }) => !isOption(name) && index < (first?.index ?? Infinity))
   if (misspelt !== undefined) throw unknownOption(argv, misspelt, undefined, ALL)
   const command = first === undefined ? commands.get(UNNAMED) : commandNamed(first.value, commands)
@@ -220,7 +220,7 @@ export function readCommandLine(argv: readonly string[], commands: Commands): Co
   const known = [...(command === undefined ? [] : optionsOf(command)), ...ALWAYS]
   const program = command?.passesOn === true ? args[0] : undefined
   for (const option of options) {
-    // Behind a program an option is the program's, though this one has an option of the same name.
+    // An option after the program belongs to the program, even if Causeway has an option of that name.
     if (program !== undefined && option.index > program.index) throw missingDashes(first, program.value)
     const name = known.find((one) => one === option.name)
     if (name !== undefined) checkValue(name, option)
@@ -239,7 +239,7 @@ export function readCommandLine(argv: readonly string[], commands: Commands): Co
 }
 
 function tokensOf(argv: readonly string[]) {
-  // Not strict, so that this program words every error.
+  // Not strict: this module writes its own error messages.
   const { tokens } = parseArgs({
     args: [...argv],
     options: OPTIONS,
@@ -263,7 +263,7 @@ function commandNamed(name: string, commands: Commands): Command {
   )
 }
 
-/** Whether an option has a value exactly if it takes one. */
+/** Checks that an option has a value if, and only if, it takes one. */
 function checkValue(name: OptionName, { value: given, inlineValue }: OptionToken): void {
   const { type, value }: Option = OPTIONS[name]
   if (type === 'boolean') {
@@ -277,7 +277,7 @@ function checkValue(name: OptionName, { value: given, inlineValue }: OptionToken
   throw new UsageError(`--${name} is followed by ${given}; write its value, as in --${name}=${value ?? ''}`)
 }
 
-/** The error for an option that the command does not take or that does not exist. */
+/** The error for an option that does not exist, or that the command does not take. */
 function unknownOption(
   argv: readonly string[],
   token: OptionToken,
@@ -297,7 +297,7 @@ function unknownOption(
   return new UsageError(`unknown option ${written}${suggestion(optionsNear(written, known))}; ${where}`)
 }
 
-/** The error for an unknown option before --, when arguments after it go to another program. */
+/** The error for an unknown option before --, if arguments after -- are passed to another program. */
 function beforeDashes(
   argv: readonly string[],
   tokens: readonly Token[],
@@ -316,14 +316,14 @@ function missingDashes(command: { value: string } | undefined, before: string): 
   return new UsageError(`the arguments for ${whose} go after --; write -- before ${before}`)
 }
 
-/** An option as it was typed, a single dash before a long name too. */
+/** An option as it was typed, perhaps with a single dash before a long name. */
 function writtenName(argv: readonly string[], { index, rawName }: OptionToken): string {
   return argv[index]?.split('=', 1)[0] ?? rawName
 }
 
 function optionsNear(written: string, known: readonly OptionName[]): string[] {
   const letters = written.replace(/^-+/, '')
-  // A single letter is near to every short name.
+  // A single letter is similar to every short name.
   return letters.length < 2 ? [] : nearest(letters, known).map((name) => `--${name}`)
 }
 
@@ -335,7 +335,7 @@ function suggestion(names: readonly string[]): string {
   return names.length === 0 ? '' : `; did you mean ${names.join(', ')}?`
 }
 
-/** How many CPIDs an error names when several match. */
+/** How many CPIDs an error lists if several match. */
 const MOST_NAMED = 8
 const MAX_LIMIT = 10_000
 const MAX_ROWS = 1_000_000
@@ -343,8 +343,8 @@ const WHOLE_NUMBER = /^[0-9]{1,7}$/
 const MAX_TIMEOUT_MS = 3_600_000
 
 /**
- * Reads a CPID argument, whole or its first digits; returns a function that finds it. Throws CliError if it is malformed, and
- * later if no known CPID or several begin with it.
+ * Parses a CPID argument, whole or its first digits. Returns a function that finds the CPID. Throws CliError if it is malformed; the
+ * function throws it if no known CPID, or several, begin with it.
  */
 export function cpidOf(text: string): (queries: CausewayQueries) => Cpid {
   const cpid = parseCpid(text)
@@ -371,7 +371,7 @@ function onlyCpidWithPrefix(prefix: CpidPrefix, queries: CausewayQueries): Cpid 
   )
 }
 
-/** True when JSON was asked for. */
+/** Whether --format is json. */
 export function wantsJson({ format }: CommandLine): boolean {
   return wordOf('--format', format, ['text', 'json']) === 'json'
 }
@@ -417,7 +417,7 @@ export function stateOf({ state }: CommandLine): 'open' | 'settled' | undefined 
   return wordOf('--state', state, ['open', 'settled'])
 }
 
-/** The time that --since or --until names. */
+/** The time given by --since or --until. */
 export function timeOf(option: 'since' | 'until', line: CommandLine, io: CliIo): UnixNanos | undefined {
   const text = line[option]
   if (text === undefined) return undefined
@@ -440,34 +440,34 @@ export interface TextSink {
   write(text: string): unknown
 }
 
-/** The surroundings of a command; tests pass their own. */
+/** The environment of a command; tests pass their own. */
 export interface CliIo {
   stdout: TextSink
   stderr: TextSink
   readInput: () => Promise<string>
-  /** The width of the terminal, 0 where it does not know, as some in containers; undefined when stdout is not a terminal. */
+  /** The width of the terminal; 0 if the terminal does not know it, as in some containers; undefined if stdout is not a terminal. */
   terminalWidth: number | undefined
-  /** The component types; those of Causeway by default. */
+  /** The component types; Causeway's own by default. */
   components?: Components
   env: Readonly<Record<string, string | undefined>>
-  /** The time, in milliseconds since 1970; that of the system by default. */
+  /** The time in Unix milliseconds; by default the system clock's. */
   nowMs?: () => number
-  /** Aborts on SIGINT or SIGTERM; before the first call these end the process. */
+  /** Aborts on SIGINT or SIGTERM. Before its first call, these end the process. */
   untilAsked?: () => AbortSignal
-  /** Called once it is known that no server is to run, which would reload at SIGHUP. */
+  /** Called when it is known that no server will run, so that SIGHUP ends the process. A server reloads at SIGHUP. */
   endsAtHangUp?: () => void
   /**
-   * Runs Causeway until it is stopped, and returns the exit code. `read` reads the configuration again; `writeLog` takes log lines,
-   * standard error by default.
+   * Runs Causeway until it is stopped. Returns the exit code. `read` reads the configuration again; `writeLog` writes log lines, by default
+   * to standard error.
    */
   run: (loaded: LoadedConfig, read: () => LoadedConfig, writeLog?: (line: string) => void) => Promise<number>
 }
 
-/** Exit codes: something was not found or did not work; the command line itself is wrong. */
+/** Exit codes: the command failed or found nothing; the command line is invalid. */
 export const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
-/** Why a command failed: one sentence that ends with what to do. */
+/** A command failed. The message is a sentence that ends with what to do. */
 export class CliError extends Error {
   readonly exitCode: number
 
@@ -478,14 +478,14 @@ export class CliError extends Error {
   }
 }
 
-/** The command line itself is wrong. */
+/** The command line is invalid. */
 export class UsageError extends CliError {
   constructor(message: string) {
     super(message, EXIT_USAGE)
   }
 }
 
-/** What an error says, on one line. */
+/** The message of an error, trimmed. */
 export function messageOf(error: unknown): string {
   const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : error
   return String(message).trim()

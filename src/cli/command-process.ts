@@ -5,14 +5,14 @@ import { readManifest } from './run-command.ts'
 
 let isServing = false
 
-// Whoever reads the output of a command may stop reading, as head does. What a server prints ends it in no case.
+// The reader of a command's output may close it early, as `head` does. That never ends a server.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (isServing) return
   if (error.code === 'EPIPE') process.exit(0)
   process.stderr.write(`Error: cannot write the output: ${error.message}\n`)
   process.exit(1)
 })
-// The disk of a log may be full, and who reads it may have ended.
+// Ignored: the disk of a log file may be full, or its reader may have ended.
 process.stderr.on('error', () => undefined)
 
 process.exitCode = await runCli(process.argv.slice(2), {

@@ -2,7 +2,7 @@ import { KUBECTL, runCommandOf } from '../../packages/kubectl/kubectl-command.ts
 import type { CliIo, Command, Commands } from './command-line.ts'
 import { runCommand } from './run-command.ts'
 
-/** `runCommand` with every command. */
+/** Runs a command line with all commands. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   return await runCommand(argv, io, COMMANDS)
 }
@@ -76,7 +76,7 @@ For one bash: source <(causeway completion bash). For all: write it to ~/.local/
 For one zsh: source <(causeway completion zsh). For all: put that line into ~/.zshrc.
 `
 
-/** Every command by name, in the order of the help. Its code is loaded when it runs. */
+/** All commands by name, in the order of the help. A command's code is loaded when it runs. */
 export const COMMANDS: Commands = new Map(
   Object.entries<Command>({
     run: runCommandOf(async () => (await import('./configuration.ts')).server),

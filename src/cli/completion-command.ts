@@ -6,7 +6,7 @@ const FILES = ['<file>', '<path>', '<uri>']
 
 const SHELLS: readonly (string | undefined)[] = ['bash', 'zsh']
 
-/** `causeway completion bash`: what bash, or zsh as bash, asks when Tab is pressed after causeway. */
+/** `causeway completion bash`: prints the completion script for bash, or for zsh in bash mode. */
 export function runCompletion({ args: [shell] }: CommandLine, io: CliIo): number {
   if (!SHELLS.includes(shell))
     throw new UsageError('write causeway completion bash, or zsh; no other shell is known')
@@ -48,7 +48,7 @@ const written = (options: readonly OptionName[]): string => options.map((name) =
 
 const valueOf = (name: OptionName): string | undefined => (OPTIONS[name] as Option).value
 
-/** How the shell completes a value. */
+/** The shell code that completes the value of an option. */
 function completed(value: string): string {
   if (FILES.includes(value)) return 'COMPREPLY=($(compgen -f -- "$word")); return'
   if (value.startsWith('<')) return 'COMPREPLY=(); return'

@@ -8,7 +8,7 @@ import { readManifest } from './run-command.ts'
 
 const STABILITY = 'Alpha'
 
-/** The configuration that a command line names. Throws ConfigError with every mistake in it. */
+/** Loads the configuration of a command line. Throws ConfigError with all its mistakes. */
 export function loadCommandConfig(
   { sources, sets }: CommandLine,
   { env, components = COMPONENTS }: CliIo,
@@ -22,13 +22,13 @@ export const server: Run = (line, io) => {
   return io.run(loadCommandConfig(line, io), () => loadCommandConfig(line, io, readNamedFile))
 }
 
-/** Prints nothing when the configuration is right. */
+/** Prints nothing if the configuration is valid. */
 export const validate: Run = (line, io) => {
   loadAndWarn(line, io)
   return 0
 }
 
-/** Prints the configuration with every default written out and secrets blacked out. */
+/** Prints the configuration with all defaults and without secrets. */
 export const printConfig: Run = (line, io) => {
   const { raw } = loadAndWarn(line, io)
   io.stdout.write(printed(raw, io.components ?? COMPONENTS))

@@ -42,7 +42,7 @@ export const runMigrate: Run = async (line, io) => {
   return 0
 }
 
-/** Small, so that a Causeway on the same database need not wait long for the write lock. */
+/** A small number, so that a Causeway on the same database does not wait long for the write lock. */
 const CPIDS_AT_ONCE = 200
 
 export const runPrune: Run = (line, io) => {

@@ -18,17 +18,17 @@ import { readSetAside, SqliteSenderFacts } from '../store/sqlite/setup-facts.ts'
 import { sqliteStores } from '../store/sqlite/writer-stores.ts'
 import { StoreWriter, type WriterSettings } from '../store/store-writer.ts'
 
-/** An existing database, opened for reading; a Causeway may run on it. */
+/** An existing database, opened for reading; a Causeway may be running on it. */
 export interface QuestionsDatabase extends Disposable {
-  /** Throws when the file is no database. */
+  /** Throws if the file is not a database. */
   readonly schema: SchemaState
-  /** The size of the file, once what is in the write-ahead log is there too. */
+  /** The size of the file, including the write-ahead log. */
   readonly bytes: number
   queries(): CausewayQueries
-  /** What is not archived yet. */
+  /** Rows that have not been archived. */
   unarchived(): Unarchived
   senders(): SenderFactsReader
-  /** Undefined when nothing was set aside. */
+  /** Undefined if nothing was set aside. */
   setAside(): SetAsideFacts | undefined
 }
 
@@ -50,11 +50,11 @@ export function openForQuestions(path: string): QuestionsDatabase {
   }
 }
 
-/** An existing database, opened for writing; a Causeway may run on it. */
+/** An existing database, opened for writing; a Causeway may be running on it. */
 export interface ChangesDatabase extends Disposable {
-  /** Throws when the file is no database. */
+  /** Throws if the file is not a database. */
   readonly schema: SchemaState
-  /** Throws when it cannot be written; changes nothing. */
+  /** Throws if it cannot be written; changes nothing. */
   checkWritable(): void
   writer(settings: WriterSettings): StoreWriter
 }
@@ -72,7 +72,7 @@ export function openForChanges(path: string): ChangesDatabase {
   }
 }
 
-/** The size of the write-ahead log in bytes, if it is larger than usual. */
+/** The size of the write-ahead log in bytes, if it is unusually large. */
 export function longLogBytes(path: string): number | undefined {
   const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   return bytes > WAL_KEPT_BYTES ? bytes : undefined
@@ -80,7 +80,7 @@ export function longLogBytes(path: string): number | undefined {
 
 const MAX_FAULTS = 5
 
-/** Creates or migrates a database; returns the names of the migrations that ran. */
+/** Creates or migrates a database. Resolves to the names of the migrations that ran. */
 export async function migrateDatabase(path: string): Promise<string[]> {
   const db = openForWriting(path)
   try {
@@ -90,7 +90,7 @@ export async function migrateDatabase(path: string): Promise<string[]> {
   }
 }
 
-/** Checks every page of a database in a child process; returns what is wrong, in SQLite's words. */
+/** Checks every page of a database in a child process. Resolves to SQLite's messages about faults. */
 export async function faultyPages(path: string, timeoutMs: number): Promise<string[]> {
   const found: string[] = []
   const take = (answer: FromSql): void => {

@@ -13,7 +13,7 @@ const FULL = 100 * MIB
 const NEARLY_FULL = 1024 * MIB
 const SETTING = 'connectors::cpid::storage::path'
 
-/** Whether the database exists, is sound, has the schema of this version and can be written, with room on its disk. */
+/** Checks that the database exists, is intact, has the schema of this version, is writable, and has space on its disk. */
 export async function* checkDatabase(
   path: string,
   retention: RetentionConfig,
@@ -102,7 +102,7 @@ function checkRoom(path: string, { maxBytes }: RetentionConfig): Finding {
   return ok('disk', `${sizeText(free)} are free beside the database`)
 }
 
-/** A shorter write-ahead log is not mentioned. */
+/** Warns of a long write-ahead log. */
 function* checkLog(path: string): Generator<Finding> {
   const bytes = longLogBytes(path)
   if (bytes === undefined) return
@@ -141,14 +141,14 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const AHEAD_MS = 1_000
 const BEHIND_MS = 60_000
-/** Some CPIDs at the edge of the examined time are normal. */
+/** The tolerated share of CPIDs without a mergelog: some at the edge of the examined time are normal. */
 const TOLERATED = 0.05
 const NAMED = 5
 const INSTRUMENTATION = 'docs/instrumentation.md says what controllers send'
 
 /**
- * Whether senders reach Causeway, with right clocks, mergelogs for their CPIDs, and nothing refused. `isSentTo`: a receiver
- * listens, rather than watching a cluster.
+ * Checks that data arrives, clocks are right, CPIDs have mergelogs, and nothing is refused. `isSentTo`: a receiver listens for senders, not
+ * only watches a cluster.
  */
 export function* checkSenders(
   facts: SenderFactsReader,
@@ -277,7 +277,7 @@ function msText(ms: number): string {
 const CHECK = 'exporters'
 const LOOK_AGAIN_MS = 2_000
 
-/** Whether linked data is sent; an exporter that is behind is examined twice. */
+/** Checks that linked data is sent. An exporter that is behind is examined twice. */
 export async function* checkExporters(facts: SenderFactsReader, isRunning: boolean): AsyncGenerator<Finding> {
   const before = facts.exporters()
   const isBehind = isRunning && before.some(({ waiting }) => waiting > 0)

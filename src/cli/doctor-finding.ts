@@ -9,7 +9,7 @@ export interface Finding {
   /** What was checked, in one or two words. */
   readonly check: string
   readonly message: string
-  /** What to do; present unless all is well. */
+  /** What to do; absent if everything is well. */
   readonly advice?: string
 }
 
@@ -31,7 +31,7 @@ export const fail = (check: string, message: string, advice: string): Finding =>
 
 const CHECK = 'clusters'
 
-/** Whether receivers can read from what they watch. */
+/** Checks that receivers can read their sources. */
 export async function* checkReceivers(
   { receivers }: CausewayConfig,
   components: Components,

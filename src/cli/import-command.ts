@@ -4,7 +4,7 @@ import { type Run, UsageError, wantsJson } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 import { count } from './text.ts'
 
-/** All defaults: the database is ./data/causeway.db. */
+/** A configuration with all defaults; the database is ./data/causeway.db. */
 const WITHOUT_CONFIG = `yaml:
 receivers: { otlp: { protocols: { http: } } }
 connectors: { cpid: }
@@ -37,7 +37,7 @@ export const runImport: Run = async (line, io) => {
 
 const never = (): AbortSignal => new AbortController().signal
 
-/** No line of the recording was of the kind that its option names. */
+/** Whether the recording has lines, but none of the kind that its option names. */
 function isUseless({ lines, told, faulty }: Imported): boolean {
   return lines > 0 && told === 0 && faulty > 0
 }

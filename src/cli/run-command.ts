@@ -21,8 +21,8 @@ import {
 import { CONTROLS, plainJson } from '../model/untrusted-names.ts'
 
 /**
- * Runs a command line (without `node` and the script's name) and returns the exit code. On failure stderr says what to do, for a
- * configuration with a line for each mistake. Never rejects.
+ * Runs a command line (without `node` and the script) and resolves to the exit code. If it fails, stderr says what to do, with one line per
+ * mistake of a configuration. Never rejects.
  */
 export async function runCommand(argv: readonly string[], io: CliIo, commands: Commands): Promise<number> {
   try {
@@ -89,11 +89,11 @@ function isBusy(error: unknown): boolean {
   )
 }
 
-/** Options whose commands the help does not list. */
+/** Options for which the help does not list the commands. */
 const WIDESPREAD: readonly OptionName[] = ['config', 'set', 'format', 'help', 'version']
 const HELP = ['help [<command>]', 'say what Causeway does, or what a command does'] as const
 
-/** What `causeway --help` prints. */
+/** The output of `causeway --help`. */
 export function helpText(commands: ReadonlyMap<string, Command>): string {
   const named = [...commands].map(
     ([name, { usage = '', summary }]) => [`${name} ${usage}`.trimEnd(), summary] as const,
@@ -112,14 +112,14 @@ causeway <command> --help, or causeway help <command>, says more. Every command 
 `
 }
 
-/** What `causeway <command> --help` prints. */
+/** The output of `causeway <command> --help`. */
 export function commandHelp(name: string, command: Command): string {
   const { usage = '', summary, help, config, meanings, passesOn } = command
   const own = optionsOf(command).map(
     (option) => [writtenOption(option), meanings?.[option] ?? OPTIONS[option].meaning] as const,
   )
   const file = config === undefined ? ' --config <file>' : config === 'optional' ? ' [--config <file>]' : ''
-  // Arguments after -- are not options of Causeway.
+  // Arguments after -- come last, since they are not options of Causeway.
   const all = `${file} [options]`
   const form = passesOn === true ? `${all} ${usage}` : `${` ${usage}`.trimEnd()}${all}`
   return `causeway ${name}: ${summary}
@@ -143,7 +143,7 @@ interface Manifest {
   name: string
   description: string
   version: string
-  /** The commit that it was packed from. */
+  /** The commit from which it was packed. */
   gitHead?: string
 }
 
@@ -153,7 +153,7 @@ export function readManifest(): Manifest {
 
 const ROOT = new URL('../../', import.meta.url)
 
-/** What `causeway --version` prints: version, commit if known, and schema of databases. */
+/** The output of `causeway --version`: version, commit if known, and schema of the database. */
 function versionLine(version: string, gitHead?: string): string {
   const commit = gitHead ?? checkedOut()
   const details = [
@@ -163,7 +163,7 @@ function versionLine(version: string, gitHead?: string): string {
   return `causeway version ${version} (${details.join(', ')})\n`
 }
 
-/** The newest migration. */
+/** The name of the newest migration. */
 function newestSchema(): string {
   const names = readdirSync(new URL('migrations/', ROOT)).filter((name) => /^\d{3}-/.test(name))
   return (

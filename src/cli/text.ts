@@ -3,15 +3,15 @@ import { CONTROLS } from '../model/untrusted-names.ts'
 import type { UnixNanos } from '../model/time-and-size.ts'
 import type { CliIo } from './command-line.ts'
 
-/** In nanoseconds. */
+/** Nanoseconds in a millisecond. */
 const MS = 1e6
 
-/** Text from outside on one line, without control characters; a dash where there is none. */
+/** An untrusted text on one line without control characters; a dash for none. */
 export function printable(text: string | undefined): string {
   return text === undefined || text === '' ? '-' : text.replaceAll(CONTROLS, '\ufffd')
 }
 
-/** An object reference without its uid and resourceVersion, on one line. */
+/** An object reference without uid and resourceVersion, on one line. */
 export function objectText(reference: string | undefined): string {
   return printable(reference?.split('?', 1)[0])
 }
@@ -44,18 +44,18 @@ function twoDigits(value: number): string {
   return value.toString().padStart(2, '0')
 }
 
-/** Who did the work of a span: its service, and before it the person who used it. */
+/** The writer of a span: its service and, for an operator's write, the user. */
 export function writerText({ seen, service }: Pick<LinkedSpan, 'seen' | 'service'>): string {
   return seen?.cause === 'operator' ? actorText(seen.user, service) : printable(service)
 }
 
-/** A user and by what service: `alice (kubectl)`. */
+/** A user and the program used: `alice (kubectl)`. */
 export function actorText(actor: string | undefined, service: string | undefined): string {
   if (actor === undefined || actor === service) return printable(service)
   return service === undefined ? printable(actor) : `${printable(actor)} (${printable(service)})`
 }
 
-/** Lines of aligned columns under headings; a heading that begins with a blank aligns its column to the right. */
+/** Aligns columns under headings. A heading that begins with a space aligns its column to the right. */
 export function textTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [headings.map((heading) => heading.trim()), ...rows]
   const widths = headings.map((_, column) =>
@@ -73,8 +73,8 @@ export function textTable(headings: readonly string[], rows: readonly (readonly 
 }
 
 /**
- * Aligns rows that come in pages: a column is as wide as its widest cell so far, so that a long list need not be held in
- * memory. The last column has no limit.
+ * Aligns rows that come page by page. A column is as wide as its widest cell so far, so that a long list is not kept in memory. The last
+ * column is not limited.
  */
 export class AlignedRows {
   readonly #widths: number[] = []
@@ -104,11 +104,11 @@ const CODES: Readonly<Record<Colour, number>> = { dim: 2, red: 31, green: 32, ye
 export interface Terminal {
   /** Characters in a line. */
   readonly width: number
-  /** Colours on a terminal only, unless NO_COLOR is set. */
+  /** Colours a text, if the output is a terminal and NO_COLOR is not set. */
   paint: (colour: Colour, text: string) => string
 }
 
-/** The terminal's layout; COLUMNS, else 100 characters, when the output goes elsewhere. */
+/** The layout for the output. Its width is the terminal's, or else COLUMNS, or 100 characters. */
 export function terminalOf({ terminalWidth, env }: Pick<CliIo, 'terminalWidth' | 'env'>): Terminal {
   const { COLUMNS = '', NO_COLOR = '', TERM } = env
   const known = terminalWidth === 0 ? undefined : terminalWidth
@@ -120,18 +120,18 @@ export function terminalOf({ terminalWidth, env }: Pick<CliIo, 'terminalWidth' |
   }
 }
 
-/** Cuts text to a width with an ellipsis. Counts code points, not columns. */
+/** Truncates text to a width with an ellipsis. Counts code points, not terminal columns. */
 export function fitted(text: string, width: number): string {
   const characters = Array.from(text)
   return characters.length <= width ? text : `${characters.slice(0, Math.max(width - 1, 0)).join('')}…`
 }
 
-/** Pads by code points, as `fitted` cuts. */
+/** Pads text to a width in code points, as `fitted` counts. */
 export function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(width - Array.from(text).length, 0))
 }
 
-/** The time that bars span, and their width in characters. */
+/** The time range and the width in characters that bars cover. */
 export interface Scale {
   readonly startNs: UnixNanos
   readonly lastNs: UnixNanos
@@ -144,7 +144,7 @@ interface Bar {
   readonly endNs: UnixNanos
 }
 
-/** A bar on the scale: blanks, the wait, and the span itself, at least one character. */
+/** The parts of a bar: blanks, the wait, and the span, which is at least one character. */
 export function barParts(bar: Bar, scale: Scale): { before: string; wait: string; span: string } {
   const start = Math.min(cellOf(bar.startNs, scale), scale.width - 1)
   const end = Math.max(start + 1, cellUp(bar.endNs, scale))

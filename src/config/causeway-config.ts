@@ -4,14 +4,14 @@ import type { LinkSettings } from '../model/linker-settings-and-metrics.ts'
 import type { SenderPolicy, Signal } from '../model/otlp-requests.ts'
 import type { Endpoint } from './value-kinds.ts'
 
-/** The checked configuration with all defaults: times in milliseconds, sizes in bytes. */
+/** The validated configuration with all defaults. Times are in milliseconds, sizes in bytes. */
 export interface CausewayConfig {
-  /** Receivers of incoming pipelines. */
+  /** The receivers of `in` pipelines. */
   receivers: ReceiverConfig[]
   cpid: CpidConfig
-  /** Exporters of outgoing pipelines. */
+  /** The exporters of `out` pipelines. */
   exporters: ExporterConfig[]
-  /** Extensions that are on, those that are on by default included. */
+  /** The active extensions, including those that are on by default. */
   extensions: ExtensionConfig[]
   telemetry: TelemetryConfig
   pipelines: OutPipelines
@@ -19,9 +19,9 @@ export interface CausewayConfig {
 
 export interface ComponentConfig {
   id: string
-  /** The current name of its type. */
+  /** The current name of the component type. */
   type: string
-  /** As its type reads them. */
+  /** The settings, in the form that its type defines. */
   settings: unknown
 }
 
@@ -38,43 +38,43 @@ export interface ExtensionConfig extends ComponentConfig {
 export interface ExporterConfig extends ComponentConfig {
   /** The id of an authenticator. */
   auth?: string
-  /** Where it sends the signals that pipelines send to it. */
+  /** Where each signal goes that a pipeline sends to it. */
   destinations: Partial<Record<Signal, Destination>>
   sending: SendingConfig
   isArchive?: true
 }
 
 export interface DeclaredListener extends Endpoint {
-  /** The path of its keys below the component, such as `protocols::grpc`; empty for the component itself. */
+  /** The path of its keys within the component, such as `protocols::grpc`; '' for the component itself. */
   at?: string
-  /** What listens there, in two words. */
+  /** What listens, in two words. */
   what: string
   tls?: ServerTlsSettings
   /** The id of an authenticator. */
   auth?: string
-  /** What a client that connects can do, as in `shows all that is kept to`; absent if that is harmless. */
+  /** What a client can do that connects, such as `shows all that is kept to`; absent if that is harmless. */
   exposes?: string
-  /** The most connections; the connector limits those of receivers, others have a small default. */
+  /** The limit of connections; absent for receivers (the connector limits those) and where a small default applies. */
   connections?: ConnectionsConfig
-  /** The page of its health, and its status when well. */
+  /** The path of its health page, and the status code when healthy. */
   page?: { path: string; status: number }
 }
 
 export interface ConfiguredListener extends Omit<DeclaredListener, 'at'> {
-  /** Where its keys stand, such as `receivers::otlp::protocols::grpc`. */
+  /** The path of its keys, such as `receivers::otlp::protocols::grpc`. */
   path: string
 }
 
 export interface ConnectionsConfig {
   maxConnections: number
-  /** The most from one address; a quarter by default. */
+  /** The most connections from one address; a quarter of all by default. */
   maxConnectionsPerAddress?: number
 }
 
 /**
  * Where an exporter sends a signal.
- * - here: it stays in this process; `does` says what happens to it.
- * - backend: to a server and its protocol; `where` is the configured address, `isPlain` says that there is no TLS.
+ * - here: within this process; `does` says what happens to it.
+ * - backend: to a server. `where` is the configured address, `speaks` the protocol, `isPlain`: without TLS.
  */
 export type Destination =
   | { kind: 'here'; does: string }
@@ -82,27 +82,27 @@ export type Destination =
 
 /** How the outbox is sent to an exporter. */
 export interface SendingConfig {
-  /** Spans or log records in a request at most. */
+  /** The most spans or log records in a request. */
   batchMaxItems: number
-  /** Requests in flight at once. */
+  /** How many requests may be in flight. */
   consumers: number
-  /** Absent: no retries. */
+  /** Absent: failed requests are not retried. */
   retry?: RetryConfig
 }
 
-/** The `retry_on_failure` settings of an exporter, all times in milliseconds. */
+/** The `retry_on_failure` settings of an exporter, with times in milliseconds. */
 export interface RetryConfig {
   enabled: boolean
   initialIntervalMs: number
-  /** Spreads each delay over [1 - factor, 1 + factor] times the interval. */
+  /** The jitter: each delay is multiplied by a random number from 1 - factor to 1 + factor. */
   randomizationFactor: number
   multiplier: number
   maxIntervalMs: number
-  /** When to give a batch up, counted from its first attempt; 0 means never. */
+  /** When to give up a batch, counted from its first attempt; 0 is never. */
   maxElapsedMs: number
 }
 
-/** Which exporters, by id, linked traces, logs, cascade metrics, and metrics that came in go to; empty where nothing is sent. */
+/** The ids of the exporters for linked traces, logs, cascade metrics, and forwarded metrics; empty if nothing is sent. */
 interface OutPipelines {
   outTraces: string[]
   outLogs: string[]
@@ -110,7 +110,7 @@ interface OutPipelines {
   forwardedMetrics: string[]
 }
 
-/** The exporters, by id, that have the outbox of a signal drained for them, and those that are archives. */
+/** The ids of the exporters that read the outbox of each signal, and of those that are archives. */
 export function exporterIdsOf({ exporters, pipelines }: CausewayConfig): {
   exporters: Record<Signal, string[]>
   archives: string[]
@@ -132,12 +132,12 @@ export interface ConnectorSettings {
   linking: LinkSettings
   retention: RetentionConfig
   maxSources: number
-  /** Spans of API servers' filters are kept. */
+  /** Whether spans of API servers' filters are kept. */
   keepsFilters: boolean
   admission: AdmissionConfig
   metrics: CascadeMetricsConfig
   inference: InferenceConfig
-  /** Who may send what; absent, everybody may send everything. */
+  /** The permissions of senders; absent, every sender may send everything. */
   senders?: SenderPolicy
 }
 
@@ -147,29 +147,29 @@ export interface InferenceConfig {
   windowMs: number
   operators: readonly string[]
   controllers: readonly string[]
-  /** Which values of fields are kept, so that answers show what a write changed. */
+  /** Which field values are stored, so that answers can show what a write changed. */
   fieldValues: FieldValues
-  /** What writes of custom resources follow from. */
+  /** Which objects the writes of custom resources follow from. */
   relations: readonly RelationSettings[]
 }
 
-/** The limits on what receivers take at a time. */
+/** The limits on what receivers accept at the same time. */
 export interface AdmissionConfig extends ConnectionsConfig {
   maxInFlightBytes: number
   maxFlowRequests: number
   maxFlowBytes: number
-  /** Over gRPC; 0 means forever. */
+  /** The time limit of a gRPC request; 0 is none. */
   requestTimeoutMs: number
 }
 
 interface CascadeMetricsConfig {
-  /** How often a metrics pipeline sends. */
+  /** The interval at which metrics are sent. */
   intervalMs: number
-  /** Services and object kinds told apart at most. */
+  /** The most services and object kinds with series of their own. */
   maxSeries: number
 }
 
-/** For each of these 0 means off. */
+/** Retention limits; 0 turns one off. */
 export interface RetentionConfig {
   maxCpids: number
   maxAgeMs: number
@@ -180,7 +180,7 @@ export interface RetentionConfig {
 export interface TelemetryConfig {
   logLevel: 'debug' | 'info' | 'warn' | 'error'
   logEncoding: 'console' | 'json'
-  /** Undefined when the level is none or no reader is listed. */
+  /** Undefined if the level is `none` or there is no reader. */
   metrics: TelemetryMetricsConfig | undefined
 }
 

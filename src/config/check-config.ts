@@ -7,7 +7,7 @@ import { type Components, listenersOf, type Pipeline, type Sections } from './re
 import { didYouMean, type Findings } from './schema.ts'
 import { type Endpoint, formatEndpoint } from './value-kinds.ts'
 
-/** Everything that a pipeline or the service names must be configured, and sections must not be missing. */
+/** Checks that required sections exist, and that everything that pipelines and the service name is configured. */
 export function checkReferences(sections: Sections, findings: Findings): void {
   const { receivers, exporters, connectors, extensions, service } = sections
   if (isMissing(receivers)) {
@@ -68,7 +68,7 @@ function checkPipeline(pipeline: Pipeline, sections: Sections, findings: Finding
   }
 }
 
-/** Reports a missing section once, not every reference into it. */
+/** The ids that are not configured. Empty if the section is missing, which is reported once. */
 function unconfigured(
   ids: readonly string[],
   own: Components<unknown>,
@@ -92,7 +92,7 @@ function isMissing({ typeById, isUnreadable }: Components<unknown>): boolean {
   return typeById.size === 0 && !isUnreadable
 }
 
-/** There is one merge graph, all incoming data goes through it, and pipelines form no cycle. */
+/** Checks that there is one connector, that all incoming data goes through it, and that pipelines form no cycle. */
 export function checkConnectors(sections: Sections, findings: Findings): void {
   const { connectors, receivers, exporters, service, declarations } = sections
   const [{ name }] = declarations.connectors
@@ -170,10 +170,10 @@ function checkUse(cpid: string, sections: Sections, findings: Findings): void {
   }
 }
 
-/** The signals that the connector needs to produce a signal. */
+/** The signal that the connector needs to produce this one. */
 const feedOf = (signal: Signal): Signal => (signal === 'metrics' ? 'traces' : signal)
 
-/** The exporters that this pipeline feeds past the merge graph. */
+/** The exporters to which a pipeline sends without passing the connector. */
 function straightTo(pipeline: Pipeline, { receivers, exporters, connectors }: Sections): string[] {
   if (!pipeline.receivers.some((id) => receivers.typeById.has(id))) return []
   const isExporter = (id: string) => exporters.typeById.has(id) && !connectors.typeById.has(id)
@@ -191,7 +191,7 @@ function describeAmbiguous(kind: string, id: string): string {
   )
 }
 
-/** Receivers and exporters support the signal of each pipeline that names them. */
+/** Checks that receivers and exporters support the signals of their pipelines. */
 export function checkSignals({ receivers, exporters, service }: Sections, findings: Findings): void {
   for (const { path, signal, receivers: froms, exporters: tos } of service.pipelines) {
     for (const id of new Set(froms)) {
@@ -211,7 +211,7 @@ export function checkSignals({ receivers, exporters, service }: Sections, findin
   }
 }
 
-/** At most one extension of each type is on, except for types that allow several. */
+/** Checks that at most one extension of each type is on, except for types that allow several. */
 export function checkExtensions({ extensions, service, declarations }: Sections, findings: Findings): void {
   const idsByType = Map.groupBy(new Set(service.extensions), (id) => extensions.typeById.get(id))
   for (const { name, isPlural } of declarations.extensions) {
@@ -230,7 +230,7 @@ const EVERYWHERE = ['', '0.0.0.0', '::']
 const LOCAL = ['localhost', '127.0.0.1', '::1']
 const READER = 'service::telemetry::metrics::readers::0::pull::exporter::prometheus'
 
-/** No two active listeners share an endpoint. */
+/** Checks that no two active listeners share an endpoint. */
 export function checkListeners(sections: Sections, findings: Findings): void {
   const listening: Listening[] = []
   for (const candidate of listenersThatAreOn(sections)) {
@@ -288,7 +288,7 @@ interface Use {
   by: 'listener' | 'exporter'
 }
 
-/** Every named authenticator exists, is on, and supports its use. */
+/** Checks that each authenticator exists, is on, and supports its use. */
 export function checkAuthenticators(sections: Sections, findings: Findings): void {
   const { extensions, service, declarations } = sections
   if (extensions.isUnreadable) return
@@ -326,7 +326,7 @@ function usesOf({ receivers, exporters, extensions }: Sections): Use[] {
   ]
 }
 
-/** Warns of listeners that other machines reach without credentials, and of secrets sent in plain text. */
+/** Warns of listeners that other machines can reach without credentials, and of secrets sent without TLS. */
 export function warnOfExposure(
   { receivers, extensions, exporters }: CausewayConfig,
   findings: Findings,

@@ -4,19 +4,19 @@ import { type Findings, readSettings, type Schema } from './schema.ts'
 import type { RawNode } from './yaml-tree.ts'
 
 /**
- * The declaration of a component type: its name, its keys, and what they mean. Every command loads the declarations, so each
- * loads the code that it runs only when it runs.
+ * The declaration of a component type: its name and the schema of its settings. All commands load all declarations, so the code that runs a
+ * component is loaded separately.
  */
 export interface ComponentDeclaration<Settings = unknown> {
   readonly name: string
   /** Older names of the type. */
   readonly aliases: readonly string[]
   readonly schema: Schema<unknown>
-  /** Undefined after a mistake; the findings have all mistakes and all keys without effect. */
+  /** Reads the settings; undefined if they contain a mistake. `findings` gets all mistakes, and warnings about keys without effect. */
   read(node: RawNode, path: readonly string[], findings: Findings): Settings | undefined
   /**
-   * Reads every certificate, token or password file that it names. Fails with what is wrong with one, and tells `onTrouble` what
-   * is wrong with one that can be used.
+   * Reads all certificate, token and password files in the settings. Throws if one is unusable; `onTrouble` gets faults of files that can
+   * be used.
    */
   openFiles?(
     id: string,
@@ -27,54 +27,51 @@ export interface ComponentDeclaration<Settings = unknown> {
 
 export interface ReceiverDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
   readonly signals: readonly Signal[]
-  /** The addresses that it listens at; none if it fetches what it receives. */
+  /** The addresses on which it listens; none if it pulls its data. */
   listeners?(settings: Settings): DeclaredListener[]
-  /** Which cluster it watches, and what it sees of it; absent if it watches none. */
+  /** The cluster that it watches, and what it observes of it; absent if it watches none. */
   observes?(settings: Settings): ObservedCluster
-  /** For `doctor`: checks whether it can read from what it watches. Changes nothing, does not throw. */
+  /** For `doctor`: checks whether it can read its source. Changes nothing, and does not throw. */
   examine?(id: string, settings: Settings): AsyncIterable<Examination>
 }
 
 /** The result of checking what a component depends on. */
 export type Examination =
   | { readonly state: 'ok'; readonly message: string }
-  /** `advice` is what to do. */
+  /** `advice` says what to do. */
   | { readonly state: 'warn' | 'fail'; readonly message: string; readonly advice: string }
 
-/** What a receiver sees of a cluster: the versions of its objects, the requests that made them or are about to, or Events. */
+/** What a receiver observes of a cluster: versions of objects, requests that made them, requests at admission, or Events. */
 interface ObservedCluster {
-  /** Its `k8s.cluster.name`; receivers of one cluster work together. */
+  /** The `k8s.cluster.name`; receivers of the same cluster work together. */
   readonly cluster: string
   readonly what: 'versions' | 'requests' | 'admissions' | 'events'
 }
 
 export interface ExporterDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
   readonly signals: readonly Signal[]
-  /** Why it cannot take a signal as configured, though its type does; undefined if it can. */
+  /** Why these settings do not allow a signal that the type supports; undefined if they do. */
   refuses?(settings: Settings, signal: Signal, pipeline: string): string | undefined
   destination(settings: Settings, signal: Signal): Destination
-  /** An archive: it gets everything that is stored, from a position of its own. */
+  /** Whether it is an archive: it gets everything that is stored, from a position of its own. */
   readonly isArchive?: true
-  /** The id of the authenticator whose credential it shows. */
+  /** The id of the authenticator whose credentials it sends. */
   auth?(settings: Settings): string | undefined
   sending(settings: Settings): SendingConfig
 }
 
 export interface ConnectorDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
-  /** From which signals it makes which. */
+  /** Which output signals it can make from which input signals. */
   readonly pairs: readonly { from: Signal; to: Signal }[]
 }
 
 export interface ExtensionDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
-  /** Several may be on. */
+  /** Whether several extensions of the type may be on. */
   readonly isPlural?: boolean
-  /** Its settings when none of its type is configured, if it is on by default. */
+  /** If the type is on by default: its settings when none is configured. */
   unnamed?(): Settings
   listeners?(settings: Settings): DeclaredListener[]
-  /**
-   * There when listeners and exporters may name it under `auth`: which type to name instead where it cannot serve one of them,
-   * undefined where it can.
-   */
+  /** Present if `auth` may name it. Returns the type to name instead if it cannot serve a listener or an exporter; undefined if it can. */
   insteadFor?(settings: Settings, user: 'listener' | 'exporter'): string | undefined
 }
 
@@ -82,13 +79,13 @@ interface Described<Written, Settings> {
   name: string
   aliases?: readonly string[]
   schema: Schema<Written>
-  /** Gets only settings without mistakes. */
+  /** Builds the settings; called only if there are no mistakes. */
   build: (settings: Written) => Settings
-  /** Names accepted keys that have no effect, or an unexpected one. */
+  /** Warns of accepted keys that have no effect, or an unexpected one. */
   warn?: (settings: NoInfer<Written>) => { key: string; message: string }[]
 }
 
-/** The part of a declaration that reads settings. */
+/** Makes the part of a declaration that reads settings. */
 export function componentType<Written, Settings>({
   name,
   aliases = [],
@@ -114,20 +111,20 @@ export function componentType<Written, Settings>({
 
 export type ComponentSection = 'receivers' | 'processors' | 'exporters' | 'connectors' | 'extensions'
 
-/** Every type of component that may be configured. */
+/** All component types that may be configured. */
 export interface Declarations {
   readonly receivers: readonly ReceiverDeclaration[]
-  /** None yet; the section is read to report each component in it. */
+  /** None yet. The section is read so that each component in it is reported. */
   readonly processors: readonly ComponentDeclaration[]
   readonly exporters: readonly ExporterDeclaration[]
-  /** One: the merge graph, through which all incoming data goes. */
+  /** Exactly one: the merge graph, through which all incoming data goes. */
   readonly connectors: readonly [ConnectorDeclaration<ConnectorSettings>]
   readonly extensions: readonly ExtensionDeclaration[]
-  /** What to write instead of types that the Collector has and Causeway does not. */
+  /** What to configure instead of the Collector's types that Causeway lacks. */
   readonly instead: Readonly<Record<ComponentSection, Readonly<Record<string, string>>>>
 }
 
-/** The type with a current or older name. */
+/** Finds a type by its current or an older name. */
 export function typeNamed<Type extends ComponentDeclaration>(
   types: readonly Type[],
   name: string,
@@ -135,7 +132,7 @@ export function typeNamed<Type extends ComponentDeclaration>(
   return types.find((type) => type.name === name || type.aliases.includes(name))
 }
 
-/** A server behind HTTP, as `destination` names it. */
+/** The destination for an HTTP server. */
 export function httpBackend(url: URL, where: string, speaks: string): Destination {
   const isPlain = url.protocol !== 'https:'
   const host = url.hostname.replaceAll(/[[\]]/g, '')

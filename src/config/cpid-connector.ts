@@ -162,7 +162,7 @@ function buildInference(settings: SettingsOf<typeof inference>): InferenceConfig
   }
 }
 
-/** A pattern with its kind, or for names of hosts. */
+/** A pattern with the kind of a name, or without one for host names. */
 const NAMED = /^(?:(?:dns|uri|cn|email|ip):|[^:@/\s]*$)/
 
 const mergeFrom = section(
@@ -441,7 +441,7 @@ export const cpidConnector: ConnectorDeclaration<ConnectorSettings> = {
       ...withoutUndefined({ senders: buildSenders(settings.senders) }),
     }),
   }),
-  // A mergelog may come as a log record and go out as a span.
+  // A mergelog that arrives as a log record may lead to a span.
   pairs: [
     { from: 'traces', to: 'traces' },
     { from: 'logs', to: 'logs' },

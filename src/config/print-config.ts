@@ -16,7 +16,7 @@ import {
   withoutSecrets,
 } from './yaml-tree.ts'
 
-/** The configuration as YAML with every default written out and secrets blacked out. */
+/** The configuration as YAML with all defaults and without secrets. */
 export function printConfig(raw: RawMap, declarations: Declarations): string {
   return stringify(effectiveTree(raw, declarations), { lineWidth: 0, aliasDuplicateObjects: false })
 }
@@ -26,7 +26,7 @@ export type PlainNode = null | boolean | number | string | PlainNode[] | { [key:
 const REDACTED = '[REDACTED]'
 const SECTIONS = ['receivers', 'processors', 'exporters', 'connectors', 'extensions'] as const
 
-/** The configuration as a tree with every default, secrets blacked out. */
+/** The configuration as a tree with all defaults and without secrets. */
 export function effectiveTree(tree: RawMap, declarations: Declarations): { [key: string]: PlainNode } {
   const components = SECTIONS.filter((section) => !isBlank(childOf(tree, section))).map((section) => [
     section,

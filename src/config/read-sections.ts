@@ -26,7 +26,7 @@ import {
   valueOf,
 } from './yaml-tree.ts'
 
-/** All sections of a configuration, each read by itself; references between them are checked later. */
+/** All sections of a configuration, read one by one. References between them are checked later. */
 export interface Sections {
   readonly tree: RawMap
   readonly declarations: Declarations
@@ -66,28 +66,28 @@ export function readSections(tree: RawMap, declarations: Declarations, findings:
   }
 }
 
-/** True when no component of any kind is configured. */
+/** Whether no component is configured. */
 export function isEmpty({ receivers, processors, exporters, connectors, extensions }: Sections): boolean {
   return [receivers, processors, exporters, connectors, extensions].every(
     ({ typeById, isUnreadable }) => typeById.size === 0 && !isUnreadable,
   )
 }
 
-/** One component without mistakes. */
+/** A component without mistakes. */
 export interface Built<Type> {
   readonly id: string
   readonly type: Type
-  /** The settings that its type read. */
+  /** The settings that its type has read. */
   readonly settings: unknown
 }
 
-/** One section of components. */
+/** A section of components. */
 export interface Components<Type> {
-  /** The type of every component by id, even of those with mistakes. */
+  /** The type of every component by id, including those with mistakes. */
   readonly typeById: ReadonlyMap<string, string>
-  /** Those without mistakes. */
+  /** The components without mistakes, by id. */
   readonly built: ReadonlyMap<string, Built<Type>>
-  /** The section is unreadable, so missing components cannot be reported. */
+  /** Whether the section is unreadable; then missing components are not reported. */
   readonly isUnreadable: boolean
 }
 
@@ -167,22 +167,22 @@ export interface Pipeline {
   readonly receivers: readonly string[]
   readonly processors: readonly string[]
   readonly exporters: readonly string[]
-  /** It has a mistake of its own, so missing parts cannot be reported. */
+  /** Whether the pipeline has a mistake; then missing parts are not reported. */
   readonly isFaulty: boolean
 }
 
 interface ServiceLists {
   readonly extensions: readonly string[]
   readonly pipelines: readonly Pipeline[]
-  /** No pipeline is written at all. */
+  /** Whether there are no pipelines at all. */
   readonly isMissing: boolean
-  /** A pipeline, or all of them, is unreadable. */
+  /** Whether one pipeline, or the whole section, is unreadable. */
   readonly isUnreadable: boolean
 }
 
 const PIPELINES_PATH = 'service::pipelines'
 
-/** Reads the service section; lists in it are used even where other parts of it are faulty. */
+/** Reads the service section. Its lists are used even if other parts contain mistakes. */
 function readService(tree: RawMap, declarations: Declarations, findings: Findings): ServiceLists {
   const node = tree['service']
   const reading = readSettings(service, node, ['service'])
@@ -241,7 +241,7 @@ function listOf(node: RawNode | undefined): string[] {
   return list instanceof InvalidValue ? [] : list
 }
 
-/** The addresses that a component listens at, each with the path of its keys. */
+/** The listeners of a component, each with the path of its keys. */
 export function listenersOf(
   section: 'receivers' | 'extensions',
   { id, type, settings }: Built<ReceiverDeclaration | ExtensionDeclaration>,

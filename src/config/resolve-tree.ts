@@ -7,11 +7,11 @@ import { isMap, kindOf, type RawMap, type RawNode, readYaml, Substituted, UNRESO
 export interface ConfigInput extends ConfigEnvironment {
   /** The values of --config, in order. */
   readonly sources: readonly string[]
-  /** The values of --set, in order; they are laid over all sources. */
+  /** The values of --set, in order; they override all sources. */
   readonly sets: readonly string[]
 }
 
-/** Merges all sources and sets into one tree and follows references. Throws ConfigError when a source cannot be read. */
+/** Merges all sources and sets into one tree, and resolves references. Throws ConfigError if a source cannot be read. */
 export function resolveTree(input: ConfigInput, findings: Findings): RawMap {
   if (input.sources.length === 0) {
     findings.mistake(
@@ -53,7 +53,7 @@ function readSource(source: string, around: ConfigEnvironment, findings: Finding
   return {}
 }
 
-/** The tree that `--set a.b=c` lays over the configuration; the value is YAML. */
+/** The tree that `--set a.b=c` merges into the configuration. The value is YAML. */
 function readSetOption(option: string, findings: Findings): RawMap {
   const equals = option.indexOf('=')
   const key = option.slice(0, Math.max(0, equals)).trim()
@@ -75,12 +75,12 @@ function readSetOption(option: string, findings: Findings): RawMap {
     )
     return splitKeys(Object.fromEntries([[path, reading.node]]))
   }
-  // The value may be a secret, so only the key is named.
+  // The value may be a secret, so the message contains only the key.
   for (const fault of reading.faults) findings.mistake(`--set ${key}`, fault)
   return {}
 }
 
-/** Lays one tree over another: maps merge key by key; lists, plain values and a bare key replace what was there. */
+/** Merges two trees: maps key by key; in all other cases the value of `over` replaces the one of `under`. */
 export function mergeTrees(under: RawMap, over: RawMap): RawMap {
   const merged = new Map(Object.entries(under))
   for (const [key, node] of Object.entries(over)) merged.set(key, mergeNodes(merged.get(key), node))
@@ -91,16 +91,16 @@ function mergeNodes(under: RawNode | undefined, over: RawNode): RawNode {
   return isMap(under) && isMap(over) ? mergeTrees(under, over) : over
 }
 
-/** A key with more parts is not a path; it stays whole and is refused later. */
+/** A key with more parts is not split, and is refused later as unknown. */
 const MAX_PARTS = 100
 
-/** A value, and the parts of its key. */
+/** A value and the parts of its key. */
 interface Entry {
   readonly parts: readonly string[]
   readonly node: RawNode
 }
 
-/** The tree that keys such as `a::b::c` at the top stand for; later ones are laid over earlier ones. */
+/** Expands keys such as `a::b::c` at the top level; later ones override earlier ones. */
 export function splitKeys(tree: RawMap): RawMap {
   const entries = Object.entries(tree).map(([key, node]): Entry => {
     const parts = key.split('::')
@@ -109,7 +109,7 @@ export function splitKeys(tree: RawMap): RawMap {
   return treeOf(entries, 0)
 }
 
-/** Visits every entry once a level. */
+/** Groups the entries by their key at this level, so that each entry is visited once per level. */
 function treeOf(entries: readonly Entry[], level: number): RawMap {
   const groups = Map.groupBy(entries, ({ parts }) => parts[level] ?? '')
   return Object.fromEntries([...groups].map(([head, group]) => [head, nodeOf(group, level + 1)]))
@@ -127,21 +127,21 @@ function nodeOf(group: readonly Entry[], level: number): RawNode {
 
 const MAX_EXPANSIONS = 1000
 const MAX_TEXT_LENGTH = 4 * MIB
-/** The most characters that following references may read; text that is read again counts again. */
+/** The most characters that resolving references may read. Text that is read several times counts each time. */
 const MAX_WORK = 64 * MIB
 const BARE_NAME = /^[^:]*(:-|$)/
 
-/** One value of the tree being expanded: references inside what it expands to spend the same allowance. */
+/** The context in which a value is expanded. References within the result use the same allowance. */
 interface Expansion {
   readonly path: string
   readonly around: ConfigEnvironment
   readonly findings: Findings
   readonly allowance: { left: number }
-  /** What is left of MAX_WORK, for the whole configuration. */
+  /** How much of MAX_WORK is left, for the whole configuration. */
   readonly work: { left: number }
 }
 
-/** Follows every `${…}` in the values of the tree. */
+/** Resolves every `${…}` in the values of the tree. */
 export function expandReferences(tree: RawMap, around: ConfigEnvironment, findings: Findings): RawMap {
   const work = { left: MAX_WORK }
   const expandIn = (path: string[], node: RawNode): RawNode => {
@@ -194,7 +194,7 @@ function followReference(uri: string, { around }: Expansion): FetchedText {
     : fetched
 }
 
-/** What a whole-value substitution gives: YAML where it is YAML, otherwise the text itself. */
+/** The value of a reference that is a whole value: parsed as YAML, or the text itself if it is not YAML. */
 function readWhole(text: string): RawNode {
   const reading = readYaml(text)
   return reading.kind === 'faulty' ? text : reading.node
@@ -216,9 +216,7 @@ interface Reference {
   uri: string
 }
 
-/**
- * The first innermost `${…}` of a text. With an escaped `$` (`$${…}`) it is plain text. Reads the text once.
- */
+/** The first innermost `${…}` in a text; `$${…}` is escaped. Takes one pass over the text. */
 function findReference(text: string): Reference | undefined {
   let open: number | undefined
   let dollars = 0
@@ -228,7 +226,7 @@ function findReference(text: string): Reference | undefined {
       dollars++
       continue
     }
-    // The last of an even number of dollars is escaped; that of an odd number begins a reference.
+    // An even number of `$` is escaped; with an odd number, the last one begins a reference.
     if (character === '{' && dollars > 0) open = dollars % 2 === 1 ? at - 1 : undefined
     if (character === '}') {
       if (open !== undefined) return { start: open, end: at + 1, uri: text.slice(open + 2, at) }
@@ -239,15 +237,15 @@ function findReference(text: string): Reference | undefined {
   return undefined
 }
 
-/** The text with every `$$` replaced by `$`. */
+/** Replaces every `$$` by `$`. */
 function unescapeDollars(text: string): string {
   return text.replaceAll('$$', () => '$')
 }
 
-/** The environment and files that a configuration refers to. */
+/** The environment variables and files that a configuration may refer to. */
 interface ConfigEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The text of a file; throws when it cannot be read. */
+  /** Returns the text of a file; throws if it cannot be read. */
   readonly readFile: (path: string) => string
 }
 
@@ -258,13 +256,13 @@ const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]+):(.*)$/s
 const ENV_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/
 const DEFAULT_MARK = ':-'
 
-/** The scheme and the rest of a URI; a single letter before the colon is a drive, not a scheme. */
+/** Splits a URI into scheme and rest. A single letter before the colon is a drive, not a scheme. */
 function splitUri(uri: string, defaultScheme: string): { scheme: string; rest: string } {
   const [, scheme, rest] = SCHEME.exec(uri) ?? []
   return scheme === undefined || rest === undefined ? { scheme: defaultScheme, rest: uri } : { scheme, rest }
 }
 
-/** Follows one reference; never throws. */
+/** Resolves one reference; never throws. */
 function fetchText(scheme: string, rest: string, around: ConfigEnvironment): FetchedText {
   switch (scheme) {
     case 'env':

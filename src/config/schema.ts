@@ -10,10 +10,10 @@ import {
   valueOf,
 } from './yaml-tree.ts'
 
-/** Which values are allowed, and how they are read. */
+/** Describes and reads a value of the configuration. */
 export interface Schema<T> {
   readonly doc: SchemaDoc
-  /** Reads the value at `path`. After a mistake the value is `FAULTY` or contains it. */
+  /** Reads the value at `path`. After a mistake the result is FAULTY or contains it. */
   read(node: RawNode | undefined, path: readonly string[], mistakes: Mistakes): T
 }
 
@@ -22,31 +22,31 @@ export type SettingsOf<S> = S extends Schema<infer T> ? T : never
 /** The keys of a section. */
 export type Shape = Readonly<Record<string, Schema<unknown>>>
 
-/** Describes a value: the configuration docs and print-config are generated from this. */
+/** Describes a value. Reference documents and print-config are generated from this. */
 export type SchemaDoc =
   | {
       kind: 'field'
       type: string
       meaning: string
-      /** As YAML text; without one the key is optional, or `required`. */
+      /** As YAML. Without a default the key is optional, unless `required`. */
       default?: string
       required?: boolean
-      /** Reads text, so a substituted value is printed as the text it came from. */
+      /** Whether it is text, so that a substituted value is printed as its original text. */
       textual?: boolean
-      /** A secret: the value, or every entry of the map, is never shown. */
+      /** Whether the value (or every entry of the map) is a secret and never shown. */
       secret?: boolean
     }
   | { kind: 'refused'; advice: string }
   | { kind: 'section'; meaning: string; shape: Shape; absent: 'filled' | 'off'; bare: 'filled' | 'off' }
   | { kind: 'sections'; meaning: string; item: Schema<unknown>; default: string }
 
-/** A rule between keys of one section: undefined, or what is wrong with which key. It is not applied to faulty values. */
+/** A rule across the keys of a section: returns the wrong key and a message, or undefined. It is skipped if a value is faulty. */
 export type Rule<Settings> = (settings: Settings) => { key: string; message: string } | undefined
 
 type Settings<S extends Shape> = { [K in keyof S]: SettingsOf<S[K]> }
 type Path = readonly string[]
 
-/** A section that is always present: left out or bare, it has its defaults. */
+/** A section that is always present: if it is absent or empty, it has its defaults. */
 export function section<S extends Shape>(
   meaning: string,
   shape: S,
@@ -59,7 +59,7 @@ export function section<S extends Shape>(
   }
 }
 
-/** A section that turns something on by being named, even with nothing in it. */
+/** A section whose presence turns something on, even if it is empty. */
 export function switchedSection<S extends Shape>(
   meaning: string,
   shape: S,
@@ -73,7 +73,7 @@ export function switchedSection<S extends Shape>(
   }
 }
 
-/** A section that has an effect only with something in it. */
+/** A section that has an effect only if it is not empty. */
 export function optionalSection<S extends Shape>(
   meaning: string,
   shape: S,
@@ -86,7 +86,7 @@ export function optionalSection<S extends Shape>(
   }
 }
 
-/** A list of sections; left out or bare it is read from the text of its default. */
+/** A list of sections. If it is absent or empty, `written` is parsed as its default. */
 export function sections<T>(meaning: string, written: string, item: Schema<T>): Schema<T[]> {
   const fallback = readYaml(written)
   if (fallback.kind === 'faulty') throw new Error(`the default ${written} is no YAML`)
@@ -144,7 +144,7 @@ function unlessFaulty<T>(look: () => T): T | undefined {
   }
 }
 
-/** Why a value cannot be taken, and what to write instead. */
+/** Why a value is refused, and what to write instead. */
 export class InvalidValue {
   readonly reason: string
 
@@ -155,10 +155,10 @@ export class InvalidValue {
 
 export const invalid = (reason: string): InvalidValue => new InvalidValue(reason)
 
-/** Reads a value that is not blank. */
+/** Parses a value that is not blank. */
 type Reader<T> = (node: RawNode) => T | InvalidValue
 
-/** One kind of value: how it is called in the docs and how it is read. */
+/** A kind of value: its name in documents, and how to parse it. */
 export interface ValueKind<T> {
   readonly type: string
   readonly read: Reader<T>
@@ -166,7 +166,7 @@ export interface ValueKind<T> {
   readonly secret?: boolean
 }
 
-/** A key with a default, given as it would be written. */
+/** A key with a default value, given as YAML. */
 export function field<T>(kind: ValueKind<T>, written: string, meaning: string): Schema<T> {
   const fallback = readDefault(kind, written)
   return {
@@ -190,7 +190,7 @@ export function requiredField<T>(kind: ValueKind<T>, example: string, meaning: s
   }
 }
 
-/** Keys the Collector knows and Causeway does not take; the advice says what to do instead. */
+/** Keys that the Collector has and Causeway refuses. `advice` says what to do instead. */
 export function refusedKeys<K extends string>(
   advice: string,
   ...keys: readonly K[]
@@ -205,7 +205,7 @@ export function refusedKeys<K extends string>(
   return Object.fromEntries(keys.map((key) => [key, refused])) as Record<K, Schema<undefined>>
 }
 
-/** The advice for keys that tune the Collector's own machinery. */
+/** The advice for keys that tune internals of the Collector. */
 export const UNSUPPORTED_COLLECTOR_KEY = 'a Collector setting that Causeway does not have; remove it'
 
 function reader<T>(read: Reader<T>, absent: () => T | InvalidValue): Schema<T>['read'] {
@@ -229,7 +229,7 @@ function aboutKind({ type, textual = false, secret = false }: ValueKind<unknown>
 
 type SettingsReading<T> = { kind: 'read'; settings: T } | { kind: 'faulty'; mistakes: Mistake[] }
 
-/** Reads the value at `path`; every mistake has its full path. */
+/** Reads the value at `path`. Each mistake has its full path. */
 export function readSettings<T>(
   schema: Schema<T>,
   node: RawNode | undefined,
@@ -244,31 +244,31 @@ class Mistakes {
   readonly found: Mistake[] = []
   #isFaulty = false
 
-  /** No settings are built after a mistake, even if it is reported elsewhere. */
+  /** Whether there was a mistake, reported here or elsewhere; then no settings are built. */
   get isFaulty(): boolean {
     return this.#isFaulty
   }
 
-  /** Records a mistake, of a key in it if one is named, and returns FAULTY in place of the value. */
+  /** Adds a mistake, about one of its keys if `key` is given. Returns FAULTY in place of the value. */
   add(path: readonly string[], message: string, key?: string): never {
     this.found.push({ path: path.join('::'), message, ...(key === undefined ? {} : { key }) })
     return this.silently()
   }
 
-  /** The mistake is already reported. */
+  /** Marks a mistake that has been reported elsewhere. Returns FAULTY. */
   silently(): never {
     this.#isFaulty = true
     return FAULTY
   }
 }
 
-/** Thrown when a rule reads a faulty value: then it does not apply. */
+/** Thrown when a rule reads a faulty value; the rule is then skipped. */
 class FaultyValue extends Error {}
 
-/** Stands for a value that cannot be used. */
+/** Stands for a value with a mistake. */
 const FAULTY = new FaultyValue() as never
 
-/** All mistakes and warnings so far; no step stops at the first mistake. */
+/** Collects mistakes and warnings; validation continues after a mistake. */
 export class Findings {
   readonly mistakes: Mistake[] = []
   readonly warnings: string[] = []
@@ -282,12 +282,12 @@ export class Findings {
     this.warnings.push(`${path}: ${message}`)
   }
 
-  /** Remembers the lines of a source, to say where a mistake is; later sources are laid over earlier ones. */
+  /** Adds a source, by which the line of a mistake is found; later sources override earlier ones. */
   wrote(place: Written['place'], lines: Written['lines']): void {
     this.#written.unshift({ place, lines })
   }
 
-  /** All mistakes, each with its place. */
+  /** The error with all mistakes, and the line of each. */
   error(): ConfigError {
     const written = this.#written.map(({ place, lines }) => ({ place, lines: lines() }))
     const placeOf = ({ path, key }: Mistake): string | undefined => {
@@ -306,23 +306,23 @@ export class Findings {
   }
 }
 
-/** The lines of a source by path, and how it calls one of them. */
+/** The line numbers of a source by path, and the name for one of its lines. */
 interface Written {
   readonly place: (line: number) => string
   readonly lines: () => ReadonlyMap<string, number>
 }
 
-/** One thing wrong with the configuration: where, as `a::b::c`, and what to write instead. */
+/** A mistake in the configuration. `path` has the form `a::b::c`; `message` says what to write instead. */
 interface Mistake {
   readonly path: string
   readonly message: string
-  /** The key there that is wrong, if it is one of its keys. */
+  /** The key below `path` that is wrong, if any. */
   readonly key?: string
-  /** The source and the line that are nearest to it. */
+  /** The nearest source and line. */
   readonly place?: string
 }
 
-/** Everything wrong with a configuration, all at once. */
+/** All mistakes of a configuration. */
 export class ConfigError extends Error {
   readonly mistakes: readonly Mistake[]
 
@@ -333,14 +333,14 @@ export class ConfigError extends Error {
   }
 }
 
-/** A mistake as one line, its place first; the path is not repeated if the message has it. */
+/** A mistake as one line that begins with its place. The path is not repeated if the message contains it. */
 export function describeMistake({ path, message, place }: Mistake): string {
   const what = path === '' || message.startsWith(`'${path}'`) ? message : `${path}: ${message}`
   const line = place === undefined ? what : `${place}: ${what}`
   return line.replaceAll(/\s*\n\s*/g, ' ').replaceAll(CONTROLS, '\ufffd')
 }
 
-/** Keys that are not known, with a hint. YAML reads `{token:abc}` as one key; what stands behind the colon may be a secret. */
+/** The message for unknown keys. YAML reads `{token:abc}` as one key; the part after the colon may be a secret, and is not shown. */
 function invalidKeys(strange: readonly string[], known: readonly string[]): string {
   const gluedTo = (key: string): string | undefined => known.find((name) => key.startsWith(`${name}:`))
   const shown = strange.map((key) => (gluedTo(key) === undefined ? key : `${gluedTo(key)}:…`)).join(', ')
@@ -350,13 +350,13 @@ function invalidKeys(strange: readonly string[], known: readonly string[]): stri
     : `${shown}; write a blank behind the colon, as in ${glued}: …`
 }
 
-/** A hint for misspelt names, such as `; did you mean endpoint?`, or nothing when no known name is near. */
+/** A hint such as `; did you mean endpoint?`; '' if no known name is similar. */
 export function didYouMean(written: readonly string[], known: readonly string[]): string {
   const near = written.flatMap((name) => nearest(name, known))
   return near.length === 0 ? '' : `; did you mean ${[...new Set(near)].join(', ')}?`
 }
 
-/** The known names nearest to a misspelt one; empty when none is near. */
+/** The known names most similar to a misspelt one; empty if none is similar. */
 export function nearest(written: string, known: readonly string[]): string[] {
   const tolerated = Math.max(1, Math.floor(written.length / 3))
   const distances = known.map((name) => editDistance(written.toLowerCase(), name.toLowerCase()))
@@ -364,7 +364,7 @@ export function nearest(written: string, known: readonly string[]): string[] {
   return known.filter((_, at) => distances[at] === least)
 }
 
-/** The edit distance: letters added, removed, changed or swapped with their neighbour. */
+/** The edit distance: characters inserted, deleted, replaced, or swapped with their neighbour. */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, column) => column)
@@ -392,7 +392,7 @@ type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
 }
 
-/** The same object without the keys whose value is undefined. */
+/** A copy without keys whose value is undefined. */
 export function withoutUndefined<T extends object>(object: T): Present<T> {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Present<T>
 }

@@ -32,7 +32,7 @@ const VERSION: ValueKind<Version> = {
   },
 }
 
-/** The Collector's names are Go's; OpenSSL has its own. */
+/** The Collector uses Go's names of cipher suites; this maps them to OpenSSL's. */
 const CIPHERS: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
@@ -122,7 +122,7 @@ interface CertificateAndKey {
   key_pem?: string | undefined
 }
 
-/** A certificate comes with its key. */
+/** A certificate needs its key, and a key its certificate. */
 const pairRule: Rule<CertificateAndKey> = ({ cert_file, cert_pem, key_file, key_pem }) => {
   const hasCertificate = (cert_file ?? cert_pem) !== undefined
   const hasKey = (key_file ?? key_pem) !== undefined
@@ -133,7 +133,7 @@ const pairRule: Rule<CertificateAndKey> = ({ cert_file, cert_pem, key_file, key_
   }
 }
 
-/** A certificate or key is given as a file or as PEM text, not as both. */
+/** A certificate or key is a file or PEM text, but not both. */
 function eitherRule<K extends 'ca' | 'cert' | 'key'>(
   thing: K,
 ): Rule<Partial<Record<`${K}_file` | `${K}_pem`, string | undefined>>> {
@@ -214,7 +214,7 @@ export const clientTls = section(
   [pairRule, versionRule, eitherRule('ca'), eitherRule('cert'), eitherRule('key')],
 )
 
-/** The scheme of an endpoint, if any, decides between TLS and plain text. */
+/** If the endpoint has a scheme, that decides whether TLS is used. */
 export function buildClientTls(
   tls: SettingsOf<typeof clientTls>,
   scheme: 'http' | 'https' | undefined,
@@ -289,7 +289,7 @@ export function buildCors(settings: SettingsOf<typeof cors>): CorsSettings | und
   }
 }
 
-/** One address may not have more connections than all together. */
+/** The limit for one address must not exceed the limit for all. */
 export const perAddressRule: Rule<{
   max_connections: number
   max_connections_per_address: number | undefined

@@ -13,7 +13,7 @@ export const TEXT: ValueKind<string> = {
   },
 }
 
-/** Text that is never shown, not even in errors. */
+/** A secret text, which is never shown, not even in errors. */
 export const SECRET_TEXT: ValueKind<string> = {
   type: 'text',
   textual: true,
@@ -21,14 +21,14 @@ export const SECRET_TEXT: ValueKind<string> = {
   read: (node) => textOf(node) ?? invalid(`must be text, got ${kindOf(node)}`),
 }
 
-/** The same, of at least one character. */
+/** A secret text that is not empty. */
 export const SECRET_WORD: ValueKind<string> = {
   ...SECRET_TEXT,
   read: (node) =>
     textOf(node) === '' ? invalid('must not be empty; is its variable set?') : SECRET_TEXT.read(node),
 }
 
-/** A list of such, at least one. */
+/** A list of at least one secret text. */
 export const SECRET_LIST: ValueKind<string[]> = {
   type: 'list of text',
   secret: true,
@@ -60,7 +60,7 @@ export const TEXT_LIST: ValueKind<string[]> = {
   },
 }
 
-/** A whole number from `least` to `most`. */
+/** An integer from `least` to `most`. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): ValueKind<number> {
   const bounds = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
   return numberKind(
@@ -70,13 +70,13 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Valu
   )
 }
 
-/** A number from `least` to `most`, fractions allowed. */
+/** A number from `least` to `most`; fractions are allowed. */
 export function decimalNumber(least: number, most = Infinity): ValueKind<number> {
   const bounds = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`
   return numberKind('number', (value) => Number.isFinite(value) && value >= least && value <= most, bounds)
 }
 
-/** One word out of a few, in any case when `anyCase`. */
+/** One of these words; with `anyCase`, ignoring case. */
 export function choice<const T extends string>(
   words: readonly T[],
   options: { anyCase?: boolean } = {},
@@ -159,7 +159,7 @@ const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g
 const DAYS = /^(\d+(?:\.\d+)?)d$/
 const BARE_NUMBER = /^\d+(\.\d+)?$/
 
-/** Milliseconds of a Go duration such as `1h30m`. `0` needs no unit. */
+/** Parses a Go duration such as `1h30m` to milliseconds. `0` needs no unit. */
 export function parseDuration(text: string): number | InvalidValue {
   if (text === '0') return 0
   if (BARE_NUMBER.test(text))
@@ -178,7 +178,7 @@ export function parseDuration(text: string): number | InvalidValue {
   return Math.round(nanos) / NANOS_PER_MS
 }
 
-/** Whole milliseconds: Node's timers and the columns of the database take no parts of one. */
+/** Rounds up to whole milliseconds, since Node's timers and the database take no fractions. */
 const readDuration: ValueKind<number>['read'] = (node) => {
   const value = valueOf(node)
   const text = typeof value === 'number' ? String(value) : textOf(node)
@@ -194,10 +194,10 @@ export const DURATION: ValueKind<number> = { type: 'duration', read: readDuratio
 /** A positive Go duration, in milliseconds. */
 export const POSITIVE_DURATION = positive(DURATION)
 
-/** A timer of Node takes 24 days, and fires at once beyond. Some are set to a tenth more than what is written. */
+/** Node's timers hold at most 24 days, and fire at once for longer delays. Some timers wait a tenth longer than configured. */
 const LONGEST_WAIT_MS = 20 * 24 * 3_600_000
 
-/** A Go duration that a timer waits for, in milliseconds; a longer one is 20 days. */
+/** A Go duration for a timer, in milliseconds; longer ones become 20 days. */
 export const WAIT: ValueKind<number> = {
   type: 'duration',
   read: (node) => {
@@ -223,7 +223,7 @@ const SIZE = /^(\d+) ?(KiB|MiB|GiB|)$/
 const NEAR_SIZE = /^(\d+) ?([kmg])i?b?$/i
 const SIZE_WANTED = 'must be a whole number of bytes or a size such as 512KiB, 4MiB or 20GiB'
 
-/** Bytes of a size such as `4MiB`; a bare number is bytes. */
+/** Parses a size such as `4MiB` to bytes. A bare number is in bytes. */
 export function parseSize(text: string): number | InvalidValue {
   const [, count, unit] = SIZE.exec(text) ?? []
   if (count === undefined || unit === undefined) {
@@ -252,9 +252,9 @@ export function size(least: number): ValueKind<number> {
 }
 
 export interface Endpoint {
-  /** A name or an address; IPv6 without brackets. */
+  /** A host name or an address; IPv6 has no brackets. */
   host: string
-  /** For a listener, 0 means any free port. */
+  /** For a listener, 0 is any free port. */
   port: number
 }
 
@@ -263,7 +263,7 @@ const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i
 const ALL_ADDRESSES = '0.0.0.0'
 const MAX_PORT = 65535
 
-/** Reads `host:port`; an empty host stays empty. */
+/** Parses `host:port`. The host may be empty. */
 export function parseEndpoint(text: string): Endpoint | InvalidValue {
   const wanted = `must be host:port such as localhost:4317, got ${describeNode(text)}`
   const scheme = SCHEME.exec(text)
@@ -286,7 +286,7 @@ export function formatEndpoint({ host, port }: Endpoint): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Where to listen. An empty host means all addresses and port 0 any free port, as in the Collector. */
+/** The address of a listener. As in the Collector, an empty host is all addresses, and port 0 is any free port. */
 export const LISTEN_ENDPOINT: ValueKind<Endpoint> = {
   type: 'host:port',
   textual: true,
@@ -337,7 +337,7 @@ export const HTTP_URL: ValueKind<string> = {
 const PLACEHOLDER = /\{[^{}]*\}?/g
 const PLACEHOLDERS = ['{trace_id}', '{span_id}']
 
-/** An http:// or https:// URL with `{trace_id}` in it, and `{span_id}` where it may be. */
+/** An http:// or https:// URL with `{trace_id}` and optionally `{span_id}`. */
 export const TRACE_URL: ValueKind<string> = {
   type: 'URL with {trace_id}',
   textual: true,
@@ -360,7 +360,7 @@ interface GrpcTarget extends Endpoint {
 
 const TARGET = /^(?:(?<scheme>https?):\/\/|dns:\/\/\/)?(?<rest>.*)$/s
 
-/** Where a gRPC server is; a scheme says whether it speaks TLS. */
+/** The address of a gRPC server. A scheme, if given, decides whether TLS is used. */
 export const GRPC_TARGET: ValueKind<GrpcTarget> = {
   type: 'host:port',
   textual: true,
@@ -382,7 +382,7 @@ export const GRPC_TARGET: ValueKind<GrpcTarget> = {
 
 const CIDR = /^([^/]+)(?:\/(\d{1,3}))?$/
 
-/** Whether this is an address, or a range such as 10.0.0.0/8. */
+/** Whether a text is an address, or a range such as 10.0.0.0/8. */
 export function isAddressRange(text: string): boolean {
   const [, address = '', bits] = CIDR.exec(text) ?? []
   const family = isIP(address)

@@ -2,10 +2,10 @@ import { type Document, isMap as isYamlMap, isScalar, isSeq, LineCounter, parseD
 import { errorText } from '../model/faults.ts'
 import { ownValue } from '../model/untrusted-names.ts'
 
-/** Replaces a reference that could not be followed. That is already reported, so readers stay silent. */
+/** Stands for a reference that could not be resolved. It has been reported, so that readers report nothing more. */
 export const UNRESOLVED = Symbol('unresolved')
 
-/** A value that is one reference such as `${env:PORT}`. Text fields take `text` as it was. */
+/** The value of a single reference such as `${env:PORT}`. Text fields use `text`, without YAML parsing. */
 export class Substituted {
   readonly value: RawNode
   readonly text: string
@@ -20,7 +20,7 @@ export interface RawMap {
   [key: string]: RawNode
 }
 
-/** The configuration as written: YAML values, references already followed. */
+/** A value of the configuration: YAML with resolved references. */
 export type RawNode = null | boolean | number | string | RawNode[] | RawMap | Substituted | typeof UNRESOLVED
 
 /** The plain YAML value. */
@@ -28,7 +28,7 @@ export function valueOf(node: RawNode | undefined): Exclude<RawNode, Substituted
   return node instanceof Substituted ? valueOf(node.value) : node
 }
 
-/** The value as text; undefined when it is not text. */
+/** The value as text; undefined if it is not text. */
 export function textOf(node: RawNode): string | undefined {
   if (node instanceof Substituted) return node.text
   return typeof node === 'string' ? node : undefined
@@ -38,24 +38,24 @@ export function isMap(node: RawNode | undefined): node is RawMap {
   return typeof node === 'object' && node !== null && !Array.isArray(node) && !(node instanceof Substituted)
 }
 
-/** The map, or an empty one if this is something else. */
+/** The value as a map; empty if it is something else. */
 export function mapOf(node: RawNode | undefined): RawMap {
   const value = valueOf(node)
   return isMap(value) ? value : {}
 }
 
-/** The child under a key, and undefined where there is none. */
+/** The value of a key; undefined if there is none. */
 export function childOf(node: RawNode | undefined, key: string): RawNode | undefined {
   return ownValue(mapOf(node), key)
 }
 
-/** Whether the key is missing or bare. */
+/** Whether a value is absent or null. */
 export function isBlank(node: RawNode | undefined): node is null | undefined {
   const value = valueOf(node)
   return value === null || value === undefined
 }
 
-/** Whether it contains a reference that could not be followed. */
+/** Whether a value contains an unresolved reference. */
 export function isUnresolved(node: RawNode | undefined): boolean {
   const value = valueOf(node)
   if (Array.isArray(value)) return value.some(isUnresolved)
@@ -72,10 +72,10 @@ export function kindOf(node: RawNode | undefined): string {
   return typeof value === 'boolean' ? 'true or false' : 'a map'
 }
 
-/** A longer text is not quoted in messages: a part of it might be half a password. */
+/** Longer texts are not quoted in messages, since a truncated one might show a part of a password. */
 const MAX_QUOTED = 1_000
 
-/** Quotes a value in an error. */
+/** A value as it is quoted in errors. */
 export function describeNode(node: RawNode | undefined): string {
   const value = valueOf(node)
   if (typeof value === 'string') {
@@ -91,15 +91,15 @@ type YamlReading =
   | { kind: 'read'; node: RawNode; lines: () => ReadonlyMap<string, number> }
   | { kind: 'faulty'; faults: string[] }
 
-/** More levels than any configuration needs, and few enough for recursion. */
+/** The deepest nesting: more than any configuration needs, and safe for recursion. */
 const MAX_DEPTH = 100
 const TOO_DEEP = `nested more than ${MAX_DEPTH} deep, or an anchor that contains itself; write it flatter`
 
-/** Reads one YAML (or JSON) document; each fault says its line and column. `lines` tells those of its keys and items, as `a::b::0`. */
+/** Parses a YAML (or JSON) document. Faults have line and column. `lines` maps the path of each key and item (`a::b::0`) to its line. */
 export function readYaml(text: string): YamlReading {
   const lineCounter = new LineCounter()
   try {
-    // The parser would compare each key with all before it; a set is faster.
+    // The parser's own check compares each key with all before it. `repeatedKeys` uses a set.
     const options = {
       lineCounter,
       prettyErrors: false,
@@ -109,7 +109,7 @@ export function readYaml(text: string): YamlReading {
     } as const
     const document = parseDocument(text, options)
     const found = [...document.errors, ...repeatedKeys(document)]
-    // The parser recurses until the stack is used up; its other errors then follow from that.
+    // If the parser runs out of stack, its other errors are consequences.
     if (found.some(({ message }) => message.includes('call stack')))
       return { kind: 'faulty', faults: [TOO_DEEP] }
     if (found.length > 0)
@@ -172,12 +172,12 @@ function describeFault(fault: Fault, lines: LineCounter): string {
 }
 
 const REDACTED = '[REDACTED]'
-/** A user and password before a host, with or without a scheme. */
+/** A user name and password before a host, with or without a scheme. */
 const LOGIN = /(^|\/\/)[^/?#\s@]*:[^/?#\s]*@|(\/\/)[^/?#\s@]+@/g
-/** The value of a parameter, unless it is a placeholder. */
+/** The value of a query parameter, unless it is a placeholder. */
 const PARAMETER = /([?&][^=&#\s]+=)(?!\{)[^&#\s]+/g
 
-/** A text that may be shown: passwords and keys in a URL are blacked out. */
+/** A text whose passwords and keys in URLs are redacted. */
 export function withoutSecrets(text: string): string {
   if (!text.includes('@') && !text.includes('?')) return text
   const anonymous = text.replaceAll(

@@ -10,7 +10,7 @@ const ERROR_MESSAGE = 2
 /** The largest reply read from a backend, in bytes (OTLP specification, "Message Size Limits"). */
 export const MAX_REPLY_BYTES = 4 * MIB
 
-/** The backend has said yes, and nothing else that can be read. */
+/** The outcome for a success whose reply cannot be read. */
 export const UNREADABLE_REPLY: SendOutcome = {
   kind: 'delivered',
   refused: 0,
@@ -19,7 +19,7 @@ export const UNREADABLE_REPLY: SendOutcome = {
 
 /**
  * Reads an Export*ServiceResponse, which are the same for every signal (OTLP
- * specification, "Partial Success"). The backend has said yes, so an unreadable reply is still delivered.
+ * specification, "Partial Success"). The status was a success, so an unreadable reply counts as delivered.
  */
 export function outcomeOfReply(reply: Uint8Array): SendOutcome {
   // Nearly every reply is empty.

@@ -51,7 +51,7 @@ interface Outgoing {
   readonly decision: number
   readonly scope: number
   readonly bytes: Buffer | undefined
-  /** How many items it is, where it is more than one. */
+  /** How many items it has, if more than one. */
   readonly count?: number
   /** Why the bytes cannot be built. */
   readonly broken?: string
@@ -62,11 +62,11 @@ export interface OutgoingItems {
   /** At most `limit` decisions after `position`, in order. */
   after(position: number, limit: number): Outgoing[]
   envelopes(scope: number): ScopeEnvelopes | undefined
-  /** Builds a request, where that takes more or less than envelopes. */
+  /** Builds a request, if that is not done with envelopes. */
   encode?(items: readonly ReadyItem[]): Uint8Array
 }
 
-/** What is read of an item that is ready to be sent. */
+/** An item that is ready to be sent. */
 interface BatchItem extends ReadyItem {
   readonly count: number
 }
@@ -77,7 +77,7 @@ const READ_AGAIN_MS = 5_000
 interface Batch {
   upTo: number
   items: BatchItem[]
-  /** Of the items. */
+  /** The sum of `count` of its items. */
   count: number
   /** Scopes of its items while it is in flight: retention may remove them meanwhile. */
   scopes: Map<number, ScopeEnvelopes | undefined>
@@ -323,7 +323,7 @@ export function outgoingLogs(outbox: LogOutboxReader): OutgoingItems {
   }
 }
 
-/** The outbox of metrics: their bytes one after the other are a request. */
+/** The outbox of metrics: the concatenated bytes of its rows are a request. */
 export function outgoingMetrics(outbox: MetricOutboxReader): OutgoingItems {
   return {
     after: (position, limit) =>

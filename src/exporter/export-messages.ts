@@ -20,7 +20,7 @@ export interface ExportThreadData {
 export type ToExport =
   | { kind: 'linked'; lastDecisions: Record<Signal, number> }
   | { kind: 'collectGarbage' }
-  /** Before a restart only what is in flight is sent. */
+  /** Before a restart, only requests in flight are finished. */
   | { kind: 'stop'; graceMs: number; isRestart: boolean }
 
 export type FromExport =
@@ -42,7 +42,7 @@ export type FromExport =
       delivered: number
       refused: number
     }
-  /** The archive lacks what was written to it before. */
+  /** The archive lacks data that was written to it before. */
   | { kind: 'archiveLost'; exporter: string; reason: string }
   | { kind: 'inFlight'; signal: Signal; exporter: string; requests: number }
   | { kind: 'retrying'; exporter: string; reason: string; delayMs: number }

@@ -29,7 +29,7 @@ const { COMPONENTS: components } = (await import(data.components)) as { COMPONEN
 async function run(port: MessagePort): Promise<void> {
   const post = (message: FromExport): void => port.postMessage(message)
   const stop = new AbortController()
-  /** Aborted when nothing is to be tried again any more. */
+  /** Aborted when retries are to stop. */
   const ending = new AbortController()
   let { lastDecisions } = data
   const db = openForReading(path)
@@ -151,7 +151,7 @@ async function openArchiveDrain(config: ExporterConfig, db: Sqlite, post: (messa
   return { drain, archive }
 }
 
-/** What an exporter is opened with, and what it and its drain tell. */
+/** The host and the callbacks of an exporter and its drain. */
 function hooksOf(exporter: string, post: (message: FromExport) => void) {
   return {
     ...{ components, userAgent, authenticators },
@@ -165,7 +165,7 @@ function hooksOf(exporter: string, post: (message: FromExport) => void) {
   }
 }
 
-/** Errors name the exporter. */
+/** Adds the exporter to errors. */
 async function named<T>(id: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()

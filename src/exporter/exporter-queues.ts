@@ -21,7 +21,7 @@ interface StoredPositions {
   archives: ReadonlyMap<string, KeptArchive>
 }
 
-/** Says as metrics what each exporter sent, and how far it is behind. */
+/** Sets the metrics of what each exporter sent, and how far it lags. */
 export class ExporterQueues {
   readonly #metrics: Metrics
   readonly #nowMs: () => number

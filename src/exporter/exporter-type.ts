@@ -33,7 +33,7 @@ export interface ArchiveModule<Settings> {
 export interface ArchiveHost extends SendingHost {
   /** Tells the database of this Causeway from another of the same name. */
   instance: string
-  /** Called when the archive lacks what was written to it before; writing goes on. */
+  /** Called when the archive lacks data that was written to it before; writing goes on. */
   onLoss: (reason: string) => void
 }
 

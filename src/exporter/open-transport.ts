@@ -23,7 +23,7 @@ interface SendingHooks {
 
 interface TransportHooks extends SendingHooks {
   onRetry: (notice: RetryNotice) => void
-  /** Aborted when nothing is to be tried again any more; what is in flight goes on. */
+  /** Aborted when retries are to stop; requests in flight go on. */
   ending?: AbortSignal
 }
 
@@ -100,11 +100,11 @@ export interface RetryTools {
   random: () => number
   /** Called before each wait; log it as `WILL_RETRY`. */
   onRetry: (notice: RetryNotice) => void
-  /** Aborted when nothing is to be tried again any more; what is in flight goes on. */
+  /** Aborted when retries are to stop; requests in flight go on. */
   ending?: AbortSignal
 }
 
-/** What a backend may ask for at most, unless `max_interval` is longer. A Collector waits no longer either before it gives up. */
+/** The longest Retry-After that is honoured, unless `max_interval` is longer. A Collector gives up after the same time. */
 const LONGEST_ASKED_MS = 300_000
 /** The longest delay of a timer; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -162,7 +162,7 @@ export const sleep: Sleep = async (ms, signal) => {
   try {
     await wait(ms, undefined, { signal })
   } catch {
-    // Only the abort can end it early.
+    // Aborted: the wait ends early.
   }
 }
 

@@ -102,7 +102,7 @@ export class Pruner {
     return { ...this.#counts, more, removed: this.#work.removed }
   }
 
-  /** What is remembered may not be true any more. */
+  /** Forgets cached state, which may be outdated. */
   forget(): void {
     this.#old.forget()
     this.#all.forget()
@@ -117,7 +117,7 @@ export class Pruner {
 
   #beginRound(): void {
     const { wallMs } = this.#store.processedUpTo
-    // Only while the calendar goes forward are new candidates behind the older ones.
+    // New candidates sort behind older ones only while the wall clock goes forward.
     if (wallMs < this.#wallMs) this.forget()
     this.#wallMs = wallMs
     this.#noteUpTo = this.#store.lastArrival
@@ -326,29 +326,29 @@ function forgetTombstones(store: PruneStore, work: PruneWork, maxCpids: number):
 }
 
 const MINUTE_MS = 60_000
-/** Leaps of the calendar up to this are corrections, as by NTP, and count for nothing. */
+/** Leaps of the wall clock up to this are corrections, as by NTP, and are ignored. */
 export const LEAP_MS = 10 * MINUTE_MS
 /** How fast a working clock may drift or be slewed, as a part of the elapsed time. */
 export const DRIFT = 0.01
-/** Causeway may have been down; less than this does no harm to what is kept for days. */
+/** Longest plausible down time: a shorter gap does no harm to data that is kept for days. */
 const DOWN_MS = 24 * 60 * MINUTE_MS
 /** How long a new time must last before anything is removed because of it: time to set a wrong clock right. */
 export const UNSURE_MS = 60 * MINUTE_MS
 
 interface ClockReading {
-  /** What the calendar says, Unix milliseconds. */
+  /** Wall-clock time, Unix milliseconds. */
   readonly wallMs: number
   /** Up time in milliseconds. */
   readonly activeMs: number
 }
 
-/** Whether the calendar may be believed; `leapMs` is there when it has just leapt, below zero when backward. */
+/** Whether the wall clock is trusted. `leapMs` is set when it has just leapt, negative when backward. */
 interface CalendarVerdict {
   readonly isSure: boolean
   readonly leapMs?: number
 }
 
-/** How far the calendar was ahead of up time, at least and at most, and when it was looked at last. */
+/** The least and the most by which the wall clock was ahead of up time, and when it was last read. */
 interface Ahead {
   leastMs: number
   mostMs: number
@@ -356,15 +356,15 @@ interface Ahead {
 }
 
 /**
- * Compares the calendar with up time. A calendar that leaps is wrong now, or was wrong before, and nobody can tell which:
- * what depends on how old things are waits then, so that a wrong clock does not remove everything. Many small leaps are a large one:
- * it is compared with all that it said since the last leap, less what a clock may drift meanwhile.
+ * Compares the wall clock with up time. After a leap it was wrong before or is wrong now, which cannot be known: pruning by age then
+ * waits, so that a wrong clock does not remove everything. Many small leaps count as a large one: a reading is compared with all
+ * readings since the last leap, less the possible drift.
  */
 export class CalendarWatch {
   #ahead: Ahead | undefined
   #unsureUntilMs = 0
 
-  /** `lastSeenMs`: what the calendar said when it was last written down, by an earlier process perhaps. */
+  /** `lastSeenMs`: the last stored wall-clock time, perhaps from an earlier process. */
   look({ wallMs, activeMs }: ClockReading, lastSeenMs: number | undefined): CalendarVerdict {
     const aheadMs = wallMs - activeMs
     const leapMs =

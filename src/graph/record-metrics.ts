@@ -7,20 +7,20 @@ import {
   type SenderPermissions,
 } from './sender-permissions.ts'
 
-/** A part is a request to a backend, as far as one resource is not larger: backends take 4 MiB, and several go together. */
+/** The size of a part, unless one resource is larger: backends accept 4 MiB, and several parts are sent together. */
 const PART_BYTES = MIB / 2
 
 interface MetricSink {
-  /** Absent where nothing is kept of metrics. */
+  /** Absent when metrics are not stored. */
   readonly store: Pick<MetricStore, 'queue' | 'hold'> | undefined
-  /** What the sender may send; undefined where everybody may send everything. */
+  /** The sender's permissions; undefined when everybody may send everything. */
   readonly permissions: SenderPermissions | undefined
   readonly sender: string | undefined
   readonly counts: () => IngestCounts
   readonly reject: (points: number, reason: string) => void
 }
 
-/** Stores the resources of a request that their sender may send: for exporters in parts, and what they say of Pods. */
+/** Stores the permitted resources of a request: in parts for exporters, and the points of Pods. */
 export function* recordMetrics(
   resources: readonly MetricResource[],
   { store, permissions, sender, counts, reject }: MetricSink,

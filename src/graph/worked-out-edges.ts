@@ -59,7 +59,7 @@ const sourcesIn =
   (id, after) =>
     graph.rankedSources(id, after, EDGES_A_PAGE)
 
-/** The CPIDs that are reached over those that pass, and the first ones; undefined if that visits too many edges. */
+/** The first CPIDs and those reachable through CPIDs for which `passes` is true; undefined if that visits too many edges. */
 function reached(
   first: readonly number[],
   page: Page,

@@ -63,7 +63,7 @@ export class Recording implements NamedRecording {
   static async open(named: NamedRecording): Promise<Recording> {
     const { path } = named
     try {
-      // A pipe would be waited for by one of the few threads that all files share.
+      // Without O_NONBLOCK, opening a pipe would block one of libuv's few threads.
       const file = await open(path, files.O_RDONLY | files.O_NONBLOCK)
       try {
         const state = await file.stat()
@@ -96,7 +96,7 @@ export class Recording implements NamedRecording {
       return
     }
     const gunzip = createGunzip()
-    // A failure ends the reading below.
+    // A failure destroys gunzip, which ends the loop below.
     writeAndEnd(file, gunzip).catch((error: unknown) => gunzip.destroy(error as Error))
     try {
       yield* gunzip as AsyncIterable<Buffer>
@@ -135,7 +135,7 @@ export class Recording implements NamedRecording {
           yield NEWLINE
           continue
         }
-        // The end of the file before it is read once more: something may have been written between its last reading and the rotation.
+        // The old file is read once more: lines may have been written between its last read and the rotation.
         next = await this.#fileAfter(file)
         if (next !== undefined) continue
         if ((await file.stat()).size < read) {
@@ -152,7 +152,7 @@ export class Recording implements NamedRecording {
     }
   }
 
-  /** The other file that has the name of the recording since a rotation. */
+  /** The new file under the name of the recording after a rotation; undefined without a rotation. */
   async #fileAfter(file: FileHandle): Promise<FileHandle | undefined> {
     const named = await stat(this.path).catch(() => undefined)
     if (named === undefined) return undefined
@@ -161,7 +161,7 @@ export class Recording implements NamedRecording {
   }
 }
 
-/** Ends only after all has been unpacked and read: what has not been is lost with an end that comes too early. */
+/** Ends `gunzip` only after every chunk is decompressed and read: ending it earlier would lose the rest. */
 async function writeAndEnd(from: Readable, gunzip: Gunzip): Promise<void> {
   for await (const chunk of from as AsyncIterable<Buffer>) {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()

@@ -37,7 +37,7 @@ export function attributeSpan(ctx: LinkContext, span: ArrivedSpan, waited?: Wait
   attributeNow(ctx, span, knownOf(above), waited)
 }
 
-/** A span that has waited for its parent as long as it may goes without one, and releases the spans that wait for it. */
+/** Attributes a span without its parent, after its longest wait, and releases the spans that wait for it. */
 export function giveUp(ctx: LinkContext, row: number): void {
   const span = ctx.spans.span(row)
   if (span === undefined || span.cpid !== undefined || !ctx.waiting.remove(row)) return
@@ -50,7 +50,7 @@ function aboveOf(ctx: LinkContext, span: ArrivedSpan): NearestAncestor {
   return span.malformed ? undefined : nearestAbove(ctx, span)
 }
 
-/** What is above a span that stops waiting; the CPID of a parent that still waits counts too. */
+/** The nearest ancestor for a span that stops waiting; a parent that still waits counts with its CPID. */
 function knownOf(above: NearestAncestor): NearestAncestor {
   const parent = above?.kind === 'awaited' ? above.parent : undefined
   return parent?.cpid === undefined ? above : { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
@@ -80,7 +80,7 @@ function takeCpid(ctx: LinkContext, span: ArrivedSpan, { cpid, joined }: Taken, 
 
 /**
  * A missing parent is waited for until it has been missing for `wait`. A parent that has arrived is waited for as long as it
- * waits itself, at most twice `wait` in all: then the topmost waiting span goes, and those below follow.
+ * waits itself, at most twice `wait` in all: then the topmost waiting span is attributed, and its descendants follow.
  */
 function waitsForAncestor(
   ctx: LinkContext,
@@ -119,7 +119,7 @@ function joins(
   const hasCpid = above?.kind === 'cpid'
   if (hasCpid && above.joined) return false
   const { activeMs } = ctx.clock
-  // A span that has waited long enough for its parent stops. What a request's span did not find does not exist for those below it.
+  // A span that has waited long enough stops. Spans below a request's span do not wait for a write that it did not find.
   const mayWait = hasCpid || (above === undefined && !isBelowRequest(ctx, span))
   const dueMs = waited?.waiting.kind === 'join' ? waited.dueMs : undefined
   const until = mayWait ? (dueMs ?? activeMs + ctx.settings.waitMs) : activeMs
@@ -208,7 +208,7 @@ const MAX_LINKS = 8
 /** The largest clock difference between the components that report a request. */
 const CLOCKS_DIFFER_NS = 1_000_000_000n
 
-/** What a span without a CPID names as what it belongs to: a stored span, or the keys by which one may arrive. */
+/** The span that a span without a CPID belongs to by its attributes or links: a stored one, or the keys by which one may arrive. */
 type Joining =
   | { readonly kind: 'found'; readonly target: ArrivedSpan; readonly cpid: number }
   | { readonly kind: 'awaited'; readonly keys: readonly string[] }

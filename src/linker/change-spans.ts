@@ -95,8 +95,8 @@ export function ensureChangeSpan(
 }
 
 /**
- * Tells a trace that one of its CPIDs was merged into another trace, since no backend draws a link backward. A full trace is
- * not told; the merge links to it all the same.
+ * Sends a span into a trace that one of its CPIDs was merged into another trace, since no backend shows links backward. A full trace
+ * gets none; the merge links to it all the same.
  */
 export function sendMergedInto(
   ctx: LinkContext,

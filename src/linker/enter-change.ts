@@ -17,7 +17,7 @@ import {
 import { changeBytes } from './trace-room.ts'
 import { waitsUntil } from './waiting.ts'
 
-/** A CPID's change enters the traces. */
+/** Adds a CPID's change to its traces. */
 export function placeChange(ctx: LinkContext, cpid: number): void {
   if (ctx.settings.mode === 'cascade') enterChange(ctx, cpid)
   else enterOwnTrace(ctx, cpid)
@@ -76,7 +76,7 @@ function enterChange(ctx: LinkContext, cpid: number): void {
 
 type Target = Parameters<typeof sendMergedInto>[2]
 
-/** Each trace of a source that the merge does not enter gets one span that says where the source went. */
+/** Sends a span into each trace of a source that the merge does not enter, with a link to the merge. */
 function linkSourcesForward(
   ctx: LinkContext,
   sources: readonly Cpid[],
@@ -96,7 +96,7 @@ function linkSourcesForward(
   }
 }
 
-/** An open root that does not fit into the CPID's list is counted, and its trace says so. */
+/** Counts open roots that do not fit into the CPID's list, and marks their traces. */
 function markCutRoots(ctx: LinkContext, node: CpidNode): void {
   const { graph, counts } = ctx
   const kept = new Set(node.roots)

@@ -14,7 +14,7 @@ export interface PlausibleRange {
   readonly toNs: UnixNanos
 }
 
-/** What the parts of the linker work with. A function that needs one or two ports asks for those alone. */
+/** The state and ports of the linker. A function that needs only some ports takes those alone. */
 export interface LinkContext extends LinkPorts {
   readonly graph: MergeGraph
   readonly settings: LinkerSettings
@@ -28,7 +28,7 @@ export interface LinkContext extends LinkPorts {
    * them. Forgotten after a rollback and at a restart.
    */
   readonly movedInto: Map<number, string>
-  /** What is being sent again, where that takes several steps. It is looked for anew after a rollback and at a restart. */
+  /** The spans being sent again, if that takes several steps. Recomputed after a rollback and at a restart. */
   moving: Moving | undefined
   /** Measurements for the metrics, reported after the commit. */
   readonly observations: CascadeObservation[]
@@ -36,7 +36,7 @@ export interface LinkContext extends LinkPorts {
   readonly steps: Step[]
   /** Steps that go before those in the queue. */
   readonly first: ReleasedStep[]
-  /** Whether this call may begin with another item or step; requests wait meanwhile. */
+  /** Whether this call may begin another item or step, while requests wait. */
   mayGoOn: MayGoOn
 }
 

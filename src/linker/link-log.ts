@@ -66,7 +66,7 @@ function spanOf(
   return span === undefined ? { kind: 'missing' } : { kind: 'sent', span }
 }
 
-/** Until when, in up time; in the past when there is nothing to wait for. */
+/** Until when a record waits for its span, in up time; in the past if it need not wait. */
 function waitsForSpan(
   { logs, clock, settings }: LinkContext,
   { traceId, spanId }: ArrivedLog,

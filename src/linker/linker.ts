@@ -17,22 +17,22 @@ import { sendChild, sendObserver, sendOrWait, sendOrWaitOn } from './send-span.t
 import { waitsForReporter, waitsUntil } from './waiting.ts'
 
 /*
- * The way of a span, from where it was stored to the outbox:
+ * The steps of a span from the store to the outbox:
  *
  * 1. Arrivals have one number each: spans, log records and news of the merge graph alike. `link` takes the next of them
  *    (`events`), moves the linker's position past each, and makes it the first step in the queue. `take` below is the one place
  *    that says which code does which step. Steps add steps, and all are taken before the next arrival: those for which a call
  *    has no time are kept (`unfinished`), and the next call begins with them.
  * 2. attribute-span.ts. A span that was sent before is dropped. One without a CPID looks for that of its nearest ancestor; if that
- *    one has not arrived, or waits itself, the span waits for its parent. A parent that does not come is missed for `wait`, and
- *    then the span goes to its original trace as it came. A parent that waits is waited for until it goes, at most twice
- *    `wait`: then the topmost that waits gives up, and the others follow it. A span that names a request, a Pod or a link
+ *    one has not arrived, or waits itself, the span waits for its parent. If the parent does not arrive within
+ *    `wait`, the span is sent in its original trace unchanged. A parent that waits itself is waited for until it is sent, at most
+ *    twice `wait`: then the topmost waiting span gives up, and the others follow it. A span that names a request, a Pod or a link
  *    joins that, and waits for it as long.
  * 3. waiting.ts. With a CPID it waits (`waiting`) until all mergelogs above have arrived or have been missed for `wait`, and until
  *    the writers of what it observed have been sent.
  * 4. send-span.ts. open-traces.ts says which traces it goes into: those of its CPID's roots, opened where there is none, divided
  *    where one is full (trace-room.ts). place-span.ts finds its parent there (its own, its cause by causes.ts, or the change span
- *    of its CPID, which change-spans.ts makes) and writes the decision to `outbox`: the span is on its way.
+ *    of its CPID, which change-spans.ts makes) and writes the decision to `outbox`.
  * 5. What waited for it becomes steps: children that take its CPID or parent, spans that observed what it wrote, log records
  *    of it. Children that were sent before it are followed by it (`parents`).
  *
@@ -87,7 +87,7 @@ export class Linker {
     if (ctx.unfinished.areAny) takeUnfinished(ctx, limit)
     let isMore = false
     for (const stage of EXPIRY_STAGES) {
-      // Traces settle meanwhile: what is released may take long.
+      // Only settling goes on meanwhile, since released steps may take long.
       if (stage !== 'settling' && ctx.unfinished.areAny) continue
       this.#beginRound(mayGoOn)
       isMore = lookAtDue(ctx, stage, limit) || isMore
@@ -271,7 +271,7 @@ function isForSpan({ kind, parentId }: Waiting): boolean {
   return kind === 'cause' || kind === 'parent' || (kind === 'change' && parentId !== undefined)
 }
 
-/** Checks whether a waiting item can go on; otherwise it keeps waiting. */
+/** Sends a waiting item if it need not wait any more; otherwise it keeps waiting. */
 function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   const dueMs = ctx.waiting.untilOf(waiting.arrival)
   if (waiting.kind === 'join') ctx.joins.stopAwaiting(waiting.arrival)
@@ -311,8 +311,7 @@ function lookAgain(ctx: LinkContext, waiting: Waiting): void {
 }
 
 /**
- * A change that had counted as a root and waits goes before the spans that waited with it: it moves the parents that these look
- * for.
+ * A waiting change that had counted as a root is entered before the spans that waited with it, since it moves their parents.
  */
 function placeLateChange(ctx: LinkContext, cpid: number): void {
   if (ctx.traces.currentOf(cpid)?.provisional !== true) return

@@ -12,13 +12,13 @@ export interface Moving {
   readonly cpid: number
   /** In the order in which they began. */
   readonly rows: readonly number[]
-  /** How many of these have been looked at. */
+  /** How many of these have been visited. */
   at: number
-  /** Those of them that have neither been sent again nor are in `chain`. */
+  /** The rows that are neither sent again nor in `chain`. */
   readonly left: Set<number>
   /** Each is a local child of the next. */
   readonly chain: number[]
-  /** What may be above the last of the chain, or begin one. */
+  /** The possible local parent of the last in the chain, or the first row of the next chain. */
   above: number | undefined
 }
 
@@ -29,8 +29,8 @@ const MOST_REMEMBERED = 4_096
 const MOST_AT_ONCE = 500
 
 /**
- * Sends the linked spans of a CPID again, unless nothing has changed since that was done last. What there is no time for is a step of its
- * own, before all others: spans of other CPIDs look for their parents and causes among these.
+ * Sends the linked spans of a CPID again, unless its traces are unchanged since the last time. The rest that there is no time for becomes a
+ * step before all others, since spans of other CPIDs look for their parents and causes among these.
  */
 export function moveSpans(ctx: LinkContext, step: Extract<ReleasedStep, { kind: 'moved' }>): void {
   const { cpid } = step

@@ -28,14 +28,14 @@ import {
 } from './synthetic-spans.ts'
 import { changeBytes, hasRoomFor, hasShareFor } from './trace-room.ts'
 
-/** What decides which traces a span or a change goes into: its CPID, that CPID's listed roots, and which of them drive it. */
+/** What decides the traces of a span or change: its CPID, that CPID's listed roots, and which of them drive it. */
 interface RoutingInput {
   readonly cpid: number
   readonly roots: readonly CpidNode[]
   readonly drivers: Drivers
 }
 
-/** A trace to send into, and whether it is activity of the trace's root. */
+/** A trace to send into, and whether the span is activity of the trace's root. */
 interface Destination {
   readonly trace: Trace
   readonly driven: boolean

@@ -57,7 +57,7 @@ export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number, du
 
 /**
  * Whether a span waits because its CPID counted as a root and the CPID's mergelog is stored but not linked yet. The mergelog
- * moves spans that were sent; this one goes after that, so that it finds its parent. Returns when to check again.
+ * moves spans that were sent; this one is sent after that, so that it finds its parent. Returns when to check again.
  */
 function waitsForMove(ctx: LinkContext, cpid: number): number | undefined {
   const { traces, mergelogs, events, clock, settings } = ctx
@@ -67,7 +67,7 @@ function waitsForMove(ctx: LinkContext, cpid: number): number | undefined {
   return isMoving ? clock.activeMs + settings.waitMs : undefined
 }
 
-/** Checks whether a span that waited for others can go; otherwise it keeps waiting. */
+/** Sends a span that waited for others if it need not wait any more; otherwise it keeps waiting. */
 export function sendOrWaitOn(ctx: LinkContext, waited: Waited, span: ArrivedSpan, cpid: number): void {
   const awaited =
     waited.waiting.kind === 'cause' ? waitsForWriters(ctx, span) : waitsForParent(ctx, span, cpid)
@@ -96,7 +96,7 @@ function sendIntoTraces(
   awaited: readonly AwaitedParent[],
 ): void {
   const roots = listedRoots(ctx, cpid)
-  // The traces have such spans of their own. It opens no new one: what is sent back here would have no end.
+  // A span that a Causeway added: the traces have their own, and opening one for spans that are sent back here would loop.
   if (span.isOfCauseway && roots.some(({ id }) => ctx.traces.currentOf(id) !== undefined)) {
     ctx.counts.ownIds++
     const rootHere = ctx.spans.rootOfOutgoing(span.origin)

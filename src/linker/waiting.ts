@@ -150,8 +150,8 @@ export function beginToWait(
 }
 
 /**
- * Lets a span wait on, or give up in causal order; false when it is to go. A span that misses nothing any more, but waits for a
- * span that waits itself, goes behind that one and is released by it. It waits at most as long again as it would have waited
+ * Lets a span wait on, or give up in causal order; false when it is to be sent. A span that misses nothing any more, but waits for a
+ * span that waits itself, is released by that one. It waits at most as long again as it would have waited
  * for a missing span, after all others that were due have been checked. When spans wait for each other, the first that is
  * checked again gives up.
  */
@@ -179,7 +179,7 @@ const MOST_LOOKED_AT = 64
 
 type CyclePorts = Pick<LinkPorts, 'objects' | 'waiting' | 'spans' | 'events'>
 
-/** Whether a span waits, over any number of steps, for a span that waits for it, so that none of them could ever go. */
+/** Whether a span transitively waits for a span that waits for it, so that neither would ever be sent. */
 function isInWaitCycle(ctx: CyclePorts, span: ArrivedSpan): boolean {
   const seen = new Set<number>()
   const stack = [span]

@@ -2,30 +2,30 @@ import type { Cpid } from './merge-graph.ts'
 import type { ScopeEnvelopes } from './outbox.ts'
 import type { UnixNanos } from './time-and-size.ts'
 
-/** How far an archive has come in each of the lines that it reads; what is past all archives may be forgotten. */
+/** How far an archive has read each sequence of changes. What all archives have passed may be pruned. */
 export interface ArchivePosition {
-  /** Spans, log records and mergelogs, by arrival. */
+  /** Of spans, log records and mergelogs: the last arrival. */
   readonly arrival: number
-  /** Where spans were sent. */
+  /** Of sent spans: the last decision. */
   readonly decision: number
-  /** What changed of CPIDs, cascades and spans. */
+  /** Of CPIDs, cascades and spans: the last change. */
   readonly change: number
   readonly refusedMergelog: number
   readonly refusedItem: number
-  /** The newest version that was given to a fact: never less than the last, whatever the clock does. */
+  /** The newest version that was given to a row. Versions never decrease, even if the clock does. */
   readonly version: number
 }
 
-/** Where an archive starts from, and by what it is known there. */
+/** Where an archive resumes, and this database's id in it. */
 export interface KeptArchive {
   readonly position: ArchivePosition
-  /** Tells this database from another one that writes under the same name; 32 hexadecimal digits. */
+  /** A random id, 32 hex digits. It tells this database from another one that writes under the same name. */
   readonly instance: string
 }
 
-/** Where the archives stand, inside a transaction. */
+/** The positions of the archives, inside a transaction. */
 export interface ArchiveStore {
-  /** Keeps exactly these archives: a new one gets everything that is stored, a removed one is forgotten. */
+  /** Keeps exactly these archives. A new one starts from the oldest row; a removed one is forgotten. */
   keep(names: readonly string[]): Map<string, KeptArchive>
   moveTo(name: string, position: ArchivePosition, refused: number): void
 }
@@ -35,7 +35,7 @@ interface Sent {
   readonly cluster: string | null
 }
 
-/** A reference to an object, taken apart. */
+/** An object reference, split into its parts. */
 interface NamedObject {
   readonly object: string | null
   readonly objectUid: string | null
@@ -44,12 +44,12 @@ interface NamedObject {
 
 export interface ArchivedSpan extends Sent {
   readonly arrival: number
-  /** The number of its scope here. */
+  /** The id of its scope in this database. */
   readonly scope: number
   readonly cpid: Cpid | null
-  /** 32 hexadecimal digits. */
+  /** 32 hex digits. */
   readonly traceId: string
-  /** 0 where there is none. */
+  /** 0 for none. */
   readonly spanId: bigint
   readonly parentId: bigint
   readonly name: string
@@ -60,9 +60,9 @@ export interface ArchivedSpan extends Sent {
   readonly actor: string | null
   readonly cause: string | null
   readonly gap: boolean | null
-  /** The span read or wrote objects. */
+  /** Whether the span read or wrote objects. */
   readonly namesObjects: boolean
-  /** Of what it says: the same in every archive, from whichever Causeway. */
+  /** A digest of the content: the same in every archive and from every Causeway. */
   readonly digest: bigint
   readonly raw: Buffer
 }
@@ -96,11 +96,11 @@ export interface ArchivedMergelog extends Sent, NamedObject {
   readonly reason: string | null
 }
 
-/** An edge of a mergelog that another one has replaced. */
+/** An edge of a mergelog that was replaced by another one. */
 interface RemovedEdge {
   readonly source: Cpid
   readonly cpid: Cpid
-  /** Of the mergelog that stands. */
+  /** The cluster of the mergelog that replaced it. */
   readonly cluster: string | null
   readonly arrivedMs: number
 }
@@ -110,13 +110,13 @@ export interface ArchivedCpid extends Sent, NamedObject {
   readonly isPruned: boolean
   readonly isExplained: boolean
   readonly firstSeenMs: number
-  /** Of its mergelog; null without one. */
+  /** The time of its mergelog; null without one. */
   readonly timeNs: UnixNanos | null
   readonly isRoot: boolean
   readonly reason: string | null
 }
 
-/** One trace of a cascade. */
+/** A trace of a cascade. */
 export interface ArchivedCascade extends Sent {
   readonly root: Cpid
   readonly episode: number
@@ -137,28 +137,28 @@ export interface ArchivedCascade extends Sent {
   readonly gaps: number
   readonly missedVersions: number
   readonly failed: number
-  /** Some of its times cannot be. */
+  /** Whether all its times are so long before their arrival that they are doubted. */
   readonly hasDoubtfulTimes: boolean
-  /** The object of the root's mergelog as it was written. */
+  /** The object reference in the root's mergelog, as it was sent. */
   readonly reference: string | null
-  /** Of the actors here the one that began it. */
+  /** Of the actors, the one who began the cascade. */
   readonly beganBy: string | null
-  /** What filters ask for: who takes part, who wrote, and where. */
+  /** The values for filters: the services, actors and namespaces. */
   readonly serviceNames: readonly string[]
   readonly actors: readonly string[]
   readonly namespaces: readonly string[]
-  /** Its root was taken for one until its mergelog came. */
+  /** Whether the cascade no longer exists: its root got a mergelog with sources. */
   readonly isGone: boolean
 }
 
 export interface InTrace {
   readonly root: Cpid
   readonly episode: number
-  /** Of the cascade. */
+  /** The id of the cascade's trace. */
   readonly inTrace: string
-  /** When the trace begins. */
+  /** The start of the trace. */
   readonly firstNs: UnixNanos
-  /** Whose mergelog began the cascade. */
+  /** The cluster in the root's mergelog. */
   readonly rootCluster: string | null
 }
 
@@ -177,13 +177,13 @@ export interface ArchivedChange extends InTrace {
 export interface ArchivedPlacement extends InTrace {
   readonly span: ArchivedSpan
   readonly parentId: bigint
-  /** When what it waited for ended. */
+  /** When the span that it waited for ended. */
   readonly causeEndNs: UnixNanos | null
   readonly isCopy: boolean
   readonly isActivity: boolean
 }
 
-/** A span as backends get it. */
+/** A span in the form for backends. */
 export interface ArchivedSentSpan {
   readonly bytes: Buffer
   readonly envelopes: ScopeEnvelopes | undefined
@@ -205,10 +205,10 @@ export interface ArchivedRefusedItem {
   readonly message: string
 }
 
-/** What is to go into an archive next, as it was at one moment. */
+/** The next rows for an archive, as of one moment. */
 export interface ArchivedFacts {
   readonly spans: ArchivedSpan[]
-  /** Spans that got a CPID since: the archive may still have them without one. */
+  /** Spans that got a CPID after they were archived, perhaps without one. */
   readonly attributed: ArchivedSpan[]
   readonly objectEvents: ArchivedObjectEvent[]
   readonly logs: ArchivedLog[]
@@ -233,15 +233,15 @@ export const noFacts = (): ArchivedFacts => ({
 export interface ArchiveReading {
   readonly facts: ArchivedFacts
   readonly upTo: ArchivePosition
-  /** There is more to read at once. */
+  /** Whether there is more to read at once. */
   readonly hasMore: boolean
-  /** Refused mergelogs that were dropped here, being too many, before the archive got them. */
+  /** How many refused mergelogs were dropped here, beyond their limit, before they were archived. */
   readonly lost: number
 }
 
-/** Reads what is to go into an archive; it never writes. */
+/** Reads the next rows for an archive; never writes. */
 export interface ArchiveReader {
-  /** What comes after a position, as of one moment; undefined when there is nothing. */
+  /** The rows after a position, as of one moment; undefined if there are none. */
   after(position: ArchivePosition): ArchiveReading | undefined
 }
 
@@ -250,28 +250,25 @@ export interface ArchivedEdge {
   readonly cpid: Cpid
 }
 
-/** Reads from a database what an archive may lack: what was not written to it yet, or has changed since. */
+/** Reads what an archive may lack of a database: rows that were not archived yet, or changed since. */
 export interface Unarchived {
-  /** How far its archive has come; with several, the one that is furthest behind. Undefined without any. */
+  /** The position of its archive; with several, of the one that is furthest behind. Undefined without any. */
   position(): (Pick<ArchivePosition, 'arrival' | 'change'> & { readonly instance: string }) | undefined
-  /**
-   * The traces of cascades that changed after a position, at most `most` of them, the newest; without one, of all. `isCut`: there
-   * are more.
-   */
+  /** The newest `most` traces of cascades that changed after a change number, or of all if it is undefined. `isCut`: there are more. */
   cascades(change: number | undefined, most: number): { traces: ArchivedCascade[]; isCut: boolean }
-  /** The CPIDs that spans have been given after a position, by the arrival of the span. */
+  /** The CPIDs that spans got after a change number, by the arrival of the span. */
   attributed(change: number): ReadonlyMap<number, Cpid>
-  /** The edges by which something is reached from these CPIDs, at most `most`. */
+  /** The edges from these CPIDs to their sources (`above`) or targets (`below`), at most `most`. */
   edges(direction: 'above' | 'below', from: readonly Cpid[], most: number): ArchivedEdge[]
-  /** Of the mergelog of a CPID; undefined where there is none. */
+  /** The sources in the mergelog of a CPID; undefined without a mergelog. */
   sourcesOf(cpid: Cpid): readonly Cpid[] | undefined
-  /** What stands for its time; undefined for one that was never sighted. */
+  /** The time by which a CPID is sorted; undefined if the CPID is unknown. */
   momentOf(cpid: Cpid): CpidMoment | undefined
 }
 
 export interface CpidMoment {
   readonly isPruned: boolean
-  /** Of its mergelog. */
+  /** The time of its mergelog. */
   readonly timeNs: UnixNanos | undefined
   readonly firstSeenMs: number
 }

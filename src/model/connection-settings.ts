@@ -1,49 +1,49 @@
-/** Whom a side of a TLS connection shows itself as, and which TLS it speaks; suites and curves by OpenSSL's names. */
+/** The certificate and the TLS parameters of one side of a connection. Cipher suites and curves have OpenSSL's names. */
 interface TlsSettings {
-  /** One certificate and one key, each as a file or as PEM text. */
+  /** A certificate and its key, each as a file or as PEM text. */
   certFile?: string
   certPem?: string
   keyFile?: string
   keyPem?: string
   minVersion?: 'TLSv1.2' | 'TLSv1.3'
   maxVersion?: 'TLSv1.2' | 'TLSv1.3'
-  /** For TLS 1.2; those of TLS 1.3 are always on. */
+  /** For TLS 1.2. The cipher suites of TLS 1.3 are always on. */
   cipherSuites?: readonly string[]
-  /** The preferred one first. */
+  /** In order of preference. */
   curves?: readonly string[]
-  /** How often the files are read again, in milliseconds; 0 or absent is never. */
+  /** The interval at which the files are read again, in milliseconds; 0 or absent is never. */
   reloadIntervalMs?: number
 }
 
 export interface ServerTlsSettings extends TlsSettings {
-  /** Clients must show a certificate that this authority signed. */
+  /** The authority that must have signed the certificate of a client. */
   clientCaFile?: string
-  /** How long a handshake may take, in milliseconds; 10 s by default. */
+  /** The time limit of a handshake in milliseconds; 10 s by default. */
   handshakeTimeoutMs?: number
 }
 
-/** Of a connection to a backend. */
+/** TLS settings of a connection to a backend. */
 export interface ClientTlsSettings extends TlsSettings {
-  /** Plain text instead of TLS. Over HTTP the URL's scheme decides instead. */
+  /** Whether to connect without TLS. Over HTTP the scheme of the URL decides instead. */
   insecure: boolean
-  /** Accept any certificate. */
+  /** Whether to accept any certificate. */
   insecureSkipVerify: boolean
-  /** Certificates to trust instead of the usual ones. */
+  /** The authorities to trust instead of the system's. */
   caFile?: string
   caPem?: string
-  /** The name to expect in the backend's certificate, when it is not the host's. */
+  /** The name to expect in the backend's certificate, if not the host's. */
   serverNameOverride?: string
 }
 
 /**
- * Which web pages may send from a browser (Fetch standard, CORS protocol). Origins may hold one `*`, which stands
- * for any characters; headers may be `*`, which allows all.
+ * Which web pages may send requests from a browser (CORS protocol of the Fetch standard). An origin may contain one `*`, which matches any
+ * characters; `*` among the headers allows all.
  */
 export interface CorsSettings {
   allowedOrigins: readonly string[]
-  /** Request headers beyond accept, content-type and x-requested-with. */
+  /** Allowed request headers, besides accept, content-type and x-requested-with. */
   allowedHeaders?: readonly string[]
   exposedHeaders?: readonly string[]
-  /** How long a browser may remember a preflight; absent or 0 leaves it to the browser. */
+  /** How long a browser may cache a preflight response; absent or 0: as long as the browser does by default. */
   maxAgeSeconds?: number
 }

@@ -1,4 +1,4 @@
-/** The message of an error. When all addresses of a host refuse, Node throws an AggregateError without a message of its own. */
+/** The message of an error. If all addresses of a host refuse a connection, Node throws an AggregateError without a message. */
 export function errorText(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error)
   if ('errors' in error && Array.isArray(error.errors)) return error.errors.map(errorText).join(', ')
@@ -6,45 +6,47 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * What keeps the database from being used.
- * - full: there is no room for more; storing goes on once there is.
- * - readOnly: it may only be read.
- * - damaged: its content is corrupt; that does not heal.
- * - io: the disk under it fails.
- * - locked: another program holds its write lock.
- * - hangs: what is asked of it is not answered, as by a disk of the network that is away.
+ * Why the database cannot be used.
+ * - full: the disk is full; storing resumes once there is space.
+ * - readOnly: the database is read-only.
+ * - damaged: the database is corrupt; it stays so.
+ * - io: the disk fails.
+ * - locked: another program holds the write lock.
+ * - hangs: a call does not return, as on a network disk that is unreachable.
  */
 export interface StorageFault {
   readonly kind: StorageFaultKind
-  /** What is wrong and what to do, in one sentence without the path. */
+  /** What is wrong and what to do, in one sentence, without the path. */
   readonly reason: string
 }
 
-/** What errors tell of. */
+/** The kinds of faults that errors report. */
 export type StorageErrorKind = 'full' | 'readOnly' | 'damaged' | 'io' | 'locked'
 
 type StorageFaultKind = StorageErrorKind | 'hangs'
 
 /** Classifies the errors that a store throws. */
 export interface StorageFaults {
-  /** The fault of the database; undefined when the error is about something else. */
+  /** The fault of the database; undefined if the error has another cause. */
   of(error: unknown): StorageFault | undefined
   /**
-   * Whether the error can be about the one item that was being worked on, such as a missing row that it refers to. Errors of the
-   * database or of memory, and passing ones, would fail for every item: these are retried.
+   * Whether the error may concern only the item in progress, for example a missing row that it refers to. Errors of the database or of
+   * memory, and transient errors, would fail any item, so these are retried.
    */
   isAboutOneItem(error: unknown): boolean
 }
 
-/** Where an error was thrown. */
+/** The stage in which an error was thrown. */
 export type SetAsideStage = 'linking' | 'waiting' | 'settling' | 'sending' | 'pruning' | 'inference'
 
-/** An item that could not be processed and was skipped, so that the others could be. */
+/** An item that could not be processed, and was skipped so that others could be. */
 export interface SetAside {
   readonly stage: SetAsideStage
-  /** A span, a mergelog, an explained CPID, a log record, a change, a trace, a CPID, a decision of an outbox or a position in it, a write or an Event of a cluster. */
+  /**
+   * A span, mergelog, explained CPID, log record, change, trace, CPID, decision or position of an outbox, or a write or Event of a cluster.
+   */
   readonly kind: string
-  /** The number of its arrival; of the trace in settling, of the decision in sending, of the CPID in pruning; the version that was written in inference. */
+  /** Its arrival; in settling the id of the trace, in sending the decision, in pruning the CPID, in inference the version written. */
   readonly item: number
   readonly cpid: string | undefined
   readonly exporter: string | undefined
@@ -53,12 +55,12 @@ export interface SetAside {
 
 const MAX_LETTERS = 500
 
-/** Whether memory ran out: no fault of the item that was being worked on. */
+/** Whether memory ran out, which is not the fault of the item in progress. */
 export function isOutOfMemory(thrown: unknown): boolean {
   return thrown instanceof Error && /allocation failed|out of memory/i.test(thrown.message)
 }
 
-/** The message and place of an error, short enough to store. */
+/** The message of an error and where it was thrown, short enough to store. */
 export function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown).slice(0, MAX_LETTERS)
   const [, place] = /^\s*at .*?([^\s(/]+:\d+):\d+\)?$/m.exec(thrown.stack ?? '') ?? []

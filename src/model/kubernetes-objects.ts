@@ -1,20 +1,20 @@
 import { ownValue } from './untrusted-names.ts'
 
-/** An object as a span names it: `<apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<resourceVersion>`. */
+/** An object reference in a span: `<apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<resourceVersion>`. */
 interface ObjectReference {
   /** The part before the question mark. */
   object: string
   uid: string | undefined
-  /** The resourceVersion as the integer it is; undefined when absent or no integer of 63 bits. */
+  /** The resourceVersion as an integer; undefined if it is absent or not an integer of 63 bits. */
   version: bigint | undefined
 }
 
-/** `v1`: a version of the core group. Names of groups may begin like it: `v2.edp.epam.com`. */
+/** `v1`: a version of the core group. Names of other groups may begin alike: `v2.edp.epam.com`. */
 export const CORE_API_VERSION = /^v\d+(?:(?:alpha|beta)\d+)?$/
 const INTEGER = /^\d{1,18}$/
 const MAX_LENGTH = 1_024
 
-/** `<apiVersion>/<resource>` of an object reference, with or without what follows a question mark. */
+/** `<apiVersion>/<resource>` of an object reference, with or without query. */
 export function kindOfObject(reference: string): string | undefined {
   const parts = reference.split('?', 1).join().split('/')
   const length = CORE_API_VERSION.test(parts[0] ?? '') ? 2 : 3
@@ -22,7 +22,7 @@ export function kindOfObject(reference: string): string | undefined {
   return parts.length > length && kind.every((part) => part !== '') ? kind.join('/') : undefined
 }
 
-/** The namespace of an object, given without uid and resourceVersion; a namespace lies in itself. Undefined where it has none. */
+/** The namespace of an object without uid and resourceVersion; undefined if cluster-scoped. A Namespace is in itself. */
 export function namespaceOfObject(object: string): string | undefined {
   const parts = object.split('/')
   const within = parts.slice(CORE_API_VERSION.test(parts[0] ?? '') ? 1 : 2)
@@ -30,7 +30,7 @@ export function namespaceOfObject(object: string): string | undefined {
   return within.length === 2 && object.startsWith('v1/namespaces/') ? within[1] : undefined
 }
 
-/** Reads an object reference; undefined when it does not name a resource and an object of it. */
+/** Parses an object reference; undefined if it lacks a resource or a name. */
 export function parseObjectReference(text: string): ObjectReference | undefined {
   if (text.length > MAX_LENGTH) return undefined
   const [object = '', query = ''] = text.split('?', 2)
@@ -51,13 +51,13 @@ export function objectOfReference(reference: string): string {
   return reference.split('?', 1)[0] ?? ''
 }
 
-/** An object of a cluster, and which of those that had its name. */
+/** The identity of an object: its name, and the uid that tells it from other objects of that name. */
 export interface ObjectIdentity {
   /** `v1`, `apps/v1`. */
   readonly apiVersion: string
-  /** The plural, as in paths: `pods`. */
+  /** In plural, as in URLs: `pods`. */
   readonly resource: string
-  /** Empty for objects of the whole cluster. */
+  /** '' for cluster-scoped objects. */
   readonly namespace: string
   readonly name: string
   readonly uid: string
@@ -67,30 +67,30 @@ export interface OwnerReference {
   readonly kind: string
   readonly name: string
   readonly uid: string
-  /** The one that reconciles it. */
+  /** Whether the owner is the managing controller (`ownerReferences[].controller`). */
   readonly controller: boolean
 }
 
-/** Another object that one names in its content: a Service's EndpointSlice its Pods, an autoscaler what it scales. */
+/** An object to which another one refers in its content: an EndpointSlice to Pods, an autoscaler to what it scales. */
 export interface ContentReference {
-  /** What it is named as; relations ask for it by this name. */
+  /** The name of the reference, which relations use. */
   readonly field: string
   readonly resource: string
   readonly namespace: string
   readonly name: string
   readonly uid?: string
-  /** What the content says of the other object, to be compared with what versions of that show. */
+  /** What the content says about the other object; compared with what that object's versions show. */
   readonly says?: string
 }
 
 const LIKE = '*'
-/** How many characters at the end of a resource have to match, where only the end of its name is known. */
+/** The length of the suffix that has to match if only the end of a resource name is known. */
 const LIKE_LENGTH = 5
 
-/** Stands for all resources: `parentRef: { name }` does not say what kind of object the parent is. */
+/** Matches all resources: `parentRef: { name }` does not say the parent's kind. */
 export const ANY_KIND = LIKE
 
-/** Stands for all resources that end like this one: `queueName` names a `LocalQueue`. */
+/** Matches all resources with the same suffix: `queueName` names a `LocalQueue`. */
 export function resourceLike(resource: string): string {
   return LIKE + resource.slice(-LIKE_LENGTH)
 }
@@ -99,12 +99,12 @@ export function isGuessed(resource: string): boolean {
   return resource.startsWith(LIKE)
 }
 
-/** Whether a resource is the one, or ends as it says. */
+/** Whether a resource is the named one, or has the suffix. */
 export function isResourceLike(resource: string, like: string): boolean {
   return resource === like || like === ANY_KIND || resourceLike(resource) === like
 }
 
-/** A selector as Kubernetes has it (`metav1.LabelSelector`): what has all these labels and meets all these rules. */
+/** A `metav1.LabelSelector`: an object has to have all labels and meet all rules. */
 export interface LabelSelector {
   readonly labels: Readonly<Record<string, string>>
   readonly rules: readonly LabelRule[]
@@ -116,7 +116,7 @@ interface LabelRule {
   readonly values: readonly string[]
 }
 
-/** Whether an object with these labels is selected. A selector that asks for nothing selects everything. */
+/** Whether a selector matches these labels. An empty selector matches all objects. */
 export function isSelectedBy(
   labels: Readonly<Record<string, string>>,
   { labels: asked, rules }: LabelSelector,
@@ -141,101 +141,101 @@ function meets(labels: Readonly<Record<string, string>>, { key, operator, values
   }
 }
 
-/** An entry of managedFields: who last set some fields, to the second. */
+/** An entry of managedFields: who last set some fields. `time` is in seconds. */
 export interface FieldManager {
   readonly manager: string
   readonly operation: string
   readonly subresource: string
   readonly time: string
-  /** How many fields it lists; only of the latest entries, which the same writer may change within their second. */
+  /** How many fields the entry has. Only set for the latest entries, to which the same writer may still add fields within that second. */
   readonly extent?: number
-  /** It set what holds the object back when that is deleted: finalizers, of which none is one of Kubernetes. */
+  /** Whether it set finalizers, none of which belongs to Kubernetes: they delay the object's deletion. */
   readonly holds?: true
 }
 
 /**
- * What inference needs to know of one version of an object, and what is shown of it. Nothing else of the object is kept: no data of
- * Secrets, and unless `FieldValues` is `all` no data of ConfigMaps, no environment, no annotation but those that trace changes.
+ * The parts of an object's version that inference needs and the dashboard shows. Nothing else is stored: no data of Secrets and, unless
+ * `FieldValues` is `all`, no data of ConfigMaps, no environment, and only annotations that trace changes.
  */
 export interface ObjectFacts {
   readonly generation: number
   readonly owners: readonly OwnerReference[]
   readonly references: readonly ContentReference[]
   readonly managers: readonly FieldManager[]
-  /** It has a deletionTimestamp: somebody began to delete it. */
+  /** Whether it has a deletionTimestamp. */
   readonly deleting: boolean
-  /** Fingerprints of parts of the content by name; equal where the contents are. */
+  /** Fingerprints of parts of the content, by name; equal contents have equal fingerprints. */
   readonly prints: Readonly<Record<string, string>>
-  /** A print of each field that an author set, of objects that no other owns; undefined where there are too many. */
+  /** Fingerprints of the fields that an author set; only for objects without an owner, and undefined if there are too many. */
   readonly fields?: string
-  /** A short text for each field that an author set, by its path: to show what a write changed. As `FieldValues` says. */
+  /** For each field that an author set, by its path: a short text that shows its value as `FieldValues` allows. */
   readonly shown?: Readonly<Record<string, string>>
-  /** Its labels, of those kinds that others select by them. */
+  /** Its labels; only for kinds that others select by labels. */
   readonly labels?: Readonly<Record<string, string>>
-  /** What it selects by labels: whatever one of these fits. */
+  /** Its label selectors: it selects what any of them matches. */
   readonly selects?: readonly LabelSelector[]
-  /** Other objects under which it is found, beside its owners: `departed`, a former owner; `freed`, the node that it was on. */
+  /** Other objects than its owners by which it can be found: `departed`, a former owner; `freed`, the node it was on. */
   readonly foundBy?: readonly { readonly uid: string; readonly as: string }[]
-  /** `causeway.io/cpid`, when it is a CPID. */
+  /** `causeway.io/cpid`, if it is a valid CPID. */
   readonly cpid?: string
-  /** `causeway.io/ancestor-cpids`, as it stands there beside a CPID; empty for a change that has none. */
+  /** `causeway.io/ancestor-cpids`, if there is a CPID as well; '' for a change without ancestors. */
   readonly ancestors?: string
   /** `tracing.k8s.io/traceparent`. */
   readonly traceparent?: string
-  /** `causeway.io/write`: if it differs from the version before, this version belongs to the named change, even if that one did too. */
+  /** `causeway.io/write`. If the previous version has another one, this version belongs to the change, even if that one did too. */
   readonly writeOfChange?: string
 }
 
-/** Stands in the fingerprint `closed` of a node, beside its taints, for one that is cordoned. */
+/** An entry of a node's fingerprint `closed`, besides its taints: the node is cordoned. */
 export const CORDONED = 'cordoned'
 
-/** The taint that people give to nodes whose Pods are to be taken for gone. */
+/** The taint by which people declare the Pods of a node gone. */
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 
-/** A fingerprint by its name; undefined where the object has none of that name. */
+/** A fingerprint by name; undefined if the object has none. */
 export function fingerprintOf({ prints }: ObjectFacts, name: string): string | undefined {
   return ownValue(prints, name)
 }
 
-/** Fingerprints that every object has, and `content`, which those have that name a change. */
+/** The names of fingerprints that all objects have; `content` only those that name a change. */
 export const FINGERPRINT = {
-  /** All that an author writes: no status, no metadata of the API server. */
+  /** Everything that an author writes: without status and without metadata of the API server. */
   authored: 'authored',
-  /** The same without the annotations that name a change; equal to `authored` where there are none. */
+  /** `authored` without the annotations that name a change; equal to it if there are none. */
   content: 'content',
-  /** The status without what only says that its writer lives. */
+  /** The status without heartbeats of its writer. */
   status: 'status',
-  /** The status with it. */
+  /** The status with heartbeats. */
   heartbeat: 'heartbeat',
 } as const
 
-/** Where objects of a resource name another object, as configuration says it. */
+/** A field by which objects of a resource refer to another object, from the configuration. */
 export interface CustomReference {
-  /** The plural of those that name: `widgets`. */
+  /** The resource that has the field, in plural: `widgets`. */
   readonly resource: string
-  /** What relations ask for it by. */
+  /** The name of the reference, which relations use. */
   readonly field: string
-  /** Keys from the object down to the name; `*` stands for every entry of a list. */
+  /** The keys from the object to the name; `*` is every element of a list. */
   readonly path: readonly string[]
-  /** Keys down to the namespace; where there are none, the named object is in no namespace or in that of whoever names it. */
+  /** The keys to the namespace. If absent, the other object is cluster-scoped, or in the same namespace. */
   readonly namespacePath?: readonly string[]
-  /** The plural of what is named. */
+  /** The resource that the field names, in plural. */
   readonly of: string
 }
 
 /**
- * Which values of fields are kept with a version of an object: none, and no names of fields either; those that hold no secrets (numbers,
- * truth values, labels, images and the like), of others only a print; or all that are not called like a secret.
+ * Which field values are stored with a version of an object: none, and no field names; those without secrets (numbers, booleans, labels,
+ * images and the like), and fingerprints of the others; or all, except of fields whose name suggests a secret.
  */
 export const FIELD_VALUES = ['none', 'plain', 'all'] as const
 export type FieldValues = (typeof FIELD_VALUES)[number]
 
-/** Before the print of a value that is not shown. */
+/** Marks the fingerprint of a value that is not shown. */
 export const HIDDEN_VALUE = '#'
 
-/** What configuration says of how objects are read. */
+/** Configuration of what is read from objects. */
 export interface ReadingRules {
-  /** What has to be read of custom resources beside what all objects have. */
+  /** What to read from custom resources, besides what all objects have. */
   readonly references: readonly CustomReference[]
   readonly fieldValues: FieldValues
 }
@@ -243,9 +243,8 @@ export interface ReadingRules {
 export const USUAL_READING: ReadingRules = { references: [], fieldValues: 'plain' }
 
 /**
- * What writes of a resource follow from, in plain settings.
- * Resources are plurals. `on` says of which writes it speaks: `creation`, `authored`, `status`, `deletion`; the first two unless it
- * is there. `by` speaks of one controller's writes alone.
+ * Which objects the writes of a resource follow from, as configured. Resources are in plural. `on` limits it to kinds of writes
+ * (`creation`, `authored`, `status`, `deletion`), the first two by default. `by` limits it to the writes of one controller.
  */
 export interface RelationSettings {
   readonly resource: string
@@ -254,18 +253,18 @@ export interface RelationSettings {
   readonly by?: string
 }
 
-/** How one object names another: exactly one of label, annotation and field, each of them the place of a name. */
+/** How an object refers to another one: exactly one of label, annotation and field, which holds the name. */
 export interface NamedSettings {
   readonly label?: string
   readonly annotation?: string
-  /** From the object down: `.spec.shop.name`, `.spec.parts[*].name`. */
+  /** A path from the object: `.spec.shop.name`, `.spec.parts[*].name`. */
   readonly field?: string
   readonly of: string
-  /** The place of its namespace, where that is neither the namer's nor none. */
+  /** Where the namespace is given, unless it is that of the referring object or the other object is cluster-scoped. */
   readonly namespace?: string
 }
 
-/** API groups of Kubernetes itself; objects of all others are custom resources. */
+/** The API groups of Kubernetes itself. Objects of other groups are custom resources. */
 const OWN_GROUPS = new Set([
   ...['', 'apps', 'batch', 'autoscaling', 'policy', 'extensions', 'networking.k8s.io', 'storage.k8s.io'],
   ...[
@@ -278,16 +277,16 @@ const OWN_GROUPS = new Set([
   ...['flowcontrol.apiserver.k8s.io', 'scheduling.k8s.io', 'resource.k8s.io', 'internal.apiserver.k8s.io'],
 ])
 
-/** Whether an `apiVersion` is of custom resources: what their controllers read, the table of relations does not say. */
+/** Whether an `apiVersion` is that of custom resources. The built-in relations do not say what their controllers read. */
 export function isCustomResource(apiVersion: string): boolean {
   const slash = apiVersion.indexOf('/')
   return !OWN_GROUPS.has(slash < 0 ? '' : apiVersion.slice(0, slash))
 }
 
-/** How many characters a print of a field's path has, and one of its value. */
+/** The length in characters of the fingerprint of a field's path, and of its value. */
 export const FIELD_PRINT_LENGTH = 5
 
-/** The prints of the values of fields, by those of their paths. */
+/** The fingerprints of field values, by the fingerprint of the path. */
 export function fieldsOf(prints: string): Map<string, string> {
   const fields = new Map<string, string>()
   for (let at = 0; at < prints.length; at += 2 * FIELD_PRINT_LENGTH)

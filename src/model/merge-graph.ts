@@ -1,7 +1,7 @@
-/** A change propagation ID: a UUID naming the change an object's state came from. Lower case, dashed. */
+/** A change propagation ID: the UUID of the change that an object's state came from. In lower case, with dashes. */
 export type Cpid = string & { readonly kind: 'Cpid' }
 
-/** How a CPID begins: at least eight digits in lower case, dashed as a whole one is. */
+/** The beginning of a CPID: at least eight digits in lower case, with the dashes of a whole CPID. */
 export type CpidPrefix = string & { readonly kind: 'CpidPrefix' }
 
 const LEAST_DIGITS = 8
@@ -9,17 +9,17 @@ const ALL_DIGITS = 32
 const DIGITS = /^[0-9a-f]+$/
 const DASHED = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const BARE = /^[0-9a-f]{32}$/
-/** The nil UUID is no CPID; an archive stores it in place of NULL. */
+/** The nil UUID, which is not a CPID. An archive stores it instead of NULL. */
 export const NIL_CPID = '00000000-0000-0000-0000-000000000000' as Cpid
 
-/** Reads a CPID in any case, with or without dashes; undefined when it is not a UUID or is all zeros. */
+/** Parses a CPID in either case, with or without dashes; undefined if it is not a UUID or is the nil UUID. */
 export function parseCpid(text: string): Cpid | undefined {
   const lower = text.toLowerCase()
   const dashed = DASHED.test(lower) ? lower : BARE.test(lower) ? dash(lower) : undefined
   return dashed === undefined || dashed === NIL_CPID ? undefined : (dashed as Cpid)
 }
 
-/** Reads the beginning of a CPID as `parseCpid` reads a whole one; undefined when it is none, or shorter than eight digits. */
+/** Parses the beginning of a CPID as `parseCpid` does; undefined if it is malformed or shorter than eight digits. */
 export function parseCpidPrefix(text: string): CpidPrefix | undefined {
   const lower = text.toLowerCase()
   const digits = lower.replaceAll('-', '')
@@ -48,49 +48,49 @@ function dash(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** A CPID as the merge graph holds it. Ids grow in the order of first sighting and are never used twice. */
+/** A node of the merge graph. Ids grow in the order of first sighting, and are never reused. */
 export interface CpidNode {
   readonly id: number
   readonly cpid: Cpid
-  /** Never below that of a source of it (ADR-020). Several may have the same; its number, unless arrival was out of order. */
+  /** At least the rank of each of its sources (ADR-020); usually its id, unless mergelogs arrived out of order. Not unique. */
   rank: number
-  /** A tombstone: it counts as settled, not as missing. */
+  /** Whether it is a tombstone: it counts as settled, not as missing. */
   pruned: boolean
   hasMergelog: boolean
-  /** Its own mergelog and those of all its ancestors have arrived, or it is pruned. */
+  /** Whether its own mergelog and those of all its ancestors have arrived, or it is pruned. */
   explained: boolean
-  /** How many of its sources are not explained. */
+  /** The number of its sources that are not explained. */
   unexplainedSources: number
-  /** How many edges point to it. */
+  /** The number of its sources. */
   inDegree: number
-  /** Its newest roots, newest first; fixed once explained, undefined before. */
+  /** Its newest roots, newest first. Undefined until it is explained; fixed from then on. */
   roots: number[] | undefined
-  /** When Causeway first saw it without a mergelog, in milliseconds of up time. */
+  /** When it was first seen without a mergelog, in milliseconds of up time. */
   missingSinceMs: number
-  /** The episode a next one of this root would be, where tombstones must remember it. */
+  /** The number of this root's next episode, if a tombstone has to remember it. */
   nextEpisode: number
-  /** The owner by the first span that carried it, if that came before its mergelog and senders have permissions of their own. */
+  /** The owner by the first span that carried it, if that came before the mergelog and senders have permissions of their own. */
   claim: Buffer | undefined
 }
 
-/** A CPID in a search by rank. */
+/** A CPID with its rank. */
 export interface RankedCpid {
   readonly id: number
   readonly rank: number
 }
 
-/** Bounds for pruned CPIDs whose tombstones were removed too. */
+/** Bounds for pruned CPIDs whose tombstones have been removed as well. */
 export interface ForgottenTombstones {
-  /** No such CPID was made or first seen later than this, in milliseconds of wall-clock time. */
+  /** The latest time at which such a CPID was made or first seen, in milliseconds of wall-clock time. */
   readonly untilMs: number
-  /** No such CPID has had this episode or a later one; 0 while there are none. */
+  /** Greater than the episodes of all such CPIDs; 0 if there are none. */
   readonly nextEpisode: number
 }
 
 /**
- * The first episode of a root without a trace: 0, its main trace, unless a backend may have that already. Sending to it again
- * would repeat span ids with other contents. A root whose tombstone is gone looks like a new one, so it counts as new only if
- * its mergelog was made after all pruned ones.
+ * The episode with which a root without a trace begins. That is 0, the main trace, unless a backend may already have that trace: sending it
+ * again would repeat span ids with other contents. A root whose tombstone was removed looks new, so a root counts as new only if its
+ * mergelog was made after all pruned ones.
  */
 export function firstEpisode(
   { pruned, nextEpisode }: Pick<CpidNode, 'pruned' | 'nextEpisode'>,
@@ -102,63 +102,63 @@ export function firstEpisode(
   return isNew ? 0 : forgotten.nextEpisode
 }
 
-/** Called when ancestors of CPIDs may have changed. */
+/** Notified when the ancestors of CPIDs may have changed. */
 export interface GraphWatcher {
-  /** The CPID was saved: it, or its edges to its sources, may have changed. */
+  /** The CPID was saved: it, or the edges from its sources, may have changed. */
   changed(id: number): void
-  /** Anything may have changed. */
+  /** Everything may have changed. */
   forget(): void
 }
 
-/** What the merge graph's rules read and write. Synchronous: it is used inside one transaction. */
+/** What the rules of the merge graph read and write. Synchronous; used inside one transaction. */
 export interface MergeGraph {
   readonly forgotten: ForgottenTombstones
-  /** The node of a CPID, added if it was not known. */
+  /** The node of a CPID; added if the CPID is unknown. */
   findOrAdd(cpid: Cpid): CpidNode
-  /** The node of a CPID, if it is known. */
+  /** The node of a CPID; undefined if the CPID is unknown. */
   find(cpid: Cpid): CpidNode | undefined
-  /** The node with this number; throws when there is none. */
+  /** The node with this id; throws if there is none. */
   node(id: number): CpidNode
-  /** The node with this number, unless it was pruned and its tombstone is gone. */
+  /** The node with this id; undefined if its tombstone has been removed. */
   maybeNode(id: number): CpidNode | undefined
   save(node: CpidNode): void
-  /** Makes a tombstone a live CPID again: it stays explained and goes on with its next episode. */
+  /** Makes a tombstone a live CPID again. It stays explained, and continues with its next episode. */
   revive(node: CpidNode): void
   /** CPIDs with an edge to `id`. */
   sourcesOf(id: number): number[]
-  /** At most `limit` of its targets with a number above `after`, in order. */
+  /** At most `limit` of its targets with ids above `after`, ordered by id. */
   targetsAfter(id: number, after: number, limit: number): number[]
-  /** At most `limit` of its sources, and of its targets, with a number above `after`, in order. */
+  /** At most `limit` of its sources, or of its targets, with ids above `after`, ordered by id. */
   rankedSources(id: number, after: number, limit: number): RankedCpid[]
   rankedTargets(id: number, after: number, limit: number): RankedCpid[]
-  /** Changes the rank of a CPID, which `save` does not. */
+  /** Stores the rank of a CPID; `save` does not. */
   setRank(id: number, rank: number): void
-  /** Counts again how many of its sources are not explained. */
+  /** Counts anew how many of its sources are not explained. */
   countUnexplained(id: number): number
-  /** Stores that the explanation of a CPID is still to reach its targets with a number above `after`; -1 for the CPID itself, too. */
+  /** Stores that the explanation of a CPID has yet to reach its targets with ids above `after`; -1: also the CPID itself. */
   postponeExplanation(id: number, after: number): void
-  /** Whether that is stored for this CPID. */
+  /** Whether an explanation of this CPID is postponed. */
   isExplanationPostponed(id: number): boolean
-  /** One of these; undefined when there are none. */
+  /** A postponed explanation; undefined if there are none. */
   nextPostponedExplanation(): { id: number; after: number } | undefined
-  /** Removes that again. */
+  /** Removes the postponed explanation of this CPID. */
   forgetPostponedExplanation(id: number): void
   addEdge(source: number, target: number): void
-  /** Removes all edges to a CPID. */
+  /** Removes all edges to a CPID from its sources. */
   removeEdgesTo(target: number): void
-  /** Sets the owner of the CPID. */
+  /** Stores the owner of the CPID. */
   claim(node: CpidNode, claim: Buffer): void
-  /** The source set of the CPID's stored mergelog, sorted, or undefined without one. */
+  /** The sorted sources in the stored mergelog of the CPID; undefined without a mergelog. */
   storedSources(id: number): Cpid[] | undefined
-  /** Queues an event about the CPID for the linker; returns its arrival number. */
+  /** Queues an event about the CPID for the linker. Returns its arrival number. */
   announce(id: number, kind: GraphEventKind): number
-  /** Calls the watcher on every change from now on. */
+  /** Notifies the watcher of all changes from now on. */
   watch(watcher: GraphWatcher): void
 }
 
 export type GraphEventKind = 'mergelog' | 'explained'
 
-/** A mergelog whose CPIDs have been checked. Sources are a set: sorted, none twice. */
+/** A mergelog with valid CPIDs. The sources are sorted and without duplicates. */
 export interface Mergelog {
   cpid: Cpid
   sources: Cpid[]
@@ -169,15 +169,15 @@ export const MERGELOG_REFUSALS = [
   'malformed_cpid',
   'names_itself',
   'closes_cycle',
-  /** Whether it closes a cycle would cost too much to find out. */
+  /** Finding out whether it closes a cycle would cost too much. */
   'cycle_unknown',
   'different_sources',
   'too_many_sources',
   'sender_not_allowed',
   'foreign_source',
-  /** An attribute that permissions depend on is there more than once. */
+  /** An attribute on which permissions depend occurs more than once. */
   'repeated_attribute',
-  /** It was accepted, and a mergelog of a sender with a better claim replaced it. */
+  /** It was accepted, and later replaced by the mergelog of a sender with a better claim. */
   'contested',
 ] as const
 export type MergelogRefusal = (typeof MERGELOG_REFUSALS)[number]

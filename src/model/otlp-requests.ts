@@ -1,34 +1,31 @@
-/** The OTLP signals Causeway takes and sends. */
+/** The OTLP signals that Causeway receives and sends. */
 export const SIGNALS = ['traces', 'logs', 'metrics'] as const
 export type Signal = (typeof SIGNALS)[number]
 
-/** The items of each signal, as the metrics of the Collector name them. */
+/** The items of each signal, as the Collector's metrics name them. */
 export const SIGNAL_UNITS = { traces: 'spans', logs: 'log_records', metrics: 'metric_points' } as const
 
-/** The method of each signal's Export over gRPC. */
+/** The gRPC method that exports each signal. */
 export const EXPORT_METHODS: Readonly<Record<Signal, string>> = {
   traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
   logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
   metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
 }
 
-/** Signals whose items become part of cascades; metrics are sent on as they came. */
+/** Signals whose items become part of cascades. Metrics are forwarded unchanged. */
 export type LinkedSignal = Exclude<Signal, 'metrics'>
 
-/**
- * Why a request must be retried: the process is short of memory, the requests in flight or those of its flow are over their limit,
- * or it took too long to arrive.
- */
+/** Why a request has to be retried: too little memory, too many requests in flight (in total, or of its flow), or too slow an arrival. */
 type Shortage = 'memory' | 'in_flight' | 'flow' | 'time'
 
 /**
- * What became of one OTLP export request.
- * - accepted: `stored` spans, log records or data points are durable (0 for a repeated request); `rejected` others were refused
- *   one by one and `message` says why. With `rejected` 0 a non-empty message is a warning, an empty one full success.
- * - malformed: the bytes are not an OTLP request; sending them again cannot help.
- * - tooLarge: over the size limit, before or after decompression; sending it again cannot help.
- * - busy: nothing was stored; the sender should try again after `retryAfterMs`. `cause` says what there was too little of.
- * - failed: nothing was stored because of a fault here (disk full, shutting down); the sender should try again.
+ * The outcome of an OTLP export request.
+ * - accepted: `stored` spans, log records or data points are durable (0 for a repeated request); `rejected` others were refused one by one,
+ *   and `message` says why. With `rejected` 0, a message is a warning, and '' means full success.
+ * - malformed: the bytes are not an OTLP request; do not retry.
+ * - tooLarge: over the size limit, before or after decompression; do not retry.
+ * - busy: nothing was stored; retry after `retryAfterMs`. `cause` says what was short.
+ * - failed: nothing was stored because of a fault here (disk full, shutting down); retry.
  */
 export type IngestOutcome =
   | { kind: 'accepted'; stored: number; rejected: number; message: string }
@@ -38,8 +35,8 @@ export type IngestOutcome =
   | { kind: 'failed'; reason: string }
 
 /**
- * The keys for fair queueing. Clients take turns, then the peers of a client (a credential or a connection), then the flows of
- * a peer. All connections of an address without a credential are one client.
+ * The keys for fair queueing. Turns alternate between clients, within a client between its peers (a credential or a connection), and within
+ * a peer between its flows. All connections of an address without a credential are one client.
  */
 export interface RequestFlow {
   readonly client: string
@@ -48,27 +45,27 @@ export interface RequestFlow {
 }
 
 /**
- * Takes one OTLP export request as uncompressed protobuf bytes. Resolves once everything accepted in it is
- * durable; never rejects. The same bytes again get the same answer and change nothing. The caller gives the bytes
- * away: afterwards the array may be empty. `sender` is set where the receiver has identified it.
+ * Takes an OTLP export request as uncompressed protobuf. Resolves once everything accepted is durable; never rejects. A repetition of the
+ * same bytes gets the same answer and changes nothing. The bytes are transferred: the array may be empty afterwards. `sender` is set if the
+ * receiver has identified the sender.
  */
 export interface IngestPort {
   ingest(signal: Signal, request: Uint8Array, sender?: Sender, from?: RequestFlow): Promise<IngestOutcome>
 }
 
-/** Who sent a request, as proved by the connection; what the request itself claims is not included. */
+/** The identity of a sender as the connection proved it; without claims of the request itself. */
 export interface Sender {
-  /** The authenticator that knew the credential, by its id in the configuration, such as `basicauth/controllers`. */
+  /** The id of the authenticator that accepted the credential, such as `basicauth/controllers`. */
   readonly authenticator?: string
-  /** The user it logged in as; bearer tokens have none. */
+  /** The user name; undefined for bearer tokens. */
   readonly username?: string
-  /** The names in the client's certificate, each with its kind (`cn:web`): its common name, then its alternative names. */
+  /** The names in the client's certificate, each with its kind (`cn:web`): the common name, then the alternative names. */
   readonly certificate?: readonly string[]
 }
 
 const KIND = /^[a-z]+:/
 
-/** How a sender is called in messages and rows. */
+/** The name of a sender in messages and rows. */
 export function nameOfSender(sender: Sender | undefined): string {
   return (
     sender?.username ??
@@ -78,21 +75,22 @@ export function nameOfSender(sender: Sender | undefined): string {
   )
 }
 
-/** All that a sender proved of itself, to tell senders apart; undefined where the connection proves nothing. */
+/** The identity of a sender as one string; undefined if the connection proves nothing. */
 export function credentialOf({ authenticator, username, certificate }: Sender): string | undefined {
   const proven = [authenticator, username, certificate?.[0]].filter((part) => part !== undefined)
   return proven.length === 0 ? undefined : proven.join('/')
 }
 
-/** What senders may send. The first rule that fits a sender counts, else `otherwise`. */
+/** What senders may send. The first rule that matches a sender applies, or else `otherwise`. */
 export interface SenderPolicy {
   readonly rules: readonly SenderRule[]
   readonly otherwise: SenderGrants
 }
 
 export interface SenderRule {
-  /** Patterns with `*`; all that are given have to fit. One for certificates has to fit one of the names, of the kind before
-   * it: `dns:`, `uri:`, `cn:`, `email:` or `ip:`, and `dns:` where there is none.
+  /**
+   * Patterns with `*`; all that are given have to match. A pattern for certificates matches one of the names of its kind: `dns:`, `uri:`,
+   * `cn:`, `email:` or `ip:`; without a prefix, `dns:`.
    */
   readonly match: {
     readonly authenticator?: string
@@ -102,22 +100,22 @@ export interface SenderRule {
   readonly grants: SenderGrants
 }
 
-/** Lists of patterns with `*`; a resource without a cluster has the empty name. */
+/** Lists of patterns with `*`. A resource without a cluster has the name ''. */
 export interface SenderGrants {
   readonly spans: boolean
   readonly logs: boolean
   readonly mergelogs: boolean
   readonly metrics: boolean
-  /** Of which changes its spans may be: `own`, those of the cluster that they are of themselves. */
+  /** Which changes its spans may join: those of every cluster, or only those of their own. */
   readonly join: 'own' | 'any'
-  /** For which `k8s.cluster.name` and which `service.name`. */
+  /** The `k8s.cluster.name` and `service.name` of the resources it may send. */
   readonly clusters: readonly string[]
   readonly services: readonly string[]
-  /** Whose changes its mergelogs may name as sources. */
+  /** Owners of the changes that its mergelogs may name as sources. */
   readonly mergeFrom: {
     readonly clusters: readonly string[]
     readonly services: readonly string[]
-    /** Also changes whose own mergelog has not arrived. */
+    /** Whether changes without a mergelog are allowed too. */
     readonly unknown: boolean
   }
 }

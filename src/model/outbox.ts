@@ -1,62 +1,62 @@
 import type { Cpid } from './merge-graph.ts'
 import type { Signal } from './otlp-requests.ts'
 
-/** Bits of a decision. */
+/** Flags of a decision. */
 export const SENT_COPY = 1
 export const SENT_INHERITED_CPID = 2
 export const SENT_SYNTHETIC = 4
-/** `extra` holds what to change about links or roots, as JSON (see ExtraPatch). */
+/** `extra` holds changes of links or roots as JSON (see ExtraPatch). */
 export const SENT_PATCHED = 8
 
-/** Its own CPID has nothing to do with the trace: a child's brought it there. */
+/** The span's own CPID does not belong to the trace: the span was sent there for a child. */
 export const SENT_FOR_CHILD = 16
 
-/** The span is no activity of the trace's root: something else drives it (docs/linking.md, rule 6). */
+/** The span is no activity of the trace's root: another change drives it (docs/linking.md, rule 6). */
 export const SENT_UNDRIVEN = 32
 
-/** What it hangs under by `cause` is what it joined, not what it observed. */
+/** `cause` is what the span joined, not what it observed. */
 export const SENT_JOINED = 64
 
-/** Sends one stored span into a trace; trace 0 is the span's original one. */
+/** Sends a stored span into a trace; trace 0 is the span's original trace. */
 export interface SpanDecision {
   trace: number
   span: number
   parentId: bigint
   flags: number
   extra: Buffer | undefined
-  /** The span it hangs under by cause, from another original trace; with `causeTrace`, by cause or as a local child. */
+  /** The span's parent by cause, from another original trace. With `causeTrace`, also a local parent. */
   cause?: number
-  /** The trace of the same cascade in which that one is, when it is not this one: it is linked to, not the parent. */
+  /** The trace of the cascade that has `cause`, if it is another one; then `cause` becomes a link and not the parent. */
   causeTrace?: number
-  /** As `depthIn` tells it. */
+  /** See `depthIn`. */
   depth?: number | undefined
 }
 
-/** Where a span stands in a trace. */
+/** The position of a span in a trace. */
 export interface PlacementInTrace {
   readonly parentId: bigint
   readonly cause: number | undefined
-  /** As in `SpanDecision`. */
+  /** See `SpanDecision`. */
   readonly causeTrace: number | undefined
 }
 
-/** Sends one span of Causeway's own making, whose OTLP bytes are given. */
+/** Sends a span that Causeway adds, given as OTLP bytes. */
 export interface SyntheticDecision {
   trace: number
   spanId: bigint
   parentId: bigint
   scope: number
   bytes: Buffer
-  /** The change span it stands under in its cascade, when that is in another trace. */
+  /** The change span above it in its cascade, if that is in another trace. */
   above?: { trace: number; spanId: bigint }
 }
 
-/** What an exporter changes in a span besides its ids: trace ids of links by position, added roots and links. */
+/** What an exporter changes in a span besides its ids: trace ids of links by index; roots and links to add. */
 export interface ExtraPatch {
   links?: Record<number, string>
   roots?: Cpid[]
   addLinks?: { traceId: string; spanId: string }[]
-  /** A span in another trace of the cascade: linked to, and named in attributes. */
+  /** The cause in another trace of the cascade, which becomes a link and attributes. */
   cause?: { traceId: string; spanId: string }
 }
 
@@ -64,32 +64,32 @@ export interface ExtraPatch {
 export interface Decisions {
   send(decision: SpanDecision): void
   sendSynthetic(decision: SyntheticDecision): void
-  /** True when the span was sent into the trace (0: into its original one). */
+  /** Whether the span was sent into the trace (0: into its original one). */
   wasSent(trace: number, row: number): boolean
-  /** True when one of Causeway's own spans with this id was sent into the trace. Reads all of its own spans. */
+  /** Whether a span that Causeway added with this id was sent into the trace. Reads all such spans of the trace. */
   wasOwnSent(trace: number, spanId: bigint): boolean
-  /** True when it is known that the span was sent nowhere yet; false of one that was linked by an earlier process. */
+  /** Whether the span is known not to have been sent yet; false if an earlier process linked it. */
   isUnsent(row: number): boolean
-  /** How many spans there are from this one up to its change span, itself counted; undefined where that is not known without walking. */
+  /** The number of spans from this one up to its change span, inclusive; undefined if that would need a walk. */
   depthIn(trace: number, row: number): number | undefined
-  /** The traces a span was sent into, without its original one. */
+  /** The traces into which a span was sent, except its original one. */
   tracesOfSpan(row: number): number[]
-  /** Those of them of whose roots it is activity. */
+  /** Those among them for whose root the span is activity. */
   tracesDriven(row: number): number[]
-  /** Whether the span was sent into the trace as what another change drives, so that it does not count there. */
+  /** Whether the span does not count in the trace, since another change drives it. */
   isUndriven(trace: number, row: number): boolean
-  /** Where the span stands in the trace, if it was sent there. */
+  /** The position of the span in the trace; undefined if it was not sent there. */
   placed(trace: number, row: number): PlacementInTrace | undefined
 }
 
-/** One decision with what is needed to build its bytes. */
+/** A decision with what is needed to build its bytes. */
 export interface OutboxItem {
   readonly decision: number
-  /** The stored span, or the synthetic one; undefined when its span has been pruned. */
+  /** The stored span, or the one that Causeway added; undefined if it has been pruned. */
   readonly raw: Buffer | undefined
   readonly synthetic: boolean
   readonly scope: number
-  /** The outgoing trace id; undefined for the original trace. Lost when the trace is not in the database any more. */
+  /** The outgoing trace id; undefined for the original trace; 'lost' if the database no longer has the trace. */
   readonly traceId: Buffer | 'lost' | undefined
   readonly parentId: bigint
   readonly copy: boolean
@@ -99,14 +99,14 @@ export interface OutboxItem {
   readonly extra: Buffer | undefined
 }
 
-/** Everything of a ResourceSpans but its scopes, and of a ScopeSpans but its spans. */
+/** The fields of a ResourceSpans without its scopes, and of a ScopeSpans without its spans. */
 export interface ScopeEnvelopes {
   readonly resourceId: number
   readonly resource: Buffer
   readonly scope: Buffer
 }
 
-/** Reads the outbox; it never writes. */
+/** Reads the outbox; never writes. */
 export interface OutboxReader {
   /** Decisions after `position` in order, at most `limit`. */
   after(position: number, limit: number): OutboxItem[]
@@ -114,20 +114,20 @@ export interface OutboxReader {
 }
 
 /**
- * What became of one batch sent to a backend.
- * - delivered: the backend took it; `refused` spans of it were turned away for good (OTLP partial success).
- * - retry: try the same bytes again, not before `afterMs` when the backend named a delay.
- * - refused: never send these bytes again; `splittable` when a smaller batch might fare better.
+ * The outcome of sending a batch to a backend.
+ * - delivered: the backend accepted it, but permanently refused `refused` of its spans (OTLP partial success).
+ * - retry: send the same bytes again, after `afterMs` if the backend gave a delay.
+ * - refused: do not send these bytes again; `splittable`: a smaller batch may succeed.
  */
 export type SendOutcome =
   | { kind: 'delivered'; refused: number; message: string }
   | { kind: 'retry'; afterMs?: number; reason: string }
   | { kind: 'refused'; splittable: boolean; reason: string }
 
-/** Sends OTLP export requests (uncompressed protobuf bytes) to one backend. `send` never rejects. */
+/** Sends OTLP export requests (uncompressed protobuf) to a backend. `send` never rejects. */
 export interface Transport extends AsyncDisposable {
   send(request: Uint8Array, signal: AbortSignal): Promise<SendOutcome>
 }
 
-/** Where each exporter of a signal stands, by id. */
+/** The outbox positions of the exporters of each signal, by id. */
 export type Positions = Record<Signal, Map<string, number>>

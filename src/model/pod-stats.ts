@@ -1,14 +1,14 @@
-/** What a line shows of a Pod. */
+/** What a chart of a Pod shows. */
 type PodStatKind = 'cpu' | 'memory' | 'restarts' | 'throttling'
 
-/** A metric of which the points of Pods are kept. */
+/** A metric whose points about Pods are stored. */
 export interface PodMetric {
-  /** As it is stored; never another metric's. */
+  /** Its id in the database; never reused for another metric. */
   readonly id: number
   readonly name: string
   readonly kind: PodStatKind
   readonly unit: string
-  /** Its values grow: only differences between them say something. */
+  /** Whether values accumulate, so that only differences are meaningful. */
   readonly isCumulative: boolean
 }
 
@@ -23,7 +23,7 @@ const cumulative = (id: number, name: string, kind: PodStatKind, unit: string): 
 })
 
 /**
- * What the Collector's receivers kubeletstats, k8s_cluster, docker_stats and, from cAdvisor, prometheus say of Pods and their containers.
+ * The metrics of Pods and containers from the Collector's receivers kubeletstats, k8s_cluster, docker_stats and (from cAdvisor) prometheus.
  * A kubelet's summary has no throttling.
  */
 export const POD_METRICS: readonly PodMetric[] = [
@@ -36,57 +36,57 @@ export const POD_METRICS: readonly PodMetric[] = [
   cumulative(7, 'container_cpu_cfs_throttled_seconds_total', 'throttling', 's'),
 ]
 
-/** One value that was measured of a Pod, or of a container in it. */
+/** A value measured for a Pod, or for a container in it. */
 export interface PodPoint {
   readonly uid: string
-  /** Empty for the Pod itself. */
+  /** '' for the Pod itself. */
   readonly container: string
   /** `PodMetric.id`. */
   readonly metric: number
-  /** Unix time in milliseconds; 0 where it was not said. */
+  /** Unix time in milliseconds; 0 if absent. */
   readonly timeMs: number
   readonly value: number
 }
 
-/** One resource of a request for metrics. */
+/** A resource of a metrics request. */
 export interface MetricResource {
-  /** The ResourceMetrics with its tag and length: such bytes one after the other are a request. */
+  /** The ResourceMetrics with its tag and length; concatenated, such bytes are a request. */
   readonly field: Buffer
   readonly service: string
   readonly cluster: string | undefined
-  /** Which of those two it names more than once. */
+  /** Which of these two attributes occurs more than once. */
   readonly repeated: string | undefined
-  /** How many data points it holds. */
+  /** The number of its data points. */
   readonly points: number
   readonly podPoints: readonly PodPoint[]
 }
 
-/** A part of the outbox of metrics, and how many data points it holds. */
+/** A part of a metrics request, and the number of its data points. */
 export interface MetricPart {
   readonly request: Buffer
   readonly points: number
 }
 
-/** A part in the outbox. */
+/** A part in the metrics outbox. */
 export interface QueuedMetrics extends MetricPart {
   readonly decision: number
 }
 
-/** Reads the outbox of metrics; it never writes. */
+/** Reads the metrics outbox; never writes. */
 export interface MetricOutboxReader {
-  /** Parts after `position` in order, at most `limit`, and fewer where they are large. */
+  /** The parts after `position` in order, at most `limit`; fewer if they are large. */
   after(position: number, limit: number): QueuedMetrics[]
 }
 
-/** Where metrics are kept, inside a transaction. */
+/** Stores metrics, inside a transaction. */
 export interface MetricStore {
-  /** Keeps a part of a request until every exporter has sent it; nothing where there are none. */
+  /** Keeps a part until every exporter has sent it; drops it if there is no exporter. */
   queue(part: MetricPart): void
   /**
-   * Keeps points, all of one cluster, until it is known whether a change made or ended their Pods. Returns how many of them were left
-   * out because too many wait already.
+   * Holds points of one cluster until it is known whether a change created or deleted their Pods. Returns how many were dropped because too
+   * many are held.
    */
   hold(points: readonly PodPoint[], cluster: string): number
-  /** Decides about points that waited long enough, oldest first, until `mayGoOn` returns false; true if there may be more. */
+  /** Decides about points that were held long enough, oldest first, until `mayGoOn` returns false. True if there may be more. */
   decide(mayGoOn: () => boolean): boolean
 }

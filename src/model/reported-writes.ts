@@ -3,21 +3,21 @@ import type { Cpid } from './merge-graph.ts'
 import type { LinkedSignal } from './otlp-requests.ts'
 import type { SeenWrite } from './seen-write.ts'
 
-/** A span by which a program reports its own write. */
+/** A span in which a program reports its own write. */
 export interface ReportedWrite {
-  /** The number of its arrival. */
+  /** Its arrival number. */
   readonly row: number
   readonly cpid: Cpid
   readonly service: string
-  /** What the span is called. */
+  /** The name of the span. */
   readonly name: string
 }
 
-/** The writes that programs report in spans of their own. Used inside a transaction. */
+/** The writes that programs report in their own spans. Used inside a transaction. */
 export interface ReportedWrites {
-  /** The spans that report a version of an object, newest first. Without a version: those whose write got no version in its answer. */
+  /** The spans that report a version of an object, newest first. Without a version: those whose response had no version. */
   of(cluster: string, object: ObjectIdentity, version: bigint | undefined): ReportedWrite[]
-  /** Stores with the span what a receiver observed of the write, and the version that it made. */
+  /** Stores with the span what a receiver observed of the write, and the version of the write. */
   noteSeen(
     told: ReportedWrite,
     cluster: string,
@@ -27,27 +27,27 @@ export interface ReportedWrites {
   ): void
 }
 
-/** The observed change of a write for which a program began a change of its own, since it did not know the writer. */
+/** The change of the object to which a program reacted. The program began a new change, since it did not know that one. */
 export type Explanation =
-  /** No receiver observed the object, or that version of it. */
+  /** No receiver observed this object or version. */
   | 'none'
-  /** The version was observed, and inference has not decided about it yet. */
+  /** The version was observed, but inference has not decided about it. */
   | 'later'
-  /** The change that inference found for the version. */
+  /** The change of the version. */
   | Cpid
 
-/** A span or log record about a write that inference has not decided about: an OTLP request with nothing else in it. */
+/** A span or log record about a write that inference has not decided about, as an OTLP request of its own. */
 export interface HeldItem {
   readonly signal: LinkedSignal
   readonly request: Buffer
-  /** What its connection proved, as JSON. */
+  /** The identity that the connection proved, as JSON. */
   readonly sender: string | undefined
 }
 
-/** A mergelog made from an observed version that carries its CPID. It is recorded if the sender's own does not arrive in time. */
+/** A mergelog that Causeway made from an observed version with its CPID. It is recorded if the sender's own does not arrive in time. */
 export interface WorkedOutMergelog {
   readonly cpid: Cpid
-  /** Its sources, or all of its ancestors that are known. */
+  /** Its sources, or all known ancestors. */
   readonly sources: readonly Cpid[]
   readonly service: string
   readonly cluster: string
@@ -56,16 +56,16 @@ export interface WorkedOutMergelog {
   readonly timeNs: string
 }
 
-/** Items that wait until inference has decided about their write. Used inside a transaction. */
+/** Items that wait until inference has decided about a write. Used inside a transaction. */
 export interface HeldItems {
-  /** Whether there are any. */
+  /** Whether any item is held. */
   readonly areThere: boolean
-  /** Holds an item; false where there is no room for it. */
+  /** Holds an item; false if there is no room. */
   hold(cpid: Cpid, item: HeldItem): boolean
-  /** Takes out what is held for the change that a program began for the write, in the order in which it came. */
+  /** Removes and returns the items held for the change that a program began, in order of arrival. */
   take(cpid: Cpid): HeldItem[]
-  /** Holds a mergelog for `waitMs` from an up time on, now unless given. It is dropped if there is no room for it. */
+  /** Holds a mergelog for `waitMs`, counted from `sinceMs` in up time, or from now. It is dropped if there is no room. */
   holdWorkedOut(mergelog: WorkedOutMergelog, waitMs: number, sinceMs: number | undefined): void
-  /** Takes out some that are due: items that waited long enough for a version that no source reported, and worked out mergelogs. */
+  /** Removes and returns items that are due: those whose version no source reported in time, and worked-out mergelogs. */
   takeDue(most: number): (HeldItem | WorkedOutMergelog)[]
 }

@@ -1,22 +1,22 @@
-/** Why a write that was seen from outside the cluster was made. */
+/** The causes of observed writes. */
 export const WRITE_CAUSES = ['operator', 'self', 'exact', 'inferred'] as const
 export type WriteCause = (typeof WRITE_CAUSES)[number]
 
-/** Why a controller began a change by itself (`cpid.reason`, where `cpid.cause` is `self`). */
+/** Why a controller began a change by itself (`cpid.reason`, if `cpid.cause` is `self`). */
 export const SELF_REASONS = ['health', 'schedule', 'expiry', 'metric', 'renewal', 'unknown'] as const
 export type SelfReason = (typeof SELF_REASONS)[number]
 
-/** What a span says of a write that was seen from outside the cluster (`cpid.cause`). */
+/** What a span says about an observed write (`cpid.cause`). */
 export interface SeenWrite {
-  /** `cpid.actor`, else `user.name`, where one is known; else the service stands for who wrote. */
+  /** `cpid.actor`, or else `user.name`; undefined if unknown: then the service stands for the writer. */
   user: string | undefined
   cause: WriteCause
-  /** Versions of the object before this one were not seen. */
+  /** Whether versions before this one were missed. */
   gap: boolean
-  /** How many there were at least, if the object itself shows it. */
+  /** The least number of missed versions, if the object shows it. */
   missed?: number
-  /** The API server's number of the request. */
+  /** The audit id of the request. */
   auditId?: string
-  /** The id of the trace in which the API server called admission: 16 bytes. */
+  /** The trace id of the admission call: 16 bytes. */
   admittedTrace?: Uint8Array
 }

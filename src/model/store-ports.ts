@@ -9,10 +9,10 @@ import type { MetricStore } from './pod-stats.ts'
 import type { UnixNanos } from './time-and-size.ts'
 import type { HeldItems, ReportedWrites } from './reported-writes.ts'
 
-/** Which stores a savepoint changes: their caches are dropped when it is rolled back. */
+/** The stores that a savepoint changes; their caches are dropped when it is rolled back. */
 export type PartOf = 'pruning' | 'positions'
 
-/** Everything that can be read and written, inside one transaction. */
+/** All stores, inside one transaction. */
 export interface Stores {
   readonly arrivals: ArrivalStore
   readonly graph: MergeGraph
@@ -28,17 +28,15 @@ export interface Stores {
   readonly metrics: MetricStore
   readonly positions: Readonly<Record<Signal, PositionStore>>
   readonly archives: ArchiveStore
-  /** Runs one round of linking, then writes what it left in memory. */
+  /** Runs a round of linking, then writes the rows that it changed in memory. */
   readonly linkRound: <T>(work: () => T) => T
-  /**
-   * Runs `part` in a savepoint. If it throws, its writes are rolled back and the error is thrown on; the transaction may continue.
-   */
+  /** Runs `part` in a savepoint. If it throws, its writes are rolled back and the error is rethrown; the transaction may continue. */
   readonly attempt: <T>(of: PartOf, part: () => T) => T
 }
 
-/** The counters that outlive rows, and the time at the start of the last transaction. */
+/** Counters that outlive rows, and the time at the start of the last transaction. */
 export interface WriterProgress {
-  /** Unix milliseconds, and milliseconds of up time. */
+  /** Wall-clock time and up time in milliseconds. */
   readonly wallMs: number
   readonly activeMs: number
   readonly lastArrival: number
@@ -51,35 +49,35 @@ export interface WriterProgress {
 export interface StoredGauges {
   waiting: number
   openTraces: number
-  /** Items that were set aside and are remembered. */
+  /** The number of stored items that were set aside. */
   setAside: number
   cpids: number
   tombstones: number
   usedBytes: number
 }
 
-/** Can be called at any time, also between transactions. */
+/** May be called at any time, also between transactions. */
 export interface WriterReader {
   readonly progress: WriterProgress
-  /** Explanations of CPIDs were postponed to a later turn. */
+  /** Whether explanations of CPIDs were postponed. */
   readonly hasPostponedExplanation: boolean
-  /** What an event released is left to a later turn, or that is not known before the next one. */
+  /** Whether steps of the linker are unfinished, or that will only be known in the next turn. */
   readonly mayStepsBeUnfinished: boolean
-  /** Whether something has waited long enough, or a trace may settle. */
+  /** Whether a wait is over, or a trace may settle. */
   isAnythingDue(): boolean
-  /** Whether an item was held so long that no source may still report its write. */
+  /** Whether an item was held so long that no source will report its write any more. */
   areHeldItemsDue(): boolean
-  /** Whether points of Pods have waited long enough, or take too much room. */
+  /** Whether points of Pods were held long enough, or take too much room. */
   arePodPointsDue(): boolean
   /** The position of each exporter. */
   positions(signal: Signal): Map<string, number>
   gauges(): StoredGauges
 }
 
-/** A database, as the writer uses it. */
+/** The database, as the writer uses it. */
 export interface WriterDatabase {
   readonly transactor: Transactor<Stores>
-  /** Commits all transactions that `work` runs in one commit, or none of them if it throws. */
+  /** Runs `work` with all its transactions in one commit; none of them if it throws. */
   readonly inOneCommit: <T>(work: () => T) => T
   readonly reader: WriterReader
   readonly faults: StorageFaults
@@ -87,81 +85,81 @@ export interface WriterDatabase {
 
 /** A cache of rows. */
 export interface Cached {
-  /** Drops everything: the rows may have changed. */
+  /** Drops all entries: the rows may have changed. */
   forget(): void
 }
 
 export interface RunOptions {
-  /** Skips the commit, and so the wait for the disk, if nothing was written. */
+  /** Whether to skip the commit, and the wait for the disk, if nothing was written. */
   mayOnlyRead?: boolean
 }
 
 /**
- * Runs work in transactions. `Inside`, the stores, is handed to the work alone, so that nothing can write outside a transaction. It
- * is made once, so that a transaction allocates no objects.
+ * Runs work in transactions. Only the work gets `Inside`, the stores, so nothing can write outside a transaction. `Inside` is made once, so
+ * that a transaction allocates no objects.
  */
 export interface Transactor<Inside> {
-  /** Runs `work` and commits. If it throws: rolls back, drops all caches, and throws on. */
+  /** Runs `work` and commits. If it throws, rolls back, drops all caches, and rethrows. */
   run<T>(work: (inside: Inside) => T, options?: RunOptions): T
   /**
-   * The same transactions, handing out what `make` builds on the stores. `outside` may be used at any time, and must neither read
-   * nor write the database.
+   * A transactor for the same transactions that hands out what `make` builds from the stores. `outside` may be used at any time, and must
+   * neither read nor write the database.
    */
   with<More, Outside>(
     make: (inside: Inside) => { inside: More; outside: Outside },
   ): { transactor: Transactor<More>; outside: Outside }
-  /** Adds a cache to drop after a rollback and when another process wrote. */
+  /** Registers a cache that is dropped after a rollback, and when another process wrote. */
   alsoForget(cached: Cached): void
 }
 
-/** Items that were set aside, and how to skip one, inside a transaction. */
+/** Skips items that cannot be processed, inside a transaction. */
 export interface SetAsideStore {
-  /** Skips the first unfinished step, and what it is about: it is never sent. Undefined when there is none. */
+  /** Skips the first unfinished step and its item, which is never sent. Undefined if there is none. */
   skipStep(reason: string): SetAside | undefined
-  /** Skips the next arrival; undefined when there is none. */
+  /** Skips the next arrival; undefined if there is none. */
   skipArrival(reason: string): SetAside | undefined
-  /** Skips the span, change or log record that is due first: it is never sent. */
+  /** Skips the span, change or log record that is due first, which is never sent. */
   skipWaiting(of: 'waiting' | 'waitingLogs', reason: string): SetAside | undefined
   /** Settles the trace that is due first, without sending its `cascade` span. */
   skipTrace(reason: string): SetAside | undefined
-  /** Notes that a CPID cannot be pruned. */
+  /** Records that a CPID cannot be pruned. */
   addUnprunable(cpid: number, reason: string): SetAside
   add(item: SetAside): void
 }
 
-/** What searches know of blocks of stored spans without reading them. */
+/** Summaries of blocks of stored spans, by which searches skip blocks. */
 export interface KeptSpanBlocks {
-  /** Reads blocks of which nothing is kept yet, until `mayGoOn` returns false; true if there may be more. */
+  /** Summarizes blocks until `mayGoOn` returns false. True if there may be more. */
   keep(mayGoOn: () => boolean): boolean
 }
 
 export interface HousekeepingResult {
-  /** There is more to remove. */
+  /** Whether there is more to remove. */
   readonly more: boolean
-  /** Rows that nothing refers to still take room, so `max_bytes` removes nothing else yet. */
+  /** Whether unreferenced rows still take space; until they are removed, `max_bytes` removes nothing else. */
   readonly isCrowded: boolean
-  /** Data points that were removed although an exporter had not sent them. */
+  /** Data points that were removed before every exporter had sent them. */
   readonly unsent: number
 }
 
-/** Bounds the tables that belong to no CPID, inside a transaction. */
+/** Bounds the tables whose rows belong to no CPID, inside a transaction. */
 export interface Housekeeper {
-  /** `isAgeKnown`: the wall clock can be trusted. */
+  /** `isAgeKnown`: whether the wall clock can be trusted. */
   sweep(isAgeKnown: boolean): HousekeepingResult
 }
 
-/** The position of each exporter of a signal in its outbox, inside a transaction. */
+/** The outbox positions of the exporters of a signal, inside a transaction. */
 export interface PositionStore {
-  /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns their positions. */
+  /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns all positions. */
   keep(names: readonly string[], end: number): Map<string, number>
   moveTo(name: string, position: number, refused: number): void
 }
 
-/** Which arrival was the last at which time, inside a transaction. */
+/** Records which arrival was the last at which time, inside a transaction. */
 export interface ArrivalMarks {
-  /** The wall-clock time of the newest mark, Unix milliseconds. */
+  /** The wall-clock time of the newest mark in milliseconds. */
   lastMarkMs(): number | undefined
-  /** Records which arrival is the last now. */
+  /** Marks the last arrival with the current time. */
   mark(): void
 }
 
@@ -172,10 +170,10 @@ export interface Retention {
   maxBytes: number
 }
 
-/** A live CPID that no edge points to. */
+/** A live root CPID. */
 export interface PruneCandidate {
   readonly id: number
-  /** Its mergelog's time; a time of zero or in the future counts as the arrival, no mergelog as the first sighting. */
+  /** The time of its mergelog. If that is zero or in the future, the arrival of the mergelog; without a mergelog, the first sighting. */
   readonly timeNs: UnixNanos
 }
 
@@ -183,9 +181,9 @@ export interface PruneCounts {
   cpids: number
   spans: number
   logs: number
-  /** CPIDs that were removed although their cascade was open or not sent everywhere yet. */
+  /** CPIDs that were removed before their cascade had settled and was sent everywhere. */
   unsettled: number
-  /** What has no CPID and was removed although it waited or was not sent everywhere yet: spans, log records, data points. */
+  /** Spans, log records and data points without a CPID that were removed while they waited or were not sent everywhere. */
   unsent: number
 }
 
@@ -193,128 +191,126 @@ export function noPruneCounts(): PruneCounts {
   return { cpids: 0, spans: 0, logs: 0, unsettled: 0, unsent: 0 }
 }
 
-/** By what a turn of pruning may decide. */
+/** The conditions of a turn of pruning. */
 export interface PruneConditions {
-  /** The wall clock can be trusted; otherwise nothing is removed for its age. */
+  /** Whether the wall clock can be trusted; otherwise nothing is removed for its age. */
   isAgeKnown?: boolean
-  /** The used bytes are those of useful rows; otherwise nothing is removed for `max_bytes`. */
+  /** Whether all used bytes are of referenced rows; otherwise nothing is removed for `max_bytes`. */
   isRoomKnown?: boolean
   /** The turn ends once this returns false. */
   mayGoOn?: (() => boolean) | undefined
 }
 
-/** How far linking, exporting and time have come: what a CPID may have to wait for before it is removed. */
+/** How far linking, exporting and time have come. A CPID may have to wait for these before it is removed. */
 export interface ProcessedUpTo {
-  /** The decision about spans that every exporter and archive has passed; Infinity without any. */
+  /** The decision about spans that all exporters and archives have passed; Infinity without any. */
   decision: number
-  /** The same of log records. */
+  /** The decision about log records that all exporters have passed. */
   logDecision: number
-  /** The arrival that the linker and every archive have passed. */
+  /** The arrival that the linker and all archives have passed. */
   arrival: number
   /** Up time and wall-clock time in milliseconds. */
   activeMs: number
   wallMs: number
 }
 
-/** What keeps a CPID from being removed: until `until` has reached `at`, at least. */
+/** Why a CPID cannot be removed: at least until the progress `until` has reached `at`. */
 export interface PruneHold {
   readonly until: keyof ProcessedUpTo
   readonly at: number
 }
 
-/** A CPID to be removed, since no edge points to it any more; a forced one whatever holds it. */
+/** A CPID to remove, since it has no sources any more; if `forced`, holds are ignored. */
 export interface CpidToPrune {
   readonly id: number
   readonly forced: boolean
 }
 
-/** The result of one step of a removal: all is removed, more is left, or something holds the CPID after all. */
+/** The result of a step of a removal: everything is removed, more is left, or the CPID is held after all. */
 export interface RemovalStep {
   rows: number
   outcome: 'gone' | 'more' | PruneHold
 }
 
-/**
- * Does work about one CPID. False when it threw for that CPID alone: its writes are rolled back and the CPID is set aside.
- */
+/** Does work for one CPID. If it throws for reasons of that CPID, rolls back its writes, sets the CPID aside, and returns false. */
 export type PruneAttempt = (cpid: number, does: 'reads' | 'writes', work: () => void) => boolean
 
-/** What pruning reads and removes, inside one transaction. No call costs more than its `limit`, whatever is stored. */
+/** What pruning reads and removes, inside one transaction. The cost of each call is bounded by its `limit`. */
 export interface PruneStore {
   /** Called first in each transaction. */
   begin(): void
   readonly processedUpTo: ProcessedUpTo
   readonly lastArrival: number
   countCpids(): number
-  /** Pages in use, in bytes: a SQLite file does not shrink. */
+  /** The bytes of the pages in use: a SQLite file does not shrink. */
   usedBytes(): number
-  /** Candidates oldest first, after a given one and before another. */
+  /** Candidates between two others, oldest first. */
   candidates(
     after: PruneCandidate | undefined,
     before: PruneCandidate | undefined,
     limit: number,
   ): PruneCandidate[]
-  /** The places of CPIDs among the candidates, by their mergelogs after an arrival, in order of arrival. */
+  /** The positions of CPIDs among the candidates, for mergelogs after an arrival, in order of arrival. */
   mergedAfter(arrival: number, limit: number): { arrival: number; place: PruneCandidate }[]
-  /** Wall-clock time of the last activity of the CPID, or of its first sighting. */
+  /** The wall-clock time of the CPID's last activity, or else of its first sighting. */
   lastActivityMs(cpid: number): number
-  /** What holds it: an open cascade, something that is not linked or waits, or an exporter that has not sent all of it. */
+  /** What holds it: an open cascade, an unlinked or waiting item, or an exporter that has not sent everything. */
   hold(cpid: number): PruneHold | undefined
-  /** Records that the CPID is to be removed, so that the removal continues after a restart. */
+  /** Marks the CPID for removal, so that its removal resumes after a restart. */
   markForRemoval(cpid: number, forced: boolean): void
   markedForRemoval(limit: number): CpidToPrune[]
-  /** Takes the mark away; returns its place among the candidates. */
+  /** Removes the mark. Returns its position among the candidates. */
   unmark(cpid: number): PruneCandidate
-  /** Removes some of what belongs to the CPID, but not its mergelog or its place in the graph; unforced only what nothing holds. */
+  /** Removes rows of the CPID, but not its mergelog and its node. Unless forced, only rows that nothing holds. */
   removeSome(cpid: number, limit: number, forced: boolean, counts: PruneCounts): RemovalStep
   removeEdge(source: number, target: number): void
-  /** Removes the CPID but for a tombstone, which knows the root's next episode. */
+  /** Replaces the CPID by a tombstone, which remembers the root's next episode. */
   leaveTombstone(cpid: number): void
-  /** Reads more of what is not sent yet, of which any span without a CPID may be part; true once all is read. */
+  /** Reads the next part of what is not sent yet, since it may include spans without a CPID. True once everything is read. */
   readUnsent(): boolean
   /**
-   * Removes the oldest spans and log records without a CPID that arrived before a time; returns how many it looked at. Unforced
-   * only those that are linked and sent; forced also the others, which it counts.
+   * Removes the oldest spans and log records without a CPID that arrived before a time. Returns how many it examined. Unless forced, only
+   * those that are linked and sent; if forced, also others, which it counts.
    */
   removeUnattributed(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number
   /** The start of the oldest span without a CPID that may be removed. */
   oldestUnattributedNs(forced: boolean): UnixNanos | undefined
-  /** Looks at some tombstones, and removes the oldest beyond `keep` that no stored trace refers to; 0 when all were looked at. */
+  /** Examines some tombstones, and removes the oldest beyond `keep` to which no stored trace refers. Returns 0 when all were examined. */
   removeOldTombstones(keep: number, limit: number): number
-  /** Forgets hashes of requests that arrived before a time; returns how many. */
+  /** Removes hashes of requests that arrived before a time. Returns how many. */
   removeRequests(beforeMs: number, limit: number): number
 }
 
-/** The result of truncating the write-ahead log: it was short, it was shortened, or a reader prevents it. */
+/** The result of truncating the write-ahead log: it was short already, it was truncated, or a reader prevents that. */
 export type WalTruncation = 'short' | 'shortened' | 'held'
 
-/** The write-ahead log of the database; to be used outside of transactions. */
+/** The write-ahead log of the database; used outside transactions. */
 export interface WalSize {
-  /** Its length; 0 for a database in memory. */
+  /** Its size; 0 for an in-memory database. */
   bytes(): number
-  /** Free bytes on its disk, for this user. */
+  /** Bytes on its disk that are free for this user. */
   freeBytes(): number
-  /** Truncates a log that has grown long. Never waits for a reader, since senders wait for the writer. */
+  /** Truncates a long log. Never waits for readers, since senders wait for the writer. */
   shorten(): WalTruncation
 }
 
-/** A file beside the database that says how many arrivals are committed. */
+/** A file beside the database with the number of committed arrivals. */
 export interface CommittedMark {
   write(arrivals: number): void
 }
 
-/** Pages in the write-ahead log, and how many of them are in the database already. */
+/** The pages in the write-ahead log, and how many of them were checkpointed. */
 export interface WalPages {
   readonly log: number
   readonly checkpointed: number
 }
 
-/** Moves the write-ahead log into the database, on a connection of its own or on the writer's, outside of transactions. */
+/** Checkpoints the write-ahead log, on a connection of its own or on the writer's, outside transactions. */
 export interface WalCheckpointer {
-  /** Reads the sizes; moves nothing. */
+  /** Reads the numbers without checkpointing. */
   pages(): WalPages
   /** Checkpoints as many pages as readers allow, without waiting for them. */
   move(): void
-  /** Sets the length from which on commits checkpoint by themselves. */
+  /** Sets the number of pages from which on a commit checkpoints (wal_autocheckpoint). */
   moveWithCommitsFrom(pages: number): void
 }

@@ -1,29 +1,29 @@
 /** Unix time in nanoseconds. */
 export type UnixNanos = bigint
 
-/** The only sources of time; tests turn them by hand. */
+/** The only source of time, which tests control. */
 export interface Clock {
-  /** Unix time in milliseconds, as the machine's calendar has it; may jump. */
+  /** Unix time in milliseconds by the system clock; may jump. */
   wallMs(): number
-  /** Milliseconds since some fixed moment of this process; never goes back. */
+  /** Milliseconds since an arbitrary time of this process; never decreases. */
   monotonicMs(): number
 }
 
 export const NANOS_PER_MS = 1_000_000n
 
-/** Unix nanoseconds of a wall-clock time in milliseconds. */
+/** Converts Unix milliseconds to nanoseconds. */
 export const nanosOfMs = (ms: number): UnixNanos => BigInt(Math.trunc(ms)) * NANOS_PER_MS
 
-/** Takes back what was to be done later. */
+/** Cancels scheduled work. */
 export type Cancel = () => void
 
-/** The only source of "later"; tests turn it by hand. */
+/** The only source of timers, which tests control. */
 export interface Timers {
-  /** Once, when what has come in meanwhile has been heard. */
+  /** Runs work once, after pending I/O events. */
   soon(work: () => void): Cancel
-  /** Once, after so many milliseconds. */
+  /** Runs work once, after a delay. */
   after(ms: number, work: () => void): Cancel
-  /** Again and again. */
+  /** Runs work repeatedly. */
   every(ms: number, work: () => void): Cancel
 }
 
@@ -41,7 +41,7 @@ export function millis(ns: bigint): number {
 const RFC_3339 = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/
 const MOST = 2n ** 63n - 1n
 
-/** Reads an RFC 3339 time of any precision; undefined when it is none, or none that can be stored. */
+/** Parses an RFC 3339 time of any precision; undefined if it is invalid or outside the range that is stored. */
 export function parseRfc3339(text: string): UnixNanos | undefined {
   const [, seconds, fraction = '', zone = ''] = RFC_3339.exec(text) ?? []
   const ms = Date.parse(`${seconds}${zone}`.toUpperCase())
@@ -50,10 +50,10 @@ export function parseRfc3339(text: string): UnixNanos | undefined {
   return ns >= 0n && ns <= MOST ? ns : undefined
 }
 
-/** Date.parse takes 30 February, and 24 o'clock, for a later day. */
+/** Whether a date is valid: Date.parse accepts 30 February and hour 24 as a later day. */
 function isOfItsDay(seconds = ''): boolean {
   return new Date(`${seconds}Z`.toUpperCase()).getUTCDate() === Number(seconds.slice(8, 10))
 }
 
-/** In bytes. */
+/** Sizes in bytes. */
 export const MIB = 2 ** 20

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 
-/** The value under a name from outside; undefined where nobody put one there, as under "constructor". */
+/** The own property of an object under a name from outside; undefined for inherited ones such as "constructor". */
 export function ownValue<T>(of: Readonly<Record<string, T>>, name: string): T | undefined {
   // eslint-disable-next-line causeway/no-lookup-by-name -- this is what asks first
   return Object.hasOwn(of, name) ? of[name] : undefined
 }
 
-/** Whether a text fits a pattern, in which a `*` stands for any characters. */
+/** Whether a text matches a pattern, in which `*` matches any characters. */
 export function matchesPattern(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
@@ -25,13 +25,13 @@ export function matchesPattern(pattern: string, text: string): boolean {
 export const matchesOnePattern = (patterns: readonly string[], text: string): boolean =>
   patterns.some((pattern) => matchesPattern(pattern, text))
 
-/** Whether nobody but this machine can reach what listens here. An empty host is every address. */
+/** Whether only this machine can connect to a listener on this host. An empty host is any address. */
 export function isLoopback(host: string): boolean {
   const bare = bareHost(host)
   return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'))
 }
 
-/** The name in a Host header or an origin, without port and brackets, in lower case. */
+/** The host in a Host header or an origin: without port and brackets, in lower case. */
 export function bareHost(written: string): string {
   const text = written.toLowerCase()
   const [, bracketed] = /^\[([^\]]*)\](?::\d*)?$/.exec(text) ?? []
@@ -39,18 +39,15 @@ export function bareHost(written: string): string {
   return isIP(text) === 6 ? text : text.replace(/:\d*$/, '').replace(/\.$/, '')
 }
 
-/**
- * Characters that command a terminal, or that have a text read as another, such as U+202E. Senders choose names, and may choose
- * these.
- */
+/** Control and format characters, which may command a terminal or disguise a text, such as U+202E. Senders can put them into names. */
 export const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
-/** JSON as others may write it too, without characters that command a terminal. The ends of lines between its values stay. */
+/** JSON without control characters: they are escaped, except line breaks between values. */
 export function plainJson(json: string): string {
   return json.replaceAll(CONTROLS, (character) => (character === '\n' ? character : escaped(character)))
 }
 
-/** A character beyond the first 65,536 is two. */
+/** A character beyond U+FFFF is escaped as two surrogates. */
 function escaped(character: string): string {
   return character
     .split('')

@@ -258,13 +258,13 @@ const keyOf = (peer: string, username: string): string => `${peer} ${digestOf(us
 
 const MAX_WAITING = 64
 const MAX_WAITING_OF_PEER = 4
-/** After each check the thread rests for so many times its duration. */
+/** After each check the queue pauses for this many times the duration of the check. */
 const REST_FACTOR = 4
 
 interface Waiting {
   readonly peer: string
   readonly check: () => Promise<boolean>
-  /** Undefined when others had to be let in instead. */
+  /** Called with undefined when it is displaced by a peer with fewer failures. */
   readonly settle: (fits: boolean | undefined) => void
 }
 
@@ -279,7 +279,7 @@ export class BcryptQueue {
   #waiting: Waiting[] = []
   #isTurning = false
 
-  /** `failures` tells how often a peer has failed of late. */
+  /** `failures` returns how often a peer has failed recently. */
   constructor(
     failures: (peer: string) => number = () => 0,
     rest: (ms: number) => Promise<unknown> = (ms) => pause(ms, undefined, { ref: false }),
@@ -362,7 +362,7 @@ export async function matchesAtEqualCost(
   return fits && hash !== undefined && !truncates(password)
 }
 
-/** A password as a line of an htpasswd file keeps it. */
+/** The password in a line of an htpasswd file. */
 type KeptPassword = { kind: 'plain'; password: string } | { kind: 'bcrypt'; hash: string }
 
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
@@ -373,8 +373,8 @@ const MAX_BCRYPT_COST = 14
 const MAX_PASSWORD_BYTES = 72
 
 /**
- * Reads `user:password` lines, where the password is a bcrypt hash (`htpasswd -B`) or plain text; a later line for the same
- * user counts. A sentence about the first line that cannot be used, without what it holds.
+ * Reads `user:password` lines, where the password is a bcrypt hash (`htpasswd -B`) or plain text; the last line of a user
+ * counts. Returns an error about the first line that cannot be used, without its content.
  */
 export function readHtpasswd(text: string): Map<string, KeptPassword> | string {
   const users = new Map<string, KeptPassword>()

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 
 let collect: (() => void) | undefined
 
-/** Collects garbage in this thread, which stands still meanwhile. */
+/** Collects garbage synchronously; blocks this thread. */
 export function collectGarbage(): void {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')

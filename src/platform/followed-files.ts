@@ -11,23 +11,23 @@ interface Following<T> {
   files: readonly NamedFile[]
   /** How often the files are read again, in milliseconds; 0 is never. */
   intervalMs: number
-  /** Makes what is used from the bytes of the files, in their order; throws what is wrong with them. */
+  /** Makes the value from the contents of the files, in their order; throws when they cannot be used. */
   make: (contents: readonly Buffer[]) => T
-  /** What is wrong with what is in use although it can be used, such as a certificate that has expired; it is reported once. */
+  /** A problem of usable contents, such as an expired certificate; reported once. */
   doubt?: (contents: readonly Buffer[]) => string | undefined
-  /** Called once for a change that cannot be used (what was read before stays in use), and for a doubt. */
+  /** Called once for a change that cannot be used (the last usable contents stay in use), and for a `doubt`. */
   onTrouble: (reason: string) => void
 }
 
-/** How often a certificate in use is checked where its file is not read again. */
+/** How often `doubt` is checked when the files are not reread. */
 const DOUBT_MS = 60_000
 
-/** How long a change may take: whoever replaces a certificate writes its key before or after it. */
+/** How long a change of several files may take: a certificate and its key are not replaced at the same moment. */
 const CHANGED_WITHIN_MS = 10_000
 
 /**
- * What is made of files, such as a certificate, and made anew when one of them changes. They are read again on an interval
- * instead of being watched, because a mounted Secret changes by a link somewhere above the file.
+ * A value made from files, such as a certificate, and made again when one of them changes. The files are reread on an interval
+ * and not watched, because a mounted Secret changes by a symbolic link above the file.
  */
 export class FollowedFiles<T> implements Disposable {
   readonly #following: Following<T>
@@ -35,12 +35,12 @@ export class FollowedFiles<T> implements Disposable {
   #contents: readonly Buffer[]
   #current: T
   #told = ''
-  /** Looks again at what could not be used the last time. */
+  /** The next read of files that could not be used the last time. */
   #again: NodeJS.Timeout | undefined
   #doubted: string | undefined
   #onChange: (made: T) => void = () => undefined
 
-  /** Throws when a file cannot be read, or what is in them cannot be used. */
+  /** Throws when a file cannot be read or its contents cannot be used. */
   constructor(following: Following<T>) {
     this.#following = following
     this.#contents = following.files.map(read)
@@ -56,7 +56,7 @@ export class FollowedFiles<T> implements Disposable {
     return this.#current
   }
 
-  /** Has the listener called with what is made of every change from now on. */
+  /** Calls the listener with the new value at every change from now on. */
   onChange(listener: (made: T) => void): void {
     this.#onChange = listener
   }
@@ -72,7 +72,7 @@ export class FollowedFiles<T> implements Disposable {
     clearTimeout(this.#again)
   }
 
-  /** Whether there is something new to use. */
+  /** True when the value has changed. */
   #readAgain(): boolean {
     const isSecondLook = this.#again !== undefined
     clearTimeout(this.#again)

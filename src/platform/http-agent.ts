@@ -5,7 +5,7 @@ import type { ClientTlsSettings } from '../model/connection-settings.ts'
 import { errorText } from '../model/faults.ts'
 import { openClientTls } from './tls.ts'
 
-/** Connections made after a change of the certificate files use the new ones; resting ones are closed. */
+/** An agent for this URL. After a change of the certificate files, new connections use the new ones, and idle ones are closed. */
 export function agentFor(
   url: URL,
   tls: ClientTlsSettings,
@@ -29,7 +29,7 @@ export function agentFor(
   return { agent, secured }
 }
 
-/** Of an answer: bytes, its head included, and milliseconds, from when its connection is taken for the request. */
+/** Limits of a response: its bytes with its head, and the milliseconds from when its request gets a connection. */
 export interface AnswerLimits {
   readonly maxBytes: number
   readonly maxMs: number
@@ -40,12 +40,12 @@ interface Answering {
   late: NodeJS.Timeout
 }
 
-/** Ends the connection of an answer with more bytes or time than this: what reads it may keep it whole, and waits for it. */
+/** Closes the connection of a response beyond the limits. Clients that buffer a whole response need this. */
 export function limitAnswers(agent: http.Agent, { maxBytes, maxMs }: AnswerLimits): void {
   const answering = new WeakMap<Duplex, Answering>()
   const connect = agent.createConnection.bind(agent)
   const reuse = agent.reuseSocket.bind(agent)
-  // Its type says that it returns nothing. Node closes a connection for which it does not return true.
+  // Its declared type returns nothing, but Node closes the connection unless it returns true.
   const rest = agent.keepSocketAlive.bind(agent) as (connection: Duplex) => boolean
   const begin = (connection: Duplex): void => {
     const end = (): unknown => connection.destroy(new Error(`it took longer than ${maxMs / 1_000} s`))
@@ -80,7 +80,7 @@ export function limitAnswers(agent: http.Agent, { maxBytes, maxMs }: AnswerLimit
   }
 }
 
-/** Why an agent whose answers are limited got none. */
+/** The error of a request on an agent with limits. */
 export function failureText(error: unknown, { maxBytes, maxMs }: AnswerLimits): string {
   const text = errorText(error)
   return text === 'aborted'

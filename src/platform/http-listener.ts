@@ -28,22 +28,22 @@ export interface Listening extends AsyncDisposable {
   readonly port: number
   /** How many connections are open now. */
   readonly connections: number
-  /** A credential that is known was shown on this connection. */
+  /** The connection has shown a valid credential. */
   known(connection: Endpoints): void
-  /** A request has begun on this connection that the server itself does not see; `peer` is who asks. */
+  /** A request has begun that the HTTP server does not see, such as one over HTTP/2; `peer` is the client. */
   begin(connection: Endpoints, peer: string): RequestAdmission
   /** The error for a request beyond the limit. */
   refusalText(reason: 'limit' | 'address'): string
 }
 
-/** How a server that people and probes ask is made: whoever connects and says nothing, or says it slowly, is not waited for. */
+/** Timeouts of servers for people and probes: silent and slow clients are disconnected. */
 export const HTTP_SERVER_TIMEOUTS: ServerOptions = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
 }
 
-/** How many may be connected to a server of which nothing else is said. */
+/** The limits of a server without configured ones. */
 const DEFAULT_LIMITS: ConnectionLimits = { max: 64, maxPerAddress: 32 }
 
 export interface ListenPurpose {
@@ -53,15 +53,15 @@ export interface ListenPurpose {
   readonly setting: string
 }
 
-/** Who may be connected. */
+/** Limits and callbacks of a listener. */
 export interface ListenerOptions extends RequestCounting {
-  /** 64 with a request under way, 32 of them from one address, unless given. */
+  /** 64 connections with a request in flight, 32 of them from one address, unless given. */
   connections?: ConnectionLimits | undefined
-  /** Called once it listens, with a function that returns how many are connected now. */
+  /** Called once it listens, with a function that returns the number of open connections. */
   onOpen?: ((connections: () => number) => void) | undefined
   /** Called for each connection that is closed and each request that is refused because there are too many. */
   onDrop?: ((reason: DropReason) => void) | undefined
-  /** What becomes of answers that nobody reads. */
+  /** Limits of answers that are not read. */
   unread?: UnreadSettings | undefined
 }
 
@@ -71,7 +71,7 @@ export async function listen(
   at: ListenAddress,
   purpose: ListenPurpose & ListenerOptions,
 ): Promise<Listening> {
-  // What is asked here is asked again by whoever is cut off.
+  // Clients of these servers repeat a request whose connection was closed.
   const limits = { ...(purpose.connections ?? DEFAULT_LIMITS), makesRoom: true }
   const connections = new Connections(server, limits, purpose.onDrop)
   countRequests(server, connections, purpose)
@@ -123,9 +123,9 @@ function why(cause: unknown): string {
 
 function close(server: Server, connections: Connections): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
-  // A server closed before calls back with an error, which is no news.
+  // A server that is closed already calls back with an error, which is ignored.
   server.close(() => resolve(undefined))
-  // Those that have not begun HTTP are unknown to the server itself.
+  // Node's server does not know connections that have not begun HTTP.
   for (const socket of connections.sockets()) socket.destroy()
   return promise
 }
@@ -176,7 +176,7 @@ export function refusalText(
   return `${what}; send this again later, or over fewer connections${raise}`
 }
 
-/** Ends the connection with the answer. The body is read first, since what comes of it after the end would cut off the answer. */
+/** Closes the connection after the answer. The body is read first: body bytes that arrive after the close would reset the answer. */
 function closeAfter(request: IncomingMessage, response: ServerResponse): void {
   const close = (): void => {
     if (!response.headersSent) response.setHeader('Connection', 'close')
@@ -268,7 +268,7 @@ export class UnreadAnswers implements Disposable {
   }
 
   /**
-   * Watches the answers of a server while it listens, and has few of one connection given at the same time. Call it after all other
+   * Watches the answers of a server while it listens, and limits how many of one connection are in progress. Call it after all other
    * request listeners.
    */
   watch(server: Server): void {

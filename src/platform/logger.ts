@@ -77,7 +77,7 @@ function toJson(fields: LogFields, first: readonly string[] = []): string {
   return plainJson(json)
 }
 
-/** Text from outside that cannot begin a line or a column, nor command the terminal of whoever reads the log. */
+/** Makes text from outside one line without tabs and without control characters, which a terminal would execute. */
 function oneLine(message: string): string {
   return message.replaceAll(/[\n\r\t]+/g, ' ').replaceAll(CONTROLS, '\ufffd')
 }

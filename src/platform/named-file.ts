@@ -1,20 +1,20 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { MIB } from '../model/time-and-size.ts'
 
-/** Far more than a configuration, tokens, passwords or certificates need. */
+/** Far more than configurations, tokens, passwords or certificates need. */
 const MAX_BYTES = 4 * MIB
 const PIECE_BYTES = 64 * 1024
 
 /**
- * A file that somebody named, also through links, read to its end but no further than 4 MiB. Throws what the system says, or what is
- * wrong with it. Nothing but a file is read: a pipe would keep the whole thread waiting.
+ * Reads a file, through symbolic links, of at most 4 MiB. Throws the system's error, or what is wrong with the file. Only regular
+ * files are read: a pipe would block the thread.
  */
 export function readNamedFile(path: string): Buffer {
-  // A pipe that nobody writes into is opened at once.
+  // Without O_NONBLOCK, opening a pipe would block.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const state = fstatSync(file)
-    // What to do with a folder the system says, as it is read.
+    // Reading a folder fails with the system's own error.
     if (!state.isFile() && !state.isDirectory())
       throw new Error(`${path} is no file but a pipe or a device; name a file`)
     return readToEnd(file, path)
@@ -23,7 +23,7 @@ export function readNamedFile(path: string): Buffer {
   }
 }
 
-/** The same for what a pipe or device (`/dev/stdin`) gives too: to be waited for before there is anything else to do. */
+/** The same, and also reads a pipe or device (`/dev/stdin`). It blocks, so call it only at the start of a program. */
 export function readNamedFileOrPipe(path: string): Buffer {
   const file = openSync(path, 'r')
   try {

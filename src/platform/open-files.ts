@@ -86,7 +86,7 @@ function reportedLimit(): number | string | undefined {
 const EXHAUSTED = ['EMFILE', 'ENFILE']
 
 /**
- * Keeps the process alive after an unhandled error for want of a file descriptor, such as in a timer: what failed is repeated later.
+ * Keeps the process alive after an unhandled error for lack of a file descriptor, such as in a timer: the work that failed is retried later.
  * All other unhandled errors end the process as usual.
  */
 export function surviveDescriptorExhaustion(tell: (reason: string) => void): void {

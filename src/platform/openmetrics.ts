@@ -5,7 +5,7 @@ const LONGEST_LABEL = 200
 
 /**
  * A histogram whose buckets remember one measurement each. Beyond `maxSeries` combinations of label values, further
- * ones are counted under `other`, so that what senders name cannot grow it without bound.
+ * ones are counted under `other`, so that senders cannot grow it without bound.
  */
 export class ExemplarHistogram {
   readonly bounds: readonly number[]
@@ -141,7 +141,7 @@ export function histogramFamily(
   return { name, help, kind: 'histogram', samples }
 }
 
-/** Whether the Accept header prefers OpenMetrics to plain text, or likes both as much. */
+/** Whether the Accept header gives OpenMetrics at least the quality of plain text. */
 export function prefersOpenMetrics(accept: string | undefined): boolean {
   const wanted = new Map<string, number>()
   for (const range of accept?.split(',') ?? []) {

@@ -2,7 +2,7 @@ import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 
-/** The shortest requests have 27 bytes: a piece holds 300 of them at most. */
+/** The shortest request has 27 bytes: a piece holds at most 300 of them. */
 const PIECE_BYTES = 8 * 1024
 
 /** The pipelined requests of a connection: some are being answered, the others wait. */
@@ -60,7 +60,7 @@ interface InTurnSettings {
 }
 
 /**
- * Answers few requests of one connection at the same time. Call it after all other request listeners: they do not see a request that
+ * Answers at most `atOnce` requests of one connection at the same time. Call it after all other request listeners: they do not see a request that
  * waits.
  */
 export function answerInTurn(server: Server, { atOnce, onClosed }: InTurnSettings): void {

@@ -7,10 +7,10 @@ type Frozen<T> = T extends readonly (infer Item)[]
     ? { readonly [Name in keyof T]: Frozen<T[Name]> }
     : T
 
-/** What an answer of this shape is, to whoever makes or reads it. */
+/** The TypeScript type of the answers that a schema describes. */
 export type AnswerOf<Shape extends z.ZodType> = Frozen<z.infer<Shape>>
 
-/** A CPID as answers write it. */
+/** A CPID as it is written in answers. */
 export const CpidText = z
   .string()
   .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
@@ -31,7 +31,7 @@ export const TimeText = z
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/)
   .meta({ id: 'Time', description: 'RFC 3339 in UTC with nanoseconds.' })
 
-/** The end of a list that is read in parts. */
+/** The cursor of the next page. */
 export const Next = z
   .string()
   .nullable()
@@ -39,7 +39,7 @@ export const Next = z
 
 const Milliseconds = z.number().describe('milliseconds')
 
-/** Where an archive is asked too. */
+/** A field of answers that also come from an archive. */
 export const partial = z
   .string()
   .optional()
@@ -183,7 +183,7 @@ export const CriticalPath = z
   .meta({ id: 'CriticalPath' })
 export type CriticalPath = AnswerOf<typeof CriticalPath>
 
-/** Of a write that was seen from outside the cluster. */
+/** A field of writes that were observed from outside the cluster. */
 export const user = z
   .string()
   .optional()
@@ -430,7 +430,7 @@ export const Facets = z
   .meta({ id: 'Facets' })
 export type Facets = AnswerOf<typeof Facets>
 
-/** OTLP/JSON is described by OTLP. */
+/** An OTLP/JSON object. Its schema is that of OTLP. */
 const Any = z.looseObject({})
 
 const ResourceSpans = z

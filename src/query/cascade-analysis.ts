@@ -18,19 +18,19 @@ import {
   TimePerService,
 } from './time-totals.ts'
 
-/** The order of the spans of one cascade, and the analysis of each: a few bytes a span. */
+/** The order of the spans of one tree, and what the analysis found about each, in a few bytes a span. */
 export interface CascadePlan {
-  /** Its traces: more than one where some were full. */
+  /** The traces of the tree: several if a trace was full and another one continues it. */
   readonly traces: readonly [TraceFacts, ...TraceFacts[]]
   readonly decisions: Float64Array
-  /** Positions in `traces`. */
+  /** For each span, the index of its trace in `traces`. */
   readonly parts: Uint32Array
   readonly depths: Uint32Array
-  /** Ids of the spans above, as sent; 0n for none. */
+  /** Ids of the parent spans, as sent; 0n for none. */
   readonly parentIds: BigInt64Array
   readonly selfMs: Float64Array
   readonly waitMs: Float64Array
-  /** PARENT_MISSING, CRITICAL */
+  /** Flags: PARENT_MISSING, CRITICAL. */
   readonly marks: Uint8Array
 }
 
@@ -42,17 +42,17 @@ export interface PathStep extends StepTime {
   readonly traceId: Buffer
   readonly span: LinkedSpan
   readonly selfNs: bigint
-  /** The span inside it that took most of its held time, if not the step itself. */
+  /** The span inside the step that took most of the time the step held up; undefined if that is the step itself. */
   readonly mostly: DominantSpan | undefined
 }
 
 type StepWithin = Omit<PathStep, keyof StepTime>
 
 export interface CascadeAnalysis {
-  /** As the traces of the cascade are listed. */
+  /** In the order of the cascade's traces. */
   readonly plans: readonly CascadePlan[]
   readonly services: readonly ServiceTime[]
-  /** The same for each cluster; empty for a single cluster. */
+  /** The times of each service in each cluster; empty if there is a single cluster. */
   readonly clusters: readonly ServiceTime[]
   readonly kinds: readonly KindTime[]
   readonly path: readonly PathStep[]
@@ -63,9 +63,9 @@ type Whole = Pick<CascadeFacts, 'root' | 'startNs' | 'lastNs'>
 type Read = Pick<CausewayQueries, 'tracesOf' | 'linkedSpans' | 'linkedSpansOf'>
 
 /**
- * Finds out where the time of a cascade went, a trace at a step, with an empty piece of an answer after each; only what is
- * small is kept. Traces that were divided because they were full count as one. The critical path leads to the span ending
- * last, and where that stands in an episode that began later, on to what ended last before the episode began.
+ * Computes where the time of a cascade went, trace by trace, and keeps only small results. Yields an empty piece after each trace, so that
+ * other questions get their turn. Traces that continue a full one count as one with it. The critical path ends at the span that ends last.
+ * If that span is in a later episode, the path starts in an earlier one, at the span that ended last before the later episode began.
  */
 export function* analyseCascade(queries: Read, facts: Whole): Generator<string, CascadeAnalysis> {
   const services = new TimePerService()
@@ -108,7 +108,7 @@ export function* analyseCascade(queries: Read, facts: Whole): Generator<string, 
   }
 }
 
-/** The same synchronously, for callers that block nobody. */
+/** `analyseCascade` in one go, for callers that block nobody. */
 export function analyseCascadeAtOnce(...args: Parameters<typeof analyseCascade>): CascadeAnalysis {
   const analysing = analyseCascade(...args)
   for (let found = analysing.next(); ; found = analysing.next()) if (found.done === true) return found.value
@@ -122,10 +122,10 @@ function isPlaced(span: LinkedSpan): boolean {
   return span.beingPlaced !== true
 }
 
-/** A time this far from all activity of a cascade is wrong. */
+/** A time this far outside the activity of a cascade is taken for wrong: a day. */
 const FAR_NS = 86_400_000_000_000n
 
-/** Takes a time that is far from all activity of a cascade, such as 0, for the nearest time in it. */
+/** Replaces times that are far outside the activity of a cascade, such as 0, by the nearest time inside. */
 function possibleTimes({ startNs: fromNs, lastNs: untilNs }: Whole): (span: LinkedSpan) => LinkedSpan {
   const possible = (ns: bigint): bigint => {
     if (ns < fromNs - FAR_NS) return fromNs
@@ -146,7 +146,7 @@ function possibleTimes({ startNs: fromNs, lastNs: untilNs }: Whole): (span: Link
 
 const NONE: readonly string[] = []
 
-/** A span without what is read again when it is shown. */
+/** A span without the fields that are read again when it is shown. */
 function forAnalysis(span: LinkedSpan): LinkedSpan {
   return {
     ...span,
@@ -183,7 +183,7 @@ function stepsWithin(
   })
 }
 
-/** Spans with the names and ids with which they were sent, and the times that they have in the cascade. */
+/** Spans with the names and ids under which they were sent, and with the times corrected for the cascade. */
 function asSent(queries: Read, spans: readonly LinkedSpan[]): (span: LinkedSpan) => LinkedSpan {
   const sent = new Map(
     queries.linkedSpansOf(spans.map(({ decision }) => decision)).map((span) => [span.decision, span]),
@@ -226,8 +226,8 @@ function planOf(
 const MAX_SPANS = 100_000
 
 /**
- * The traces of a root, in lists of one tree each: a full trace is together with the traces that continue it. An episode that
- * began after its root had settled is a cascade of its own. A cascade with too many spans for one analysis gets several lists.
+ * Groups the traces of a root into trees: a full trace and the traces that continue it are one tree. A cascade with too many spans for one
+ * analysis is divided. An episode that began after its root had settled is a cascade of its own.
  */
 export function joinDividedTraces(traces: readonly TraceFacts[]): (readonly [TraceFacts, ...TraceFacts[]])[] {
   const wholes: [TraceFacts, ...TraceFacts[]][] = []
@@ -244,7 +244,7 @@ export function joinDividedTraces(traces: readonly TraceFacts[]): (readonly [Tra
   return wholes
 }
 
-/** A tree without spans that are being placed and all below them, since their way from the root is not known yet. */
+/** A tree without spans whose parent is still undecided, and without their descendants: their path from the root is not known yet. */
 function withoutUnplacedSpans<Span extends LinkedSpan>(tree: readonly TreeSpan<Span>[]): TreeSpan<Span>[] {
   let leftOutFrom = Infinity
   return tree.filter(({ span, depth }) => {
@@ -255,8 +255,9 @@ function withoutUnplacedSpans<Span extends LinkedSpan>(tree: readonly TreeSpan<S
 }
 
 /**
- * The way from the top of a trace to the received span that ends last, among those that are activity of it and end by `byNs`: that span, what it
- * waited for or else its parent, and so on, the top first. Of several that end at once the deepest is taken. Empty when there is none.
+ * The path from the root of a trace to the received span that ends last, the root first. Only spans that are activity of the trace and end
+ * by `byNs` count. A span's predecessor is what it waited for, or else its parent. Of several that end last, the deepest is taken. Empty if
+ * there is none.
  */
 export function criticalPath<Span extends LinkedSpan>(
   tree: readonly TreeSpan<Span>[],
@@ -275,11 +276,11 @@ export function criticalPath<Span extends LinkedSpan>(
     const parent = parents.get(span)
     return progress.takeBefore(span, parent?.endNs ?? span.startNs) ?? parent
   }
-  // Clocks that contradict the tree can lead in a circle.
+  // Wrong clocks can make the spans wait for one another in a circle.
   return wayTo(last.span, waitedFor) ?? wayTo(last.span, (span) => parents.get(span)) ?? []
 }
 
-/** The spans that lead to a span, the first one first. Undefined if they form a circle. */
+/** The chain of predecessors of a span, the first one first; undefined if it is circular. */
 function wayTo<Span>(last: Span, before: (span: Span) => Span | undefined): Span[] | undefined {
   const way = new Set<Span>()
   for (let span: Span | undefined = last; span !== undefined; span = before(span)) {
@@ -294,19 +295,19 @@ function endsLater(a: TreeSpan, b: TreeSpan): boolean {
   return a.depth > b.depth
 }
 
-/** What a step of the critical path adds to the time that the path takes. */
+/** How long a step of the critical path waited, and how long it held up the path. */
 interface StepTime {
-  /** From when the previous step handed over until this one began; 0n if it had begun by then. */
+  /** From the hand-over by the previous step to the start of this one; 0n if this one had started before. */
   readonly waitNs: bigint
-  /** When this step began to hold up the path: the wait is over. */
+  /** When the step began to hold up the path: the end of the wait. */
   readonly fromNs: UnixNanos
-  /** From there to the start of the next step, or to its own end if earlier; what runs inside it counts. */
+  /** From `fromNs` to the start of the next step, or to the end of this one if that is earlier; includes the spans inside the step. */
   readonly heldNs: bigint
 }
 
 /**
- * Divides the time from the start of a path to the end of its last step among its steps. The pieces follow one another
- * without gap or overlap, so that all waits and held times add up to the whole, whatever clocks say.
+ * Divides the time from the start of a path to the end of its last step among its steps. The intervals neither overlap nor leave gaps, so
+ * waits and held times add up to the total even if clocks are wrong.
  */
 export function stepTimes(path: readonly { startNs: UnixNanos; endNs: UnixNanos }[]): StepTime[] {
   const startNs = path[0]?.startNs ?? 0n
@@ -334,15 +335,15 @@ export function positionOfMost<T>(items: readonly T[], ofItem: (item: T) => bigi
   return found
 }
 
-/** A span inside a step of the critical path, and how much of what the step held up was its own time. */
+/** A span inside a step of the critical path, and how much of the step's held time is self time of this span. */
 export interface DominantSpan {
   readonly span: LinkedSpan
   readonly heldNs: bigint
 }
 
 /**
- * For each step of a path through a trace, the span inside it that took most of the time that the step held up;
- * undefined where the step itself did. Inside are the spans of its own work, not what they caused nor the next step.
+ * For each step of a path through a trace, the span inside it that took most of its held time; undefined if that is the step itself. Spans
+ * inside are the step's own work, neither what they caused nor the next step.
  */
 export function dominantSpans(
   tree: readonly TreeSpan[],
@@ -378,7 +379,7 @@ export function dominantSpans(
   return most.map((found) => (found === undefined || steps.has(found.span) ? undefined : found))
 }
 
-/** The part of a span in the time that a step held up. */
+/** A span, clipped to the held time of a step. */
 function cut(span: LinkedSpan, { fromNs, heldNs }: StepTime): LinkedSpan {
   const untilNs = fromNs + heldNs
   const within = (ns: bigint): bigint => (ns < fromNs ? fromNs : ns > untilNs ? untilNs : ns)
@@ -386,8 +387,8 @@ function cut(span: LinkedSpan, { fromNs, heldNs }: StepTime): LinkedSpan {
 }
 
 /**
- * Controllers that continue with an owner once what it owns is far enough, as a rollout continues once Pods are ready. Inference names as
- * the cause of their writes what the owner wants. That is why they were made, but not what they had to wait for.
+ * Controllers that write an owner again once its dependents are far enough, as a rollout continues once Pods are ready. Inference names the
+ * owner's spec as the cause of their writes. The critical path needs what they waited for instead.
  */
 const WAITING: ReadonlySet<string> = new Set([
   'deployment-controller',
@@ -395,9 +396,9 @@ const WAITING: ReadonlySet<string> = new Set([
   'daemon-set-controller',
 ])
 
-/** What a controller of a seen write may have waited for. */
+/** Finds what a controller may have waited for before an observed write. */
 class RollingProgress<Span extends LinkedSpan> {
-  /** The writes by others to objects of an owner, in the order of their ends. */
+  /** Writes of other services to the dependents of an owner, ordered by end. */
   readonly #byOwner: Map<string, Span[]>
 
   constructor(tree: readonly TreeSpan<Span>[]) {
@@ -407,8 +408,8 @@ class RollingProgress<Span extends LinkedSpan> {
   }
 
   /**
-   * Takes the last write by others to an object of the same owner that ended after `sinceNs` and before a span began. To be called for
-   * later spans first: it drops the writes that ended after the span began.
+   * Returns the last write of another service to a dependent of the span's owner that ended after `sinceNs` and before the span began. Call
+   * it for later spans first: it drops writes that ended after the span began.
    */
   takeBefore({ seen, service, owner, startNs }: Span, sinceNs: bigint): Span | undefined {
     if (seen === undefined || !WAITING.has(service) || owner === undefined) return undefined

@@ -27,13 +27,13 @@ import { mergelogJson, seenJson } from './object-json.ts'
 import { durationNs } from './span-tree.ts'
 import type { KindTime, ServiceTime } from './time-totals.ts'
 
-/** How many CPIDs without a mergelog are named. */
+/** The most CPIDs without a mergelog that an answer lists. */
 const MISSING_NAMED = 100
 const MERGELOGS_SHOWN = 1000
 const REFERENCES_SHOWN = 128
 const SPANS_AT_ONCE = 200
 
-/** What is asked for an answer about a cascade. */
+/** The queries behind an answer about a cascade. */
 export type CascadeRead = Pick<
   CausewayQueries,
   'tracesOf' | 'linkedSpans' | 'linkedSpansOf' | 'missingIn' | 'mergelogsIn'
@@ -66,7 +66,7 @@ export function cascadeOutline(facts: Omit<CascadeFacts, 'position'>): CascadeOu
   }
 }
 
-/** A text that changes with whatever `cascadeJson` shows. */
+/** A text that changes whenever the answer of `cascadeJson` does. */
 export function cascadeVersion(queries: CausewayQueries, facts: CascadeFacts): string {
   const traces = queries.tracesOf(facts.root).map(({ id, lastDecision }) => {
     const beingPlaced = queries.beingPlacedIn(id)
@@ -77,9 +77,9 @@ export function cascadeVersion(queries: CausewayQueries, facts: CascadeFacts): s
 }
 
 /**
- * A cascade with its span trees, one after the other: traces that were divided because they were full are one tree. A tree is a list, parents before children,
- * with depths: JSON nested as deep as traces can be is more than parsers take. Spans are read twice, once to find out
- * about them and once to show them, so that a slow reader keeps little in memory.
+ * A cascade with its span trees, one after the other; a full trace and those that continue it are one tree. A tree is a list, parents
+ * before children, with depths, since JSON parsers refuse JSON that is nested as deep as traces can be. Spans are read twice, first for the
+ * analysis and then for the answer, so that a slow client does not keep them in memory.
  */
 export function* cascadeJson(queries: CascadeRead, facts: CascadeFacts): Generator<string> {
   yield JSON.stringify({
@@ -122,7 +122,7 @@ function totalsJson(
   }
 }
 
-/** `first`: the trace with which the tree begins in which its spans are shown, when that is another one. */
+/** `first` is the first trace of the tree, if this trace continues another. */
 function traceJson(
   { traceId, episode, open, startNs, lastNs }: TraceFacts,
   first: TraceFacts | null,
@@ -137,7 +137,7 @@ function traceJson(
   }
 }
 
-/** Spans that were pruned since they were counted are left out. */
+/** Leaves out spans that were pruned since the analysis. */
 function spansJson(queries: CascadeRead, plan: CascadePlan, from: number, facts: CascadeFacts): string {
   const decisions = [...plan.decisions.subarray(from, from + SPANS_AT_ONCE)]
   const places = new Map(decisions.map((decision, position) => [decision, from + position]))
@@ -195,7 +195,7 @@ function serviceTimeJson(time: ServiceTime): ServiceTimeAnswer {
   }
 }
 
-/** What a service did in one of the clusters of a cascade, as the API shows it. */
+/** The time of a service in one cluster, as the API shows it. */
 function clusterTimeJson(time: ServiceTime): ClusterTimeAnswer {
   return { cluster: time.cluster ?? null, ...serviceTimeJson(time) }
 }
@@ -212,7 +212,7 @@ function kindTimeJson(time: KindTime): KindTimeAnswer {
   }
 }
 
-/** The critical path as the API shows it; offsets count from the start of the cascade. */
+/** The critical path as the API shows it. Offsets count from the start of the cascade. */
 function pathJson(path: readonly PathStep[], startNs: UnixNanos): CriticalPath {
   return {
     durationMs: millis(path.reduce((sum, { waitNs, heldNs }) => sum + waitNs + heldNs, 0n)),
@@ -242,13 +242,13 @@ function withinJson({ span, heldNs }: DominantSpan): HeldWithinAnswer {
   }
 }
 
-/** A cascade, and what can be asked for the rest of it. */
+/** The facts of a cascade, and the queries for the rest of it. */
 export interface ReadableCascade {
   readonly facts: CascadeFacts
   readonly queries: CascadeRead
 }
 
-/** Two cascades beside one another: their services and kinds of objects, what got slower first. */
+/** Compares two cascades: their services and kinds of objects, those with the largest increase first. */
 export function* compareJson(one: ReadableCascade, other: ReadableCascade): Generator<string> {
   const [a, b] = [one.facts, other.facts]
   const ofA = yield* analyseCascade(one.queries, one.facts)
@@ -281,11 +281,11 @@ interface Pair<T> {
   readonly name: string
   readonly a: T | undefined
   readonly b: T | undefined
-  /** How much more time there is in `b`. */
+  /** The time in `b` minus the time in `a`. */
   readonly differenceNs: bigint
 }
 
-/** What has the same name in two lists beside one another, the largest increase first. */
+/** Pairs the items of two lists that have the same name, the largest increase first. */
 export function pairByName<T extends Total>(
   a: readonly T[],
   b: readonly T[],

@@ -10,17 +10,17 @@ const SERIES_ENDS = {
 } as const
 
 /**
- * The messages of Jaeger's remote storage (jaeger.storage.v2) and of Tempo's StreamingQuerier, as far as they are read or written, under
- * the names that answers in JSON have.
+ * The fields that Causeway reads or writes of the messages of Jaeger's remote storage (jaeger.storage.v2) and Tempo's StreamingQuerier,
+ * under the names that JSON answers use.
  */
 const MESSAGES = messagesOf({
   Timestamp: { seconds: [1, 'int64'], nanos: [2, 'int64'] },
   ...VALUES,
-  /** An entry of a map of texts. */
+  /** An entry of a map of strings. */
   TextEntry: { key: [1, 'string'], value: [2, 'string'] },
   HealthCheckRequest: { service: [1, 'string'] },
   HealthCheckResponse: { status: [1, 'uint32'] },
-  /** Of which only matters whether it holds something. */
+  /** A message of which only matters whether it is empty. */
   Anything: {},
 
   GetTraceParams: { traceId: [1, 'hexBytes'] },
@@ -160,7 +160,7 @@ const FIELDS = new Map<string, ReadonlyMap<string, Field<MessageName>>>(
 /** Decodes a message; absent fields are left out. Throws MalformedOtlp for invalid bytes. */
 export const readMessage = decoderOf(MESSAGES)
 
-/** Encodes a message; fields that the table lacks are left out. */
+/** Encodes a message. Fields that MESSAGES lacks are left out. */
 export function bytesOfMessage(name: MessageName, object: JsonObject): Buffer {
   const writer = new BinaryWriter()
   writeMessage(writer, name, object)
@@ -183,7 +183,7 @@ function writeMessage(writer: BinaryWriter, name: MessageName, object: JsonObjec
   }
 }
 
-/** A map is a list of its entries. */
+/** On the wire a map is a list of entries. */
 const listOf = (value: Json): readonly Json[] =>
   Array.isArray(value)
     ? value

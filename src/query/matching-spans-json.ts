@@ -7,7 +7,7 @@ import { SearchEffort } from './trace-search.ts'
 
 const MOST_MS = 10_000
 
-/** Which spans of a cascade contain a text, in any case of its letters. Spans are read a page at a time, and only ids are kept. */
+/** Which spans of a cascade contain a text, ignoring case. Spans are read page by page, and only their ids are kept. */
 export function* matchingSpansJson(
   queries: CausewayQueries,
   { root, contains, limit }: { root: Cpid; contains: string; limit: number },
@@ -54,7 +54,7 @@ function* textsOf(span: JsonObject): Generator<string> {
   }
 }
 
-/** Each attribute as `key=value`; of a list each value, of a map each with the keys before it, as `key.inner=value`. */
+/** Each attribute as `key=value`: for a list each element, for a map each entry with its path of keys, as `key.inner=value`. */
 function* attributeTexts(of: JsonObject): Generator<string> {
   const left = attributesOf(of)
   for (let next = left.pop(); next !== undefined; next = left.pop()) {

@@ -13,13 +13,10 @@ import {
   STATUSES,
 } from './traceql/syntax.ts'
 
-/** The longest name that is indexed, in bytes. */
+/** Names of this length or more, in bytes, are not indexed in full. */
 const LONGEST_NAME = 4_096
 
-/**
- * A condition that at least one span of every trace meets that a pipeline can find, made of filters that are useful. Undefined if there is
- * none.
- */
+/** A condition, made of useful filters, that at least one span of every matching trace meets; undefined if there is none. */
 export function fieldNeeded({ stages }: Pipeline, isUseful: (field: Field) => boolean): Field | undefined {
   for (const stage of stages) {
     const field = neededBy(stage, isUseful)
@@ -93,7 +90,7 @@ function hintOfComparison(attribute: Attribute, operator: Operator, value: Stati
 
 const COMPARES_TEXTS: ReadonlySet<Operator> = new Set(['!=', '>', '>=', '<', '<=', '=~', '!~'])
 
-/** Whether a text may meet a comparison. An empty one, one that may be cut, and one that is not matched for its length may. */
+/** Whether a string may meet a comparison. Empty strings, and those too long for the index or for matching, always may. */
 function acceptsText(attribute: Attribute, operator: Operator, value: Static): (text: string) => boolean {
   const effort = new MatchingEffort()
   const right: Field = { kind: 'static', value }
@@ -125,14 +122,14 @@ function hintOfIntrinsic({ name }: Attribute, operator: Operator, value: Static)
 
 function hasKey(attribute: Attribute): SpanHint | undefined {
   const { scope, name } = attribute
-  // A sender without a service name has an empty one.
+  // A resource without `service.name` is indexed under the empty name, so the key alone is no hint.
   const isService = name === 'service.name' && (scope === 'resource' || scope === 'any')
   return scope === 'intrinsic' || name === '' || isService ? undefined : holds(attribute, name)
 }
 
 /**
- * Whether the stored bytes contain the text of an attribute. Attributes that Causeway adds when it sends a span are not in the stored
- * bytes: no hint for those.
+ * A hint that the stored bytes contain the key or value of an attribute. There is none for attributes that Causeway adds when it sends a
+ * span: the stored bytes lack them.
  */
 function holds({ scope, name }: Attribute, text: string): SpanHint | undefined {
   const isAdded = name.startsWith('cpid.')

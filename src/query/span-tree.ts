@@ -1,20 +1,20 @@
 import type { CrossTraceSpan, LinkedSpan, TraceFacts } from '../model/queries.ts'
 import { parseRfc3339 } from '../model/time-and-size.ts'
 
-/** A span with its place in the tree. */
+/** A span with its position in the tree. */
 export interface TreeSpan<Span extends LinkedSpan = LinkedSpan> {
   readonly span: Span
   /** 0 for the root. */
   readonly depth: number
-  /** The span it stands under. */
+  /** The parent in the tree. */
   readonly parent: Span | undefined
-  /** Its parent has not arrived, was pruned, or lies below it: it stands at the top. */
+  /** Whether the span is a root of the tree because its parent has not arrived, was pruned, or is a descendant of it. */
   readonly parentMissing: boolean
 }
 
 /**
- * The spans of one trace as a tree, parents before children, children by start. A parent that is not there and a loop
- * are ordinary: every span comes exactly once. Does not recurse, whatever the depth.
+ * The spans of a trace as a tree, parents before children, children ordered by start. Each span comes exactly once, even if parents are
+ * missing or form a cycle. Does not recurse, so any depth is safe.
  */
 export function spanTree<Span extends LinkedSpan>(spans: readonly Span[]): TreeSpan<Span>[] {
   const byId = new Map<bigint, Span>()
@@ -46,7 +46,7 @@ export function spanTree<Span extends LinkedSpan>(spans: readonly Span[]): TreeS
   return tree
 }
 
-/** Children latest first, as a stack wants them. */
+/** Children by parent id, the latest first: the order in which they are pushed on a stack. */
 function childrenByParent<Span extends LinkedSpan>(
   spans: readonly Span[],
   byId: ReadonlyMap<bigint, Span>,
@@ -61,15 +61,15 @@ function laterLast(a: LinkedSpan, b: LinkedSpan): number {
   return a.startNs < b.startNs ? -1 : a.startNs > b.startNs ? 1 : 0
 }
 
-/** Where the time of one span went. */
+/** The self time and waiting time of a span. */
 export interface SpanTimes {
-  /** Its duration without the time that spans below it, of its own work, cover. */
+  /** The duration of the span, minus the time covered by children that are part of its own work. */
   readonly selfNs: bigint
-  /** From the end of the span that wrote what it observed to its start; 0n where that is not known. */
+  /** From the end of the write that the span observed to its start; 0n if that write is unknown. */
   readonly waitNs: bigint
 }
 
-/** The times of the spans of one trace. A span that another one caused is not that one's own work; one that is being placed is nobody's yet. */
+/** The times of the spans of a trace. A child counts as a span's work unless the span only caused it, or its parent is undecided. */
 export function spanTimes(tree: readonly TreeSpan[]): Map<LinkedSpan, SpanTimes> {
   const covered = new Map<LinkedSpan, Interval[]>()
   for (const { span, parent } of tree) {
@@ -89,12 +89,12 @@ export function spanTimes(tree: readonly TreeSpan[]): Map<LinkedSpan, SpanTimes>
   return times
 }
 
-/** When the write ended that a span observed; undefined where that is not known. */
+/** When the write that a span observed ended; undefined if that is unknown. */
 export function waitedFromNs({ span, parent }: Pick<TreeSpan, 'span' | 'parent'>): bigint | undefined {
   return span.byCause ? (span.above?.endNs ?? parent?.endNs) : undefined
 }
 
-/** Never below zero, whatever clocks say. */
+/** The duration of a span; 0n if clocks make it negative. */
 export function durationNs({ startNs, endNs }: Pick<LinkedSpan, 'startNs' | 'endNs'>): bigint {
   return notBelowZero(endNs - startNs)
 }
@@ -108,7 +108,7 @@ interface Interval {
   end: bigint
 }
 
-/** How long a union of intervals is. */
+/** The length of a union of intervals. */
 function lengthOf(intervals: readonly Interval[] = []): bigint {
   let total = 0n
   let until: bigint | undefined
@@ -128,21 +128,21 @@ export function earlier(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }
 
-/** A span of a cascade that may be in several traces. `spanId` and `parentId` are numbers within the cascade. */
+/** A span of a cascade whose copies in several traces have been merged. `spanId` and `parentId` are numbers within the cascade. */
 export interface FoldedSpan extends LinkedSpan {
   readonly part: TraceFacts
-  /** As sent. */
+  /** The span id with which it was sent. */
   readonly sentId: bigint
   readonly sentParentId: bigint
 }
 
-/** A parent that is not there. */
+/** The parent id of a span whose parent is missing. */
 const MISSING = -1n
 
 /**
- * Makes one trace again of the traces that a cascade was divided into because they were full. A span that stands in
- * several of them is one, as is a CPID's change and the root; a span whose local parent or cause is in another trace hangs
- * under it. What Causeway says in its own spans about the division is left out.
+ * Merges the traces into which a cascade was divided because they were full. Copies of a span in several of them become one span, and so do
+ * the spans of a CPID's change and the roots. A span whose local parent or cause is in another trace becomes its child. Causeway's own
+ * spans about the division are left out.
  */
 export class CascadeFold {
   readonly #last: TraceFacts | undefined
@@ -154,14 +154,14 @@ export class CascadeFold {
   readonly #bySpanId = new Map<number, Map<bigint, bigint>>()
   #root: bigint | undefined
 
-  /** The traces in the order in which they were filled. */
+  /** `parts`: the traces, in the order in which they were filled. */
   constructor(parts: readonly TraceFacts[]) {
     this.#last = parts.at(-1)
     this.#isDivided = parts.length > 1
     this.#startNs = parts.reduce((first, { startNs }) => (startNs < first ? startNs : first), MOST_NS)
   }
 
-  /** Adds the spans of a trace, trace by trace in the order of the parts. */
+  /** Adds the spans of a trace. Call it for the traces in the order of `parts`. */
   add(part: TraceFacts, spans: readonly LinkedSpan[]): void {
     const bySpanId = new Map<bigint, bigint>()
     const isFirst = this.#bySpanId.size === 0
@@ -183,7 +183,7 @@ export class CascadeFold {
     }
   }
 
-  /** Every span once, as they were sent, with its parent in the cascade: 0n for none, another one for one that is not there. */
+  /** The merged spans in the order in which they were sent. A parent id is 0n for a root, and MISSING if the parent is missing. */
   spans(): FoldedSpan[] {
     for (const [at, span] of this.#spans.entries()) {
       this.#spans[at] = { ...span, parentId: this.#parentOf(span) }
@@ -202,13 +202,13 @@ export class CascadeFold {
     return spanId === undefined ? undefined : this.#bySpanId.get(trace)?.get(spanId)
   }
 
-  /** A span that stands in several traces is what it is where it was sent first, if it was sent. */
+  /** Whether this copy of a span was sent before the copy that is kept. Unsent copies come last. */
   #isSentBefore(span: LinkedSpan, known: bigint): boolean {
     const decision = this.#spans[Number(known) - 1]?.decision ?? 0
     return span.decision > 0 && (decision < 0 || span.decision < decision)
   }
 
-  /** The number of the one that a span is the same as. */
+  /** The number of the copy that was added before; undefined if there is none. */
   #known(span: LinkedSpan, isFirst: boolean): bigint | undefined {
     if (span.row !== undefined) return this.#byRow.get(span.row)
     if (span.parentId === 0n) return isFirst ? undefined : this.#root
@@ -224,13 +224,13 @@ export class CascadeFold {
     }
   }
 
-  /** True for a span that says that a trace ended or goes on, where it is but one part. */
+  /** Whether a span of Causeway only says that a part ended or continues another. */
   #isDivision({ row, name }: LinkedSpan, part: TraceFacts): boolean {
     if (row !== undefined || !this.#isDivided) return false
     return name === 'cascade' || (name === 'continued in' && part !== this.#last)
   }
 
-  /** A change is stamped inside the trace that it was sent into, which may have begun after it. */
+  /** The span of a change with the time of the change itself: the copy in a trace that began later has a later time. */
   #inTime(span: LinkedSpan, isFirst: boolean): LinkedSpan {
     const ns = isFirst || !isChange(span) ? undefined : parseRfc3339(span.time ?? '')
     if (ns === undefined) return span

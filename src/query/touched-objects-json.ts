@@ -9,18 +9,18 @@ import { OBJECT_DEEDS, type ObjectWrite, type TouchedObject } from './object-ans
 /** How many of the first writes of an object are listed, and how many of the last. */
 const AT_EACH_END = 8
 const AT_ONCE = 100
-/** So many objects that are left out are counted by name: some 10 MB. */
+/** The most objects beyond the limit that are counted. Their names take some 10 MB. */
 const MOST_COUNTED = 100_000
 
 type Deed = (typeof OBJECT_DEEDS)[number]
 
 type Spans = Pick<CausewayQueries, 'tracesOf' | 'linkedSpans'>
 
-/** The objects that a cascade wrote, with what owns them, and what it did to each. Spans are read a trace at a time, and not kept. */
+/** The objects that a cascade wrote, with their owners and what it did to each. Spans are read trace by trace, and not kept. */
 export function* touchedObjectsJson(queries: Spans, facts: CascadeFacts, limit: number): Generator<string> {
   const { root } = facts
   let touched = yield* touchedBy(queries, root, new Touched(limit, facts))
-  // Those that failed after the limit was reached had writes before, which only a second reading shows.
+  // Objects that failed after the limit was reached may have earlier writes, which were skipped. A second pass reads them.
   if (touched.lacksFailed)
     touched = yield* touchedBy(queries, root, new Touched(limit, facts, touched.failed))
   const objects = touched.inOrder()
@@ -43,10 +43,10 @@ function* touchedBy(queries: Spans, root: Cpid, touched: Touched): Generator<str
   return touched
 }
 
-/** Spans above a write, of the same controller, that are looked at for what was read for it. */
+/** How many ancestor spans of the same controller are searched for the objects read for a write. */
 const LEVELS_ABOVE = 8
 
-/** What was read for a write: what its span observed, or else the one above it of the same controller, such as a reconcile. */
+/** The objects read for a write: those its span observed, or else the nearest ancestor span of the same controller. */
 function readFor(span: LinkedSpan, byId: ReadonlyMap<bigint, LinkedSpan>): readonly string[] {
   let at: LinkedSpan | undefined = span
   for (let level = 0; at?.service === span.service && level < LEVELS_ABOVE; level++) {
@@ -59,7 +59,7 @@ function readFor(span: LinkedSpan, byId: ReadonlyMap<bigint, LinkedSpan>): reado
 interface Gathered {
   readonly object: string
   owner: string | undefined
-  /** What was read for a write of it, after which it is called. */
+  /** An object read for one of its writes, whose name is the prefix of its own. */
   namesake: string | undefined
   readonly deeds: Set<Deed>
   failed: number
@@ -70,17 +70,17 @@ interface Gathered {
 
 class Touched {
   readonly #limit: number
-  /** Those that are shown whatever comes before them. */
+  /** Objects that failed; they are shown even after the limit is reached. */
   readonly #first: ReadonlySet<string>
-  /** For how many others there is room. */
+  /** How many other objects may still be added. */
   #room: number
   readonly #facts: CascadeFacts
   readonly #objects = new Map<string, Gathered>()
-  /** Spans that were added: one may stand in several traces. */
+  /** Rows of spans that were added. A span may have copies in several traces. */
   readonly #rows = new Set<number>()
-  /** Objects beyond the limit, as many as are counted. */
+  /** Objects beyond the limit, up to MOST_COUNTED. */
   readonly #leftOut = new Set<string>()
-  /** The first that failed, shown or not. */
+  /** The first objects that failed, whether shown or not. */
   readonly #failed = new Set<string>()
 
   constructor(limit: number, facts: CascadeFacts, failed: readonly string[] = []) {
@@ -88,7 +88,7 @@ class Touched {
     this.#first = new Set(failed)
     this.#room = limit - this.#first.size
     this.#facts = facts
-    // Whoever began the change wrote this, which need not have a span.
+    // The object that the operator changed. Its write may have no span.
     if (facts.object !== undefined) this.#of(facts.object)?.deeds.add('changed')
   }
 
@@ -100,12 +100,12 @@ class Touched {
     return [...this.#failed]
   }
 
-  /** Whether there is one that failed and is not shown, though there is room for it. */
+  /** Whether an object that failed is not shown. */
   get lacksFailed(): boolean {
     return this.failed.some((object) => !this.#objects.has(object))
   }
 
-  /** Skips spans that another change drives. */
+  /** Adds a span. If another change drives it, only marks the objects it observed as superseded. */
   add(span: LinkedSpan, read: readonly string[]): void {
     const { row, activity, wrote, observed, supersededBy, status } = span
     const names = wrote.length + observed.length > 0
@@ -134,9 +134,9 @@ class Touched {
     const object = this.#of(reference)
     if (object === undefined) return
     const { owner, wrote } = span
-    // Spans come in the order in which they were linked: the one that made it may not be the first.
+    // Spans come in the order in which they were linked, so the write that created the object may not be the first.
     object.namesake ??= namesakeOf(object.object, read)
-    // What it began with is known better now.
+    // Replaces the assumption of the constructor by what the spans say.
     if (object.writeCount === 0) object.deeds.delete('changed')
     if (owner !== undefined && wrote.length === 1) object.owner = objectOfReference(owner)
     object.deeds.add(deedOf(span, reference))
@@ -162,7 +162,7 @@ class Touched {
     return undefined
   }
 
-  /** What owns an object that is shown is shown, though the limit is reached: there are no more of those. */
+  /** Adds the owner of an object that is shown, even beyond the limit: there are at most as many owners as objects. */
   #owner(reference: string): void {
     const object = objectOfReference(reference)
     if (this.#objects.has(object)) return
@@ -179,7 +179,7 @@ class Touched {
     return made
   }
 
-  /** Owners before what they own, else in the order in which they were touched. Of a loop of owners one link is left out. */
+  /** Owners come before their dependents; otherwise objects are in the order in which they were touched. A cycle of owners is broken. */
   inOrder(): TouchedObject[] {
     for (const { owner } of [...this.#objects.values()]) if (owner !== undefined) this.#owner(owner)
     const ordered = new Map<string, TouchedObject>()
@@ -234,8 +234,8 @@ function writeJson(span: LinkedSpan, reference: string, { startNs }: CascadeFact
 }
 
 /**
- * What a write did, by the name of its span: Causeway's own are called so, and those of many controllers. A command is called after its
- * program (`kubectl delete`); where the API server told it no version of an object, that is gone.
+ * What a write did, by the name of its span: this covers the spans that Causeway infers, and those of many controllers. The span of a
+ * command has the name of its program first (`kubectl delete`); a delete returned no version of the object.
  */
 function deedOf({ name, service }: LinkedSpan, reference: string): Deed {
   const isCommand = name.startsWith(`${service} `)
@@ -250,7 +250,7 @@ function isWithoutVersion(reference: string): boolean {
   return uid !== '' && !/[?&]rv=/.test(reference)
 }
 
-/** Of what was read, the object after which one is called: `web-7d9f` of `web`, the longest such name. */
+/** The object with the longest name among those read from which an object has its name, as `web-7d9f` has from `web`. */
 function namesakeOf(object: string, observed: readonly string[]): string | undefined {
   const [namespace, name] = [namespaceOfObject(object), nameOf(object)]
   let found: string | undefined

@@ -8,15 +8,15 @@ import type { Why, WhyVersion } from './object-answer-schemas.ts'
 import { cascadeOutline } from './cascade-json.ts'
 import { seenJson } from './object-json.ts'
 
-/** So many writes are followed back, and so many changes are named. */
+/** The most writes that are followed back, and the most changes in the answer. */
 const MOST_VERSIONS = 100
 const MOST_CHANGES = 50
-/** Of an object, so many versions are looked through for the one that is meant, or for what was superseded. */
+/** How many versions of an object are searched, for the version to explain or for superseded ones. */
 const LOOKED_THROUGH = 50
 
 type Queries = Pick<CausewayQueries, 'objectVersions' | 'objects' | 'cascade'>
 
-/** Why an object is as it is: the writes that led to it, back to where each began. A step looks up one version. */
+/** Explains why an object is as it is: the writes that led to it, back to those that began a change. Each step reads one version. */
 export function* whyJson(queries: Queries, reference: string): Generator<string> {
   const chain = new Chain(queries)
   const looked = yield* newestOf(queries, reference)
@@ -31,7 +31,7 @@ export function* whyJson(queries: Queries, reference: string): Generator<string>
   yield JSON.stringify({ ...chain.answer, ...(newer > 0 && { newerStatuses: newer }) } satisfies Why)
 }
 
-/** The newest versions of an object, the highest first; of the first object where the reference stands for several. */
+/** The newest versions of an object, the highest first. If the reference matches several objects, those of the first. */
 function* newestOf(queries: Queries, reference: string): Generator<string, ObjectVersionFacts[]> {
   const found: ObjectVersionFacts[] = []
   for (const page of queries.objectVersions(reference, undefined, LOOKED_THROUGH)) {
@@ -79,7 +79,7 @@ class Chain {
     return this.#versions.length - 1
   }
 
-  /** Goes back from what was added, the nearest first. */
+  /** Follows the reads of the versions added, breadth first. */
   *follow(): Generator<string> {
     for (let at = 0; at < this.#versions.length; at++) {
       const version = this.#versions[at]
@@ -93,13 +93,13 @@ class Chain {
     this.#addOthers()
   }
 
-  /** Changes of the explained object of which nothing is left, by the versions that were looked through. */
+  /** Adds the changes whose writes to the explained object were superseded. */
   addSuperseded(looked: readonly ObjectVersionFacts[]): void {
     for (const facts of looked)
       if (facts.supersededBy !== undefined) this.addChangesOf(rootsOf(facts).slice(0, 1))
   }
 
-  /** Adds the cascades with these roots; those that are there. */
+  /** Adds the cascades with these roots, and returns the roots of cascades that exist. */
   addChangesOf(roots: readonly Cpid[]): Cpid[] {
     return roots.filter((root) => {
       if (this.#changes.has(root)) return true
@@ -126,13 +126,13 @@ class Chain {
       const found = yield* this.#versionOf(reference, facts.timeNs)
       if (found === undefined || found.object === facts.object) continue
       const place = this.add(found)
-      // What was written later and led here would close a loop.
+      // A later write that was added before would close a cycle.
       if (found.timeNs <= facts.timeNs || place > (this.#places.get(facts.object) ?? 0)) from.push(place)
     }
     return from
   }
 
-  /** The version that a reference names; without one in it, the last that was written by then. */
+  /** The version that a reference names; without a version, the last one written by `byNs`. */
   *#versionOf(reference: string, byNs: UnixNanos): Generator<string, ObjectVersionFacts | undefined> {
     const hasVersion = /[?&]rv=/.test(reference)
     for (const page of this.#queries.objectVersions(reference, undefined, hasVersion ? 1 : LOOKED_THROUGH)) {
@@ -143,7 +143,7 @@ class Chain {
     return undefined
   }
 
-  /** Changes that drive the explained version and that no write in the chain leads to: they came through merges. */
+  /** Adds the changes that drive the explained version but that no write in the chain leads to: they came through merges. */
   #addOthers(): void {
     const [explained] = this.#versions
     if (explained === undefined) return
@@ -153,7 +153,7 @@ class Chain {
   }
 }
 
-/** Somebody began a change with it; of an instrumented controller's write the mergelog says so. */
+/** Whether the write began a change. For an instrumented controller the mergelog says so. */
 function isBeginning({ seen, begins }: ObjectVersionFacts): boolean {
   return seen === undefined ? begins : seen.cause === 'operator' || seen.cause === 'self'
 }

@@ -13,8 +13,8 @@ interface AnswerStatus {
 }
 
 /**
- * The only table of statuses that OTLP requests are answered with: what each outcome is answered with (OTLP specification, Failures, Message Size Limits and Throttling).
- * RESOURCE_EXHAUSTED tells not to retry as long as no RetryInfo comes with it.
+ * The statuses of each outcome of an OTLP request (OTLP specification, Failures, Message Size Limits and Throttling). No other file
+ * chooses one. Senders do not retry RESOURCE_EXHAUSTED without RetryInfo.
  */
 export const ANSWER_STATUSES = {
   accepted: { grpc: status.OK, http: 200, retryable: false },

@@ -67,9 +67,9 @@ export class Flows {
   }
 
   /**
-   * Begins to read a request on a connection: returns what to call once it is no longer being read, or why it must be retried. It
-   * counts as large as the last one of its flow, and so do those of the flow that are still being read: a request that is refused
-   * once it is read has cost as much as one that is stored.
+   * Begins to read a request on a connection: returns the function to call when reading ends, or why the sender must retry. Each
+   * request that is being read counts as large as the last one of its flow, since reading costs as much for a request that is
+   * refused afterwards.
    */
   beginReading(from: FlowConnection): (() => void) | Refusal {
     const { flow } = from
@@ -99,7 +99,7 @@ export class Flows {
     }
   }
 
-  /** What is known of a connection. */
+  /** The record of a connection, made at first use. */
   connectionOf(connection: object): FlowConnection {
     let known = this.#connections.get(connection)
     if (known === undefined) this.#connections.set(connection, (known = { address: '' }))
@@ -107,8 +107,8 @@ export class Flows {
   }
 
   /**
-   * Identifies a sender by its credential, or else by its connection. `client` is what takes turns with other clients: a
-   * credential, wherever it is used, or else an address with all its connections.
+   * Identifies a sender by its credential, or else by its connection. `client` is the unit of fairness: a
+   * credential on all its connections, or else an address with all its connections.
    */
   senderOf(connection: FlowConnection, credential: string | undefined): { client: string; peer: number } {
     if (credential === undefined)
@@ -116,7 +116,7 @@ export class Flows {
     let number = this.#numbersOfCredentials.get(credential)
     if (number === undefined) {
       number = ++this.#lastNumber
-      // A credential with a new number counts as another sender for a second.
+      // After the clear, a credential gets a new number and counts as another sender for a second.
       if (this.#numbersOfCredentials.size >= MAX_CREDENTIALS) this.#numbersOfCredentials.clear()
       this.#numbersOfCredentials.set(credential, number)
     }
@@ -132,7 +132,7 @@ export class Flows {
       this.#flows.delete(key)
     } else {
       this.#makeRoom()
-      // Split from the key, a string of its own: a slice of a long name would keep the whole name in memory.
+      // Split from the key, which is a new string: a slice of a long name would keep the whole name in memory.
       const named = key.split('\n').filter((part) => part !== '')
       const name = named.join('/') || 'unnamed'
       flow = new Flow(++this.#lastId, name, this.#credentialOf(credential))
@@ -141,7 +141,7 @@ export class Flows {
     return flow
   }
 
-  /** Shared by the flows that are remembered. */
+  /** The credential of this name, shared by the flows that are remembered. */
   #credentialOf(name: string): Credential {
     for (const { credential } of this.#flows.values()) if (credential.name === name) return credential
     return { name, requests: 0, bytes: 0, waiting: new Set() }
@@ -163,7 +163,7 @@ export class Flows {
     }
   }
 
-  /** `more`: what is about to wait too. */
+  /** Whether the flow would exceed a limit. `more`: requests that are about to be added. */
   #isOver(flow: Flow, more: { requests: number; bytes: number }): boolean {
     const nowMs = this.#nowMs()
     if (this.#isOverAsWhole(flow, more, nowMs)) return true
@@ -241,7 +241,7 @@ export class Flow {
     this.credential = credential
   }
 
-  /** Who waits until it has room, the longest first: called one at a time, each removes itself. Shared by all flows of a credential. */
+  /** Callbacks of requests that wait for room, oldest first; each removes itself when called. Shared by all flows of a credential. */
   get waiting(): Set<() => void> {
     return this.credential.name === '' ? this.#waiting : this.credential.waiting
   }

@@ -56,9 +56,9 @@ interface HttpService {
 /** Longer than the interval at which exporters commonly send. */
 const DEFAULT_IDLE_MS = 75_000
 const MAX_HEADER_BYTES = 16 * 1024
-/** How much of a body waits in a connection that is paused; each byte of it may be a chunk, which is an object. */
+/** How many bytes of a body are buffered for a paused connection; each byte may be a chunk, which is an object. */
 const READ_AHEAD_BYTES = 4096
-/** Requests of one connection that are stored at the same time; others wait for their answers. */
+/** How many pipelined requests of one connection are processed at once. */
 const MOST_AT_ONCE = 16
 
 /**
@@ -141,7 +141,7 @@ const FAULTS: Readonly<Record<string, keyof typeof ANSWER_STATUSES>> = {
 /**
  * Closes faulty connections. Node answers a request that takes too long with 408, which OTLP senders do not retry. Here a
  * request whose body is late gets a retryable answer, and one whose headers are late gets none, as in Go's net/http: senders
- * take that for a network fault. Bytes that are no HTTP are answered as Node does.
+ * treat that as a network fault. Bytes that are not HTTP are answered as Node does.
  */
 function closeFaultyConnections(
   server: Server,
@@ -209,7 +209,7 @@ export async function checkWebhookCaller(
   }
   if (request.method !== 'POST')
     return { kind: 'refused', status: 405, reason: 'use POST', header: ['Allow', 'POST'] }
-  // A browser lets any page post other types anywhere.
+  // Browsers let any page post other types across origins, without a preflight.
   if (!JSON_TYPE.test(request.headers['content-type'] ?? ''))
     return { kind: 'refused', status: 415, reason: 'unsupported Content-Type; use application/json' }
   return { kind: 'known', sender }

@@ -22,7 +22,7 @@ const STOPPED: IngestOutcome = {
   reason: 'Causeway is shutting down and could not finish in time; send the request again',
 }
 
-/** What a request came with, besides its bytes. */
+/** Where a request came from. */
 export interface Origin {
   sender?: Sender | undefined
   /** The same object for every request of one connection. */
@@ -64,9 +64,9 @@ export class Intake {
   }
 
   /**
-   * Decides before a request's body is read whether it must be retried. `begin` is called once: with why, or else with what to call
-   * once the request is no longer being read. Where its flow is full it waits for room first, unread, so that a sender that retries
-   * at once takes no time from others.
+   * Decides before a request's body is read whether it must be retried. Calls `begin` once: with the refusal, or with the function
+   * to call when reading ends. If its flow is full, the request first waits for room, unread, so that a sender that retries at once
+   * takes no time from others.
    */
   admit(
     connection: object,
@@ -84,7 +84,7 @@ export class Intake {
       begin(decided())
       return
     }
-    // What has come of a request that is not read is in memory too.
+    // Bytes of an unread request that have arrived are in memory too.
     const unread = this.inFlight.open(reservation.holder)
     if (!unread.take(WINDOW_BYTES)) {
       begin(decided())
@@ -98,8 +98,8 @@ export class Intake {
   }
 
   /**
-   * Delays the refusal of a sender that crowds out others, so that a sender that retries at once takes no time from them; and
-   * spreads the retries of all.
+   * Delays the refusal of a sender over its share, so that a sender that retries at once takes no time from others; and adds
+   * jitter to every retry delay.
    */
   async delayRefusal<Outcome extends IngestOutcome>(outcome: Outcome): Promise<Outcome> {
     if (isOverShare(outcome)) await new Promise<void>((resolve) => this.#pauses.add(resolve))
@@ -174,7 +174,7 @@ const PAUSE_MS = 100
 /** At most this many wait at a time: each keeps a request open. */
 const MOST = 2_048
 
-/** Delays work for a time at most. */
+/** Delays callbacks by `longestMs` or less. */
 export class Waits {
   readonly #longestMs: number
   readonly #waiting = new Map<() => void, NodeJS.Timeout>()
@@ -218,15 +218,15 @@ function isOverShare(outcome: IngestOutcome): boolean {
 }
 
 /**
- * Spreads the retries of requests that were refused at the same time, up to twice the delay. `chance` is from 0 to 1. A delay
- * that the port named stays.
+ * Adds jitter to the retry delay, up to twice the delay, so that requests refused together do not return together. `chance` is
+ * from 0 to 1. A delay that the port set is kept.
  */
 function jitterRetry<Outcome extends IngestOutcome>(outcome: Outcome, chance: number): Outcome {
   if (outcome.kind !== 'busy' || outcome.cause === undefined) return outcome
   return { ...outcome, retryAfterMs: Math.round(outcome.retryAfterMs * (1 + chance)) }
 }
 
-/** Memory is short where any of several limits says so. */
+/** Combines memory limiters: memory is short when any of them refuses. */
 export function anyMemory(memories: readonly { readonly isRefusing: boolean }[]): {
   readonly isRefusing: boolean
 } {

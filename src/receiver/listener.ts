@@ -36,7 +36,7 @@ export interface ListenerSettings {
   maxConnections?: number
   /** The same of one address, for IPv6 of one /64; no limit of its own unless given. */
   maxConnectionsPerAddress?: number
-  /** Within how many milliseconds a connection must have sent its first bytes, and its credential where one is required; 10 s unless given. */
+  /** How many milliseconds a connection has for its first bytes, and for its credential if auth is on; 10 s unless given. */
   firstBytesMs?: number
   /** How long a request may take to arrive, in milliseconds; a minute unless given, 0 for no limit. */
   requestTimeoutMs?: number
@@ -48,7 +48,7 @@ export interface ListenerSettings {
   onTrouble?: (reason: string) => void
 }
 
-/** What the gRPC and the HTTP receiver share. */
+/** The settings that the gRPC and the HTTP receiver share. */
 export interface ReceiverSettings extends ListenerSettings {
   /** The signals of the pipelines this receiver feeds; others are answered as unknown. */
   signals: readonly Signal[]

@@ -14,7 +14,7 @@ import type { InFlight } from './in-flight.ts'
  * source in the same transaction.
  */
 export interface ReceiverType<Settings = unknown> extends ReceiverDeclaration<Settings> {
-  /** Loads what starts it. */
+  /** Loads the module that starts it. */
   load(): Promise<ReceiverModule<Settings>>
 }
 
@@ -61,11 +61,11 @@ export interface ReceiverHost {
   readonly shutdownGraceMs: number
   /** The authenticator that a listener names; the receiver does not dispose of it. */
   readonly authenticatorOf: (listener: { auth?: string }) => { authenticator?: Authenticator }
-  /** Logs what has started, and where, or goes on. */
+  /** Logs that something has started or resumed, with where. */
   readonly started: (what: string, fields: Record<string, string>) => void
   /** Called with what an operator should look at; repetitions are not logged again. */
   readonly onTrouble: (reason: string) => void
-  /** Shows a warning of this receiver in the health check; with undefined it is over. */
+  /** Shows a warning of this receiver in the health check; undefined removes it. */
   readonly onWarning: (receiver: string, warning: string | undefined) => void
 }
 

@@ -5,7 +5,7 @@ import type { Refusal } from './answer-statuses.ts'
 import { HTTP_CODINGS } from './compression.ts'
 import { BUDGET_EXHAUSTED, CHUNK_BYTES, REQUEST_BYTES, type Reservation } from './in-flight.ts'
 
-/** The answer to a request that was not whole in time. */
+/** The answer to a request that was not complete in time. */
 const TOO_SLOW: Refusal = {
   kind: 'busy',
   retryAfterMs: 1000,
@@ -214,12 +214,12 @@ export class KeptChunks {
     this.#used += chunk.copy(this.#block, this.#used)
   }
 
-  /** Gives out what is large enough by now, and keeps it no longer. */
+  /** Removes and returns the chunks that need no further merging. */
   takeLarge(): Buffer[] {
     return this.#kept.splice(0)
   }
 
-  /** All of them in their order, as one or more. */
+  /** All remaining chunks, in order. */
   all(): readonly Buffer[] {
     this.#closeBlock()
     return this.#kept

@@ -1,6 +1,6 @@
 import type { ToStore } from './store-messages.ts'
 
-/** The kinds of message that somebody waits for: requests, observations and questions. */
+/** The kinds of message for which somebody waits: requests, observations and questions. */
 const AWAITED: ReadonlySet<ToStore['kind']> = new Set<ToStore['kind']>([
   'ingest',
   'observe',
@@ -11,8 +11,8 @@ const AWAITED: ReadonlySet<ToStore['kind']> = new Set<ToStore['kind']>([
 ])
 
 /**
- * Counts the messages to the store thread that somebody waits for, in memory that both threads share. So the store thread learns in the
- * middle of a long step that one has been posted; its event loop delivers it only after the step.
+ * Counts messages to the store thread for which somebody waits, in shared memory. So the store thread sees in the middle of a long step
+ * that one was posted; its event loop delivers the message only after the step.
  */
 export class AwaitedMessages {
   readonly #posted: Int32Array
@@ -23,7 +23,7 @@ export class AwaitedMessages {
     this.#posted = new Int32Array(posted)
   }
 
-  /** To be called before the message is posted. */
+  /** Call it before the message is posted. */
   notePosted({ kind }: ToStore): void {
     if (AWAITED.has(kind)) Atomics.add(this.#posted, 0, 1)
   }
@@ -32,7 +32,7 @@ export class AwaitedMessages {
     if (AWAITED.has(kind)) this.#taken = (this.#taken + 1) | 0
   }
 
-  /** Whether one has been posted that was not delivered yet. */
+  /** Whether such a message was posted and not delivered yet. */
   get areThere(): boolean {
     return Atomics.load(this.#posted, 0) !== this.#taken
   }

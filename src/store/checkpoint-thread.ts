@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { CheckpointThreadData, FromCheckpoints, ToCheckpoints } from './checkpoints.ts'
 import { openForCheckpoints, SqliteWalCheckpointer } from './sqlite/write-ahead-log.ts'
 
-/** Copies the write-ahead log into the database while the writer goes on writing. */
+/** Checkpoints the write-ahead log while the writer continues to write. */
 function run(port: MessagePort): void {
   const { path } = workerData as CheckpointThreadData
   const db = openForCheckpoints(path)
@@ -18,7 +18,7 @@ function run(port: MessagePort): void {
       log.move()
       done = 'moved'
     } catch {
-      // The writer meets the same fault when it checkpoints itself, and handles it.
+      // The writer will meet the same fault when it checkpoints, and handles it.
     }
     port.postMessage(done)
   })

@@ -1,35 +1,35 @@
 import type { WalCheckpointer } from '../model/store-ports.ts'
 import { ChildThread } from '../platform/child-thread.ts'
 
-/** 27 MiB of pages to checkpoint: pages that change often are then moved once rather than twice. */
+/** 27 MiB: the thread starts a checkpoint. With fewer, pages that change often would be checkpointed more often. */
 const MOVE_PAGES = 7_000
-/** 55 MiB: the log is to be restarted, once the pages written meanwhile are checkpointed too. */
+/** 55 MiB: the log is reset once all its pages are checkpointed. */
 const RENEW_PAGES = 14_000
-/** Up to this many remaining pages the writer checkpoints itself; while there are more, the thread tries again, a few times. */
+/** The writer checkpoints at most this many remaining pages itself. While there are more, the thread tries again. */
 const REST_PAGES = 400
 const MAX_PASSES = 4
 
-/** 125 MiB: from here on the writer's own commits checkpoint. */
+/** 125 MiB: from here on the writer's commits checkpoint by themselves. */
 const LAST_RESORT_PAGES = 32_000
 
 type CheckpointThread = ChildThread<ToCheckpoints, FromCheckpoints>
 
-/** A thread that keeps ending is not restarted more often than this. */
+/** A thread that keeps ending is restarted no sooner than after this time. */
 const START_AGAIN_MS = 60_000
 
 export interface CheckpointSettings {
-  /** Starts the thread that checkpoints the same database. */
+  /** Starts the thread that checkpoints the database. */
   start: () => CheckpointThread
-  /** Called each time the thread ended by itself, with what that means. */
+  /** Called with the consequence each time the thread ended unexpectedly. */
   onEnded?: (reason: string) => void
-  /** A clock that never goes back. */
+  /** A monotonic clock. */
   nowMs: () => number
 }
 
 /**
- * Checkpoints the write-ahead log in a thread of its own, so that senders do not wait for it. The writer checkpoints only the
- * remainder, when the log is to be restarted, or everything if the thread fails. The thread is there while the log grows: it is
- * started when there is much to checkpoint, also after it ended by itself.
+ * Checkpoints the write-ahead log in a thread of its own, so that senders do not wait. The writer only checkpoints the remainder before the
+ * log is reset, or everything if the thread fails. The thread runs only while the log grows; it is started when there is much to
+ * checkpoint, also after it ended unexpectedly.
  */
 export class Checkpoints implements AsyncDisposable {
   readonly #log: WalCheckpointer
@@ -37,11 +37,11 @@ export class Checkpoints implements AsyncDisposable {
   readonly #onEnded: (reason: string) => void
   readonly #nowMs: () => number
   #thread: CheckpointThread | undefined
-  /** Resolves when the thread that was told to end has ended. */
+  /** Resolves when the stopped thread has ended. */
   #ended: Promise<unknown> = Promise.resolve()
   #mayStartMs = -Infinity
   #isMoving = false
-  /** Checkpoints of the thread since the log is to be restarted. */
+  /** The thread's checkpoints since the log became due for a reset. */
   #passes = 0
 
   /** `log` uses the writer's connection. */
@@ -53,7 +53,7 @@ export class Checkpoints implements AsyncDisposable {
     log.moveWithCommitsFrom(LAST_RESORT_PAGES)
   }
 
-  /** To be called after commits, outside of transactions. Throws when the writer itself cannot checkpoint the remainder. */
+  /** Call it after commits, outside transactions. Throws if the writer cannot checkpoint the remainder. */
   look(): void {
     if (this.#isMoving) return
     const { log, checkpointed } = this.#log.pages()
@@ -65,7 +65,7 @@ export class Checkpoints implements AsyncDisposable {
     } else if (left >= (isLong && this.#passes > 0 ? REST_PAGES : MOVE_PAGES)) this.#move(isLong)
   }
 
-  /** Ends the thread, whose heap is the largest part of what it does. A thread that checkpoints stays. */
+  /** Ends an idle thread, since its heap is its largest cost. A thread that is checkpointing stays. */
   rest(): void {
     if (!this.#isMoving) this.#stop()
   }
@@ -75,7 +75,7 @@ export class Checkpoints implements AsyncDisposable {
     await this.#ended
   }
 
-  /** From LAST_RESORT_PAGES on, commits do the work of a thread that may not be started yet. */
+  /** While the thread may not be restarted, commits checkpoint from LAST_RESORT_PAGES on. */
   #move(isLong: boolean): void {
     if (this.#thread === undefined && this.#nowMs() < this.#mayStartMs) return
     this.#thread ??= this.#start()

@@ -3,7 +3,7 @@ import { type Declarations, typeNamed } from '../config/component-type.ts'
 import type { ClusterSources, InferenceRules } from '../kube/inference/inference-settings.ts'
 import { parseRelations, RELATIONS } from '../kube/inference/relations.ts'
 
-/** How causes are inferred, from the configuration and from what receivers observe of each cluster. */
+/** The rules of inference, from the configuration and from what receivers observe of each cluster. */
 export function inferenceRules(
   config: InferenceConfig,
   receivers: readonly ReceiverConfig[],
@@ -21,7 +21,7 @@ export function inferenceRules(
   return { ...config, relations: [...RELATIONS, ...relations], clusters: Object.fromEntries(clusters) }
 }
 
-/** The references by which relations look up other objects. */
+/** The names of the references by which relations find other objects. */
 export function soughtReferences({ relations }: Pick<InferenceRules, 'relations'>): Set<string> {
   return new Set(
     relations.flatMap(({ reads }) => {

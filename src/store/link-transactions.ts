@@ -14,9 +14,9 @@ import { METRICS } from '../platform/metric-catalogue.ts'
 import { ExemplarHistogram } from '../platform/openmetrics.ts'
 import { skipPoisonedItems } from './skip-poisoned-items.ts'
 
-/** Each skipped item costs a commit; further ones are left to the next turn. */
+/** The most items skipped in a turn, since each costs a commit. */
 const MOST_PASSED = 150
-/** Arrivals that are read at a time. */
+/** How many arrivals are read at a time. */
 const READ_AT_ONCE = 500
 
 /** The stores and the linker, inside a transaction. */
@@ -24,10 +24,10 @@ interface Linking extends Stores {
   readonly linker: Linker
 }
 
-/** Counts and measurements of the linker, which are in memory only. */
+/** The counters and measurements of the linker, which are only in memory. */
 type LinkTally = Pick<Linker, 'checkpoint' | 'takeCounts' | 'takeObservations'>
 
-/** Links and expires, a transaction each. An item that throws is set aside. */
+/** Links and expires, each in its own transaction. An item that throws is set aside. */
 export class LinkTransactions {
   readonly #transactor: Transactor<Linking>
   readonly #tally: LinkTally
@@ -35,7 +35,7 @@ export class LinkTransactions {
   readonly #figures: CascadeMeter
   readonly #aside: SetAside[] = []
 
-  /** `maxSeries`: most label values per metric. */
+  /** `maxSeries`: the most label values per metric. */
   constructor(stores: WriterDatabase, settings: LinkerSettings, maxSeries: number) {
     const { transactor, outside } = stores.transactor.with<Linking, LinkTally>((inside) => {
       const linker = new Linker(inside.links, inside.graph, settings)
@@ -47,7 +47,7 @@ export class LinkTransactions {
     this.#figures = new CascadeMeter(maxSeries)
   }
 
-  /** Links at most `limit` arrivals, fewer if `mayGoOn` says no; returns how many were linked or skipped. */
+  /** Links at most `limit` arrivals, until `mayGoOn` returns false. Returns how many were linked or skipped. */
   link(limit: number, mayGoOn?: MayGoOn): number {
     return this.#skippingPoisoned(
       limit,
@@ -64,7 +64,7 @@ export class LinkTransactions {
     )
   }
 
-  /** Expires at most `limit` of each kind, fewer if `mayGoOn` says no; true when more may be due. */
+  /** Expires at most `limit` items of each kind, until `mayGoOn` returns false. True if more may be due. */
   expire(limit: number, mayGoOn?: MayGoOn): boolean {
     try {
       return this.#inTransaction((linker, inRound) => inRound(() => linker.expire(limit, mayGoOn)))
@@ -85,17 +85,17 @@ export class LinkTransactions {
     return done === limit
   }
 
-  /** What has been done since the last call. */
+  /** What was done since the last call. */
   takeCounts(): LinkCounts {
     return this.#tally.takeCounts()
   }
 
-  /** What was set aside since the last call. */
+  /** The items set aside since the last call. */
   takeSetAside(): SetAside[] {
     return this.#aside.splice(0)
   }
 
-  /** What was measured since the last call. */
+  /** The measurements since the last call. */
   takeFigures(): CascadeFigures {
     return this.#figures.take()
   }
@@ -124,7 +124,7 @@ export class LinkTransactions {
     try {
       return this.#transactor.run(({ linker, linkRound }) => work(linker, linkRound))
     } catch (error) {
-      // It is repeated, and measures again.
+      // The work will be repeated, and measured again.
       undo()
       throw error
     } finally {
@@ -133,12 +133,12 @@ export class LinkTransactions {
   }
 }
 
-/** Collects the linker's measurements until they are sent to the main thread. */
+/** Collects the linker's measurements for the main thread. */
 class CascadeMeter {
   readonly #durations = new ExemplarHistogram(METRICS.cpid_cascade_duration.buckets)
   readonly #hops: ExemplarHistogram
 
-  /** `maxSeries`: most label values per metric. */
+  /** `maxSeries`: the most label values per metric. */
   constructor(maxSeries: number) {
     this.#hops = new ExemplarHistogram(METRICS.cpid_hop_latency.buckets, maxSeries)
   }

@@ -1,15 +1,15 @@
 interface WorkOnItems {
-  /** Works on `most` items after the first `done` in one transaction, and returns how many it did. Fewer than `most` end the work. */
+  /** Works on `most` items after the first `done`, in one transaction. Returns how many it did; fewer than `most` end the work. */
   readonly work: (done: number, most: number) => number
   /** Skips one item that cannot be processed. */
   readonly skip: (done: number, error: unknown) => void
-  /** Whether an error can be about one item. Other errors would occur for every item, and are thrown on. */
+  /** Whether an error may be about a single item. Other errors would occur for every item, and are rethrown. */
   readonly isAboutOneItem: (error: unknown) => boolean
 }
 
 /**
- * Works on all items in one transaction. When one throws, half as many are tried, and so on, until the poisoned item is alone and
- * is skipped, so that it does not stop the others. Needs at most about two transactions per item. Returns how many items are done.
+ * Works on all items in one transaction. If that throws, half as many are tried, and so on, until a poisoned item is alone and can be
+ * skipped. Needs about two transactions per item at most. Returns how many items are done.
  */
 export function skipPoisonedItems(count: number, { work, skip, isAboutOneItem }: WorkOnItems): number {
   let most = count

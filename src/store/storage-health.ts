@@ -1,10 +1,10 @@
 import { errorText, type StorageFault, type StorageFaults } from '../model/faults.ts'
 import type { FromStore } from './store-messages.ts'
 
-/** How long nothing may fail before the fault is over: a small write may fit where a large one did not. */
+/** A fault is over when a write succeeds and nothing has failed for this long: a small write may succeed where a large one does not. */
 const CALM_MS = 2_000
 
-/** The present fault of the database, by the writer's errors. Damage stays; other faults end with a write that works. */
+/** Tracks the fault of the database from the writer's errors. Damage is permanent; other faults end when a write succeeds. */
 export class StorageHealth {
   readonly #faults: StorageFaults
   readonly #report: (fault: StorageFault | undefined) => void
@@ -12,7 +12,7 @@ export class StorageHealth {
   readonly #nowMs: () => number
   #failedMs = 0
 
-  /** `nowMs`: a clock that never goes back. */
+  /** `nowMs`: a monotonic clock. */
   constructor(faults: StorageFaults, report: (fault: StorageFault | undefined) => void, nowMs: () => number) {
     this.#faults = faults
     this.#report = report
@@ -23,12 +23,12 @@ export class StorageHealth {
     return this.#fault
   }
 
-  /** Nothing more may be written: a write can damage the database further. */
+  /** Whether writing has to stop, since it might damage the database further. */
   get isDamaged(): boolean {
     return this.#fault?.kind === 'damaged'
   }
 
-  /** Records an error; returns it as a sentence. */
+  /** Records an error. Returns it as a sentence. */
   noteFailure(error: unknown): string {
     const fault = this.#faults.of(error)
     if (fault === undefined) return errorText(error)
@@ -49,7 +49,7 @@ export class StorageHealth {
   }
 }
 
-/** Keeps errors from ending the thread. The work is durable or queued, so it is retried. */
+/** Catches errors, so that they do not end the thread. The work is durable or queued, and is retried. */
 export class StorageGuard {
   readonly #health: StorageHealth
   readonly #post: (message: FromStore) => void
@@ -59,7 +59,7 @@ export class StorageGuard {
     this.#post = post
   }
 
-  /** Does `work`. False when it failed, which is reported, and when the database is damaged. */
+  /** Runs `work`. Returns false if it failed, which is reported, or if the database is damaged. */
   run(what: string, work: () => void): boolean {
     if (this.#health.isDamaged) return false
     try {

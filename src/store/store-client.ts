@@ -12,7 +12,7 @@ import { ChildThread } from '../platform/child-thread.ts'
 import { AwaitedMessages } from './awaited-messages.ts'
 import type { FromStore, StoreThreadData, ToStore } from './store-messages.ts'
 
-/** Room for the prefix of a gRPC message, and some more. */
+/** The bytes around a request that may be transferred with it: enough for the prefix of a gRPC message. */
 const MAX_BYTES_AROUND = 64
 
 type Ready = Extract<FromStore, { kind: 'ready' }>
@@ -38,7 +38,7 @@ export class StoreClient implements IngestPort {
     void thread.ended.then((why) => this.#end(why))
   }
 
-  /** Starts the thread: the database is open and migrated when this resolves. Rejects with what to do. */
+  /** Starts the thread. When it resolves, the database is open and migrated. Otherwise rejects with what to do. */
   static async start(
     settings: Omit<StoreThreadData, 'awaited'>,
   ): Promise<{ store: StoreClient; ready: Ready }> {
@@ -63,7 +63,7 @@ export class StoreClient implements IngestPort {
     const id = ++this.#lastId
     this.#waiting.set(id, resolve)
     const bytes = ownBytes(request)
-    // Computed in the main thread, which has time to spare.
+    // Computed here, since the main thread has time to spare.
     const hash = hashOfRequest(signal, bytes)
     const message: ToStore = { kind: 'ingest', id, signal, bytes, hash, ...from, ...(sender && { sender }) }
     this.#post(message, [bytes.buffer])
@@ -75,7 +75,7 @@ export class StoreClient implements IngestPort {
     return this.#observations
   }
 
-  /** Tells the thread what it answers nothing to. */
+  /** Posts a message that has no answer. */
   tell(
     message: Extract<ToStore, { kind: 'exporterMoved' | 'archiveMoved' | 'setAside' | 'collectGarbage' }>,
   ): void {
@@ -88,7 +88,7 @@ export class StoreClient implements IngestPort {
     await Promise.race([this.#caughtUp.promise, this.#thread.ended])
   }
 
-  /** Ends the thread once everything queued is stored. */
+  /** Ends the thread after everything queued is stored. */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#observations.stop()
@@ -113,7 +113,7 @@ export class StoreClient implements IngestPort {
     for (const listener of this.#listeners) listener(message)
   }
 
-  /** Rejects everything that waits for a thread that has ended. */
+  /** Fails all pending calls, since the thread has ended. */
   #end(why: string): void {
     for (const resolve of this.#waiting.values())
       resolve({ kind: 'failed', reason: 'the store thread has ended' })
@@ -125,7 +125,7 @@ export class StoreClient implements IngestPort {
   }
 }
 
-/** Bytes that can be transferred to another thread: the bytes themselves if they fill their buffer, else a copy. */
+/** Bytes that can be transferred to another thread: the buffer itself if they fill it, otherwise a copy. */
 function ownBytes(request: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = request
   const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength - byteLength <= MAX_BYTES_AROUND
@@ -196,7 +196,7 @@ class ObservationClient implements ObservationPort {
     this.#stopped = 'Causeway is shutting down'
   }
 
-  /** Rejects everything that waits for a thread that has ended. */
+  /** Fails all pending calls, since the thread has ended. */
   end(): void {
     this.#stopped ??= ENDED
     for (const resolve of this.#recording.values()) resolve({ kind: 'failed', reason: ENDED })

@@ -27,14 +27,14 @@ export interface StoreThreadData {
   exporters: Record<Signal, string[]>
   /** The ids of the archives. */
   archives: string[]
-  /** How many messages were posted that somebody waits for (`AwaitedMessages`). */
+  /** How many messages were posted for which somebody waits (`AwaitedMessages`). */
   awaited: SharedArrayBuffer
 }
 
 export interface StoreGauges extends WriterGauges {
   lag: number
   walBytes: number
-  /** Free space on the disk of the database. */
+  /** Free bytes on the disk of the database. */
   freeBytes: number
 }
 
@@ -44,40 +44,40 @@ export type ToStore =
       id: number
       signal: Signal
       bytes: Uint8Array<ArrayBuffer>
-      /** Identifies a repetition of the request. */
+      /** Identifies repetitions of the request. */
       hash: Uint8Array
-      /** The credential or address that sends it. */
+      /** The credential or address of the sender. */
       client: string
-      /** The credential or connection that carries it. */
+      /** The credential or connection of the sender. */
       peer: number
       flow: number
       sender?: Sender
     }
-  /** What a receiver observes of a cluster. */
+  /** Observations of a cluster. */
   | {
       kind: 'observe'
       id: number
       cluster: string
       stream: string
       position?: string
-      /** The observations (`bytesOfTold`). */
+      /** The observations, from `serializeObservations`. */
       body: Uint8Array<ArrayBuffer>
     }
-  /** Streams of a cluster are behind the others, or no longer are. */
+  /** Whether some streams of a receiver lag behind others. */
   | { kind: 'streamsBehind'; cluster: string; receiver: string; isBehind: boolean }
   | { kind: 'askKnownObjects'; id: number; asked: KnownObjectsQuery }
   | { kind: 'askStreamPosition'; id: number; cluster: string; stream: string }
   | { kind: 'exporterMoved'; signal: Signal; exporter: string; position: number; refused: number }
   | ({ kind: 'archiveMoved' } & MovedArchive)
-  /** Decisions that an exporter skipped, since their data cannot be built. */
+  /** Decisions that an exporter skipped, since their bytes cannot be built. */
   | { kind: 'setAside'; items: SetAside[] }
-  /** Link what there is, within the grace period, and report it. */
+  /** Store everything queued, link within the grace period, and reply. */
   | { kind: 'catchUp'; graceMs: number }
   | { kind: 'collectGarbage' }
   | { kind: 'stop' }
 
 export type FromStore =
-  /** Every two seconds, whatever else there is to say. */
+  /** Sent every two seconds, whatever the thread does. */
   | { kind: 'alive' }
   /** Nothing has arrived for some seconds, and everything is linked. */
   | { kind: 'resting' }
@@ -92,13 +92,13 @@ export type FromStore =
       kind: 'ingested'
       outcomes: { id: number; outcome: IngestOutcome }[]
       counts: IngestCounts
-      /** Undefined if it had no commit of its own. */
+      /** Undefined if there was no commit of its own. */
       commitMs: number | undefined
-      /** Of all signals, where metrics came that exporters send. */
+      /** Of all signals; set if metrics arrived that exporters send. */
       lastDecisions?: Record<Signal, number>
     }
   | { kind: 'observed'; outcomes: { id: number; outcome: ObservationOutcome }[] }
-  /** An answer to `askKnownObjects` or `askStreamPosition`; `failed` says why there is none. */
+  /** The answer to `askKnownObjects` or `askStreamPosition`. `failed`: why there is none. */
   | {
       kind: 'clusterAnswer'
       id: number
@@ -106,21 +106,21 @@ export type FromStore =
       position?: string
       failed?: string
     }
-  /** The decisions about writes of clusters, and how many still wait. */
+  /** Decisions about writes of clusters, and how many writes still wait. */
   | { kind: 'inferred'; decided: readonly InferenceCounts[]; waiting: number }
   | { kind: 'linked'; counts: LinkCounts; figures: CascadeFigures; lastDecisions: Record<Signal, number> }
-  /** Items that could not be processed and were skipped, so that all others could be. */
+  /** Items that could not be processed, and were skipped so that others could be. */
   | { kind: 'setAside'; items: SetAside[] }
   | { kind: 'pruned'; result: PruneResult }
   | { kind: 'gauges'; gauges: StoreGauges }
   | { kind: 'caughtUp'; lastDecisions: Record<Signal, number> }
   | { kind: 'trouble'; reason: string }
-  /** Something that an operator should look at. Everything continues. */
+  /** A warning for the operator. */
   | { kind: 'notice'; reason: string }
-  /** The clock of this machine jumped. */
+  /** The system clock jumped. */
   | { kind: 'clockLeapt'; reason: string }
-  /** The checkpoint thread ended by itself; another one is started. */
+  /** The checkpoint thread ended unexpectedly; another one is started. */
   | { kind: 'checkpointsEnded'; reason: string }
-  /** The present fault of the database; undefined once it works again. */
+  /** The fault of the database; undefined when it is over. */
   | { kind: 'storage'; fault: StorageFault | undefined }
   | { kind: 'stopped' }

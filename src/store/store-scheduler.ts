@@ -8,31 +8,31 @@ import type { FromStore, ToStore } from './store-messages.ts'
 import type { MovedArchive, StoreWriter } from './store-writer.ts'
 
 const SETTLE_EVERY_MS = 50
-/** Observations are stored at most this often, since each transaction has a cost and writes are decided half a second later anyway. */
+/** The least interval between transactions with observations: each has a cost, and writes are decided half a second later anyway. */
 const STORE_OBSERVATIONS_EVERY_MS = 10
-/** How long points of Pods are decided at a time. */
+/** The time limit of a turn that decides about points of Pods. */
 const POD_POINTS_MS = 4
-/** How long blocks of spans are read at a time, while there is no other work. */
+/** The time limit of a turn that summarizes blocks of spans, while there is no other work. */
 const SPAN_BLOCKS_MS = 5
 const SAVE_EVERY_MS = 250
 const REPORT_EVERY_MS = 2_000
 const MARK_EVERY_MS = 500
-/** After this long without work, memory is freed. */
+/** Memory is freed after this long without work. */
 const REST_AFTER_MS = 4_000
 
 interface StoreSchedulerSettings {
-  /** 0: nothing is pruned. */
+  /** 0: never. */
   pruneIntervalMs: number
   post: (message: FromStore) => void
   health: StorageHealth
   wal: WalSize
-  /** Without it commits checkpoint by themselves. */
+  /** If absent, commits checkpoint by themselves. */
   checkpoints?: { look(): void }
-  /** Without it the removal of a write-ahead log after a crash is not noticed. */
+  /** If absent, a write-ahead log that was removed after a crash is not noticed. */
   mark?: CommittedMark
   /** Called after some seconds without work, to free memory. */
   rest?: () => void
-  /** Whether messages that somebody waits for have arrived that were not handed on yet; never unless given. */
+  /** Whether messages were posted for which somebody waits, and not delivered yet; by default never. */
   isAwaited?: () => boolean
   clock: Pick<Clock, 'monotonicMs'>
   timers: Timers
@@ -41,9 +41,8 @@ interface StoreSchedulerSettings {
 const never = (): boolean => false
 
 /**
- * Schedules the work of the store thread: requests first, since their senders wait; linking in between, so that it never
- * starves; settling, pruning and exporter positions on intervals. Failed work is retried on the next interval, also when no requests
- * arrive.
+ * Schedules the work of the store thread. Requests come first, since their senders wait; linking runs in between, so that it never starves;
+ * settling, pruning and exporter positions run at intervals. Failed work is retried at the next interval, even if no requests arrive.
  */
 export class StoreScheduler {
   readonly #writer: StoreWriter
@@ -61,7 +60,7 @@ export class StoreScheduler {
   #observationsStoredMs = -Infinity
   #workedMs: number
   #isResting = false
-  /** False once all is kept, or that failed, until the next report. */
+  /** False after all blocks were summarized, or that failed, until the next report. */
   #areSpanBlocksDue = true
   #isStopped = false
 
@@ -122,20 +121,20 @@ export class StoreScheduler {
     }
   }
 
-  /** Stores which items an exporter could not send. */
+  /** Stores the items that an exporter could not send. */
   setAside(items: readonly SetAside[]): void {
     this.exporterReports.setAside(items)
     this.exporterReports.save()
   }
 
-  /** Stores everything that is queued, and links within the grace period. */
+  /** Stores everything queued, and links within the grace period. */
   catchUp(graceMs: number): void {
     this.#storeAll()
     this.#linking.link(this.#settings.clock.monotonicMs() + graceMs)
     this.#settings.post({ kind: 'caughtUp', lastDecisions: this.#writer.lastDecisions })
   }
 
-  /** Stores everything that is queued; nothing uses the database afterwards. */
+  /** Stores everything queued, then stops; nothing uses the database afterwards. */
   stop(): void {
     this.#isStopped = true
     this.#nextTurn?.()
@@ -175,7 +174,7 @@ export class StoreScheduler {
     if (this.#isBusy) this.#turnSoon()
   }
 
-  /** Also retries linking that failed, and links when no requests arrive. */
+  /** Settles; also retries linking that failed, and links if no requests arrive. */
   #settle(): void {
     this.inference.decide()
     this.#decidePodPoints()
@@ -199,7 +198,7 @@ export class StoreScheduler {
     })
   }
 
-  /** A little at a time: senders wait meanwhile. */
+  /** Runs for a short time, since senders wait meanwhile. */
   #decidePodPoints(): void {
     const startedMs = this.#settings.clock.monotonicMs()
     this.#guard.run('keeping points of Pods', () => {
@@ -222,7 +221,7 @@ export class StoreScheduler {
       const sizes = { walBytes: wal.bytes(), freeBytes: wal.freeBytes() }
       post({ kind: 'gauges', gauges: { lag: this.#writer.linkLag, ...this.#writer.gauges(), ...sizes } })
     })
-    // Without requests nothing else would show that the database works again.
+    // Without requests, nothing else would show that the fault is over.
     if (health.fault === undefined) return
     this.#guard.run('writing', () => {
       this.#writer.tryWriting()
@@ -244,7 +243,7 @@ export class StoreScheduler {
 
 type ExporterMoved = Extract<ToStore, { kind: 'exporterMoved' }>
 
-/** As many as the table keeps. The oldest are dropped first there too. */
+/** As many as the table holds. In both, the oldest are dropped first. */
 const MAX_SET_ASIDE = 1_000
 
 interface ExporterReportParts {
@@ -253,7 +252,7 @@ interface ExporterReportParts {
   post: (message: FromStore) => void
 }
 
-/** Reports of exporters until they are saved: positions, and items that could not be sent. */
+/** Reports of exporters that are not saved yet: positions, and items that could not be sent. */
 class ExporterReports {
   readonly #parts: ExporterReportParts
   readonly #moved = new Map<string, ExporterMoved>()
@@ -279,7 +278,7 @@ class ExporterReports {
     this.#setAside = [...this.#setAside, ...items].slice(-MAX_SET_ASIDE)
   }
 
-  /** Saves items set aside before positions: an exporter that restarts from a saved position does not meet these items again. */
+  /** Saves the items before the positions: an exporter that restarts from a saved position does not meet them again. */
   save(): void {
     if (this.#setAside.length > 0 && !this.#saveSetAside()) return
     if (this.#moved.size > 0) this.#savePositions()
@@ -310,7 +309,7 @@ class ExporterReports {
   }
 }
 
-/** From this length on, the operator is told what makes the write-ahead log grow. */
+/** From this size on, the operator is told why the write-ahead log grows. */
 const WARN_BYTES = 256 * MIB
 
 const HELD =
@@ -319,15 +318,15 @@ const HELD =
 
 interface WalUpkeepParts {
   wal: WalSize
-  /** Without it commits checkpoint by themselves. */
+  /** If absent, commits checkpoint by themselves. */
   checkpoints?: { look(): void } | undefined
-  /** Without it a log that was removed after a crash is not noticed. */
+  /** If absent, a log that was removed after a crash is not noticed. */
   mark?: CommittedMark | undefined
   guard: StorageGuard
   post: (message: FromStore) => void
 }
 
-/** Decides when the write-ahead log is checkpointed, and when it is truncated. */
+/** Decides when to checkpoint the write-ahead log, and when to truncate it. */
 class WalUpkeep {
   readonly #parts: WalUpkeepParts
 
@@ -335,19 +334,19 @@ class WalUpkeep {
     this.#parts = parts
   }
 
-  /** Checkpoints if it is time; to be called after commits. */
+  /** Checkpoints if it is due. Call it after commits. */
   move(): void {
     const { checkpoints, guard } = this.#parts
     if (checkpoints !== undefined)
       guard.run('moving the write-ahead log into the database', () => checkpoints.look())
   }
 
-  /** Writes the number of arrivals beside the database; to be called outside of transactions. */
+  /** Writes the number of arrivals beside the database. Call it outside transactions. */
   note(arrivals: number): void {
     this.#parts.mark?.write(arrivals)
   }
 
-  /** Truncates the log while no request waits, or when it has grown very long. */
+  /** Truncates the log if no request waits, or if it has grown very long. */
   shorten(isBusy: boolean): void {
     const { wal, guard, post } = this.#parts
     guard.run('shortening the write-ahead log', () => {

@@ -3,7 +3,7 @@ import type { FromStore, StoreGauges } from './store-messages.ts'
 
 const MS_PER_SECOND = 1000
 
-/** Adds what a commit stored. */
+/** Counts what a commit stored. */
 export function countIngested(
   metrics: Metrics,
   { counts, commitMs }: Extract<FromStore, { kind: 'ingested' }>,

@@ -131,7 +131,7 @@ function logIsGone(path: string, missing: number): string {
   )
 }
 
-/** Damage may only show after opening. */
+/** The text of an error at the start; damage may only show after opening. */
 function reasonOf(error: unknown): string {
   if (sqliteFaults.of(error) !== undefined) return openFailureSentence(path, error)
   return errorText(error)

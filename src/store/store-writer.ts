@@ -22,22 +22,22 @@ import { type Ingested, IngestTransactions, type PendingRequest } from './ingest
 import { LinkTransactions } from './link-transactions.ts'
 import { WitnessedWrites } from './witnessed-writes.ts'
 
-/** Most label values of one metric, unless configured. */
+/** The default limit of label values per metric. */
 const MAX_SERIES = 500
 
 export interface WriterSettings {
   linking: LinkerSettings
   maxSources: number
-  /** How many edges a request with few mergelogs may visit to look for cycles; 5,000 unless given. */
+  /** How many edges a request with few mergelogs may visit to look for cycles; 5,000 by default. */
   maxCycleEdges?: number
-  /** Keeps the spans of API servers' filters; they are dropped unless given. */
+  /** Whether spans of API servers' filters are kept; false by default. */
   keepsFilters?: boolean
   retention: Retention
-  /** Most label values of one metric. */
+  /** The most label values per metric. */
   maxSeries?: number
-  /** Who may send what; everybody may send everything unless given. */
+  /** The permissions of senders; absent, every sender may send everything. */
   senders?: SenderPolicy
-  /** How causes of writes are inferred; by the rules for Kubernetes' own controllers unless given. */
+  /** The rules of inference; by default those for Kubernetes' own controllers. */
   inference?: InferenceRules
 }
 
@@ -46,10 +46,10 @@ const INFERENCE: InferenceRules = {
   ...{ windowMs: 500, whoWaitMs: 2_000 },
 }
 
-/** The only writer of the database: every change goes through here, one transaction at a time. */
+/** The only writer of the database: every change is made here, one transaction at a time. */
 export class StoreWriter {
   readonly #transactor: Transactor<Stores>
-  /** Commits all transactions that its work runs in one commit, or none of them if it throws. */
+  /** Runs `work` with all its transactions in one commit; none of them if it throws. */
   readonly inOneCommit: WriterDatabase['inOneCommit']
   readonly reader: WriterReader
   readonly #faults: WriterDatabase['faults']
@@ -101,12 +101,12 @@ export class StoreWriter {
     return this.progress.lastArrival - this.progress.linkedArrival
   }
 
-  /** Whether there are arrivals to link, postponed explanations, or steps that are left of an arrival. */
+  /** Whether there are arrivals to link, postponed explanations, or unfinished steps. */
   get isLinkDue(): boolean {
     return this.linkLag > 0 || this.reader.hasPostponedExplanation || this.reader.mayStepsBeUnfinished
   }
 
-  /** Links at most `limit` arrivals, and does postponed explanations; returns how many of both there were. */
+  /** Links at most `limit` arrivals, and continues postponed explanations. Returns how many of both. */
   link(limit: number, mayGoOn?: MayGoOn): number {
     const explained = this.reader.hasPostponedExplanation
       ? this.#transactor.run(({ graph }) => explainMore(graph, this.#maxFanout, limit), {
@@ -117,19 +117,19 @@ export class StoreWriter {
   }
 
   /**
-   * Removes about `budget` CPIDs at most, by the retention limits, and stops once `mayGoOn` returns false. After the wall clock
-   * jumped, nothing is removed for its age for an hour, unless `isCalendarRight`; `leapMs` says that it has just jumped.
+   * Removes about `budget` CPIDs at most, by the retention limits, until `mayGoOn` returns false. For an hour after the wall clock jumped,
+   * nothing is removed for its age, unless `isCalendarRight`. `leapMs`: how far the clock has just jumped.
    */
   prune(budget: number, turn: PruneTurn = {}): PruneTurnResult {
     return this.#pruning.turn(budget, turn)
   }
 
-  /** Decides which points of Pods are kept until `mayGoOn` returns false; true if there may be more. */
+  /** Decides which points of Pods are kept, until `mayGoOn` returns false. True if there may be more. */
   decidePodPoints(mayGoOn: () => boolean): boolean {
     return this.#transactor.run(({ metrics }) => metrics.decide(mayGoOn), { mayOnlyRead: true })
   }
 
-  /** Keeps what blocks of spans contain, for searches, until `mayGoOn` returns false; true if there may be more. */
+  /** Summarizes blocks of spans for searches, until `mayGoOn` returns false. True if there may be more. */
   keepSpanBlocks(mayGoOn: () => boolean): boolean {
     return this.#transactor.run(({ spanBlocks }) => spanBlocks.keep(mayGoOn), { mayOnlyRead: true })
   }
@@ -138,14 +138,14 @@ export class StoreWriter {
     return { ...this.reader.gauges(), held: this.#pruning.held }
   }
 
-  /** Stores which items could not be sent. */
+  /** Stores the items that could not be sent. */
   setAside(items: readonly SetAside[]): void {
     this.#transactor.run(({ setAside }) => {
       for (const item of items) setAside.add(item)
     })
   }
 
-  /** Keeps exactly these exporters of a signal, new ones from the last decision on; returns their positions. */
+  /** Keeps exactly these exporters of a signal; new ones start after the last decision. Returns all positions. */
   keepExporters(
     signal: Signal,
     names: readonly string[],
@@ -154,7 +154,7 @@ export class StoreWriter {
     return this.#transactor.run(({ positions }) => positions[signal].keep(names, from))
   }
 
-  /** Keeps exactly these archives, new ones from the beginning on; returns their positions. */
+  /** Keeps exactly these archives; new ones start from the oldest row. Returns all positions. */
   keepArchives(names: readonly string[]): Map<string, KeptArchive> {
     return this.#transactor.run(({ archives }) => archives.keep(names))
   }
@@ -165,28 +165,28 @@ export class StoreWriter {
     })
   }
 
-  /** Saves exporter positions. One that cannot be saved is set aside; the others are saved. */
+  /** Saves the positions of exporters. One that cannot be saved is set aside. */
   savePositions(moved: Iterable<MovedExporter>): SetAside[] {
     return this.#transactor.run((stores) => savePositions(moved, stores, this.#faults))
   }
 
-  /** Items that linking and pruning have set aside since the last call. */
+  /** The items that linking and pruning set aside since the last call. */
   takeSetAside(): SetAside[] {
     return [...this.linking.takeSetAside(), ...this.#pruning.takeSetAside()]
   }
 
-  /** Commits up time and nothing else; throws when the database cannot be written. */
+  /** Commits nothing but up time. Throws if the database cannot be written. */
   tryWriting(): void {
     this.#transactor.run(() => undefined)
   }
 }
 
 export interface WriterGauges extends StoredGauges {
-  /** CPIDs over a retention limit that something still holds. */
+  /** CPIDs beyond a retention limit that something still holds. */
   held: number
 }
 
-/** The new position of an exporter, and how many items its backend refused on the way. */
+/** The new position of an exporter, and how many items its backend refused before it. */
 interface MovedExporter {
   signal: Signal
   exporter: string
@@ -194,14 +194,14 @@ interface MovedExporter {
   refused: number
 }
 
-/** The new position of an archive, and how many rows it refused on the way. */
+/** The new position of an archive, and how many rows it refused before it. */
 export interface MovedArchive {
   exporter: string
   position: ArchivePosition
   refused: number
 }
 
-/** Saves each position by itself. Sets aside those that could not be saved, which are lost, and returns them. */
+/** Saves each position on its own. Those that cannot be saved are lost, set aside, and returned. */
 function savePositions(
   moved: Iterable<MovedExporter>,
   { positions, setAside, attempt }: Stores,
@@ -221,9 +221,9 @@ function savePositions(
   return aside
 }
 
-/** How often, at most, the last arrival is recorded with its time. */
+/** The least interval between two arrival marks. */
 const MARK_EVERY_MS = 1_000
-/** Broken items seldom come alone: after one, this many turns use a savepoint for each removal. */
+/** Broken items are seldom alone: after one, this many turns use a savepoint for each removal. */
 const CAREFUL_FOR = 8
 
 interface PruneTurn {
@@ -238,8 +238,8 @@ interface Pruning extends Stores {
 }
 
 /**
- * Prunes in turns, each in a transaction. When a turn throws for a single CPID, it is repeated with a savepoint for each removal,
- * and that CPID is set aside.
+ * Prunes in turns, each a transaction. If a turn throws because of a single CPID, it is repeated with a savepoint for each removal, and
+ * that CPID is set aside.
  */
 class PruneTransactions {
   readonly #transactor: Transactor<Pruning>
@@ -249,7 +249,7 @@ class PruneTransactions {
   readonly #calendar = new CalendarWatch()
   readonly #keepsAge: boolean
   readonly #aside: SetAside[] = []
-  /** Set aside in the turn that is not committed yet. */
+  /** Items set aside in the turn that is not committed yet. */
   #noted: SetAside[] = []
   #careful = 0
 
@@ -273,7 +273,7 @@ class PruneTransactions {
     return this.#pruner.held
   }
 
-  /** Does one turn of about `budget` CPIDs at most. */
+  /** Runs one turn, which removes about `budget` CPIDs at most. */
   turn(budget: number, turn: PruneTurn): PruneTurnResult {
     try {
       if (this.#careful === 0) return this.#run(budget, turn)

@@ -8,9 +8,9 @@ import type { Cpid, MergeGraph } from '../model/merge-graph.ts'
 import { serviceEnvelope } from '../model/otlp/encode-telemetry.ts'
 import type { HeldItems, WorkedOutMergelog } from '../model/reported-writes.ts'
 
-/** At most so many edges of the merge graph are visited to find out which changes descend from which. Others count as unrelated. */
+/** The most edges of the merge graph that are visited to find which changes descend from which. Beyond it, changes count as unrelated. */
 export const MAX_EDGES = 2_000
-/** A mergelog is recorded this long before linking stops waiting for it, but at most a tenth of that wait, so that nothing is sent twice. */
+/** A mergelog is recorded this long before linking stops waiting for it (at most a tenth of the wait), so that nothing is sent twice. */
 const AHEAD_MS = 1_000
 
 interface WorkedOutParts {
@@ -18,15 +18,15 @@ interface WorkedOutParts {
   readonly arrivals: ArrivalStore
   readonly held: HeldItems
   readonly maxFanout: number
-  /** How long linking waits for a mergelog. */
+  /** How long linking waits for a mergelog, in milliseconds. */
   readonly waitMs: number
-  /** Whether objects may carry CPIDs of their own cluster alone. */
+  /** Whether objects may only carry CPIDs of their own cluster. */
   readonly joinsOwn: boolean
 }
 
 /**
- * Makes mergelogs for CPIDs whose senders' own do not arrive in time, from the observed version that was the first to carry the CPID: the
- * sources are the ancestors that it names, or else the changes that its writer read. Used inside a transaction.
+ * Makes mergelogs for CPIDs whose senders' own do not arrive in time, from the first observed version with the CPID. The sources are the
+ * ancestors that the version names, or else the changes that its writer had read. Used inside a transaction.
  */
 export class WorkedOutMergelogs {
   readonly #parts: WorkedOutParts
@@ -35,7 +35,7 @@ export class WorkedOutMergelogs {
     this.#parts = parts
   }
 
-  /** Keeps the sources of a CPID until linking is about to stop waiting for its mergelog. */
+  /** Holds the sources of a CPID until linking is about to stop waiting for its mergelog. */
   hold({ cpid, carriedSources: sources, write, writer, part, toldBy, key }: Decision): void {
     const { graph, held, waitMs } = this.#parts
     const node = graph.find(cpid)
@@ -49,7 +49,7 @@ export class WorkedOutMergelogs {
     held.holdWorkedOut(mergelog, waitMs - Math.min(AHEAD_MS, waitMs / 10), node?.missingSinceMs)
   }
 
-  /** Records a mergelog, unless the sender's own has arrived. Of its ancestors, those are its sources from which no other descends. */
+  /** Records a mergelog, unless the sender's own has arrived. Its sources are the named ancestors from which no other one descends. */
   record({ cpid, sources: named, service, cluster, object, reason, timeNs }: WorkedOutMergelog): void {
     const { graph, arrivals, maxFanout } = this.#parts
     const node = graph.find(cpid)

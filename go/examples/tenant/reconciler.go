@@ -16,19 +16,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// Reconciler makes what Tenants ask for.
+// Reconciler reconciles Tenants.
 type Reconciler struct {
 	client.Client
 	Scheme *runtime.Scheme
 }
 
-// SetupWithManager has the manager start it.
+// SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("tenant").For(&Tenant{}).
 		Owns(&appsv1.Deployment{}).Owns(&corev1.Service{}).Owns(&corev1.ConfigMap{}).Owns(&corev1.ResourceQuota{}).Complete(r)
 }
 
-// Reconcile makes what a Tenant has, says so in its status, and takes it away before the Tenant goes.
+// Reconcile creates the objects of a Tenant, updates its status, and deletes them before the Tenant is deleted.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	t := &Tenant{}
 	if err := r.Get(ctx, request.NamespacedName, t); err != nil {
@@ -38,7 +38,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, r.clearUp(ctx, t)
 	}
 	if controllerutil.AddFinalizer(t, Finalizer) {
-		// The version that comes of it wakes the reconcile again.
+		// The new version triggers the next reconcile.
 		return ctrl.Result{}, r.Update(ctx, t)
 	}
 	if err := r.apply(ctx, t); err != nil {
@@ -56,7 +56,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, r.Status().Update(ctx, t)
 }
 
-// apply applies the settings on the server side.
+// apply writes the settings by server-side apply.
 func (r *Reconciler) apply(ctx context.Context, t *Tenant) error {
 	settings := corev1ac.ConfigMap(t.Name, t.Namespace).
 		WithData(map[string]string{"image": t.Spec.Image, "pods": strconv.Itoa(int(t.Spec.Pods))}).
@@ -65,7 +65,7 @@ func (r *Reconciler) apply(ctx context.Context, t *Tenant) error {
 	return r.Apply(ctx, settings, client.FieldOwner("tenant-operator"), client.ForceOwnership)
 }
 
-// make makes quota, Deployment and Service.
+// make creates or updates quota, Deployment and Service.
 func (r *Reconciler) make(ctx context.Context, t *Tenant) (*appsv1.Deployment, error) {
 	labels := map[string]string{"app": t.Name}
 	named := metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name}
@@ -100,7 +100,7 @@ func (r *Reconciler) make(ctx context.Context, t *Tenant) (*appsv1.Deployment, e
 	return deployment, err
 }
 
-// clearUp deletes the settings itself; garbage collection takes the rest once the finalizer is gone.
+// clearUp deletes the settings; garbage collection deletes the rest once the finalizer is removed.
 func (r *Reconciler) clearUp(ctx context.Context, t *Tenant) error {
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Name}}
 	if err := r.Get(ctx, client.ObjectKeyFromObject(settings), settings); client.IgnoreNotFound(err) != nil {

@@ -1,5 +1,5 @@
-// Package tenant is an operator of another kind than that of WebApps: it applies on the server side, it holds its objects by a
-// finalizer and clears up itself, and it has a quota count what it makes. Nothing in it knows of changes.
+// Package tenant is an operator that, unlike that of WebApps, uses server-side apply, a finalizer with its own cleanup, and a quota.
+// It has no code for Causeway.
 package tenant
 
 import (
@@ -8,20 +8,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion is that of Tenants.
+// GroupVersion is the API version of Tenants.
 var GroupVersion = schema.GroupVersion{Group: "example.com", Version: "v1"}
 
-// Finalizer holds a Tenant until what it has is cleared up.
+// Finalizer keeps a Tenant until its objects are deleted.
 const Finalizer = "example.com/tenant"
 
-// AddToScheme makes Tenants known to a scheme.
+// AddToScheme registers Tenants in a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &Tenant{}, &TenantList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }
 
-// Tenant is somebody who has an application of their own, with a limit.
+// Tenant is an application with a quota.
 type Tenant struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -30,20 +30,20 @@ type Tenant struct {
 	Status Status `json:"status,omitempty"`
 }
 
-// Spec is what is wanted.
+// Spec is the desired state.
 type Spec struct {
 	Image    string `json:"image"`
 	Replicas int32  `json:"replicas,omitempty"`
 	Pods     int32  `json:"pods,omitempty"`
 }
 
-// Status is what there is.
+// Status is the observed state.
 type Status struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	ReadyReplicas      int32 `json:"readyReplicas,omitempty"`
 }
 
-// TenantList is a list of them.
+// TenantList is a list of Tenants.
 type TenantList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -51,14 +51,14 @@ type TenantList struct {
 	Items []Tenant `json:"items"`
 }
 
-// DeepCopyObject is what controller-gen makes.
+// DeepCopyObject implements runtime.Object, as controller-gen would generate it.
 func (in *Tenant) DeepCopyObject() runtime.Object {
 	out := *in
 	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	return &out
 }
 
-// DeepCopyObject is what controller-gen makes.
+// DeepCopyObject implements runtime.Object, as controller-gen would generate it.
 func (in *TenantList) DeepCopyObject() runtime.Object {
 	out := *in
 	in.ListMeta.DeepCopyInto(&out.ListMeta)

@@ -12,19 +12,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// Reconciler makes what WebApps ask for.
+// Reconciler reconciles WebApps.
 type Reconciler struct {
 	client.Client
 	Scheme *runtime.Scheme
 }
 
-// SetupWithManager has the manager start it.
+// SetupWithManager adds the controller to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("webapp").For(&WebApp{}).
 		Owns(&appsv1.Deployment{}).Owns(&corev1.Service{}).Complete(r)
 }
 
-// Reconcile makes Deployment and Service as they are asked for, and says so in the status.
+// Reconcile creates or updates Deployment and Service, and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	app := &WebApp{}
 	if err := r.Get(ctx, request.NamespacedName, app); err != nil {

@@ -1,5 +1,5 @@
-// Package webapp is an ordinary operator in the layout of kubebuilder: of each WebApp it makes a Deployment and a Service. Nothing in
-// it knows of changes.
+// Package webapp is an ordinary operator in the layout of kubebuilder: it creates a Deployment and a Service for each WebApp. It has no
+// code for Causeway.
 package webapp
 
 import (
@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion is that of WebApps, whose definition is in examples/operator/web-app.yaml.
+// GroupVersion is the API version of WebApps, whose CustomResourceDefinition is in examples/operator/web-app.yaml.
 var GroupVersion = schema.GroupVersion{Group: "example.com", Version: "v1"}
 
-// AddToScheme makes WebApps known to a scheme.
+// AddToScheme registers WebApps in a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &WebApp{}, &WebAppList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }
 
-// WebApp is what somebody wants served.
+// WebApp is a web application.
 type WebApp struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -27,20 +27,20 @@ type WebApp struct {
 	Status Status `json:"status,omitempty"`
 }
 
-// Spec is what is wanted.
+// Spec is the desired state.
 type Spec struct {
 	Image    string `json:"image"`
 	Replicas int32  `json:"replicas,omitempty"`
 	Port     int32  `json:"port,omitempty"`
 }
 
-// Status is what there is.
+// Status is the observed state.
 type Status struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	ReadyReplicas      int32 `json:"readyReplicas,omitempty"`
 }
 
-// WebAppList is a list of them.
+// WebAppList is a list of WebApps.
 type WebAppList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
@@ -48,14 +48,14 @@ type WebAppList struct {
 	Items []WebApp `json:"items"`
 }
 
-// DeepCopyObject is what controller-gen makes.
+// DeepCopyObject implements runtime.Object, as controller-gen would generate it.
 func (in *WebApp) DeepCopyObject() runtime.Object {
 	out := *in
 	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	return &out
 }
 
-// DeepCopyObject is what controller-gen makes.
+// DeepCopyObject implements runtime.Object, as controller-gen would generate it.
 func (in *WebAppList) DeepCopyObject() runtime.Object {
 	out := *in
 	in.ListMeta.DeepCopyInto(&out.ListMeta)

@@ -1,9 +1,9 @@
-// Package bounded has a map that forgets.
+// Package bounded has a map of bounded weight.
 package bounded
 
 import "container/list"
 
-// Map forgets what was set longest ago once all that it holds weighs more than it may. It is not safe for concurrent use.
+// Map evicts the oldest entries when their total weight exceeds its limit. It is not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	most, weight int
 	forgotten    int
@@ -17,7 +17,7 @@ type entry[K comparable, V any] struct {
 	value V
 }
 
-// NewMap makes a map; an entry weighs 1 where weightOf is nil.
+// NewMap makes a map; an entry weighs 1 if weightOf is nil.
 func NewMap[K comparable, V any](most int, weightOf func(V) int) *Map[K, V] {
 	if weightOf == nil {
 		weightOf = func(V) int { return 1 }
@@ -25,10 +25,10 @@ func NewMap[K comparable, V any](most int, weightOf func(V) int) *Map[K, V] {
 	return &Map[K, V]{most: most, weightOf: weightOf, entries: map[K]*list.Element{}}
 }
 
-// Len is how many entries there are.
+// Len is the number of entries.
 func (m *Map[K, V]) Len() int { return len(m.entries) }
 
-// Get gives the value of a key, and whether there is one.
+// Get returns the value of a key, and whether there is one.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	element, ok := m.entries[key]
 	if !ok {
@@ -37,7 +37,7 @@ func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	return element.Value.(entry[K, V]).value, true
 }
 
-// Set gives a key a value, which makes it the newest.
+// Set sets the value of a key and makes it the newest entry.
 func (m *Map[K, V]) Set(key K, value V) {
 	m.Delete(key)
 	m.entries[key] = m.order.PushBack(entry[K, V]{key, value})
@@ -48,13 +48,13 @@ func (m *Map[K, V]) Set(key K, value V) {
 	}
 }
 
-// Limit says anew how much it may weigh, from the next time on that something is set.
+// Limit changes the weight limit, which the next Set enforces.
 func (m *Map[K, V]) Limit(most int) { m.most = most }
 
-// Forgotten is how many entries it forgot so far.
+// Forgotten is how many entries were evicted.
 func (m *Map[K, V]) Forgotten() int { return m.forgotten }
 
-// Delete forgets a key.
+// Delete removes a key.
 func (m *Map[K, V]) Delete(key K) {
 	element, ok := m.entries[key]
 	if !ok {

@@ -1,4 +1,4 @@
-// Fills an informer with all ConfigMaps of a server, and says how long that took and what it holds then: by itself, or traced. The
+// Fills an informer, plain or traced, with all ConfigMaps of a server, and prints the time and memory. The
 // evaluation runs it (lab/evaluation/informers).
 package main
 
@@ -89,7 +89,7 @@ func fill(server string, objects, changes int64, isTraced bool) (findings, error
 	}
 	<-filled
 	found := findings{FilledMS: msSince(began)}
-	// The server tells of changes once it is asked to.
+	// The server sends the changes on request.
 	began = time.Now()
 	if err := ask(server); err != nil {
 		return findings{}, err

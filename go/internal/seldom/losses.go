@@ -1,4 +1,4 @@
-// Package seldom logs what may happen often.
+// Package seldom logs frequent events rarely.
 package seldom
 
 import (
@@ -21,7 +21,7 @@ type Losses struct {
 	until time.Time
 }
 
-// NewLosses logs with controller-runtime's logger where none is given.
+// NewLosses uses controller-runtime's logger if logger is zero.
 func NewLosses(logger logr.Logger, now func() time.Time) *Losses {
 	if logger.IsZero() {
 		logger = log.Log.WithName("causeway")
@@ -29,14 +29,14 @@ func NewLosses(logger logr.Logger, now func() time.Time) *Losses {
 	return &Losses{logger: logger, now: now}
 }
 
-// Tell logs that something is lost; lost counts all of it since the start.
+// Tell logs new losses, at most once a minute; lost is the total since the start.
 func (l *Losses) Tell(what string, lost int64) {
 	if more := l.untold(lost, false); more > 0 {
 		l.logger.Info(what, "lost", more, "since the start", lost)
 	}
 }
 
-// End logs what is lost, also within a minute of the last line.
+// End logs new losses at once; lost is the total since the start.
 func (l *Losses) End(what string, lost int64) {
 	if more := l.untold(lost, true); more > 0 {
 		l.logger.Info(what, "lost", more, "since the start", lost)

@@ -1,4 +1,4 @@
-// Package told keeps what a controller tells, for tests.
+// Package told collects the mergelogs and spans of a controller, for tests.
 package told
 
 import (
@@ -12,45 +12,45 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Mergelog is one that was sent.
+// Mergelog is a sent mergelog.
 type Mergelog struct {
 	CPID    string
 	Sources []string
 	Object  string
 }
 
-// Span is one that ended.
+// Span is an ended span.
 type Span struct {
 	Name, CPID      string
 	Observed, Wrote []string
 	IsFailed        bool
 }
 
-// Changes are the mergelogs and spans of its providers.
+// Changes collects the mergelogs and spans of its providers.
 type Changes struct {
 	mu        sync.Mutex
 	mergelogs []Mergelog
 	spans     []Span
 }
 
-// Tracers gives spans to keep.
+// Tracers returns a provider whose spans are collected.
 func (c *Changes) Tracers() *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans{c}))
 }
 
-// Loggers gives mergelogs to keep.
+// Loggers returns a provider whose mergelogs are collected.
 func (c *Changes) Loggers() *sdklog.LoggerProvider {
 	return sdklog.NewLoggerProvider(sdklog.WithProcessor(records{c}))
 }
 
-// Mergelogs are those so far.
+// Mergelogs returns the mergelogs so far.
 func (c *Changes) Mergelogs() []Mergelog {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.mergelogs)
 }
 
-// MergelogOf is that of a CPID, and whether there is one.
+// MergelogOf returns the mergelog of a CPID, and whether there is one.
 func (c *Changes) MergelogOf(id string) (Mergelog, bool) {
 	for _, one := range c.Mergelogs() {
 		if one.CPID == id {
@@ -60,7 +60,7 @@ func (c *Changes) MergelogOf(id string) (Mergelog, bool) {
 	return Mergelog{}, false
 }
 
-// Spans are those of a name so far; all where it is empty.
+// Spans returns the spans of a name so far; all if the name is empty.
 func (c *Changes) Spans(name string) (found []Span) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *Changes) Spans(name string) (found []Span) {
 	return found
 }
 
-// Names are those of all spans so far.
+// Names returns the names of all spans so far.
 func (c *Changes) Names() (names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

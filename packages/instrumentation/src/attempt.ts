@@ -1,6 +1,6 @@
 import { diag } from '@opentelemetry/api'
 
-/** What the work returns, or `otherwise` when it throws: telemetry must not fail a controller. */
+/** Returns the result of the work, or `otherwise` when it throws: telemetry must not fail a controller. */
 export function attempt<T>(work: () => T, otherwise: T): T {
   try {
     return work()
@@ -10,7 +10,7 @@ export function attempt<T>(work: () => T, otherwise: T): T {
   }
 }
 
-/** Waits for work that nothing depends on, whether it succeeds or not. */
+/** Awaits optional work; its error is only logged. */
 export async function attemptLater(work: () => void | Promise<void>): Promise<void> {
   try {
     await work()

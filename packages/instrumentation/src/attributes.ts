@@ -1,4 +1,4 @@
-/** Names that others read: they are Causeway's, and never change. */
+/** Attribute names that Causeway reads; they never change. */
 export const CPID_ID = 'cpid.id'
 export const CPID_ANCESTORS = 'cpid.ancestors'
 export const CPID_OBSERVED = 'cpid.observed'

@@ -7,24 +7,24 @@ import type { MergelogDetail } from './merge/mergelog-sender.ts'
 import type { KubernetesObject } from './objects/kubernetes-object.ts'
 import type { ObjectType } from './objects/object-reference.ts'
 
-/** What other parts of this package need of an instrumentation, and no controller. */
+/** The parts of an instrumentation that only this package uses. */
 interface Internals {
   readonly known: KnownContexts
   readonly tell: (mergelog: Mergelog, detail: MergelogDetail, atMs?: number) => void
-  /** Whether a change was planned here, and nothing of it was accepted so far. */
+  /** Whether a change was planned here and no write of it was accepted yet. */
   readonly isUnreported: (change: TraceContext) => boolean
   readonly referenceTo: (object: MaybeObject, type?: ObjectType) => string | undefined
-  /** What is looked at of an object, in a copy. */
+  /** A copy of the members of an object that this package reads. */
   readonly trimmedCopy: (object: KubernetesObject) => KubernetesObject
-  /** Says that the API server gives out an object as it is. */
+  /** Reports that the API server returned this object. */
   readonly acceptCarried: (object: MaybeObject) => void
-  /** What an object's annotations say, whatever else is known of it. */
+  /** The trace context in an object's annotations, regardless of what is remembered for it. */
   readonly readCarried: (object: MaybeObject) => TraceContext | undefined
   /** The annotation of the CPID, and that of its ancestors. */
   readonly cpidKey: string
   readonly ancestorsKey: string
   readonly cluster: string
-  /** That of whichever provider is registered by now, unless there is one of its own. */
+  /** A tracer of the given provider, or else of the currently registered one. */
   readonly tracer: () => Tracer
   readonly nowMs: () => number
 }
@@ -35,7 +35,7 @@ export function shareInternals(of: Instrumentation, what: Internals): void {
   internals.set(of, what)
 }
 
-/** Throws where an instrumentation was not made by `createInstrumentation`. */
+/** Throws when the instrumentation was not made by `createInstrumentation`. */
 export function internalsOf(instrumentation: Instrumentation): Internals {
   const found = internals.get(instrumentation)
   if (found === undefined) throw new Error('Give an instrumentation that createInstrumentation made.')

@@ -1,4 +1,4 @@
-/** The value under a name from outside; undefined where nobody put one there, as under "constructor". */
+/** The own property of this name, which comes from outside; undefined for inherited ones such as "constructor". */
 export function ownValue<T>(of: Readonly<Record<string, T>>, name: string): T | undefined {
   // eslint-disable-next-line causeway/no-lookup-by-name -- this is what asks first
   return Object.hasOwn(of, name) ? of[name] : undefined

@@ -1,2 +1,2 @@
-/** The instrumentation scope of what is sent from here. */
+/** The instrumentation scope of this library's telemetry. */
 export const SCOPE = 'causeway-instrumentation'

@@ -4,8 +4,7 @@ import { readCpid } from './context/read-cpid.ts'
 import type { TraceContext } from './context/trace-context.ts'
 
 /**
- * A trace context with its CPIDs in canonical text, without ancestors that are none; undefined when what is given, by whatever
- * caller, has no CPID.
+ * Validates a trace context from a caller: CPIDs in canonical text, invalid ancestors removed; undefined without a valid CPID.
  */
 export function soundContext(given: TraceContext | null | undefined): TraceContext | undefined {
   return attempt(() => {
@@ -17,7 +16,7 @@ export function soundContext(given: TraceContext | null | undefined): TraceConte
   }, undefined)
 }
 
-/** The same list where nothing is wrong with it. */
+/** The valid ancestors; the same list if all are. */
 function soundAncestors(given: readonly unknown[]): readonly string[] {
   if (given.findIndex((one) => typeof one !== 'string' || readCpid(one) !== one) === -1)
     return given as string[]
@@ -26,7 +25,7 @@ function soundAncestors(given: readonly unknown[]): readonly string[] {
   )
 }
 
-/** Makes CPIDs as asked, and a random one wherever the outcome is no UUID. */
+/** Wraps a CPID generator: returns a random UUID when it throws or its result is not a UUID. */
 export function soundCpids(newCpid: () => string = randomUUID): () => string {
   if (newCpid === randomUUID) return randomUUID
   return () => attempt(() => readCpid(newCpid()), undefined) ?? randomUUID()

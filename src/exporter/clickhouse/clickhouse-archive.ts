@@ -37,7 +37,7 @@ const ROWS_AT_ONCE = 50_000
 const CLAIM_EVERY_MS = 20_000
 const CLAIM_LASTS_S = 120
 
-/** The clocks of both may run apart by less. A restored copy of the archive is older. */
+/** An archive that ends this much before the last write is a restored older copy; smaller differences may be clock skew. */
 const OLDER_COPY_MS = 600_000
 const AFTER_LOSS =
   'to write again what is still stored here, give the exporter another id, such as clickhouse/again, and reload'
@@ -102,7 +102,7 @@ export async function makeTables(settings: ClickHouseSettings, host: SendingHost
   }
 }
 
-/** Only checks whether ClickHouse would take data: nothing is written. */
+/** Only checks whether ClickHouse would accept data; writes nothing. */
 export function openTransport(settings: ClickHouseSettings, _signal: Signal, host: SendingHost): Transport {
   const { client, reasonOf, close } = openClient(settings, host, host.longestMs)
   return {
@@ -238,7 +238,7 @@ class ClickHouseArchive implements Archive {
     this.#claimedMs = clock.monotonicMs()
   }
 
-  /** What the archive lacks of what was written to it up to a version, by when this database was last seen in it. */
+  /** Why the archive lacks data written up to a version, judged by when this database last wrote its claim; undefined if it does not. */
   async #lossSince(version: number, signal: AbortSignal): Promise<string | undefined> {
     const { clock, instance } = this.#host
     const answer = await this.#open.client.query({
@@ -275,7 +275,7 @@ class ClickHouseArchive implements Archive {
       const name = `${this.#layout.database}.${table.name}`
       const insert = this.#insert(name, table.columns, rows, total, signal)
       inserts.push(insert.catch((error: unknown) => failures.push(error)))
-      // ClickHouse takes them while the rows of the next table become bytes.
+      // ClickHouse receives these rows while those of the next table are encoded.
       await untilSent()
     }
     const stored = Promise.all(inserts).then(() => {
@@ -348,7 +348,7 @@ class ClickHouseArchive implements Archive {
     const [database = '', name = ''] = table.split('.')
     // An insert whose answer was lost is repeated with the same token, and not stored twice.
     const settings: QuerySettings = { insert_deduplication_token: token }
-    // Rows of one insert rarely replace one another there: to look for that costs a third of the insert, and a merge does so anyway.
+    // Rows of one insert rarely replace one another. Deduplicating them takes a third of the insert, and merges do it anyway.
     if (columns === OTEL_COLUMNS) settings.optimize_on_insert = 0
     const { compression } = this.#settings
     const { stream } = await this.#open.client.exec({
@@ -365,7 +365,7 @@ class ClickHouseArchive implements Archive {
     this.#done.add(token)
   }
 
-  /** What is sent is nearly all the same: higher levels cost several times as much for a tenth. */
+  /** Compresses a block at the lowest level: the data is repetitive, and higher levels cost several times as much for a tenth. */
   #packed(block: Buffer): Buffer {
     switch (this.#settings.compression) {
       case 'zstd':
@@ -385,20 +385,20 @@ interface Total {
   message: string
 }
 
-/** After so many turns of the event loop a request has been handed to the system. */
+/** After this many turns of the event loop a request has been passed to the kernel. */
 const TURNS = 8
 
 async function untilSent(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) await setImmediate()
 }
 
-/** Why a row cannot be stored; undefined where the error is not about rows. */
+/** Why a row cannot be stored; undefined if the error is not about a row. */
 function reasonOfRow(error: unknown): string | undefined {
   if (error instanceof UnwritableValue) return error.message
   return error instanceof ClickHouseError && OF_ROWS.has(error.code) ? shortOf(error) : undefined
 }
 
-/** How many characters of such an answer the error quotes. */
+/** How many bytes of an unexpected answer the error quotes. */
 const MAX_PAGE = 100
 const NO_TABLE = new Set(['60', '81'])
 

@@ -1,19 +1,19 @@
 /*
- * Rows in ClickHouse's format Native: column after column, as tables keep them, so that neither side has to turn values into text. Where a
- * table has another type than the block, ClickHouse converts.
+ * Rows in ClickHouse's Native format: column by column, as tables store them, without conversion to text. If a table's column has another
+ * type than the block's, ClickHouse converts.
  */
 
 export interface BlockColumn<Row, At> {
   readonly name: string
-  /** As CREATE TABLE has it: what follows the type says how it is stored. */
+  /** The type as in CREATE TABLE, with CODEC and DEFAULT. */
   readonly type: string
   readonly of: (row: Row, at: At) => unknown
 }
 
-/** The rows of a table. Any part of them becomes a block, the same bytes each time. */
+/** The rows of a table. Encoding the same range gives the same bytes. */
 export interface Rows {
   readonly count: number
-  /** Throws UnwritableValue where a value is none of its column. */
+  /** Throws UnwritableValue if a value does not fit its column. */
   block(from: number, upTo: number): Buffer
 }
 
@@ -25,10 +25,10 @@ export function rowsOf<Row, At>(
   return { count: rows.length, block: (from, upTo) => blockOf(columns, rows.slice(from, upTo), at) }
 }
 
-/** The row that has it cannot be stored; all others can. */
+/** A value that its column cannot store. Other rows are not affected. */
 export class UnwritableValue extends Error {}
 
-/** Most rows have fewer. */
+/** The expected size of a row; most are smaller. */
 const ROW_BYTES = 192
 
 function blockOf<Row, At>(columns: readonly BlockColumn<Row, At>[], rows: readonly Row[], at: At): Buffer {
@@ -47,10 +47,10 @@ function blockOf<Row, At>(columns: readonly BlockColumn<Row, At>[], rows: readon
   return block.written()
 }
 
-/** The values of a column, or of what is within one. */
+/** The values of a column, or of a nested type in one. */
 interface Column {
   add(value: unknown): void
-  /** Comes before all values of the whole column. */
+  /** Writes the serialization prefix before the values of the column. */
   writePrefix(to: GrowingBytes): void
   write(to: GrowingBytes): void
 }
@@ -89,13 +89,13 @@ function columnOf(type: string, rows: number): Column {
   }
 }
 
-/** What stands where there is no value. */
+/** The value written for NULL. */
 const ZEROS = new Map<string, unknown>([
   ['String', ''],
   ['UUID', '0'.repeat(32)],
 ])
 
-/** Hexadecimal digits with or without dashes. ClickHouse keeps two numbers of 64 bits. */
+/** Writes a UUID, given as hex digits with or without dashes, as two 64-bit numbers. */
 function writeUuid(to: GrowingBytes, value: unknown): void {
   if (!to.halvesOfUuid(value as string)) throw new UnwritableValue(`${String(value)} is no UUID`)
 }
@@ -116,7 +116,7 @@ class Plain implements Column {
   }
 
   writePrefix(): void {
-    // There is none.
+    // Plain types have no prefix.
   }
 
   write(to: GrowingBytes): void {
@@ -125,10 +125,10 @@ class Plain implements Column {
 }
 
 const WITH_SHARED_KEYS = 1
-/** The keys come with the block, and no others are meant. */
+/** Flags: the block has its own dictionary and uses no other. */
 const OWN_KEYS = 0x600
 
-/** Texts that are often the same: each once, and where they stand. Where there may be NULL, the first stands for it. */
+/** LowCardinality: a dictionary of distinct texts, and an index for each row. In a nullable column, index 0 is NULL. */
 class Words implements Column {
   readonly #places = new Map<unknown, number>()
   readonly #keys = new GrowingBytes()
@@ -200,7 +200,7 @@ class Optional implements Column {
   }
 }
 
-/** An Array has lists of values, a Map has keys and values in turn: one list of each, which end together. */
+/** Array and Map: end offsets and the values; a Map has one column of keys and one of values. */
 class Lists implements Column {
   readonly #ends = new GrowingBytes()
   readonly #inner: readonly Column[]
@@ -227,7 +227,7 @@ class Lists implements Column {
 }
 
 const FIRST_BYTES = 256
-/** Shorter texts are written faster than Node is called. */
+/** Up to this length, a loop is faster than `Buffer.write`. */
 const SHORT = 48
 const HALF = 0x1_0000_0000
 const UUID_BYTES = 16
@@ -241,7 +241,7 @@ for (let digit = 0; digit < 16; digit++) {
   DIGITS[text.toUpperCase().charCodeAt(0)] = digit
 }
 
-/** Bytes that are written one value after another, little end first. */
+/** A growing buffer of little-endian values. */
 class GrowingBytes {
   #bytes: Buffer
   #view: DataView
@@ -252,7 +252,7 @@ class GrowingBytes {
     this.#view = viewOf(this.#bytes)
   }
 
-  /** All so far, which share memory with what is written from now on. */
+  /** The bytes so far; they share memory with later writes. */
   written(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
@@ -272,7 +272,7 @@ class GrowingBytes {
     this.#view.setUint32(at, value, true)
   }
 
-  /** Signed or not: above the highest they begin again. */
+  /** Writes a signed or unsigned integer, modulo 2^64. */
   int64(value: bigint | number): void {
     const at = this.#take(8)
     if (typeof value === 'bigint') {
@@ -294,7 +294,7 @@ class GrowingBytes {
     this.uint8(rest)
   }
 
-  /** Its length in bytes and its bytes. */
+  /** Writes the length in bytes as a varint, then the bytes. */
   text(value: string): void {
     if (value.length < SHORT && this.#short(value)) return
     const size = Buffer.byteLength(value)
@@ -303,7 +303,7 @@ class GrowingBytes {
     this.#bytes.write(value, at)
   }
 
-  /** False where there is more than ASCII in it. */
+  /** Writes a short ASCII text; false if it has other characters. */
   #short(value: string): boolean {
     const { length } = value
     const begins = this.#length
@@ -321,7 +321,7 @@ class GrowingBytes {
     return true
   }
 
-  /** Two numbers of 64 bits. False where it is no UUID, with or without dashes. */
+  /** Writes a UUID as two 64-bit numbers; false if the text is not a UUID, with or without dashes. */
   halvesOfUuid(text: string): boolean {
     const start = this.#take(UUID_BYTES)
     const bytes = this.#bytes
@@ -342,7 +342,7 @@ class GrowingBytes {
     other.#bytes.copy(this.#bytes, at, 0, other.#length)
   }
 
-  /** Where the next bytes go. */
+  /** Reserves bytes, and returns their position. */
   #take(size: number): number {
     const at = this.#length
     this.#length += size

@@ -136,7 +136,7 @@ function rowIfReadable(
 
 const NONE: readonly never[] = []
 
-/** What one reader calls damaged the other may read. */
+/** The span, if this reader can read it. The slower reader is tried next, since it may accept more. */
 function plainIn(bytes: Buffer): PlainSpan | undefined {
   try {
     return plainSpan(bytes)
@@ -186,10 +186,10 @@ function readAsTree(tree: OtlpJson<'Span'>): Omit<OtelRow, 'envelope'> {
 
 const MOST = 2n ** 63n - 1n
 
-/** As ClickHouse keeps times: signed. */
+/** Times are signed in ClickHouse, so larger ones are capped. */
 const storable = (ns: bigint): bigint => (ns > MOST ? MOST : ns)
 
-/** Keys and values in turn, every value as text, as the Collector writes them. Of several under one key the last counts. */
+/** Keys and values in turn, every value as text, as the Collector writes them. Of a repeated key the last value counts. */
 const attributesOf = (told: OtlpJson<'Resource'>): string[] => [...valuesOf(told)].flat()
 
 const valuesOf = ({ attributes = [] }: OtlpJson<'Resource'>): Map<string, string> =>

@@ -1,6 +1,6 @@
 import { FIXED64, LENGTH, VARINT, WireCursor } from '../../model/otlp/protobuf-wire.ts'
 
-/** What the row of a span without events and links says. */
+/** The row of a span without events and links. */
 export interface PlainSpan {
   start: bigint
   end: bigint
@@ -16,12 +16,12 @@ export interface PlainSpan {
 }
 
 const MOST_ENUM = 0x7fff_ffff
-/** Of a field; a larger one is read otherwise elsewhere. */
+/** The largest field number; other readers treat larger ones differently. */
 const MOST_NUMBER = 0x1fff_ffff
 
 /**
- * Reads the bytes of a Span as they usually are: without events and links, each field of the type that OTLP gives it, every attribute a
- * single value, texts of ASCII. Undefined for any other, which is read as a tree. Throws MalformedOtlp.
+ * A fast reader of usual spans: without events and links, each field of its OTLP type, every attribute a scalar, texts of ASCII.
+ * Undefined for any other span, which is read as a message tree. Throws MalformedOtlp.
  */
 export function plainSpan(bytes: Buffer): PlainSpan | undefined {
   return new PlainReader(bytes).read()
@@ -29,7 +29,7 @@ export function plainSpan(bytes: Buffer): PlainSpan | undefined {
 
 class PlainReader {
   readonly #bytes: Buffer
-  /** A character a byte: cutting texts out of it calls nothing. */
+  /** The bytes as Latin-1 characters: slicing texts from it needs no decoding. */
   readonly #characters: string
   readonly #inner: WireCursor
   readonly #value: WireCursor
@@ -101,7 +101,7 @@ class PlainReader {
       else if (inner.field === 2 && this.#need(value === undefined)) value = this.#anyValue(inner)
       else this.#need(inner.field <= MOST_NUMBER)
     }
-    // Of several under one key the last counts.
+    // A repeated key, of which the last value counts, is left to the other reader.
     for (let at = 0; at < attributes.length; at += 2) this.#need(attributes[at] !== key)
     attributes.push(key, value ?? '')
   }

@@ -21,7 +21,7 @@ import { type BlockColumn, type Rows, rowsOf } from './native-block.ts'
 export interface Writing {
   /** The name of this Causeway. */
   readonly causeway: string
-  /** Of two rows of one fact the higher version counts. */
+  /** Of several rows of one fact, the one with the highest version counts. */
   readonly version: number
   readonly nowMs: number
   /** Whether to keep the received bytes. */
@@ -242,7 +242,7 @@ export const TABLES: readonly ArchiveTable[] = [
         { name: 'cluster', type: TEXT_OR_NONE, of: ({ cluster }) => cluster },
       ],
       key: name === 'edges' ? ['source', 'cpid'] : ['cpid', 'source'],
-      // A step of a walk asks for up to thousands of CPIDs, which are random and lie in as many places.
+      // One step of a walk looks up thousands of random CPIDs, each in another granule.
       granularity: 1024,
       shardedBy: name === 'edges' ? 'source' : 'cpid',
       timeMs: ({ arrivedMs }) => arrivedMs,

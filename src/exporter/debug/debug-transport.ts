@@ -41,7 +41,7 @@ const SHOW: Record<Signal, Show> = {
   },
 }
 
-/** As the configuration has it. */
+/** The transport of a configured exporter. */
 export function openTransport(
   { verbosity }: DebugExporterSettings,
   signal: Signal,
@@ -95,7 +95,7 @@ function spanLine({ item }: SpanItem): string {
   return [name, traceId, spanId, ...attributeTexts(attributes)].join(' ')
 }
 
-/** A span with all that is in it, a fact a line. */
+/** A span with all of its fields, one per line. */
 export function spanLines({ resource, scope, item }: SpanItem): string[] {
   return [
     `Span ${item.name ?? ''}`,
@@ -150,7 +150,7 @@ export function logLine({ item: { eventName, body, attributes } }: LogItem): str
   return [...event, anyValueText(body), ...attributeTexts(attributes)].join(' ')
 }
 
-/** A log record with all that is in it, a fact a line. */
+/** A log record with all of its fields, one per line. */
 export function logLines({ resource, scope, item }: LogItem): string[] {
   return [
     `LogRecord ${item.eventName ?? ''}`,
@@ -209,7 +209,7 @@ function anyValueText(value: OtlpJson<'AnyValue'> = {}, depth = 0): string {
     )
     return `{${pairs.join(',')}}`
   }
-  // Integers of 64 bits, and what is not finite, are texts in OTLP/JSON.
+  // 64-bit integers and non-finite numbers are strings in OTLP/JSON.
   if (intValue !== undefined || doubleValue !== undefined) return String(intValue ?? doubleValue)
   return JSON.stringify(value.stringValue ?? value.boolValue ?? value.bytesValue ?? null)
 }
@@ -223,7 +223,7 @@ interface RequestItem<T> {
 
 type Nested = Readonly<Record<string, unknown>>
 
-/** What each signal's messages call their lists, from the outermost in (opentelemetry-proto v1). */
+/** The list fields of each signal's request, outermost first (opentelemetry-proto v1). */
 const LISTS: Record<Signal, readonly [string, string, string]> = {
   traces: ['resourceSpans', 'scopeSpans', 'spans'],
   logs: ['resourceLogs', 'scopeLogs', 'logRecords'],

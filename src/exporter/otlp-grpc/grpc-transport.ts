@@ -30,7 +30,7 @@ import type { SendingHost } from '../exporter-type.ts'
 import type { TransportSettings } from '../otlp-exporter-settings.ts'
 import type { OtlpGrpcSettings } from './otlp-grpc-exporter.ts'
 
-/** As the configuration has it. */
+/** The transport of a configured exporter. */
 export function openTransport(settings: OtlpGrpcSettings, signal: Signal, host: SendingHost): Transport {
   const { userAgent, onTrouble, credentials, longestMs: timeoutMs = settings.timeoutMs } = host
   return openGrpcTransport({ ...settings, signal, userAgent, onTrouble, credentials, timeoutMs })
@@ -43,7 +43,7 @@ export interface GrpcTransportSettings extends TransportSettings {
   signal?: Signal
 }
 
-/** An odd number, so that an error of grpc-js about the size of a reply is told from an error of a backend about the size of a request. */
+/** An unusual number, which distinguishes grpc-js's error about a reply's size from a backend's error about a request's size. */
 const LONGEST_REPLY_BYTES = MAX_REPLY_BYTES + 1
 
 /** grpc-js would wait up to two minutes between attempts to connect; the retry interval should govern. */
@@ -128,7 +128,7 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
   }
 }
 
-/** After a message grpc-js reads no further, and would wait for the end of a reply with two until the deadline. */
+/** Reads on after a message: grpc-js would otherwise wait for the deadline on a reply with two messages. */
 const READ_ON: Interceptor[] = [
   (options, nextCall) => {
     const call = new InterceptingCall(nextCall(options), {
@@ -234,7 +234,7 @@ const UNREADABLE = new RegExp(
   `^(Too many responses received|Failed to decompress (gzip|deflate)-encoded message|Received message .*\\b${LONGEST_REPLY_BYTES}\\)?)$`,
 )
 
-/** grpc-js cannot read the message of a reply. Backends send one only on success. For some such errors grpc-js gives no status. */
+/** Whether grpc-js could not read a reply's message, which backends send only on success. Some such errors have no status. */
 function isUnreadable({ code, details }: Partial<ServiceError>): boolean {
   return code === undefined || UNREADABLE.test(details ?? '')
 }
@@ -243,7 +243,7 @@ function isOfGrpc(head: Metadata): boolean {
   return String(head.get('content-type')[0]).startsWith('application/grpc')
 }
 
-/** The statuses that grpc-js makes up for streams and connections that ended without one, beyond those that are retried anyhow. */
+/** Statuses that grpc-js synthesizes for streams and connections that ended without one, besides retryable codes. */
 const UNSAID: readonly { code: status; details: RegExp }[] = [
   { code: status.INTERNAL, details: /^(Received RST_STREAM|Write error: |Failed to start HTTP\/2 stream)/ },
   // ENHANCE_YOUR_CALM: it asks for fewer requests, not for smaller ones.
@@ -253,13 +253,13 @@ const UNSAID: readonly { code: status; details: RegExp }[] = [
   { code: status.UNKNOWN, details: /^Received HTTP status code (200|3\d\d)$/ },
 ]
 
-/** The backend has not refused anything. */
+/** Whether the status does not come from the backend, which then has refused nothing. */
 function isUnsaid(error: ServiceError): boolean {
   const { code, details } = error
   return UNSAID.some((one) => one.code === code && one.details.test(details)) || isWithoutMessage(error)
 }
 
-/** grpc-js says this of an answer without a message. It may not come from the backend: it neither accepts the data nor refuses it. */
+/** Whether grpc-js got an answer without a message. A proxy may have sent it, so it neither accepts nor refuses the data. */
 function isWithoutMessage({ code, details }: ServiceError): boolean {
   return code === status.UNIMPLEMENTED && details === 'No message received'
 }

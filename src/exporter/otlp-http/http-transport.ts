@@ -24,7 +24,7 @@ import type { TransportSettings } from '../otlp-exporter-settings.ts'
 import { agentFor } from '../../platform/http-agent.ts'
 import { type OtlpHttpSettings, urlOf } from './otlp-http-exporter.ts'
 
-/** As the configuration has it. */
+/** The transport of a configured exporter. */
 export function openTransport(settings: OtlpHttpSettings, signal: Signal, host: SendingHost): Transport {
   const { clock, userAgent, onTrouble, credentials, longestMs: timeoutMs = settings.timeoutMs } = host
   const toJson = (request: Uint8Array): string =>
@@ -229,7 +229,7 @@ function backendMs({ headers }: HttpReply): number | undefined {
 const PROTOBUF_TYPES: ReadonlySet<string> = new Set(['application/x-protobuf', 'application/protobuf'])
 const CORRECT_IT = 'correct the endpoint, or a proxy before it'
 
-/** A login page may answer in the place of the backend: nothing says that the backend has the data. */
+/** The outcome of a 2xx reply. A login page may answer instead of the backend, so a body that is not OTLP is retried. */
 function outcomeOfSuccess(reply: HttpReply): SendOutcome {
   if (reply.body.length === 0 && !reply.cut) return delivered(0, '')
   const type = contentType(reply)
@@ -243,7 +243,7 @@ function outcomeOfSuccess(reply: HttpReply): SendOutcome {
   }
   if (type === 'text/html' || /^\s*</.test(textOf(reply.body.subarray(0, 64))))
     return noAnswer(reply, 'a web page')
-  // Some backends say yes in words of their own.
+  // Some backends answer a success with their own text.
   return isOtlp ? noAnswer(reply, `a body (${type}) that is no OTLP answer`) : delivered(0, '')
 }
 
@@ -251,7 +251,7 @@ function noAnswer(reply: HttpReply, body: string): SendOutcome {
   return { kind: 'retry', reason: `${lineOf(reply)} with ${body}; ${CORRECT_IT}` }
 }
 
-/** Undefined when the text is no JSON object. */
+/** The outcome in a JSON reply; undefined if the text is not a JSON object. */
 function outcomeOfJson(text: string): SendOutcome | undefined {
   const answer = parseJson(text)
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return undefined

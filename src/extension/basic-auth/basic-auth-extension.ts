@@ -10,7 +10,7 @@ import {
 import { SECRET_TEXT, TEXT } from '../../config/value-kinds.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
-/** A file or inline users, one of both. */
+/** The users come from a file or inline text, or both. */
 export interface BasicAuthSettings {
   htpasswd?: { file?: string; inline?: string }
   clientAuth?: { username?: string; usernameFile?: string; password?: string; passwordFile?: string }

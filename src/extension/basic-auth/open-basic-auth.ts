@@ -3,7 +3,7 @@ import type { Authenticator, Credentials } from '../../platform/credentials.ts'
 import { type CredentialsHooks, SECRET_REFRESH_MS } from '../extension-type.ts'
 import type { BasicAuthSettings } from './basic-auth-extension.ts'
 
-/** Opens it for a listener. Throws what is wrong with its file. */
+/** Opens the authenticator for a listener. Throws if its file is unusable. */
 export function openAuthenticator(
   id: string,
   { htpasswd }: BasicAuthSettings,
@@ -12,7 +12,7 @@ export function openAuthenticator(
   return openBasicAuthenticator({ ...htpasswd, id, onTrouble, guard, reloadIntervalMs: SECRET_REFRESH_MS })
 }
 
-/** Opens what an exporter logs in with. Throws what is wrong with its files. */
+/** Opens the credentials for an exporter. Throws if their files are unusable. */
 export function openCredentials(
   id: string,
   { clientAuth }: BasicAuthSettings,

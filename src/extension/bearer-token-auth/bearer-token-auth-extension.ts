@@ -13,14 +13,14 @@ import type { ExtensionType } from '../extension-type.ts'
 
 export interface BearerTokenSettings {
   header: string
-  /** Stands before the token; may be empty. */
+  /** The scheme before the token; may be empty. */
   scheme: string
   tokens: string[]
-  /** One token in a line, used instead of `tokens`. */
+  /** A file with one token per line, used instead of `tokens`. */
   filename?: string
 }
 
-/** Text that may also be nothing at all. */
+/** Text that may be empty. */
 const MAYBE_EMPTY: ValueKind<string> = {
   type: 'text',
   textual: true,

@@ -7,7 +7,7 @@ import {
 import { type CredentialsHooks, SECRET_REFRESH_MS } from '../extension-type.ts'
 import type { BearerTokenSettings } from './bearer-token-auth-extension.ts'
 
-/** Opens it for a listener. Throws what is wrong with its file. */
+/** Opens the authenticator for a listener. Throws if its file is unusable. */
 export function openAuthenticator(
   id: string,
   settings: BearerTokenSettings,
@@ -16,7 +16,7 @@ export function openAuthenticator(
   return openBearerAuthenticator({ ...settings, id, onTrouble, reloadIntervalMs: SECRET_REFRESH_MS })
 }
 
-/** Opens what an exporter shows to its backend. Throws what is wrong with its file. */
+/** Opens the credentials for an exporter. Throws if their file is unusable. */
 export function openCredentials(
   id: string,
   settings: BearerTokenSettings,

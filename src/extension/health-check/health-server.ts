@@ -24,13 +24,13 @@ export async function startExtension(
 interface HealthServer extends Listening, HealthWatcher {}
 
 interface HealthSettings extends ListenAddress, ListenerOptions {
-  /** The path; one that ends in a slash answers for all paths below it, as in the Collector. */
+  /** The path; if it ends with a slash, all paths below are answered too, as in the Collector. */
   path: string
 }
 
 /**
- * The `health_check` extension: 200 while ready and well, else 503, with what is wrong. A warning does not change the status, since
- * a restart or a Service without endpoints would not help. Rejects with what to change when it cannot listen.
+ * The `health_check` extension: answers 200 when ready and healthy, otherwise 503 with the faults. A warning does not change the status:
+ * neither a restart nor removal from a Service's endpoints would help. If it cannot listen, rejects with an error that says what to change.
  */
 export async function startHealthServer(settings: HealthSettings): Promise<HealthServer> {
   let isReady = false

@@ -12,9 +12,9 @@ import type { ExtensionType } from '../extension-type.ts'
 
 /** The memory of an idle Causeway with an empty database, plus room for a request. */
 const MIN_SOFT_MIB = 160
-/** The memory with full caches; below this, requests are refused now and then though nothing is wrong. */
+/** The memory with full caches. With a lower soft limit, requests are sometimes refused though nothing is wrong. */
 const COMFORTABLE_SOFT_MIB = 320
-/** Of the limit, as in the Collector. */
+/** The default spike limit as a share of the limit, as in the Collector. */
 const SPIKE_SHARE = 0.2
 
 /** The memory limit: fixed, or a share of the available memory. */

@@ -26,14 +26,14 @@ const TOLD_AGAIN_MS = 60_000
 interface MemoryWatch {
   log: Logger
   metrics: Metrics
-  /** Makes every thread release unused memory. */
+  /** Asks every thread to release unused memory. */
   collect: () => void
   isIdle: () => boolean
 }
 
 /**
- * Starts the memory limiter: it logs when it begins and ends to refuse, and once a minute in between. It warns of a limit below the
- * memory in use at the start, since every request would be refused.
+ * Starts the memory limiter. Logs when refusing begins and ends, and once a minute in between. Warns if the limit is below the memory in
+ * use at the start, since every request would be refused.
  */
 export function watchMemory(
   limits: MemoryLimits,
@@ -86,36 +86,36 @@ export function watchMemory(
 const mib = (bytes: number): string => String(Math.round(bytes / MIB))
 
 interface MemoryLimits {
-  /** The hard limit: above it garbage is collected whenever that may help. */
+  /** The hard limit in bytes. Above it, garbage is collected whenever that may help. */
   limitBytes: number
-  /** How far memory may grow between two checks; the soft limit is the hard limit less this. */
+  /** How far memory may grow between two checks. The soft limit is the hard limit minus this. */
   spikeBytes: number
   checkIntervalMs: number
 }
 
 interface MemoryHooks {
-  /** The memory of the process in bytes. If it throws, the previous value counts until the next check. */
+  /** Reads the memory of the process in bytes. If it throws, the previous value is used until the next check. */
   read: () => number
   /** Called when memory could not be read. Must not throw. */
   unread?: (reason: unknown) => void
-  /** Asks all threads to release unused memory; it may take a while. */
+  /** Asks all threads to release unused memory, which may take a while. */
   collect: () => void
-  /** Whether no request is being received: then refusing frees nothing. */
+  /** Whether no request is being received; then refusing frees nothing. */
   isIdle: () => boolean
   /** Called after every check. Must not throw. */
   looked: (limiter: MemoryLimiter) => void
   nowMs: () => number
 }
 
-/** The least time between two garbage collections, since each stops a thread for a while. */
+/** The least time between two garbage collections, in milliseconds: each pauses a thread. */
 const MIN_BETWEEN_COLLECTIONS_MS = 10_000
-/** The share of the limit by which memory has to fall below the soft limit before requests are accepted again. */
+/** Refusing ends when memory is below the soft limit by this share of the limit. */
 const HYSTERESIS = 0.05
 
 /**
- * Checks the memory of the process like the Collector's memory limiter: above the soft limit requests are refused until memory is
- * clearly below it again. If no request is in flight and garbage was collected, only the hard limit counts; otherwise requests
- * would be refused forever. Disposing stops it.
+ * Checks the memory of the process, as the Collector's memory limiter does: above the soft limit, requests are refused until memory is
+ * clearly below it. If no request is in flight and garbage was collected, only the hard limit applies; otherwise requests might be refused
+ * forever. Disposing stops it.
  */
 export class MemoryLimiter implements Disposable {
   readonly limitBytes: number
@@ -126,7 +126,7 @@ export class MemoryLimiter implements Disposable {
   #usedBytes = 0
   #isRefusing = false
   #collectedMs = -Infinity
-  /** Garbage was collected since requests began to be refused. */
+  /** Whether garbage was collected since refusing began. */
   #hasCollected = false
 
   constructor({ limitBytes, spikeBytes, checkIntervalMs }: MemoryLimits, hooks: MemoryHooks) {
@@ -139,12 +139,12 @@ export class MemoryLimiter implements Disposable {
     this.#timer.unref()
   }
 
-  /** Whether requests are refused before they are read. */
+  /** Whether requests are refused, before they are read. */
   get isRefusing(): boolean {
     return this.#isRefusing
   }
 
-  /** As of the last check. */
+  /** The memory at the last check, in bytes. */
   get usedBytes(): number {
     return this.#usedBytes
   }
@@ -183,7 +183,7 @@ export class MemoryLimiter implements Disposable {
 }
 
 const PERCENT = 0.01
-/** Of the limit, as in the Collector. */
+/** The default spike limit as a share of the limit, as in the Collector. */
 const SPIKE_SHARE = 0.2
 
 /** The memory of the container or, without a limit, of the machine, in bytes. */
@@ -193,7 +193,7 @@ function availableMemory(): number {
   return constrained > 0 && constrained < total ? constrained : total
 }
 
-/** The limits in bytes, given the available memory. */
+/** The limits in bytes for this much available memory. */
 export function memoryLimitsOf(config: MemoryLimiterSettings, totalBytes: number): MemoryLimits {
   const { checkIntervalMs, limitMib, spikeLimitMib, limitPercentage, spikeLimitPercentage } = config
   if (limitMib !== undefined) {
@@ -211,13 +211,13 @@ export function memoryLimitsOf(config: MemoryLimiterSettings, totalBytes: number
 
 const MAX_TEXT = 128
 
-/** Kept open, so that it can be read when no file descriptor is left. */
+/** The file descriptor of /proc/self/statm. It stays open, so that it works when no more descriptors are available. */
 let statm: number | undefined
 let pageBytes: number | undefined
 
 /**
- * The memory of this process in bytes, all threads included: on Linux without mapped files such as node itself, which the system
- * drops when memory is short; elsewhere all resident memory.
+ * The memory of this process with all its threads, in bytes. On Linux without mapped files such as node itself, which the kernel drops when
+ * memory is short; on other systems all resident memory.
  */
 export function memoryInUse(): number {
   if (process.platform !== 'linux') return process.memoryUsage.rss()
@@ -231,7 +231,7 @@ export function memoryInUse(): number {
   return (resident - shared) * pageBytes
 }
 
-/** How long a page is, which Node does not tell: 4 KiB on most machines, up to 64 KiB on some of ARM and POWER. */
+/** The page size, which Node does not expose: 4 KiB on most machines, up to 64 KiB on some ARM and POWER machines. */
 export function pageBytesOf(bytes: number, pages: number): number {
   return 2 ** Math.round(Math.log2(bytes / pages))
 }

@@ -43,22 +43,22 @@ import { openClientTls, openServerTls } from '../../platform/tls.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
 export interface QuerySettings extends Endpoint, ConnectionsConfig {
-  /** The URL of a trace in a backend; `{trace_id}` and `{span_id}` are filled in. */
+  /** The URL template of a trace in a backend, with `{trace_id}` and `{span_id}`. */
   traceUrl?: string
   tls?: ServerTlsSettings
   auth?: string
   cors?: CorsSettings
-  /** Allowed Host names besides its own, addresses and localhost. */
+  /** Host names that requests may use besides the server's own name, IP addresses and localhost. */
   allowedHosts: string[]
-  /** How long an answer may wait for a slow reader; 0 means forever. */
+  /** How long an answer may wait for a slow client, in milliseconds; 0 is forever. */
   writeTimeoutMs: number
-  /** Addresses and ranges of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and ranges of proxies whose X-Forwarded-For is trusted. */
   trustedProxies: string[]
-  /** Whether their connections begin with a PROXY protocol header. */
+  /** Whether connections of trusted proxies begin with a PROXY protocol header. */
   proxyProtocol: boolean
-  /** A port of its own for gRPC. */
+  /** A separate listener for gRPC. */
   grpc?: Endpoint
-  /** The archive to ask too, for data of other Causeways and data that retention removed here. */
+  /** The archive to query as well, for data of other Causeways and data that was pruned here. */
   archive?: ArchiveAddress
 }
 
@@ -74,7 +74,7 @@ const ADDRESS_RANGES: ValueKind<string[]> = {
   },
 }
 
-/** Whose headers would be read otherwise. */
+/** Without trusted proxies, every client could send PROXY protocol headers. */
 const proxyProtocolRule: Rule<{ proxy_protocol: boolean; trusted_proxies: string[] }> = ({
   proxy_protocol,
   trusted_proxies,

@@ -5,9 +5,9 @@ import { startQueryServer } from '../../query/http/query-server.ts'
 import type { ExtensionHost, RunningExtension, StartedWith } from '../extension-type.ts'
 import type { QuerySettings } from './query-extension.ts'
 
-/** Wildcard addresses, which a browser cannot open. */
+/** Wildcard addresses, which a browser cannot open; localhost replaces them. */
 const EVERY_ADDRESS = ['0.0.0.0', '::']
-/** Made by `npm run build`. */
+/** Built by `npm run build`. */
 const DASHBOARD = fileURLToPath(new URL('../../../dist/web/', import.meta.url))
 
 const openGrpcHandler: OpenGrpcHandler = async (settings) =>

@@ -13,7 +13,7 @@ export interface WatchedResource {
   /** In the syntax of the API; empty for all objects. */
   readonly labelSelector: string
   readonly fieldSelector: string
-  /** The API server is to send only metadata. */
+  /** Whether to request only metadata. */
   readonly isMetadataOnly: boolean
 }
 

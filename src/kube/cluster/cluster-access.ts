@@ -16,7 +16,7 @@ export interface ClusterAccess {
   readonly name: string
   /** `https://10.0.0.1:6443`, with a path if there is one. */
   readonly server: URL
-  /** As its files are now, and so the proxy. */
+  /** From the current contents of its files; so is `proxy`. */
   readonly tls: ServerTrust
   /** The proxy to use; empty for the one of the environment, if any. */
   readonly proxy: string
@@ -75,7 +75,7 @@ function authorityOfAccount(directory: string, files: FilesRead): string {
   return ca
 }
 
-/** Why nobody, or not everybody in it, would be trusted; undefined if all can be. */
+/** Why a CA bundle would not be trusted in full; undefined if it is usable. */
 export function authorityDoubt(what: string, ca: string): string | undefined {
   const fault = faultOfAuthorities(ca)
   return fault === undefined ? undefined : `${what} has ${fault}`
@@ -123,7 +123,7 @@ export function combinedCredential(one: Credential, other: Credential): Credenti
 /** A token that another process keeps fresh, as a kubelet does for Pods. It is read for every request. */
 export function tokenFileCredential(path: string): Credential {
   return {
-    // It is short, and a read that the system keeps waiting would take one of the few threads that all files share.
+    // Synchronous: the file is short, and a read that blocks would occupy one of libuv's few threads.
     present() {
       try {
         return Promise.resolve({ headers: bearer(readNamedFile(path).toString('utf8').trim()) })
@@ -182,10 +182,10 @@ async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
     try {
       if (child?.pid !== undefined) process.kill(isWindows ? child.pid : -child.pid, 'SIGKILL')
     } catch {
-      // All of it has ended.
+      // Every process of the group has ended.
     }
   }
-  // Before it starts: a signal in between would end this process alone.
+  // Before the start: a signal in between would leave the plugin running.
   noteRunning(kill)
   try {
     child = start(plugin)
@@ -203,7 +203,7 @@ function start({ apiVersion, command, args, env, cluster }: ExecPlugin): PluginP
   return spawn(command, args, {
     env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: told },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, which can be ended with all that the plugin has started.
+    // A process group of its own, so that the plugin can be killed with its children.
     detached: !isWindows,
   })
 }
@@ -249,7 +249,7 @@ async function outputOf(
   return await promise.finally(() => clearTimeout(late))
 }
 
-/** How to end the plugins that run. Each is in a group of its own, so that no Ctrl-C of a terminal reaches it. */
+/** Kills each running plugin. Ctrl-C does not reach them, since each is in a process group of its own. */
 const running = new Set<() => void>()
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -272,7 +272,7 @@ function endAll(): void {
   for (const kill of running) kill()
 }
 
-/** A signal to which nobody else listens ends this process, as it would without this listener. */
+/** Ends the plugins; if there is no other listener, the signal then ends this process, as it would without this one. */
 function endWith(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return
   endAll()
@@ -296,7 +296,7 @@ function readCredential(
   )
   if (!token && !(cert && key))
     throw new Error(`the credential plugin ${command} printed neither a token nor a certificate with its key`)
-  // No API server could refuse a credential that no request can carry: it would be kept until it expires.
+  // Such a token fits into no request, so no API server would refuse it, and it would be cached until it expires.
   if (token && !isHeaderValue(token))
     throw new Error(`the credential plugin ${command} printed a token that fits into no header`)
   const fault = cert && key ? pairFault(cert, key) : undefined
@@ -320,7 +320,7 @@ function isHeaderValue(token: string): boolean {
   }
 }
 
-/** Why a certificate and its key cannot be shown; undefined if they can. */
+/** Why a certificate and its key cannot be used; undefined if they can. */
 export function pairFault(cert: string, key: string): string | undefined {
   try {
     createSecureContext({ cert, key })
@@ -398,12 +398,12 @@ async function askIssuer(
   return { idToken: answer.id_token, refreshToken: answer.refresh_token ?? refreshToken }
 }
 
-/** The library says no more than "something went wrong" of an issuer that cannot be asked; what did is the cause. */
+/** The library's error for an unreachable issuer is unspecific; its cause has the reason. */
 function issuerFailure(error: unknown): string {
   return errorText(error instanceof Error && error.cause instanceof Error ? error.cause : error)
 }
 
-/** When a token expires; at once if it does not say. This is not a trust decision: the API server verifies the token. */
+/** When a token expires; 0 if it has no `exp`. This is not a trust decision: the API server verifies the token. */
 function expiryMs(token: string): number {
   const [, claims = ''] = token.split('.')
   try {

@@ -4,8 +4,8 @@ import { isLoopback } from '../../model/untrusted-names.ts'
 type Env = Readonly<Record<string, string | undefined>>
 
 /**
- * The proxy that kubectl asks a server through, by the environment; empty where it asks the server itself. Node would read `NO_PROXY` in
- * another way: it knows no networks in it, and neither that a domain stands for what is below it.
+ * The proxy of the environment that kubectl would use for a server; empty for none. Node reads `NO_PROXY` differently: it supports no
+ * CIDR ranges, and a domain does not match its subdomains.
  */
 export function environmentProxy({ protocol, hostname, port }: URL, env: Env = process.env): string {
   const [proxy, usualPort] =
@@ -20,7 +20,7 @@ export function environmentProxy({ protocol, hostname, port }: URL, env: Env = p
   return /^[a-z][a-z\d+.-]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`
 }
 
-/** Whether an entry of `NO_PROXY` stands for a host: `*`, a network, an address or a domain, the last two with a port or without. */
+/** Whether an entry of `NO_PROXY` matches a host: `*`, a CIDR range, an address or a domain, the last two optionally with a port. */
 function fits(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true
   const [, network = '', bits] = /^([\d.a-f:]+)\/(\d+)$/.exec(entry) ?? []
@@ -34,7 +34,7 @@ function fits(entry: string, host: string, port: string): boolean {
   return domain !== '' && (host.endsWith(`.${domain}`) || (domain === bare && host === domain))
 }
 
-/** One address unless it is said how many bits of it are the network's. */
+/** Whether the host is in the network of `bits` bits; without `bits`, whether it is that address. */
 function isWithin(host: string, network: string, bits?: number): boolean {
   const version = isIP(network)
   if (version === 0 || isIP(host) !== version || (bits ?? 0) > (version === 4 ? 32 : 128)) return false

@@ -2,11 +2,11 @@ import { statSync } from 'node:fs'
 import { errorText } from '../../model/faults.ts'
 import { readNamedFile } from '../../platform/named-file.ts'
 
-/** Reads files, and notes which they were and their state. */
+/** Reads files, and records which files and in which state. */
 export class FilesRead {
   readonly #isFirst: boolean
   readonly #states = new Map<string, string>()
-  /** What is wrong with what is used all the same. */
+  /** A problem of contents that are used all the same. */
   doubted: string | undefined
 
   constructor(isFirst: boolean) {
@@ -20,7 +20,7 @@ export class FilesRead {
   }
 
   isThere(path: string): boolean {
-    // From before it is read: what is written meanwhile is read again.
+    // The state before the read: a write during the read then shows as a change.
     const state = this.#states.get(path) ?? stateOf(path)
     this.#states.set(path, state)
     return state !== ''
@@ -31,7 +31,7 @@ export class FilesRead {
     return true
   }
 
-  /** Throws it, unless there is nothing from before that could stay in use. */
+  /** Throws the reason if an earlier value can stay in use; else records it. */
   doubt(reason: string | undefined): void {
     if (reason === undefined) return
     if (!this.#isFirst) throw new Error(reason)
@@ -39,12 +39,12 @@ export class FilesRead {
   }
 }
 
-/** Told what is wrong with files, and undefined once that is over. */
+/** Called with a problem of files, and with undefined once it is solved. */
 export type FilesTrouble = (reason: string | undefined) => void
 
 /**
- * What is made of files, and made anew when it is needed after one of them has changed. Which files these are may depend on what is in
- * them. While they cannot be used, as when they are half written, what was made before stays in use, and they are read each time.
+ * A value made from files, and made again at the next use after one of them has changed. Which files these are may depend on their
+ * contents. While they cannot be used, as when they are half written, the last value stays in use, and every use rereads them.
  */
 export class FilesInUse<T> {
   readonly #make: (files: FilesRead) => T
@@ -68,7 +68,7 @@ export class FilesInUse<T> {
     return this.#current
   }
 
-  /** Has them read again even if they seem unchanged. */
+  /** Makes the next use reread the files even if they seem unchanged. */
   lookAgain(): void {
     this.#isSure = false
   }
@@ -90,7 +90,7 @@ export class FilesInUse<T> {
   }
 }
 
-/** By links too, as in a mounted Secret. Empty for what is not there. */
+/** Identifies the version of a file, through symbolic links as in a mounted Secret. Empty if it does not exist. */
 function stateOf(path: string): string {
   try {
     const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })

@@ -57,7 +57,7 @@ const REPLACES: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /**
- * A cluster as a kubeconfig names it. Its files are followed; a kubeconfig that comes to name another server is not, since what is known is
+ * The access to a cluster of a kubeconfig. Changes of its files are followed, but not a change to another server, since all stored state is
  * of this one. Throws an Error that says what is missing in which file.
  */
 export function kubeconfigAccess({ path, onTrouble, ...choice }: KubeconfigChoice): ClusterAccess {
@@ -209,7 +209,7 @@ function fixedPart(user: NamedPart): PresentedCredential {
   }
 }
 
-/** As whom the user asks, in the headers of client-go: nothing without a name. */
+/** The impersonation headers of client-go; none without a user name. */
 function impersonated(user: JsonObject): PresentedCredential['headers'] {
   const [as, uid] = [textIn(user, 'as'), textIn(user, 'as-uid')]
   if (as === '') return {}
@@ -228,7 +228,7 @@ function textsIn(parent: JsonObject, key: string): string[] {
   return arrayIn(parent, key).filter((value) => typeof value === 'string')
 }
 
-/** A key as part of a name of a header: bytes that may not stand there are percent-encoded. */
+/** A key as part of a header name: other bytes are percent-encoded. */
 function inHeader(key: string): string {
   const encoded = [...Buffer.from(key)].map((byte) => {
     const character = String.fromCharCode(byte)
@@ -239,7 +239,7 @@ function inHeader(key: string): string {
   return encoded.join('')
 }
 
-/** Why the pair cannot be shown, as when one of the two files is not written yet; undefined if it can. */
+/** Why the pair cannot be used, as when one of the two files is not written yet; undefined if it can. */
 function pairDoubt(cert: string, key: string): string | undefined {
   if (cert === '' || key === '')
     return `the ${cert === '' ? 'client-certificate' : 'client-key'} of the kubeconfig is empty`
@@ -247,7 +247,7 @@ function pairDoubt(cert: string, key: string): string | undefined {
   return fault && `the client-certificate and client-key of the kubeconfig do not fit: ${fault}`
 }
 
-/** A credential stays for as long as its settings do: a plugin's token and a new refresh token are nowhere else. */
+/** Keeps a credential while its settings are unchanged: a plugin's token and a new refresh token are stored nowhere else. */
 class KeptCredential {
   #kept: { settings: string; credential: Credential } | undefined
 

@@ -6,8 +6,8 @@ const MAX_BYTES = 1_048_576
 const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /**
- * A `fetch` that trusts only this certificate authority (PEM), or those of the machine. Node's own can be given none, and holds answers
- * of any length.
+ * A `fetch` that trusts only this certificate authority (PEM), or those of the machine. Node's own accepts no certificate authority, and
+ * does not limit the size of answers.
  */
 export function fetchTrusting(ca: string | undefined): CustomFetch {
   return (url, { method, headers, body, signal }) => {
@@ -24,7 +24,7 @@ export function fetchTrusting(ca: string | undefined): CustomFetch {
         answer.on('error', reject).on('end', () => {
           const { statusCode: status = 0, headers } = answer
           const type = headers['content-type']
-          // A Response may have no other status with a body, and throws: here, where nobody would catch it.
+          // The constructor of Response throws for other statuses, and an error thrown in this callback would be uncaught.
           if (status < 200 || status >= 600 || NO_BODY.has(status)) reject(new Error(`it answered ${status}`))
           else resolve(new Response(text, { status, ...(type && { headers: { 'content-type': type } }) }))
         })
@@ -36,7 +36,7 @@ export function fetchTrusting(ca: string | undefined): CustomFetch {
   }
 }
 
-/** Requests to an issuer send forms. */
+/** The text of a request body; requests to an issuer are forms. */
 function asText(body: unknown): string {
   if (body instanceof URLSearchParams || typeof body === 'string') return body.toString()
   throw new TypeError('only forms are sent to issuers')

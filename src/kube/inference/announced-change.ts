@@ -23,13 +23,13 @@ export function announcedChange(
   return undefined
 }
 
-/** Whether the change named by a version was already there before, so that it says nothing about this write. */
+/** Whether the previous version already named this change, so that it says nothing about this write. */
 export function isSameWrite(facts: ObjectFacts, before: ObjectFacts): boolean {
   const { cpid, writeOfChange = before.writeOfChange } = facts
   return cpid === before.cpid && writeOfChange === before.writeOfChange
 }
 
-/** What an author wrote, without what names the change. */
+/** What an author wrote, without the annotations that name a change. */
 function contentOf({ facts }: KnownVersion): string | undefined {
   return fingerprintOf(facts, FINGERPRINT.content) ?? fingerprintOf(facts, FINGERPRINT.authored)
 }

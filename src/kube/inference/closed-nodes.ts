@@ -4,11 +4,11 @@ import { newestBelow } from './read-context.ts'
 
 interface ClosedNode {
   readonly node: KnownObject
-  /** The version that closed it. */
+  /** The version with which it was cordoned or tainted. */
   readonly closing: KnownVersion
 }
 
-/** The node of a Pod, if it was closed to new Pods while that Pod was on it. */
+/** The node of a Pod, if it was cordoned or tainted while that Pod was on it. */
 export function closedNodeOf(
   pod: KnownObject | undefined,
   facts: ObjectFacts | undefined,
@@ -26,7 +26,7 @@ export function closedNodeOf(
   return (then && fingerprintOf(then.facts, 'node')) === name ? { node, closing } : undefined
 }
 
-/** Somebody has cordoned it. Tools of people evict Pods from such nodes alone. */
+/** Whether a person cordoned the node. Tools of people evict Pods only from such nodes. */
 export function isCordonedByPerson({ begun, facts }: KnownVersion): boolean {
   return begun === true && closedBy(facts).split(' ').includes(CORDONED)
 }

@@ -100,7 +100,7 @@ export class ClusterInference {
     return { writes, events }
   }
 
-  /** Up to which row everything is fully processed once the work that was taken is done; undefined if no row is. */
+  /** The row up to which everything is processed once the taken work is done; undefined if there is none. */
   get workedRow(): number | undefined {
     const oldestNs = this.#oldestNs
     return this.#tellings.findLast(({ toldNs }) => oldestNs === undefined || toldNs < oldestNs)?.row
@@ -113,7 +113,7 @@ export class ClusterInference {
     return first !== undefined && (oldestNs === undefined || first.toldNs < oldestNs)
   }
 
-  /** The results of the work that was taken are durable. */
+  /** Call this once the results of the taken work are durable. Drops the reports that are fully processed. */
   worked(): void {
     this.#work = undefined
     const oldestNs = this.#oldestNs
@@ -134,9 +134,7 @@ export class ClusterInference {
 /** How long reports may wait for streams that are behind. An API server that does not answer must not hold up other sources. */
 const LONGEST_WAIT_NS = nanosOfMs(10_000)
 
-/**
- * A watch that resumes within this time was not behind. One that was away for longer may have much to report, or may still have to list.
- */
+/** A watch that resumes within this time was not behind. One that was away for longer may have much to report, or still has to list. */
 const AT_ONCE_NS = nanosOfMs(200)
 const CATCH_UP_NS = nanosOfMs(3_000)
 const NOBODY = ''
@@ -190,7 +188,7 @@ export function inCausalOrder(
   return orderOwnersFirst(orderRequestsFirst(writes, known), known)
 }
 
-/** The most writes that are searched for the one that follows. */
+/** The most later writes among which the requested write is searched. */
 const MOST_LOOKED_AT = 256
 
 /**
@@ -230,7 +228,7 @@ function orderRequestsFirst(
 /** How soon after counting a new object in a quota the API server stores it. */
 const COUNTED_WITHIN_NS = 200_000_000n
 
-/** Without an audit log: a quota was written just before an object that it counts. */
+/** Whether, without an audit log, a quota was written just before an object that it counts. */
 function isCountedBy({ object, facts, request, seenNs }: ClusterWrite, next: ClusterWrite): boolean {
   if (object.resource !== 'resourcequotas' || request !== undefined) return false
   if (next.object.namespace !== object.namespace || next.seenNs - seenNs > COUNTED_WITHIN_NS) return false
@@ -309,7 +307,7 @@ function areBothChanged(
   return isListedLater(write) && isChanged(owner, ownerBefore) && isChanged(write, before)
 }
 
-/** If requests are reported as well, they report the earlier versions. */
+/** Where requests are reported, they report the earlier versions as well. */
 function isListedLater({ listed, gone, request }: ClusterWrite): boolean {
   return listed === 'later' && !gone && request === undefined
 }

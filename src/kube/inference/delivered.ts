@@ -4,12 +4,12 @@ import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import type { WritePart } from './write-part.ts'
 import type { Writer } from './writers.ts'
 
-/** The prefix of service accounts, which may act for somebody else. */
+/** The prefix of users that are service accounts. These may write on behalf of a person. */
 const SERVICE_ACCOUNT = 'system:serviceaccount:'
 
 /**
- * Names what the change comes from, for a writer that applies what is in git, as the written object says: the revision, or who requested
- * it. A revision that a controller finds by itself begins a change. So does a person on whose behalf a service writes.
+ * Adds the actor, revision and author that an object of a GitOps tool names. A controller that finds a revision by itself begins a change,
+ * and so does a service account that writes on behalf of a person.
  */
 export function onBehalf(
   writer: Writer,
@@ -40,7 +40,7 @@ export function onBehalf(
 
 const revised = (revision: string): Pick<Writer, 'revision'> => (revision === '' ? {} : { revision })
 
-/** A source had announced a new revision and now stores it. What it reported in between was something else. */
+/** Whether a source had announced a revision before it stores it now, whatever it reported in between. */
 function wasAnnounced(found: string, stored: string, object: KnownObject | undefined): boolean {
   for (const { facts } of object?.versions ?? []) {
     if (fingerprintOf(facts, 'stored') !== stored) return false
@@ -50,8 +50,8 @@ function wasAnnounced(found: string, stored: string, object: KnownObject | undef
 }
 
 /**
- * Whether something was requested of an object's controller that it has not done yet, by another change than that of the version before:
- * by a person, or by whatever applies the object. A service that only notifies about something to look at changes nothing.
+ * Whether the object's controller has not yet handled a request to reconcile that a person made, or a program that applied a change to the
+ * object. A receiver of webhooks only notifies: its request belongs to the same change as the version before, and does not count.
  */
 function isAskedFor(before: KnownVersion | undefined, object: KnownObject | undefined): boolean {
   if (before === undefined || object === undefined) return false

@@ -168,7 +168,7 @@ export function reasonOfWrite(part: Decision['part'], { actor, user, service }: 
   return `${part} by ${actor ?? user ?? service}`
 }
 
-/** Links to the trace of the writer, where the object names it, and to what set up a change that began by itself. */
+/** Links to the trace that the object's annotation names, and to the write that configured a change with cause `self`. */
 function linksOf({ write: { facts }, self, key }: Decision): SpanLink[] {
   const parent = readTraceparent(facts?.traceparent ?? '')
   const setUp = self?.setUp && spanOfVersion(key.cluster, self.setUp.identity.uid, self.setUp.version)
@@ -179,7 +179,7 @@ function spanOfVersion(cluster: string, uid: string, version: bigint): SpanLink 
   return derivedSpanIds({ cluster, uid, version: String(version) })
 }
 
-/** Where two people's changes meet: one began to delete an object, the other removed what held it. */
+/** The span that merges two changes of operators: one deleted the object, the other removed its last finalizer. */
 function completionSpans({ write, key, completes }: Decision): NewSpan[] {
   if (completes === undefined) return []
   const atNs = write.request?.endNs ?? write.seenNs
@@ -210,7 +210,7 @@ function completionSpans({ write, key, completes }: Decision): NewSpan[] {
   ]
 }
 
-/** A span in the cascade of a change that was fully overwritten: it names who overwrote it, and when. */
+/** A span in the cascade of a change that was fully overwritten: it names the change that superseded it, and the writer. */
 function supersededSpans(decision: Decision): NewSpan[] {
   const { write, writer, key, cpid, superseded } = decision
   const atNs = write.request?.endNs ?? write.seenNs
@@ -290,8 +290,8 @@ function objectAttributes({ resource, namespace, name, uid }: ObjectIdentity): R
 }
 
 /**
- * An Event with the change it belongs to: the change of the object's version that the reporting component had seen, else of the newest
- * version at that time. Undefined if the Event was reported before.
+ * An Event with a CPID: that of the version of the object that the reporting component had seen, else of the newest version at that time.
+ * Undefined if the Event was reported before.
  */
 export function eventWithChange(event: ClusterEvent, objects: ClusterObjects): EventWithChange | undefined {
   if (!objects.isFirstReport(`event ${event.uid} ${event.version}`)) return undefined

@@ -5,18 +5,18 @@ import { nanosOfMs } from '../../model/time-and-size.ts'
 import { lastSigned } from './read-context.ts'
 import type { ReadVersion } from './read-versions.ts'
 
-/** The name under which changes are recorded that any controller has acted on. */
+/** The key of `lastActed` for the changes of an object that any controller has acted on. */
 export const ANYBODY = 'anybody has read'
 
-/** The name under which changes are recorded that one controller has acted on. */
+/** The key of `lastActed` for the changes of an object that one controller has acted on. */
 function readerOf(by: string): string {
   return `${by} has read`
 }
 
 /**
- * Earlier operator changes of an object that the reader acts on together with the last one: those it has not acted on yet and that still
- * have a field in effect. A controller sees only the latest state. It reconciles what it writes and the owners of that. Records that it
- * has acted on all of them.
+ * Earlier operators' versions of an object that the reader acts on together with the last one: those on which it has not acted yet and that
+ * still have a field in effect. A controller sees only the latest state, and reconciles what it writes and the owners of that. Records that
+ * it has acted on all of them.
  */
 export function overwrittenBefore(
   { object: { uid }, facts, listed }: Pick<ClusterWrite, 'object' | 'facts' | 'listed'>,
@@ -39,9 +39,9 @@ export function overwrittenBefore(
     const lastByAnybody = objects.lastActed(read.identity.uid, ANYBODY)
     objects.noteActed(read.identity.uid, readerOf(by), newest.version)
     objects.noteActed(read.identity.uid, ANYBODY, newest.version)
-    // What was wanted of an object before somebody deleted it is nothing to act on.
+    // What an operator wanted of an object before its deletion is nothing to act on any more.
     const isBeforeDeletion = (one: KnownVersion): boolean => newest.facts.deleting && !one.facts.deleting
-    // Whoever has left a change alone while others acted on it does not act on it now.
+    // A controller that ignored a change while others acted on it does not act on it later.
     const isLeftAlone = (one: KnownVersion): boolean =>
       until === 0n && one.version <= lastByAnybody && isLongBefore(one, newest)
     return begun
@@ -52,10 +52,10 @@ export function overwrittenBefore(
   })
 }
 
-/** Controllers act within seconds. */
+/** The longest time that a controller takes to act on a change. */
 const ACTS_WITHIN_NS = nanosOfMs(10_000)
 
-/** By the API server's clock, else by that of managedFields. */
+/** Compares the starts of the requests, else the latest times in managedFields. */
 function isLongBefore(one: KnownVersion, later: KnownVersion): boolean {
   const [then, now] = [one, later].map(({ readableNs, facts }) => readableNs ?? lastSigned(facts))
   return then !== undefined && now !== undefined && now - then > ACTS_WITHIN_NS
@@ -76,13 +76,13 @@ export function supersededBy(version: KnownVersion, object: KnownObject, lastAct
   )
 }
 
-/** The controller's status says that it has observed this version (`observedGeneration`). */
+/** Whether the observedGeneration of the second version covers the generation of the first. */
 export function isObserved({ facts: { generation } }: KnownVersion, { facts }: KnownVersion): boolean {
   const observed = fingerprintOf(facts, 'observed')
   return observed !== undefined && Number(observed) >= generation
 }
 
-/** Whether some field that a version set still has that value in a later version. True where this cannot be known. */
+/** Whether a field that a version set has the same value in a later version. True if the fields are not known. */
 function holdsIn(one: KnownVersion, later: KnownVersion, { versions }: KnownObject): boolean {
   if (later.gone) return false
   const before = versions[versions.indexOf(one) + 1]

@@ -31,14 +31,14 @@ export interface Asked {
 }
 
 /**
- * Which programs of a cluster report their own writes. A program counts as one once a span carries the same CPID as the version that it
- * reports, and the writer of that version put the CPID there. So no other program can hide a write by claiming it.
+ * Which programs of a cluster report their own writes. A program is added once a span names a version and carries the CPID that the writer
+ * of this version put there. So no other program can hide a write by claiming it.
  */
 export class Participants {
   readonly #programs = new Map<string, Program>()
   readonly #services = new Set<string>()
 
-  /** Whether it is worth asking. In most clusters no program reports its writes. */
+  /** Whether the writer may be a program that reports its writes. In most clusters there is none. */
   mayTell({ facts }: ClusterWrite): boolean {
     return this.#services.size > 0 || facts?.cpid !== undefined
   }
@@ -61,7 +61,7 @@ export class Participants {
     if (name !== undefined) this.#programOf(name).missed++
   }
 
-  /** The writer's own span, among those that report a version or a write of its object that made none. */
+  /** The writer's own span: of `versioned`, which name the version, or, if the write `ends` the object, of `unversioned`. */
   ownReportOf(
     { write, object, isCopied }: Asked,
     versioned: readonly ReportedWrite[],

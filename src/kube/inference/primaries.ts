@@ -17,7 +17,7 @@ const LAST = 2n ** 62n
 const MAX_FOUND = 64
 /** How many levels of owners are searched. */
 const MAX_OWNER_DEPTH = 4
-/** Of a name with more parts, only the first ones are used. */
+/** The most parts of a name that are compared with other names. */
 const MAX_NAME_PARTS = 8
 
 export interface FoundPrimary {
@@ -29,9 +29,9 @@ export interface FoundPrimary {
 }
 
 /**
- * The primary objects of a custom controller that an object belongs to: those that name the object, those that its labels name, and those
- * that own its owners. An object without an owner also belongs to those whose name is part of its own, and with it all that it owns. Those
- * that name an owner of the object belong to it too.
+ * The objects that program `by` reconciles and to which an object belongs: its owners of any level, those that labels name, and those whose
+ * `spec` names it, its owners or these primary objects, or selects it. An object without an owner, and what it owns, also belongs to those
+ * whose name is part of its own. Custom resources that labels name under their own API group count for any program.
  */
 export function primariesNaming(
   object: ObjectIdentity,
@@ -166,8 +166,8 @@ function wherePrimaryNames(
 }
 
 /**
- * `shop-policy` is named after `shop`; if it is in no namespace, `team-shop-policy` is named after `shop` in `team`. Only the matches
- * with the longest name count.
+ * `shop-policy` is named after `shop`; a cluster-scoped `team-shop-policy` also after `shop` in the namespace `team`. Only the matches with
+ * the longest name count.
  */
 function calledAfter(
   { namespace, name }: ObjectIdentity,
@@ -189,12 +189,12 @@ function calledAfter(
   return []
 }
 
-/** No namespace, and those that the preceding name parts can spell. */
+/** The empty namespace, and those that the name parts before a position can spell. */
 function namespacesBefore(at: number, run: (from: number, length: number) => string): string[] {
   return ['', ...Array.from({ length: at }, (_, from) => run(from, at - from))]
 }
 
-/** A write puts a finalizer on a custom resource: its writer reconciles that resource. */
+/** Whether a write changes the finalizers of a custom resource that is not being deleted: its writer reconciles that resource. */
 export function takesHold(
   { apiVersion }: ObjectIdentity,
   facts: ObjectFacts | undefined,
@@ -205,7 +205,7 @@ export function takesHold(
   return held !== undefined && !facts.deleting && fingerprintOf(before, 'held') !== held
 }
 
-/** Whether a controller is about to release an object for which it made another one that has no owner. Nothing else deletes that one. */
+/** Whether a primary object for which `by` made an ownerless object is being deleted: then nothing but `by` deletes that object. */
 export function clearsUpAfter(
   object: ObjectIdentity,
   facts: ObjectFacts | undefined,

@@ -14,21 +14,21 @@ export interface ReadContext {
   readonly isCustomController: boolean
   /** The writer is an account that reconciles no custom resource: perhaps a controller, perhaps a pipeline. */
   readonly isPlainController: boolean
-  /** The version before, with what the writer knew of the object. */
+  /** The newest known version of the object below the write. */
   readonly before: KnownVersion | undefined
   readonly objects: ClusterObjects
-  /** What the writer looks after that the object belongs to; looked up when first asked for. */
+  /** The writer's primary objects to which the object belongs; looked up on the first call. */
   readonly primaries: () => readonly FoundPrimary[]
   /** Only versions below this one count. */
   readonly below: bigint
-  /** Collects versions below `below` that came too late to be read. They are news for the writer's next write. */
+  /** Collects versions below `below` that were made too late to be read. They are news for the writer's next write. */
   readonly tooLate: Set<bigint>
 }
 
 /** The most objects that are searched per relation. */
 export const MAX_OBJECTS = 64
 
-/** The name under which it is recorded that a controller acted on an object owned by another. */
+/** The key of `lastActed` for what a controller wrote for an owner: the objects that the owner owns. */
 export function actorForOwner(by: string): string {
   return `${by} for its owner`
 }
@@ -41,10 +41,10 @@ export interface RelatedObject {
   readonly foundBy?: string
 }
 
-/** Controllers react within seconds. Pipelines come when they come. */
+/** Controllers react to a change within this time. Pipelines run at any time. */
 const REACTS_WITHIN_NS = nanosOfMs(10_000)
 
-/** The version was made just before the request. Only requests tell such moments. */
+/** Whether the request of a version began just before the request of the write. False if one of the requests is not known. */
 export function isJustBefore(
   { request }: Pick<ClusterWrite, 'request'>,
   version: Pick<KnownVersion, 'readableNs'> | undefined,
@@ -65,15 +65,15 @@ export function isDoneTogether(
   return facts !== undefined && lastSigned(facts) - lastSigned(done) <= DONE_WITHIN_NS
 }
 
-/** When somebody last signed it, in managedFields. Their clock has seconds. */
+/** The latest time in managedFields, in nanoseconds since 1970, cut to the second; 0 if there is none. */
 export function lastSigned({ managers }: ObjectFacts): bigint {
   return managers.map(({ time }) => parseRfc3339(time) ?? 0n).reduce(higher, 0n)
 }
 
-/** How long before a write, by the clock of managedFields, somebody changed what it follows from. */
+/** How long before a write its cause can be, by the times in managedFields. */
 const SIGNED_BEFORE_NS = nanosOfMs(3_000)
 
-/** Somebody else has changed the content of an object just before. */
+/** Whether somebody other than the writer changed the content of an object just before the write. */
 export function isNewsOfOthers(object: KnownObject, reading: ReadContext): boolean {
   const { write, by, objects } = reading
   const content = newestContent(object, reading)
@@ -82,14 +82,14 @@ export function isNewsOfOthers(object: KnownObject, reading: ReadContext): boole
   return write.facts !== undefined && lastSigned(write.facts) - lastSigned(content.facts) <= SIGNED_BEFORE_NS
 }
 
-/** Somebody has just changed the content of an object, and nobody has written its status since. */
+/** Whether somebody has just changed the content of an object, and nobody has written its status since. */
 export function isStillToBeDone(object: KnownObject, reading: ReadContext): boolean {
   const newest = newestRead(object, reading)
   if (newest === undefined || newest.gone || newest.contentVersion !== newest.version) return false
   return reading.write.seenNs - lastSigned(newest.facts) < REACTS_WITHIN_NS
 }
 
-/** The version since which the newest readable version has the same content; the nearest one if that is no longer kept. */
+/** The version that gave the newest readable version its content; the oldest stored one if that is no longer stored. */
 export function newestContent(object: KnownObject, reading: ReadContext): KnownVersion | undefined {
   const newest = newestRead(object, reading)
   const since = newest?.contentVersion
@@ -101,7 +101,7 @@ export function higher(one: bigint, other: bigint): bigint {
   return one > other ? one : other
 }
 
-/** The object is gone or terminating. */
+/** Whether the object is deleted or has a deletionTimestamp. */
 export function isDeleted(version: KnownVersion | undefined): boolean {
   return version !== undefined && (version.gone || version.facts.deleting)
 }
@@ -112,8 +112,8 @@ function newestRead({ versions }: KnownObject, reading: ReadContext): KnownVersi
 }
 
 /**
- * The version existed when the request began, as far as is known. If that is unknown, it only has to come before the write. If a version
- * below this write was requested only after the request had ended, the two API servers' clocks differ; that proves nothing else.
+ * Whether a version existed when the request began, as far as is known; else it only has to be below the write. A version below the write
+ * whose request began after this one ended shows that the clocks of two API servers differ, and may have been read.
  */
 export function mayHaveRead({ version, readableNs = 0n }: KnownVersion, reading: ReadContext): boolean {
   const { request } = reading.write
@@ -131,7 +131,7 @@ export function tellsRevision({ versions: [newest] }: KnownObject): boolean {
   return newest !== undefined && fingerprintOf(newest.facts, 'revision') !== undefined
 }
 
-/** When a controller last acted on an object or its owners. */
+/** The highest version that the writer had seen when it last wrote an object, its owners, or what these own. */
 export function lastActedFor(
   { write: { object }, by, objects }: ReadContext,
   facts: ObjectFacts | undefined,

@@ -29,9 +29,9 @@ import { type Counts, type Relation, relationsOf } from './relations.ts'
 export interface ReadVersion {
   readonly identity: ObjectIdentity
   readonly known: KnownVersion
-  /** The request names this version, or the content can come from no other. Else it is the newest below the write. */
+  /** The request names this version, or no other has the content that the write copies. Else it is only the most likely one. */
   readonly exact: boolean
-  /** The version that it acted on, if that is an earlier one: what is wanted counts, not the progress so far. */
+  /** The earlier version that the writer acted on: the one that gave the object its content. Later versions only report progress. */
   readonly actedOn?: bigint | undefined
   /** It was read and influenced how the write was made, but did not cause it. */
   readonly isPassive?: true
@@ -41,13 +41,13 @@ export interface ReadVersion {
 
 interface ReadVersions {
   readonly reads: readonly ReadVersion[]
-  /** Up to which version everything relevant to the write was known; undefined if that cannot be determined. */
+  /** The version up to which the writer had seen everything that concerns the write; undefined if that cannot be determined. */
   readonly upTo: bigint | undefined
-  /** The content names all objects that were read: none is missing and none was added by guess. */
+  /** Whether the content names all objects that were read: none is missing and none was guessed. */
   readonly isWhole: boolean
 }
 
-/** What a controller read for a write: the version before, and what the relations name. */
+/** The versions that a controller read for a write: of the object itself, and of the objects that `table` relates to it. */
 export function readVersions(reading: ReadContext, table: readonly Relation[]): ReadVersions {
   const { write, part, by, isCustomController, isPlainController, tooLate } = reading
   const found = new Map<string, ReadVersion>()
@@ -87,7 +87,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     const isUnchanged = counted?.versions.length === 0 && !isContentNew(reading)
     if (counted === undefined || isUnchanged) {
       const objects = relatedObjects(relation, reading, (uid) => found.get(uid)?.known)
-      // A status may be written for objects that came or went before they are counted.
+      // The counted numbers are as before: then the status was written for objects that changed since its writer's last write.
       const read = isUnchanged ? objects.filter(({ object }) => hasMoved(object, reading)) : objects
       for (const object of read) {
         const one = versionOf(object, relation, reading)
@@ -112,7 +112,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   return { reads, upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
 }
 
-/** A Pod that its writer deletes for something else: the writer looks after neither the Pod nor its owners. */
+/** Whether the writer deletes a Pod though it never acted on the Pod or its owners, and these are no custom resources. */
 function isPodOfOthers({ write, part, before, objects, by }: ReadContext): boolean {
   if (part !== 'deletion' || write.object.resource !== 'pods') return false
   if (by !== UNKNOWN && isOfKubernetes(by)) return false
@@ -122,14 +122,14 @@ function isPodOfOthers({ write, part, before, objects, by }: ReadContext): boole
   return ![write.object, ...owners].some(isOwn)
 }
 
-/** The Pod itself or an owner of it, of a Pod that its writer does not look after. */
+/** Whether the read version is of a Pod for which `isPodOfOthers` holds, or of an owner of that Pod. */
 function isOfOthers({ identity: { uid } }: ReadVersion, reading: ReadContext): boolean {
   const { write, before } = reading
   const owners = (write.facts ?? before?.facts)?.owners ?? []
   return isPodOfOthers(reading) && [write.object, ...owners].some((one) => one.uid === uid)
 }
 
-/** Whoever deletes a Pod of others for something else does not do so for its owner, nor for what the Pod said. */
+/** If `isPodOfOthers` holds, drops the Pod's owners and makes the Pod passive, unless nothing else was read or it was being evicted. */
 function withoutOthers(reads: readonly ReadVersion[], reading: ReadContext): readonly ReadVersion[] {
   if (isMarkedAsEvicted(reading.before?.facts) || reads.every((read) => isOfOthers(read, reading)))
     return reads
@@ -139,17 +139,17 @@ function withoutOthers(reads: readonly ReadVersion[], reading: ReadContext): rea
   })
 }
 
-/** What may have held the write up. */
+/** Relations to objects that may have delayed the write. */
 const HELD_UP: ReadonlySet<Reads['kind']> = new Set(['admission', 'namesake'])
 
-/** Something else that the write follows from is newer, so that this did not hold it up. */
+/** Whether another object that was read has newer content, so that this one did not delay the write. */
 function isOlder(one: ReadVersion | undefined, read: Iterable<ReadVersion>): boolean {
   return [...read].some(
     ({ known: { version, contentVersion = version } }) => contentVersion > (one?.known.version ?? 0n),
   )
 }
 
-/** Its change is among those of the versions that are read already. */
+/** Whether the change of `one` is already among those of the versions that are read, or it has none. */
 function isOfThoseChanges(one: ReadVersion | undefined, read: Iterable<ReadVersion>): boolean {
   const cpid = one?.known.cpid
   return (
@@ -158,8 +158,8 @@ function isOfThoseChanges(one: ReadVersion | undefined, read: Iterable<ReadVersi
 }
 
 /**
- * A rollout that was held up, as for want of room, goes on because of another change: one of the objects made for it has become part of
- * that change. What the owner's controller does to the others then follows from that change too.
+ * Whether another change lets a stuck rollout go on, such as by freeing room on a node: the ReplicaSet with the owner's template joined
+ * that change after it was created, and the fellow belongs to it. Then the write follows from that change as well.
  */
 function isResumedByOther(
   { identity, known }: ReadVersion,
@@ -186,7 +186,7 @@ function isResumedByOther(
   return [known.cpid, ...known.includes].some((one) => one !== undefined && later.includes(one))
 }
 
-/** The API server refused Pods of an object, or some that came after that version waited for the scheduler. */
+/** Whether the API server refused Pods of an object, or Pods that it got after that version waited for the scheduler. */
 function wasHeldUp(uid: string, after: bigint, { objects, below }: ReadContext): boolean {
   const isPrinted = (object: KnownObject | undefined, print: string): boolean =>
     object?.versions.some(({ facts }) => (fingerprintOf(facts, print) ?? '') !== '') === true
@@ -194,7 +194,7 @@ function wasHeldUp(uid: string, after: bigint, { objects, below }: ReadContext):
   return objects.ownedBy(uid, 'pods', after, below, MAX_OBJECTS).some((pod) => isPrinted(pod, 'pending'))
 }
 
-/** What became of another object belongs to the change that the written one is of already. */
+/** Whether the version of another object belongs to a change to which the written object already belongs. */
 function isOfOwnChange(
   { identity: { uid }, known: { cpid } }: ReadVersion,
   { write, before }: ReadContext,
@@ -203,7 +203,7 @@ function isOfOwnChange(
   return before.cpid === cpid || before.includes.includes(cpid)
 }
 
-/** Relations that are looked at only if nothing else is new. */
+/** Relations that are only used if none of the versions read so far is news. */
 const ONLY_WITHOUT_NEWS: ReadonlySet<Reads['kind']> = new Set([
   'kin',
   'made for the same',
@@ -212,10 +212,10 @@ const ONLY_WITHOUT_NEWS: ReadonlySet<Reads['kind']> = new Set([
   'naming just before',
 ])
 
-/** Relations that are looked at also if what is new only comes of the change that the written object is of already. */
+/** Relations of `ONLY_WITHOUT_NEWS` that are also used if all news belongs to changes to which the written object already belongs. */
 const IN_SPITE_OF_PROGRESS: ReadonlySet<Reads['kind']> = new Set(['kin', 'made for the same'])
 
-/** It changed since its reader last acted on the written object or its owner. What the reader wrote itself is no news. */
+/** Whether the version is newer than what its reader had seen when it last acted. Of the object and its owners, content counts. */
 function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext): boolean {
   const { write, before, objects, by } = reading
   const facts = write.facts ?? before?.facts
@@ -225,7 +225,7 @@ function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext)
   return version > higher(lastActedFor(reading, facts), seen)
 }
 
-/** When the writer last wrote a primary object that the object belongs to: it knew the object then. */
+/** The highest version that the writer had seen when it wrote the primary objects to which the object belongs. */
 function actedForPrimaries({ primaries, objects, by }: ReadContext): bigint {
   return primaries()
     .filter(({ isIndirect }) => isIndirect !== true)
@@ -233,14 +233,14 @@ function actedForPrimaries({ primaries, objects, by }: ReadContext): bigint {
     .reduce(higher, 0n)
 }
 
-/** It was created, deleted, or changed in content since the writer last wrote. */
+/** Whether it was created, deleted, or changed in content since the writer last wrote the written object. */
 function hasMoved({ versions: [newest] }: KnownObject, { write, by, objects }: ReadContext): boolean {
   return newest !== undefined && (newest.contentVersion ?? 0n) > objects.lastActed(write.object.uid, by)
 }
 
 /**
- * What is created and changed for an owner follows from what the owner wants, whatever happened to it since. The same holds for the
- * object itself.
+ * What is written for an owner follows from the version that gave the owner its content, not from its later statuses. The same holds for
+ * the object itself.
  */
 function actedOnContent(
   reads: readonly ReadVersion[],
@@ -253,15 +253,15 @@ function actedOnContent(
     const isAlways = write.object.resource !== 'pods' && !isCustomController
     return isAlways || contentVersion > objects.lastActed(uid, actorForOwner(by))
   }
-  // Pods are created and deleted until there are as many as wanted. If the wanted number is nothing new, something happened to some Pods.
-  // Custom controllers themselves record in a status what is to be done.
+  // If the owner's content is no news, a Pod is created or deleted because something happened to other Pods. A custom controller records in
+  // the status of its object what it still has to do.
   if (!reads.some((read) => owners.has(read.identity.uid) && isNew(read))) return reads
   const last = objects.lastActed(write.object.uid, by)
   return reads.map((read): ReadVersion => {
     const { contentVersion } = read.known
     if (owners.has(read.identity.uid)) return { ...read, actedOn: contentVersion }
     if (read.identity.uid !== write.object.uid || part === 'deletion' || read.actedOn) return read
-    // It only continues from what it wrote itself, unless it has just adopted the object.
+    // The writer's own last version is no cause, unless the writer has just adopted the object.
     const object = objects.get(read.identity.uid)
     const isAdopted = object && [...owners].some((owner) => isNewlyOwned(object, owner, below))
     const isOwn = contentVersion !== undefined && contentVersion <= last && isAdopted !== true
@@ -269,19 +269,19 @@ function actedOnContent(
   })
 }
 
-/** The content of the object is newer than the last write of its writer. A status written for that need not count anything new. */
+/** Whether the object's content is newer than the writer's last write and not yet observed. A status for it need not count anything new. */
 function isContentNew({ write, before, by, objects }: ReadContext): boolean {
   if (before === undefined || isObserved(before, before)) return false
   return (before.contentVersion ?? 0n) > objects.lastActed(write.object.uid, by)
 }
 
-/** The written object names or copies what is read in these ways. */
+/** Relations whose objects the written object names, or whose content it copies. */
 const TOLD_BY_CONTENT: ReadonlySet<Reads['kind']> = new Set([
   ...(['owner', 'leaving', 'predecessor', 'named', 'ended', 'entries', 'naming', 'namespace'] as const),
   ...(['departed', 'admission', 'former owner', 'applied from', 'replaced', 'edited', 'namesake'] as const),
 ])
 
-/** The version that the API server was about to make when it made this write while serving the same request. */
+/** The version that the API server made for the request during which it also made this write. */
 function versionAround({ write: { within }, objects }: ReadContext): ReadVersion | undefined {
   const object = within && objects.get(within.uid)
   const known = object?.versions.find(({ version }) => version === within?.version)
@@ -295,7 +295,7 @@ function changesPrint(
   const pending = before?.facts.prints.pending
   if (waitedFor !== undefined && (pending === '' ? 'nothing' : pending) !== waitedFor) return false
   if (changes === undefined) return true
-  // The last version that is told of an object still has the finalizer with whose removal it went.
+  // The last reported version of a deleted object still has the finalizer whose removal deleted the object.
   if (gone && changes === 'held') return true
   if (facts === undefined || before === undefined) return false
   return fingerprintOf(facts, changes) !== fingerprintOf(before.facts, changes)
@@ -350,7 +350,7 @@ function versionOf(
   return known && { identity, known, exact: fitting.length === 1 && earlier.length > 1 }
 }
 
-/** Whether nobody has changed the object between the writer's last write and that version: the writer may have copied its content before. */
+/** Whether the object's content is the same from the writer's last write up to `known`: the writer may have copied it before. */
 function saysNothingNew(
   known: KnownVersion,
   { versions }: KnownObject,
@@ -364,9 +364,8 @@ function saysNothingNew(
 }
 
 /**
- * The listed version stands for an earlier one: the owner existed with the copied content before the object was created, though a list
- * showed only its later state; and it wanted fewer objects before one of them went. None if an earlier known version may have been read
- * instead, because none has more of the copied content.
+ * A version above the write that stands for an earlier one which no source reported: a list showed the owner late. It has more of the
+ * copied content than any earlier known version; for a deletion, it wants fewer objects. Undefined if an earlier version fits as well.
  */
 function shownLater(
   versions: readonly KnownVersion[],
@@ -396,7 +395,7 @@ function shownLater(
   return asMuch > most(earlier) ? later.findLast((one) => equal(one) === asMuch) : undefined
 }
 
-/** Prefers versions that existed when the request began. */
+/** The newest version that existed when the request began, else the newest of all. */
 function newestOf(versions: readonly KnownVersion[], reading: ReadContext): KnownVersion | undefined {
   return versions.find((known) => mayHaveRead(known, reading)) ?? versions[0]
 }
@@ -426,14 +425,14 @@ interface CountedObject {
 
 interface CountedVersions {
   readonly versions: readonly { readonly identity: ObjectIdentity; readonly known: KnownVersion }[]
-  /** What came later was not counted. */
+  /** The highest version that was counted. */
   readonly upTo: bigint
 }
 
 /**
- * What a status that counts other objects was written for: their newest state whose sum matches the status. Of that state, the versions
- * that gave each object its current count and that had not been counted at the writer's last write. Undefined if nothing is counted,
- * there are too many objects, or no state matches.
+ * The versions for which a controller wrote a status that counts other objects. They come from the newest state whose sums match the
+ * status: in it, the versions that gave each object its count, if they are newer than the writer's last write. Undefined if nothing is
+ * counted, there are too many objects, or no state matches.
  */
 function countedVersions({ reads, counts }: Relation, reading: ReadContext): CountedVersions | undefined {
   const { objects, below, by } = reading
@@ -465,7 +464,7 @@ function countedVersions({ reads, counts }: Relation, reading: ReadContext): Cou
   return { versions, upTo }
 }
 
-/** The moments after each version of each object, newest first, and the moment before all of them. */
+/** All versions of all objects, newest first, and one below them: the states that a status can count. */
 function momentsOf(all: readonly CountedObject[], below: bigint): bigint[] {
   const moments = all.flatMap(({ versions }) => versions.map(({ version }) => version))
   const inOrder = moments.sort((one, other) => (one > other ? -1 : 1))

@@ -1,65 +1,80 @@
 /**
- * What is read, relative to the written object:
+ * Which objects a relation reads, by kind. "It" is the written object, and the writer is its controller:
  * - owner: its owners.
- * - dependents: objects of a resource that it owns and that changed since the writer last wrote it.
- * - leaving: objects of its owner that began to terminate, or finished, since the writer last acted on what that owner owns.
- * - replaced: objects of its owner that had its template, and went since the writer last acted on what that owner owns.
- * - edited: objects of its owner that somebody else edited since the writer last acted on what that owner owns, or since its owner
- *   changed.
- * - fellows: objects of its owner that changed since the writer last wrote it.
- * - departed: objects that its owner no longer has, since the writer last acted on what that owner owns.
- * - adopted: what the writer last gave to its owner, if nothing else is new.
- * - former owner: objects that owned it before and no longer do.
- * - awaited: the last of what it owned that went since it began to terminate.
- * - ended below: of the Pods of what it owns, or of what an object owned that had its name, the one that began to go last, if nothing was
- *   written of it since.
- * - predecessor: an object that had its name and its owner, and is gone.
- * - namesake: an object that had its name, and went after what it is made for was changed; one of the writer's own only if an operator deleted it.
- * - named: what its content names as `field`, if that is new; else those that changed since the writer last wrote it.
- * - named since: what its content names as `field` and whose content changed since its own did.
- * - ended: of what its content names as `field`, the object that went last.
- * - selected: objects of a resource that its labels select or selected, and that changed since the writer last wrote it.
- * - selected by it: workloads, Pods and Services of its namespace that its selectors fit or fitted, and that somebody changed since the writer
- *   last wrote it.
- * - changed: objects of a resource, in the whole cluster or in its namespace, that changed since the writer last wrote it.
- * - users: objects of a resource that name it as `field`, or name what it names as `of`, and changed since the writer last wrote it.
- * - counted: objects of its namespace and of the resources it counts that changed since the writer last wrote it.
- * - admission: what had kept it from being made, if nothing else is as new: an account or a class that it names and that was created since
- *   its owner's content changed and the writer last acted on what its owner owns; and, where the API server had refused it, the quotas,
- *   ranges of limits, admission policies or labels of its namespace that refused it and changed since.
- * - remaining: what was left in a terminating namespace when its controller last wrote it, and has gone since.
- * - defined: the last custom resource of a deleted CustomResourceDefinition that went since the definition was written last.
- * - freed: of its destination, the Pod that last made room while it waited for that: it went, ended, or got other labels or resources.
- * - joined: a Pod of its namespace that began to run, or got other labels, while it waited for others; one on its node, if there is any.
- * - quota: a quota that refused what its owner wants, as its controller counted it again since the writer last acted on what its owner owns.
- * - preemptor: the Pod that is to run in its place.
- * - referred: what the spec of a custom resource names and what changed since its controller last wrote it.
- * - applied from: what its labels name as its source, if that changed or has another revision; else an object that had its name and went.
- * - primaries: objects that a custom controller reconciles and that changed since it last wrote the object. They name the object, are
- *   named by its labels and annotations, own its owner, or, if it has no owner, have a name that is part of its own. What labels and name
- *   of its highest owner lead to counts too.
- * - made for it: objects of which a label names it by its kind, or under a key of its own domain, and that changed since the writer last
- *   wrote it.
+ * - dependents: objects of `resource` that it owns and that changed since the writer last wrote it; if there are none, the latest one.
+ * - leaving: objects of its owner that were deleted, began to terminate or finished since the writer last acted on what that owner owns;
+ *   for a change of content, only if nothing else is new.
+ * - replaced: objects of its owner with its template that were deleted since the writer last acted on what that owner owns.
+ * - edited: objects of its owner, itself among them, that an operator edited since the owner's content changed; for a creation, since the
+ *   writer last acted on what that owner owns.
+ * - fellows: objects of its owner that have or want replicas and that changed since the writer last wrote it.
+ * - departed: objects of `resource` that lost its owner since the writer last acted on what that owner owns; for a status, that lost it as
+ *   an owner.
+ * - adopted: the object that the writer last gave to its owner, if the owner's content has not changed since.
+ * - former owner: owners that this write removed.
+ * - awaited: the last object it owned that was deleted since its own deletion began.
+ * - ended below: for a Pod that leads a group, the Pod of the group that was deleted last, if the leader was not written since.
+ * - predecessor: the deleted object that had its name and its owner, if the owner still wants it.
+ * - namesake: the last deleted object of its name, if nothing else that was read has newer content; one that the writer had written only if
+ *   an operator deleted that.
+ * - named: what it names in `field`, if that is new; else if what it names changed since the writer last wrote it.
+ * - named since: what it names in `field`, if the content of that changed after its own.
+ * - ended: what it names in `field`, if that was deleted after its previous version was written.
+ * - selected: objects of `resource` in its namespace that its selectors match, or matched before their last change, and that changed since
+ *   the writer last wrote it.
+ * - selected by it: workloads, Pods and Services of its namespace whose content or labels somebody changed since the writer last wrote it,
+ *   and that its selectors match or matched before that.
+ * - changed: objects of `resource`, cluster-scoped or (`isBeside`) of its namespace, that changed since its own content did and since the
+ *   writer last wrote it; of nodes, those that its `nodeSelector` matches.
+ * - users: objects of `resource` that name in `field` either it or what it names in `of`, and that changed since the writer last wrote it.
+ * - counted: objects of its namespace, of the resources that it counts, that changed since the writer last wrote it.
+ * - admission: what had prevented its creation, if nothing else that was read has newer content: a ServiceAccount, PriorityClass or
+ *   RuntimeClass that it names and that was created since its owner's content changed and the writer last acted on what its owner owns;
+ *   and, where the API server had refused it, the quotas, LimitRanges, admission policies, webhooks or namespace that refused it and
+ *   changed since.
+ * - remaining: for a terminating namespace, objects of the resources that remained in it, if deleted since its controller last wrote it.
+ * - defined: for a deleted CustomResourceDefinition, the last custom resource that was deleted since the definition was last written.
+ * - freed: of the Pods that freed room on its node since the writer last wrote it, the last one: it was deleted, ended, or changed its
+ *   labels or requests.
+ * - joined: the last Pod of its namespace that runs on a node and whose content changed after its own; one on its own node, if there is
+ *   any.
+ * - quota: the quota that refused objects of its owner, in the version with which the quota controller last recounted it, if that is newer
+ *   than what the writer last did for the owner.
+ * - preemptor: the Pods nominated for its node; else the newest Pod without a node: of higher priority, if there is any, else of its
+ *   namespace.
+ * - referred: what the spec of a custom resource names, if that changed since its controller last wrote the resource.
+ * - applied from: the GitOps object that its labels name, if that is new to the writer; else, for a creation, the last deleted object of
+ *   its name.
+ * - primaries: its primary objects (`primariesNaming`) that changed since the writer last wrote it.
+ * - named by primaries: what the spec of its primary objects names, if the content of that changed since the writer last acted for the
+ *   primary object.
+ * - selected namespace: its namespace, if it belongs to a cluster-scoped primary object and the namespace changed since the writer last
+ *   acted for that.
+ * - annotated: the Secret, ConfigMap or object of its own resource in another namespace that its labels or annotations name, if the content
+ *   of that changed since the writer last wrote it.
+ * - made for it: objects whose labels name it, by its kind or under a key of its domain, and that changed since the writer last wrote it.
  * - named just before: what its labels name under their own API group or as `app.kubernetes.io/instance`, what its spec names, the volume
- *   or the claim that it is bound to, and its namespace if that is newer than what the labels name; each if somebody else has just changed
+ *   or the claim to which it is bound, and its namespace if that is newer than what the labels name; each if somebody else has just changed
  *   it.
- * - naming just before: custom resources that name it or its owners in their `spec`, if somebody else has just changed that, and, with a watch
- *   alone, nobody has written their status since; only if nothing else is new.
- * - restored: an object that had its name, that its writer had written, and that somebody deleted since.
+ * - naming just before: custom resources whose `spec` names it or its owners, if somebody else has just changed that and, for a deletion
+ *   that only a watch reports, nobody has written their status since; only if nothing else is new.
+ * - restored: the last deleted object of its name that its writer had written, if its primary objects have not changed since.
  * - kin: custom resources of its namespace, in the API groups of what a custom controller reconciles, whose content changed since the
- *   controller last acted on the object or its owner; only if nothing else is new. What the controller reconciles counts only if the
- *   object belongs to none of it. For a new object that belongs to none: what somebody else has just changed, and for the first writes of a
- *   controller also kinds that nobody is known to reconcile.
- * - made for the same: other objects that the writer made for the same primary object and that somebody else changed since; only if nothing
- *   else is new.
- * - done just before: what the writer wrote for the same owner at most 2 s before; only if nothing else is new.
- * - entries: what its content lists as `field`, if the list says something else than before.
- * - naming: objects of a resource whose content names it as `field`; for a series, without the number at the end of its name.
+ *   controller last acted on it or its owner; only if nothing else is new. Those that the controller reconciles count only if it belongs to
+ *   none of them, or is a custom resource of the same group and somebody else has just changed one of another kind. For a new object that
+ *   belongs to none: what somebody else has just changed; for the first writes of a controller also kinds that nobody is known to
+ *   reconcile.
+ * - made for the same: other objects that the writer made for the same owner or primary object and that somebody else changed since; only
+ *   if nothing else is new.
+ * - done just before: what the writer wrote for the same owner or primary object at most 2 s before; only if nothing else is new.
+ * - entries: what it lists in `field`, where an entry was added, removed or changed.
+ * - naming: objects of `resource` that name it in `field`; for a series (`isSeries`), that name it without the ordinal at the end of its
+ *   name.
  * - namespace: its namespace.
- * - new kin: for a custom resource, others of its API group and namespace that somebody has just changed, and its writer never wrote.
- * - new namespace: its namespace, if that has just changed, and the object itself has not changed since; only if nothing else is new.
- * - settings: the ConfigMaps and Secrets that its Pods take settings from, if they have just changed.
- * - closed node: of a Pod that is evicted, the node, if somebody closed that to new Pods while the Pod was on it; only if nothing else is new.
+ * - new kin: for a custom resource, others of its API group and namespace that somebody has just changed and that its writer never wrote.
+ * - new namespace: its namespace, if that has just changed, and its own content has not since; for a creation, only if nothing else is new.
+ * - settings: the ConfigMaps and Secrets from which its Pods take settings, if they have just changed.
+ * - closed node: for an evicted Pod, its node, if that was cordoned or tainted while the Pod was on it; only if nothing else is new.
  */
 export type Reads =
   | { readonly kind: 'owner' }

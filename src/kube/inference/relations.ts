@@ -28,13 +28,13 @@ export interface Relation {
   readonly copies?: readonly { readonly theirs: string; readonly ours: string }[]
   /** The written object counts the objects it reads, which shows how many of them the writer knew. */
   readonly counts?: Counts
-  /** Only versions at which the object existed count: no controller creates or changes something for an object that is gone. */
+  /** Skips versions in which the other object is deleted: no controller creates or changes anything for a deleted object. */
   readonly alive?: true
   /** Only the content is read, from the version that last changed it. Later status writes do not count. */
   readonly content?: true
   /** Covers only writes that change this fingerprint of the written object. */
   readonly changes?: string
-  /** Covers only writes of Pods that waited for this before. */
+  /** Covers only Pods that were unschedulable for this reason; `nothing`: that were not. */
   readonly waitedFor?: 'claims' | 'room' | 'company' | 'nothing'
   /** Covers only writes of objects that name something in this field. */
   readonly names?: string
@@ -80,7 +80,7 @@ export const RELATIONS: readonly Relation[] = [
     by: 'endpointslicemirroring-controller',
     reads: { kind: 'owner' },
   },
-  // One that selects Pods again has slices of its own.
+  // A Service that gets a selector has slices of its own, and the mirrored ones are deleted.
   {
     write: 'endpointslices',
     parts: ['deletion'],
@@ -113,7 +113,7 @@ export const RELATIONS: readonly Relation[] = [
   { parts: ['creation'], reads: { kind: 'predecessor' } },
   { write: 'pods', parts: ['creation'], reads: { kind: 'admission' }, content: true },
   { write: 'pods', parts: ['creation'], reads: { kind: 'quota' } },
-  // How far one is scaled depends on the progress of the others.
+  // How far a ReplicaSet is scaled depends on the progress of the Deployment's other ReplicaSets.
   {
     write: 'replicasets',
     parts: ['authored', 'scale'],
@@ -169,7 +169,7 @@ export const RELATIONS: readonly Relation[] = [
     changes: 'pending',
     waitedFor: 'claims',
   },
-  // The scheduler may have chosen a node, and wait for the claim to be bound.
+  // A Pod that is not unschedulable may have a chosen node, and wait for its claim to be bound.
   {
     write: 'pods',
     parts: ['binding'],
@@ -284,7 +284,7 @@ export const RELATIONS: readonly Relation[] = [
     alive: true,
   },
   { write: 'endpointslices', parts: ['creation'], reads: { kind: 'leaving' } },
-  // Claims that are not kept get their Pod as an owner.
+  // If claims are not retained, the StatefulSet controller gives them an owner.
   {
     write: 'persistentvolumeclaims',
     parts: ['authored'],
@@ -292,7 +292,7 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'naming', resource: 'statefulsets', field: 'claims', isSeries: true },
     content: true,
   },
-  // One without a class gets the one that becomes the usual one.
+  // A claim without a class gets the StorageClass that becomes the default one.
   {
     write: 'persistentvolumeclaims',
     parts: ['authored'],
@@ -319,7 +319,7 @@ export const RELATIONS: readonly Relation[] = [
     by: 'kube-scheduler',
     reads: { kind: 'users', resource: 'pods', field: 'claims', of: 'claim' },
   },
-  // The scheduler notes on which node it is to be.
+  // The scheduler writes the selected node into an annotation of the claim.
   ...['pvc-protection-controller', 'kube-scheduler'].map((by): Relation => ({
     write: 'persistentvolumeclaims',
     parts: ['authored', 'removal'],
@@ -335,7 +335,7 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'namespace' },
   },
   { write: 'configmaps', parts: ['creation'], by: 'root-ca-cert-publisher', reads: { kind: 'namespace' } },
-  // These are created again when somebody deletes them, or as soon as their name is not taken any more.
+  // These are created again once the object that has their name is deleted.
   ...[
     ...['service-account-controller', 'root-ca-cert-publisher', 'endpoint-controller'],
     ...['statefulset-controller', 'apiserver', 'kube-apiserver'],
@@ -360,7 +360,7 @@ export const RELATIONS: readonly Relation[] = [
   { parts: MADE, by: CUSTOM_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
   { parts: ['creation'], by: CUSTOM_CONTROLLERS, reads: { kind: 'restored' } },
   { parts: [...MADE, 'status', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'kin' } },
-  // One Pod takes over from another.
+  // Another Pod of the owner may take over from one that is being deleted.
   { write: 'pods', parts: ['authored'], by: CUSTOM_CONTROLLERS, reads: { kind: 'leaving' } },
   ...(['made for the same', 'done just before'] as const).map((kind): Relation => ({
     parts: [...MADE, 'status', 'scale', 'deletion'],
@@ -428,7 +428,7 @@ export function relationsOf(
 
 interface ParsedRelations {
   readonly relations: readonly Relation[]
-  /** The references that facts about objects must keep for these relations. */
+  /** The references that readers of objects have to put into `ObjectFacts` for these relations. */
   readonly references: readonly CustomReference[]
   /** Settings with errors, which are left out: their index (from 0), and what to write instead. */
   readonly problems: readonly { readonly at: number; readonly problem: string }[]
@@ -438,7 +438,7 @@ const PARTS: readonly WritePart[] = ['creation', 'authored', 'status', 'deletion
 const PLACE = /^(?:\.[\w-]+(?:\[\*\])?)+$/
 const PLURAL = /^[a-z][a-z0-9-]*$/
 
-/** Relations beside those of the table, and what facts about objects must keep for them. */
+/** The relations that the settings describe. Settings with errors are left out and returned in `problems`. */
 export function parseRelations(settings: readonly RelationSettings[]): ParsedRelations {
   const relations: Relation[] = []
   const references: CustomReference[] = []

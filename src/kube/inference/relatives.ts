@@ -57,9 +57,9 @@ export function relatives(
   { readOf, newest, facts, since, ownedAfter, changedIn, changedAfter }: News,
 ): RelatedObject[] {
   const { uid, namespace, resource, name } = write.object
-  /** The version at which the writer last acted for an owner, or the owner's version that it read, if that is lower. */
+  /** The version up to which the writer acted for an owner, or the owner's version that it read, if that is lower. */
   const sinceOwner = (owner: string): bigint => lower(since(owner, actorForOwner(by)), readOf(owner)?.version)
-  /** What may have refused objects of an owner, and the version after which a change of that lets them through. */
+  /** The resources that may have refused objects of an owner, and the version after which a change of these lets the objects through. */
   const refusals = (owner: string): { refusing: readonly string[]; after: bigint } => {
     const read = readOf(owner)
     if (read === undefined) return { refusing: [], after: below }
@@ -70,7 +70,7 @@ export function relatives(
     const refusing = isGuess ? MAY_REFUSE : refused.split(' ').filter((one) => one !== '')
     return { refusing, after: higher(content, last) }
   }
-  /** Something of the owner was made for what it wants before that version: until then nothing had refused it. */
+  /** Whether an object of the owner was created between the owner's content and that version: then nothing had refused it before. */
   const isMadeBefore = (owner: string, version: bigint): boolean => {
     const read = readOf(owner)
     if (read === undefined || fingerprintOf(read.facts, 'refused') !== undefined || CREATES_AT_ONCE.has(by))
@@ -88,12 +88,12 @@ export function relatives(
       return (facts?.owners ?? []).flatMap((owner) => candidate(objects.get(owner.uid)))
     case 'dependents': {
       const changed = ownedAfter(uid, reads.resource, since(uid))
-      // The writer may only now have read what changed during its last write.
+      // What changed during the writer's last write may be read only now.
       const latest = changed.length > 0 ? changed : objects.ownedBy(uid, reads.resource, 0n, below, 1)
       return latest.map((object) => ({ object }))
     }
     case 'leaving':
-      // Several that go at once are replaced at once, before their owner counts them again.
+      // Several Pods that are deleted at once are replaced at once, before their owner's status counts them again.
       return othersOfOwners(sinceOwner)
         .filter((object) => isDeleted(newest(object)) || hasFinished(newest(object)))
         .map((object) => ({ object }))
@@ -107,7 +107,7 @@ export function relatives(
       )
     case 'edited':
       return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
-        // A controller creates objects at once. Scaling follows the owner until somebody changes the owner.
+        // A creation follows from edits since the writer last acted for the owner; a scaling from all since the owner's content changed.
         const after = part === 'creation' ? sinceOwner(owner) : (readOf(owner)?.contentVersion ?? below)
         const own = part === 'creation' ? undefined : objects.get(uid)
         return [...(own === undefined ? [] : [own]), ...ownedAfter(owner, resource, after)].flatMap(
@@ -196,8 +196,8 @@ export function relatives(
 }
 
 /**
- * Of the Pods of what an object owns, or an earlier one of its name owned, the one that began to go last, if nothing was written of the
- * object since and no other Pod has that name yet. Where Pods are of use only as a group, the others then go too.
+ * For a Pod that leads a group: the Pod of the group that was deleted last, if the leader was not written since and the deleted Pod is not
+ * replaced yet. The group consists of Pods whose owners a Pod of the leader's name owns. Such groups are restarted as a whole.
  */
 export function lastEndedBelow(
   { namespace, name, uid }: ObjectIdentity,
@@ -222,18 +222,18 @@ const OF_THE_CLUSTER: ReadonlySet<string> = new Set([
   ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],
   ...['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
 ])
-/** What may refuse Pods of owners whose status does not say so. */
+/** Resources that may refuse Pods of owners whose status does not report refusals. */
 const MAY_REFUSE = ['resourcequotas', 'limitranges', NAMESPACES, ...OF_THE_CLUSTER]
 
-/** They create all Pods that an owner wants at once: what comes later was refused, or is in the place of another. */
+/** Controllers that create all wanted Pods at once: a Pod that comes later was refused before, or replaces another one. */
 const CREATES_AT_ONCE: ReadonlySet<string> = new Set(['job-controller', 'daemon-set-controller'])
 
-/** The version with which it was created; undefined where that is no longer kept. */
+/** The version with which an object was created; undefined if that is no longer stored. */
 function createdAt({ versions, forgotten = -1n }: KnownObject): bigint | undefined {
   return forgotten < 0n ? versions.at(-1)?.version : undefined
 }
 
-/** The last version below another one in which an author changed what a fingerprint covers. */
+/** The last version below another one in which an operator changed what a fingerprint covers. */
 function lastEdit({ versions }: KnownObject, print: string, below: bigint): bigint | undefined {
   const printOf = (version: KnownVersion | undefined): string | undefined =>
     version && fingerprintOf(version.facts, print)
@@ -244,7 +244,7 @@ function lastEdit({ versions }: KnownObject, print: string, below: bigint): bigi
   })?.version
 }
 
-/** It has an owner that it did not have before its last change. */
+/** Whether the last change of an object below a version gave it this owner. */
 export function isNewlyOwned({ versions }: KnownObject, owner: string, below: bigint): boolean {
   const [now, then] = versions.filter(({ version }) => version < below)
   const isOwned = (version: KnownVersion | undefined): boolean =>
@@ -252,7 +252,7 @@ export function isNewlyOwned({ versions }: KnownObject, owner: string, below: bi
   return now?.gone === false && isOwned(now) && then !== undefined && !isOwned(then)
 }
 
-/** An object went since its owner's author last wrote: the author still wanted it, whatever the owner's status was meanwhile. */
+/** Whether an object was deleted after `read`, or under the same generation of its owner: the owner still wants it. */
 function isMissed(
   end: KnownVersion | undefined,
   owner: KnownObject | undefined,
@@ -263,13 +263,13 @@ function isMissed(
   return end.version > (read?.version ?? 0n) || then?.facts.generation === read?.facts.generation
 }
 
-/** Some of it exists or is wanted. */
+/** Whether an object has replicas or wants any. */
 function isInUse(version: KnownVersion | undefined): boolean {
   if (version === undefined || version.gone) return false
   return ['size', 'replicas'].some((print) => (fingerprintOf(version.facts, print) ?? '0') !== '0')
 }
 
-/** A Pod that exists but no longer counts. */
+/** Whether a Pod does not count as a replica: it has finished or is being deleted. */
 function hasFinished(version: KnownVersion | undefined): boolean {
   return version !== undefined && fingerprintOf(version.facts, 'replicas') === '0'
 }
@@ -278,7 +278,7 @@ function lower(one: bigint, other = one): bigint {
   return one < other ? one : other
 }
 
-/** A Pod stays on its node, and has ended, or has other labels or asks for something else. */
+/** Whether a Pod that is still on its node freed room there: it has ended, or its content changed. */
 export function hasMadeRoom(now: ObjectFacts, then: ObjectFacts | undefined): boolean {
   const { node = '' } = now.prints
   if (then === undefined || node === '' || then.prints.node !== node || now.deleting) return false
@@ -286,12 +286,12 @@ export function hasMadeRoom(now: ObjectFacts, then: ObjectFacts | undefined): bo
   return hasEnded || fingerprintOf(now, FINGERPRINT.authored) !== fingerprintOf(then, FINGERPRINT.authored)
 }
 
-/** Further former owners, and further objects that it was made for, are not kept. */
+/** The most former owners, and the most objects that it was made for, that are kept. */
 const MAX_FOUND_BY = 4
 
 /**
- * How others find it, beside its content: by former owners, by the node that it left or made room on, by its CustomResourceDefinition that is being
- * deleted, and by the objects that its controller made it for.
+ * The keys by which `ownedBy` finds an object besides its owners: former owners, the node on which it freed room, its
+ * CustomResourceDefinition that is being deleted, and the objects that its controller made it for.
  */
 export function foundBy(
   identity: ObjectIdentity,

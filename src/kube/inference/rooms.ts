@@ -9,12 +9,12 @@ const OF_ROOM = ['freed', 'joined', 'preemptor'] as const
 
 type OfRoom = Extract<Reads, { kind: (typeof OF_ROOM)[number] }>
 
-/** Whether a relation names what lets a Pod onto a node, or pushes it off one. */
+/** Whether a relation names what lets a Pod onto a node, or preempts it. */
 export function isOfRoom(reads: Reads): reads is OfRoom {
   return OF_ROOM.some((kind) => kind === reads.kind)
 }
 
-/** The Pods that let a Pod onto a node, or push it off one. */
+/** The Pods that let a Pod onto a node by freeing room or by running there, or that preempt it. */
 export function roomFor(
   reads: OfRoom,
   { write, before, objects, below }: ReadContext,
@@ -80,7 +80,7 @@ function rankOf(pod: ObjectFacts | undefined): number {
   return Number(pod?.prints.priority ?? 0)
 }
 
-/** The last version with which a Pod made room on its node: it was gone, had ended, or had other labels or asked for something else. */
+/** The last version below another one with which a Pod freed room on its node: it was deleted, ended, or its content changed. */
 function madeRoomAt({ versions }: KnownObject, below: bigint): bigint | undefined {
   return versions.find((known, at) => {
     return known.version < below && (known.gone || hasMadeRoom(known.facts, versions[at + 1]?.facts))

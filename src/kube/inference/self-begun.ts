@@ -6,10 +6,10 @@ import type { ReadVersion } from './read-versions.ts'
 import type { WritePart } from './write-part.ts'
 import { programOf, type Writer } from './writers.ts'
 
-/** A write that a controller made by itself, and what set it up. */
+/** Why a controller wrote without another write as the cause, and what configured it to. */
 export interface SelfBegun {
   readonly reason: SelfReason
-  /** The version that contains the setup; undefined if not known. */
+  /** The version that configured it, such as the CronJob's; undefined if not known. */
   readonly setUp: { readonly identity: ObjectIdentity; readonly version: bigint } | undefined
 }
 
@@ -49,7 +49,7 @@ function ofCronJob(asked: Asked): SelfBegun | undefined {
   const { part, write, reads } = asked
   if (write.object.resource !== 'jobs' || (part !== 'creation' && part !== 'deletion')) return undefined
   const owner = reads.find(({ identity }) => identity.resource === 'cronjobs')
-  // Jobs of a CronJob that is gone or terminating are deleted with it.
+  // A CronJob that is deleted or being deleted takes its Jobs with it.
   if (owner?.known.gone !== false || owner.known.facts.deleting) return undefined
   const setUp = setUpBy(asked, owner.identity.uid)
   if (part === 'creation') return { reason: 'schedule', setUp }
@@ -60,7 +60,7 @@ const LAST = 2n ** 62n
 /** The most Jobs that are searched. */
 const MAX_JOBS = 64
 
-/** Somebody has set the CronJob to keep fewer finished Jobs, and no Job has finished since. */
+/** Whether somebody has lowered the CronJob's history limit, and no Job has finished since. */
 function keepsFewer({ objects, write, before }: Asked, uid: string): boolean {
   const finished = before && fingerprintOf(before.facts, 'finished')
   if (finished === undefined || finished === '') return false
@@ -73,7 +73,7 @@ function keepsFewer({ objects, write, before }: Asked, uid: string): boolean {
   })
 }
 
-/** The newest version in which somebody changed what a fingerprint covers. */
+/** The newest version in which an operator changed what a fingerprint covers. */
 function lastChanged(object: KnownObject | undefined, print: string): KnownVersion | undefined {
   return object?.versions.find(({ begun, facts }, at) => {
     const then = object.versions[at + 1]
@@ -95,7 +95,7 @@ function ofAutoscaler(asked: Asked): SelfBegun | undefined {
   return { reason: 'metric', setUp }
 }
 
-/** A kubelet has stopped reporting. */
+/** The node controller writes a node's status once its kubelet has stopped reporting. */
 function ofNode(asked: Asked): SelfBegun | undefined {
   const { part, write } = asked
   if (write.object.resource !== 'nodes' || part !== 'status') return undefined
@@ -107,12 +107,12 @@ function isRenewal({ write: { facts }, before }: Asked): boolean {
   return now === 'true' && then !== 'true'
 }
 
-/** Why a controller wrote if nothing is known that the write can follow from. */
+/** The reason of a controller's write that can follow from nothing that is known. */
 export function reasonOfItsOwn({ facts }: ClusterWrite, part: WritePart): SelfReason {
   return part === 'creation' && isOwnCertificate(facts) ? 'renewal' : 'unknown'
 }
 
-/** A new certificate that nobody requested: its own controller renews it. */
+/** Whether it is a TLS Secret without an owner: its own controller renews it. */
 export function isOwnCertificate(facts: ObjectFacts | undefined): boolean {
   return facts?.owners.length === 0 && facts.prints.certificate === 'true'
 }

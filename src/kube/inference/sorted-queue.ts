@@ -5,13 +5,13 @@ export class SortedQueue<T> {
   /** Items before this index have been removed. */
   #head = 0
 
-  /** `items` are in order. */
+  /** `items` must be sorted. */
   constructor(rank: (one: T) => bigint, items: readonly T[] = []) {
     this.#rank = rank
     this.#items = [...items]
   }
 
-  /** All of them, in order. */
+  /** All items, sorted. */
   get items(): readonly T[] {
     return this.#items.slice(this.#head)
   }

@@ -3,7 +3,7 @@ import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
 import type { ReadVersion } from './read-versions.ts'
 
-/** At most so many sources of a change are kept until its mergelog arrives. */
+/** The most sources of a change that are kept until its mergelog arrives. */
 const MOST = 100
 
 interface Carrying {

@@ -1,10 +1,10 @@
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 
-/** How long a lag counts, at least. It counts up to twice as long. */
+/** How long a lag counts, at least; at most twice as long. */
 const REMEMBERED_NS = nanosOfMs(60_000)
-/** How many times the longest lag is waited: a watch may fall further behind than it was. */
+/** The wait is this many times the longest lag: a watch may fall further behind than it was. */
 const MARGIN = 2n
-/** The longest wait for watches that are behind. Versions from another etcd, with numbers of its own, are always behind. */
+/** The longest wait for watches that are behind. Versions from another etcd, with resourceVersions of its own, are always behind. */
 const LONGEST_NS = nanosOfMs(5_000)
 
 /** How far the watches of a cluster have lately been behind one another: how late versions arrived after higher ones. */
@@ -16,7 +16,7 @@ export class WatchLag {
   /** A version arrived this long after a higher one. */
   note(lagNs: bigint, nowNs: UnixNanos): void {
     this.#forget(nowNs)
-    // No wait would have been long enough for a watch that was away.
+    // No wait is long enough for a watch that was away.
     if (lagNs > this.#latestNs && lagNs <= LONGEST_NS) this.#latestNs = lagNs
   }
 

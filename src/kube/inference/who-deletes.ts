@@ -42,13 +42,14 @@ const MAX_COUNTED = 1_000
 const MAX_BUSY = 4
 const MADE_FOR_IT = foundUnder(ANY_RESOURCE, MADE_FOR)
 
+/** The controller that disrupts a Pod, by the reason of the Pod's condition DisruptionTarget. */
 export function disrupterOf(facts: ObjectFacts | undefined): string | undefined {
   return ownValue(OF_DISRUPTION, facts?.prints.evicted ?? '')
 }
 
 /**
- * A kubelet removes terminating Pods. The garbage collector deletes objects without an owner. The owner's controller deletes the surplus
- * of an owner.
+ * Guesses who deleted an object, if only a watch reports that. A kubelet removes terminating Pods, the garbage collector deletes objects
+ * whose owners are deleted, an owner's controller what the owner has too many of. The role is `unknown` if nothing shows who.
  */
 export function whoDeletes(
   { object, facts, gone, seenNs }: ClusterWrite,
@@ -92,7 +93,7 @@ export function whoDeletes(
   if (expiring !== undefined) return controller(expiring)
   const isNamespaceGoing = isDeleted(newestOf(objects.named('namespaces', '', object.namespace)))
   if (isNamespaceGoing) return controller('namespace-controller')
-  // The controller that created it also deletes it, together with what it was created for.
+  // A controller deletes what it created as soon as the object for which it created that is being deleted.
   const first = firstManager(known)
   const writers = known?.managers.map(({ manager }) => manager) ?? []
   const clearing = writers.find((one) => clearsUpAfter(object, known, programOf(one), objects))
@@ -120,7 +121,7 @@ export function whoDeletes(
   )
 }
 
-/** Its owner's controller deletes it: there are too many, it is to be replaced, or it is of no use any more. */
+/** Whether the owner's controller deletes the object: as surplus, to replace it, or because it is only history. */
 function isUnwanted(
   { object, gone, seenNs }: Pick<ClusterWrite, 'object' | 'gone' | 'seenNs'>,
   [known, before]: readonly [ObjectFacts | undefined, ObjectFacts | undefined],
@@ -135,19 +136,19 @@ function isUnwanted(
     (REPLACES_ENDED.has(kind) && hasEnded(object, before)) ||
     (kind === 'Job' && isEnding(owner, uid, seenNs, objects)) ||
     isNotKept(object, known, reference, owner, objects) ||
-    // A kubelet that deletes by name may hit the new Pod instead of the old one, without a grace period.
+    // A kubelet that deletes an ended Pod by name, without a grace period, may delete the new Pod of that name.
     ((gone || !isRenewed(before, owner)) &&
       !isOutOfTurn(object, reference, owner, objects) &&
       hasSurplus(owner, uid, object.resource, objects))
   )
 }
 
-/** A Pod that its kubelet has ended, and that its Job's controller has still to count. */
+/** A terminating Pod that its kubelet has ended, but whose Job's controller still has to count it and remove its finalizer. */
 function isUncounted({ resource }: ObjectIdentity, before: ObjectFacts | undefined): boolean {
   return resource === 'pods' && before?.prints.atOnce === 'true' && before.prints.uncounted === 'true'
 }
 
-/** A namespace in which something is left: its controller removes it once that has gone. */
+/** Whether a terminating namespace still has objects. Its controller removes it only once they are deleted, so a person removed it. */
 function isFilled(before: ObjectFacts | undefined, objects: ClusterObjects): boolean {
   const remaining = before?.references.filter(({ field }) => field === 'remaining') ?? []
   return remaining.some(({ resource, namespace }) =>
@@ -157,7 +158,7 @@ function isFilled(before: ObjectFacts | undefined, objects: ClusterObjects): boo
   )
 }
 
-/** A Pod that goes and whose node is gone, or is out of service: no kubelet ends it. */
+/** Whether a Pod's node is deleted or tainted as out of service, so that no kubelet ends the Pod. */
 export function isForsaken(
   { resource }: ObjectIdentity,
   before: ObjectFacts | undefined,
@@ -169,8 +170,8 @@ export function isForsaken(
 }
 
 /**
- * People set what holds the object back: with a tool, or with a program that made the object so, looks after nothing, and is not called a
- * controller. Controllers put finalizers on what others made.
+ * Whether a person set the object's finalizers: with a tool, or with the program that created the object, if that reconciles nothing and is
+ * not called a controller. Controllers set finalizers on objects that others created.
  */
 function isHeldSinceMade(before: ObjectFacts, objects: ClusterObjects): boolean {
   const maker = before.owners.length === 0 ? firstManager(before) : undefined
@@ -184,7 +185,7 @@ function isHeldSinceMade(before: ObjectFacts, objects: ClusterObjects): boolean 
   )
 }
 
-/** Who wrote the content of an object, if nobody but controllers of custom resources did. */
+/** The managers that wrote the content of an object; empty unless all of them reconcile custom resources. */
 function programsThatMade(facts: ObjectFacts | undefined, objects: ClusterObjects): string[] {
   const authors = facts?.managers.filter(({ subresource }) => subresource === '') ?? []
   const programs = [...new Set(authors.map(({ manager }) => manager))]
@@ -193,10 +194,10 @@ function programsThatMade(facts: ObjectFacts | undefined, objects: ClusterObject
   return programs.every(isController) ? programs : []
 }
 
-/** How long after somebody has changed what it looks after a controller acts upon that, by the clock of managedFields. */
+/** How soon a controller acts on a change of what it reconciles, by the times in managedFields. */
 const REACTS_WITHIN_NS = 3_000_000_000n
 
-/** A program for which there is news: somebody has just changed what it looks after and an object belongs to, or what that names. */
+/** The first of `programs` whose primary object of this one was deleted, was just changed by others, or names what they changed. */
 export function whoReacts(
   { object, facts, seenNs }: Pick<ClusterWrite, 'object' | 'facts' | 'seenNs'>,
   before: ObjectFacts | undefined,
@@ -222,7 +223,7 @@ export function whoReacts(
     return primariesNaming(object, facts ?? before, program, objects)
       .filter(({ object: { identity } }) => identity.uid !== object.uid)
       .some(({ object: primary }) => {
-        // That something has gone which it only names says nothing of when.
+        // The managedFields of a deleted object do not show when it was deleted: for named objects, only changes count.
         const references = newestOf(primary)?.facts.references ?? []
         const named = namedIn(references, primary.identity, program, objects)
         const changed = [primary, ...named.map((one) => one.object)]
@@ -232,7 +233,7 @@ export function whoReacts(
   return reacting === undefined ? undefined : controller(reacting)
 }
 
-/** The controller that made an object without an owner, if it has just written something of what it looks after beside it. */
+/** The controller that made an object without an owner, if it has just written an object that it reconciles in the same namespace. */
 function whoClearsUp(
   { namespace }: ObjectIdentity,
   known: ObjectFacts | undefined,
@@ -254,7 +255,7 @@ function whoClearsUp(
   return busy === undefined ? undefined : controller(busy)
 }
 
-/** The program that looks after what the object belongs to, if that is going or gone, until all that it made for that is gone. */
+/** The program to whose primary objects the object belongs, if all of these are deleted and something else made for them is not yet. */
 function whoEnds(
   object: ObjectIdentity,
   known: ObjectFacts | undefined,
@@ -274,7 +275,7 @@ function whoEnds(
   return ending === undefined ? undefined : controller(ending)
 }
 
-/** A StatefulSet wants another revision of the Pod, and leaves it to others to delete it. */
+/** Whether a StatefulSet with the update strategy OnDelete wants another revision of the Pod: others have to delete the Pod. */
 function isOutdated(pod: ObjectFacts | undefined, set: ObjectFacts | undefined): boolean {
   const wanted = set?.prints.renewedTo
   if (pod === undefined || set === undefined || wanted === undefined) return false
@@ -283,8 +284,8 @@ function isOutdated(pod: ObjectFacts | undefined, set: ObjectFacts | undefined):
 }
 
 /**
- * The program that looks after what a Pod's StatefulSet belongs to, if it has just written one of the three; or if somebody has just
- * written the StatefulSet, and the program has marked the Pod since it wrote the StatefulSet itself.
+ * The program that reconciles the owner of a Pod's StatefulSet, or what names the StatefulSet: if it has just written one of the three; or
+ * if somebody has just written the StatefulSet, and the program has written the Pod since it last wrote the StatefulSet.
  */
 function whoRenews(
   pod: ObjectFacts | undefined,
@@ -310,7 +311,7 @@ function whoRenews(
   })
 }
 
-/** The program that looks after the owner of a Pod's owner, if a Pod of the group that the Pod leads has just begun to go. */
+/** The program that reconciles the owner of a Pod's owner, if the Pod leads a group of Pods of which another one is being deleted. */
 function whoRestarts(
   pod: ObjectIdentity,
   owner: ObjectFacts | undefined,
@@ -322,20 +323,20 @@ function whoRestarts(
   return lastEndedBelow(pod, LAST, objects) && program
 }
 
-/** The namespace has changed since the object was last written: its owner, which is in none, may not select it any more. */
+/** Whether the object's namespace was changed after the object was written: a cluster-scoped owner may no longer select the namespace. */
 function isNewsIn({ uid, namespace }: ObjectIdentity, objects: ClusterObjects): boolean {
   const changed = newestOf(objects.named('namespaces', '', namespace))?.contentVersion
   const written = newestOf(objects.get(uid))?.version
   return changed !== undefined && written !== undefined && changed > written
 }
 
-/** The object that something is applied from by its creator, which deletes what is no longer in git. */
+/** The GitOps object that an object's labels name as its source. Its controller deletes what is no longer in git. */
 function applierOf({ references }: ObjectFacts, objects: ClusterObjects): KnownVersion | undefined {
   const named = references.find(({ field }) => field === 'applied from')
   return named && newestOf(objects.named(named.resource, named.namespace, named.name))
 }
 
-/** It has owners, and all of them are gone or terminating, whether or not one of them is its controller. */
+/** Whether it has owners and all of them are deleted or being deleted. The garbage collector does not ask which is the controller. */
 function isOfNobody(facts: ObjectFacts | undefined, objects: ClusterObjects): boolean {
   const owners = facts?.owners ?? []
   return owners.length > 0 && owners.every(({ uid }) => isDeleted(newestOf(objects.get(uid))))
@@ -360,8 +361,8 @@ function hasAddress(service: KnownVersion | undefined, address: string): boolean
 }
 
 /**
- * A StatefulSet replaces its Pods one after the other, from the highest number down. While a Pod with a higher number is not ready, it
- * deletes none. Those below a partition it does not replace.
+ * Whether a StatefulSet's rolling update leaves this Pod alone for now. It replaces Pods from the highest ordinal down, none while one with
+ * a higher ordinal is not ready, and none below the partition.
  */
 function isOutOfTurn(
   pod: ObjectIdentity,
@@ -380,13 +381,13 @@ function isOutOfTurn(
     )
 }
 
-/** The Pod is of its owner's newest revision, so the owner's controller keeps it. */
+/** Whether a Pod that has not ended has its owner's newest revision, so that the owner's controller keeps it. */
 function isRenewed(pod: ObjectFacts | undefined, { prints: { renewed } }: ObjectFacts): boolean {
   const [label = '', value] = renewed?.split('=') ?? []
   return value !== undefined && pod?.prints.replicas === '1' && ownValue(pod.labels ?? {}, label) === value
 }
 
-/** Its StatefulSet wants no Pod of its number. */
+/** Whether the Pod's ordinal is outside the range that its StatefulSet wants. */
 function isBeyond(pod: ObjectIdentity, { prints: { numbers } }: ObjectFacts): boolean {
   const [first, end] = numbers?.split(' ').map(Number) ?? []
   const number = numberOf(pod)
@@ -399,14 +400,14 @@ function numberOf({ name }: ObjectIdentity): number {
   return Number(name.slice(name.lastIndexOf('-') + 1))
 }
 
-/** They delete Pods that have ended, to run others in their place. */
+/** Kinds of owners whose controllers delete ended Pods and create others in their place. */
 const REPLACES_ENDED: ReadonlySet<string> = new Set(['StatefulSet', 'DaemonSet'])
 
 function hasEnded({ resource }: ObjectIdentity, known: ObjectFacts | undefined): boolean {
   return resource === 'pods' && known?.prints.replicas === '0' && !known.deleting
 }
 
-/** Its node is gone, or no longer has the labels that its DaemonSet requires. False if nothing is known of the node. */
+/** Whether the Pod's node is deleted or lacks the labels that the DaemonSet requires. False if the node is not known. */
 function isOffItsNode(
   pod: ObjectFacts | undefined,
   { selects = [] }: ObjectFacts,
@@ -419,7 +420,7 @@ function isOffItsNode(
   return selects.length > 0 && !selects.some((selector) => isSelectedBy(labels, selector))
 }
 
-/** The time of a Job is over, or one of its Pods has ended and its controller has not yet counted it: that may end the Job. */
+/** Whether a Job may be ending: its activeDeadlineSeconds have passed, or its controller still has to count a Pod that has ended. */
 function isEnding(job: ObjectFacts, uid: string, nowNs: bigint, objects: ClusterObjects): boolean {
   const { deadline = '' } = job.prints
   if (deadline !== '' && BigInt(deadline) <= nowNs) return true
@@ -429,7 +430,7 @@ function isEnding(job: ObjectFacts, uid: string, nowNs: bigint, objects: Cluster
   })
 }
 
-/** It is only history: a revision, or a ReplicaSet without Pods, beside as many as its owner keeps. */
+/** Whether it is a ControllerRevision, or an old ReplicaSet scaled to 0, and its owner has more than its revisionHistoryLimit. */
 function isNotKept(
   { resource }: ObjectIdentity,
   known: ObjectFacts | undefined,
@@ -447,7 +448,7 @@ function isNotKept(
   return old.length > Number(keeps)
 }
 
-/** How long after writing an object a custom controller deletes what that object owns. */
+/** How soon after a write of an owner a custom controller deletes what that owner owns, by the times in managedFields. */
 const CLEARS_WITHIN_NS = 5_000_000_000n
 
 function isSignedLately(facts: Pick<ObjectFacts, 'managers'> | undefined, nowNs: bigint): boolean {
@@ -455,7 +456,7 @@ function isSignedLately(facts: Pick<ObjectFacts, 'managers'> | undefined, nowNs:
   return times.some((time) => time + CLEARS_WITHIN_NS > nowNs)
 }
 
-/** A Job whose time to live is over, or which its CronJob no longer keeps. */
+/** The controller that deletes a finished Job whose ttlSecondsAfterFinished have passed, or that is beyond its CronJob's history limit. */
 function whoLetsExpire(
   known: ObjectFacts | undefined,
   part: WritePart,
@@ -479,7 +480,7 @@ export function newestOf(object: KnownObject | undefined): KnownVersion | undefi
   return object?.versions[0]
 }
 
-/** More exist than are wanted, by the owner's status or by what was observed. */
+/** Whether more objects exist than the owner wants, by the owner's status or by the objects that are known. */
 function hasSurplus(owner: ObjectFacts, uid: string, resource: string, objects: ClusterObjects): boolean {
   const { surplus, size } = owner.prints
   if (surplus === 'true' || size === undefined) return surplus === 'true'
@@ -490,7 +491,7 @@ function hasSurplus(owner: ObjectFacts, uid: string, resource: string, objects: 
   )
 }
 
-/** If a list shows an object for the first time, others may have written it since it was created. */
+/** The manager with the earliest entry for content: the creator. Others may have written an object before a list first shows it. */
 export function firstManager(facts: ObjectFacts | undefined): string | undefined {
   const authors = facts?.managers.filter(({ subresource }) => subresource === '') ?? []
   const [first, ...others] = authors

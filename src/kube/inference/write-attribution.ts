@@ -44,7 +44,7 @@ export interface AttributionSettings {
 const LAST = 2n ** 62n
 const MAX_OWNED = 16
 const NODE = /^system:node:/
-/** The user that k3s and OpenShift give to cluster installers, though the name looks like a part of the cluster. */
+/** The user that k3s and OpenShift give to people. Other names with `system:` are those of components. */
 const ADMIN = 'system:admin'
 export function inferWriter(
   write: ClusterWrite,
@@ -63,8 +63,8 @@ export function inferWriter(
 }
 
 /**
- * Pipelines deploy with service accounts. So an account that reconciles nothing counts as unknown where it creates, deletes, or changes
- * what is wanted: as long as the write can follow from nothing else, it begins a change.
+ * Pipelines deploy with service accounts. So the role of an account that reconciles nothing is `unknown` if it creates, deletes, or changes
+ * a spec: the write begins a change unless it can follow from another one.
  */
 function withRoleOfAccount(
   writer: Writer,
@@ -75,7 +75,7 @@ function withRoleOfAccount(
 ): Writer {
   const isAccount = SERVICE_ACCOUNT.test(writer.user ?? '') && writer.role === 'controller'
   if (!isAccount || isOfKubernetes(writer.service)) return writer
-  // Of a custom resource without a subresource for its status, a generation may count that.
+  // Without the status subresource, the generation of a custom resource also counts changes of its status.
   const hasStatus = facts?.managers.some(({ subresource }) => subresource === 'status') === true
   const countsWanted = !isCustomResource(object.apiVersion) || hasStatus
   const isWanted = countsWanted && (facts?.generation ?? 0) > (before?.generation ?? 0)
@@ -84,7 +84,7 @@ function withRoleOfAccount(
   return isUnknown ? { ...writer, role: 'unknown' } : writer
 }
 
-/** Whether a writer reconciles custom resources, as far as is known, or begins to with this write. */
+/** Whether a writer is known to reconcile custom resources, or sets a finalizer on one with this write. */
 function looksAfter(
   { service }: Writer,
   object: ObjectIdentity,
@@ -114,7 +114,7 @@ function withRoleByPrimaries(
     (part === 'status' && isFirstStatus(object, before))
   if (isController) return { ...writer, role: 'controller' }
   const owner = facts?.owners.find((one) => one.controller)
-  // What a controller of Kubernetes creates for its own objects, nobody else creates but a person.
+  // Besides Kubernetes' own controller, only a person creates an object of this resource for such an owner.
   const isOfKubernetes = owner && ownValue(MADE_FOR, owner.kind) === object.resource
   if (part === 'creation' && isOfKubernetes) return { ...writer, role: 'operator' }
   const isMadeByHand = part === 'creation' && !!facts && isOwnedByHand(facts, objects)
@@ -130,19 +130,19 @@ function withRoleByPrimaries(
   return isOfOthers ? { ...writer, role: 'operator' } : writer
 }
 
-/** No program but those of Kubernetes itself writes their status. */
+/** Built-in resources whose status no program but Kubernetes itself writes. */
 const OF_OWN_ALONE: ReadonlySet<string> = new Set([
   ...['deployments', 'replicasets', 'replicationcontrollers', 'statefulsets', 'daemonsets', 'cronjobs'],
   ...['horizontalpodautoscalers', 'poddisruptionbudgets', 'resourcequotas', 'namespaces'],
 ])
 
-/** The first status of a custom resource is its controller's, which may have made objects for it under another name. */
+/** The first status of a custom resource is its controller's, even if that has another name than what made objects for the resource. */
 function isFirstStatus({ apiVersion }: ObjectIdentity, before: ObjectFacts | undefined): boolean {
   const isReported = before?.managers.some(({ subresource }) => subresource === 'status')
   return isReported === false && isCustomResource(apiVersion)
 }
 
-/** Its owners are objects of Kubernetes, and none of them is its controller. */
+/** Whether all owners are known built-in objects and none of them is the controller owner. */
 function isOwnedByHand({ owners }: ObjectFacts, objects: ClusterObjects): boolean {
   const isByHand = ({ uid, controller: isController }: OwnerReference): boolean => {
     const owner = objects.get(uid)?.identity
@@ -151,7 +151,7 @@ function isOwnedByHand({ owners }: ObjectFacts, objects: ClusterObjects): boolea
   return owners.length > 0 && owners.every(isByHand)
 }
 
-/** Programs that approve requests for certificates do so as soon as those are made. */
+/** Programs approve a CertificateSigningRequest this soon after its last write; people take longer. */
 const APPROVES_WITHIN_NS = 3_000_000_000n
 
 function isApprovedByHand(
@@ -163,7 +163,7 @@ function isApprovedByHand(
   return lastSigned(facts) - lastSigned(before) > APPROVES_WITHIN_NS
 }
 
-/** A Pod no longer runs, or its readiness changed, and this is not reported by the program that reported its status first. */
+/** Whether a Pod ended or its readiness changed, and the writer is not the manager that reported the Pod's status first: its kubelet. */
 function changesPodOfOther(
   { resource }: ObjectIdentity,
   facts: ObjectFacts | undefined,
@@ -183,7 +183,7 @@ function changesPodOfOther(
 
 function writerOfActor({ user, userAgent }: Actor): Writer {
   const [named = ''] = userAgent.split('/', 1)
-  // helm writes its name so in requests alone.
+  // helm is called `Helm` in a User-Agent and `helm` in managedFields.
   const program = named === 'Helm' ? 'helm' : named
   const [, , account] = SERVICE_ACCOUNT.exec(user) ?? []
   if (TOOLS.test(program)) return { service: program, user, role: 'operator' }
@@ -219,7 +219,7 @@ function guessed(
       whoTakesAway(write, before, objects)
     if (remover !== undefined) return remover
   }
-  // The deployment controller notes the revision within the second of each new template. That is not a second write of the author.
+  // The deployment controller notes the revision within the second of each new template. The author of the template did not write again.
   const isNote = part === 'authored' && usual === 'deployment-controller'
   const isOwnTaint = usual === 'node-controller'
   const program =
@@ -229,7 +229,7 @@ function guessed(
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {
-    // Requests without a User-Agent are signed with "unknown".
+    // Requests without a User-Agent get the manager `unknown`.
     const isController = program !== 'unknown' && isOfKubernetes(program)
     return { service: program, user: undefined, role: isController ? 'controller' : 'unknown' }
   }
@@ -241,7 +241,7 @@ function guessed(
   return program === undefined ? unknown() : controller(program)
 }
 
-/** Who writes a status in the place of a kubelet, which signs with its own name. */
+/** The controller within kube-controller-manager that writes the status of a node or a Pod in place of the kubelet. */
 function whoStandsIn(
   { object, facts }: ClusterWrite,
   before: ObjectFacts | undefined,
@@ -253,7 +253,7 @@ function whoStandsIn(
   return isLost && disrupterOf(facts) === undefined ? 'node-controller' : undefined
 }
 
-/** The programs that have written an object, and those that look after what names it. */
+/** The programs that have written an object, and those that reconcile an object that names it. */
 function programsOf(
   { object, facts }: ClusterWrite,
   before: ObjectFacts | undefined,
@@ -279,7 +279,7 @@ function whoKeepsBounds(
   return isRaised || (then > most && now === most) ? controller('horizontal-pod-autoscaler') : undefined
 }
 
-/** An entry for the scale may have no time, so it is the same each time its manager scales. It goes when another one sets the replicas. */
+/** The manager that scaled, if replicas changed: an entry for `scale` may have no time and then stays the same with each scaling. */
 function whoScales(facts: ObjectFacts | undefined, before: ObjectFacts | undefined): string | undefined {
   if (facts === undefined || facts.prints.scale === before?.prints.scale) return undefined
   const [one, ...others] = facts.managers.filter(
@@ -288,12 +288,12 @@ function whoScales(facts: ObjectFacts | undefined, before: ObjectFacts | undefin
   return others.length === 0 ? one?.manager : undefined
 }
 
-/** How far the API server's clock may be behind the clock that times versions. Entries of managedFields are cut to a second. */
+/** How far the API server's clock may be behind the clock of `seenNs`. Times in managedFields are cut to the second. */
 const SIGNED_WITHIN_NS = 3_000_000_000n
 
 /**
- * No entry in managedFields is as new as the version: the writer has only removed fields, which leaves no entry. Setting or changing a
- * field leaves one.
+ * Whether no entry in managedFields is as new as the version: the writer has only removed fields, which leaves no entry. Setting or
+ * changing a field leaves one.
  */
 function isUnsigned(
   { facts, listed, seenNs }: ClusterWrite,
@@ -310,8 +310,8 @@ function isUnsigned(
 }
 
 /**
- * Who removed something. Controllers remove finalizers, former owners, Pods of a list, and their own taints. Anything else was removed by
- * somebody outside of Kubernetes, and so was the status of operators' objects. Undefined if this is not known.
+ * Who removed fields: taints the node controller, owners the garbage collector, counts that fell to 0 the program that reconciles the
+ * object; other content, and other statuses of custom resources, a person. Undefined for the rest, such as finalizers.
  */
 function whoTakesAway(
   { object, facts }: ClusterWrite,
@@ -329,13 +329,13 @@ function whoTakesAway(
   )
   if (isChanged('held') || now !== then) return undefined
   const isAuthored = isChanged(FINGERPRINT.authored)
-  // A count that falls to nothing is left out of many a status.
+  // Many statuses leave out a count that falls to 0.
   const counting = isAuthored ? undefined : whoCounts(object, objects)
   if (counting !== undefined) return controller(counting)
   return isAuthored || isCustomResource(object.apiVersion) ? person() : undefined
 }
 
-/** The program that looks after an object, if something that it owns, or that this owns, has changed since the object was written. */
+/** The program that reconciles an object, if what the object owns, or what that owns in turn, has changed since the object was written. */
 function whoCounts({ uid, resource }: ObjectIdentity, objects: ClusterObjects): string | undefined {
   const [program] = objects.lookingAfter(resource)
   const since = newestOf(objects.get(uid))?.version
@@ -345,13 +345,13 @@ function whoCounts({ uid, resource }: ObjectIdentity, objects: ClusterObjects): 
   return isNews ? program : undefined
 }
 
-/** The removed owners have nothing else left, or are terminating. */
+/** Whether owners were removed, and all the removed ones are deleted or being deleted. */
 function hasLostOwners(facts: ObjectFacts, before: ObjectFacts, objects: ClusterObjects): boolean {
   const lost = before.owners.filter(({ uid }) => facts.owners.every((owner) => owner.uid !== uid))
   return lost.length > 0 && lost.every(({ uid }) => isDeleted(newestOf(objects.get(uid))))
 }
 
-/** Who adds or removes an owner reference: the controller of that owner; if the owner itself goes, the garbage collector. */
+/** Who changed the controller owner: the controller of that owner; the garbage collector if the former one is deleted. Else undefined. */
 function whoOwns(
   { object, facts }: ClusterWrite,
   before: ObjectFacts | undefined,
@@ -363,11 +363,11 @@ function whoOwns(
   if (now === undefined && isDeleted(newestOf(objects.get(former?.uid ?? ''))))
     return 'generic-garbage-collector'
   const { kind = '' } = now ?? former ?? {}
-  // Claims that a StatefulSet does not keep belong to its Pods or to it.
+  // Claims that a StatefulSet does not retain are owned by its Pods or by it.
   return object.resource === 'persistentvolumeclaims' ? 'statefulset-controller' : ownValue(OF_OWNER, kind)
 }
 
-/** Its owner reference was removed, though the owner is there and the labels are as before: a controller releases only what it no longer selects. */
+/** Whether a person removed the controller owner: it exists and the labels never changed. Controllers release what they do not select. */
 function isDisowned(
   { object: { uid }, facts }: ClusterWrite,
   before: ObjectFacts | undefined,
@@ -381,7 +381,7 @@ function isDisowned(
   return owned.every((one) => isDeepStrictEqual(one.facts.labels, facts.labels))
 }
 
-/** Who usually makes such a write. */
+/** The controller that usually makes such a write, if there is one. */
 function usualWriter(
   { object, facts }: ClusterWrite,
   part: WritePart,
@@ -396,7 +396,7 @@ function usualWriter(
       : (ownValue(OF_NEW, `${resource}/${name}`) ?? ownValue(OF_NEW, resource))
   }
   const owner = facts?.owners.find((one) => one.controller)
-  // The finalizer that a Job has until it has counted its Pod.
+  // The finalizer that a Pod has until its Job's controller has counted it.
   if (part === 'authored' && owner?.kind === 'Job' && facts?.prints.held !== before?.prints.held)
     return ownValue(OF_OWNER, owner.kind)
   if (part === 'authored' && owner?.kind === 'Endpoints') return ownValue(OF_OWNER, owner.kind)
@@ -413,7 +413,7 @@ function usualWriter(
   const usual = ownValue(OF_CONTENT, resource)
   if (usual !== undefined || facts?.prints.template !== before?.prints.template) return usual
   if (facts?.prints.scale === before?.prints.scale) {
-    // The deployment controller notes the revision, which makes no new generation.
+    // The deployment controller notes the revision in an annotation, which does not raise the generation.
     const isNote = resource === 'deployments' && (facts?.generation ?? 0) <= (before?.generation ?? 0)
     return isNote ? 'deployment-controller' : undefined
   }
@@ -421,7 +421,7 @@ function usualWriter(
   return isScaled ? 'horizontal-pod-autoscaler' : undefined
 }
 
-/** If a list shows what an author wrote, the status may have been written since. */
+/** The manager of a new entry. If a list shows content that an author wrote, an entry of a status may be even newer. */
 function newManager(
   facts: ObjectFacts | undefined,
   before: ObjectFacts | undefined,
@@ -450,8 +450,8 @@ function extendedManager(
 }
 
 /**
- * A manager that writes twice within a second leaves the same entry. Of the entries for what authors write, takes that of the latest
- * second, unless several are from that second and not all of them can be people.
+ * The manager of the latest entry for content: if it writes twice within a second, the entry stays the same. Undefined if several managers
+ * have that time and not all of them are tools of people.
  */
 function sameManager(facts: ObjectFacts | undefined, part: WritePart): string | undefined {
   if (facts === undefined || (part !== 'authored' && part !== 'scale')) return undefined

@@ -22,7 +22,7 @@ export const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):(.+)$/
 export const TOOLS =
   /^(?:kubectl|helm|flux|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b(?![-\w]*(?:controller|operator))/i
 
-/** How programs are called that look after what others make. */
+/** The names of programs that reconcile what others make. */
 export const CONTROLLER = /controller|operator|manager/
 
 const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
@@ -46,7 +46,7 @@ export const OF_STATUS: Readonly<Record<string, string>> = {
   poddisruptionbudgets: 'disruption-controller',
   resourcequotas: 'resourcequota-controller',
 }
-/** Which controllers write what an author would write. */
+/** Which controllers write the content of a resource. */
 export const OF_CONTENT: Readonly<Record<string, string>> = {
   replicasets: 'deployment-controller',
   endpointslices: 'endpointslice-controller',
@@ -68,11 +68,13 @@ export const OF_DISRUPTION: Readonly<Record<string, string>> = {
   PreemptionByScheduler: 'kube-scheduler',
   DeletionByDeviceTaintManager: 'device-taint-eviction-controller',
 }
+/** Who removes an object of a resource whose deletion has begun. */
 export const OF_REMOVAL: Readonly<Record<string, string>> = {
   pods: 'kubelet',
   namespaces: 'namespace-controller',
   persistentvolumeclaims: 'pvc-protection-controller',
 }
+/** Which controllers write what an owner owns, by the kind of the owner. */
 export const OF_OWNER: Readonly<Record<string, string>> = {
   Deployment: 'deployment-controller',
   ReplicaSet: 'replicaset-controller',
@@ -84,7 +86,7 @@ export const OF_OWNER: Readonly<Record<string, string>> = {
   Service: 'endpointslice-controller',
   Endpoints: 'endpointslicemirroring-controller',
 }
-/** What only its own controller creates for an object. */
+/** The resource that nobody but the kind's own controller creates for an owner of this kind. */
 export const MADE_FOR: Readonly<Record<string, string>> = {
   Deployment: 'replicasets',
   ReplicaSet: 'pods',
@@ -116,13 +118,13 @@ const OF_KUBERNETES: ReadonlySet<string> = new Set([
   ...OTHERS_OF_KUBERNETES,
 ])
 
-/** Whether a service is part of Kubernetes itself, so that the table of relations knows what it reads. */
+/** Whether a service is part of Kubernetes itself. */
 export function isOfKubernetes(service: string): boolean {
   return OF_KUBERNETES.has(service) || KUBERNETES.test(service)
 }
 
 /**
- * The program that a service belongs to. The controllers of one program reconcile the same objects, and each signs with its own name.
+ * The program that a service belongs to. The controllers of one program reconcile the same objects, and each has its own manager name.
  * `cert-manager` of `cert-manager-certificates-issuing`.
  */
 export function programOf(service: string): string {
@@ -130,14 +132,14 @@ export function programOf(service: string): string {
   return more.length === 0 || isOfKubernetes(service) ? service : `${first}-${second}`
 }
 
-/** The service of whoever is not known. */
+/** The service of an unknown writer. */
 export const UNKNOWN = 'unknown'
 
 export function unknown(): Writer {
   return { service: UNKNOWN, user: undefined, role: 'unknown' }
 }
 
-/** Somebody who begins a change. */
+/** An operator whose name is not known. */
 export function person(): Writer {
   return { service: UNKNOWN, user: undefined, role: 'operator' }
 }

@@ -3,7 +3,7 @@ import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import { arrayIn, isObject, type Json, type JsonObject, objectIn, textIn } from './object-json.ts'
 
-/** What one kind of object says of others, and the fingerprints that identify copies of its content. */
+/** The references of an object to others, and the fingerprints that identify copies of its content. */
 export interface Content {
   readonly references: readonly ContentReference[]
   readonly prints: Readonly<Record<string, string>>
@@ -89,10 +89,10 @@ export function conditionOf(object: JsonObject, type: string): JsonObject | unde
   )
 }
 
-/** Conditions of what runs to an end, as Jobs and JobSets do. */
+/** Conditions of finished objects that run to completion, such as Jobs and JobSets. */
 const FINISHED = ['Complete', 'Completed', 'Succeeded', 'Failed', 'Finished']
 
-/** `expiresAt`: from when on its controller deletes what has finished, in nanoseconds since 1970, if it is not kept for longer. */
+/** `expiresAt`: when the TTL of a finished object ends and its controller deletes it, in nanoseconds since 1970. */
 export function expiryOf(object: JsonObject): { expiresAt?: string } {
   const spec = objectIn(object, 'spec')
   const seconds = spec.ttlSecondsAfterFinished ?? objectIn(spec, 'runPolicy').ttlSecondsAfterFinished

@@ -19,8 +19,8 @@ const MAX_LENGTH = 200
 
 /**
  * What GitOps tools record in their objects, as fingerprints:
- * - `found`: the revision that was found outside of the cluster; `stored`: the same, without what is only announced.
- * - `applied`: the revision that was applied; `author`: who made what was found.
+ * - `found`: the revision that was found outside of the cluster; `stored`: the same, unless it is only announced.
+ * - `applied`: the revision that was applied; `author`: the author of the found revision.
  * - `revision`: the revision that is applied now. For readers of the object, another revision is a change of its content.
  * - `applying`: `true` while another revision is being applied.
  * - `asked`, `handled`: the last reconcile request and the last handled one; they differ until it is handled.
@@ -93,7 +93,7 @@ function applicationContent(object: JsonObject): Content {
   })
 }
 
-/** What failed and will be retried later is not in progress. */
+/** Whether it reconciles now; a failed attempt that is retried later does not count. */
 function isAtWork(status: JsonObject): boolean {
   return arrayIn(status, 'conditions').some(
     (one) =>

@@ -17,7 +17,7 @@ export function endpointSliceContent(object: JsonObject): Content {
   const service = textIn(objectIn(objectIn(object, 'metadata'), 'labels'), SERVICE_LABEL)
   const pods = arrayIn(object, 'endpoints').flatMap((endpoint) => {
     const conditions = objectIn(endpoint, 'conditions')
-    // Where what is not ready is published too, all are said to be ready.
+    // With publishNotReadyAddresses, `ready` is true for all.
     const serving = booleanIn(conditions, conditions.serving === undefined ? 'ready' : 'serving')
     const [address] = arrayIn(endpoint, 'addresses')
     const says = endpointSays(

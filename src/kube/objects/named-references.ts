@@ -29,7 +29,7 @@ const NAMING_KEY = /(?:name|instance|owner|cluster|part-of|parent)$/i
 const OF_A_DOMAIN = /^(?!(?:[-\w.]+\.)?(?:kubernetes\.io|k8s\.io|helm\.sh)\/)[-\w.]+\.[-\w]+\//
 /** The last word may be a kind of its objects: `postgresql.example.com/cluster: main`. */
 const KIND = /\/([a-z]+)$/
-/** What labels and annotations say under these keys is no name of an object. */
+/** Keys of labels and annotations whose values are no object names. */
 const NO_NAME_KEY = /(?:chart|version|revision|hash|checksum|managed-by)$/i
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/
 /** How an annotation names an object of any namespace; labels have no slashes, and names of namespaces no dots. */
@@ -57,7 +57,7 @@ export function namedReferences(object: JsonObject): ContentReference[] {
   return [...labelled(object), ...referred]
 }
 
-/** The kind of the object with this name is not known here; the reader of the reference knows it. */
+/** References by labels and annotations. They name no kind; the reader of the reference knows it. */
 function labelled(object: JsonObject): ContentReference[] {
   const metadata = objectIn(object, 'metadata')
   const found: ContentReference[] = []
@@ -89,7 +89,7 @@ function labelled(object: JsonObject): ContentReference[] {
   return found
 }
 
-/** The namespace that another label or annotation says of the same object: `example.com/claim-namespace` beside `example.com/claim-name`. */
+/** The namespace of the named object, from a second label or annotation: `example.com/claim-namespace` beside `example.com/claim-name`. */
 function namespaceBeside(key: string, metadata: JsonObject): string | undefined {
   const keys = [key.replace(/name$/i, 'namespace'), `${key}-namespace`, `${key}.namespace`]
   for (const place of ['labels', 'annotations'])
@@ -155,7 +155,7 @@ function resourceOfReference(key: string): string {
   return resourceOfWords(named ?? key)
 }
 
-/** Kinds with names of several words, and what is meant if the kind is left out. */
+/** Kinds with names of several words, and the default kind of some fields. */
 const OF_WORDS: readonly (readonly [end: string, resource: string])[] = [
   ['configmap', 'configmaps'],
   ['serviceaccount', 'serviceaccounts'],
@@ -163,7 +163,7 @@ const OF_WORDS: readonly (readonly [end: string, resource: string])[] = [
   ['claim', 'persistentvolumeclaims'],
   ['scaletarget', 'deployments'],
 ]
-/** Words for what an object is to the one that names it, whatever its kind is. */
+/** Field names that describe a role and not a kind: `targetRef`, `source`. */
 const ROLES =
   /^(?:.*[a-z])?(?:app|backend|base|dependency|destination|host|object|origin|owner|parent|resource|source|subject|target|upstream|workload)$/i
 /** Kinds of Kubernetes that are referred to by their last word. */

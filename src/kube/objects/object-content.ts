@@ -70,7 +70,7 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
 const SELECTED = new Set(['Deployment', 'StatefulSet', 'DaemonSet', 'Service'])
 /** Kinds that Deployments select by labels. */
 const MADE = new Set(['ReplicaSet'])
-/** Selectors of namespaces are looked up otherwise. */
+/** Fields with a selector, except those that select namespaces. */
 const SELECTOR = /^(?!namespace)(?:.+S|s)elector$/
 
 export function contentOf(object: JsonObject): Content {
@@ -85,7 +85,7 @@ export function contentOf(object: JsonObject): Content {
   }
 }
 
-/** The selectors of a custom resource that ask for something. */
+/** The selectors of a custom resource that are not empty. */
 function selectorsOf(object: JsonObject): LabelSelector[] {
   return Object.entries(objectIn(object, 'spec'))
     .filter(([key]) => SELECTOR.test(key))
@@ -228,12 +228,12 @@ function volumeContent(object: JsonObject): Content {
   return { references: named, prints: isEnding ? { reclaimed: 'true' } : {} }
 }
 
-/** What the `spec` of an object names by a key, in no namespace. */
+/** A cluster-scoped object that the `spec` names under a key. */
 function nameIn(object: JsonObject, field: string, resource: string, key: string): ContentReference {
   return { field, resource, namespace: '', name: textIn(objectIn(object, 'spec'), key) }
 }
 
-/** What an object names in the places that are configured. */
+/** The references at the configured paths of an object. */
 export function customContent(
   object: JsonObject,
   resource: string,

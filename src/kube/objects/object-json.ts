@@ -72,7 +72,7 @@ export function parseBounded(text: Buffer): Json {
   return JSON.parse(text.toString('utf8')) as Json
 }
 
-/** Every value of a list or an object but the first follows a comma; lists and objects begin with a bracket or a brace. */
+/** Counts values by commas, brackets and braces, and throws a RangeError when there are too many for the length. */
 function refuseTooMany(text: Buffer): void {
   let [lists, commas, names] = [0, 0, 0]
   for (let at = 0; at < text.length; at++) {
@@ -149,7 +149,7 @@ export interface LongLine {
   readonly passedOver: number
 }
 
-/** Blank lines in a row: they may come by the hundred million. */
+/** A run of blank lines, counted, since a file may hold hundreds of millions. */
 export interface BlankLines {
   readonly blank: number
 }
@@ -197,7 +197,7 @@ export async function* linesOf(
 
 const NO_BLANK = { count: 0, to: 0 }
 
-/** How many blank lines there are from a place on, which is where a line begins, and where they end. */
+/** How many blank lines begin at `from`, which is the start of a line, and where they end. */
 function blankFrom(chunk: Buffer, from: number): { readonly count: number; readonly to: number } {
   let count = 0
   let to = from

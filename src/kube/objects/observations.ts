@@ -83,7 +83,7 @@ export function uidOfReview(review: JsonObject): string {
   return textIn(objectIn(review, 'request'), 'uid')
 }
 
-/** Reads the request that is about to be done from an AdmissionReview (`admission.k8s.io/v1`). */
+/** Reads the request of an AdmissionReview (`admission.k8s.io/v1`), which is not executed yet. */
 export function readAdmissionReview(
   review: JsonObject,
   { seenNs, traceparent }: { seenNs: UnixNanos; traceparent: string },
@@ -135,7 +135,7 @@ export function readAdmissionReview(
   }
 }
 
-/** Admission reports a request before it is done. What it changes is known from the version it makes. */
+/** Admission reports a request before it is executed. Its changes are known from the version that it makes. */
 const NOTHING_SHOWN: ReadingRules = { references: [], fieldValues: 'none' }
 
 /** Longer notes are cut. The API server accepts no longer ones in events.k8s.io/v1. */
@@ -239,7 +239,7 @@ const OF_THE_SERVER = new Set([
   'generateName',
 ])
 
-/** What inference needs to know of a version of an object, and what is shown of it. The rest is not kept. */
+/** The facts of a version that the inference needs and that are shown. The rest is not kept. */
 export function readObjectFacts(
   object: JsonObject,
   resource = '',
@@ -300,7 +300,7 @@ export function readObjectFacts(
   }
 }
 
-/** The finalizer of an object that goes after what it owns. The garbage collector removes it. */
+/** The finalizer of an object that is deleted after its dependents. The garbage collector removes it. */
 const IN_FOREGROUND = 'foregroundDeletion'
 
 function withoutServerFields(metadata: JsonObject): JsonObject {

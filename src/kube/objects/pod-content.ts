@@ -50,7 +50,7 @@ export function podContent(object: JsonObject): Content {
   }
 }
 
-/** The labels that its node is to have, as `a=b,c=d`. */
+/** The node labels that the Pod requires, as `a=b,c=d`. */
 function nodesFor(spec: Json | undefined): { selector?: string } {
   const labels = Object.entries(textsOf(objectIn(spec, 'nodeSelector'))).map(
     ([key, value]) => `${key}=${value}`,
@@ -58,7 +58,7 @@ function nodesFor(spec: Json | undefined): { selector?: string } {
   return labels.length === 0 ? {} : { selector: labels.join(',') }
 }
 
-/** What has to be there before the API server accepts the Pod. */
+/** The objects that must exist before the API server accepts the Pod. */
 function neededBy(spec: Json | undefined, namespace: string): ContentReference[] {
   const account = textIn(spec, 'serviceAccountName')
   // Every namespace has this one.
@@ -82,7 +82,7 @@ function nodeAskedFor(spec: Json | undefined): string {
   return ''
 }
 
-/** A Job's controller takes it away once it has counted that the Pod ended. */
+/** The finalizer that a Job's controller removes once it has counted the finished Pod. */
 const UNCOUNTED = 'batch.kubernetes.io/job-tracking'
 
 const LACKS_CLAIM = /persistentvolumeclaim/i
@@ -104,7 +104,7 @@ function waitsFor(status: Json | undefined): '' | 'claims' | 'room' | 'company' 
   return LACKS_COMPANY.test(message) ? 'company' : 'node'
 }
 
-/** The claim of a volume. One that goes with the Pod is called after the Pod and the volume. */
+/** The claim of a volume. An ephemeral one is named after the Pod and the volume. */
 function claimOf(volume: Json, pod: JsonObject): ContentReference[] {
   const [namespace, of] = [textIn(pod, 'namespace'), textIn(pod, 'name')]
   const hasOwn = of !== '' && Object.keys(objectIn(volume, 'ephemeral')).length > 0

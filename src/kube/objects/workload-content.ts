@@ -13,7 +13,7 @@ import {
 import { fingerprintOf } from './content-prints.ts'
 import { arrayIn, type JsonObject, namespaceOf, numberIn, objectIn, textIn } from './object-json.ts'
 
-/** What the objects that make Pods say: the template of those, how many are wanted, and how many are there. */
+/** The facts of workloads: the template of their Pods, the wanted number, and the current number. */
 export const WORKLOADS: Readonly<Record<string, (object: JsonObject) => Content>> = {
   Deployment: deploymentContent,
   ReplicaSet: replicaSetContent,
@@ -100,7 +100,7 @@ function replicaSetContent(object: JsonObject): Content {
   return withCounts(object, withSurplus(own, hasMore(object)))
 }
 
-/** What refuses Pods, by the words of the API server. */
+/** What refuses Pods, by the error message of the API server. */
 const REFUSALS: readonly (readonly [said: RegExp, by: string])[] = [
   [/serviceaccount .*not found|no PriorityClass/, 'needs'],
   [/ValidatingAdmissionPolicy/, 'validatingadmissionpolicies validatingadmissionpolicybindings'],
@@ -139,12 +139,12 @@ function statefulSetContent(object: JsonObject): Content {
 const REVISION = 'controller-revision-hash'
 const GENERATION = 'pod-template-generation'
 
-/** The label of Pods that are as they are to be, which their controller does not replace any more. */
+/** The label of up-to-date Pods, which their controller no longer replaces. */
 function renewedAs(label: string, value: string): { renewed?: string } {
   return value === '' ? {} : { renewed: `${label}=${value}` }
 }
 
-/** The names of its Pods' volume claims, without the number of the Pod. */
+/** The names of its Pods' volume claims, without the ordinal of the Pod. */
 function claimsOf(object: JsonObject): ContentReference[] {
   const name = textIn(objectIn(object, 'metadata'), 'name')
   return arrayIn(objectIn(object, 'spec'), 'volumeClaimTemplates').map((template) => ({
@@ -237,12 +237,12 @@ function hasMore(object: JsonObject): boolean {
 function renewsStateful(object: JsonObject): boolean {
   const status = objectIn(object, 'status')
   const isBehind = textIn(status, 'currentRevision') !== textIn(status, 'updateRevision')
-  // One that was created anew may adopt Pods of another revision.
+  // A recreated StatefulSet may adopt Pods of another revision.
   const hasOthers = numberIn(status, 'updatedReplicas') < numberIn(status, 'replicas')
   return renewsItself(object) && (isBehind || hasOthers || isUnseen(object))
 }
 
-/** The number of the first Pod that is replaced: those before it are kept as they are. */
+/** The ordinal of the first Pod that is updated: the partition keeps those before it. */
 function renewsFrom(object: JsonObject): number {
   const { partition } = objectIn(objectIn(objectIn(object, 'spec'), 'updateStrategy'), 'rollingUpdate')
   return firstNumber(object) + (typeof partition === 'number' ? partition : 0)
@@ -252,7 +252,7 @@ function firstNumber(object: JsonObject): number {
   return numberIn(objectIn(objectIn(object, 'spec'), 'ordinals'), 'start')
 }
 
-/** The number of its first Pod, and the one after its last; empty where it does not say how many it wants. */
+/** The ordinal of its first Pod, and the one after its last; empty without `replicas`. */
 function numbersOf(object: JsonObject): string {
   const { replicas } = objectIn(object, 'spec')
   const first = firstNumber(object)
@@ -271,7 +271,7 @@ function renewsDaemons(object: JsonObject): boolean {
   return renewsItself(object) && (isBehind || isUnseen(object))
 }
 
-/** Otherwise another controller or a person deletes the Pods that are to be replaced. */
+/** With `OnDelete`, another controller or a person deletes the outdated Pods. */
 function renewsItself(object: JsonObject): boolean {
   return textIn(objectIn(objectIn(object, 'spec'), 'updateStrategy'), 'type') !== 'OnDelete'
 }

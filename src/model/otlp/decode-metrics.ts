@@ -10,7 +10,7 @@ const METRICS = 2
 const NAME = 1
 const GAUGE = 5
 const SUM = 7
-/** The fields of a metric that hold data points: gauge, sum, histogram, exponential histogram, summary. */
+/** The field numbers of a metric's data: gauge, sum, histogram, exponential histogram, summary. */
 const DATA: readonly number[] = [GAUGE, SUM, 9, 10, 11]
 const DATA_POINTS = 1
 const TIME = 3
@@ -20,7 +20,7 @@ const FLAGS = 8
 const NO_RECORDED_VALUE = 1
 
 const NS_PER_MS = 1_000_000n
-/** A UID of Kubernetes is a UUID, and a container has a name of DNS. */
+/** Points with a longer uid are ignored, and longer container names are cut: a uid is a UUID, a container's name a DNS label. */
 const MOST_UID = 64
 const MOST_NAME = 256
 
@@ -30,9 +30,8 @@ const BY_NAME: ReadonlyMap<string, PodMetric> = new Map(POD_METRICS.map((metric)
 const NAME_LENGTHS: ReadonlySet<number> = new Set(POD_METRICS.map(({ name }) => name.length))
 
 /**
- * Reads an ExportMetricsServiceRequest: every resource stays as its bytes, and of it only the points are made that say something of a
- * Pod. Resources without a data point are left out. Throws MalformedOtlp when the bytes are not one, or hold too many items for their
- * length.
+ * Decodes an ExportMetricsServiceRequest. Each resource stays as bytes; only metrics of Pods are decoded to points. Resources without data
+ * points are left out. Throws MalformedOtlp if the bytes are malformed, or hold too many items for their length.
  */
 export function decodeMetrics(request: Buffer): MetricResource[] {
   const count = new ItemCount(request.length)
@@ -49,7 +48,7 @@ export function decodeMetrics(request: Buffer): MetricResource[] {
   return resources
 }
 
-/** Reads one resource: first who it is, since its attributes may come last. */
+/** Reads a resource. Its attributes are read first, since they may come last in the bytes. */
 class ResourceReader {
   readonly #bytes: Buffer
   readonly #count: ItemCount
@@ -86,7 +85,7 @@ class ResourceReader {
     }
   }
 
-  /** Keys are unique (OTLP); where one is not, the first counts, as of spans. */
+  /** Attribute keys are unique (OTLP). If one is repeated, the first counts, as for spans. */
   #readWho(start: number, end: number): void {
     const cursor = new WireCursor(this.#bytes, start, end)
     while (cursor.next()) {
@@ -153,14 +152,14 @@ class ResourceReader {
   }
 }
 
-/** By the length of its key, for nearly all; also true where the key does not come first. */
+/** Whether an attribute may be one of those needed, judged by the length of its key; also true if the key does not come first. */
 function mayBeKey(bytes: Buffer, start: number): boolean {
   return bytes[start] !== KEY_TAG || KEY_LENGTHS.has(bytes[start + 1] ?? 0)
 }
 
 const KEY_TAG = 0x0a
 
-/** A NumberDataPoint; undefined where it has no value, or none that is a finite number. */
+/** Decodes a NumberDataPoint; undefined unless its value is a finite number. */
 function readNumber(
   bytes: Buffer,
   start: number,

@@ -44,7 +44,7 @@ import {
 } from './protobuf-wire.ts'
 import { decodeRequest, type RecordReader } from './request-envelopes.ts'
 
-/** A decoded request and the hash by which its repetition is known; without one it is taken for no repetition. */
+/** A decoded request, and the hash that identifies a repetition of it. Without a hash it counts as a new request. */
 export interface ReadRequest {
   hash: Buffer | undefined
   traces?: Decoded<SpanRecord>
@@ -54,7 +54,7 @@ export interface ReadRequest {
 
 const SIGNAL_MASK: Readonly<Record<Signal, number>> = { traces: 0, logs: 0xff, metrics: 0x55 }
 
-/** The hash by which the repetition of a request is known. */
+/** The hash that identifies repetitions of a request. */
 export function hashOfRequest(signal: Signal, bytes: Uint8Array): Buffer {
   const digest = hash('sha256', bytes, 'buffer').subarray(0, 16)
   // The same bytes can be a valid request of each signal.
@@ -62,7 +62,7 @@ export function hashOfRequest(signal: Signal, bytes: Uint8Array): Buffer {
   return digest
 }
 
-/** Decodes an export request whole, before anything of it is stored. Throws MalformedOtlp. */
+/** Decodes a whole export request, before any of it is stored. Throws MalformedOtlp. */
 export function readRequest(
   signal: Signal,
   bytes: Buffer,
@@ -83,13 +83,13 @@ const SPAN_ATTRIBUTES = 9
 const EVENTS = 11
 const LINKS = 13
 const STATUS = 15
-/** What a kubelet calls its work on a Pod. Others name Pods for other reasons. */
+/** The names of a kubelet's spans about a Pod. Other programs name Pods for other reasons. */
 const OF_KUBELETS: ReadonlySet<string> = new Set(['syncPod', 'syncTerminatingPod', 'syncTerminatedPod'])
 const NO_TRACE = '\0'.repeat(16)
 
 const SPANS: RecordReader<SpanRecord> = { kind: 'spans', read: readSpan }
 
-/** Decodes an ExportTraceServiceRequest, keeping each span's bytes. Throws MalformedOtlp. */
+/** Decodes an ExportTraceServiceRequest, and keeps the bytes of each span. Throws MalformedOtlp. */
 export function decodeTraces(request: Buffer): Decoded<SpanRecord> {
   return decodeRequest(request, SPANS)
 }
@@ -117,7 +117,7 @@ function readSpan(bytes: Buffer, start: number, end: number, count: ItemCount): 
     names: 0,
     isOfCauseway: false,
   }
-  // Where a field stands twice the last one counts (protobuf): a good one makes up for a bad one before it.
+  // If a field is repeated, the last one counts (protobuf), so a valid id replaces an invalid one before it.
   let badTraceId = false
   let badSpanId = false
   let badParentId = false
@@ -164,7 +164,7 @@ function readSpan(bytes: Buffer, start: number, end: number, count: ItemCount): 
       case LINKS:
         cursor.expectLength('link')
         span.hasLinks = true
-        // Linking reads it, when the sender can no longer get an error.
+        // The link is validated now: when linking reads it, the sender can no longer get an error.
         inner.reset(cursor.start, cursor.end)
         while (inner.next());
         break
@@ -185,7 +185,7 @@ function readSpan(bytes: Buffer, start: number, end: number, count: ItemCount): 
   return span
 }
 
-/** Reads an attribute of Causeway's own. Where one is there more than once the first counts, as in Jaeger and Tempo. */
+/** Reads an attribute of Causeway's own. If it is repeated, the first one counts, as in Jaeger and Tempo. */
 function readOwn(bytes: Buffer, start: number, end: number, span: SpanRecord, count: ItemCount): void {
   const { key, value } = readAttribute(bytes, start, end, count)
   if (key === CPID_ID) {
@@ -203,7 +203,7 @@ function texts(value: TextValue): string[] | undefined {
   return typeof value === 'string' ? [value] : value
 }
 
-/** A message that comes in parts goes on from the earlier one (protobuf). */
+/** Merges with an earlier part of the message, if it is divided into several (protobuf). */
 function readStatus(cursor: WireCursor, earlier: number): number {
   let code = earlier
   while (cursor.next()) if (cursor.field === 3) code = cursor.int32('status code')
@@ -212,7 +212,7 @@ function readStatus(cursor: WireCursor, earlier: number): number {
 
 interface EventIn {
   readonly span: SpanRecord
-  /** To be used again: most events are passed over. */
+  /** Reused, since most events are skipped. */
   readonly inner: WireCursor
   readonly count: ItemCount
 }
@@ -254,7 +254,7 @@ const EVENT_NAME = 12
 
 const LOGS: RecordReader<LogRecord> = { kind: 'log records', read: readLog }
 
-/** Decodes an ExportLogsServiceRequest, keeping each record's bytes. Throws MalformedOtlp. */
+/** Decodes an ExportLogsServiceRequest, and keeps the bytes of each record. Throws MalformedOtlp. */
 export function decodeLogs(request: Buffer): Decoded<LogRecord> {
   return decodeRequest(request, LOGS)
 }
@@ -290,7 +290,7 @@ function readLog(bytes: Buffer, start: number, end: number, count: ItemCount): L
         cursor.expectLength('event_name')
         log.eventName = cursor.text()
         break
-      // A record with an invalid id is one that belongs to no span (OTLP logs.proto).
+      // A log record with an invalid id belongs to no span (OTLP logs.proto).
       case LOG_TRACE_ID:
         cursor.expectLength('trace_id')
         log.traceKey =
@@ -318,7 +318,7 @@ function readLog(bytes: Buffer, start: number, end: number, count: ItemCount): L
   return log
 }
 
-/** How SDKs older than the event_name field name an event. */
+/** The attribute in which SDKs older than the event_name field give the name of an event. */
 const EVENT_NAME_ATTRIBUTE = 'event.name'
 const READ: ReadonlySet<string> = new Set([
   CPID_ID,
@@ -330,15 +330,12 @@ const READ: ReadonlySet<string> = new Set([
   EVENT_NAME_ATTRIBUTE,
 ])
 
-/**
- * Those attributes of a log record or span event that something is decided by. Where a key is there more than once the first
- * counts, as in the backends.
- */
+/** The attributes of a log record or span event that Causeway needs. If a key is repeated, the first counts, as in the backends. */
 class FirstAttributes {
   readonly #first = new Map<string, TextValue>()
   #repeated: Set<string> | undefined
 
-  /** Reads the KeyValue at [start, end) if it may be one of them. */
+  /** Reads the KeyValue at [start, end) if it may be one of these. */
   read(bytes: Buffer, start: number, end: number, count: ItemCount): void {
     if (!mayBeCpidAttribute(bytes, start, end) && bytes[start + 1] !== EVENT_NAME_ATTRIBUTE.length) return
     const { key, value } = readAttribute(bytes, start, end, count)
@@ -363,7 +360,7 @@ class FirstAttributes {
   }
 }
 
-/** Builds a mergelog from the attributes of a log record or span event; a value of the wrong type reads as ''. */
+/** Builds a mergelog from the attributes of a log record or span event. A value of the wrong type becomes ''. */
 function mergelogOf(attributes: FirstAttributes, timeNs: bigint): MergelogRecord {
   const sources = attributes.get(CPID_SOURCES)
   const repeated = [CPID_NEW, CPID_SOURCES].find((key) => attributes.repeats(key))
@@ -387,13 +384,13 @@ const KEY = 1
 const VALUE = 2
 const BOOL = 2
 const INT = 3
-/** More are not counted before one write. */
+/** The largest number of missing versions that is stored for a write. */
 const MAX_MISSED = 10_000
-/** No name of a user that a Kubernetes cluster knows is longer. */
+/** The longest name of an actor that is stored. */
 const MAX_NAME = 256
 const MAX_AUDIT_ID = 64
 
-/** What a span says about the write that it reports. Undefined if Causeway does not know its cause. */
+/** What a span says about the write that it reports; undefined if its cause is not a known one. */
 function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
   const known = WRITE_CAUSES.find((one) => one === cause)
   if (known === undefined) return undefined
@@ -425,11 +422,11 @@ function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
   }
 }
 
-/** API servers take no longer one from a client. */
+/** API servers accept no longer audit ids from clients. */
 const isAuditId = (text: string | undefined): text is string =>
   text !== undefined && text !== '' && text.length <= MAX_AUDIT_ID
 
-/** The value of a KeyValue that is a truth value or a whole number of at most 32 bits; 0 for any other. */
+/** The value of a KeyValue, if it is a boolean or an integer of at most 32 bits; otherwise 0. */
 function readScalar(bytes: Buffer, { start, end }: WireCursor, kind: typeof BOOL | typeof INT): number {
   const cursor = new WireCursor(bytes, start, end)
   const inner = new WireCursor(bytes)

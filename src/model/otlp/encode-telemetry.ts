@@ -3,7 +3,7 @@ import { CLUSTER_NAME, SERVICE_NAME } from '../attributes.ts'
 import type { UnixNanos } from '../time-and-size.ts'
 import { bufferOf } from './protobuf-wire.ts'
 
-/** OTLP's limit on a span's links as SDKs apply it; what is cut is counted in dropped_links_count. */
+/** The default limit of links per span in OpenTelemetry SDKs. Links beyond it are dropped, and counted in dropped_links_count. */
 export const MAX_LINKS = 128
 
 export type AttributeValue = string | boolean | bigint | readonly string[]
@@ -35,12 +35,12 @@ export interface NewSpan {
 
 const INTERNAL = 1
 
-/** The bytes of an OTLP Span of Causeway's own making. */
+/** The bytes of an OTLP Span that Causeway adds. */
 export function encodeSpan(span: NewSpan): Buffer {
   return bytesOf(writeSpan(new BinaryWriter(), span))
 }
 
-/** Writes the fields of an OTLP Span of Causeway's own making. What stands inside others is written in place: nothing is copied. */
+/** Writes the fields of an OTLP Span that Causeway adds. Nested messages are written in place, without copying. */
 export function writeSpan(writer: BinaryWriter, span: NewSpan): BinaryWriter {
   writer.tag(1, WireType.LengthDelimited).bytes(span.traceId)
   writer.tag(2, WireType.LengthDelimited).bytes(spanIdBytes(span.spanId))
@@ -70,7 +70,7 @@ export function encodeLink(link: SpanLink): Uint8Array {
   return writeLink(new BinaryWriter(), link).finish()
 }
 
-/** What was written, as a Buffer over the same bytes. */
+/** The bytes written, as a Buffer that shares their memory. */
 export function bytesOf(writer: BinaryWriter): Buffer {
   return bufferOf(writer.finish())
 }
@@ -81,7 +81,7 @@ export function spanIdBytes(id: bigint): Buffer {
   return bytes
 }
 
-/** 16 lower-case hex digits. */
+/** A span id as 16 lower-case hex digits. */
 export function spanIdHex(id: bigint): string {
   return BigInt.asUintN(64, id).toString(16).padStart(16, '0')
 }
@@ -126,14 +126,14 @@ function writeAnyValue(writer: BinaryWriter, value: AttributeValue): BinaryWrite
 interface NewLogRecord {
   timeNs: UnixNanos
   observedNs: UnixNanos
-  /** OTLP's SeverityNumber; 0 where it is not known. */
+  /** OTLP's SeverityNumber; 0 if unknown. */
   severity: number
   severityText: string
   body: string
   attributes: Record<string, AttributeValue>
 }
 
-/** The bytes of an OTLP LogRecord of Causeway's own making. */
+/** The bytes of an OTLP LogRecord that Causeway makes. */
 export function encodeLogRecord(record: NewLogRecord): Uint8Array {
   const writer = new BinaryWriter()
   writer.tag(1, WireType.Bit64).fixed64(record.timeNs)
@@ -147,7 +147,7 @@ export function encodeLogRecord(record: NewLogRecord): Uint8Array {
   return writer.finish()
 }
 
-/** A ResourceSpans without scopes whose resource has only a service name, and a cluster where it has one. */
+/** A ResourceSpans without scopes. Its resource has a service name and, if given, a cluster. */
 export function serviceEnvelope(service: string, cluster = ''): Buffer {
   const resource = new BinaryWriter()
     .tag(1, WireType.LengthDelimited)

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { bufferOf, MalformedOtlp } from './protobuf-wire.ts'
 
-/** What a JSON value can be; true and false are told apart only when they are read. */
+/** The kinds of JSON values. Whether a boolean is true shows only when it is read. */
 type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
 
-/** The kind of value each first byte begins. */
+/** The kind of value for each possible first byte. */
 const KINDS: readonly (JsonKind | undefined)[] = Array.from({ length: 256 }, (_, byte) => {
   const first = String.fromCharCode(byte)
   if (/[-0-9]/.test(first)) return 'number'
@@ -18,25 +18,21 @@ const BACKSLASH = 0x5c
 const SPACE = 0x20
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
 const MAX_SKIPPED_DEPTH = 512
-/** Any integer of so many digits is below 2^64. */
+/** Any integer with this many digits is below 2^64. */
 const MOST_PLAIN_DIGITS = 19
-/** The nine digits after them are below 2^30. */
+/** The remaining nine digits are below 2^30. */
 const DIGITS_OF_UPPER = 10
 
 /**
- * Walks over JSON text value by value (RFC 8259) without building it. JSON.parse would round 64-bit integers
- * written as numbers, and takes a minute and 2 GB for 64 MiB of brackets. Every method throws MalformedOtlp at
- * text that is not JSON.
+ * Reads JSON text (RFC 8259) value by value without building objects. JSON.parse would round 64-bit integers, and takes a minute and 2 GB
+ * for 64 MiB of brackets. All methods throw MalformedOtlp for text that is not JSON.
  */
 export class JsonCursor {
-  /**
-   * The string or the name of a member that was read last, without quotes and escapes: these bytes, as UTF-8, from `start` to `end`. A
-   * lone surrogate is U+FFFD.
-   */
+  /** The last string or member name that was read, unescaped: UTF-8 bytes from `start` to `end`. A lone surrogate becomes U+FFFD. */
   bytes: Buffer
   start = 0
   end = 0
-  /** The integer that `integer` read last: its upper and its lower 32 bits. */
+  /** The last integer that `integer` read: its upper and lower 32 bits. */
   high = 0
   low = 0
   readonly #text: Buffer
@@ -48,14 +44,14 @@ export class JsonCursor {
     this.bytes = this.#text
   }
 
-  /** The kind of the value that comes next. */
+  /** The kind of the next value. */
   kind(): JsonKind {
     const kind = KINDS[this.#peek() ?? 0]
     if (kind === undefined) throw this.#unexpected()
     return kind
   }
 
-  /** Enters the object that comes next and reads the name of its first member; false, and past the object, if it has none. */
+  /** Enters the next object and reads the name of its first member. If it is empty, skips it and returns false. */
   enterObject(): boolean {
     this.#expect(0x7b)
     if (this.#take(0x7d)) return false
@@ -63,7 +59,7 @@ export class JsonCursor {
     return true
   }
 
-  /** After the value of a member: reads the name of the next one; false, and past the object, if there is none. */
+  /** Call after the value of a member. Reads the name of the next member; at the end leaves the object and returns false. */
   nextMember(): boolean {
     if (this.#take(0x2c)) {
       this.#memberName()
@@ -73,20 +69,20 @@ export class JsonCursor {
     return false
   }
 
-  /** Enters the array that comes next; false, and past it, if it is empty. */
+  /** Enters the next array. If it is empty, skips it and returns false. */
   enterArray(): boolean {
     this.#expect(0x5b)
     return !this.#take(0x5d)
   }
 
-  /** After an element: false, and past the array, if it was the last. */
+  /** Call after an element. At the end leaves the array and returns false. */
   nextElement(): boolean {
     if (this.#take(0x2c)) return true
     this.#expect(0x5d)
     return false
   }
 
-  /** Reads the string that comes next. */
+  /** Reads the next string. */
   string(): void {
     this.#expect(QUOTE)
     const text = this.#text
@@ -115,14 +111,14 @@ export class JsonCursor {
     }
   }
 
-  /** The string that was read last. */
+  /** The last string that was read. */
   get lastString(): string {
     return this.bytes.toString('utf8', this.start, this.end)
   }
 
   /**
-   * Reads the integer that comes next if it is written plainly: at most 19 digits, no sign, in quotes only if `orString`, and of at most
-   * `bits` bits. Otherwise reads nothing and returns false.
+   * Reads the next integer if it has a plain form: at most 19 digits and `bits` bits, no sign, and quotes only if `orString`. Otherwise
+   * reads nothing and returns false.
    */
   integer(bits: number, orString: boolean): boolean {
     this.#skipSpace()
@@ -147,7 +143,7 @@ export class JsonCursor {
     if (digits === 0 || digits > MOST_PLAIN_DIGITS) return false
     if (isQuoted ? text[at] !== QUOTE : isNumberPart(text[at]) || (digits > 1 && text[first] === 0x30))
       return false
-    // upper * scale + lower, each product below 2^53: the upper factor in two parts, of 16 bits and the rest.
+    // upper * scale + lower. `upper` is divided after 16 bits, so that each product is below 2^53.
     const product = Math.floor(upper / 2 ** 16) * scale
     const rest = (product % 2 ** 16) * 2 ** 16 + (upper % 2 ** 16) * scale + lower
     const high = Math.floor(product / 2 ** 16) + Math.floor(rest / 2 ** 32)
@@ -159,7 +155,7 @@ export class JsonCursor {
     return true
   }
 
-  /** The number that comes next, as it is written. */
+  /** The next number, as it is written. */
   number(): string {
     this.#skipSpace()
     const start = this.#at
@@ -180,7 +176,7 @@ export class JsonCursor {
     this.#word('null')
   }
 
-  /** Passes over the value that comes next. */
+  /** Skips the next value. */
   skip(depth = 0): void {
     if (depth > MAX_SKIPPED_DEPTH)
       throw new MalformedOtlp(`the JSON text is nested too deep at byte ${this.#at}`)
@@ -205,7 +201,7 @@ export class JsonCursor {
     }
   }
 
-  /** Asserts that nothing but white space is left. */
+  /** Throws unless only white space is left. */
   finish(): void {
     if (this.#peek() !== undefined) throw this.#unexpected()
   }

@@ -12,9 +12,9 @@ import {
 } from './message-schema.ts'
 import { ItemCount, type ItemKind, MalformedOtlp } from './protobuf-wire.ts'
 
-/** The fields of a message by their names, which are compared as bytes: no text is made of a member's name. */
+/** The fields of a message by name. Names are compared as bytes, so that no strings are made. */
 class FieldNames {
-  /** By the length of the name. */
+  /** By length of the name. */
   readonly #fields: { readonly name: Buffer; readonly field: Field }[][] = []
 
   constructor(fields: readonly Field[]) {
@@ -24,7 +24,7 @@ class FieldNames {
     }
   }
 
-  /** The field with the name that the cursor read last. */
+  /** The field whose name the cursor read last. */
   find({ bytes, start, end }: JsonCursor): Field | undefined {
     for (const { name, field } of this.#fields[end - start] ?? []) if (isAt(name, bytes, start)) return field
     return undefined
@@ -38,7 +38,7 @@ function isAt(name: Buffer, bytes: Buffer, start: number): boolean {
 
 const FIELDS = new Map(Object.entries(MESSAGES).map(([name, fields]) => [name, new FieldNames(fields)]))
 
-/** The messages that objects are made for when the request is read. */
+/** The messages that become objects when the request is decoded. */
 const ITEMS: Partial<Record<MessageName, ItemKind>> = {
   ResourceSpans: 'resources',
   ResourceLogs: 'resources',
@@ -56,11 +56,10 @@ const ITEMS: Partial<Record<MessageName, ItemKind>> = {
 }
 
 /**
- * The protobuf form of an OTLP/JSON export request (OTLP specification, JSON Protobuf Encoding): ids are
- * hexadecimal in either case, 64-bit integers numbers or strings, enums integers or names of values, null is absent,
- * unknown members are ignored. An id that is not hexadecimal becomes an empty one, so that its span can be refused alone. Throws
- * MalformedOtlp, naming the member, when the JSON is not such a request, nests deeper than MAX_DEPTH, or holds too many items
- * for its length.
+ * Converts an OTLP/JSON export request to protobuf (OTLP specification, JSON Protobuf Encoding): ids are hex digits in either case, 64-bit
+ * integers are numbers or strings, enums are integers or names, null means absent, and unknown members are ignored. An id that is not hex
+ * becomes an empty one, so that only its span is refused. Throws MalformedOtlp, naming the member, if the JSON is not such a request, is
+ * nested deeper than MAX_DEPTH, or holds too many items for its length.
  */
 export function protobufOfJson(signal: Signal, body: Uint8Array): Uint8Array {
   const transcoding = new Transcoding(body)
@@ -77,7 +76,7 @@ class Transcoding {
 
   constructor(body: Uint8Array) {
     this.#json = new JsonCursor(body)
-    // In protobuf the same is about half as long.
+    // Protobuf is about half as long as JSON.
     this.writer = new ProtobufWriter(body.length / 2)
     this.#count = new ItemCount(body.length)
   }
@@ -151,7 +150,7 @@ type ScalarField = Extract<Field, { type: 'scalar' }>
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 const INTEGER = /^-?[0-9]+$/
 const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
-/** Converting digits to a bigint takes time quadratic in their number. */
+/** The longest number in characters: converting digits to a bigint takes quadratic time. */
 const MAX_NUMBER_LENGTH = 400
 const MAX_SHOWN_NAMES = 6
 const MAX_SHOWN_LENGTH = 100
@@ -173,7 +172,7 @@ const RANGE = {
   sfixed64: { min: -(2n ** 63n), max: 2n ** 63n - 1n },
 }
 
-/** How many bits a number of each kind may have that is not negative. */
+/** The number of bits of a non-negative number of each kind. */
 const BITS: Readonly<Record<keyof typeof RANGE, number>> = {
   enum: 31,
   uint32: 32,
@@ -186,8 +185,8 @@ const BITS: Readonly<Record<keyof typeof RANGE, number>> = {
 }
 
 /**
- * Reads one scalar of an OTLP/JSON message and writes it as protobuf, nothing where it holds its type's default
- * and presence means nothing. Throws MalformedOtlp when the JSON value is not of the field's kind.
+ * Converts a scalar to protobuf. A default value is left out unless the field has presence. Throws MalformedOtlp if the JSON value has the
+ * wrong type.
  */
 function writeJsonScalar(writer: ProtobufWriter, field: ScalarField, json: JsonCursor): void {
   const always = field.occurs !== 'one'
@@ -260,7 +259,7 @@ function writeInteger(
 ): void {
   switch (kind) {
     case 'sint32':
-      // Zigzag: the sign is the last bit (protobuf, Encoding).
+      // Zigzag encoding: the sign is the lowest bit (protobuf, Encoding).
       writer.varint64(no, 0, ((low << 1) ^ (low >> 31)) >>> 0)
       return
     case 'fixed32':
@@ -284,7 +283,7 @@ function enumOf(of: EnumName, json: JsonCursor): bigint {
   return numberOfName(of, json.lastString)
 }
 
-/** The value of each hexadecimal digit by its byte; of other bytes NONE. */
+/** The value of each hex digit, by its byte; NONE for other bytes. */
 const NONE = 0xff
 const HEX_DIGITS = Uint8Array.from({ length: 256 }, (_, byte) => {
   const value = Number.parseInt(String.fromCharCode(byte), 16)
@@ -297,7 +296,7 @@ function isHexadecimal(bytes: Buffer, start: number, end: number): boolean {
   return true
 }
 
-/** The OTLP specification asks for numbers; the Collector and Tempo take names too. */
+/** The OTLP specification requires integers for enums. The Collector and Tempo accept names too. */
 function numberOfName(of: EnumName, name: string): bigint {
   const number = NUMBERS_BY_NAME.get(of)?.get(name)
   if (number !== undefined) return number
@@ -318,7 +317,7 @@ function integerOf(kind: keyof typeof RANGE, json: JsonCursor): bigint {
   return value
 }
 
-/** An integer written with a fraction or an exponent, such as 1.5e3, which JSON does not tell from 1500. */
+/** The integer value of a number with a fraction or exponent, such as 1.5e3: JSON has no integer type. */
 function wholeNumber(text: string): bigint | undefined {
   const value = Number(text)
   return DECIMAL.test(text) && Number.isInteger(value) ? BigInt(value) : undefined
@@ -349,27 +348,27 @@ function wrongKind(expected: string, json: JsonCursor): MalformedOtlp {
   return new MalformedOtlp(`expected ${expected}, found a JSON ${json.kind()}`)
 }
 
-/** Of a varint of 64 bits. */
+/** The longest varint of 64 bits. */
 const MAX_VARINT_BYTES = 10
 const LONGEST_SCALAR = 2 * MAX_VARINT_BYTES
 const MOST_COPIED_SINGLY = 64
 
 /**
- * Writes a protobuf message into one buffer that grows. Fields within fields cost no objects: a message begins with one byte for
- * its length, and is moved on where it comes to need more.
+ * Writes a protobuf message into one growing buffer. Nested messages need no objects: one byte is reserved for the length, and the content
+ * is moved if the length needs more.
  */
 class ProtobufWriter {
   #bytes: Buffer<ArrayBuffer>
   #length = 0
-  /** Where the messages begin that are not ended yet. */
+  /** The starts of the messages that have not ended. */
   readonly #begun: number[] = []
 
-  /** `size`: how long it is likely to become. */
+  /** `size`: the expected size. */
   constructor(size: number) {
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(LONGEST_SCALAR, size))
   }
 
-  /** Begins a field that is a message; what follows is in it until `end`. */
+  /** Begins a nested message; what is written until `end` belongs to it. */
   begin(no: number): void {
     this.#makeRoom(LONGEST_SCALAR)
     this.#tag(no, WireType.LengthDelimited)
@@ -399,13 +398,13 @@ class ProtobufWriter {
     this.#varint(length)
     const bytes = this.#bytes
     const to = this.#length
-    // Calls out of JavaScript take longer than a few bytes.
+    // For a few bytes, a loop is faster than a call of native code.
     if (length > MOST_COPIED_SINGLY) from.copy(bytes, to, start, end)
     else for (let at = 0; at < length; at++) bytes[to + at] = from[start + at] ?? 0
     this.#length = to + length
   }
 
-  /** The bytes that an even number of hexadecimal digits says. */
+  /** Writes bytes that are given as an even number of hex digits. */
   hex(no: number, digits: Buffer, start: number, end: number): void {
     const length = (end - start) / 2
     this.#makeRoom(LONGEST_SCALAR + length)
@@ -416,7 +415,7 @@ class ProtobufWriter {
         ((HEX_DIGITS[digits[at] ?? 0] ?? 0) << 4) | (HEX_DIGITS[digits[at + 1] ?? 0] ?? 0)
   }
 
-  /** A whole number of 64 bits as a varint, a negative one in two's complement. */
+  /** Writes a 64-bit integer as a varint, a negative one in two's complement. */
   varint64(no: number, high: number, low: number): void {
     this.#makeRoom(LONGEST_SCALAR)
     this.#tag(no, WireType.Varint)
@@ -449,7 +448,7 @@ class ProtobufWriter {
     this.#length = this.#bytes.writeUInt32LE(high, this.#length)
   }
 
-  /** The message in memory of its own, of its size. */
+  /** A copy of the message, of exactly its size. */
   finish(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.#bytes.subarray(0, this.#length))
   }

@@ -1,7 +1,7 @@
 import { WireType } from '@bufbuild/protobuf/wire'
 import type { Signal } from '../otlp-requests.ts'
 
-/** How each kind of scalar is written. `hexBytes` are ids: bytes on the wire, hexadecimal digits instead of base64 in JSON. */
+/** The wire type of each kind of scalar. `hexBytes` are ids: bytes in protobuf, and hex digits (not base64) in JSON. */
 const WIRE_TYPES = {
   string: WireType.LengthDelimited,
   bytes: WireType.LengthDelimited,
@@ -23,7 +23,7 @@ type Scalar = Exclude<ScalarKind, 'enum'>
 
 const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
 
-/** The names of the values of each enum, in the order of their numbers, which begin at 0. */
+/** The names of enum values; the index is the number. */
 export const ENUMS = {
   SpanKind: [
     'SPAN_KIND_UNSPECIFIED',
@@ -43,15 +43,15 @@ export const ENUMS = {
     'AGGREGATION_TEMPORALITY_DELTA',
     'AGGREGATION_TEMPORALITY_CUMULATIVE',
   ],
-  /** Tempo's. */
+  /** An enum of Tempo's API. */
   PartialStatus: ['COMPLETE', 'PARTIAL'],
 } as const satisfies Record<string, readonly string[]>
 
 export type EnumName = keyof typeof ENUMS
 
 /**
- * How often a field may occur; a member of a `oneof` is written even when it holds its type's default, and so is one that is `always`
- * written: it shares its message with other fields.
+ * How often a field may occur. A field of a `oneof` is written even if it has its default value, and so is an `always` field, whose message
+ * has other fields as well.
  */
 type Occurrence = 'one' | 'many' | 'oneof' | 'always'
 
@@ -59,7 +59,7 @@ export type Field<Message extends string = MessageName> = {
   readonly no: number
   readonly name: string
   readonly occurs: Occurrence
-  /** How it is written, unless numbers stand together. */
+  /** Its wire type, unless numbers are packed. */
   readonly wire: WireType
 } & (
   | { readonly type: 'scalar'; readonly kind: Scalar }
@@ -67,7 +67,7 @@ export type Field<Message extends string = MessageName> = {
   | { readonly type: 'message'; readonly message: Message }
 )
 
-/** Messages by their names, and their fields by those in JSON: its number, the scalar, enum or message that it holds, and how often. */
+/** Fields by message and JSON name: number; type (scalar, enum or message); occurrence. */
 type Table<Message extends string> = Readonly<
   Record<
     Message,
@@ -95,7 +95,7 @@ export function messagesOf<Message extends string>(table: Table<Message>): Messa
 const isScalar = (of: string): of is Scalar => Object.hasOwn(WIRE_TYPES, of)
 const isEnum = (of: string): of is EnumName => Object.hasOwn(ENUMS, of)
 
-/** What attributes are made of. */
+/** The messages of attribute values. */
 export const VALUES = {
   KeyValue: { key: [1, 'string'], value: [2, 'AnyValue'] },
   KeyValueList: { values: [1, 'KeyValue', 'many'] },
@@ -112,8 +112,8 @@ export const VALUES = {
 } as const
 
 /**
- * The messages that traces, logs and metrics are made of (opentelemetry-proto v1). The string-table references of KeyValue and AnyValue
- * are left out: they belong to profiles, and elsewhere they count as unknown fields.
+ * The messages of traces, logs and metrics (opentelemetry-proto v1). The string-table references of KeyValue and AnyValue are left out:
+ * they are for profiles, and count as unknown fields here.
  */
 const OTLP = {
   ExportTraceServiceRequest: { resourceSpans: [1, 'ResourceSpans', 'many'] },
@@ -308,7 +308,7 @@ type FieldJson<Of, Occurs> = Occurs extends 'many'
           ? number | string
           : string
 
-/** A message as OTLP/JSON has it. */
+/** The type of a message in OTLP/JSON. */
 export type OtlpJson<Message extends MessageName> = {
   -readonly [Name in keyof (typeof OTLP)[Message]]?: (typeof OTLP)[Message][Name] extends readonly [
     number,
@@ -319,15 +319,12 @@ export type OtlpJson<Message extends MessageName> = {
     : never
 }
 
-/** The request message of each signal's Export method. */
+/** The request message that exports each signal. */
 export const EXPORT_REQUEST: Readonly<Record<Signal, MessageName>> = {
   traces: 'ExportTraceServiceRequest',
   logs: 'ExportLogsServiceRequest',
   metrics: 'ExportMetricsServiceRequest',
 }
 
-/**
- * How many messages may lie within one another, the request itself included: nineteen maps of maps in one
- * attribute. Deeper ones would only serve to exhaust the stack.
- */
+/** The deepest nesting of messages, including the request: 19 nested maps in an attribute. Deeper ones would only exhaust the stack. */
 export const MAX_DEPTH = 64

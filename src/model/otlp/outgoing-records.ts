@@ -17,13 +17,13 @@ import {
 } from './encode-telemetry.ts'
 import { MalformedOtlp, mayBeCpidAttribute, readAttribute, WireCursor } from './protobuf-wire.ts'
 
-/** A span or log record ready to leave, with the scope it came in. */
+/** The bytes of a span or log record to send, and its scope. */
 export interface ReadyItem {
   scope: number
   bytes: Buffer
 }
 
-/** Parts of a message that is put together once, at the end. */
+/** Parts of a message that are concatenated once, at the end. */
 interface Parts {
   length: number
   parts: Uint8Array[]
@@ -34,8 +34,8 @@ interface Envelopes {
 }
 
 /**
- * An ExportTraceServiceRequest of spans or an ExportLogsServiceRequest of log records, which nest alike, grouped under
- * their resources and scopes.
+ * Builds an ExportTraceServiceRequest of spans, or an ExportLogsServiceRequest of log records (which nest alike), grouped by resource and
+ * scope.
  */
 export function buildRequest(items: readonly ReadyItem[], outbox: Envelopes): Buffer {
   const resources = new Map<number, { envelope: Buffer; scopes: Map<number, Parts> }>()
@@ -80,14 +80,14 @@ const COPY = encodeAttribute(CPID_COPY, true)
 const ORIGINAL_TRACE_ID = encodeAttribute(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32))
 
 /**
- * The bytes of the span a decision sends; the same whenever they are built. Undefined when the span was pruned. One that
- * was damaged in the database goes as it is. Throws when the decision itself is damaged.
+ * The bytes that a decision sends; always the same. Undefined if the span was pruned. A span that is damaged in the database is sent
+ * unchanged. Throws if the decision itself is damaged.
  */
 export function outgoingSpan(item: OutboxItem): Buffer | undefined {
   return orAsStored(item, patched)
 }
 
-/** What was damaged in the database goes as it is, for the backend to refuse: it must not hold up what comes after it. */
+/** Sends a damaged record unchanged, for the backend to refuse: it must not block the records after it. */
 export function orAsStored<Item extends { raw: Buffer | undefined }>(
   item: Item,
   patch: (item: Item) => Buffer | undefined,
@@ -100,7 +100,7 @@ export function orAsStored<Item extends { raw: Buffer | undefined }>(
   }
 }
 
-/** The bytes of the span that a decision sent; undefined as well when it is damaged, so that it sent nothing. */
+/** The bytes that a decision sent; also undefined if the decision is damaged, since it sent nothing. */
 export function sentSpan(item: OutboxItem): Buffer | undefined {
   try {
     return outgoingSpan(item)
@@ -110,7 +110,7 @@ export function sentSpan(item: OutboxItem): Buffer | undefined {
   }
 }
 
-/** The attributes that a span may have when it is sent and did not have when it was received. */
+/** The attributes that Causeway may add to a span when it sends it. */
 export const ADDED_ATTRIBUTES: ReadonlySet<string> = new Set([
   CPID_ORIGINAL_TRACE_ID,
   CPID_ID,
@@ -129,7 +129,7 @@ function patched(item: OutboxItem): Buffer | undefined {
   if (traceId === undefined && extra === undefined && item.inherited === undefined) return raw
   const { traceId: original, own } = readReceived(raw)
   const attributes: Uint8Array[] = []
-  // A span that another Causeway sent says already where it came from: a key may stand in it once.
+  // A span from another Causeway already has these attributes; keys must be unique.
   if (traceId !== undefined && !own.has(CPID_ORIGINAL_TRACE_ID)) attributes.push(originalTraceId(original))
   if (item.inherited !== undefined && !own.has(CPID_ID))
     attributes.push(encodeAttribute(CPID_ID, item.inherited))
@@ -151,14 +151,14 @@ function patched(item: OutboxItem): Buffer | undefined {
 const ZERO_TRACE_ID: Buffer = Buffer.alloc(16)
 const NONE: ReadonlySet<string> = new Set()
 
-/** The trace id of a span as it was received, and the names of Causeway's own attributes that it came with. */
+/** The trace id of a received span, and the keys of its `cpid.` attributes. */
 interface Received {
-  /** The last one where there are several, as everywhere in protobuf. */
+  /** If it is repeated, the last one, as always in protobuf. */
   traceId: Buffer
   own: ReadonlySet<string>
 }
 
-/** Throws MalformedOtlp when the bytes are no message. */
+/** Throws MalformedOtlp if the bytes are malformed. */
 export function readReceived(span: Buffer): Received {
   const cursor = new WireCursor(span)
   let traceId = ZERO_TRACE_ID
@@ -173,7 +173,7 @@ export function readReceived(span: Buffer): Received {
   return { traceId, own: own ?? NONE }
 }
 
-/** Where another Causeway added the attributes that go with them, it added the links too. */
+/** If another Causeway added the corresponding attributes, it added the links as well. */
 function links(
   extra: ExtraPatch | undefined,
   own: ReadonlySet<string>,
@@ -200,7 +200,7 @@ function links(
   }
 }
 
-/** The encoded attribute, with the digits written over those of a template. */
+/** The encoded attribute: a template whose hex digits are overwritten. */
 function originalTraceId(traceId: Buffer): Buffer {
   const attribute = Buffer.from(ORIGINAL_TRACE_ID)
   attribute.write(traceId.toString('hex'), attribute.length - 32, 'latin1')
@@ -214,27 +214,27 @@ const LINKS = 13
 const DROPPED_LINKS = 14
 const MAX_UINT32 = 2 ** 32 - 1
 
-/** How a stored span differs from the one sent. Everything else stays byte for byte. */
+/** The differences between a stored span and the span sent. All other bytes are kept. */
 interface SpanPatch {
   traceId: Buffer
   /** 0n for none. */
   parentId: bigint
   /** KeyValue messages to append. */
   attributes: readonly Uint8Array[]
-  /** New trace ids of links, by position. */
+  /** New trace ids of links, by index of the link. */
   linkTraceIds?: ReadonlyMap<number, Buffer>
   addLinks?: readonly { traceId: Buffer; spanId: bigint }[]
 }
 
 /**
- * The bytes of an OTLP Span with other ids. Fields keep their order and unknown ones are kept; a parent that was not
- * there is appended. Links beyond OTLP's limit are cut and counted in dropped_links_count.
+ * An OTLP Span with other ids. Fields keep their order, and unknown fields are kept; a new parent id is appended. Links beyond OTLP's
+ * default limit are dropped and counted in dropped_links_count.
  */
 export function patchSpan(span: Buffer, patch: SpanPatch): Buffer {
   return patchInPlace(span, patch) ?? rebuild(span, patch)
 }
 
-/** Most spans: one copy, the ids written over, the rest appended. Undefined where links or fields stand otherwise. */
+/** The fast path for most spans: copies, overwrites the ids, and appends the rest. Undefined for links or unusual fields. */
 function patchInPlace(span: Buffer, patch: SpanPatch): Buffer | undefined {
   if (patch.linkTraceIds !== undefined || patch.addLinks !== undefined) return undefined
   const cursor = new WireCursor(span)
@@ -319,12 +319,12 @@ function rebuild(span: Buffer, patch: SpanPatch): Buffer {
     if (links++ >= MAX_LINKS) dropped++
     else parts.push(field(LINKS, encodeLink(link)))
   }
-  // Where a field stands twice the last one counts (protobuf, "last one wins").
+  // If a field is repeated, the last one counts (protobuf).
   if (dropped > 0) parts.push(varintField(DROPPED_LINKS, Math.min(droppedBefore + dropped, MAX_UINT32)))
   return Buffer.concat(parts)
 }
 
-/** A length-delimited field: tag, length, contents. */
+/** A length-delimited field: tag, length, content. */
 function field(number: number, contents: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(8 + contents.length)
   const at = writeVarint(bytes, writeVarint(bytes, 0, number * 8 + 2), contents.length)
@@ -332,7 +332,7 @@ function field(number: number, contents: Uint8Array): Buffer {
   return bytes.subarray(0, at + contents.length)
 }
 
-/** The tag and length that go before the contents of a length-delimited field. */
+/** The tag and length of a length-delimited field. */
 export function fieldHeader(number: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(8)
   return bytes.subarray(0, writeVarint(bytes, writeVarint(bytes, 0, number * 8 + 2), length))
@@ -367,16 +367,16 @@ const LOG_ATTRIBUTES = 6
 const LOG_TRACE_ID = 9
 const LOG_SPAN_ID = 10
 
-/** How a stored log record differs from the one sent. Everything else stays byte for byte. */
+/** The differences between a stored log record and the record sent. All other bytes are kept. */
 interface LogPatch {
-  /** Undefined to keep its own. */
+  /** Undefined to keep its own trace id. */
   traceId: Buffer | undefined
   withoutSpanId: boolean
   /** KeyValue messages to append. */
   attributes: readonly Uint8Array[]
 }
 
-/** The bytes of an OTLP LogRecord with other ids. Fields keep their order and unknown ones are kept; ids go to the end. */
+/** An OTLP LogRecord with other ids. Fields keep their order, and unknown fields are kept; ids are appended. */
 export function patchLog(log: Buffer, { traceId, withoutSpanId, attributes }: LogPatch): Buffer {
   const parts: Uint8Array[] = []
   const cursor = new WireCursor(log)
@@ -395,7 +395,7 @@ export function patchLog(log: Buffer, { traceId, withoutSpanId, attributes }: Lo
   return Buffer.concat(parts)
 }
 
-/** The trace id of a LogRecord; undefined where it has none, or an invalid one. The last one counts (protobuf). */
+/** The trace id of a LogRecord; undefined if it is absent or invalid. If it is repeated, the last one counts (protobuf). */
 export function traceIdOfLog(log: Buffer): Buffer | undefined {
   const cursor = new WireCursor(log)
   let traceId: Buffer | undefined
@@ -405,7 +405,7 @@ export function traceIdOfLog(log: Buffer): Buffer | undefined {
   return traceId?.length !== 16 || traceId.every((byte) => byte === 0) ? undefined : traceId
 }
 
-/** True when a LogRecord has an attribute of that name, one of Causeway's own, whatever its value. */
+/** Whether a LogRecord has this `cpid.` attribute, with any value. */
 export function hasOwnAttribute(log: Buffer, key: string): boolean {
   const cursor = new WireCursor(log)
   while (cursor.next()) {
@@ -415,14 +415,14 @@ export function hasOwnAttribute(log: Buffer, key: string): boolean {
   return false
 }
 
-/** Tag and length of ResourceSpans, ScopeSpans and Span, each up to 256 MiB. */
+/** The tags and lengths of ResourceSpans, ScopeSpans and Span, each of at most 256 MiB. */
 const FRAMING_BYTES = 15
 const FIELD_BYTES = 2
 
 const sizeOf = (key: string, value: AttributeValue): number =>
   FIELD_BYTES + encodeAttribute(key, value).length
 
-/** The most that a decision adds to the bytes of a received span: a parent and three attributes. */
+/** The most bytes that a decision adds to a received span: a parent id and three attributes. */
 export const ADDED_BYTES =
   FIELD_BYTES +
   8 +
@@ -430,7 +430,7 @@ export const ADDED_BYTES =
   sizeOf(CPID_ID, '0'.repeat(36)) +
   sizeOf(CPID_COPY, true)
 
-/** The same of a cause in another trace: two attributes, a link, and how many links there is no room for. */
+/** The most bytes that a cause in another trace adds: two attributes, a link, and dropped_links_count. */
 export const CAUSE_BYTES =
   sizeOf(CPID_CAUSE_TRACE_ID, '0'.repeat(32)) +
   sizeOf(CPID_CAUSE_SPAN_ID, '0'.repeat(16)) +
@@ -441,8 +441,8 @@ export const CAUSE_BYTES =
 export const envelopeBytes = ({ resource, scope }: ScopeEnvelopes): number => resource.length + scope.length
 
 /**
- * The most that a span counts for in a backend that adds up all it is sent for a trace: it may come in a request of its
- * own, and then its resource and its scope come with it.
+ * An upper bound on what a span counts for in a backend that adds up the bytes of a trace: it may be sent in a request of its own, with its
+ * resource and scope.
  */
 export function sentSize(spanBytes: number, envelopeBytes: number): number {
   return spanBytes + envelopeBytes + FRAMING_BYTES

@@ -4,7 +4,7 @@ import { errorText } from '../faults.ts'
 import { type Field, MAX_DEPTH, MESSAGES, type Messages, type ScalarKind } from './message-schema.ts'
 import { MalformedOtlp } from './protobuf-wire.ts'
 
-/** A JSON value in the making. */
+/** A JSON value that can be modified. */
 export type Json = string | number | boolean | Json[] | JsonObject
 export interface JsonObject {
   [name: string]: Json
@@ -15,14 +15,13 @@ const TOO_DEEP: JsonObject = { stringValue: `(nested more than ${MAX_DEPTH} deep
 type FieldsByNumber = ReadonlyMap<string, ReadonlyMap<number, Field<string>>>
 
 /**
- * Gives the OTLP/JSON form of one protobuf message (OTLP specification, JSON Protobuf Encoding): ids in lower-case
- * hexadecimal, other bytes in base64, 64-bit integers as decimal strings, enums as integers; unknown fields are
- * left out. A value nested deeper than MAX_DEPTH is shown as a text saying so. Throws MalformedOtlp when the bytes
- * are not a protobuf message.
+ * Converts a protobuf message to OTLP/JSON (OTLP specification, JSON Protobuf Encoding): ids in lower-case hex, other bytes in base64,
+ * 64-bit integers as decimal strings, enums as integers; unknown fields are left out. A value nested deeper than MAX_DEPTH is replaced by a
+ * text that says so. Throws MalformedOtlp if the bytes are malformed.
  */
 export const jsonOfProtobuf = decoderOf(MESSAGES)
 
-/** The same for other messages. */
+/** Makes a decoder like `jsonOfProtobuf` for other messages. */
 export function decoderOf<Message extends string>(
   messages: Messages<Message>,
 ): (message: Message, bytes: Uint8Array) => JsonObject {
@@ -36,7 +35,7 @@ export function decoderOf<Message extends string>(
     try {
       return new Decoding(known, bytes).message(message, bytes.length, 1)
     } catch (error) {
-      // The reader throws Error and RangeError alike at bytes that are not protobuf.
+      // For malformed bytes the reader throws either an Error or a RangeError.
       throw new MalformedOtlp(`not a protobuf ${message}: ${errorText(error)}`)
     }
   }
@@ -66,7 +65,7 @@ class Decoding {
     return into
   }
 
-  /** Reads one occurrence: a repeated field grows, a message is merged with an earlier one, anything else replaced. */
+  /** Reads a field: a repeated one is extended, a message is merged with an earlier part, any other value is replaced. */
   #field(field: Field<string>, depth: number, into: JsonObject): void {
     const earlier = into[field.name]
     if (field.occurs === 'many') {
@@ -81,7 +80,7 @@ class Decoding {
     into[field.name] = this.#value(field, depth, isObject(earlier) ? earlier : undefined)
   }
 
-  /** Reads numbers that stand together in one field. */
+  /** Reads packed numbers. */
   #packed(field: Field<string>, depth: number, into: JsonObject): void {
     const end = this.#endOfNext()
     while (this.#reader.pos < end) this.#field(field, depth, into)
@@ -107,7 +106,7 @@ function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && !Array.isArray(value)
 }
 
-/** Reads one protobuf scalar as its OTLP/JSON value; text that is not UTF-8 is shown with U+FFFD. */
+/** Reads a protobuf scalar as an OTLP/JSON value. Invalid UTF-8 becomes U+FFFD. */
 function readJsonScalar(reader: BinaryReader, kind: ScalarKind): string | number | boolean {
   switch (kind) {
     case 'string':

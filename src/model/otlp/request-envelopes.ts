@@ -9,10 +9,10 @@ const RECORDS = 2
 const RESOURCE_ATTRIBUTES = 1
 const NOTHING: Buffer = Buffer.alloc(0)
 
-/** How the records of a signal are read. */
+/** How to decode the records of a signal. */
 export interface RecordReader<T> {
   readonly kind: ItemKind
-  /** Reads one record at [start, end) of the request, or says in a sentence why it is refused. */
+  /** Decodes the record at [start, end), or says in a sentence why it is refused. */
   readonly read: (bytes: Buffer, start: number, end: number, count: ItemCount) => T | string
 }
 
@@ -23,8 +23,8 @@ interface Decoding<T> {
 }
 
 /**
- * Decodes an ExportTraceServiceRequest or ExportLogsServiceRequest, whose outer messages share one shape.
- * What holds no record is left out. Throws MalformedOtlp when the bytes are not one, or hold too many items for their length.
+ * Decodes an ExportTraceServiceRequest or ExportLogsServiceRequest, whose outer messages have the same structure. Resources and scopes
+ * without records are left out. Throws MalformedOtlp if the bytes are malformed, or hold too many items for their length.
  */
 export function decodeRequest<T>(request: Buffer, reader: RecordReader<T>): Decoded<T> {
   const decoded: Decoded<T> = { resources: [], rejected: 0, reasons: [] }
@@ -95,12 +95,12 @@ function decodeScope<T>(
 interface Said<T> {
   readonly group: ResourceGroup<T>
   readonly count: ItemCount
-  /** Whether the attributes that say who it is were there, whatever their value. */
+  /** Whether the attribute `service.name`, or `k8s.cluster.name`, was there, with any value. */
   hasService: boolean
   hasCluster: boolean
 }
 
-/** Keys are unique (OTLP); where one is not, the first counts, as in Jaeger and Tempo. */
+/** Attribute keys are unique (OTLP). If one is repeated, the first counts, as in Jaeger and Tempo. */
 function readResource<T>(bytes: Buffer, start: number, end: number, said: Said<T>): void {
   const { group } = said
   const cursor = new WireCursor(bytes, start, end)
@@ -120,7 +120,7 @@ function readResource<T>(bytes: Buffer, start: number, end: number, said: Said<T
   }
 }
 
-/** The fields of a message other than `field`, byte for byte. */
+/** All fields of a message except `field`, unchanged. */
 function bytesBeside(bytes: Buffer, start: number, end: number, field: number): Buffer {
   const parts: Buffer[] = []
   const cursor = new WireCursor(bytes, start, end)
@@ -134,13 +134,13 @@ function bytesBeside(bytes: Buffer, start: number, end: number, field: number): 
   return parts.length === 0 ? NOTHING : Buffer.concat(parts)
 }
 
-/** How many fields are looked at, and how much of an attribute: other requests wait meanwhile. */
+/** The most fields, and bytes of an attribute, that are examined, since other requests wait meanwhile. */
 const MOST_FIELDS = 1_000
 const MOST_ATTRIBUTE_BYTES = 8_192
 
 /**
- * The sender that the first resource of an OTLP request names among its first fields; both are empty where it says nothing there,
- * and for bytes that are no request.
+ * The service and cluster that the first resource of an OTLP request claims, if among its first fields; otherwise '', also for malformed
+ * requests.
  */
 export function claimedSender(request: Uint8Array): ServiceInCluster {
   let service: string | undefined
@@ -159,12 +159,12 @@ export function claimedSender(request: Uint8Array): ServiceInCluster {
       else if (key === CLUSTER_NAME) cluster ??= text
     }
   } catch {
-    // Whoever decodes the request says what is wrong with it.
+    // Decoding reports what is wrong with the request.
   }
   return { service: service ?? '', cluster: cluster ?? '' }
 }
 
-/** Goes into the first field of this number that is a message; false when there is none. */
+/** Enters the first message in a field of this number; false if there is none. */
 function enter(cursor: WireCursor, field: number): boolean {
   for (let looked = 0; looked < MOST_FIELDS && cursor.next(); looked++) {
     if (cursor.field !== field || cursor.wire !== 2) continue
@@ -175,14 +175,14 @@ function enter(cursor: WireCursor, field: number): boolean {
 }
 
 /**
- * How the scope of an API server's filter spans ends (`audit`, `authentication`, …): k8s.io/apiserver's package of that name. What
- * comes before is written in more than one way.
+ * The end of the scope name of an API server's filter spans (`audit`, `authentication`, …): the package in k8s.io/apiserver. The beginning
+ * varies.
  */
 const FILTERS = Buffer.from('/apiserver/pkg/endpoints/filterlatency')
-/** How many filters may stand one within another. */
+/** The deepest nesting of filters. */
 const MAX_NESTED = 64
 
-/** Leaves out the spans of an API server's filters, and counts them. Their children become children of the span above. */
+/** Drops and counts the spans of an API server's filters. Their children become children of the filter's parent. */
 export function withoutFilters(traces: Decoded<SpanRecord>): {
   traces: Decoded<SpanRecord>
   dropped: number

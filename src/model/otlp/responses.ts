@@ -12,8 +12,8 @@ const REJECTED = {
 } as const
 
 /**
- * An Export{Trace,Logs,Metrics}ServiceResponse (OTLP specification, Full Success and Partial Success): empty when nothing
- * was rejected and there is nothing to warn of. The message is cut so that the response stays small.
+ * Encodes an Export{Trace,Logs,Metrics}ServiceResponse (OTLP specification, Full Success and Partial Success): empty if nothing was
+ * rejected and there is no warning. A long message is truncated.
  */
 export function encodeExportResponse(signal: Signal, encoding: Encoding, result: RequestAnswer): Uint8Array {
   const message = truncateMessage(result.message)
@@ -30,10 +30,7 @@ export function encodeExportResponse(signal: Signal, encoding: Encoding, result:
   return writer.join().finish()
 }
 
-/**
- * What a refused request is answered with: a gRPC status code, a message for people and, when the sender should
- * wait before it tries again, for how many milliseconds.
- */
+/** The error response to a request: a gRPC status code, a message and, if the sender should retry later, the delay in milliseconds. */
 export interface RpcStatus {
   code: number
   message: string
@@ -42,7 +39,7 @@ export interface RpcStatus {
 
 const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo'
 
-/** A google.rpc.Status, with a RetryInfo among its details when there is a delay (OTLP specification, Failures). */
+/** Encodes a google.rpc.Status. If there is a delay, its details have a RetryInfo (OTLP specification, Failures). */
 export function encodeRpcStatus(encoding: Encoding, status: RpcStatus): Uint8Array {
   return encoding === 'json' ? jsonStatus(status) : protobufStatus(status)
 }
@@ -79,8 +76,8 @@ function retryInfo(retryAfterMs: number): Uint8Array {
 const MAX_LENGTH = 1024
 
 /**
- * A message for people, cut to 1,024 UTF-16 units so that it fits gRPC headers, which carry it percent-encoded and
- * again as base64; a character cut in half becomes U+FFFD.
+ * Truncates a message to 1,024 UTF-16 units, so that it fits gRPC headers, which carry it percent-encoded and in base64. A lone surrogate
+ * becomes U+FFFD.
  */
 export function truncateMessage(message: string): string {
   const cut = message.length > MAX_LENGTH ? `${message.slice(0, MAX_LENGTH - 1)}…` : message

@@ -15,7 +15,7 @@ export interface ArchiveAddress {
   readonly tls: ClientTlsSettings
 }
 
-/** Why an archive does not answer, and what the operator can do. */
+/** The archive does not answer. The message says why, and what the operator can do. */
 export class ArchiveSilent extends Error {}
 
 const ADVICE = new Map([
@@ -33,12 +33,12 @@ const ADVICE = new Map([
   ['516', 'correct username and password'],
 ])
 const MAX_TEXT = 300
-/** The query text includes rows of this Causeway. */
+/** The limit for the text of a query, which includes rows of this Causeway. */
 const MAX_QUERY_BYTES = '33554432'
 
-/** Of an answer: limits in the queries keep those of an archive far below. */
+/** The limit for an answer. The limits in the queries keep answers far below it. */
 const MAX_ANSWER_BYTES = 67_108_864
-/** What a row costs besides its text, however short that is. */
+/** What a row costs in memory besides its text. */
 const BYTES_OF_ROW = 64
 
 /** Queries one archive; limits in the queries bound the answers. */
@@ -67,7 +67,7 @@ export class ArchiveClient implements AsyncDisposable {
     }
   }
 
-  /** Throws ArchiveSilent once the time for a query is over. */
+  /** A signal that aborts when the time for a query is over, after `mostMs` at the latest. */
   deadline(mostMs = Infinity): AbortSignal {
     const ms = Math.min(this.#address.timeoutMs, mostMs)
     const signal = AbortSignal.timeout(ms)
@@ -75,12 +75,12 @@ export class ArchiveClient implements AsyncDisposable {
     return signal
   }
 
-  /** A table or view of the archive, as a statement names it. */
+  /** The quoted name of a table or view of the archive. */
   name(table: string): string {
     return `\`${this.#address.database}\`.\`${table}\``
   }
 
-  /** Throws ArchiveSilent. */
+  /** Runs a query and reads its rows. Throws ArchiveSilent. */
   async rows<Asked extends Columns>(
     columns: Asked,
     query: string,
@@ -134,18 +134,18 @@ export class ArchiveClient implements AsyncDisposable {
   }
 }
 
-/** CPIDs as a subquery. */
+/** A subquery that selects these CPIDs. */
 export function amongCpids(cpids: readonly Cpid[]): string {
   const texts = cpids.length === 0 ? 'emptyArrayString()' : `splitByChar(',', ${quote(cpids.join(','))})`
   return `SELECT toUUID(arrayJoin(${texts}))`
 }
 
-/** A column as a text; empty where it is NULL. */
+/** An expression for a column as text; NULL becomes ''. */
 export function textOf(column: string): string {
   return `ifNull(CAST(${column} AS Nullable(String)), '')`
 }
 
-/** The reference of the object of a row `s`, as spans and mergelogs write it. */
+/** An expression for the reference of the object in row `s`, written as in spans and mergelogs. */
 export function referenceIn(row: 'event' | 'mergelog'): string {
   const hasNoVersion = row === 'event' ? 's.object_version < 0' : 's.object_version IS NULL'
   return `concat(ifNull(s.object, ''), if(s.object_uid IS NULL AND ${hasNoVersion}, '', concat('?', arrayStringConcat(
@@ -153,7 +153,7 @@ export function referenceIn(row: 'event' | 'mergelog'): string {
       if(${hasNoVersion}, '', concat('rv=', toString(s.object_version)))]), '&'))))`
 }
 
-/** A text in a statement. */
+/** A text as an SQL literal. */
 export function quote(text: string): string {
   return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`
 }

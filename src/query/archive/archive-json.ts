@@ -10,13 +10,13 @@ import { noted } from './held-questions.ts'
 const ONLY_HERE =
   'only what this Causeway holds is in this answer; the archive has more, and answers in SQL (docs/archive.md)'
 
-/** `here`: the database of this Causeway answers; `partial` says what its answer lacks. */
+/** `here`: the database of this Causeway has to answer; `partial` says what its answer lacks. */
 type ArchiveAnswer =
   | { readonly kind: 'found'; readonly text: string }
   | { readonly kind: NoAnswer }
   | { readonly kind: 'here'; readonly partial?: string }
 
-/** The answer of the archive and of this database, as the API writes it. */
+/** Answers a question from the archive and this database together, as JSON of the API. */
 export async function archiveAnswer(
   questions: ArchiveQuestions,
   question: ArchivedQuestion,
@@ -108,7 +108,7 @@ async function answerOf(questions: ArchiveQuestions, question: ArchivedQuestion)
   }
 }
 
-/** Cascades with who archived each. */
+/** The list of cascades, each with the Causeway that archived it. */
 export async function archivedCascadesJson(
   questions: ArchiveQuestions,
   filter: CascadeFilter,

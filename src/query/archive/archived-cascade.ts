@@ -28,12 +28,12 @@ import {
 import { KnownCpids } from './known-cpids.ts'
 import { NOTHING_HERE } from './asking-parts.ts'
 
-/** The most spans of a cascade, since its answer is made in memory. */
+/** The most spans of a cascade, since its answer is built in memory. */
 const MOST_SPANS = 20_000
-/** ClickHouse has no such table: spans as backends have them are not archived. */
+/** ClickHouse's error for a missing table: spans are not archived in the form for backends. */
 const NO_TABLE = 'UNKNOWN_TABLE'
 
-/** One trace of a cascade, as one Causeway archived it. */
+/** The columns of a trace of a cascade, as one Causeway archived it. */
 const TRACE = { causeway: text, episode: count, trace: traceId }
 type ArchivedTrace = RowOf<typeof TRACE>
 
@@ -68,7 +68,7 @@ const SPAN = {
 }
 type SpanRow = RowOf<typeof SPAN>
 
-/** A span that Causeway added. */
+/** The columns of a span that Causeway added. */
 const OWN_SPAN = {
   ...{ trace: traceId, span: spanId, parent: spanIdIfAny, name: text, kind: text, service: text },
   ...{ start: integer, duration: integer, cpid: text, time: text },
@@ -81,7 +81,7 @@ type ReferenceRow = RowOf<typeof REFERENCE>
 const ns = (column: string): string => `toString(toUnixTimestamp64Nano(${column}))`
 const hexOf = (column: string): string => `replaceAll(toString(${column}), '-', '')`
 
-/** Which traces of a cascade the archive has, and whose they are. Throws ArchiveSilent. */
+/** The traces of a cascade in the archive, and the Causeway of each. Throws ArchiveSilent. */
 export async function archivedTraces(
   archive: ArchiveClient,
   root: Cpid,
@@ -95,7 +95,7 @@ export async function archivedTraces(
   )
 }
 
-/** A cascade as the archive has it, of all Causeways that archived something of it; undefined where it has none. Throws ArchiveSilent. */
+/** Reads a cascade, with the parts of all Causeways that archived it; undefined if the archive has none. Throws ArchiveSilent. */
 export async function readCascade(
   archive: ArchiveClient,
   root: Cpid,
@@ -149,7 +149,7 @@ export async function readCascade(
   return new ArchivedCascade(root, { traces, spans, references, cpids, known, own })
 }
 
-/** The spans that Causeway added; undefined where spans are not archived as backends have them. */
+/** The spans that Causeway added; undefined if the archive has no table of spans in the form for backends. */
 async function ownSpans(
   archive: ArchiveClient,
   traces: readonly TraceRow[],
@@ -187,16 +187,16 @@ interface Rows {
   readonly traces: readonly TraceRow[]
   readonly spans: readonly SpanRow[]
   readonly references: readonly ReferenceRow[]
-  /** The CPIDs that stand in it. */
+  /** The CPIDs of the cascade. */
   readonly cpids: readonly Cpid[]
   readonly known: KnownCpids
   readonly own: readonly OwnSpanRow[] | undefined
 }
 
-/** A cascade that was read from the archive, to be asked as one of the database is. */
+/** A cascade read from the archive, with the queries that the database offers for its own cascades. */
 class ArchivedCascade implements CascadeRead {
   readonly facts: CascadeFacts
-  /** What is not in it. */
+  /** What the archive lacks of the cascade. */
   readonly partial: string
   readonly #traces: readonly TraceFacts[]
   readonly #spans: ReadonlyMap<number, readonly LinkedSpan[]>
@@ -217,7 +217,7 @@ class ArchivedCascade implements CascadeRead {
     const received = [...this.#spans.values()]
       .flat()
       .filter(({ row, activity }) => row !== undefined && activity)
-    // What several Causeways count may be the same.
+    // Several Causeways may have counted the same spans, so their counts are not added up.
     const counted = {
       ...(spans.length <= MOST_SPANS && {
         spans: received.length,
@@ -257,7 +257,7 @@ class ArchivedCascade implements CascadeRead {
   }
 }
 
-/** What several Causeways sent into a trace of one id is one trace. */
+/** Parts of a trace from several Causeways become one trace. */
 function tracesOf(rows: readonly TraceRow[]): TraceFacts[] {
   const numbers = new Map<string, number>()
   for (const { trace } of rows) if (!numbers.has(trace)) numbers.set(trace, numbers.size + 1)
@@ -316,7 +316,7 @@ function least(values: readonly bigint[]): bigint {
   return values.reduce((one, other) => (other < one ? other : one), values[0] ?? 0n)
 }
 
-/** By trace, as they would stand in the database: numbers tell spans apart, and make copies one. */
+/** The spans of each trace id. Numbers are assigned in place of the database's row ids; copies of a span share one. */
 function linkedSpansOf(
   spans: readonly SpanRow[],
   own: readonly OwnSpanRow[],
@@ -368,7 +368,7 @@ function receivedSpan(
 }
 
 function ownSpan(span: OwnSpanRow, decision: number): LinkedSpan {
-  // A span without a duration is sent with one nanosecond.
+  // A span without a duration was sent with one of 1 ns.
   const { start: startNs, duration: lasted } = span
   return {
     ...{ decision, startNs, name: span.name, service: span.service, status: 0, row: undefined },

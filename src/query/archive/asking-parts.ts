@@ -4,7 +4,7 @@ import { type ArchiveClient, ArchiveSilent } from './archive-client.ts'
 
 export interface AskingParts {
   readonly archive: ArchiveClient
-  /** The database of this Causeway; absent if only the archive is asked. */
+  /** The database of this Causeway; absent if only the archive is queried. */
   readonly queries: CausewayQueries | undefined
   readonly unarchived: Unarchived | undefined
   readonly nowMs: () => number
@@ -30,7 +30,7 @@ export const NOTHING_HERE: Unarchived = {
   momentOf: () => undefined,
 }
 
-/** Queries the archive too. If it does not answer, returns the answer without it, and why. Without a database it rejects. */
+/** Queries the archive too. If it does not answer, returns the answer of `without` and the reason. Without a database it rejects. */
 export async function withArchiveOrWithout<T>(
   { archive, queries }: AskingParts,
   withIt: (deadline: AbortSignal) => Promise<Answered<T>>,
@@ -52,20 +52,20 @@ export function partialOf(...reasons: (string | undefined)[]): FleetAnswer {
   return given.length === 0 ? {} : { partial: given.join('; ') }
 }
 
-/** A place in a sorted list, and how many of its items came before. */
+/** A position in a sorted list: the sort key of an item, and how many items with that key come before it. */
 export interface ListPlace {
   readonly at: bigint
   readonly skip: number
 }
 
-/** Throws BadCursor. */
+/** Decodes a cursor. Throws BadCursor. */
 export function listPlaceIn(cursor: string): ListPlace {
   const [, at = '', skip = ''] = /^(-?\d{1,19})\.(\d{1,6})$/.exec(cursor) ?? []
   if (at === '') throw new BadCursor()
   return { at: BigInt(at), skip: Number(skip) }
 }
 
-/** The part of a sorted list after a place. `next` is a cursor for what follows the part. */
+/** A page of a sorted list. `next` is the cursor of the page after it. */
 export function pageFrom<T>(
   sorted: readonly T[],
   placeOf: (item: T) => bigint,

@@ -6,7 +6,7 @@ import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient, quote, textOf } from './archive-client.ts'
 import { count, cpid, flag, integer, type RowOf, textIfAny, traceId } from './row-columns.ts'
 
-/** A cascade, and the Causeway that reported it; undefined for one without a name in the archive. */
+/** A cascade, and the Causeway that reported it; undefined if that one has no name in the archive. */
 export interface FleetCascade extends Omit<CascadeFacts, 'position'> {
   readonly causeway: string | undefined
 }
@@ -31,7 +31,7 @@ export function placeOf({ startNs, root, causeway = '' }: FleetCascade): Cascade
 
 type Column = readonly [name: string, type: string, from: string, of: (trace: ArchivedCascade) => unknown]
 
-/** The columns of a trace: in a JSON tuple, in the table, and of what the archive lacks. Times are nanoseconds. */
+/** The columns of a trace: name and type in a JSON tuple, expression on the table, value of an unarchived trace. Times are in ns. */
 const COLUMNS: readonly Column[] = [
   ['x_episode', 'UInt32', 's.episode', (t) => t.episode],
   ['x_trace', 'String', "replaceAll(toString(s.trace_id), '-', '')", (t) => t.traceId],
@@ -45,7 +45,7 @@ const COLUMNS: readonly Column[] = [
   ['x_truncated', 'UInt8', "s.truncated = 'yes'", (t) => Number(t.truncated)],
   ['x_skew', 'UInt8', "s.clock_skew = 'yes'", (t) => Number(t.clockSkew)],
   ['x_doubtful', 'UInt8', "s.doubtful_times = 'yes'", (t) => Number(t.hasDoubtfulTimes)],
-  // For rows from before there was a column for all of it.
+  // Older rows have `object` alone.
   ['x_reference', 'Nullable(String)', 'coalesce(s.reference, s.object)', (t) => t.reference],
   ['x_service', 'Nullable(String)', 'CAST(s.service AS Nullable(String))', (t) => t.service],
   ['x_cluster', 'Nullable(String)', 'CAST(s.cluster AS Nullable(String))', (t) => t.cluster],
@@ -79,13 +79,13 @@ function tailOf(traces: readonly ArchivedCascade[], causeway: string): string {
 
 interface Asked {
   readonly filter: CascadeFilter
-  /** Only what comes after this place. */
+  /** Only cascades after this position. */
   readonly after: CascadePlace | undefined
   readonly most: number
   /** Traces of this Causeway whose current state is not in the archive, and its name there. */
   readonly tail: readonly ArchivedCascade[]
   readonly causeway: string
-  /** Only the cascades of these. */
+  /** Only the cascades of these roots. */
   readonly roots: readonly Cpid[] | undefined
 }
 
@@ -98,10 +98,10 @@ const CASCADE = {
 const NEWEST = { newest: integer, found: count }
 
 const DAY_NS = 86_400_000_000_000n
-/** The newest days are searched first, then more, then all. */
+/** The time windows that are searched one after the other until there are enough cascades, in days; undefined is all time. */
 const DAYS = [2n, 32n, undefined]
 
-/** Cascades, newest first, from the archive and from what it lacks. Throws ArchiveSilent. */
+/** Lists cascades, newest first, from the archive and from `tail`. Throws ArchiveSilent. */
 export async function askCascades(
   archive: ArchiveClient,
   asked: Asked,
@@ -133,7 +133,7 @@ async function newestStart(
   return starts.length === 0 ? undefined : starts.reduce((a, b) => (a > b ? a : b))
 }
 
-/** Selects traces that begin no earlier than `least`, with the rest of their cascades. */
+/** Selects traces that begin at `least` or later, with the other traces of their cascades. */
 function statementOf(archive: ArchiveClient, asked: Asked, least: UnixNanos | undefined): string {
   const { filter, after, most, tail, causeway, roots } = asked
   const table = archive.name('cascades')
@@ -212,7 +212,7 @@ function factsOf(row: RowOf<typeof CASCADE>): FleetCascade {
     ...facts,
     ...{ root: root_text, traceId: Buffer.from(trace, 'hex'), startNs: start, lastNs: last },
     ...{ object: reference, actor: began, missedVersions: missed, clockSkew: skew },
-    // The archive has no column for it. It has the spans that report it.
+    // The archive has no column for this, only the spans that report it.
     supersededBy: undefined,
   }
 }

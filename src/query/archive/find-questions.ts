@@ -11,7 +11,7 @@ import type { FleetCascade } from './cascade-questions.ts'
 import { askRoots } from './object-questions.ts'
 import { cpid, text } from './row-columns.ts'
 
-/** Of the objects that were found, the newest changes that are looked up for their cascades. */
+/** How many of the newest CPIDs on the objects found are looked up for their cascades. */
 const CHANGES = 200
 const NAMED = { object: text }
 const NOTHING: Found = { cpid: null, cpids: [], cascades: [], objects: [] }
@@ -22,7 +22,7 @@ interface FoundThere {
   readonly roots: readonly Cpid[]
 }
 
-/** What a text leads to in the archive and in this database. */
+/** Answers a search text from the archive and this database. */
 export async function findInBoth(
   parts: AskingParts,
   questions: ArchiveQuestions,
@@ -62,7 +62,7 @@ function cpidsOf({ cpid, cpids }: Found): Cpid[] {
   return [...(cpid === null || cpid.state === 'unknown' ? [] : [cpid.cpid as Cpid]), ...(cpids as Cpid[])]
 }
 
-/** If several Causeways report a cascade, takes the report that knows who began it. */
+/** Keeps one report of each cascade, preferably one that knows which service began it. */
 function onePerRoot(told: readonly FleetCascade[]): FleetCascade[] {
   const cascades = new Map<Cpid, FleetCascade>()
   for (const one of told) {
@@ -73,7 +73,7 @@ function onePerRoot(told: readonly FleetCascade[]): FleetCascade[] {
   return [...cascades.values()]
 }
 
-/** Where the archive is silent, `partial` of the answer says so already. */
+/** A silent archive counts as an unknown CPID: `partial` of the answer already says that it is silent. */
 async function orSilent<T>(asked: Promise<T>): Promise<T | 'unknown'> {
   try {
     return await asked
@@ -101,10 +101,10 @@ async function askFor(
   return { cpids, objects, roots: [...new Set(touching)] }
 }
 
-/** The most CPIDs of one original trace whose cascades are looked up: the newest. */
+/** How many of the newest CPIDs of a sender's trace are looked up for their cascades. */
 const CPIDS_OF_TRACE = 100
 
-/** Trace ids, of cascades and those that senders gave, have the form of a CPID. */
+/** The roots of a trace id, which is written like a CPID. It may be the id of a cascade's trace or one that a sender gave. */
 async function rootsOfTrace(archive: ArchiveClient, trace: Cpid, deadline: AbortSignal): Promise<Cpid[]> {
   const rows = await archive.rows(
     { root: cpid },

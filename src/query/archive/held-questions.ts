@@ -7,23 +7,23 @@ import type { ArchiveQuestions } from './archive-questions.ts'
 import { type AskingParts, type FleetAnswer, partialOf } from './asking-parts.ts'
 import { readCascade, archivedTraces } from './archived-cascade.ts'
 
-/** How long the archive may take to say what this Causeway's own answer lacks. */
+/** How long the archive may take to say what this Causeway's own answer lacks, in milliseconds. */
 const NOTE_MS = 2_000
-/** How long it is not asked for that again after it was silent. */
+/** How long the archive is not queried again for that after it did not answer, in milliseconds. */
 const SILENT_MS = 30_000
 
-/** Spans as they were sent are in no archive. */
+/** Questions that no archive answers: it does not keep spans as they were sent. */
 type SpansAsSent = 'span' | 'matchingSpans'
 type CascadeQuestion = Question & { readonly kind: 'cascade' | 'touchedObjects' | 'compare' | SpansAsSent }
 
-/** This database answers; `partial` says what its answer lacks. */
+/** This database has to answer; `partial` says what its answer lacks. */
 interface Here extends FleetAnswer {
   readonly kind: 'here'
 }
 
 interface FoundCascade extends ReadableCascade, FleetAnswer {}
 
-/** Questions of one cascade: this database answers them of what it holds, the archive of all others. Throws ArchiveSilent. */
+/** Answers questions about single cascades: from this database if it has the cascade, otherwise from the archive. Throws ArchiveSilent. */
 export class HeldQuestions {
   readonly #parts: AskingParts
   readonly #questions: ArchiveQuestions
@@ -52,7 +52,7 @@ export class HeldQuestions {
     return { kind: 'found', text: noted(piecesOf(question, one, other ?? one), partial) }
   }
 
-  /** A cascade, of this database if it is there. */
+  /** A cascade from this database, or else from the archive. */
   async cascade(root: Cpid): Promise<FoundCascade | 'unknown' | 'pruned'> {
     const { archive, queries } = this.#parts
     const facts = queries?.cascade(root) ?? 'unknown'
@@ -62,14 +62,14 @@ export class HeldQuestions {
     }
     const archived = await readCascade(archive, root, archive.deadline())
     if (archived === undefined) {
-      // What is pruned here may be known to the archive as a CPID that began no cascade.
+      // A CPID that was pruned here may have begun no cascade, and still be in the archive.
       const known = facts === 'pruned' ? await this.#questions.cpids.facts(root) : facts
       return typeof known === 'string' ? known : 'unknown'
     }
     return { facts: archived.facts, queries: archived, partial: archived.partial }
   }
 
-  /** Spans and log records as they were received: those of this database, of all CPIDs or of what is related to one. */
+  /** Spans and log records as they were received, which only this database has: those of all CPIDs, or those related to one. */
   async received(cpid: Cpid | undefined, partial: string): Promise<Here | { kind: NoAnswer }> {
     const here = cpid === undefined ? undefined : this.#parts.queries?.related(cpid)
     if (cpid === undefined || (here !== undefined && typeof here !== 'string'))
@@ -83,7 +83,7 @@ export class HeldQuestions {
     return facts !== undefined && typeof facts !== 'string'
   }
 
-  /** What others archived of these cascades, or this Causeway of what retention removed since, is not here. */
+  /** Names what this database lacks of these cascades: parts that other Causeways archived, and parts that retention has pruned here. */
   async #here(roots: readonly Cpid[]): Promise<Here> {
     const { archive, queries, nowMs } = this.#parts
     if (this.#silence !== undefined && nowMs() < this.#silence.untilMs)
@@ -128,7 +128,7 @@ function piecesOf(
   }
 }
 
-/** A JSON object with what it lacks at its end. */
+/** Joins the pieces of a JSON object, and appends the field `partial`. */
 export function noted(pieces: Iterable<string>, partial: string | undefined): string {
   const text = [...pieces].join('')
   return partial === undefined ? text : `${text.slice(0, -1)},"partial":${JSON.stringify(partial)}}`

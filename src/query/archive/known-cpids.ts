@@ -5,7 +5,7 @@ import type { UnixNanos } from '../../model/time-and-size.ts'
 import { amongCpids, type ArchiveClient, referenceIn, textOf } from './archive-client.ts'
 import { count, cpid, flag, integerIfAny, listOf, textIfAny } from './row-columns.ts'
 
-/** What is known of a CPID, in the archive or here. */
+/** The facts of a CPID, from the archive or this database. */
 export interface KnownCpid extends Pick<
   GraphNode,
   'cpid' | 'timeNs' | 'service' | 'object' | 'reason' | 'cluster' | 'explained'
@@ -16,7 +16,7 @@ export interface KnownCpid extends Pick<
 const CPID = { cpid, merged: integerIfAny, seen: count, explained: flag, facts: listOf(textIfAny) }
 const SOURCES = { cpid, sources: listOf(cpid) }
 
-/** What the archive and this database know of CPIDs. This database's own is the newer one. */
+/** What the archive and this database know of CPIDs. If both know a CPID, this database has the newer facts. */
 export class KnownCpids {
   readonly #local: Unarchived
   readonly #queries: CausewayQueries | undefined
@@ -29,7 +29,7 @@ export class KnownCpids {
     this.#queries = queries
   }
 
-  /** Throws ArchiveSilent. */
+  /** Reads the facts of CPIDs from the archive. Throws ArchiveSilent. */
   async ask(archive: ArchiveClient, cpids: readonly Cpid[], deadline: AbortSignal): Promise<void> {
     if (cpids.length === 0) return
     const rows = await archive.rows(
@@ -48,7 +48,7 @@ export class KnownCpids {
     }
   }
 
-  /** Throws ArchiveSilent. */
+  /** Reads the sources of CPIDs from the archive. Throws ArchiveSilent. */
   async askSources(archive: ArchiveClient, cpids: readonly Cpid[], deadline: AbortSignal): Promise<void> {
     if (cpids.length === 0) return
     const rows = await archive.rows(
@@ -80,7 +80,7 @@ export class KnownCpids {
     return { ...nothing, ...facts, cpid, explained, firstSeenMs: there?.firstSeenMs ?? 0 }
   }
 
-  /** Of its mergelog; undefined without one. */
+  /** The sources in the mergelog of a CPID; undefined without a mergelog. */
   sourcesOf(cpid: Cpid): readonly Cpid[] | undefined {
     return this.#local.sourcesOf(cpid) ?? this.#sources.get(cpid)
   }
@@ -92,7 +92,7 @@ export class KnownCpids {
     return here.isPruned ? 'pruned' : 'known'
   }
 
-  /** By mergelog time, else by when they were first seen. */
+  /** Compares by mergelog time, or first sight without a mergelog. */
   readonly inOrder = (a: Cpid, b: Cpid): number => {
     const [one, other] = [this.#momentOf(a), this.#momentOf(b)]
     if (one !== other) return one < other ? -1 : 1

@@ -30,12 +30,12 @@ type ObjectRow = RowOf<typeof OBJECT>
 
 interface AskedObjects {
   readonly ref: string
-  /** Up to and including this time. */
+  /** The time of the last event. */
   readonly untilNs: UnixNanos | undefined
   readonly most: number
-  /** The name of this Causeway, and the arrival from which on its own database is used instead. */
+  /** The name of this Causeway in the archive. Events after `arrival` are taken from its database. */
   readonly own: { readonly causeway: string; readonly arrival: number } | undefined
-  /** CPIDs that spans of this Causeway have got since, by arrival. */
+  /** CPIDs that spans of this Causeway got after they were archived, by arrival. */
   readonly attributed: ReadonlyMap<number, Cpid>
 }
 
@@ -68,7 +68,7 @@ export async function askObjects(
   return rows.map((row) => factsOf(row, own, attributed))
 }
 
-/** The condition for rows that name the objects of a reference; undefined if nothing matches. */
+/** The SQL condition for rows that name objects of a reference; undefined if none can. */
 export function matchingObjects(ref: string): string | undefined {
   const [name = '', query = ''] = ref.split('?', 2)
   const part = name.replace(/^\/+|\/+$/g, '')
@@ -85,7 +85,7 @@ export function matchingObjects(ref: string): string | undefined {
   ].join(' AND ')
 }
 
-/** Matches `object` against a whole reference, the beginning of one, or whole parts of it. */
+/** The SQL condition under which `object` is this reference, begins with it, or contains it as whole parts. */
 function namedBy(part: string): string {
   const parts = part.split('/')
   const beginsWithKind =
@@ -110,7 +110,7 @@ export interface Roots {
   readonly passedOn: readonly Cpid[]
 }
 
-/** The roots of the cascades that contain CPIDs, newest first. */
+/** The roots of the cascades of each CPID, newest first. */
 export async function askRoots(
   archive: ArchiveClient,
   cpids: readonly Cpid[],
@@ -154,7 +154,7 @@ function factsOf(
   }
 }
 
-/** Newest first, in the order of the archive. */
+/** Compares events by time, newest first, and otherwise as the archive sorts them. */
 export function newestFirst(a: FleetObject, b: FleetObject): number {
   if (a.timeNs !== b.timeNs) return a.timeNs > b.timeNs ? -1 : 1
   const texts = ({ object, action, cpid = NIL_CPID, service = '', causeway = '' }: FleetObject): string[] => [

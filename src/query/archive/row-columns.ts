@@ -1,18 +1,18 @@
 import { type Cpid, NIL_CPID, parseCpid } from '../../model/merge-graph.ts'
 import { textOrNone } from '../../model/queries.ts'
 
-/** Reads what stands in a column; throws UnexpectedAnswer where nothing like it may stand there. */
+/** Reads the value of a column. Throws UnexpectedAnswer if it has another type. */
 type Column<Value> = (given: unknown) => Value
 
 export type Columns = Readonly<Record<string, Column<unknown>>>
 
-/** What a row of these columns is read as. */
+/** The type of a row with these columns. */
 export type RowOf<Asked extends Columns> = { readonly [Name in keyof Asked]: ReturnType<Asked[Name]> }
 
-/** An archive answered something else than what it was asked for. */
+/** The archive's answer does not have the form that the query asked for. */
 export class UnexpectedAnswer extends Error {}
 
-/** Throws UnexpectedAnswer. */
+/** Reads the columns of a row. Throws UnexpectedAnswer. */
 export function readRow<Asked extends Columns>(columns: Asked, row: unknown): RowOf<Asked> {
   const given = new Map(Object.entries(row ?? {}))
   const read = Object.entries(columns).map(([name, column]) => [name, column(given.get(name))] as const)
@@ -45,7 +45,7 @@ export function oneOf<Word extends string>(words: readonly Word[]): Column<Word>
 export const textIfAny: Column<string | undefined> = (given) =>
   given === null ? undefined : textOrNone(text(given))
 
-/** ClickHouse writes integers of 64 bits as texts or as numbers, as it is set. */
+/** ClickHouse writes 64-bit integers as JSON strings or numbers, depending on its settings. */
 export const integer: Column<bigint> = (given) => {
   const written = typeof given === 'number' ? String(given) : given
   if (typeof written !== 'string' || !/^-?\d{1,20}$/.test(written)) throw notA('an integer', given)
@@ -67,7 +67,7 @@ export const cpid: Column<Cpid> = (given) => {
   return read
 }
 
-/** Where there is none, all digits are zeros. */
+/** The nil CPID stands for none. */
 export const cpidIfAny: Column<Cpid | undefined> = (given) => (given === NIL_CPID ? undefined : cpid(given))
 
 export function listOf<Value>(of: Column<Value>): Column<readonly Value[]> {
@@ -79,7 +79,7 @@ export function listOf<Value>(of: Column<Value>): Column<readonly Value[]> {
 
 const DIGITS_OF_SPAN = /^[0-9a-f]{16}$/
 
-/** The id of a span as backends write it. */
+/** A span id in hex, as backends write it. */
 export const spanId: Column<bigint> = (given) => {
   if (typeof given !== 'string' || !DIGITS_OF_SPAN.test(given)) throw notA('the id of a span', given)
   return BigInt(`0x${given}`)
@@ -96,7 +96,7 @@ export const traceId: Column<string> = (given) => {
 
 const MOST_MS = 1e15
 
-/** Of milliseconds. */
+/** A number of milliseconds; NULL is undefined. */
 export const numberIfAny: Column<number | undefined> = (given) => {
   if (given === null) return undefined
   if (typeof given !== 'number' || !(Math.abs(given) < MOST_MS)) throw notA('a number', given)

@@ -24,7 +24,7 @@ import {
 import { askRoots, matchingObjects, type Roots } from './object-questions.ts'
 import { cpid, cpidIfAny, flag, integer, listOf, type RowOf, text, textIfAny } from './row-columns.ts'
 
-/** The most versions of this Causeway that are looked through for one answer. */
+/** The most versions that are read from this database for one answer. */
 const MOST_OWN = 10_000
 
 interface FleetVersion extends Omit<ObjectVersionFacts, 'position'> {
@@ -53,10 +53,10 @@ const VERSION = {
 }
 const OBSERVED = { span: integer, digest: integer, refs: listOf(text) }
 
-/** Of the mergelog of a version's CPID. */
+/** The columns of the mergelog of a version's CPID. */
 const MERGELOG = { cpid, service: text, object: text, reason: textIfAny, begins: flag }
 
-/** Questions of the versions of objects, to an archive and this database. */
+/** Answers questions about the versions of objects from the archive and this database. */
 export class VersionQuestions {
   readonly #parts: AskingParts
   readonly #questions: ArchiveQuestions
@@ -66,7 +66,7 @@ export class VersionQuestions {
     this.#questions = questions
   }
 
-  /** The highest first. Throws BadCursor. */
+  /** Lists the versions of an object, the highest first. Throws BadCursor. */
   async versions(ref: string, part: PageRequest): Promise<FleetVersions> {
     const after = part.after === undefined ? undefined : listPlaceIn(part.after)
     const limit = Math.min(part.limit ?? MOST_OWN, MOST_OWN)
@@ -102,7 +102,7 @@ export class VersionQuestions {
       for (const facts of page) {
         const [version = -1n, arrival = 0n] = facts.position
         if (after !== undefined && version > after.at) continue
-        // All of one version are sorted together.
+        // A page boundary does not divide the rows of one version: they are sorted together.
         if (found.length >= most && version !== last) return found
         if (found.length >= MOST_OWN) return found
         found.push({ ...facts, version, arrival, causeway })
@@ -117,7 +117,7 @@ export class VersionQuestions {
       : { ...one, ...this.#questions.rootsOf(one.cpid, roots.get(one.cpid)) }
   }
 
-  /** Why an object is as it is, in JSON. */
+  /** Explains why an object is as it is, in JSON. */
   async why(ref: string): Promise<{ text: string } & FleetAnswer> {
     const { queries } = this.#parts
     const { value, partial } = await withArchiveOrWithout(
@@ -128,7 +128,7 @@ export class VersionQuestions {
     return { text: value, ...partialOf(partial) }
   }
 
-  /** What is asked for and not known yet is asked of both; then it is followed from the beginning. */
+  /** Runs `whyJson` again and again. Each time it fails for a fact that is not known yet, that fact is queried from both. */
   async #followed(ref: string, deadline: AbortSignal): Promise<{ value: string } & FleetAnswer> {
     const known = new KnownObjects(this.#questions, this)
     for (;;) {
@@ -159,12 +159,12 @@ class NotAskedYet extends Error {
   }
 }
 
-/** Answers at once of what was asked; throws NotAskedYet of all else. */
+/** Answers from facts that were queried before; throws NotAskedYet for all others. */
 class KnownObjects implements Pick<CausewayQueries, 'objectVersions' | 'objects' | 'cascade'> {
   readonly #questions: ArchiveQuestions
   readonly #versions: VersionQuestions
   readonly #answers = new Map<string, unknown>()
-  /** What one of the answers lacks. */
+  /** What one of the answers lacks, and why. */
   partial: string | undefined
 
   constructor(questions: ArchiveQuestions, versions: VersionQuestions) {

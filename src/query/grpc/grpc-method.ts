@@ -4,12 +4,12 @@ import { bytesOfMessage, type MessageName, readMessage } from '../grpc-messages.
 import { BadParameter, type TraceRequest } from '../http/trace-requests.ts'
 import type { Question, TraceQuestion } from '../question.ts'
 
-/** The questions of a request, whose answers follow one another, or a ready message. */
+/** What a request becomes: questions whose answers are concatenated, or a finished message. */
 export type GrpcAsked = { readonly questions: readonly Question[] } | { readonly answer: Buffer }
 
 export interface GrpcMethod {
   readonly path: string
-  /** Throws BadParameter. */
+  /** Reads a request. Throws BadParameter. */
   read(request: Buffer, nowMs: number): GrpcAsked
 }
 
@@ -33,12 +33,12 @@ export function grpcMethod(
   }
 }
 
-/** One question, answered in this shape. */
+/** Asks one question, and has the answer written in this shape. */
 export const asked = (question: TraceQuestion, as: GrpcShape): GrpcAsked => ({
   questions: [{ kind: 'grpc', question, as }],
 })
 
-/** The same question as over HTTP, answered in this shape. Throws BadParameter where HTTP would refuse it. */
+/** The question of the equivalent HTTP request, with the answer in this shape. Throws BadParameter where HTTP refuses the request. */
 export function askedAsHttp(request: TraceRequest | undefined, as: GrpcShape): GrpcAsked {
   if (request?.kind === 'question') return asked(request.question, as)
   throw new BadParameter(request?.kind === 'refused' ? request.message : 'nothing is known by this name')

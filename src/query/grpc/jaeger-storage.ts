@@ -9,7 +9,7 @@ type SearchTraces = Extract<TraceQuestion, { kind: 'searchTraces' }>
 
 const READER = '/jaeger.storage.v2.TraceReader'
 
-/** Jaeger's remote storage, as far as it reads (jaeger-idl, proto/storage/v2). */
+/** The methods of Jaeger's remote storage that read (jaeger-idl, proto/storage/v2). */
 export const JAEGER_STORAGE: readonly GrpcMethod[] = [
   grpcMethod(`${READER}/GetTraces`, 'GetTracesRequest', ({ query }) => ({
     questions: objects(query).map(({ traceId }) => ({
@@ -91,14 +91,14 @@ function idOf(traceId: Json | undefined): string {
   return hex
 }
 
-/** Attributes are compared as texts, as Jaeger's page writes them. */
+/** The text of a tag. Attributes are compared as strings, as in searches of Jaeger's UI. */
 function tagText(value: Json | undefined): string {
   const [plain] = Object.values((value ?? {}) as JsonObject)
   if (typeof plain === 'object') throw new BadParameter('lists and maps are not searched for; ask by a text')
   return plain === undefined ? '' : String(plain)
 }
 
-/** A time after 1970; anything else means none. */
+/** The nanoseconds of a Timestamp or Duration; undefined unless positive. */
 function nanos(time: Json | undefined): bigint | undefined {
   const { seconds, nanos: rest = 0 } = (time ?? {}) as JsonObject
   const all = BigInt(text(seconds) ?? 0) * 1_000_000_000n + BigInt(Number(rest))

@@ -8,15 +8,15 @@ import type { Asker, QueryService } from '../question.ts'
 export interface GrpcHandlerSettings {
   readonly queries: QueryService
   readonly clock: Pick<Clock, 'wallMs'>
-  /** Refuses unknown clients. */
+  /** Refuses clients without valid credentials. */
   readonly authenticator?: Authenticator | undefined
-  /** How long an answer may wait for a slow reader, in milliseconds; 30 s by default, 0 is forever. */
+  /** How long an answer may wait for a slow client, in milliseconds; 30 s by default, 0 is forever. */
   readonly writeTimeoutMs: number | undefined
-  /** The client of a connection, behind a proxy too. */
+  /** The client of a connection, also behind a proxy. */
   readonly askerOf: (socket: Socket, forwardedFor: string | undefined) => Asker
   /** Called when a call begins on a connection. */
   readonly begin: (connection: Endpoints, peer: string) => RequestAdmission
-  /** The error for a connection beyond the limit. */
+  /** The error message when a limit of requests is reached. */
   readonly refusalText: (reason: 'limit' | 'address') => string
   /** Called for every connection with a valid credential. */
   readonly onKnown: (connection: Endpoints) => void
@@ -25,7 +25,7 @@ export interface GrpcHandlerSettings {
   readonly onTrouble: (reason: string) => void
 }
 
-/** Answers gRPC on the connections passed to it. */
+/** Answers gRPC on the connections given to `take`. */
 export interface GrpcHandler extends Disposable {
   take(socket: Socket): void
 }
@@ -33,7 +33,7 @@ export interface GrpcHandler extends Disposable {
 /** Opens the gRPC handler, and loads its code only then. */
 export type OpenGrpcHandler = (settings: GrpcHandlerSettings) => Promise<GrpcHandler>
 
-/** Opened at the first HTTP/2 connection. */
+/** Opens the gRPC handler at the first HTTP/2 connection. */
 export class LazyGrpcHandler implements AsyncDisposable {
   readonly #open: OpenGrpcHandler | undefined
   readonly #settings: GrpcHandlerSettings

@@ -16,14 +16,14 @@ import type { AnswerText } from '../question.ts'
 
 type Coding = 'zstd' | 'gzip'
 
-/** Fast rather than small, since an answer is read once. Node's thread pool does the work. */
+/** A low level: an answer is read once, so speed matters more than size. Node's thread pool does the work. */
 const GZIP: ZlibOptions = { level: 4 }
 const ZSTD: ZstdOptions = {
   params: { [constants.ZSTD_c_compressionLevel]: 2, [constants.ZSTD_c_windowLog]: 19 },
 }
-/** The most answers compressed at once, each with 2 MiB at most; further ones are sent uncompressed. */
+/** The most answers that are compressed at the same time, each with up to 2 MiB; others are sent uncompressed. */
 const MOST_AT_ONCE = 8
-/** A shorter answer fits into one packet anyway. */
+/** A shorter answer fits into one packet uncompressed. */
 const LEAST = 1_400
 
 const gzipped = promisify(gzip) as (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>
@@ -33,8 +33,8 @@ const PREFERRED: readonly Coding[] = ['zstd', 'gzip']
 const ITEM = /^([^;]+?)\s*(?:;\s*q=([01](?:\.\d{0,3})?))?$/i
 
 /**
- * The coding in which a caller wants its answer, by its Accept-Encoding header (RFC 9110, section 12.5.3); undefined for none. Of several
- * that it likes as well, the one that is made fastest.
+ * The content coding for an Accept-Encoding header (RFC 9110, section 12.5.3); undefined for none. Of codings with equal weight, the
+ * fastest one.
  */
 export function codingFor(header: string | undefined): Coding | undefined {
   const weights = new Map<string, number>()
@@ -53,11 +53,11 @@ export function codingFor(header: string | undefined): Coding | undefined {
   return best
 }
 
-/** Compresses answers, a bounded number at a time. */
+/** Compresses a bounded number of answers at the same time. */
 class AnswerCoders {
   #atOnce = 0
 
-  /** Undefined if the answer is to be sent uncompressed. Pipe the stream: it counts until it is closed. */
+  /** A compressing stream; undefined if the answer is to be sent uncompressed. Pipe it: it counts until it is closed. */
   stream(coding: Coding | undefined): Transform | undefined {
     if (coding === undefined || this.#atOnce >= MOST_AT_ONCE) return undefined
     this.#atOnce++
@@ -78,7 +78,7 @@ class AnswerCoders {
 }
 
 export const JSON_TYPE = 'application/json'
-/** Cached, but revalidated each time, which an etag makes cheap. */
+/** Clients may cache an answer, and have to revalidate it by its ETag. */
 const REVALIDATE = { 'cache-control': 'no-cache' }
 
 /** The most memory of a streamed answer: its unread pieces, at two bytes a character. */
@@ -89,11 +89,11 @@ const coders = new AnswerCoders()
 interface TextHeaders {
   readonly etag: string | undefined
   readonly type?: string
-  /** The text has a character a byte. */
+  /** Whether each character of the text is a byte. */
   readonly binary?: boolean
 }
 
-/** Streams the text, compressed if the client accepts that, no faster than it reads. Rejects when it was cut short. */
+/** Streams the text at the speed of the client, compressed if the client accepts that. Rejects when the answer is cut short. */
 export async function sendText(
   response: ServerResponse,
   text: AnswerText,
@@ -140,7 +140,7 @@ async function* inBytes(text: AnswerText): AsyncGenerator<Buffer> {
   for await (const chunk of text) yield Buffer.from(chunk, 'latin1')
 }
 
-/** Answers 304. */
+/** Answers 304 Not Modified. */
 export function sendNotModified(response: ServerResponse, etag: string): void {
   response.appendHeader('vary', 'accept-encoding')
   response.writeHead(304, { ...REVALIDATE, etag })
@@ -152,7 +152,7 @@ export function sendBody(response: ServerResponse, status: number, type: string,
   response.end(text)
 }
 
-/** Answers `{"error":{"code","message"}}`, with a message of its own where one is given. */
+/** Answers `{"error":{"code","message"}}`. `message` overrides the default of the failure. */
 export function sendFailure(
   response: ServerResponse,
   failure: Failure,
@@ -297,7 +297,7 @@ export const FAILURES = {
   },
 } satisfies Readonly<Record<string, { status: number; code: string; message: string }>>
 
-/** Why a request has no answer. */
+/** A failure of the API. */
 export type Failure = keyof typeof FAILURES
 
 const ETAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g

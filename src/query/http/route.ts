@@ -6,7 +6,7 @@ import type { Failure } from './replies.ts'
 
 type Name = keyof typeof PARAMETERS
 type ValueOf<N extends Name> = (typeof PARAMETERS)[N] extends Parameter<infer Value> ? Value : never
-/** The names in braces. */
+/** The names of the parameters in a path, which are in braces. */
 type InPath<Path extends string> = Path extends `${string}{${infer N}}${infer Rest}`
   ? N | InPath<Rest>
   : never
@@ -18,26 +18,26 @@ type Given<Path extends string, Query extends Name> = {
     : ValueOf<N> | undefined
 }
 
-/** Facts about the API itself; they need no database. */
+/** Facts about the server; answering them needs no database. */
 export interface ServerInfo {
   readonly version: string
-  /** The URL of a trace in a backend, with {trace_id} and {span_id}. */
+  /** The URL template of a trace in a backend, with {trace_id} and {span_id}. */
   readonly traceUrl: string | undefined
-  /** Whether an archive is asked too. */
+  /** Whether an archive is queried as well. */
   readonly archive?: boolean
 }
 
 export interface Route {
-  /** Braces stand for parameters. */
+  /** The path, with parameters in braces. */
   readonly path: string
   readonly summary: string
   readonly query: readonly Name[]
   readonly answer: z.ZodType
-  /** Statuses of its failures, besides those of every path. */
+  /** Status codes of failures, besides those that every path has. */
   readonly failures: readonly number[]
-  /** The question of a request with these parameters. */
+  /** Makes the question of a request from its parameters. */
   readonly ask?: (values: Readonly<Record<string, unknown>>) => Question
-  /** The answer of a path that asks no question. */
+  /** Makes the answer of a path without a question. */
   readonly tell?: (about: ServerInfo) => unknown
 }
 
@@ -49,10 +49,10 @@ interface RouteSettings<Path extends string, Query extends Name> {
 }
 
 const MALFORMED = [400]
-/** Of a path with a CPID in it, which may be unknown, or pruned. */
+/** The failures of a path with a CPID: the CPID is malformed, unknown or pruned. */
 const OF_A_CPID = [400, 404, 410]
 
-/** A path that leads to a question. */
+/** A path that is answered by asking a question. */
 export function route<const Path extends string, const Query extends Name = never>(
   path: Path,
   { summary, query = [], answer, ask }: RouteSettings<Path, Query>,
@@ -61,7 +61,7 @@ export function route<const Path extends string, const Query extends Name = neve
   return { path, summary, query, answer, failures, ask: (values) => ask(values as Given<Path, Query>) }
 }
 
-/** A path that asks no question. */
+/** A path that is answered without a question. */
 export function aboutRoute(
   path: string,
   { summary, answer, tell }: Required<Pick<Route, 'summary' | 'answer' | 'tell'>>,
@@ -69,18 +69,18 @@ export function aboutRoute(
   return { path, summary, query: [], answer, failures: MALFORMED, tell }
 }
 
-/** A parameter of the API: how it is described, and how it is read. */
+/** A parameter of the API: its documentation and its parser. */
 export interface Parameter<Value> {
   readonly description: string
   /** Its JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>
-  /** The value, or why there is none; undefined for a text that counts as not given. */
+  /** Parses the value, or says why it is invalid; undefined for a text that counts as absent. */
   readonly read: (text: string) => { readonly value: Value } | Failure | undefined
-  /** The error if it is missing; absent for optional parameters. */
+  /** The failure if the parameter is absent; undefined for optional parameters. */
   readonly missing?: Failure
 }
 
-/** One that nothing can be answered without. */
+/** A required parameter. */
 interface NeededParameter<Value> extends Parameter<Value> {
   readonly missing: Failure
 }
@@ -108,7 +108,7 @@ const id = (description: string, digits: number, malformed: Failure): Parameter<
     text.length === digits && /^[0-9a-f]+$/i.test(text) ? { value: text.toLowerCase() } : malformed,
 })
 
-/** A text to look for; an empty one is none. */
+/** A search text; an empty one counts as absent. */
 const text = (description: string): Parameter<string> => ({
   description,
   schema: { type: 'string' },
@@ -159,7 +159,7 @@ const after: Parameter<string> = {
   read: (value) => ({ value }),
 }
 
-/** Every parameter of the API, in a path or behind it. */
+/** Every parameter of the API, in a path or a query string. */
 export const PARAMETERS = {
   cpid: cpid('A CPID in any case, with or without dashes'),
   root: cpid('The root CPID of a cascade'),
@@ -211,7 +211,7 @@ const FAILURES: Readonly<Record<number, string>> = {
   410: 'Retention removed it',
   503: 'Too many passwords are being checked; ask again in a second',
 }
-/** Statuses that the server answers before it reads the path. */
+/** Status codes of refusals before the path is read. */
 const AT_THE_DOOR = [401, 403, 503]
 
 /** The OpenAPI document of the API under /api/v1. */
@@ -257,7 +257,7 @@ function described({ description, schema, missing }: Parameter<unknown>): object
   return { description, schema, ...(missing !== undefined && { required: true }) }
 }
 
-/** `/cpids/{cpid}/related` is getCpidsCpidRelated. */
+/** The operationId of a path: `/cpids/{cpid}/related` becomes getCpidsCpidRelated. */
 function operationIdOf(path: string): string {
   const words = path.split(/[^\w]+/).filter((word) => word !== '')
   return `get${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
@@ -281,7 +281,7 @@ function componentSchemas(): object {
   return schemas
 }
 
-/** Whole numbers are not said to be those that a double can hold. */
+/** zod adds the bounds of safe integers to every integer; the document leaves them out. */
 function withoutBounds({
   jsonSchema,
 }: {

@@ -36,12 +36,12 @@ import {
   type ServerInfo,
 } from './route.ts'
 
-/** The parameters of a list in pages. */
+/** The parameters of a paginated list. */
 const PAGE_PARAMETERS = ['limit', 'after'] as const
 
-/** Of a list that may hold everything there is. */
+/** The default limit of lists without a bound of their own. */
 const DEFAULT_LIMIT = 1_000
-/** Each with up to 64 series of 240 points. */
+/** The default number of Pods. Each has up to 64 series of 240 points. */
 const POD_LIMIT = 100
 
 interface Given {
@@ -228,7 +228,7 @@ const LIST_ROUTES = [
   }),
 ]
 
-/** Every path under /api/v1: requests are read, and the OpenAPI document is made, by this table. */
+/** Every path under /api/v1. The server routes requests by this table, and the OpenAPI document is generated from it. */
 export const ROUTES: readonly Route[] = [
   ...CPID_ROUTES,
   ...LIST_ROUTES,
@@ -250,7 +250,7 @@ export const ROUTES: readonly Route[] = [
 const PREFIX = '/api/v1'
 const MAX_SHOWN = 100
 
-/** The question of a request, or why it has none. */
+/** The question of a request, or why it is refused. */
 type ParsedRequest =
   | { readonly kind: 'question'; readonly question: Question }
   | { readonly kind: 'about'; readonly tell: (about: ServerInfo) => unknown }
@@ -263,7 +263,7 @@ const KNOWN = ROUTES.map((route) => ({
   ),
 }))
 
-/** Reads the question of a path and its query string. */
+/** Reads a path and its query string. */
 export function readRequest(target: string): ParsedRequest {
   const url = URL.parse(target, 'http://causeway')
   if (url === null) return failed('unknownPath')
@@ -297,7 +297,7 @@ function readRoute(
   return tell === undefined ? failed('unknownPath') : { kind: 'about', tell }
 }
 
-/** What is wrong with the names of the parameters: a filter that is ignored would answer with more than was asked for. */
+/** Which parameter name is wrong. Unknown names are refused, since ignoring a filter would answer with more than was asked for. */
 function wrongNames(names: readonly string[], search: URLSearchParams): string | undefined {
   const given = [...search.keys()]
   const unknown = given.find((name) => !names.includes(name))

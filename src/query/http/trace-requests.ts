@@ -11,10 +11,10 @@ import {
 import { nanosOfGo } from '../traceql/read-tokens.ts'
 import { JSON_TYPE, readEtags, sendBody, sendNotModified, sendText } from './replies.ts'
 
-/** The API: Jaeger's older or newer one, or Tempo's. */
+/** Which API a client speaks: Jaeger's older one, its v3, or Tempo's. */
 export type Dialect = 'jaeger' | 'jaegerV3' | 'tempo'
 
-/** What a client of Jaeger or Tempo wants. */
+/** The request of a Jaeger or Tempo client. */
 export type TraceRequest =
   | { readonly kind: 'question'; readonly question: TraceQuestion; readonly dialect: Dialect }
   | { readonly kind: 'fixed'; readonly text: string; readonly type: string }
@@ -31,15 +31,15 @@ export function refused(dialect: Dialect, message: string, status = 400): TraceR
   return { kind: 'refused', status, message, dialect }
 }
 
-/** The last time that a span can have in the database. */
+/** The latest time that the database can store for a span. */
 export const LAST_NS = 2n ** 63n - 1n
 
-/** The error for a parameter that is not understood. */
+/** A parameter is invalid. The message says what to write instead. */
 export class BadParameter extends Error {}
 
 /**
- * The query parameters of one request. Parameters that are read count as known; `refuseOthers` refuses the rest, since an ignored
- * filter would answer with more than was asked for.
+ * The query parameters of one request. Reading a parameter marks it as known. `refuseOthers` refuses the rest, since ignoring a filter
+ * would answer with more than was asked for.
  */
 export class TraceApiParameters {
   readonly #search: URLSearchParams
@@ -49,7 +49,7 @@ export class TraceApiParameters {
     this.#search = search
   }
 
-  /** The text under the first of these names that has one; an empty one is none. */
+  /** The value of the first of these parameters that is given; an empty one counts as absent. */
   text(...names: readonly string[]): string | undefined {
     for (const name of names) {
       this.#known.add(name)
@@ -61,13 +61,13 @@ export class TraceApiParameters {
     return name === undefined ? undefined : (this.#search.get(name) ?? undefined)
   }
 
-  /** Every text under this name. */
+  /** All values of this parameter. */
   all(name: string): string[] {
     this.#known.add(name)
     return this.#search.getAll(name)
   }
 
-  /** Accepts a parameter without effect, if it has the form that clients send. */
+  /** Accepts a parameter and ignores it, if its value has the form that clients send. */
   pass(form: RegExp, ...names: readonly string[]): void {
     for (const name of names) this.matching(form, name)
   }
@@ -78,7 +78,7 @@ export class TraceApiParameters {
     return text
   }
 
-  /** A whole number from 1; larger ones than `most` mean `most`. */
+  /** A positive integer, at most `most`. */
   count(names: readonly string[], otherwise: number, most: number): number {
     const text = this.text(...names)
     if (text === undefined) return otherwise
@@ -87,7 +87,7 @@ export class TraceApiParameters {
     return Math.min(Number(text), most)
   }
 
-  /** A time in whole units since 1970, in nanoseconds; 0 is none. */
+  /** A time in whole units since 1970, in nanoseconds; 0 counts as absent. */
   time(name: string, unitNanos: bigint): bigint | undefined {
     const text = this.text(name)
     if (text === undefined) return undefined
@@ -105,7 +105,7 @@ export class TraceApiParameters {
     return time
   }
 
-  /** One of Go's durations, in nanoseconds. */
+  /** A duration in Go's syntax, in nanoseconds. */
   duration(...names: readonly string[]): number | undefined {
     const text = this.text(...names)
     if (text === undefined) return undefined
@@ -114,7 +114,7 @@ export class TraceApiParameters {
     return nanos
   }
 
-  /** From `minDuration` to `maxDuration`, in nanoseconds; 0 is no limit. */
+  /** `minDuration` and `maxDuration` in nanoseconds; 0 is no limit. */
   durations(): { readonly least: number | undefined; readonly most: number | undefined } {
     const [least, most] = [this.duration('minDuration'), this.duration('maxDuration')]
     if (least !== undefined && most !== undefined && most !== 0 && least > most)
@@ -129,7 +129,7 @@ export class TraceApiParameters {
     return text
   }
 
-  /** Throws if there are parameters that were not read. */
+  /** Throws BadParameter if there are parameters that were not read. */
   refuseOthers(): void {
     const unknown = [...this.#search.keys()].find((name) => !this.#known.has(name))
     if (unknown === undefined) return
@@ -159,7 +159,7 @@ export function malformed(name: string, text: string, form?: string): BadParamet
 const MAX_SHOWN = 100
 const short = (text: string): string => JSON.stringify(text.slice(0, MAX_SHOWN))
 
-/** A part of a path without its percent-encoding, or as it is where it has none that can be read. */
+/** A part of a path, percent-decoded; unchanged if its encoding is invalid. */
 export function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -170,7 +170,7 @@ export function decoded(part: string): string {
 
 const TRACE_ID = /^[0-9a-f]{1,32}$/
 
-/** A trace id in full; short ones have zeros before them. */
+/** A trace id of 32 hex digits; shorter ones are padded with zeros. */
 export function traceIdOf(text: string): string | undefined {
   const lower = text.toLowerCase()
   return TRACE_ID.test(lower) ? lower.padStart(32, '0') : undefined
@@ -186,12 +186,12 @@ function durationNanos(text: string): number | undefined {
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Aborts when the client is gone. */
+  /** Aborts when the client hangs up. */
   readonly gone: AbortSignal
   readonly asker: Asker
 }
 
-/** Answers as Jaeger or Tempo would. Rejects when the question could not be answered, or only in part. */
+/** Answers as Jaeger or Tempo would. Rejects if the answer failed, or was cut short. */
 export async function serveTraceRequest(
   queries: QueryService,
   asked: TraceRequest,
@@ -215,7 +215,7 @@ async function serveTraceQuestion(
   { request, response, gone, asker }: Exchange,
 ): Promise<void> {
   const shape = question.kind === 'sentTrace' ? question.shape : undefined
-  // "Not modified" answers no POST (RFC 9110, section 13.1.2).
+  // 304 is only for GET and HEAD (RFC 9110, section 13.1.2).
   const known = request.method === 'POST' ? [] : readEtags(request.headers['if-none-match'])
   const reply = await queries.ask(question, known, gone, asker)
   if (reply.kind === 'found') {
@@ -229,13 +229,13 @@ async function serveTraceQuestion(
 
 const NOT_FOUND = { jaeger: 'trace not found', jaegerV3: 'No traces found', tempo: 'trace not found' }
 
-/** Version 2 of Tempo's API answers an empty trace. */
+/** As Tempo's API v2 does, answers an unknown trace with an empty one. */
 function sendNoTrace(response: ServerResponse, shape: TraceShape): void {
   if (isBinary(shape)) sendBody(response, 200, 'application/protobuf', '')
   else sendBody(response, 200, JSON_TYPE, '{"trace":{}}')
 }
 
-/** Refuses as the client's own backend would. */
+/** Writes a refusal in the form of the API that the client speaks. */
 function sendRefusal(response: ServerResponse, { dialect, message, status }: TraceRefusal): void {
   const errors = [{ code: status, msg: message }]
   if (dialect === 'tempo') sendBody(response, status, 'text/plain; charset=utf-8', message)

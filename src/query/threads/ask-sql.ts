@@ -6,8 +6,8 @@ import type { Absent } from '../../model/queries.ts'
 const PROGRAM = fileURLToPath(new URL('./sql-process.ts', import.meta.url))
 
 /**
- * Asks a database one question of SQL in a process of its own, which is ended when the answer is there or takes longer
- * than `timeoutMs`. Rejects with an Error that says what to do.
+ * Runs one SQL query in a process of its own, which is killed if it takes longer than `timeoutMs`. Rejects with an Error that says what to
+ * do.
  */
 export async function askSql(
   question: SqlQuestion,
@@ -58,10 +58,10 @@ export interface SqlQuestion {
   maxRows: number
 }
 
-/** A value as SQLite gives it: integers are bigints, BLOBs bytes. */
+/** A value as SQLite returns it: integers are bigints, BLOBs are bytes. */
 export type SqlValue = null | bigint | number | string | Uint8Array
 
-/** What the process that asks tells the one that waits. */
+/** Messages from the process that runs the query. */
 export type FromSql =
   | { kind: 'columns'; names: string[] }
   | { kind: 'rows'; rows: SqlValue[][] }

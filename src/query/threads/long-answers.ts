@@ -11,33 +11,31 @@ import {
   SHORT_IN_ALL_CPU_MS,
 } from './short-answers.ts'
 
-/** The time slice of one answer. */
+/** How long a turn lasts, in milliseconds. */
 const SLICE_MS = 10
-/**
- * The most long answers of one address at a time, since each holds its rows until they are read. Further ones of this address wait.
- */
+/** The most long answers in progress for one address, since each holds rows in memory until they are read. Further ones wait. */
 const MAX_BEGUN = 16
 /**
- * How much answers of large rows may hold before another one begins: for an address that already has one, and for one without, so
- * that a client that does not read delays no other.
+ * The limits on the total memory held by answers with large rows, beyond which no other answer allocates: one for addresses that already
+ * hold some, a higher one for addresses that hold none, so that clients that do not read delay nobody else.
  */
 const MAX_HELD = 16 * MIB
 const MAX_HELD_BY_ALL = 48 * MIB
-/** An answer not read for so long is ended when others wait to begin. */
+/** An answer that was not read for this long is ended if others wait for memory, in milliseconds. */
 const STILL_MS = 1_000
-/** Addresses, and the connections of each. */
+/** The levels of fair queueing: addresses, and connections within each. */
 const LEVELS = 2
 
-/** An answer in progress: its question is examined first, then it is made in slices. */
+/** An answer in progress, or a question whose answer has not been started yet. */
 interface Begun {
   readonly id: number
   readonly ask: Ask
   stream?: AnswerStream | undefined
-  /** It waits for its turn. */
+  /** Whether it is in the queue of turns. */
   isQueued: boolean
-  /** How much CPU time the slices until now have taken, in milliseconds. */
+  /** The CPU time of its turns so far, in milliseconds. */
   cpuMs: number
-  /** When something of it was read last. */
+  /** When the client last read a chunk. */
   readMs: number
 }
 
@@ -45,18 +43,18 @@ interface Turn extends Queued {
   readonly begun: Begun
 }
 
-/** Makes answers of any length in slices, in turn by address and connection; one with a slow reader skips its turn. */
+/** Makes answers of any length. Turns alternate between addresses and connections; an answer whose client reads slowly skips its turn. */
 export class LongAnswers implements Answering {
   readonly #post: (message: FromQuery) => void
   readonly #serving: QueryServing
   readonly #begun = new Map<number, Begun>()
   readonly #turns = new FairQueue<Turn>(LEVELS)
-  /** How many of them each address has, and each connection. */
+  /** How many answers in progress each address has, and each connection. */
   readonly #ofAddress = new Map<string, number>()
   readonly #ofConnection = new Map<number, number>()
-  /** Not begun yet. */
+  /** Questions that wait until their address has room. */
   readonly #waiting = new Map<number, Ask>()
-  /** Begun, but waiting for memory that others hold. */
+  /** Answers in progress that wait for memory that others hold. */
   readonly #withoutMemory = new Set<Begun>()
   #isTurnPlanned = false
   #isLookPlanned = false
@@ -105,7 +103,7 @@ export class LongAnswers implements Answering {
     }
   }
 
-  /** Of those for which their address has room, the first one of a connection that has fewest. */
+  /** The next waiting question of an address with room, from the connection with the fewest answers in progress. */
   #nextWaiting(): Ask | undefined {
     let found: Ask | undefined
     let fewest = Infinity
@@ -147,7 +145,7 @@ export class LongAnswers implements Answering {
       if (turn === undefined) return
       const { begun } = turn
       begun.isQueued = false
-      // It may have been given up since.
+      // The answer may have been cancelled while it was queued.
       const isWanted = this.#begun.get(begun.id) === begun
       if (isWanted) this.#goOnWith(begun)
       const tookMs = clock.monotonicMs() - nowMs
@@ -178,10 +176,10 @@ export class LongAnswers implements Answering {
     this.#beginSome()
   }
 
-  /** Undefined if there is no answer to stream. */
+  /** Starts an answer; undefined if there is nothing to stream. */
   #begin({ id, question, known }: Ask): AnswerStream | undefined {
     const { queries, salt, dataVersion, onMade, clock } = this.#serving
-    // Asked for first: what is written meanwhile may be in the answer, and the next one differs then.
+    // Read before the answer is made: if a write comes in between, the etag is outdated, and the next request gets a new one.
     const version = `${salt} ${dataVersion()}`
     const answered = answer(queries, question, () => clock.monotonicMs())
     if (answered.kind !== 'found') {
@@ -195,7 +193,7 @@ export class LongAnswers implements Answering {
     return stream.isOver ? undefined : stream
   }
 
-  /** What the answers to each address hold, and all together. */
+  /** The memory held by answers, for each address and in total. */
   #held(): { all: number; to: ReadonlyMap<string, number> } {
     const to = new Map<string, number>()
     let all = 0
@@ -207,14 +205,14 @@ export class LongAnswers implements Answering {
     return { all, to }
   }
 
-  /** An answer that already holds memory goes on. */
+  /** Whether an answer may allocate memory. One that already holds some may go on. */
   #hasMemoryFor({ ask, stream }: Begun): boolean {
     if (stream !== undefined && stream.held > 0) return true
     const { all, to } = this.#held()
     return all < MAX_HELD || (all < MAX_HELD_BY_ALL && !to.has(ask.asker.address))
   }
 
-  /** Ends the answer that has not been read for longest, or else one to an address that holds more. */
+  /** Ends the answer that has been unread for longest, at least STILL_MS, or else an unread one to an address that holds much more. */
   #makeRoomFor({ ask }: Begun): void {
     const { clock } = this.#serving
     const unread = [...this.#begun.values()].filter(
@@ -277,37 +275,37 @@ function count<Key>(counts: Map<Key, number>, key: Key, more: number): void {
   else counts.delete(key)
 }
 
-/** The most unread chunks of an answer that is being read. */
+/** The most unread chunks of an answer, once the client has read one. */
 const MAX_UNREAD = 4
-/** The most before reading begins, since many clients may wait. */
+/** The most unread chunks before the client has read one, since many clients may wait. */
 const MAX_UNBEGUN = 1
-/** An answer of larger rows counts for no more: it could not be given otherwise. */
+/** The most memory that is counted for one answer. One with larger rows would never be made otherwise. */
 const MOST_COUNTED = 16 * MIB
 
 interface AnswerParts {
   id: number
   pieces: Iterable<string>
-  /** What its etag is made of if it is longer than one chunk; the text itself, if not. */
+  /** The data version for the etag of an answer of several chunks. The etag of an answer of one chunk is made from its text. */
   version: string
-  /** Etags of answers that the caller has. */
+  /** Etags of answers that the client has cached. */
   known: readonly string[]
   post: (message: FromQuery) => void
-  /** How many bytes of rows were read until now, for whatever answer. */
+  /** How many bytes of rows this thread has read so far, for all answers. */
   bytesRead: () => number
   /** Called with the length of every piece. */
   onMade: (bytes: number) => void
 }
 
-/** One answer: made piece by piece, sent chunk by chunk, as fast as it is read. */
+/** Makes one answer piece by piece, and sends it in chunks as fast as the client reads. */
 class AnswerStream {
   readonly #parts: AnswerParts
   readonly #pieces: Iterator<string>
-  /** The beginning of the next chunk. */
+  /** The text that is not sent yet. */
   #text = ''
   #isMade = false
-  /** The length of the longest piece. */
+  /** The length of the longest piece so far. */
   #longest = 0
-  /** The bytes of the rows that the next pieces are made of. */
+  /** The bytes of the rows in the current page. */
   #page = 0
   #isAnnounced = false
   #chunks = 0
@@ -324,18 +322,18 @@ class AnswerStream {
     return this.#isOver
   }
 
-  /** Its reader has fallen behind. */
+  /** Whether the client has too many unread chunks. */
   get isHeldUp(): boolean {
     return this.#unread >= this.#maxUnread
   }
 
-  /** The bytes that making it holds until it is read, where its rows are large. */
+  /** The memory that the answer holds until it is read, in bytes; 0 if its rows are small. */
   get held(): number {
     const ofRows = Math.max(this.#longest, this.#page)
     return ofRows <= CHUNK_LENGTH || this.#isOver ? 0 : Math.min(MOST_COUNTED, this.#text.length + ofRows)
   }
 
-  /** A chunk was read. */
+  /** Called when the client has read a chunk. */
   read(): void {
     this.#unread--
     this.#maxUnread = MAX_UNREAD
@@ -347,7 +345,7 @@ class AnswerStream {
     this.#isOver = true
   }
 
-  /** Says that there is an answer of that version, or that the caller has it already, which ends this. */
+  /** Announces the answer with its etag. If the client has that version already, replies `notModified` and ends the answer. */
   announce(version: string): void {
     const etag = etagOf(version)
     if (this.#parts.known.includes(etag)) this.#notModified(etag)
@@ -357,7 +355,7 @@ class AnswerStream {
     }
   }
 
-  /** Goes on until there is a chunk, or `mayGoOn` says no. `isShort`: whether all of it took little time. */
+  /** Works until there is a chunk, or `mayGoOn` returns false. `isShort`: whether the answer took little time in total. */
   advance(mayGoOn: () => boolean, isShort: () => boolean): void {
     this.#make(mayGoOn)
     if (!this.#isAnnounced) {
@@ -376,7 +374,7 @@ class AnswerStream {
     this.#parts.post({ kind: 'end', id: this.#parts.id, ...(wasShort && { isShort: true }) })
   }
 
-  /** Makes the next chunk, unless it is there already. */
+  /** Makes text for the next chunk, unless there is enough already. */
   #make(mayGoOn: () => boolean): void {
     if (this.#isMade || this.#text.length >= CHUNK_LENGTH) return
     do {
@@ -424,7 +422,7 @@ class AnswerStream {
   }
 }
 
-/** Each chunk is written by itself, so that no character may be divided between two. */
+/** The end of the next chunk. Chunks are encoded one by one, so it does not separate a surrogate pair. */
 function endOfChunk(text: string): number {
   const isHighSurrogate = /[\uD800-\uDBFF]/.test(text.charAt(CHUNK_LENGTH - 1))
   return isHighSurrogate ? CHUNK_LENGTH - 1 : CHUNK_LENGTH

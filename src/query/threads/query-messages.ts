@@ -2,19 +2,19 @@ import type { StorageFault } from '../../model/faults.ts'
 import type { ArchiveAddress } from '../archive/archive-client.ts'
 import type { Asker, NoAnswer, Question } from '../question.ts'
 
-/** The answers of a thread: short ones, any, or those that need an archive. */
+/** Which answers a thread makes: short ones, those of any length, or those that need an archive. */
 export type AnswerLength = 'short' | 'any' | 'archive'
 
 export interface QueryThreadData {
   path: string
-  /** Different in each process: etags may be made of numbers that begin anew. */
+  /** A random text, part of all etags: data versions of different processes may be the same number. */
   salt: string
   answers: AnswerLength
-  /** For the answers for which one is asked. */
+  /** For the thread of archive answers. */
   archive?: ArchiveAddress
 }
 
-/** `known`: the etags of answers that the caller has; `asker`: who asks. */
+/** `known`: etags of answers that the client has cached. `asker`: the client. */
 export interface Ask {
   readonly kind: 'ask'
   readonly id: number
@@ -25,11 +25,11 @@ export interface Ask {
 
 export type ToQuery =
   | Ask
-  /** The oldest chunk of the answer that was not acknowledged yet has been read. */
+  /** The client has read the oldest unacknowledged chunk. */
   | { kind: 'read'; id: number }
   /** The client has stopped reading. */
   | { kind: 'cancel'; id: number }
-  /** A question that was too long for this thread took little time in the other one. */
+  /** A question that was too long for this thread took little time in the thread for long answers. */
   | { kind: 'short'; question: Question; connection: number }
   | { kind: 'stop' }
 
@@ -38,7 +38,7 @@ export type FromQuery =
   | { kind: 'fatal'; reason: string }
   /** A question showed that the database is damaged. */
   | { kind: 'storage'; fault: StorageFault }
-  /** A short answer, complete; `isShort`: making it took a thread for long answers little time. */
+  /** A whole short answer. `isShort`: the thread for long answers made it in little time. */
   | { kind: 'whole'; id: number; etag: string; text: string; isShort?: true }
   /** Chunks follow, then `end` or `failed`. */
   | { kind: 'found'; id: number; etag: string | undefined }
@@ -48,7 +48,7 @@ export type FromQuery =
   | { kind: 'long'; id: number; partial?: string }
   | { kind: 'chunk'; id: number; text: string }
   | { kind: 'end'; id: number; isShort?: true }
-  /** The answer was ended: it was not read, and others waited for its memory. */
+  /** The answer was ended, because the client did not read it and others needed its memory. */
   | { kind: 'unread'; id: number }
   /** `isBad`: the question itself is wrong. */
   | { kind: 'failed'; id: number; reason: string; isBad?: boolean }

@@ -13,17 +13,17 @@ import { LongAnswers } from './long-answers.ts'
 import type { AnswerLength, FromQuery, QueryThreadData, ToQuery } from './query-messages.ts'
 import { type Answering, type QueryServing, ShortAnswers } from './short-answers.ts'
 
-/** Long answers have what time others leave; the scheduler of Linux knows threads one by one. */
+/** The nice value of the thread for long answers. Linux has one per thread. */
 const NICENESS_OF_LONG = 5
 
-/** Room for the pages of a walk over a few thousand CPIDs whose rows lie far apart. */
+/** Enough for the pages of a walk over a few thousand CPIDs with scattered rows. */
 const PAGE_CACHE_KIB = 8 * 1024
 
-/** Texts of such rows are collected by hand, after so many bytes of them. */
+/** A row with this many bytes counts as large. Garbage is collected explicitly after COLLECT_AFTER_BYTES of large rows. */
 const LARGE_BYTES = 256 * 1024
 const COLLECT_AFTER_BYTES = 8 * MIB
 
-/** The thread that answers questions through a connection of its own that only reads. */
+/** The thread that answers questions over its own read-only connection. */
 async function run(port: MessagePort): Promise<void> {
   const { path, salt, answers, archive } = workerData as QueryThreadData
   try {
@@ -35,7 +35,7 @@ async function run(port: MessagePort): Promise<void> {
       port.postMessage({ kind: 'ready' } satisfies FromQuery)
       return
     }
-    // Versions of the data are numbers of a connection.
+    // SQLite's data_version is only comparable within a connection.
     const connection = randomUUID()
     serveQueries(port, {
       queries: sqliteQueries(db),
@@ -59,7 +59,7 @@ async function run(port: MessagePort): Promise<void> {
   }
 }
 
-/** Says why a question failed; of a damaged database more than the asker is told. */
+/** Says why a question failed. If the database is damaged, also reports that to the main thread. */
 function reasonOf(port: MessagePort): (error: unknown) => string {
   return (error) => {
     const fault = storageFault(error)
@@ -69,14 +69,14 @@ function reasonOf(port: MessagePort): (error: unknown) => string {
 }
 
 interface ServingSettings extends Omit<QueryServing, 'reasonOf'>, Partial<Pick<QueryServing, 'reasonOf'>> {
-  /** Answers of any length by default. */
+  /** Any length by default. */
   answers?: AnswerLength
   onStop: () => void
 }
 
 /**
- * Answers the questions of a port in turns: a long answer does not block a short one, and one with a slow reader waits without
- * holding the database.
+ * Answers questions from a port in turns, so that a long answer does not block a short one. An answer whose client reads slowly waits
+ * without a read transaction.
  */
 export function serveQueries(
   port: MessagePort,
@@ -109,8 +109,8 @@ export function serveQueries(
 }
 
 /**
- * V8 lets the buffers and texts of large rows lie for long after they were used. Collecting them costs a small part of what
- * making them did.
+ * Collects garbage explicitly: V8 keeps the buffers and strings of large rows long after their use. A collection costs little compared to
+ * making them.
  */
 function collecting(): (bytes: number) => void {
   let left = 0
@@ -123,13 +123,13 @@ function collecting(): (bytes: number) => void {
   }
 }
 
-/** Has this thread run when others of the process, which senders and other askers wait for, have nothing to do. */
+/** Lowers the priority of this thread, so that threads that senders and other clients wait for run first. */
 function giveWay(): void {
   try {
     const thread = Number(basename(readlinkSync('/proc/thread-self')))
     setPriority(thread, NICENESS_OF_LONG)
   } catch {
-    // Other systems have no such file; all threads are alike there.
+    // Only Linux has this file. Elsewhere all threads have equal priority.
   }
 }
 

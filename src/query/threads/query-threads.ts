@@ -15,7 +15,7 @@ import {
 import type { FromQuery, QueryThreadData, ToQuery } from './query-messages.ts'
 
 interface OnDemandSettings extends QueryThreadHooks {
-  /** The archive to ask too. */
+  /** The archive to query as well. */
   archive?: ArchiveAddress
   /** How long a thread may be idle before it ends, in milliseconds; one minute by default. */
   idleMs?: number
@@ -24,8 +24,8 @@ interface OnDemandSettings extends QueryThreadHooks {
 const NOBODY: Asker = { address: '', connection: 0 }
 
 /**
- * Answers questions in threads that exist while people ask: one for short answers, one with low priority for long ones. A question
- * goes to the first, and to the second if the first says that it is long. So no client waits for the long answer of another.
+ * Answers questions in threads that run only while there are questions: one for short answers, and one with low priority for long ones. A
+ * question goes to the second if the first replies that its answer is long. So no client waits for the long answer of another.
  */
 export class QueryThreads implements QueryService, AsyncDisposable {
   readonly #short: ThreadOnDemand
@@ -58,7 +58,7 @@ export class QueryThreads implements QueryService, AsyncDisposable {
     if (this.#archive !== undefined && isArchived(question)) {
       const reply = await this.#archive.ask(question, known, gone, asker)
       if (reply.kind !== 'long') return reply
-      // The etag of the answer says nothing of what is noted at its end.
+      // The etag is that of the answer without `partial`, so it is not used.
       if (reply.partial !== undefined)
         return withNote(await this.#askHere(question, [], gone, asker), reply.partial)
     }
@@ -114,7 +114,7 @@ class ThreadOnDemand {
     return thread.askThread(question, known, gone, asker)
   }
 
-  /** Tells the thread something if there is one. */
+  /** Posts a message to the thread if it runs. */
   tell(message: ToQuery): void {
     void this.#thread?.then(
       (thread) => thread.tell(message),
@@ -135,7 +135,7 @@ class ThreadOnDemand {
     const running = (this.#thread ??= this.#start())
     const thread = await running
     if (!thread.isGone) return thread
-    // Another question may have replaced it already.
+    // Another question may already have started a new one.
     if (this.#thread === running) this.#thread = undefined
     return (this.#thread ??= this.#start())
   }
@@ -161,7 +161,7 @@ class ThreadOnDemand {
   }
 }
 
-/** A reply, or that another thread answers; of one that asks an archive, what that answer lacks. */
+/** A reply. `long`: another thread has to answer; `partial` says what the archive's thread found missing. */
 type ThreadReply = Reply | { kind: 'long'; partial?: string }
 
 interface Asked {
@@ -174,13 +174,13 @@ interface Asked {
 interface QueryThreadHooks {
   /** Called when a question shows that the database is damaged. */
   onFault?: (fault: StorageFault) => void
-  /** Called with why the thread ended by itself. */
+  /** Called with the reason when the thread ended unexpectedly. */
   onEnded?: (reason: string) => void
-  /** Called for each question that a thread for long answers answered in little time. */
+  /** Called for each question that the thread for long answers answered in little time. */
   onShort?: (question: Question, asker: Asker) => void
 }
 
-/** Asks the query thread. Disposing stops the thread; unfinished answers then fail. */
+/** Sends questions to a query thread. Disposing stops the thread; unfinished answers then fail. */
 export class QueryThreadClient implements QueryService, AsyncDisposable {
   readonly #thread: ChildThread<ToQuery, FromQuery>
   readonly #asked = new Map<number, Asked>()
@@ -207,7 +207,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
     })
   }
 
-  /** Starts the thread; rejects with what to do when the database cannot be opened. */
+  /** Starts the thread. If the database cannot be opened, rejects with an error that says what to do. */
   static async start(data: QueryThreadData, hooks: QueryThreadHooks = {}): Promise<QueryThreadClient> {
     const { thread } = await ChildThread.start<ToQuery, FromQuery>({
       name: 'query',
@@ -219,7 +219,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
     return new QueryThreadClient(thread, hooks)
   }
 
-  /** Whether the thread has ended, by itself or because of a failure. */
+  /** Whether the thread has ended, on its own or by a failure. */
   get isGone(): boolean {
     return this.#gone !== undefined
   }
@@ -240,7 +240,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
     return reply
   }
 
-  /** As `ask`; a thread that gives short answers alone may reply that the answer is long. */
+  /** Like `ask`; a thread for short answers may also reply that the answer is long. */
   async askThread(
     question: Question,
     known: readonly string[] = [],
@@ -255,7 +255,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
       () => this.tell({ kind: 'read', id }),
       () => this.#cancel(id),
     )
-    // A question that cannot be posted gets no answer.
+    // `tell` comes first: if it throws, there is no answer to wait for.
     this.tell({ kind: 'ask', id, question, known, asker })
     this.#asked.set(id, { question, asker, reply, text })
     const giveUp = (): void => {
@@ -290,7 +290,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
     const asked = this.#asked.get(message.id)
     if (asked === undefined) return
     if ('isShort' in message) this.#onShort?.(asked.question, asked.asker)
-    // Of any other answer nothing more comes.
+    // After `found` chunks follow; all other messages complete the answer.
     if (message.kind !== 'found' && message.kind !== 'chunk') this.#asked.delete(message.id)
     switch (message.kind) {
       case 'found':
@@ -334,7 +334,7 @@ export class QueryThreadClient implements QueryService, AsyncDisposable {
   }
 }
 
-/** Chunks from the thread, passed on one at a time as they are read. */
+/** Chunks from the thread, passed on as they are read. */
 class IncomingText implements AnswerText {
   readonly #chunks: string[] = []
   readonly #onRead: () => void
@@ -342,7 +342,7 @@ class IncomingText implements AnswerText {
   #ended: { error?: Error } | undefined
   #wake: (() => void) | undefined
 
-  /** `onRead` is called for each chunk taken, `onCancel` when no more will be. */
+  /** `onRead` is called for each chunk read, `onCancel` when no more will be read. */
   constructor(onRead: () => void, onCancel: () => void) {
     this.#onRead = onRead
     this.#onCancel = onCancel
@@ -353,7 +353,7 @@ class IncomingText implements AnswerText {
     this.#wake?.()
   }
 
-  /** No more chunks come; with an error, reading rejects where they stop. */
+  /** Ends the text. With an error, reading rejects after the chunks that have arrived. */
   end(error?: Error): void {
     this.#ended ??= error === undefined ? {} : { error }
     this.#wake?.()
@@ -391,7 +391,7 @@ class IncomingText implements AnswerText {
   }
 }
 
-/** An answer that arrived whole. */
+/** An answer that arrived in one message. */
 class WholeText implements AnswerText {
   readonly whole: string
 
@@ -400,7 +400,7 @@ class WholeText implements AnswerText {
   }
 
   cancel(): void {
-    // Nothing more is being made.
+    // The text is finished already.
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await -- there is nothing to wait for
@@ -418,7 +418,7 @@ function withNote(reply: Reply, partial: string): Reply {
   return { kind: 'found', text: noted, etag: undefined }
 }
 
-/** A JSON object with a note in place of its last brace. */
+/** A JSON object whose last brace is replaced by a further field. */
 class NotedText implements AnswerText {
   readonly #text: AnswerText
   readonly #note: string

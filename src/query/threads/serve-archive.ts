@@ -10,7 +10,7 @@ import { isArchived } from '../question.ts'
 import type { Ask, FromQuery, ToQuery } from './query-messages.ts'
 import { etagOf } from './short-answers.ts'
 
-/** The most concurrent archive queries, in all and of one address; further ones wait. */
+/** The most concurrent archive queries, in total and for one address. Further ones wait. */
 const MOST_ASKED = 8
 const MOST_OF_ADDRESS = 4
 
@@ -21,7 +21,7 @@ interface ArchiveServing {
   readonly reasonOf: (error: unknown) => string
 }
 
-/** Answers the questions that come through a port and that an archive is asked too. Answers are whole: they are bounded. */
+/** Answers questions from a port that also need the archive. Answers are sent whole, since their length is bounded. */
 export function serveArchive(port: MessagePort, { db, archive: address, reasonOf }: ArchiveServing): void {
   const archive = new ArchiveClient(address, 'Causeway')
   const questions = new ArchiveQuestions({
@@ -81,7 +81,7 @@ export function serveArchive(port: MessagePort, { db, archive: address, reasonOf
       case 'short':
         return
       case 'cancel':
-        // A running archive query ends by its own timeout.
+        // A running archive query is not cancelled: it ends by its own timeout.
         waiting.delete(message.id)
         return
       case 'stop':

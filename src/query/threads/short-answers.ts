@@ -11,46 +11,46 @@ import type { Ask, FromQuery } from './query-messages.ts'
 export interface QueryServing {
   queries: CausewayQueries
   salt: string
-  /** Changes with every write. */
+  /** Identifies the state of the database: changes with every write. */
   dataVersion: () => string
   /** Says why a question failed. */
   reasonOf: (error: unknown) => string
   clock: Pick<Clock, 'monotonicMs'>
-  /** The CPU time of this thread. */
+  /** The CPU time of this thread, in milliseconds. */
   cpuMs: () => number
   timers: Pick<Timers, 'soon' | 'after'>
-  /** Called with the length of every row's text, so that garbage is collected once there is much. */
+  /** Called with the length of every piece, to collect garbage after large ones. */
   onMade: (bytes: number) => void
 }
 
 /** Handles the messages of a port. */
 export interface Answering {
   ask(ask: Ask): void
-  /** A chunk of the answer was read. */
+  /** The client has read a chunk of the answer. */
   read(id: number): void
-  /** The client is gone. */
+  /** The client has hung up. */
   cancel(id: number): void
-  /** A question that was too long here took little time elsewhere. */
+  /** A question that was too long for this thread took little time in the thread for long answers. */
   foundShort?(question: Question, connection: number): void
   stop(): void
 }
 
-/** The length of a chunk; an answer of one chunk is short. */
+/** The length of a chunk in characters. A short answer fits into one. */
 export const CHUNK_LENGTH = 64 * 1024
-/** An answer is long if it takes more CPU time than this, or more time in all, waiting for disk or CPU included. */
+/** Limits of a short answer, in milliseconds: CPU time, and elapsed time including waits for disk and CPU. */
 const SHORT_CPU_MS = 10
-/** The same where the question was short the last time: a slow moment does not make it long. */
+/** The CPU limit for a question whose answer was short before, so that one slow moment does not make it long. */
 const SHORT_BEFORE_CPU_MS = 50
-/** What the thread for long answers makes in so much CPU time is short. Code that has not run yet is slow, and so is a busy machine. */
+/** The CPU limit in the thread for long answers; higher, since code that is not yet optimized is slow, as is a busy machine. */
 export const SHORT_IN_ALL_CPU_MS = 25
 const SHORT_MS = 1_000
-/** An answer that reads more is long too: JSON of one large row, or sorting many CPIDs, takes longer. */
+/** An answer that reads more is long too: JSON of one large row, or sorting many CPIDs, cannot be interrupted. */
 const SHORT_READS = { bytes: MIB, cpids: 2_000 }
-/** The assumed time of a new question, in milliseconds. */
+/** The assumed duration of an unknown question, in milliseconds. */
 const USUAL_MS = 2
-/** How long questions are answered before new messages are read. */
+/** How long questions are answered before new messages are read, in milliseconds. */
 const SHORT_SLICE_MS = 5
-/** Addresses, and the connections of each. */
+/** The levels of fair queueing: addresses, and connections within each. */
 const SHORT_LEVELS = 2
 
 export function failed(id: number, error: unknown, reasonOf: (error: unknown) => string): FromQuery {
@@ -65,15 +65,15 @@ export function etagOf(version: string): string {
 
 interface Waiting extends Queued {
   readonly ask: Ask
-  /** The same for the same question. */
+  /** Identifies the question. */
   readonly key: string
   isGone: boolean
 }
 
 /**
- * Gives short answers, one question after the other, in turn by address and connection. For a question that takes longer, or whose
- * answer exceeds a chunk, it only replies that the answer is long; so it does at once for questions that recently took long, and
- * for unknown ones of a client whose questions did.
+ * Makes short answers, one after the other; turns alternate between addresses and connections. If making an answer takes too long, or it
+ * exceeds a chunk, the reply is that the answer is long. Questions that recently took long get that reply at once, and so do unknown
+ * questions of a client whose questions took long.
  */
 export class ShortAnswers implements Answering {
   readonly #post: (message: FromQuery) => void
@@ -99,7 +99,7 @@ export class ShortAnswers implements Answering {
   }
 
   read(): void {
-    // A short answer is sent whole.
+    // Nothing to do: a short answer is sent whole.
   }
 
   cancel(id: number): void {
@@ -134,7 +134,7 @@ export class ShortAnswers implements Answering {
     while (this.#waiting.size > 0 && nowMs - startedMs < SHORT_SLICE_MS) {
       const [waiting] = this.#waiting.take(USUAL_MS)
       if (waiting === undefined || waiting.isGone) continue
-      // Known only now: the same question, or others of its address, may have been answered while it waited.
+      // Checked only now: while it waited, the same question or others of its address may have been answered.
       const waitMs = this.#costly.waitMs(waiting.ask.asker, waiting.key)
       if (waitMs > 0 && waitMs < Infinity) {
         this.#waiting.correct(waiting, -USUAL_MS)
@@ -192,7 +192,7 @@ export class ShortAnswers implements Answering {
     }
   }
 
-  /** Measures whether the work from now on takes too long. */
+  /** Starts measuring. The result says whether the work since then takes too long. */
   #costs(mostCpuMs: number): () => boolean {
     const { clock, cpuMs } = this.#serving
     const untilMs = clock.monotonicMs() + SHORT_MS
@@ -200,7 +200,7 @@ export class ShortAnswers implements Answering {
     return () => cpuMs() > untilCpuMs || clock.monotonicMs() > untilMs
   }
 
-  /** Undefined if it is too long, or takes too long. */
+  /** The whole text; undefined if it is too long or takes too long. */
   #textOf({ pieces }: Extract<Answer, { kind: 'found' }>, takesTooLong: () => boolean): string | undefined {
     let text = ''
     for (const piece of pieces) {
@@ -214,7 +214,7 @@ export class ShortAnswers implements Answering {
 
 class TookTooLong extends TooMuchRead {}
 
-/** The same queries, which throw TookTooLong once they have. */
+/** `queries` whose methods throw TookTooLong once the time is over. */
 function endingWhen(takesTooLong: () => boolean, queries: CausewayQueries): CausewayQueries {
   return new Proxy(queries, {
     get(target, name) {
@@ -225,7 +225,7 @@ function endingWhen(takesTooLong: () => boolean, queries: CausewayQueries): Caus
   })
 }
 
-/** How long the length of a question is remembered, and the longest time for which a connection counts as costly. */
+/** How long the length of an answer is remembered, and the longest time for which a connection counts as costly, in milliseconds. */
 const REMEMBERED_MS = 60_000
 /**
  * A connection counts as costly for 400 times as long as its question took, and for at least four seconds. If its next question is costly
@@ -233,7 +233,7 @@ const REMEMBERED_MS = 60_000
  */
 const COSTLY_TIMES = 400
 const COSTLY_AT_LEAST_MS = 4_000
-/** New connections of an address with costly questions get a quarter of the time. */
+/** A new connection of an address with costly questions is tried after this many times the duration of the last trial. */
 const PART_OF_NEW = 4
 /** The most remembered questions and connections; the oldest are forgotten first. */
 const MOST_REMEMBERED = 4_096
@@ -242,9 +242,9 @@ function keyOf(question: Question): string {
 }
 
 /**
- * Remembers which questions recently took long, and which clients asked them. A known question counts as before, whoever asks, since
- * dashboards repeat questions. The first unknown question of a connection is tried, since several people may share an address; but
- * if the address has asked costly ones, such questions wait for one another, so that reconnecting gains little.
+ * Remembers which questions recently took long, and which clients asked them. A known question is treated as before for all clients, since
+ * dashboards repeat questions. The first unknown question of a connection is tried, since several people may share an address. If the
+ * address has asked costly questions, such trials wait for one another, so that reconnecting gains little.
  */
 export class CostlyAskers {
   readonly #nowMs: () => number
@@ -259,7 +259,7 @@ export class CostlyAskers {
     this.#nowMs = nowMs
   }
 
-  /** In how many milliseconds a question may be tried: 0 for now, Infinity if it counts as long untried. */
+  /** After how many milliseconds a question may be tried: 0 is now; Infinity: it counts as long without a trial. */
   waitMs({ address, connection }: Asker, key: string): number {
     const nowMs = this.#nowMs()
     const question = this.#questions.get(key)
@@ -270,18 +270,18 @@ export class CostlyAskers {
     return Math.max(0, (this.#nextNew.get(address) ?? nowMs) - nowMs)
   }
 
-  /** Whether a question was short when it was last asked, not long ago. */
+  /** Whether the answer to a question was recently short. */
   wasShort(key: string): boolean {
     const question = this.#questions.get(key)
     return question?.what === 'short' && question.untilMs > this.#nowMs()
   }
 
-  /** Records the length of a question, which took `tookMs` to find out. */
+  /** Records the length of an answer, which took `tookMs` to find out. */
   asked({ address, connection }: Asker, key: string, what: Length, tookMs: number): void {
     const nowMs = this.#nowMs()
     const isKnown = (this.#questions.get(key)?.untilMs ?? -Infinity) > nowMs
     remember(this.#questions, key, { what, untilMs: nowMs + REMEMBERED_MS })
-    // It says nothing about the client.
+    // The answer was expected to be short, so it says nothing about the client.
     if (isKnown && what === 'short') return
     const client = this.#connections.get(connection)
     if (client === undefined) remember(this.#nextNew, address, nowMs + tookMs * PART_OF_NEW)
@@ -293,8 +293,8 @@ export class CostlyAskers {
   }
 
   /**
-   * Records that a question took little time in the other thread, though it took too long here or was not tried here. If its connection
-   * counted as costly only for the time that its questions took, it counts as new again.
+   * Records that the thread for long answers answered a question in little time, which was too long here or was not tried. If its
+   * connection counted as costly only because questions were slow, it counts as new again.
    */
   foundShort(key: string, connection: number): void {
     if (this.#questions.get(key)?.what === 'long') return
@@ -303,21 +303,21 @@ export class CostlyAskers {
   }
 }
 
-/** `slow`: the question took too long, but perhaps for other reasons. `long`: its answer is long. */
+/** `slow`: the answer took too long, perhaps only because the machine was busy. `long`: the answer itself is long. */
 type Length = 'short' | 'slow' | 'long'
 
-/** The length of a question, or of the last unknown question of a connection, and until when that counts. */
+/** The length of an answer, or of the last unknown question of a connection, and until when it is remembered. */
 interface Remembered {
   readonly what: Length
   readonly untilMs: number
 }
 
 interface RememberedClient extends Remembered {
-  /** How long that counts from when it was found, in milliseconds. */
+  /** How long the connection counts as costly in all, in milliseconds. */
   readonly forMs: number
 }
 
-/** Inserts last, and removes the oldest beyond the limit. */
+/** Inserts an entry as the newest, and removes the oldest beyond MOST_REMEMBERED. */
 function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
   map.delete(key)
   map.set(key, value)

@@ -3,14 +3,14 @@ import { Worker } from 'node:worker_threads'
 import { MIB } from '../../model/time-and-size.ts'
 import type { FromSql, SqlQuestion } from './ask-sql.ts'
 
-/** Below a Causeway that runs on the same machine. */
+/** The nice value: a Causeway on the same machine goes first. */
 const NICE = 10
 const MAX_MEMORY = 1024 * MIB
 const LOOK_MS = 50
 
 /**
- * The process that answers one question. SQLite cannot be stopped in the middle of a query from within, so the query
- * runs in a thread, and this process ends by a signal when it takes too much memory or when nobody waits any more.
+ * The process that runs one query. SQLite cannot be interrupted from its own thread, so the query runs in a worker thread. The process
+ * kills itself if the query takes too much memory, or if the parent is gone.
  */
 process.once('message', (message: SqlQuestion) => {
   setPriority(NICE)

@@ -7,7 +7,7 @@ const ROWS_AT_ONCE = 500
 const MAX_ABSENT = 3
 const MAX_BYTES = 256 * MIB
 
-/** The thread that asks SQLite; the process around it stays free to end it. */
+/** Runs the query. The main thread of the process stays free to end the process. */
 function ask(port: MessagePort, { path, sql, maxRows }: SqlQuestion): void {
   const post = (message: FromSql): void => port.postMessage(message)
   let absent = 0

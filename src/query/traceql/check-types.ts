@@ -37,13 +37,13 @@ const TYPES: Readonly<Record<IntrinsicName, Type>> = {
   'event:timeSinceStart': 'duration',
   'link:traceID': 'string',
   'link:spanID': 'string',
-  // As in Tempo, which allows comparing these with anything.
+  // As in Tempo, these may be compared with a value of any type.
   'instrumentation:name': 'attribute',
   'instrumentation:version': 'attribute',
   start: 'int',
 }
 
-/** The type of a field's value, as far as it is known without a span. */
+/** The type of a field; `attribute` if it depends on the span. */
 function typeOf(field: Field): Type {
   switch (field.kind) {
     case 'static':
@@ -60,7 +60,7 @@ function typeOf(field: Field): Type {
   }
 }
 
-/** Whether a field reads anything of the span. */
+/** Whether the value of a field depends on the span. */
 function looksAtSpan(field: Field): boolean {
   switch (field.kind) {
     case 'static':
@@ -86,7 +86,7 @@ function checkField(field: Field): void {
   }
 }
 
-/** The operands are already checked. */
+/** Checks one operation; its operands have been checked before. */
 function checkOperation({ operator, left, right }: Extract<Field, { kind: 'binary' }>): void {
   const types: [Type, Type] = [typeOf(left), typeOf(right)]
   checkSides(operator, types)
@@ -171,7 +171,7 @@ function checkMetric(metric: Metric): void {
     return
   }
   const { name, by } = metric
-  // To Tempo what these work with takes the place of one attribute.
+  // As in Tempo, the value that these functions measure counts as one of the attributes.
   const isWide = name === 'avg_over_time' || name === 'histogram_over_time' || name === 'quantile_over_time'
   const most = isWide ? MAX_GROUPINGS - 1 : MAX_GROUPINGS
   if (by.length > most)
@@ -306,7 +306,7 @@ export function nameOfAttribute({ scope, name }: Attribute): string {
   return scope === 'any' ? `.${quoted}` : `${scope}.${quoted}`
 }
 
-/** An operation, or its result if that is known without a span. */
+/** An operation; replaced by its result if that does not depend on a span. */
 export function foldedBinary(operator: Operator, left: Field, right: Field): Field {
   const made = {
     kind: 'binary' as const,
@@ -321,7 +321,7 @@ export function foldedUnary(operator: Extract<Field, { kind: 'unary' }>['operato
   return folded({ kind: 'unary', operator, of })
 }
 
-/** Replaces a field that does not read the span by its value. A field without a value, such as 1 / 0, stays: it fails later. */
+/** Replaces a field that does not depend on the span by its value. A field without a value, such as 1 / 0, stays: it fails later. */
 function folded(field: Field): Field {
   if (looksAtSpan(field)) return field
   try {

@@ -28,14 +28,14 @@ import {
   TraceQlError,
 } from './syntax.ts'
 
-/** A span, as far as a query may read it. */
+/** A span as the query sees it. */
 export interface AttributeSource {
   valueOf(attribute: Attribute): Static
 }
 
 export type Evaluate = (span: AttributeSource) => Static
 
-/** Makes a function that computes the value of a field for a span. It throws TraceQlError if there is no value, such as for 1 / 0. */
+/** Compiles a field to a function that computes its value for a span. It throws TraceQlError if there is no value, as for 1 / 0. */
 export function compileField(field: Field, effort = new MatchingEffort()): Evaluate {
   switch (field.kind) {
     case 'static': {
@@ -91,7 +91,7 @@ function compileBinary(
   if (operator !== '&&' && operator !== '||')
     return (span) => operate(operator, ofLeft(span), ofRight(span), matches)
   const decides = operator === '||'
-  // As in Tempo, `true || x` is true only where x is true or false.
+  // As in Tempo, `true || x` is true only if x is a boolean.
   const isDecided = !decides || isBoolean(right)
   return (span) => {
     const first = ofLeft(span)
@@ -100,7 +100,7 @@ function compileBinary(
   }
 }
 
-/** Whether a field is true or false of every span of which it has a value. */
+/** Whether the value of a field, if it has one, is a boolean. */
 function isBoolean(field: Field): boolean {
   switch (field.kind) {
     case 'static':
@@ -120,7 +120,7 @@ function operate(operator: Operator, left: Static, right: Static, matches: Memor
   return operateOnOne(operator, left, right, matches)
 }
 
-/** Any value that is present can be read as a text. */
+/** Whether an operator accepts two values. The text operators accept any value that is present. */
 function isTaken(operator: Operator, left: Static, right: Static): boolean {
   if (operator === 'contains' || operator === 'reads') return left.type !== 'nil'
   return areMatching(left.type, right.type) && takes(operator, left.type) && takes(operator, right.type)
@@ -163,7 +163,7 @@ function operateOnOne(operator: Operator, left: Static, right: Static, matches: 
   }
 }
 
-/** A number may be written in several ways. */
+/** Whether a value equals a text. Numbers are compared by value, since they can be written in several ways. */
 function readsAs(value: Static, text: string): boolean {
   return textOf(value) === text || (isNumeric(value.type) && text !== '' && Number(text) === numberOf(value))
 }
@@ -188,7 +188,7 @@ const FOR_ELEMENTS: Readonly<Partial<Record<Operator, Operator>>> = {
   matchesAny: '=~',
   matchesNone: '!~',
 }
-/** These are true if they are true for every element. */
+/** Operators that are true for a list only if they are true for all elements; others need one element. */
 const OF_ALL: readonly Operator[] = ['!=', '!~']
 
 /** An operator between a list and a value is applied to each element. */
@@ -219,7 +219,7 @@ const COMPARES: readonly Operator[] = [
 
 const MOST_KEPT = 1_000
 
-/** Matches texts with expressions, and caches the latest results. */
+/** Matches regular expressions, and caches the latest results. */
 class MemorizedMatches {
   readonly #effort: MatchingEffort
   readonly #known = new Map<string, Map<string, boolean | undefined>>()
@@ -253,7 +253,7 @@ export const MAX_EXPRESSIONS = 8
 
 /** Matches whole texts, in time linear in their length. */
 export interface RegularExpression {
-  /** In instructions, at most MAX_PROGRAM_SIZE. */
+  /** The size of the program in instructions, at most MAX_PROGRAM_SIZE. */
   readonly size: number
   matches(text: string): boolean
 }
@@ -265,7 +265,7 @@ interface NoExpression {
 
 const kept = new Map<string, RegularExpression | NoExpression>()
 
-/** An expression in Go's syntax, which Tempo uses: RE2, where a dot matches any character. */
+/** Compiles an expression in RE2 syntax, which Tempo uses; a dot matches any character. */
 export function regularExpression(pattern: string): RegularExpression | NoExpression {
   const known = kept.get(pattern)
   if (known !== undefined) return known
@@ -295,7 +295,7 @@ const TOO_LARGE = {
   wrong: `it repeats too much; write counts that come to ${MAX_PROGRAM_SIZE} pieces at most`,
 }
 
-/** A piece of a pattern (an escape, a class, the beginning of a group, a character), or a count of repetitions. */
+/** Matches one piece of a pattern: an escape, a class, the start of a group, a character, or a repetition count. */
 const PIECE =
   /\(\?(?:P?<\w*>|[\w-]*[:)])|\\[pP]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\{(\d+)(?:(,)(\d*))?\}|[\s\S]/gy
 
@@ -328,7 +328,7 @@ function sizeOf(pattern: string): number {
 /** The most work per span: the longest text with the largest expression, or more of smaller ones. */
 const MAX_STEPS = MAX_PROGRAM_SIZE * MAX_MATCHED_LENGTH
 
-/** Other work may run after this many spans, or after fewer if matching their texts costs as much as one span may. */
+/** Other work may run after this many spans, or earlier after matching work of MAX_STEPS. */
 const SPANS_A_TURN = 200
 
 /** Matches texts of spans against regular expressions, and limits the cost per span. */
@@ -338,12 +338,12 @@ export class MatchingEffort {
   #spansOfTurn = 0
   #passedOver = 0
 
-  /** The number of texts that were not matched because they are too long, or too many in one span. They satisfy no comparison. */
+  /** How many strings were not matched, because they are too long or too many in one span. They satisfy no comparison. */
   get passedOver(): number {
     return this.#passedOver
   }
 
-  /** Starts the next span. True if the spans before cost so much that other work should run. */
+  /** Starts the next span. Returns true if the spans before did enough matching work that other work should run. */
   next(): boolean {
     this.#stepsOfTurn += this.#steps
     this.#steps = 0

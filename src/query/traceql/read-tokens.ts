@@ -9,7 +9,7 @@ import {
   TraceQlError,
 } from './syntax.ts'
 
-/** The query names of intrinsics that have another name in answers. */
+/** The intrinsics by their names in queries. */
 const INTRINSICS: ReadonlyMap<string, IntrinsicName> = new Map<string, IntrinsicName>([
   ...(['duration', 'name', 'status', 'statusMessage', 'kind'] as const).flatMap(
     (name): [string, IntrinsicName][] => [
@@ -83,7 +83,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 const ESCAPE = /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))/gs
 
-/** A text in double quotes, with the escapes of Go, or in backticks, without any. */
+/** Unquotes a string: in double quotes with Go's escapes, in backticks without escapes. */
 export function stringOfText(text: string): Static {
   const inner = text.slice(1, -1)
   if (text.startsWith('`')) return stringOf(inner.replaceAll('\r', ''))
@@ -152,7 +152,7 @@ export function nanosOfGo(text: string): bigint | undefined {
   return nanos
 }
 
-/** A duration of whole units from years to milliseconds, or a Go duration, such as 1m30s or 1.5ms. */
+/** Parses a duration: integers with units from years to milliseconds as in Prometheus, or a Go duration such as 1m30s or 1.5ms. */
 export function durationOfText(text: string): Static {
   let nanos: bigint | undefined
   const whole = PROMETHEUS.exec(text)
@@ -164,7 +164,7 @@ export function durationOfText(text: string): Static {
   return durationOf(nanos)
 }
 
-/** A keyword that is a value. */
+/** The value of a keyword. */
 export function wordOf(text: string): Static {
   if (text === 'true' || text === 'false') return { type: 'boolean', value: text === 'true' }
   if (text === 'maxInt') return { type: 'int', value: 2n ** 63n - 1n }

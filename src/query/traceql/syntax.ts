@@ -1,11 +1,11 @@
-/** A TraceQL value. Integers and durations have 64 bits, so they are not doubles. */
+/** A TraceQL value. Integers and durations have 64 bits, and so are bigints. */
 export type Static =
   | { readonly type: 'nil' }
   | { readonly type: 'int'; readonly value: bigint }
   | { readonly type: 'float'; readonly value: number }
   | { readonly type: 'string'; readonly value: string }
   | { readonly type: 'boolean'; readonly value: boolean }
-  /** In nanoseconds. */
+  /** A duration in nanoseconds. */
   | { readonly type: 'duration'; readonly value: bigint }
   | { readonly type: 'status'; readonly value: Status }
   | { readonly type: 'kind'; readonly value: Kind }
@@ -15,10 +15,10 @@ export type Static =
   | { readonly type: 'booleans'; readonly value: readonly boolean[] }
 
 export type StaticType = Static['type']
-/** `attribute`: known only from the span. */
+/** `attribute`: depends on the span. */
 export type Type = StaticType | 'attribute'
 
-/** In the order of OTLP's numbers. */
+/** The statuses; each has its number in OTLP as its index. */
 export const STATUSES = ['unset', 'ok', 'error'] as const
 export const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const
 type Status = (typeof STATUSES)[number]
@@ -26,7 +26,7 @@ export type Kind = (typeof KINDS)[number]
 
 export type Scope = 'span' | 'resource' | 'event' | 'link' | 'instrumentation'
 
-/** The fields that every span has, under their names in answers. */
+/** The intrinsic fields of a span, under their names in answers. */
 export type IntrinsicName =
   | 'duration'
   | 'name'
@@ -49,11 +49,11 @@ export type IntrinsicName =
   | 'link:spanID'
   | 'instrumentation:name'
   | 'instrumentation:version'
-  /** When the span started; has no query syntax. */
+  /** The start time of the span; queries cannot name it. */
   | 'start'
 
 export type Attribute =
-  /** `any`: of any scope, the span first. */
+  /** `any`: an attribute without a scope: that of the span, or else of another scope. */
   | { readonly kind: 'attribute'; readonly scope: Scope | 'any'; readonly name: string }
   | { readonly kind: 'attribute'; readonly scope: 'intrinsic'; readonly name: IntrinsicName }
 
@@ -61,7 +61,7 @@ export type Comparison = '=' | '!=' | '=~' | '!~' | '>' | '>=' | '<' | '<='
 export type Arithmetic = '+' | '-' | '*' | '/' | '%' | '^'
 /** Operators with a list of values on one side. They have no query syntax; they replace `=` with `||`, and so on. */
 export type ListOperator = 'in' | 'notIn' | 'matchesAny' | 'matchesNone'
-/** Not in TraceQL: text contains another text, ignoring case; value equals a text when written as one. */
+/** Operators of Causeway's own. `contains`: contains a text, ignoring case. `reads`: equals a text when written as one. */
 type TextOperator = 'contains' | 'reads'
 export type Operator = Comparison | Arithmetic | ListOperator | TextOperator | '&&' | '||'
 
@@ -72,7 +72,7 @@ export type Field =
   | { readonly kind: 'binary'; readonly operator: Operator; readonly left: Field; readonly right: Field }
   | { readonly kind: 'unary'; readonly operator: '-' | '!' | 'exists' | 'absent'; readonly of: Field }
 
-/** The relation between the spans of two sets. */
+/** A relation between spans in the tree. */
 export type Relation = 'descendant' | 'ancestor' | 'child' | 'parent' | 'sibling'
 
 export type Spansets =
@@ -121,7 +121,7 @@ export type Stage =
   | { readonly kind: 'by'; readonly field: Field }
   | { readonly kind: 'coalesce' }
   | { readonly kind: 'select'; readonly attributes: readonly Attribute[] }
-  /** Only at the end of a pipeline in a scalar expression. */
+  /** Only in a scalar expression, at the end of its pipeline. */
   | Aggregate
 
 export type MetricName =
@@ -146,7 +146,7 @@ export type Metric =
       readonly kind: 'compare'
       readonly field: Field
       readonly top: number
-      /** In nanoseconds since 1970; 0 if not given. */
+      /** The time range of the selection, in nanoseconds since 1970; 0 if not given. */
       readonly from: bigint
       readonly to: bigint
     }
@@ -164,9 +164,9 @@ export interface Query {
   readonly hints: readonly { readonly name: string; readonly value: Static }[]
 }
 
-/** An error of a query that only occurs on some spans. */
+/** An error that occurs only on some spans. */
 export const failsOnSpan = (reason: string): TraceQlError =>
   new TraceQlError(`${reason}: leave such spans out with a condition before it`)
 
-/** An error in a query, in words for its author. */
+/** A query is invalid, unsupported, or fails on a span. The message is for its author. */
 export class TraceQlError extends Error {}

@@ -13,13 +13,13 @@ import {
   type ToAdmission,
 } from './admission-webhook.ts'
 
-/** What reviews may hold that are read and not looked at yet. */
+/** How many bytes of reviews may wait to be processed. */
 const MAX_BYTES = 32 * MIB
-/** API servers keep a connection for 90 s that they do not need: should it end here before, a review may be on its way over it. */
+/** Longer than the 90 s for which API servers keep an idle connection: closing it earlier could lose a review on its way. */
 const IDLE_MS = 120_000
 const COUNT_MS = 500
 
-/** Answers reviews, and hands them to the main thread. */
+/** Answers reviews, and posts them to the main thread. */
 async function run(port: MessagePort): Promise<void> {
   const { listener, maxBytes, credentials } = workerData as AdmissionThreadData
   const post = (message: FromAdmission): void => port.postMessage(message)

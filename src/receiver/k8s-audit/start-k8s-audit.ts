@@ -32,10 +32,10 @@ import type { AuditLogSettings, AuditWebhookConfig, K8sAuditSettings } from './k
 
 /** How much of a log is read at a time, in bytes. */
 const TURN_BYTES = 262_144
-/** After a file could not be read, so long until it is tried again, in milliseconds. */
+/** How long to wait before an unreadable file is retried, in milliseconds. */
 const RETRY_MS = 1_000
 
-/** Begins to follow the log, and listens for what is posted. */
+/** Starts to follow the log and to listen for the webhook. */
 export async function startReceiver(
   { id, settings: { cluster, log, webhook } }: StartedWith<K8sAuditSettings>,
   host: ReceiverHost,
@@ -94,7 +94,7 @@ function listenForEvents(
   })
 }
 
-/** Disposing ends it, once what is being read is stored or given up. */
+/** Follows the log until disposed, which waits for the read in progress to be stored or aborted. */
 function followLog(
   receiver: string,
   { pollMs, ...settings }: AuditLogSettings,
@@ -140,14 +140,14 @@ function followLog(
   }
 }
 
-/** Asked anew each time: it changes while something is awaited. */
+/** A function, since `aborted` changes during an await. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted
 
-/** How many events are read and reported at a time; fewer once they hold that many writes, as deletions of collections do. */
+/** How many events, and how many writes, are reported at a time: an event that deletes a collection is many writes. */
 const EVENTS_A_TURN = 200
 const WRITES_A_TURN = 1_000
 const LEAST_RETRY_S = 1
-/** API servers put 400 events into a list; one with a write has some hundred bytes. */
+/** Limits the events in a list. API servers send up to 400; an event with a write has several hundred bytes. */
 const FREE_EVENTS = 10_000
 const BYTES_AN_EVENT = 256
 
@@ -212,7 +212,7 @@ class AuditWebhook {
     }
   }
 
-  /** Waits no longer for what is being stored: the API server sends it again. */
+  /** Stops waiting for the store: the API server sends the list again. */
   giveUp(): void {
     this.#stopped.resolve({ kind: 'failed', reason: 'Causeway is shutting down' })
   }
@@ -232,7 +232,7 @@ class AuditWebhook {
       const outcome = await this.#report(some)
       if (outcome.kind === 'busy') answerLater(response, outcome.retryAfterMs, outcome.reason)
       else if (outcome.kind === 'failed') answerText(response, 503, outcome.reason)
-      // What was stored of the list is known when it comes again.
+      // The API server sends the whole list again; events that were stored are recognised then.
       if (outcome.kind !== 'stored') return
     }
     answerJson(response, 200, '{}')
@@ -251,7 +251,7 @@ class AuditWebhook {
   }
 }
 
-/** The events of a list, or what is wrong with it. */
+/** The events of a list, or why it is refused. */
 function eventsIn(bytes: Buffer): readonly Json[] | string {
   let list: Json
   try {

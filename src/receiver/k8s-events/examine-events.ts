@@ -9,7 +9,7 @@ const LONGEST_MS = 5_000
 const FORBIDDEN = 403
 const MAX_BYTES = 16_777_216
 
-/** Whether the API server answers, and lets Events be listed and watched. */
+/** Checks that the API server answers, and permits listing and watching Events. */
 export async function* examineEvents(id: string, settings: K8sEventsSettings): AsyncGenerator<Examination> {
   const { cluster, namespaces } = settings
   let asked: WatchedResource | undefined

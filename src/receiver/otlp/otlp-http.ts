@@ -214,7 +214,7 @@ function encodingOf(contentType = ''): Encoding | undefined {
   return bare === CONTENT_TYPES.json ? 'json' : undefined
 }
 
-/** A refusal of the request's form; a sender whose type is unknown gets JSON, which people can read. */
+/** Answers a request that is refused before its body is decoded; as JSON when its content type is unknown. */
 function sendStatus(
   response: ServerResponse,
   kind: RequestFault,

@@ -36,9 +36,9 @@ import { cpidsOf } from './merge-graph.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import { type DecisionRow, SqliteOutbox } from './outbox.ts'
 
-/** The most rows read at a time, per queue. */
+/** The most rows read at a time, for each queue. */
 const ROWS = 10_000
-/** Each change needs several queries, and exporters wait meanwhile. */
+/** Fewer, since each change needs several queries while exporters wait. */
 const CHANGES = 2_000
 const BYTES = 16 * MIB
 /** A mergelog has up to a thousand edges. */
@@ -48,7 +48,7 @@ const CPID_BYTES = 16
 const SENDER = 'LEFT JOIN scopes p ON p.id = %.scope LEFT JOIN resources r ON r.id = p.resource'
 const sender = (of: string): string => SENDER.replace('%', of)
 
-/** Reads what goes into an archive, through a connection of its own. */
+/** Reads the next rows for an archive, through its own connection. */
 export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
   readonly #outbox: SqliteOutbox
   readonly #spans: ArchivedSpans
@@ -91,8 +91,8 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
   }
 
   /**
-   * Arrivals that are linked and no longer wait: a waiting one may still get a CPID. Where decisions are left for the next reading, no more
-   * than these have come to (`inStepWith`), so that a span is read once.
+   * Arrivals that are linked and no longer wait: a waiting one may still get a CPID. If decisions are left for the next reading, arrivals
+   * stop where these do (`inStepWith`), so that a span is read once.
    */
   #arrivals(after: number, inStepWith: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean } {
     const [row] = this.#all(
@@ -160,7 +160,7 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
         facts.objectEvents.push(objectEventOf(row, span))
   }
 
-  /** `upToSpan`: how far they have come in arrivals, if they have not come to the end. */
+  /** `upToSpan`: the arrival up to which decisions were read, if there are more. */
   #decisions(after: number): { decided: DecidedRow[]; upTo: number; hasMore: boolean; upToSpan: number } {
     const decided: DecidedRow[] = []
     let bytes = 0
@@ -180,7 +180,7 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
     return { decided, upTo, hasMore, upToSpan: hasMore ? upToSpan : Infinity }
   }
 
-  /** What was sent, and where to. Returns the last decision, if these are more bytes than may be held at a time. */
+  /** Adds sent spans and their traces. Returns the last decision if the bytes reach the limit. */
   #addDecided(decided: readonly DecidedRow[], facts: ArchivedFacts): number | undefined {
     const scopes = new Set<number>()
     let bytes = 0
@@ -205,7 +205,7 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
     return undefined
   }
 
-  /** Nothing of a span that stayed in its own trace. */
+  /** Adds nothing for a span that stayed in its own trace. */
   #addPlacement(row: Row, span: ArchivedSpan, facts: ArchivedFacts): void {
     const trace = this.#spans.trace(whole(row['trace']))
     if (trace !== undefined) facts.placements.push(placementOf(row, trace, span))
@@ -229,7 +229,7 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
           traces.add(item)
           break
         case CHANGED.spanCpid:
-          // An item that is not in the archive yet goes there in its current state.
+          // An item that is not archived yet will be archived in its current state.
           if (item <= arrival) bytes += this.#attributed(item, facts)
           break
         case CHANGED.replacedMergelog:
@@ -257,7 +257,7 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
     }
   }
 
-  /** Returns its size in bytes. */
+  /** Adds a span that got a CPID. Returns its size in bytes. */
   #attributed(id: number, facts: ArchivedFacts): number {
     const span = this.#spans.span(id)
     if (span === undefined) return 0
@@ -268,7 +268,7 @@ export class SqliteArchiveReader extends OnConnection implements ArchiveReader {
     return span.raw.length
   }
 
-  /** The edges of a replaced mergelog that its CPID no longer has. False for one that was pruned: it stays in the archive. */
+  /** Adds the edges that a replaced mergelog had and its CPID no longer has. False for a pruned CPID, which stays in the archive. */
   #replaced(id: number, before: Buffer, facts: ArchivedFacts): boolean {
     const [now] = this.#all(
       `SELECT c.uuid AS cpid, m.sources, m.arrived_ms, r.cluster
@@ -376,7 +376,7 @@ const IN_TRACE = `a.uuid AS root, t.episode, t.trace_id AS in_trace, t.first_ns,
 const ACTORS = `SELECT ${IN_TRACE}, y.actor, y.writes, y.gaps, y.began FROM trace_actors y CROSS JOIN traces t ON t.id = y.trace
   CROSS JOIN cpids a ON a.id = t.root WHERE y.trace = ?`
 
-/** A trace of a cascade by its number. */
+/** A trace of a cascade by id. */
 export const CASCADE = `SELECT ${IN_TRACE}, t.failed_spans, t.doubtful_times, m.object AS reference,
   (SELECT y.actor FROM trace_actors y WHERE y.trace = t.id AND y.began = 1) AS began_by,
   (SELECT json_group_array(y.service) FROM trace_services y WHERE y.trace = t.id) AS service_names,

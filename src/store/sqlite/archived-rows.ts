@@ -42,7 +42,7 @@ export function bytesOf(row: Row): number {
   return (row['raw'] as Buffer).length
 }
 
-/** Ids are stored as signed numbers. */
+/** SQLite stores ids as signed numbers. */
 const idOf = (value: Value | undefined): bigint => BigInt.asUintN(64, big(value))
 
 export function objectEventOf(row: Row, span: ArchivedSpan): ArchivedObjectEvent {
@@ -100,7 +100,7 @@ function namedObjectOf(row: Row) {
   }
 }
 
-/** One value of a reference, parsed as the views parse it. */
+/** A parameter of a reference, parsed as the audit views do. */
 function valueIn(reference: string | null, key: string): string | null {
   const at = reference?.indexOf(key) ?? -1
   return reference === null || at < 0 ? null : (reference.slice(at + key.length).split('&', 1)[0] ?? '')

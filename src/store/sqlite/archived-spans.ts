@@ -4,7 +4,7 @@ import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
 import { type Cpid, cpidOfBytes } from '../../model/merge-graph.ts'
 import { OnConnection } from './open-database.ts'
 
-/** Who sent it, and the hashes of its envelope. */
+/** The sender, and the hashes of the envelopes. */
 interface Scope {
   readonly service: string | null
   readonly cluster: string | null
@@ -24,14 +24,14 @@ type SpanRow = [
 const UNKNOWN: Scope = { service: null, cluster: null, hashes: Buffer.alloc(0) }
 
 /**
- * Reads the spans of an archive, and what several facts share, each once for as long as it may be believed: between `begin` and the end of
- * the transaction. A span is usually asked for twice: as it came, and where it was sent.
+ * Reads spans for an archive, and what several rows share. Caches each until the end of the transaction; `begin` starts anew. Most spans
+ * are read twice: as they arrived, and where they were sent.
  */
 export class ArchivedSpans extends OnConnection {
   readonly #after = this.exactRows<[number, number], SpanRow>(
     `${SPAN} WHERE s.id > ? AND s.id <= ? ORDER BY s.id`,
   ).raw()
-  // With +?, or SQLite looks through all of seen_writes.
+  // +? keeps SQLite from scanning seen_writes.
   readonly #one = this.exactRows<[number], SpanRow>(`${SPAN} WHERE s.id = +?`).raw()
   readonly #scope = this.db
     .prepare<[number], [string | null, string | null, Buffer | null, Buffer | null]>(
@@ -51,7 +51,7 @@ export class ArchivedSpans extends OnConnection {
   #origins = new Map<number, string | undefined>()
   #traces = new Map<number, InTrace | undefined>()
 
-  /** Forgets what was read at another moment. */
+  /** Empties the cache for a new transaction. */
   begin(): void {
     this.#spans = new Map()
     this.#scopes = new Map()
@@ -60,7 +60,7 @@ export class ArchivedSpans extends OnConnection {
     this.#traces = new Map()
   }
 
-  /** Those of some arrivals, in order. */
+  /** The spans in a range of arrivals, in order. */
   *after(arrival: number, upTo: number): Generator<ArchivedSpan> {
     for (const row of this.#after.iterate(arrival, upTo)) {
       const span = this.#spans.get(Number(row[0])) ?? this.#spanOf(row)
@@ -68,7 +68,7 @@ export class ArchivedSpans extends OnConnection {
     }
   }
 
-  /** Undefined for one that was pruned. */
+  /** Undefined if it was pruned. */
   span(id: number): ArchivedSpan | undefined {
     const known = this.#spans.get(id)
     if (known !== undefined) return known
@@ -139,7 +139,7 @@ export class ArchivedSpans extends OnConnection {
   }
 }
 
-/** Of an item: covers its bytes and the hashes of its envelope, so that it is the same wherever it is computed. */
+/** The digest of an item, over its bytes and the hashes of its envelopes: the same wherever it is computed. */
 export function digestOf(hashes: Buffer, raw: Buffer): bigint {
   return hash('sha256', Buffer.concat([hashes, raw]), 'buffer').readBigUInt64BE()
 }

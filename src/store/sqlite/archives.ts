@@ -59,7 +59,7 @@ export class ArchivePositions extends OnConnection implements ArchiveStore {
   }
 }
 
-/** What is already stored when an archive is added. */
+/** Queues all existing rows when an archive is added. */
 const EVERYTHING = `
   INSERT OR IGNORE INTO archive_changes (kind, item, other) SELECT ${CHANGED.cpid}, id, 0 FROM cpids;
   INSERT OR IGNORE INTO archive_changes (kind, item, other) SELECT ${CHANGED.trace}, id, 0 FROM traces;

@@ -34,7 +34,7 @@ import { type Progress, WriterTable } from './transactions.ts'
 const PAIRS = 20_000
 const MAX_KEPT_TEXT = 4_096
 
-/** How many requests are remembered. */
+/** How many refused mergelogs and requests are kept. */
 interface RememberedLimits {
   refusedMergelogs: number
   requests: RequestLimits
@@ -44,7 +44,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
   readonly interner: ScopeNumbers
   readonly traces: TraceIndex
   readonly objects: ObjectTable
-  /** Original traces, each with the CPID of its last span: most have one. */
+  /** The CPID of the last span of each original trace: most have one. */
   readonly #pairs = new GenerationCache<number, number>(PAIRS)
   #lastCpid = 0
   #lastOrigin = 0
@@ -90,7 +90,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
     `INSERT INTO rejected_mergelogs (id, arrived_ms, cpid, sources, reason, scope, sender)
          SELECT last_refused, ?, ?, ?, ?, ?, ? FROM progress`,
   )
-  // Two for one, so that rows above the limit are soon gone.
+  // Deletes two for each insert, so that an excess disappears soon.
   readonly #dropRejected = this.db.prepare(
     `DELETE FROM rejected_mergelogs WHERE id IN (
          SELECT id FROM rejected_mergelogs WHERE id <= ? ORDER BY id LIMIT 2)`,
@@ -262,7 +262,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedRecordOrigin): void {
     const sources = JSON.stringify(record.sources.slice(0, 100)).slice(0, MAX_KEPT_TEXT)
     const newCpid = record.newCpid.slice(0, MAX_KEPT_TEXT)
-    // The envelope it came in may be large, and would be kept with it.
+    // The original envelope may be large, and would be kept as well.
     const scope = this.interner.smallScope(
       from.service.slice(0, MAX_KEPT_TEXT),
       from.cluster.slice(0, MAX_KEPT_TEXT),
@@ -288,7 +288,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
     this.traces.settle()
   }
 
-  /** Drops what is cached of an original trace: some of its spans are gone. */
+  /** Drops the cache of an original trace, some of whose spans were removed. */
   dropOrigin(origin: number): void {
     this.interner.dropOrigin(origin)
     this.#pairs.delete(origin)
@@ -303,7 +303,7 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
   }
 }
 
-/** How many requests are remembered, and how many of those with refused items. A request with a long answer counts as several. */
+/** How many hashes of requests are kept, and how many requests with refused items. A request with a long answer counts as several. */
 interface RequestLimits {
   requests: number
   refused: number
@@ -311,14 +311,14 @@ interface RequestLimits {
 
 const MOST: RequestLimits = { requests: 1_000_000, refused: 10_000 }
 const LEAST: RequestLimits = { requests: 100, refused: 50 }
-/** The most bytes per counted request. All together may use this part of max_bytes. */
+/** The most bytes of a request that counts as one. All together may take a share of max_bytes. */
 const BYTES: RequestLimits = { requests: 128, refused: 1_024 }
 const SHARE: RequestLimits = { requests: 20, refused: 40 }
 
-/** How many requests above the limit are removed at a time. */
+/** How many excess requests are deleted at a time. */
 const AT_ONCE = 1_000
 
-/** As many as do not displace other data from `max_bytes`. */
+/** The limits with which requests do not displace other data from `max_bytes`. */
 export function requestLimits({ maxBytes }: Pick<Retention, 'maxBytes'>): RequestLimits {
   if (maxBytes === 0) return MOST
   const limit = (of: keyof RequestLimits): number =>
@@ -327,8 +327,8 @@ export function requestLimits({ maxBytes }: Pick<Retention, 'maxBytes'>): Reques
 }
 
 /**
- * Recognises repeated requests for an hour (pruning sees to that), and keeps the newest with refused items for auditors. Row numbers grow
- * by what each row counts as, so the limit is a distance between two numbers.
+ * Recognises repeated requests for an hour (pruning removes older hashes), and keeps the newest with refused items for auditors. A row's id
+ * grows by what the row counts as, so that the limit is a difference of ids.
  */
 export class RequestTable extends OnConnection {
   readonly #limits: RequestLimits
@@ -366,7 +366,7 @@ export class RequestTable extends OnConnection {
     const counts = countsAs(message, BYTES.requests)
     const id = Number(this.#add.run(counts, hash, wallMs, rejected, message).lastInsertRowid)
     const step = Math.min(AT_ONCE, requests)
-    // Twice as many as arrive, so that rows above the limit are soon gone.
+    // Deletes twice as many as arrive, so that an excess disappears soon.
     if (id % step < counts) this.#dropOld.run(id - requests, 2 * step)
     if (rejected === 0 && message === '') return
     const countsRefused = countsAs(message, BYTES.refused)

@@ -54,13 +54,13 @@ const FAILED = 2n
 
 const NAMES = SPAN_HAS_LINKS | SPAN_NAMES_REQUEST | SPAN_NAMES_POD
 
-/** How many spans with the same ids are checked for the one of a resource. */
+/** How many spans with equal ids are searched for one of the same resource. */
 const SHARING = 64
 
-/** Spans that were read individually and may be requested again. */
+/** The most cached spans that were read one by one. */
 const MOST_ASKED = 2_000
 
-/** How many spans are checked for the earliest: a change may have any number before it is sent. */
+/** How many spans are searched for the earliest one, since a change may have any number before it is sent. */
 const FIRST_SPANS = 200
 
 /** Stored spans, as the linker sees them. */
@@ -97,7 +97,7 @@ export class ArrivedSpanTable extends WriterTable implements Spans {
   readonly #setCpid = this.db.prepare(`UPDATE spans SET cpid = ?, flags = flags | ? WHERE id = ?`)
   readonly #remove = this.db.prepare('DELETE FROM spans WHERE id = ?')
   #round = new Map<number, ArrivedSpan>()
-  /** Other spans that were read in this round. */
+  /** Other spans read in this round. */
   readonly #asked = new Map<number, ArrivedSpan>()
 
   constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, scopes: LinkScopeTable) {
@@ -110,12 +110,12 @@ export class ArrivedSpanTable extends WriterTable implements Spans {
     return this.exactRows<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw()
   }
 
-  /** A new transaction: what was read before may be outdated. */
+  /** Starts a transaction; cached spans may be outdated. */
   beginRound(): void {
     this.forget()
   }
 
-  /** The next spans after an arrival. What was cached of them may be outdated, and is read again. */
+  /** The next spans after an arrival, read anew: cached ones may be outdated. */
   next(after: number, limit: number): ArrivedSpan[] {
     return this.#next.all(after, limit).map((row) => {
       const span = this.#spanOf(row)
@@ -135,7 +135,7 @@ export class ArrivedSpanTable extends WriterTable implements Spans {
     return span
   }
 
-  /** True if the span was read in this round, so that its `awaited` is still right. */
+  /** Whether the span was read in this round, so that its `awaited` is current. */
   isOfThisRound(row: number): boolean {
     return this.#round.has(row)
   }
@@ -165,7 +165,7 @@ export class ArrivedSpanTable extends WriterTable implements Spans {
     return this.#rootOfOutgoing.get(origin)
   }
 
-  /** The earliest start between two times of spans that carry the CPID, among the first of its original traces. */
+  /** The earliest start in a time range of spans with the CPID, among the first of its original traces. */
   firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined {
     return this.#firstStart.get({ cpid, from: fromNs, to: toNs }) ?? undefined
   }
@@ -224,7 +224,7 @@ export class ArrivedSpanTable extends WriterTable implements Spans {
       awaited: row[12] === 1n,
     }
   }
-  /** If several spans have the parent's ids: the first of the child's own resource, else the first. */
+  /** The parent. If several spans have its ids: the first from the child's resource, or else the first. */
   #parentOf(row: SpanRow): number | undefined {
     return this.#ofResource.get(Number(row[2]), row[4], Number(row[7])) ?? numberOf(row[10])
   }

@@ -6,8 +6,8 @@ import { openForReading, type Sqlite } from './open-database.ts'
 import { sqliteQueries } from './queries.ts'
 
 /**
- * Opens a database for users' SQL. It is read-only, sorts in memory instead of filling a disk, and has the functions of the merge graph,
- * which query through a connection of their own.
+ * Opens a database for users' SQL: read-only, sorting in memory (so that it does not fill a disk), with the table functions of the merge
+ * graph, which query through another connection.
  */
 export function openForAudit(path: string, onAbsent: (cpid: Cpid, why: Absent) => void): Sqlite {
   const db = openForReading(path)
@@ -16,15 +16,15 @@ export function openForAudit(path: string, onAbsent: (cpid: Cpid, why: Absent) =
   return db
 }
 
-/** The table functions: each takes a CPID and returns rows (cpid, place). */
+/** The table functions. Each takes a CPID and returns rows (cpid, place). */
 const GRAPH_TABLES = ['related', 'ancestors', 'roots'] as const
 
 const CPID_BYTES = 16
 
 /**
- * Adds the functions `related(cpid)`, `ancestors(cpid)` and `roots(cpid)` to a connection. `place` counts from 1 in the order of the API.
- * `drives` says whether a root drives the CPID (`yes`, `no`). An unknown CPID has no rows and is reported to `onAbsent`. A malformed CPID
- * is an error, and NULL has no rows.
+ * Adds the table functions `related(cpid)`, `ancestors(cpid)` and `roots(cpid)`. `place` counts from 1 in the order of the API; `drives`
+ * says whether a root drives the CPID (`yes`, `no`). For an unknown CPID, calls `onAbsent` and returns no rows; for NULL, returns no rows;
+ * a malformed CPID is an error.
  */
 function addGraphTables(
   db: Sqlite,
@@ -98,7 +98,7 @@ export function prepareSelect(db: Sqlite, sql: string): Statement<[], unknown[]>
   return statement.raw().safeIntegers()
 }
 
-/** The driver has a different error for each kind of parameter, and raises some only when the first row is read. */
+/** The driver reports each kind of parameter with another error, some only at the first row. */
 function refuseParameters(statement: Statement<[], unknown[]>): void {
   try {
     statement.bind()
@@ -107,7 +107,7 @@ function refuseParameters(statement: Statement<[], unknown[]>): void {
   }
 }
 
-/** An error of SQLite or of its driver, in words for the author of the statement. */
+/** An error of SQLite or its driver, rephrased for the author of the statement. */
 export function sqlErrorSentence(error: unknown): string {
   const message = errorText(error)
   if (message.includes('more than one statement'))

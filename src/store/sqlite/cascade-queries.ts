@@ -22,7 +22,7 @@ const MISSING = `SELECT count(DISTINCT cpids.id) FROM traces sibling
      WHERE sibling.root = part.root AND coalesce(sibling.continues, sibling.id) = coalesce(part.continues, part.id)
        AND cpids.has_mergelog = 0 AND cpids.explained = 0`
 
-/** All traces of a root together. */
+/** The facts of all traces of a root, combined. */
 const CASCADES = `SELECT part.root, max(part.state = 0) AS open, max(part.clock_skew) AS clock_skew,
    coalesce(min(CASE WHEN part.doubtful_times = 0 THEN part.first_ns END), min(part.first_ns)) AS start_ns,
    coalesce(max(CASE WHEN part.doubtful_times = 0 THEN part.last_ns END), max(part.last_ns)) AS last_ns,
@@ -80,7 +80,7 @@ export class CascadeFactsReader extends OnConnection {
     this.#superseded = new SupersededVersions(db)
   }
 
-  /** The cascade of a root, if it is one. */
+  /** The cascade of a root; undefined if it is not a root. */
   of(root: number): CascadeFacts | undefined {
     const first = this.#first.get(root)
     return first === undefined ? undefined : this.#read(this.#candidates.among([first]))[0]
@@ -146,14 +146,14 @@ function factsOf(row: FactsRow): Omit<CascadeFacts, 'supersededBy'> {
 const WINDOW = 4_000
 const CANDIDATES_A_PAGE = 500
 
-/** One word and `by` follow: `schedule: creation by cronjob-controller`. */
+/** The form of such a reason: `schedule: creation by cronjob-controller`. */
 const BEGAN_BY_ITSELF = `mergelogs.reason GLOB '*: ?* by *'
  AND substr(mergelogs.reason, 1, instr(mergelogs.reason, ': ') - 1) IN ('${SELF_REASONS.join("', '")}')
  AND substr(mergelogs.reason, 1, instr(mergelogs.reason, ' by ') - 1) NOT GLOB '*: * *'`
 
 /**
- * The first trace of each cascade, which represents it. A CPID that turned out to have sources is no root, and the rest of its
- * provisional traces is no cascade. `where` restricts the traces.
+ * The first trace of each cascade, which stands for it. A CPID that got sources is no root any more, and its remaining provisional traces
+ * are no cascade. `where` restricts the traces.
  */
 const firstTraces = (from: string, where: string): string => `SELECT first_trace.id FROM ${from}
  LEFT JOIN mergelogs ON mergelogs.cpid = first_trace.root
@@ -194,7 +194,7 @@ interface FilterBind {
   to: bigint | null
 }
 
-/** Finds the cascades that match a filter, newest first, as the numbers of their first traces. */
+/** Finds cascades that match a filter, newest first; returns the ids of their first traces. */
 class CascadeCandidates extends OnConnection {
   readonly #window = this.column<[FilterBind & { least: bigint; before: bigint }], number>(
     firstTraces('traces first_trace', 'first_trace.id >= @least AND first_trace.id < @before'),
@@ -216,7 +216,7 @@ class CascadeCandidates extends OnConnection {
     this.#rare = new RareCascades(db)
   }
 
-  /** Page by page. An empty page only means that there is more to search. */
+  /** Yields pages. After an empty page there may be more. */
   *before(id: bigint, filter: CascadeFilter): Generator<number[]> {
     const bind = bindOf(filter)
     const ids = filter.state === 'open' ? this.#open.all(id) : this.#rare.before(id, filter)
@@ -235,7 +235,7 @@ class CascadeCandidates extends OnConnection {
     }
   }
 
-  /** Those of these traces that represent a cascade and match a filter, newest first. */
+  /** Which of these traces are the first of a cascade and match a filter, newest first. */
   among(ids: readonly number[], filter: CascadeFilter = {}): number[] {
     return this.#among.all({ ...bindOf(filter), ids: JSON.stringify(ids) })
   }
@@ -256,10 +256,10 @@ function bindOf(filter: CascadeFilter): FilterBind {
   }
 }
 
-/** An actor or a namespace in at most this many traces is found by the index. If in more, it is soon found among the newest. */
+/** An actor or namespace with at most this many traces is looked up by index. With more, the newest traces will soon show one. */
 const RARE = 2_000
 
-/** Finds cascades by a value that few of them have, without searching all others. */
+/** Finds cascades by a value that few of them have, by index. */
 class RareCascades {
   readonly #sql: PreparedStatements
 
@@ -267,7 +267,7 @@ class RareCascades {
     this.#sql = new PreparedStatements(db)
   }
 
-  /** The first traces of all cascades that may match the filter, newest first; undefined if there may be many. */
+  /** The first traces of all cascades that may match, newest first; undefined if there may be many. */
   before(before: bigint, { actor, namespace }: CascadeFilter): number[] | undefined {
     if (actor !== undefined && this.#isRareActor(actor))
       return this.#firstOf(
@@ -275,7 +275,7 @@ class RareCascades {
          WHERE trace_actors.actor = @name UNION SELECT cpid FROM mergelogs WHERE writer = @name`,
         { name: actor, before },
       )
-    // The writes of a cascade are stored under its first trace, which may be gone before the others.
+    // The writes of a cascade are stored under its first trace, which may be pruned before the others.
     if (namespace !== undefined && this.#isRare('trace_namespaces', 'namespace', namespace))
       return this.#firstOf(
         `SELECT traces.root FROM trace_namespaces JOIN traces ON traces.id = trace_namespaces.trace
@@ -287,7 +287,7 @@ class RareCascades {
     return undefined
   }
 
-  /** A service can be part of a cascade without having written anything. */
+  /** A service may take part in a cascade without writing anything. */
   #isRareActor(actor: string): boolean {
     return (
       this.#isRare('trace_actors', 'actor', actor) &&
@@ -312,10 +312,10 @@ class RareCascades {
   }
 }
 
-/** The most roots under which a CPID is looked up that is not part of a cascade yet. */
+/** The most roots that are looked up for a CPID without a linked cascade. */
 const MAX_ROOTS = 8
 
-/** Roots of a CPID, newest first: those that drive it (rule 6 of docs/linking.md), and those that are only passed on with it. */
+/** The roots of a CPID, newest first: those that drive it (rule 6 of docs/linking.md), and those passed on with it. */
 interface RootsInTwoKinds {
   readonly driving: readonly number[]
   readonly passedOn: readonly number[]
@@ -326,7 +326,7 @@ export class CascadeTraces extends OnConnection {
   readonly #ofRoot = this.exactRows<[number], TraceRow>(
     `SELECT ${TRACE_COLUMNS} FROM traces WHERE root = ? ORDER BY episode`,
   )
-  /** The CPIDs of a cascade that have a mergelog, by its time. */
+  /** The CPIDs of a cascade with a mergelog, by time of the mergelog. */
   readonly merged = this.column<[number, number], number>(
     `SELECT DISTINCT mergelogs.cpid FROM traces JOIN change_spans ON change_spans.trace = traces.id
        JOIN mergelogs ON mergelogs.cpid = change_spans.cpid
@@ -355,7 +355,7 @@ export class CascadeTraces extends OnConnection {
     return this.#ofRoot.all(root).map(traceFactsOf)
   }
 
-  /** The roots of the traces in which the CPID has a change span; before it was linked, those of its roots. */
+  /** The roots of the traces with a change span of the CPID; if it was not linked yet, its roots in the graph. */
   rootsOf(cpid: number, graphRoots: () => readonly number[]): RootsInTwoKinds {
     const roots = this.#rootsOf.all(cpid)
     if (roots.length === 0)

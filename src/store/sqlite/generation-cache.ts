@@ -1,13 +1,12 @@
-/** The most bytes of all entries of a generation, and the size of one entry. */
+/** The limit of bytes in a generation, and the size of an entry. */
 interface Weight<V> {
   readonly most: number
   readonly of: (value: V) => number
 }
 
 /**
- * A bounded map that forgets entries which were not used lately. It has at most two generations of `size` entries each. With a weight,
- * each generation is also limited in bytes; a larger entry has a generation of its own. An entry found in the old generation moves to the
- * young one.
+ * A bounded map that drops entries not used recently. It has at most two generations of `size` entries each; with a weight, a generation is
+ * also limited in bytes, and a larger entry has a generation of its own. An entry used in the old generation moves to the young one.
  */
 export class GenerationCache<K, V> {
   #young = new Map<K, V>()

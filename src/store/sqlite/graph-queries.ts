@@ -19,7 +19,7 @@ const CPIDS_A_PAGE = 500
 /** Sorts after every digit and the dash. */
 const BEHIND_DIGITS = 'g'
 
-/** Turns CPIDs into their numbers and back. */
+/** Converts CPIDs to their ids and back. */
 export class CpidLookup extends OnConnection {
   readonly #find = this.db.prepare<[Cpid], { id: number; state: number }>(
     'SELECT id, state FROM cpids WHERE text = +?',
@@ -32,32 +32,32 @@ export class CpidLookup extends OnConnection {
        FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value`,
   )
 
-  /** The number of a live CPID. */
+  /** The id of a live CPID. */
   find(cpid: Cpid): number | Absent {
     const row = this.#find.get(cpid)
     if (row === undefined) return 'unknown'
     return row.state === 0 ? row.id : 'pruned'
   }
 
-  /** The number of a CPID, including tombstones. */
+  /** The id of a CPID, also of a tombstone. */
   findEvenPruned(cpid: Cpid): number | undefined {
     return this.#find.get(cpid)?.id
   }
 
-  /** CPIDs with this prefix, including tombstones, at most `limit`: one range of the index. */
+  /** CPIDs with this prefix, including tombstones, at most `limit`; scans one range of the index. */
   beginning(prefix: CpidPrefix, limit: number): Cpid[] {
     return this.#beginning.all(prefix, prefix + BEHIND_DIGITS, limit)
   }
 
   cpids(ids: readonly number[]): Cpid[] {
-    // One JSON text for all: a row for each would take as long again as finding them.
+    // One JSON text for all: a row for each would double the time.
     const digits = this.#uuids.get(JSON.stringify(ids)) ?? ''
     const cpids: Cpid[] = []
     for (let at = 0; at < digits.length; at += 32) cpids.push(cpidOfDigits(digits.slice(at, at + 32)))
     return cpids
   }
 
-  /** The CPIDs with these numbers, in their order. */
+  /** The CPIDs with these ids, in the same order. */
   *pages(ids: readonly number[]): Pages<Cpid> & Generator<Cpid[]> {
     for (let at = 0; at < ids.length; at += CPIDS_A_PAGE) yield this.cpids(ids.slice(at, at + CPIDS_A_PAGE))
   }
@@ -67,7 +67,7 @@ const RELATED_IDS =
   'SELECT @from UNION SELECT edges.target FROM related JOIN edges ON edges.source = related.id'
 const RELATED = `WITH RECURSIVE related (id) AS (${RELATED_IDS})`
 
-/** A CPID without a mergelog is placed at the time it was first seen. */
+/** The time by which a CPID is sorted: its mergelog's, or else its first sighting. */
 const MOMENT = 'coalesce(cpids.merged_ns, cpids.first_seen_ms * 1000000)'
 
 interface RelatedBind {
@@ -82,7 +82,7 @@ interface AncestorRow {
   in_degree: number
 }
 
-/** Walks the merge graph by the numbers of its CPIDs. */
+/** Walks the merge graph by the ids of CPIDs. */
 export class GraphWalk extends OnConnection {
   readonly #read: Pick<BytesRead, 'maxCpids'>
   readonly #reached = this.column<[{ from: number; most: number }], number>(
@@ -108,20 +108,20 @@ export class GraphWalk extends OnConnection {
     this.#read = read
   }
 
-  /** The CPID and its descendants, itself first, then by time. `after` is rank (0 for itself), time and number. */
+  /** The CPID and its descendants, itself first, then by time. `after` is a position: rank (0 for itself), time and id. */
   related(from: number, after: Position = []): number[] {
     this.#holdToAllowance(from)
     const [rank = -1n, time = 0n, id = 0n] = after
     return this.#inOrder.all({ from, rank, time, id })
   }
 
-  /** The same in the order in which they were first seen, from a number on. */
+  /** The CPID and its descendants by first sighting, from the id `least` on. */
   relatedBySighting(from: number, least: number): number[] {
     this.#holdToAllowance(from)
     return this.#sighted.all({ from, least })
   }
 
-  /** Sorting all related CPIDs is one statement, which cannot be interrupted. */
+  /** Sorting all related CPIDs takes one statement, which cannot be interrupted. */
   #holdToAllowance(from: number): void {
     const { maxCpids } = this.#read
     if (maxCpids === Infinity) return
@@ -136,14 +136,14 @@ export class GraphWalk extends OnConnection {
       .map((node) => node.id)
   }
 
-  /** Those of itself and its ancestors that no edge points to. */
+  /** The roots among the CPID and its ancestors. */
   roots(id: number): number[] {
     return this.#climb(id)
       .filter((node) => node.in_degree === 0)
       .map((node) => node.id)
   }
 
-  /** Level by level. One recursive query would compute the distance for each path, and there may be very many paths. */
+  /** Climbs level by level: a recursive query would compute a distance for each path, and there may be very many. */
   #climb(id: number): AncestorRow[] {
     const climbed = this.#self.all(id)
     const seen = new Set([id])
@@ -211,14 +211,14 @@ export class GraphAroundReader extends OnConnection {
     )
   }
 
-  /** Visits levels above and below in turns, so that what is left out is farthest away. */
+  /** Alternates between levels above and below, so that what the limit leaves out is farthest away. */
   around(middle: number, limit: number): GraphAround {
     const distances = new Map([[middle, 0]])
     let [above, below] = [[middle], [middle]]
     const cut = { truncated: false }
     const widen = (level: number[], statement: Statement<[string, number], number>, at: number): number[] => {
       if (level.length === 0) return level
-      // The known ones may come first.
+      // The limit plus one: CPIDs that are known already may come first.
       const found = statement.all(JSON.stringify(level), limit + 1)
       const unknown = found.filter((id) => !distances.has(id))
       const room = limit - distances.size
@@ -322,7 +322,7 @@ export class MergelogFactsReader extends OnConnection {
         }
   }
 
-  /** The mergelogs of these CPIDs in their order. `first` comes first whatever its time. */
+  /** The mergelogs of these CPIDs, in the same order. `first` comes first, whatever its time. */
   *of(ids: readonly number[], first: number): Pages<MergelogFacts> & Generator<MergelogFacts[]> {
     for (let at = 0; at < ids.length; at += MERGELOGS_A_PAGE) {
       const rows = this.#of.all(JSON.stringify(ids.slice(at, at + MERGELOGS_A_PAGE)))
@@ -357,7 +357,7 @@ function factsOf(row: MergelogRow, position: Position): MergelogFacts {
 }
 
 /**
- * Whether the mergelogs of a row of `cpids` and of its ancestors have arrived. A CPID that was pruned and is seen again is not waited
- * for, so the graph counts it as explained, although its own mergelog is gone.
+ * Whether the mergelogs of a row of `cpids` and all its ancestors have arrived. The graph also counts a pruned CPID that is seen again as
+ * explained, though its mergelog is gone.
  */
 const CPID_IS_EXPLAINED = 'cpids.explained AND cpids.has_mergelog AND cpids.unexplained_sources = 0'

@@ -3,11 +3,11 @@ import type { HeldItem, HeldItems, WorkedOutMergelog } from '../../model/reporte
 import type { Cached } from '../../model/store-ports.ts'
 import { WriterTable } from './transactions.ts'
 
-/** Of items and worked out mergelogs together. There is always room for some items. */
+/** The most items and worked-out mergelogs together. Some places are reserved for items. */
 const MOST = 10_000
 const MOST_WORKED_OUT = 8_000
 const MOST_BYTES = 8 * 1024
-/** A watch reports a version within a second, and linking waits ten for a mergelog. */
+/** How long an item is held: a watch reports a version within a second, and linking waits ten for a mergelog. */
 const WAIT_MS = 5_000
 
 interface HeldRow {
@@ -16,7 +16,7 @@ interface HeldRow {
   readonly sender: string | null
 }
 
-/** A mergelog that was worked out, beside the signals 0 and 1. */
+/** In column `signal`: a worked-out mergelog. 0 and 1 are the signals of other items. */
 const WORKED_OUT = 2
 
 interface HeldCounts {
@@ -24,9 +24,9 @@ interface HeldCounts {
   workedOut: number
 }
 
-/** Items that wait for a decision of inference, in SQLite. */
+/** Items that wait for a decision of inference. */
 export class HeldItemTable extends WriterTable implements HeldItems, Cached {
-  /** Undefined until they are counted. */
+  /** Undefined until counted. */
   #counts: HeldCounts | undefined
   readonly #count = this.db.prepare<[], HeldCounts>(
     `SELECT count(*) AS "all", count(*) FILTER (WHERE signal = ${WORKED_OUT}) AS workedOut FROM held_items`,
@@ -51,7 +51,7 @@ export class HeldItemTable extends WriterTable implements HeldItems, Cached {
     return this.#isAny.get() === 1
   }
 
-  /** Needs no transaction. */
+  /** Works outside transactions. */
   get areDue(): boolean {
     return this.#isDue.get(this.progress.activeMs) === 1
   }
@@ -67,7 +67,7 @@ export class HeldItemTable extends WriterTable implements HeldItems, Cached {
   take(cpid: Cpid): HeldItem[] {
     const held = this.#take.all(cpidBytes(cpid)).map(itemOf)
     if (held.length === 0) return held
-    // Before they are dropped: they may have yet to be counted.
+    // Counted before the rows are deleted, since the count may be read only now.
     this.#counted.all -= held.length
     this.#drop.run(cpidBytes(cpid))
     return held

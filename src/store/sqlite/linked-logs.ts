@@ -13,7 +13,7 @@ import { GenerationCache } from './generation-cache.ts'
 import { LOG_IS_REPEAT } from './repeated-records.ts'
 import { WriterTable } from './transactions.ts'
 
-/** The bit of `log_outbox.flags`. */
+/** A flag of `log_outbox.flags`. */
 export const LOG_WITHOUT_SPAN_ID = 1
 
 const KINDS: readonly LogWaitingKind[] = ['cpid', 'span']
@@ -29,7 +29,7 @@ type LogRow = [
   repeated: bigint,
 ]
 
-/** Log records that are linked, in SQLite. */
+/** Linked log records. */
 export class ArrivedLogTable extends WriterTable implements LogLinkStore {
   readonly #next = this.#logs<[number, number, number]>(
     'WHERE l.id > +? AND l.id <= +? ORDER BY l.id LIMIT +?',
@@ -50,9 +50,9 @@ export class ArrivedLogTable extends WriterTable implements LogLinkStore {
     'INSERT INTO log_outbox (decision, log, trace_id, flags, cpid) VALUES (?, ?, ?, ?, ?)',
   )
   readonly #remove = this.db.prepare('DELETE FROM logs WHERE id = ?')
-  /** Since when spans are missing. Lost at a restart, after which they count as missing from then on. */
+  /** Since when spans are missed. Lost on restart; then they count as missed from then on. */
   readonly #missed = new GenerationCache<string, number>(MISSED_SPANS)
-  /** How many wait for a span, so that spans need not query while none does. */
+  /** How many log records wait for a span: while none does, spans need no query. */
   #waitingForSpans: number | undefined
 
   #rows<Bind extends unknown[]>(rest: string): Statement<Bind, number> {
@@ -66,7 +66,7 @@ export class ArrivedLogTable extends WriterTable implements LogLinkStore {
     ).raw()
   }
 
-  /** The first `limit` of these events and of the log records after an arrival, in order. */
+  /** Merges these events with the log records after an arrival; the first `limit`, in order. */
   addEvents(events: LinkEvent[], after: number, limit: number): LinkEvent[] {
     // Records beyond the last event need not be readable yet.
     const end = (events.length < limit ? undefined : events.at(-1)?.arrival) ?? Number.MAX_SAFE_INTEGER
@@ -128,12 +128,12 @@ export class ArrivedLogTable extends WriterTable implements LogLinkStore {
     )
   }
 
-  /** Other code has removed some that waited. */
+  /** Call it after other code removed waiting log records. */
   countAgain(): void {
     this.#waitingForSpans = undefined
   }
 
-  /** The times since when spans are missing stay true after a rollback. */
+  /** `#missed` stays valid after a rollback. */
   forget(): void {
     this.#waitingForSpans = undefined
   }

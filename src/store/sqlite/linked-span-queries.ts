@@ -9,7 +9,7 @@ import { CPID_OF_NEAREST_ANCESTOR } from './record-queries.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
 import { ScopeFacts } from './scopes.ts'
 
-/** The columns shown of a row of `spans`, joined as by RECEIVED_JOINED. */
+/** The columns of a received span, joined by RECEIVED_JOINED. */
 const RECEIVED_COLUMNS = `spans.span_id, spans.start_ns, spans.end_ns, spans.scope, spans.name, spans.kind,
   spans.status, cpids.uuid, CASE WHEN spans.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN spans.raw END,
   seen_writes.user_name, seen_writes.cause, seen_writes.gap, seen_writes.missed`
@@ -29,7 +29,7 @@ type ReceivedColumns = [
   ...seen: SeenColumns,
 ]
 
-/** A received span without the decisions about it. */
+/** A received span, without what was decided about it. */
 function receivedSpan(
   row: number,
   [spanId, startNs, endNs, scope, name, kind, status, uuid, raw, ...told]: ReceivedColumns,
@@ -86,7 +86,7 @@ type SentRow = [
   ...received: ReceivedColumns,
 ]
 
-/** The end of a cause in another trace of the cascade; null for a local parent there. */
+/** When a cause in another trace of the cascade ended; null for a local parent there. */
 const CAUSE_END = `CASE WHEN outbox.cause_trace IS NOT NULL AND spans.id IS NOT NULL
   THEN (SELECT cause_span.end_ns FROM spans cause_span
     WHERE cause_span.id = outbox.cause AND cause_span.origin <> spans.origin) END`
@@ -96,7 +96,7 @@ const SENT_COLUMNS = `outbox.decision, outbox.parent_id, outbox.flags, outbox.sc
 const JOINED = `LEFT JOIN spans ON spans.id = outbox.span ${RECEIVED_JOINED}`
 const NONE: readonly string[] = []
 
-/** Reads the spans of a trace as they were sent: each decision, with its span. Includes spans that are still being placed. */
+/** Reads the spans sent into a trace, by decision, and those that are still being placed. */
 export class LinkedSpans extends OnConnection {
   readonly #scopes: ScopeFacts
   readonly beingPlaced: SpansBeingPlaced
@@ -114,7 +114,7 @@ export class LinkedSpans extends OnConnection {
   }
 
   of(trace: number): LinkedSpan[] {
-    // Read first: a span that is placed in between is then in both results.
+    // Read first, so that a span placed in between is in both results, not in none.
     const beingPlaced = this.beingPlaced.of(trace)
     const sent = this.#spansOf(this.#ofTrace.iterate(trace))
     sent.sort((a, b) => a.decision - b.decision)
@@ -131,14 +131,14 @@ export class LinkedSpans extends OnConnection {
     return decisions.flatMap((decision) => spans.get(decision) ?? [])
   }
 
-  /** Row by row: some include all bytes of a span. */
+  /** Iterates, since some rows include all bytes of a span. */
   #spansOf(rows: Iterable<SentRow>): LinkedSpan[] {
     const spans: LinkedSpan[] = []
     for (const row of rows) spans.push(...this.#spanOf(row))
     return spans
   }
 
-  /** Empty for a span that was pruned. */
+  /** Empty if the span was pruned. */
   #spanOf(row: SentRow): LinkedSpan[] {
     const [decision, parentId, flags, ownScope, extra, cause, causeTrace, causeEnd, id] = row
     const sent = {
@@ -157,7 +157,7 @@ export class LinkedSpans extends OnConnection {
     if (extra !== null) {
       const own = readOwnSpan(extra)
       const service = this.#scopes.of(Number(ownScope ?? 0n)).service
-      // A span without a duration is sent with one nanosecond, because Jaeger warns of zero. It is shown without a duration.
+      // A span without a duration is sent with 1 ns, because Jaeger warns of zero.
       const endNs = own.endNs === own.startNs + 1n ? own.startNs : own.endNs
       return [{ ...sent, ...own, endNs, service, status: 0, row: undefined, observed: NONE, wrote: NONE }]
     }
@@ -186,8 +186,8 @@ const IS_LAST = `NOT EXISTS (SELECT 1 FROM traces here JOIN traces later ON late
       JOIN change_spans ON change_spans.cpid = change.cpid AND change_spans.trace = later.id WHERE here.id = @trace)`
 
 /**
- * Waiting spans that belong into a trace: those above spans that were sent into it, those of its CPIDs (unless a later trace of the same
- * root has the CPID), and those that wait for one of these. Spans that the linker has not reached yet are left out.
+ * Waiting spans that will go into a trace: parents awaited by spans sent into it; spans of its CPIDs, unless a later trace of the same root
+ * has the CPID; and spans that wait for one of these. Spans that the linker has not reached yet are left out.
  */
 const FOUND = `WITH RECURSIVE found(id) AS (
   SELECT waiting.arrival FROM awaited_parents awaited
@@ -212,13 +212,13 @@ type PlacingRow = [
   ...received: ReceivedColumns,
 ]
 
-/** Below its local parent if that is in the cascade, else below the change of its CPID. */
+/** The parent: the local one if it is in the cascade, otherwise the change span of the CPID. */
 const PLACED_COLUMNS = `spans.id,
   (SELECT span_id FROM change_spans WHERE change_spans.cpid = spans.cpid AND change_spans.trace = @trace),
   CASE WHEN spans.parent_id <> 0 THEN (SELECT min(above.id) FROM spans above
     WHERE above.origin = spans.origin AND above.span_id = spans.parent_id) END, ${RECEIVED_COLUMNS}`
 
-/** Reads spans that have arrived and wait for something before they are sent into a trace. */
+/** Reads spans that arrived and still wait before they are sent into a trace. */
 class SpansBeingPlaced extends OnConnection {
   readonly #scopes: ScopeFacts
   readonly #any = this.column<[], number>(
@@ -242,12 +242,12 @@ class SpansBeingPlaced extends OnConnection {
     return this.#ofTrace.all({ trace }).map((row) => this.#spanOf(row, trace))
   }
 
-  /** Numbers of the spans in `of`. */
+  /** The rows of the spans in `of`. */
   rowsIn(trace: number): number[] {
     return this.#any.get() === undefined ? [] : this.#rows.all({ trace })
   }
 
-  /** The spans with these numbers, without their places. */
+  /** The spans with these rows, without their positions. */
   ofRows(rows: readonly number[]): LinkedSpan[] {
     if (rows.length === 0) return []
     return this.#ofRows.all({ trace: 0, rows: JSON.stringify(rows) }).map((row) => this.#spanOf(row, 0))

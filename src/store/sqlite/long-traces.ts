@@ -3,22 +3,22 @@ import { isDamage, OnConnection, type Sqlite } from './open-database.ts'
 import { keptFacts, type KeptRow, type StoredBlocks } from './span-block-facts.ts'
 
 /**
- * A trace is long if a span of it starts or ends at least so many seconds before or after its first time (`origin_traces.first_ns`): when the
- * span started that arrived first. Databases of earlier versions do not have that; there it is the start of one of its spans. All spans of
- * a trace that is not long lie within twice this time.
+ * A trace is long if one of its spans starts or ends at least this many seconds before or after its first time (`origin_traces.first_ns`):
+ * the start of the span that arrived first. In databases of earlier versions, it is the start of any of its spans. All spans of other
+ * traces are within twice this time.
  */
 export const LONG_S = 300
-/** The most full blocks whose long traces are remembered until they are kept in the database. */
+/** The most full blocks whose long traces are cached until they are stored. */
 const MOST_BLOCKS = 4_096
 
 const BILLION = '1000000000'
 
-/** Three numbers for each long trace of a block: its own, and from when to when its spans in the block and its first time lie, in seconds since 1970. */
+/** Three numbers for each long trace of a block: its id, and the bounds of its first time and its spans in the block, in Unix seconds. */
 type LongTraces = Float64Array
 
 const NUMBERS_A_TRACE = 3
 
-/** How many spans are read before others may take a turn. A trace counts for some of them, besides its own. */
+/** How many spans are read before others may take a turn. Each trace counts as some further spans. */
 const SPANS_AT_ONCE = 1_000
 const SPANS_A_TRACE = 20
 
@@ -31,8 +31,8 @@ export interface SqlHint {
 }
 
 /**
- * Knows which original traces with spans in a block are long. Without it, a search by time would have to read the spans of all other
- * times: one of those may be what it looks for, in a trace that goes on for hours.
+ * Knows which original traces with spans in a block are long. Without it, a search by time would have to read the spans of all other times,
+ * since a trace may last for hours.
  */
 export class LongTracesOfBlocks extends OnConnection {
   readonly #stored: StoredBlocks
@@ -44,7 +44,7 @@ export class LongTracesOfBlocks extends OnConnection {
     `SELECT NOT EXISTS (SELECT 1 FROM spans s CROSS JOIN origin_traces o ON o.id = s.origin
        WHERE s.id > ? AND s.id <= ? AND o.first_ns IS NULL)`,
   )
-  // Seconds are rounded toward zero: one more on either side holds them all.
+  // Division rounds toward zero, so the bounds are widened by a second.
   readonly #read = this.db
     .prepare<{ after: number; upTo: number }, [trace: number, fromS: number, toS: number]>(
       `SELECT origin, min(low, first) - 1, max(high, first) + 1 FROM (
@@ -66,7 +66,7 @@ export class LongTracesOfBlocks extends OnConnection {
     this.#stored = stored
   }
 
-  /** What is to be kept of a full block, the oldest blocks first. Yields once, where others may take a turn. */
+  /** Computes the long traces of a full block. Yields once, so that others may take a turn. */
   *read(block: number): Generator<undefined, LongTraces> {
     const [after, upTo] = this.#stored.boundsOf(block)
     this.#setFirst.run({ after, upTo })
@@ -76,8 +76,8 @@ export class LongTracesOfBlocks extends OnConnection {
   }
 
   /**
-   * The traces with spans in a block that are long and may have been going on in a time; none if the block is damaged. `newest` is the
-   * number of the newest span.
+   * The long traces with spans in a block that may have been active in a time range; none if the block is damaged. `newest` is the row of
+   * the newest span.
    */
   of(block: number, newest: number, fromNs: UnixNanos | undefined, toNs: UnixNanos | undefined): number[] {
     const traces = this.#unlessDamaged(block, newest)
@@ -90,7 +90,7 @@ export class LongTracesOfBlocks extends OnConnection {
     return found
   }
 
-  /** Finds those of some traces in which a forwarded span `s` meets a hint. Yields where others may take a turn. */
+  /** Finds the traces in which a forwarded span `s` meets a hint. Yields so that others may take a turn. */
   meeting({ sql, values }: SqlHint): (traces: readonly number[]) => Generator<number[]> {
     const page = this.db
       .prepare<Bound[], [spanId: bigint, id: bigint, meets: bigint]>(
@@ -122,7 +122,7 @@ export class LongTracesOfBlocks extends OnConnection {
     }
   }
 
-  /** Other times can be searched although a block cannot be read. */
+  /** A block that cannot be read does not prevent searches of other times. */
   #unlessDamaged(block: number, newest: number): LongTraces {
     try {
       return this.#of(block, newest)
@@ -139,7 +139,7 @@ export class LongTracesOfBlocks extends OnConnection {
     const known = kept ?? this.#remembered.get(block)
     if (known !== undefined) return known
     const traces = this.#readRows(after, upTo)
-    // Without a first time the span that stands in for it may change.
+    // Without a stored first time, the span that stands in for it may change.
     if (this.#isAllKnown.get(after, upTo) === 1) this.#remember(block, traces)
     return traces
   }
@@ -157,7 +157,7 @@ export class LongTracesOfBlocks extends OnConnection {
   }
 }
 
-/** SQLite's least number. */
+/** The least integer of SQLite. */
 const LEAST = -(2n ** 63n)
 
 function secondsOf(ns: UnixNanos | undefined, otherwise: number): number {

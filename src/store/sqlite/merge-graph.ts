@@ -105,7 +105,7 @@ export class SqliteMergeGraph extends WriterTable implements MergeGraph {
     })
   }
 
-  /** Throws if the CPID was never seen or its tombstone is gone. */
+  /** Throws if the CPID is unknown, or its tombstone was removed. */
   node(id: number): CpidNode {
     const node = this.maybeNode(id)
     if (node === undefined) throw new Error(`no CPID has the number ${id}`)
@@ -220,19 +220,19 @@ export class SqliteMergeGraph extends WriterTable implements MergeGraph {
     this.#watchers.push(watcher)
   }
 
-  /** The tombstone with this number is gone. */
+  /** Drops a CPID from the cache: its tombstone was removed. */
   drop(id: number, cpid: Cpid): void {
     this.#cache.drop(id, cpid)
   }
 
-  /** Forgets what is cached: the transaction was rolled back or someone else wrote. */
+  /** Drops the cache after a rollback, or if another process wrote. */
   forget(): void {
     this.#cache.clear()
     for (const watcher of this.#watchers) watcher.forget()
     this.#mayHaveMore = true
   }
 
-  /** Of most that a search visits the rank is at hand, which takes a fraction of a join. */
+  /** Most CPIDs of a search are cached with their rank, which is far faster than a join. */
   readonly #ranked = (id: number): readonly RankedCpid[] => {
     const known = this.#cache.byId(id)?.rank
     if (known !== undefined) return [{ id, rank: known }]
@@ -240,7 +240,7 @@ export class SqliteMergeGraph extends WriterTable implements MergeGraph {
     return stored === undefined ? [] : [{ id, rank: this.#rankOf(id, stored) }]
   }
 
-  /** CPIDs from before ranks existed share one rank until something moves them. */
+  /** CPIDs from before ranks existed share one rank until they are moved. */
   #rankOf(id: number, rank: number | null): number {
     return rank ?? Math.max(id, this.progress.unrankedCpids)
   }
@@ -268,7 +268,7 @@ const COLUMNS = `id, uuid, state, has_mergelog, explained, unexplained_sources, 
 
 const NODES = 15_000
 
-/** Recently used CPIDs, by number and by UUID. Both lookups return the same object. */
+/** A cache of CPIDs by id and UUID. Both lookups return the same object. */
 class CpidCache {
   readonly #byId = new GenerationCache<number, CpidNode>(NODES)
   readonly #byCpid = new GenerationCache<string, CpidNode>(NODES)
@@ -352,7 +352,7 @@ export class MergelogReader extends OnConnection implements Mergelogs {
   }
 }
 
-/** A stored source set: 16 bytes a CPID, sorted. */
+/** The CPIDs of a stored source set: 16 bytes each, sorted. */
 export function cpidsOf(blob: Buffer): Cpid[] {
   const cpids: Cpid[] = []
   for (let at = 0; at < blob.length; at += 16) cpids.push(cpidOfBytes(blob.subarray(at, at + 16)))

@@ -7,10 +7,7 @@ import type { Sqlite } from './open-database.ts'
 /** The names of the migrations that were applied. */
 type Migrated = { applied: string[] }
 
-/**
- * Brings the schema up to date. A database that is up to date is not changed. Throws an Error that says what to do when a migration fails
- * or the file was written by a newer Causeway.
- */
+/** Brings the schema up to date. Throws an Error that says what to do if a migration fails, or if a newer Causeway wrote the file. */
 export async function migrate(sqlite: Sqlite): Promise<Migrated> {
   const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: keptOpen(sqlite) }) })
   const migrator = new Migrator({
@@ -51,7 +48,7 @@ function checkApplied(sqlite: Sqlite): void {
   }
 }
 
-/** Kysely closes the database it is given; this one belongs to the caller. */
+/** Kysely closes the database that it is given, but this one belongs to the caller. */
 function keptOpen(sqlite: Sqlite): { close(): void; prepare: Sqlite['prepare'] } {
   return { close: () => undefined, prepare: sqlite.prepare.bind(sqlite) }
 }
@@ -63,7 +60,7 @@ export function schemaState(db: Sqlite): SchemaState {
   return Object.keys(MIGRATIONS).every((name) => applied.includes(name)) ? 'current' : 'older'
 }
 
-/** The migrations from before the first release, which 001-schema replaces: all of them together make the same tables. */
+/** The migrations from before the first release. 001-schema replaces them; it makes the same tables. */
 const WAS_SCHEMA = [
   '001-arrivals-and-graph',
   '002-linking',
@@ -74,7 +71,7 @@ const WAS_SCHEMA = [
 ]
 const SCHEMA = '001-schema'
 
-/** The migrations that a file has, with those from before the first release under their present names. */
+/** The migrations of a file; those from before the first release under their present names. */
 function appliedMigrations(db: Sqlite): string[] {
   const stored = storedNames(db)
   return isFromBefore(stored) ? [SCHEMA, ...stored.filter((name) => !WAS_SCHEMA.includes(name))] : stored
@@ -85,7 +82,7 @@ function unknownMigrations(applied: readonly string[]): string[] {
   return applied.filter((name) => !(name in MIGRATIONS) && !WAS_SCHEMA.includes(name))
 }
 
-/** Whether it was made by a development version from before the first release that is too old to migrate. */
+/** Whether a development version from before the first release made the file, too old to migrate. */
 function isUnfinished(applied: readonly string[]): boolean {
   return applied.some((name) => WAS_SCHEMA.includes(name))
 }

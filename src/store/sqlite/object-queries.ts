@@ -20,9 +20,7 @@ const ACTIONS = ['observed', 'wrote', 'mergelog'] as const
 const MERGELOG = 2n
 const IN_NONE: CascadesOfCpid = { cascades: [], drivenBy: [] }
 
-/**
- * Reads what happened to objects. The time is the end of a span that wrote, the start of a span that observed, or the time of a merge.
- */
+/** Reads events of objects. An event's time is the end of a span that wrote, the start of one that observed, or the time of a mergelog. */
 export class ObjectFactsReader {
   readonly numbers: ObjectNumbers
   readonly #events: ObjectEvents
@@ -34,7 +32,7 @@ export class ObjectFactsReader {
     this.#events = events
   }
 
-  /** A position is an arrival and the number of earlier items of that arrival. The first page has at most `first` items. */
+  /** A position is an arrival and the index of an event within it. The first page has at most `first` items. */
   *pages(
     reference: string,
     after: Position = [],
@@ -81,7 +79,7 @@ const LAST_VERSION = 2n ** 63n - 1n
 interface Written {
   span: bigint
   object: bigint
-  /** -1 if the span gave none. */
+  /** -1 if the span named no version. */
   version: bigint
 }
 
@@ -109,10 +107,10 @@ type Details = [
   ...SeenColumns,
 ]
 
-/** How many spans above a write are searched for what was read for it. */
+/** How many ancestor spans of a write are searched for what was read for it. */
 const LEVELS_ABOVE = 8
 
-/** The spans above one, of the same service, nearest first. */
+/** The ancestors of a span from the same service, nearest first. */
 const ABOVE = `WITH RECURSIVE above(origin, parent_id, scope, raw, height) AS (
     SELECT origin, parent_id, scope, NULL, 0 FROM spans WHERE id = ?
     UNION ALL
@@ -123,7 +121,7 @@ const ABOVE = `WITH RECURSIVE above(origin, parent_id, scope, raw, height) AS (
       WHERE above.parent_id <> 0 AND above.height < ${LEVELS_ABOVE} AND resource_p.service = resource_child.service)
   SELECT raw FROM above WHERE height > 0 ORDER BY height`
 
-/** Reads who wrote which version of objects, highest version first. The cost grows with what is requested, not with what was written. */
+/** Reads who wrote which version of objects, the highest first. The cost grows with what is requested, not with what is stored. */
 export class ObjectVersionsReader extends OnConnection {
   readonly #numbers: ObjectNumbers
   readonly #cascadesOf: (cpid: number) => CascadesOfCpid
@@ -184,7 +182,7 @@ export class ObjectVersionsReader extends OnConnection {
       .slice(0, most)
   }
 
-  /** Empty for what was pruned meanwhile. */
+  /** Empty if it was pruned meanwhile. */
   #factsOf(written: Written): ObjectVersionFacts[] {
     const row = this.#details.get(written)
     if (row === undefined) return []
@@ -214,7 +212,7 @@ export class ObjectVersionsReader extends OnConnection {
     ]
   }
 
-  /** What a span above the write read, such as a reconcile: controllers that report themselves name it there. */
+  /** What an ancestor span observed, such as a reconcile: instrumented controllers name it there. */
   #observedAbove(span: bigint): readonly string[] {
     for (const raw of this.#above.iterate(span)) {
       const { observed } = namedObjects(raw)
@@ -230,10 +228,10 @@ function highestFirst(a: Written, b: Written): number {
   return Number(b.object - a.object)
 }
 
-/** How many of the newest references of spans are searched for recent events, whatever their object. */
+/** How many of the newest references of spans, to any object, are searched for recent events. */
 const LATELY = 2_000
 
-/** One event of an object. Several events of one arrival are told apart by their place. */
+/** An event of an object. `place` tells the events of one arrival apart. */
 interface ObjectEventRow {
   arrival: bigint
   place: bigint
@@ -257,11 +255,11 @@ interface EventsBind {
   most: number
 }
 
-/** The span with the reference is not a repetition. */
+/** The span with the reference does not repeat another one. */
 const NAMING_SPAN_IS_NO_REPEAT = `(named.span <= (SELECT linked_arrival FROM progress WHERE only = 1)
      OR NOT EXISTS (SELECT 1 FROM spans s WHERE s.id = named.span AND ${SPAN_IS_REPEAT}))`
 
-/** The newest `@most` events are chosen from indexes alone. The rest is looked up only for them. */
+/** Chooses the newest `@most` events from indexes alone, then reads further columns for these. */
 const eventsSql = (spans: string): string => `WITH event AS (
    SELECT named.span AS arrival, named.object, named.role AS action, named.version,
      (named.object * 2 + named.role) * 4 AS place
@@ -287,21 +285,19 @@ const eventsSql = (spans: string): string => `WITH event AS (
  LEFT JOIN resources ON resources.id = scopes.resource
  ORDER BY event.arrival DESC, event.place DESC, event.version DESC`
 
-/**
- * Goes back through the references of spans, newest first, until there are enough. The plus keeps SQLite from using the object's index.
- */
+/** Scans the references of spans, newest first, until there are enough. The plus keeps SQLite from using the index by object. */
 export const RECENT_EVENTS = eventsSql(
   'span_objects named WHERE +named.object IN (SELECT value FROM json_each(@ids))',
 )
 
-/** No index has an object's spans by arrival, so all its references are read, from an index alone. */
+/** No index has the spans of an object by arrival, so all its references are read, but from an index alone. */
 export const ALL_EVENTS = eventsSql(
   'json_each(@ids) wanted JOIN span_objects named ON named.object = wanted.value WHERE true',
 )
 
 /**
- * Reads the events of objects in the order of arrival, newest first. Recent events cost the same however often the objects changed. If
- * those are not enough, the cost grows with the changes of the objects.
+ * Reads events of objects in order of arrival, newest first. Recent events cost the same for all objects. If they are not enough, the cost
+ * grows with the number of the objects' changes.
  */
 export class ObjectEvents extends OnConnection {
   readonly #recent = this.exactRows<[EventsBind], ObjectEventRow>(RECENT_EVENTS)
@@ -316,7 +312,7 @@ export class ObjectEvents extends OnConnection {
     this.#recentReferences = namedLately
   }
 
-  /** The newest `most` events up to an arrival. Fewer only if there are no more. */
+  /** The newest `most` events up to an arrival; fewer only if there are no more. */
   upTo(arrival: bigint, ids: string, most: number): ObjectEventRow[] {
     const least = this.#oldestRecent.get({ arrival, recent: this.#recentReferences }) ?? 0n
     const found = this.#recent.all({ ids, least, arrival, most })
@@ -334,7 +330,7 @@ interface ObjectRow {
   object: string
 }
 
-/** Finds objects by their reference, its beginning, or a part of it. */
+/** Finds objects by a reference, its beginning, or a part of it. */
 class ObjectNumbers extends OnConnection {
   readonly #within = this.column<[{ part: string }], number>(
     `SELECT id FROM objects WHERE object = @part OR (object > @part || '/' AND object < @part || '0')
@@ -351,8 +347,8 @@ class ObjectNumbers extends OnConnection {
   readonly #newest = this.column<[number], number | null>('SELECT max(id) FROM objects WHERE id < ?');
 
   /**
-   * The objects that match a reference without query, the beginning of one, or a part of one, newest first. Gives an empty page after
-   * each step of the search.
+   * Objects that match a reference without query, the beginning of one, or a part of one, newest first. Yields an empty page after each
+   * step of the search.
    */
   *of(reference: string): Generator<never[], number[]> {
     const part = reference.replace(/^\/+|\/+$/g, '')
@@ -401,7 +397,7 @@ function beginsWithKind(reference: string): boolean {
 
 const INTEGER = /^\d{1,18}$/
 
-/** Filters the events of an object by a reference. If that has a uid or a version, only events with the same match. */
+/** A filter for events: where the reference has a uid or a version, they must have the same. */
 function matchesReference(reference: string): (facts: { object: string }) => boolean {
   const wanted = [...new URLSearchParams(reference.split('?', 2)[1] ?? '')]
   return ({ object }) => {

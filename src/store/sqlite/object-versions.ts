@@ -9,11 +9,11 @@ import { GenerationCache } from './generation-cache.ts'
 import { WriterTable } from './transactions.ts'
 
 const OBJECTS = 20_000
-/** The most references per span. Further ones are stored with the span but not used for linking. */
+/** The most references per span that are used for linking. Others are only in the span's bytes. */
 const MAX_A_SPAN = 500
 
 const MAX_LENGTH = 1_024
-/** The size of the cache of which services have observed which versions: enough for what resyncs observe again. */
+/** The size of the cache of versions that services have observed: enough to recognise what a resync observes again. */
 const OBSERVATIONS = 20_000
 /** Each may reference up to 500 versions. */
 const SPANS = 500
@@ -43,9 +43,9 @@ interface VersionRow {
   uid: string | null
 }
 
-/** What a span observed, or what it wrote. */
+/** The references that a span observed, or wrote. */
 interface References {
-  /** Those without a resourceVersion too, whose version is -1. */
+  /** All references; without a resourceVersion the version is -1. */
   readonly all: readonly ObjectVersion[]
   readonly versions: readonly ObjectVersion[]
 }
@@ -54,11 +54,11 @@ interface References {
 export class ObjectTable extends WriterTable implements LinkedObjects {
   readonly #objects = new GenerationCache<string, number>(OBJECTS)
   readonly #kinds = new GenerationCache<number, string>(OBJECTS)
-  /** By object; empty for none. */
+  /** The namespace of each object; '' for none. */
   readonly #namespaces = new GenerationCache<number, string>(OBJECTS)
   readonly #inCascades = new GenerationCache<string, true>(OBJECTS)
   readonly #observed = new GenerationCache<string, true>(OBSERVATIONS)
-  /** What spans that are about to be linked observed and wrote. It is read several times. */
+  /** What spans that are being linked observed and wrote, which is read several times. */
   readonly #ofSpans = new GenerationCache<number, References>(SPANS)
   readonly #find = this.column<[string, string], number>(
     'SELECT id FROM objects WHERE object = ? AND cluster = ?',
@@ -126,9 +126,7 @@ export class ObjectTable extends WriterTable implements LinkedObjects {
          AND NOT EXISTS (SELECT 1 FROM mergelogs WHERE object_id = @object)`,
   )
 
-  /**
-   * Stores the references of a span. A reference without a resourceVersion cannot be compared, so it is only kept in the span's bytes.
-   */
+  /** Stores the references of a span; version -1 for those without a resourceVersion. */
   add(span: number, role: keyof typeof ROLES, references: readonly string[], cluster: string): void {
     for (const text of references.slice(0, MAX_A_SPAN)) {
       const reference = parseObjectReference(text)
@@ -138,7 +136,7 @@ export class ObjectTable extends WriterTable implements LinkedObjects {
     }
   }
 
-  /** The number of the object in a mergelog; null if the text is too long for a reference. */
+  /** The id of the object in a mergelog; null if its reference is invalid or too long. */
   numberOf(reference: string, cluster: string): number | null {
     const object = objectOfReference(reference)
     return object === '' || object.length > MAX_LENGTH ? null : this.#idOf(object, cluster)
@@ -242,14 +240,14 @@ export class ObjectTable extends WriterTable implements LinkedObjects {
     return spans
   }
 
-  /** The object with this number is gone. */
+  /** Drops an object from the caches: its row was removed. */
   drop(id: number, object: string, cluster: string): void {
     this.#objects.delete(keyOf(object, cluster))
     this.#kinds.delete(id)
     this.#namespaces.delete(id)
   }
 
-  /** Removes the references of a span that was not processed yet. */
+  /** Removes the references of a span that is not linked yet. */
   remove(span: number): void {
     for (const role of Object.values(ROLES)) this.#ofSpans.delete(2 * span + role)
     let removed = 0

@@ -6,11 +6,11 @@ import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernet
 import { type Cpid, cpidBytes, cpidOfBytes } from '../../model/merge-graph.ts'
 import { OnConnection } from './open-database.ts'
 
-/** How many versions of an object are kept. A write has read one of the last ones. */
+/** How many versions of an object are kept. A write is based on one of the last ones. */
 export const KEPT_VERSIONS = 8
 const MOST_HELD = 1_000
 const LAST_VERSION = 2n ** 63n - 1n
-/** How many objects with the same name, none of which was seen to go, are checked: the newest ones. */
+/** How many objects with the same name are examined, the newest first. Several exist if their deletions were not observed. */
 const MOST_NAMESAKES = 64
 
 interface ObjectRow {
@@ -35,7 +35,7 @@ export function nameKey(resource: string, namespace: string, name: string): stri
   return `${resource} ${namespace} ${name}`
 }
 
-/** An object and the number of its row. */
+/** An object with its row id. */
 export interface StoredObject extends KnownObject {
   readonly id: number
 }
@@ -54,16 +54,16 @@ export class ObjectRows extends OnConnection {
   readonly #byUid = this.#rows<[number, string]>('cluster = ? AND uid = ?')
   readonly #byId = this.#rows<[number]>('id = ?')
   readonly uidOf = this.column<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?')
-  /** The uid of the newest object with that name. */
+  /** The uid of the newest object with this name. */
   readonly named = this.#uid(`SELECT uid FROM (${NEWEST_NAMED}) ORDER BY version DESC LIMIT 1`)
-  /** The uid of the last object with that name that is gone. */
+  /** The uid of the last deleted object with this name. */
   readonly lastGone = this.#uid(GONE)
-  /** The names of all objects that are gone, as `nameKey` makes them. */
+  /** The names of all deleted objects, in the form of `nameKey`. */
   readonly goneNames = this.column<[number], string>(
     `SELECT resource || ' ' || namespace || ' ' || name FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
        WHERE cluster = ? AND gone_ms IS NOT NULL`,
   )
-  /** The numbers of objects of a resource in a namespace that changed since a version, newest change first. */
+  /** The ids of objects of a resource in a namespace that changed after a version, the newest change first. */
   readonly changedIn = this.column<[number, string, string, bigint, number], number>(
     `SELECT id FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND version > ?
        ORDER BY version DESC LIMIT ?`,
@@ -104,7 +104,7 @@ export class ObjectRows extends OnConnection {
     return rows.map((row) => ({ identity: identityOf(row), version: row.version }))
   }
 
-  /** Stores a version of an object and drops the oldest beyond the limit. Returns what is kept. `nowMs` is up time. */
+  /** Stores a version of an object, and drops the oldest beyond the limit. Returns the object as it is stored now. `nowMs` is up time. */
   add(
     cluster: number,
     identity: ObjectIdentity,
@@ -122,7 +122,7 @@ export class ObjectRows extends OnConnection {
     const id = known?.id ?? this.#add(cluster, identity, newest.version, goneMs)
     if (known !== undefined) {
       this.#update.run(newest.version, forgotten, id)
-      // Written only if it changes, since it is indexed: most objects exist before and after.
+      // Updated only if needed, since the column is indexed: most objects exist before and after.
       if (newest.gone || known.versions[0]?.gone === true) this.#updateGone.run(goneMs, id)
     }
     const { cpid, gone, facts, includes, readable_ns, content_version, begun } = versionRowOf(version)
@@ -151,7 +151,7 @@ export class ObjectRows extends OnConnection {
     return Number(this.#insert.run(...named, version, goneMs).lastInsertRowid)
   }
 
-  /** Removes an object. Returns what was stored of it, if it existed. */
+  /** Removes an object. Returns it as it was stored, if it was. */
   remove(id: number): StoredObject | undefined {
     const object = this.#whole(this.#byId.get(id))
     this.#dropVersions.run(id, LAST_VERSION)
@@ -184,7 +184,7 @@ interface VersionRow {
   begun: bigint
 }
 
-/** A stored version. Its content is parsed when it is first used. */
+/** A stored version. Its facts are parsed on first use. */
 class StoredVersion implements KnownVersion {
   readonly version: bigint
   readonly cpid: Cpid | undefined
@@ -246,13 +246,13 @@ function versionRowOf({
   }
 }
 
-/** What other objects are looked up by, in an object's newest version. */
+/** The parts of an object's newest version by which other objects find it. */
 interface Indexed {
   readonly version: bigint
   readonly facts: ObjectFacts
 }
 
-/** The rows of who owns whom, and whose content references whom, in the newest version of each object. */
+/** The owners and references in the newest version of each object, as rows. */
 export class RelationRows extends OnConnection {
   readonly #addOwner = this.db.prepare(
     'INSERT OR IGNORE INTO k8s_owners (cluster, owner, resource, version, object) VALUES (?, ?, ?, ?, ?)',
@@ -260,12 +260,12 @@ export class RelationRows extends OnConnection {
   readonly #dropOwner = this.db.prepare(
     'DELETE FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version = ? AND object = ?',
   )
-  /** Objects of an owner, by their newest version, that are above a version; newest first. */
+  /** The objects of an owner whose newest version is above a version; newest first. */
   readonly owned = this.column<[number, string, string, bigint, number], number>(
     `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version > ?
        ORDER BY version DESC LIMIT ?`,
   )
-  /** The same of any resource. */
+  /** `owned` for any resource. */
   readonly ownedOfAny = this.column<[number, string, bigint, number], number>(
     `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND version > ? AND instr(resource, ' ') = 0
        ORDER BY version DESC LIMIT ?`,
@@ -283,13 +283,13 @@ export class RelationRows extends OnConnection {
     `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
        AND by_resource = ? LIMIT ?`,
   )
-  /** The same of any resource. */
+  /** `naming` for any resource. */
   readonly namingOfAny = this.column<[number, string, string, string, string, number], number>(
     `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
        LIMIT ?`,
   )
 
-  /** Indexes an object by its newest version instead of the one before. Only references that are sought are kept. */
+  /** Indexes an object by its newest version in place of the previous one. Only sought references are stored. */
   replace(
     cluster: number,
     { id, resource }: { id: number; resource: string },
@@ -324,19 +324,19 @@ function areSame(some: readonly ContentReference[], others: readonly ContentRefe
   return some.length === others.length && some.every((one, at) => isSame(one, others[at]))
 }
 
-/** Requests without a version are remembered for as long as sources repeat them: the newest of all clusters. */
+/** The most requests without a version that are remembered, in all clusters: the newest. */
 const MOST_TOLD = 100_000
 
-/** A controller reconciles few kinds, and a kind has few controllers. The limit is needed because names come from outside. */
+/** The most primary resources of a controller, and controllers of a resource; bounded since names come from outside. */
 export const MOST_PRIMARIES = 8
-/** Kinds per API group. */
+/** The most kinds of an API group. */
 export const MOST_KINDS = 32
-/** The prefix of an API group that is stored in place of a controller. A service name has no spaces. */
+/** Stored in place of a controller, followed by an API group. Service names contain no spaces. */
 export const GROUP = 'kinds of '
-/** The most controllers with the kinds they reconcile, and the most API groups with their kinds. Each has a limit of its own. */
+/** The most controllers with primary resources, and the most API groups with kinds; each limited on its own. */
 const MOST_LOOKING = 1_000
 
-/** The rows of who last acted for which object, of what each controller reconciles, and of which requests were reported. */
+/** Rows of the last acts of controllers on objects, of their primary resources, and of reported requests. */
 export class ActorRows extends OnConnection {
   readonly last = this.column<[number, string, string], bigint>(
     'SELECT version FROM k8s_acted WHERE cluster = ? AND uid = ? AND actor = ?',

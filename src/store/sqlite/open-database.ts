@@ -26,7 +26,7 @@ import { makePrivate } from './private-file.ts'
 
 export type Sqlite = Database.Database
 
-/** Asks one connection. Fields may be prepared statements: `super(db)` runs before a subclass initialises its fields. */
+/** Queries one connection. Fields may be prepared statements, since `super(db)` runs before the fields of a subclass are initialised. */
 export abstract class OnConnection {
   protected readonly db: Sqlite
 
@@ -34,12 +34,12 @@ export abstract class OnConnection {
     this.db = db
   }
 
-  /** Reads the first column alone. */
+  /** Prepares a query that returns its first column. */
   protected column<Bind extends unknown[], Value>(sql: string): Statement<Bind, Value> {
     return this.db.prepare<Bind, Value>(sql).pluck()
   }
 
-  /** Reads integers as bigints. */
+  /** Prepares a query that returns integers as bigints. */
   protected exactRows<Bind extends unknown[], Row>(sql: string): Statement<Bind, Row> {
     return this.db.prepare<Bind, Row>(sql).safeIntegers()
   }
@@ -48,18 +48,18 @@ export abstract class OnConnection {
 const PAGE_CACHE_KIB = 16 * 1024
 const CHECKPOINT_PAGES = 8_000
 export const BUSY_TIMEOUT_MS = 5_000
-/** Twice the usual length of the write-ahead log. A longer log is truncated to this length. */
+/** Twice the usual size of the write-ahead log, to which a longer log is truncated. */
 export const WAL_KEPT_BYTES = 64 * MIB
 
-/*
- * Why hot statements say `= +?`: SQLite with STAT4, as better-sqlite3 brings it, plans a statement anew whenever a
- * parameter is bound that its plan could depend on, at ten to forty times the cost of running it. An expression is no
- * such parameter. Statements that find one row of one table by its key are planned once in any case.
+/**
+ * Why hot statements use `= +?`: SQLite with STAT4, as in better-sqlite3, plans a statement again when a parameter is bound on which the
+ * plan may depend; that costs ten to forty times as much as running it. An expression is not such a parameter. Lookups of one row of one
+ * table by its key are planned once in any case.
  */
 
 /**
- * Opens the database for writing. Creates the file and its folder if they do not exist. WAL with FULL synchronisation: a commit is on
- * disk before it returns. Throws an Error that says what to do.
+ * Opens the database for writing. Creates the file and its directory if they do not exist. Uses WAL with synchronous=FULL: a commit is
+ * durable when it returns. Throws an Error that says what to do.
  */
 export function openForWriting(path: string): Sqlite {
   try {
@@ -85,7 +85,7 @@ export function openForWriting(path: string): Sqlite {
 
 class WrongPlace extends Error {}
 
-/** SQLite finds a write-ahead log by the name of its database: under another name, what was committed last is not there, or lost. */
+/** SQLite finds the write-ahead log by the name of the database. Under another name, the last commits would be missing or lost. */
 function refuseOtherNames(path: string): void {
   const found = statSync(path)
   const names = found.nlink
@@ -97,8 +97,8 @@ function refuseOtherNames(path: string): void {
 }
 
 /**
- * A container engine can mount a single file. Its write-ahead log would lie beside it in the container, and go with it; and whoever has
- * the file elsewhere would have a log of its own.
+ * A container engine can mount a single file. Its write-ahead log would then be in the container and vanish with it, and a process outside
+ * would use another log.
  */
 function refuseMountedAlone(path: string): void {
   if (!mountPoints().includes(realpathSync(path))) return
@@ -107,7 +107,7 @@ function refuseMountedAlone(path: string): void {
   )
 }
 
-/** Linux tells them (proc_pid_mountinfo(5)), with spaces and backslashes in octal. */
+/** The mount points on Linux (proc_pid_mountinfo(5)), where spaces and backslashes are in octal. */
 function mountPoints(): string[] {
   try {
     return readFileSync('/proc/self/mountinfo', 'utf8')
@@ -122,18 +122,20 @@ function mountPoints(): string[] {
   }
 }
 
-/** Frees memory that is only needed while there is work. */
+/** Frees memory that SQLite only needs while it works. */
 export function shrinkMemory(db: Sqlite): void {
   db.pragma('shrink_memory')
 }
 
-/** The size of the file, once what is in the write-ahead log is there too. */
+/** The size of the file, including the write-ahead log. */
 export function bytesOf(db: Sqlite): number {
   const pragma = (name: string): number => Number(db.pragma(name, { simple: true }))
   return pragma('page_count') * pragma('page_size')
 }
 
-/** Throws if the database cannot be written; changes nothing. A transaction alone writes nothing, also on a disk that is read-only. */
+/**
+ * Throws if the database cannot be written; changes nothing. An empty transaction also succeeds on a read-only disk, so it writes a probe.
+ */
 export function checkWritable(db: Sqlite): void {
   db.exec('BEGIN IMMEDIATE')
   db.exec('ROLLBACK')
@@ -147,10 +149,10 @@ export function checkWritable(db: Sqlite): void {
 
 const PROBE_BYTES = 4_096
 
-/** Running queries end within this time. A program that replicates the log never releases it. */
+/** How long closing waits for readers. Running queries end by then; a program that replicates the log never does. */
 const CLOSE_WAIT_MS = 500
 
-/** Closes the writing connection. What cannot be checkpointed now stays in the write-ahead log; nothing is lost. */
+/** Closes the writer's connection. What cannot be checkpointed now stays in the write-ahead log, and is not lost. */
 export function closeWriting(db: Sqlite): void {
   db.pragma(`busy_timeout = ${CLOSE_WAIT_MS}`)
   try {
@@ -161,7 +163,7 @@ export function closeWriting(db: Sqlite): void {
   db.close()
 }
 
-/** Opens an existing database for queries only: nothing done through it can change the file. `cacheKib` is memory for pages. */
+/** Opens an existing database read-only. `cacheKib` is the size of the page cache. */
 export function openForReading(path: string, cacheKib?: number): Sqlite {
   try {
     const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
@@ -184,7 +186,7 @@ const ADVICE: Record<StorageErrorKind | 'other', string> = {
   other: 'check that the folder exists, is writable and has space, or name another path',
 }
 
-/** Error codes of the system, from what is done before SQLite opens the file. */
+/** Faults by system error code, from before SQLite opens the file. */
 const KINDS_OF_SYSTEM: ReadonlyMap<string, StorageErrorKind> = new Map([
   ['EACCES', 'readOnly'],
   ['EPERM', 'readOnly'],
@@ -214,9 +216,9 @@ function isFolder(path: string): boolean {
 const WAIT_MS = 2_000
 
 /**
- * Locks a database for one running Causeway, through a lock on a file beside it that ends with the process, however it ends. A second
- * process would link the same arrivals again and forget the first one's exporters. Throws an Error that says what to do. Commands that
- * only read, prune or migrate need no lock.
+ * Locks a database for one running Causeway, by a lock on a file beside it that ends with the process, even if killed. A second process
+ * would link the same arrivals again, and forget the exporters of the first. Throws an Error that says what to do. Commands that only read,
+ * prune or migrate need no lock.
  */
 export function holdDatabase(path: string): Disposable {
   if (path === ':memory:') return { [Symbol.dispose]: () => undefined }
@@ -224,7 +226,7 @@ export function holdDatabase(path: string): Disposable {
   let lock: Sqlite | undefined
   try {
     makePrivate(file)
-    // SQLite opens a file that it may only read, and then does not lock it.
+    // SQLite would open a file without write permission, and not lock it.
     accessSync(file, constants.R_OK | constants.W_OK)
     lock = new Database(file, { timeout: WAIT_MS })
     lock.pragma('journal_mode = MEMORY')
@@ -249,7 +251,7 @@ function lockFailureSentence(path: string, file: string, cause: unknown): string
   )
 }
 
-/** Whether a Causeway process uses a database now. The lock of a killed process is gone with it. Throws if it cannot be known. */
+/** Whether a running Causeway uses the database; a killed process leaves no lock behind. Throws if that cannot be determined. */
 export function isDatabaseLocked(path: string): boolean {
   const file = lockOf(path)
   if (!existsSync(file)) return false
@@ -267,21 +269,21 @@ export function isDatabaseLocked(path: string): boolean {
   }
 }
 
-/** The same file for every path that leads to the database, as with SQLite's own files beside it. */
+/** The lock file: the same for every path that leads to the database, as with SQLite's own files. */
 function lockOf(path: string): string {
   return `${targetOf(path)}-lock`
 }
 
 const MOST_LINKS = 40
 
-/** Where a path leads, also where a link on the way leads to a file that is yet to be made. */
+/** Resolves a path, including links to a file that does not exist yet. */
 function targetOf(path: string, links = MOST_LINKS): string {
   if (existsSync(path)) return realpathSync(path)
   const isLink = links > 0 && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
   return isLink ? targetOf(resolve(realpathSync(dirname(path)), readlinkSync(path)), links - 1) : path
 }
 
-/** SQLite's result codes, by prefix. */
+/** Faults by prefix of SQLite's result code. */
 const KINDS: readonly (readonly [string, StorageErrorKind])[] = [
   ['SQLITE_FULL', 'full'],
   ['SQLITE_READONLY', 'readOnly'],
@@ -292,7 +294,7 @@ const KINDS: readonly (readonly [string, StorageErrorKind])[] = [
   ['SQLITE_BUSY', 'locked'],
 ]
 
-/** Prefixes of result codes that a single row can cause. All others are about the database or the moment. */
+/** Prefixes of result codes that a single row can cause. All others concern the database or are transient. */
 const OF_ONE_ROW = ['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']
 
 const SENTENCES: Record<StorageErrorKind, (said: string) => string> = {
@@ -312,7 +314,7 @@ const SENTENCES: Record<StorageErrorKind, (said: string) => string> = {
     'fuser -v with the path of the database names it, and storing goes on by itself',
 }
 
-/** What an error of SQLite means for the database; undefined if it is about something else. */
+/** The fault of the database behind an error of SQLite; undefined if the error has another cause. */
 export function storageFault(
   error: unknown,
 ): (StorageFault & { readonly kind: StorageErrorKind }) | undefined {
@@ -324,7 +326,7 @@ export function storageFault(
   return { kind, reason: SENTENCES[kind](kind === 'io' ? `${said}, ${code}` : said) }
 }
 
-/** Whether what was to be read is damaged, or the disk does not give it: what is beside it may be read. */
+/** Whether the data to be read is damaged or the disk fails; other data may still be readable. */
 export function isDamage(error: unknown): boolean {
   const kind = storageFault(error)?.kind
   return kind === 'damaged' || kind === 'io'
@@ -344,8 +346,8 @@ function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 }
 
-/** What the errors of SQLite mean. */
+/** Classifies the errors of SQLite. */
 export const sqliteFaults: StorageFaults = { of: storageFault, isAboutOneItem }
 
-/** Checks the pages of a database. Returns the one row `ok` if nothing is wrong. */
+/** Checks the pages of a database. Returns the single row `ok` if there is no fault. */
 export const QUICK_CHECK = 'SELECT * FROM pragma_quick_check'

@@ -2,17 +2,17 @@ import { realpathSync, type Stats, statSync } from 'node:fs'
 import type { WalPages } from '../../model/store-ports.ts'
 import type { Sqlite } from './open-database.ts'
 
-/** SQLite's own code for it, which it only looks for without a write-ahead log. */
+/** SQLite's own code for it. SQLite checks for that only without a write-ahead log. */
 export const MOVED = 'SQLITE_READONLY_DBMOVED'
 const CUT_OFF = 'SQLITE_CORRUPT_CUTOFF'
 
-/** Of the write-ahead log and of each page in it. */
+/** The header sizes of the write-ahead log and of each frame in it. */
 const WAL_HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
 
 /**
- * The files of an open database. Once they were moved or deleted SQLite goes on to write into what nobody finds any more, so what is
- * committed then is lost with the process. Once they were cut off it writes beyond a gap, and the next start finds damage.
+ * The files of an open database. If they are moved or deleted, SQLite continues to write into files that nobody finds any more, so later
+ * commits are lost with the process. If they are truncated, it writes beyond a gap, and the next start finds the database damaged.
  */
 export class OpenedFile {
   readonly #files: readonly OneFile[]
@@ -20,7 +20,7 @@ export class OpenedFile {
 
   constructor(db: Sqlite) {
     const { name, memory } = db
-    // SQLite follows a link, and keeps its own files beside what that leads to.
+    // SQLite follows a link, and keeps its own files beside the target.
     const target = memory ? '' : realpathSync(name)
     this.#files = (memory ? [] : FILES).flatMap(([ending, what]) => {
       const path = ending === '' ? name : target + ending
@@ -31,13 +31,13 @@ export class OpenedFile {
     this.checkLengths()
   }
 
-  /** Throws what to do if one of them is not where it was. */
+  /** Throws an error that says what to do if a file was moved or deleted. */
   check(): void {
     for (const file of this.#files)
       if (sizeOf(file) === undefined) throw Object.assign(new Error(sentenceOf(file.what)), { code: MOVED })
   }
 
-  /** Outside of a transaction: throws if one of them is too short. Those that are not where they were are passed over. */
+  /** Throws if a file is too short. Missing files are skipped. Call it outside transactions. */
   checkLengths(): void {
     for (const file of this.#files) {
       if (file.ending === '-shm') continue
@@ -50,12 +50,12 @@ export class OpenedFile {
   #isLongEnough(file: OneFile, bytes: number): boolean {
     if (file.ending === '') return this.#lengths.mayBe(bytes)
     const least = this.#lengths.leastOfLog()
-    // Another process may have written more since the first look.
+    // Another process may have appended frames since the first look.
     return bytes >= least || (sizeOf(file) ?? least) >= least
   }
 }
 
-/** How long the files of a database have to be. */
+/** The expected lengths of the files. */
 class Lengths {
   readonly #pageBytes: number
   /** Changes when another connection commits. */
@@ -72,7 +72,7 @@ class Lengths {
     this.#askLog = db.prepare<[], WalPages>('PRAGMA wal_checkpoint(NOOP)')
   }
 
-  /** Whether the database file may have this length. Only a VACUUM on another connection makes it shorter. */
+  /** Whether the database file may have this length. Only a VACUUM on another connection shortens it. */
   mayBe(bytes: number): boolean {
     if (bytes === this.#bytes) return true
     const version = this.#readVersion.get()
@@ -82,7 +82,7 @@ class Lengths {
     return true
   }
 
-  /** The length that the write-ahead log needs to hold all frames that SQLite counts in it. */
+  /** The least length of the write-ahead log that holds all frames SQLite counts in it. */
   leastOfLog(): number {
     const { log } = this.#askLog.get() ?? { log: 0 }
     return log > 0 ? WAL_HEADER_BYTES + log * (FRAME_HEADER_BYTES + this.#pageBytes) : 0
@@ -114,7 +114,7 @@ function identityOf({ dev, ino }: Stats): string {
   return `${dev}:${ino}`
 }
 
-/** Undefined if it is not where it was. */
+/** Undefined if the file was moved or deleted. */
 function sizeOf({ path, identity }: OneFile): number | undefined {
   const found = look(path)
   return found !== undefined && identityOf(found) === identity ? found.size : undefined

@@ -13,12 +13,12 @@ import { WriterTable } from './transactions.ts'
 
 const TRACES = 10_000
 const SERVICES = 20_000
-/** Cached for a root that has no trace; rows begin at 1. */
+/** Cached for a root without a trace; row ids begin at 1. */
 const NO_TRACE = 0
 
 type TraceRow = { [column: string]: bigint | null } & { trace_id: Buffer }
 
-/** Outgoing traces. Changed ones are written by `flush`. The cache evicts only between transactions. */
+/** Outgoing traces. `flush` writes those that changed. The cache evicts only between transactions. */
 export class TraceTable extends WriterTable implements Traces {
   readonly #byId = new GenerationCache<number, Trace>(TRACES)
   readonly #currentOf = new GenerationCache<number, number>(TRACES)
@@ -72,12 +72,12 @@ export class TraceTable extends WriterTable implements Traces {
     return this.#ofRoot.all(root).flatMap((row) => this.#cached(row) ?? [])
   }
 
-  /** The traces of a cascade, by the number of its first, as far as they still exist. */
+  /** The stored traces of a cascade, by the id of the first one. */
   partsOf(cascade: number): Trace[] {
     return this.#parts.all(cascade, cascade).flatMap((row) => this.#cached(row) ?? [])
   }
 
-  /** How many services have spans in a cascade. */
+  /** The number of services with spans in a cascade. */
   servicesIn(cascade: number): number {
     return this.#servicesIn.get(cascade, cascade) ?? 0
   }
@@ -135,7 +135,7 @@ export class TraceTable extends WriterTable implements Traces {
     return this.#missing.get(trace.root, trace.cascade) ?? 0
   }
 
-  /** Writes what changed since the last call. */
+  /** Writes the traces that changed since the last call. */
   flush(): void {
     for (const trace of this.#touched.values()) {
       this.#update.run(
@@ -167,7 +167,7 @@ export class TraceTable extends WriterTable implements Traces {
     this.#touched.clear()
   }
 
-  /** The trace is gone. */
+  /** Drops a trace from the caches: its row was removed. */
   drop(id: number, root: number): void {
     this.#byId.delete(id)
     this.#currentOf.delete(root)
@@ -191,7 +191,7 @@ export class TraceTable extends WriterTable implements Traces {
   }
 }
 
-/** A copy to be kept. Node cuts small buffers out of large ones; keeping the small one would keep all of the large one. */
+/** A copy with memory of its own. Node cuts small buffers out of large ones, and keeping one keeps all of the large one. */
 function ownCopyOf(bytes: Buffer): Buffer {
   const own = Buffer.alloc(bytes.length)
   own.set(bytes)
@@ -308,11 +308,11 @@ interface Added {
   trace: number
   span: number
   service: string
-  /** 1 if the span is of the change that the cascade begins with. */
+  /** 1 if the span belongs to the change with which the cascade began. */
   ofRoot: number
 }
 
-/** How often each actor wrote in each trace, one row each, so that cascades are found by their actors. */
+/** Counts the writes of each actor in each trace; cascades are found by these rows. */
 export class TraceActorTable extends OnConnection implements TraceActors {
   readonly #add = this.db.prepare<[Added]>(
     `INSERT INTO trace_actors (trace, actor, writes, gaps, missed, began)

@@ -2,8 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import type { Sqlite } from './open-database.ts'
 
 /**
- * Statements of one connection, each prepared on first use. A plus before a parameter keeps SQLite from planning the statement again for
- * each value.
+ * The statements of a connection, each prepared on first use. A plus before a parameter keeps SQLite from planning again for each value.
  */
 export class PreparedStatements {
   readonly #db: Sqlite
@@ -13,7 +12,7 @@ export class PreparedStatements {
     this.#db = db
   }
 
-  /** How many rows it changed. */
+  /** Runs a statement. Returns how many rows it changed. */
   run(sql: string, ...values: unknown[]): number {
     return this.#statement(sql).run(...values).changes
   }

@@ -3,10 +3,7 @@ import { closeSync, openSync, statSync } from 'node:fs'
 const PRIVATE = 0o600
 const OF_OTHERS = 0o077
 
-/**
- * Creates an empty file that only its user may read, unless it exists; throws why it cannot. SQLite gives the files beside it the same
- * mode.
- */
+/** Creates an empty file that only its owner may read, unless it exists. Throws if it cannot. SQLite gives its own files the same mode. */
 export function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'wx', PRIVATE))
@@ -15,7 +12,7 @@ export function makePrivate(path: string): void {
   }
 }
 
-/** What to do if others than its user may read or write a database; undefined if they may not. */
+/** What to do if other users may read or write a database; undefined if they may not. */
 export function whyNotPrivate(path: string): string | undefined {
   if (path === ':memory:' || process.platform === 'win32') return undefined
   const wide = [path, `${path}-wal`, `${path}-shm`, `${path}-lock`, `${path}-mark`].filter((file) => {

@@ -29,7 +29,7 @@ interface Step {
   left: number
 }
 
-/** Removes the spans, logs and traces of CPIDs, some rows at a time. */
+/** Removes the spans, log records and traces of CPIDs, some rows at a time. */
 export class CpidContentsRemoval {
   readonly #parts: Parts
 
@@ -93,7 +93,7 @@ export class CpidContentsRemoval {
   }
 }
 
-/** Of a CPID in one original trace. */
+/** The spans of a CPID in one original trace. */
 const ITS = 'FROM spans AS s WHERE s.origin = +? AND s.cpid = +?'
 /** The decision that forwarded a span in its original trace. */
 const IN_PLACE =
@@ -115,7 +115,7 @@ interface OneSpan {
 
 interface RemovedSpans {
   spans: number
-  /** All rows that were removed. */
+  /** How many rows were removed in all. */
   rows: number
   hold?: PruneHold
 }
@@ -137,7 +137,7 @@ export class SpanRemoval {
     this.#brought = brought
   }
 
-  /** At most `most` spans. Unless forced, stops at the first span that must stay. */
+  /** Removes at most `most` spans. Unless forced, stops at the first span that is held. */
   remove(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
     const [whole] = this.#sql.rows<Whole>(
       `SELECT count(*) AS spans, max(id) AS newest, max(decision) AS decision, total(flags & ?) > 0 AS objects,
@@ -192,7 +192,7 @@ interface TraceRow {
   id: number
   root: number
   episode: number
-  /** The first trace of the cascade, if it is another one. */
+  /** The first trace of the cascade, if this one continues it. */
   continues: number | null
 }
 
@@ -211,7 +211,7 @@ interface TraceRemovalParts {
   readonly brought: SpansSentForChildren
 }
 
-/** Change spans are removed last: the next turn uses them to find the rest of a trace. */
+/** Change spans are removed last, since the next turn finds the rest of a trace by them. */
 const TABLES = ['awaited_parents', 'trace_services', 'trace_actors', 'change_spans']
 
 /** Removes traces and their contents, some rows at a time. */
@@ -230,7 +230,7 @@ export class TraceRemoval {
     this.#brought = brought
   }
 
-  /** Removes the traces of a root. Returns how many rows were removed; `most` if there may be more. */
+  /** Removes the traces of a root. Returns how many rows it removed; `most` means that there may be more. */
   removeOfRoot(root: number, most: number, counts: PruneCounts): number {
     let removed = 0
     while (removed < most) {
@@ -245,8 +245,8 @@ export class TraceRemoval {
   }
 
   /**
-   * Removes what a CPID has in the traces of other roots. If the root was pruned before, only CPIDs that still exist are left in the
-   * trace, and the last of them removes it.
+   * Removes the rows of a CPID in the traces of other roots. If the root was pruned before, the trace only has CPIDs that still exist, and
+   * is removed with the last of them.
    */
   removeOthers(cpid: number, most: number, counts: PruneCounts): number {
     let removed = 0
@@ -286,7 +286,7 @@ export class TraceRemoval {
     return removed + 1
   }
 
-  /** Also removes the spans without a CPID that were sent into no other trace for their children. */
+  /** Removes decisions, and spans without a CPID that were sent into no other trace for their children. */
   #removeDecisions(trace: number, most: number, counts: PruneCounts): number {
     const gone = this.#sql.rows<{ span: number | null; flags: number }>(
       'DELETE FROM outbox WHERE trace = +? RETURNING span, flags LIMIT +?',
@@ -299,7 +299,7 @@ export class TraceRemoval {
     return gone.length + this.#brought.release(brought, this.#holds.sentDecision, counts)
   }
 
-  /** What was written in a cascade is stored under its first trace, and is removed with the last. */
+  /** The writes of a cascade are stored under its first trace, and removed with its last. */
   #removeWrites({ id, continues }: TraceRow, most: number): number {
     const cascade = continues ?? id
     const others = `SELECT 1 FROM traces WHERE id = +? AND id <> +?
@@ -313,7 +313,7 @@ export class TraceRemoval {
     return removed
   }
 
-  /** The next episode of its root must not reuse the id of one that was sent. */
+  /** The next episode of the root must not reuse the id of a trace that was sent. */
   #rememberEpisode({ root, episode }: TraceRow): void {
     const node = this.#graph.maybeNode(root)
     if (node === undefined || node.nextEpisode > episode) return

@@ -5,23 +5,23 @@ import type { TraceIndex } from './trace-id-index.ts'
 import { CHANGED } from './archives.ts'
 import type { Progress } from './transactions.ts'
 
-/** For what has no known end, to be checked again in the next round. */
+/** The hold of something whose end is unknown: check again in the next round. */
 const NEXT_ROUND: PruneHold = { until: 'activeMs', at: 0 }
 
 /**
- * Spans of the original traces that contain work of a CPID, newest trace first, up to a limit. A CPID with more is checked again span by
- * span when it is removed.
+ * The spans of original traces with work of a CPID, newest trace first, up to a limit. A CPID with more is checked span by span when it is
+ * removed.
  */
 const ITS_SPANS = `SELECT s.id AS id, s.cpid AS cpid
   FROM (SELECT origin FROM cpid_origins WHERE cpid = +? ORDER BY origin DESC LIMIT 200) c
   CROSS JOIN spans s ON s.origin = c.origin LIMIT 2000`
-/** The position of the slowest exporter, extended up to its next decision: what lies between was removed by force. */
+/** The position of the slowest exporter, moved up to its next stored decision: decisions in between were removed by force. */
 const sentUpTo = (positions: string, outbox: string): string =>
   `SELECT min(decision) - 1 FROM ${outbox} WHERE decision > (SELECT min(position) FROM (${positions}))`
 const OF_SPANS = 'SELECT position FROM exporters UNION ALL SELECT decision FROM archives'
 const OF_LOGS = 'SELECT position FROM log_exporters'
 
-/** Why CPIDs may not be removed yet, and when they last had activity. */
+/** What holds CPIDs, and when they were last active. */
 export class PruneHolds {
   readonly #sql: PreparedStatements
   readonly #progress: Progress
@@ -34,7 +34,7 @@ export class PruneHolds {
     this.#brought = brought
   }
 
-  /** A new transaction: cached positions are read again. */
+  /** Starts a transaction: cached positions are read again. */
   begin(): void {
     this.#reached = undefined
   }
@@ -67,7 +67,7 @@ export class PruneHolds {
     )
   }
 
-  /** Traces that contain the CPID, as root or not: its root may have been pruned before it. */
+  /** A trace with the CPID, as its root or not: the root may have been pruned before. */
   #byTrace(cpid: number): PruneHold | undefined {
     const isHeld = '(state = 0 OR last_decision > +?) LIMIT 1'
     const found =
@@ -99,7 +99,7 @@ export class PruneHolds {
     return log === undefined ? undefined : { until: 'logDecision', at: log }
   }
 
-  /** Changes that are not in every archive yet. */
+  /** A change that is not in every archive yet. */
   #byArchive(cpid: number): PruneHold | undefined {
     const changed = this.#sql.number(
       `SELECT 1 FROM archive_changes WHERE kind = ${CHANGED.cpid} AND item = +?
@@ -114,7 +114,7 @@ export class PruneHolds {
     return changed === undefined ? undefined : NEXT_ROUND
   }
 
-  /** Arrivals that are not linked, or not in every archive. */
+  /** An arrival that is not linked, or not in every archive. */
   #byArrival(cpid: number): PruneHold | undefined {
     const { lastArrival } = this.#progress
     const { arrival } = this.reached
@@ -127,7 +127,7 @@ export class PruneHolds {
     return newest > arrival ? { until: 'arrival', at: newest } : undefined
   }
 
-  /** Spans that were forwarded in their original traces, and so are in no trace of Causeway's. */
+  /** A span that was forwarded in its original trace, and so is in no trace of Causeway. */
   #inPlace(cpid: number): PruneHold | undefined {
     if (this.sentDecision >= this.#progress.lastDecision) return undefined
     const decision = this.#sql.number(
@@ -139,7 +139,7 @@ export class PruneHolds {
       : undefined
   }
 
-  /** Spans that were sent for their children into traces of other CPIDs. */
+  /** A span that was sent into traces of other CPIDs for its children. */
   #asBrought(cpid: number): PruneHold | undefined {
     return this.#brought.holdOf(
       `SELECT id FROM (${ITS_SPANS}) WHERE cpid = +?`,
@@ -161,7 +161,7 @@ export class PruneHolds {
     return Math.max(inTraces ?? 0, this.#lastInPlaceMs(cpid))
   }
 
-  /** When the newest span arrived, if it was forwarded in its original trace; at most one pruning interval too late. */
+  /** When the newest span arrived, if it was forwarded in its original trace; up to one pruning interval too late. */
   #lastInPlaceMs(cpid: number): number {
     const newest = this.#sql.number(`SELECT max(id) FROM (${ITS_SPANS}) WHERE cpid = +?`, cpid, cpid)
     if (newest === undefined) return 0
@@ -175,7 +175,7 @@ export class PruneHolds {
     )
   }
 
-  /** The newest span that may be part of its work; 0 if there is none. */
+  /** The newest span that may belong to the CPID; 0 if there is none. */
   #newestSpan(cpid: number): number {
     return this.#sql.number(`SELECT max(id) FROM (${ITS_SPANS})`, cpid) ?? 0
   }
@@ -188,19 +188,19 @@ interface Parts {
   readonly rows: PrunedRows
 }
 
-/** A trace that a span was sent into for a child, as far as it holds the span. */
+/** A trace into which a span was sent for a child. */
 interface Into {
   state: number
   due_ms: number
   decision: number
 }
 
-/** True of a span `s` that was sent into a trace for one of its children. */
+/** Whether a span `s` was sent into a trace for one of its children. */
 export const IS_SENT_FOR_CHILD = `EXISTS (SELECT 1 FROM outbox b WHERE b.span = s.id AND b.flags & ${SENT_FOR_CHILD})`
 
 /**
- * What holds a span that was sent into traces for a child: a decision that not every exporter has sent, or an open trace. Such a span is
- * in traces of CPIDs that are not its own.
+ * What holds a span that was sent into traces for a child: a decision that some exporter has not sent, or an open trace. These traces
+ * belong to other CPIDs.
  */
 const HOLDING = `SELECT t.state, t.due_ms, b.decision FROM outbox b CROSS JOIN traces t ON t.id = b.trace
   WHERE b.flags & ${SENT_FOR_CHILD} AND (t.state = 0 OR b.decision > +?)`
@@ -208,7 +208,7 @@ const HOLDING = `SELECT t.state, t.due_ms, b.decision FROM outbox b CROSS JOIN t
 /** Spans that were sent into traces for their children. */
 export class SpansSentForChildren {
   readonly #parts: Parts
-  /** Called for a span without a CPID that is in no trace any more and cannot be removed yet. */
+  /** Called for a span without a CPID that is in no trace any more but is still held. */
   #left: (span: number) => void = () => undefined
 
   constructor(parts: Parts) {
@@ -219,7 +219,7 @@ export class SpansSentForChildren {
     this.#left = left
   }
 
-  /** What holds one of the spans that `spans`, a query for ids, finds. */
+  /** What holds one of the spans whose ids the query `spans` returns. */
   holdOf(spans: string, values: readonly unknown[], sentDecision: number): PruneHold | undefined {
     const { sql } = this.#parts
     if (sql.number(`SELECT 1 FROM outbox WHERE flags & ${SENT_FOR_CHILD} LIMIT 1`) === undefined)
@@ -231,14 +231,14 @@ export class SpansSentForChildren {
       : { until: 'decision', at: into.decision }
   }
 
-  /** A trace is gone that these spans were sent into for children. Those without a CPID are removed with their last trace. */
+  /** Call it when a trace into which these spans were sent for children was removed. Removes those without a CPID and without a trace. */
   release(spans: Iterable<number>, sentDecision: number, counts: PruneCounts): number {
     let removed = 0
     for (const span of spans) removed += this.#release(span, sentDecision, counts)
     return removed
   }
 
-  /** Removes a span without a CPID and what belongs to it. Returns how many rows were removed. */
+  /** Removes a span without a CPID, and its rows in other tables. Returns how many rows it removed. */
   remove(span: number, origin: number): number {
     const { sql, objects, index, rows } = this.#parts
     const removed =
@@ -267,7 +267,7 @@ export class SpansSentForChildren {
   }
 }
 
-/** Removes what spans read and wrote, and objects that are no longer referenced. */
+/** Removes references of spans to objects, and objects that are no longer referenced. */
 export class ObjectRemoval {
   readonly #sql: PreparedStatements
   readonly #rows: PrunedRows
@@ -289,7 +289,7 @@ export class ObjectRemoval {
     return removed + named.length
   }
 
-  /** Removes an object that no span and no mergelog references. */
+  /** Removes an object unless a span or mergelog refers to it. */
   removeUnnamed(object: number): void {
     if (this.#sql.number('SELECT 1 FROM span_objects WHERE object = +? LIMIT 1', object) !== undefined) return
     this.#sql.run('DELETE FROM awaited_versions WHERE object = +?', object)
@@ -303,7 +303,7 @@ export class ObjectRemoval {
   }
 }
 
-/** What row caches must learn about removed rows. */
+/** Notified of removed rows, which caches must drop. */
 export interface PrunedRows {
   origin(origin: number): void
   object(id: number, object: string, cluster: string): void

@@ -18,13 +18,13 @@ interface Parts {
 }
 
 /**
- * Removes spans and log records without a CPID, oldest first. A span that was sent into traces for its children is removed with the last
- * of these.
+ * Removes spans and log records without a CPID, oldest first. A span that was sent into traces for its children is removed with the last of
+ * them.
  */
 export class UnattributedRemoval {
   readonly #parts: Parts
   readonly #unsent: UnsentSpans
-  /** Up to here, all spans without a CPID are in traces that they were sent into for children. */
+  /** Up to this row, all spans without a CPID are in traces into which they were sent for children. */
   #passed = 0
 
   constructor(parts: Parts) {
@@ -40,7 +40,7 @@ export class UnattributedRemoval {
     this.#passed = 0
   }
 
-  /** Continues to read unsent decisions; true once it is known which spans may be removed. */
+  /** Reads further unsent decisions. True once it is known which spans may be removed. */
   readUnsent(): boolean {
     const { sql, holds, progress } = this.#parts
     if (holds.sentDecision >= progress.lastDecision) return true
@@ -48,7 +48,7 @@ export class UnattributedRemoval {
     return this.#unsent.lowestAfter(holds.sentDecision, progress.lastDecision) !== undefined
   }
 
-  /** Returns how many it checked, at most `limit` of each kind. */
+  /** Removes some. Returns how many it examined, at most `limit` of each kind. */
   remove(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
     return (
       this.#removeSpans(beforeMs, limit, forced, counts) + this.#removeLogs(beforeMs, limit, forced, counts)
@@ -109,7 +109,7 @@ export class UnattributedRemoval {
     return logs.length
   }
 
-  /** Spans up to here arrived before the time, were linked, no longer wait, and were sent by every exporter. */
+  /** The row up to which spans arrived before a time, are linked, do not wait, and were sent by every exporter. */
   #spansUpTo(beforeMs: number): number {
     const { sql, holds, progress } = this.#parts
     const waiting = sql.number('SELECT min(arrival) FROM waiting') ?? Infinity
@@ -145,8 +145,8 @@ const BLOCK = 4_096
 const BLOCKS_AT_ONCE = 3
 
 /**
- * The lowest span of the decisions after a position. It is cached by block, so that only new decisions are read, however many an
- * unreachable backend accumulates.
+ * The lowest row among the spans of decisions after a position. It is cached by block, so that only new decisions are read, however many
+ * accumulate for an unreachable backend.
  */
 class UnsentSpans {
   readonly #sql: PreparedStatements
@@ -157,7 +157,7 @@ class UnsentSpans {
     this.#sql = sql
   }
 
-  /** Infinity if there are none; undefined while not all decisions up to the last have been read. */
+  /** Infinity if there are no such decisions; undefined until all have been read. */
   lowestAfter(position: number, last: number): number | undefined {
     for (const block of this.#lowest.keys()) {
       if ((block + 1) * BLOCK > position) break
@@ -173,13 +173,13 @@ class UnsentSpans {
     return lowest
   }
 
-  /** Decision numbers may have been reused. */
+  /** Drops the cache: decision numbers may have been reused. */
   forget(): void {
     this.#lowest.clear()
     this.#upTo = 0
   }
 
-  /** Reads the rest of the block after the last decision that was read. */
+  /** Reads the rest of the current block. */
   #readOn(last: number): void {
     const block = Math.floor(this.#upTo / BLOCK)
     const end = Math.min(last, (block + 1) * BLOCK)

@@ -5,17 +5,17 @@ import { canonicalContent } from '../../model/otlp/same-content.ts'
 import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
 
-/** How many spans with the same ids, or log records with the same time and digest, a record is compared with. */
+/** How many spans with equal ids, or log records with equal time and digest, a record is compared with. */
 const COMPARED_SPANS = 64
 const COMPARED_LOGS = 16
-/** A record with more bytes is compared with only a few, since each comparison reads all bytes of both. */
+/** A record of this many bytes or more is compared with only a few, since each comparison reads all bytes of both. */
 const FEW_FROM_BYTES = 1024
 const FEW = 4
 const CONTENTS = 5_000
 
 const LINKED = '(SELECT linked_arrival FROM progress WHERE only = 1)'
 
-/** The content of a record with its resource and scope; NULL if it is not computed. */
+/** An SQL expression for the content of a record with its resource and scope; NULL if it is too large. */
 const content = (of: 'span' | 'log', it: string): string =>
   `${of}_content(${it}.id, ${it}.raw, (SELECT p.envelope FROM scopes p WHERE p.id = ${it}.scope),
      (SELECT r.envelope FROM scopes p JOIN resources r ON r.id = p.resource WHERE p.id = ${it}.scope))`
@@ -26,7 +26,7 @@ const isSame = (of: 'span' | 'log', columns: readonly string[], one: string, oth
     `(${one}.scope = ${other}.scope AND ${one}.raw = ${other}.raw OR ${content(of, one)} = ${content(of, other)})`,
   ].join(' AND ')
 
-/** `exists` gets the number of records that `it` is compared with. */
+/** `exists` is given the number of records with which `it` is compared. */
 const asManyAsAffordable = (it: string, most: number, exists: (compared: number) => string): string =>
   `CASE WHEN length(${it}.raw) > ${FEW_FROM_BYTES} THEN ${exists(FEW)} ELSE ${exists(most)} END`
 
@@ -43,22 +43,22 @@ const isAmongLogs = (compared: number): string =>
    CROSS JOIN logs e ON e.id = c.id WHERE ${isSame('log', ['severity', 'span_id', 'event_name'], 'e', 'l')})`
 
 /**
- * 1 for a span `s` that was stored before: with the same ids, content, resource and scope, however they were encoded. Two different spans
- * may have the same ids, such as client and server in Zipkin. Few share their ids, so that is checked first.
+ * 1 if an equal span was stored before: with the same ids, content, resource and scope, in any encoding. Different spans may share ids, as
+ * client and server in Zipkin do. Few do, so that is checked first.
  */
 export const SPAN_IS_REPEAT = `CASE WHEN EXISTS (SELECT 1 ${WITH_ITS_IDS}) THEN
   ${asManyAsAffordable('s', COMPARED_SPANS, isAmongSpans)} ELSE 0 END`
 
-/** True of a log record `l` that was stored before: with the same content, resource and scope, however they were encoded. */
+/** Whether an equal log record was stored before `l`: with the same content, resource and scope, in any encoding. */
 export const LOG_IS_REPEAT = `l.digest IS NOT NULL AND ${asManyAsAffordable('l', COMPARED_LOGS, isAmongLogs)}`
 
-/** Repetitions are removed when they are linked. Until then queries leave them out. */
+/** Linking removes repetitions. Until then queries leave them out. */
 export const SPAN_IS_NO_REPEAT = `(s.id <= ${LINKED} OR NOT ${SPAN_IS_REPEAT})`
 export const LOG_IS_NO_REPEAT = `(l.id <= ${LINKED} OR NOT (${LOG_IS_REPEAT}))`
 
 const withFunctions = new WeakSet<Sqlite>()
 
-/** Adds the functions that these conditions call to a connection, unless it has them. */
+/** Registers the SQL functions that these conditions call, unless the connection has them. */
 export function addContentSqlFunctions(db: Sqlite): void {
   if (withFunctions.has(db)) return
   withFunctions.add(db)
@@ -71,7 +71,7 @@ function addContent(
   name: string,
   [of, ofScope, ofResource]: readonly [MessageName, MessageName, MessageName],
 ): void {
-  // Each record is compared several times.
+  // A cache, since each record is compared several times.
   const known = new GenerationCache<number, { crc: number; digest: Buffer }>(CONTENTS)
   const digestOf = (
     id: number,

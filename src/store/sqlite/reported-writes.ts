@@ -5,7 +5,7 @@ import type { ReportedWrite, ReportedWrites } from '../../model/reported-writes.
 import { NO_ACTIVITY } from './outbox.ts'
 import { OnConnection } from './open-database.ts'
 
-/** Further reports of the same version add nothing new. */
+/** The most reports of a version that are read; further ones add nothing new. */
 const MOST = 8
 const NO_VERSION = -1n
 
@@ -34,7 +34,7 @@ export class ReportedWriteTable extends OnConnection implements ReportedWrites {
   readonly #flag = this.db.prepare(
     `UPDATE spans SET flags = flags | ${SPAN_SEEN_WRITE | SPAN_TOLD_WRITE} WHERE id = ?`,
   )
-  // Linking did not count a span for an actor if it was sent before.
+  // Linking did not count the span for its actor if it was sent before.
   readonly #addActor = this.db.prepare<[{ row: number }]>(
     `INSERT INTO trace_actors (trace, actor, writes, gaps, missed, began)
        SELECT t.id, coalesce(y.user_name, r.service), 1, y.gap, y.missed, y.cause = 'operator' AND s.cpid = t.root

@@ -7,18 +7,18 @@ import { OnConnection, type Sqlite } from './open-database.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 
 const ENVELOPES = 5_000
-/** A longer envelope is cached by its digest: attributes may be as long as a request. */
+/** A longer envelope is cached under its digest, since attributes may be as long as a request. */
 const LONGEST_KEY_BYTES = 1_024
 const NO_SCOPE = Buffer.alloc(0)
 
-/** A resource as it arrived: its bytes, and the two attributes that queries filter by. */
+/** A received resource: its bytes, and the two attributes by which queries filter. */
 export interface ResourceEnvelope {
   envelope: Buffer
   service: string
   cluster: string | undefined
 }
 
-/** Assigns small numbers to resources, scopes and original traces: the same number for the same bytes. */
+/** Assigns ids to resources, scopes and original traces. Equal bytes have equal ids. */
 export class ScopeNumbers extends OnConnection {
   readonly #resources = new GenerationCache<string, number>(ENVELOPES)
   readonly #scopes = new GenerationCache<string, number>(ENVELOPES)
@@ -26,10 +26,10 @@ export class ScopeNumbers extends OnConnection {
   readonly #highest = this.db.prepare<[], { resource: number | null; scope: number | null }>(
     'SELECT (SELECT max(id) FROM resources) AS resource, (SELECT max(id) FROM scopes) AS scope',
   )
-  /** A number is never reused, even if the highest was removed: readers cache envelopes by number. */
+  /** Ids are never reused, even that of the last row, since readers cache envelopes by id. */
   #lastResource = 0
   #lastScope = 0
-  /** Spans of a trace often arrive one after another. */
+  /** A cache of one, since spans of a trace often arrive in succession. */
   #lastTrace = ''
   #lastOrigin = 0
   readonly #findResource = this.column<[Buffer], number>('SELECT id FROM resources WHERE hash = ?')
@@ -53,7 +53,7 @@ export class ScopeNumbers extends OnConnection {
     return this.scopeOf(this.#resource(resource), envelope)
   }
 
-  /** The number of a scope of a known resource. */
+  /** The id of a scope of a known resource. */
   scopeOf(resourceId: number, envelope: Buffer): number {
     const key = `${resourceId} ${keyOf(envelope)}`
     const cached = this.#scopes.get(key)
@@ -68,13 +68,13 @@ export class ScopeNumbers extends OnConnection {
     return id
   }
 
-  /** The number of a scope with only a service and a cluster. */
+  /** The id of a scope with only a service and a cluster. */
   smallScope(service: string, cluster: string): number {
     const envelope = serviceEnvelope(service, cluster)
     return this.scope({ envelope, service, cluster: cluster === '' ? undefined : cluster }, NO_SCOPE)
   }
 
-  /** The number of the original trace of a span that starts then; `traceKey` is its id's 16 bytes as latin1. */
+  /** The id of the original trace of a span with this start. `traceKey`: the 16 bytes of the trace id as latin1. */
   origin(traceKey: string, startNs: UnixNanos): number {
     if (traceKey === this.#lastTrace) return this.#lastOrigin
     this.#lastOrigin = this.#traces.numberOf(traceKey, startNs)
@@ -82,12 +82,12 @@ export class ScopeNumbers extends OnConnection {
     return this.#lastOrigin
   }
 
-  /** An original trace or some of its spans were removed. */
+  /** Drops the cache: an original trace, or some of its spans, were removed. */
   dropOrigin(origin: number): void {
     if (this.#lastOrigin === origin) this.#lastTrace = ''
   }
 
-  /** Scopes and resources have been removed. */
+  /** Drops the caches: scopes and resources were removed. */
   forgetEnvelopes(): void {
     this.#resources.clear()
     this.#scopes.clear()
@@ -136,9 +136,9 @@ const UNKNOWN = { service: '', cluster: '', envelopeBytes: 0 }
 interface ScopeFact {
   /** The service.name of its resource. */
   readonly service: string
-  /** Its k8s.cluster.name; empty if there is none. */
+  /** Its k8s.cluster.name; '' for none. */
   readonly cluster: string
-  /** The size of the scope and its resource. */
+  /** The size of the scope and its resource in bytes. */
   readonly envelopeBytes: number
 }
 

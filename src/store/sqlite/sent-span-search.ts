@@ -4,16 +4,16 @@ import type { BytesRead } from './record-queries.ts'
 import { eachRow } from './span-block-facts.ts'
 import type { BlockTest, SpanBlocks } from './span-blocks.ts'
 
-/** How many traces are read at once from their table. */
+/** How many traces are read at a time. */
 const TRACES_A_STEP = 500
-/** How many blocks' worth of rows of a trace are looked up at once. */
+/** How many blocks' worth of a trace's rows are looked up at a time. */
 const BLOCKS_A_STEP = 2
-/** Rows are remembered until there are so many blocks' worth of them; then each of their blocks is read once. */
+/** Rows are collected until there are this many blocks' worth of them; then each of their blocks is read once. */
 const BLOCKS_TOGETHER = 64
-/** The trace number of spans that were forwarded in their original traces. */
+/** The trace id in `outbox` of spans that were forwarded in their original traces. */
 const FORWARDED = 0
 
-/** Which spans are wanted: those of blocks that reach into a time and may meet a test. */
+/** Selects blocks: those that overlap a time range, and may contain a span that meets a test. */
 interface Wanted {
   readonly range: Required<SentTraceRange>
   readonly test: BlockTest | undefined
@@ -26,7 +26,7 @@ interface RowsOfTrace {
 /** The traces into which each row of a block was sent. */
 type TracesOfRows = Map<number, number | readonly number[]>
 
-/** Reads spans that were sent in the order in which they are stored, block by block: much faster than trace by trace. */
+/** Reads sent spans in the order in which they are stored, block by block, which is much faster than trace by trace. */
 export class SentSpanSearch extends OnConnection {
   readonly #received: SpanBlocks
   readonly #own: SpanBlocks
@@ -54,7 +54,7 @@ export class SentSpanSearch extends OnConnection {
     this.#read = read
   }
 
-  /** Those of cascades, and then those that were forwarded, the newest blocks first. Yields an empty page where others may take a turn. */
+  /** The spans of cascades, then those that were forwarded; the newest blocks first. Yields an empty page when others may take a turn. */
   *spans(wanted: Wanted): Pages<SentSpan> & Generator<SentSpan[]> {
     yield* this.#ofTraces(this.#received, this.#receivedOf, wanted)
     yield* this.#ofTraces(this.#own, this.#ownOf, wanted)
@@ -90,7 +90,7 @@ export class SentSpanSearch extends OnConnection {
     yield* this.#inBlocks(blocks, found, wanted)
   }
 
-  /** The newest first; undefined where others may take a turn. */
+  /** The traces in a time range, newest first; undefined when others may take a turn. */
   *#tracesIn({ fromNs, toNs }: Required<SentTraceRange>): Generator<number | undefined> {
     for (let before = Number.MAX_SAFE_INTEGER; ;) {
       const traces = this.#traces.all(fromNs, toNs, before)
@@ -103,7 +103,7 @@ export class SentSpanSearch extends OnConnection {
     }
   }
 
-  /** The newest first. */
+  /** The spans in these blocks, the newest blocks first. */
   *#inBlocks(
     blocks: SpanBlocks,
     found: ReadonlyMap<number, TracesOfRows>,

@@ -9,18 +9,18 @@ import { SentSpanSearch } from './sent-span-search.ts'
 import { addOwnSpanFunctions, OWN_DURATION, OWN_KIND } from './span-block-facts.ts'
 import { blockTest, type BlockTest, SpanBlocks, type TestedRows } from './span-blocks.ts'
 
-/** How many outgoing traces are searched at once; fewer if their spans are large. */
+/** How many outgoing traces are searched at a time; fewer if their spans are large. */
 const TRACES_AT_ONCE = 500
-/** Up to this many traces of a window are read one by one. If there are more, the whole range is read. */
+/** Up to this many traces of a window are read one by one. With more, the whole range of rows is read. */
 const FEW = 200
-/** Within this time of each other lie the spans of a trace that is not long. */
+/** The spans of a trace that is not long are within this time of each other. */
 const SLACK_NS = BigInt(2 * LONG_S) * 1_000_000_000n
 /** The most blocks of spans whose time ranges are cached. */
 const MOST_BLOCKS = 100_000
 
 const NO_HINT: SqlHint = { sql: '1', values: [] }
 
-/** The condition for a received span `s`. */
+/** The SQL condition for a received span `s`. */
 function ofReceived(hint: SpanHint): SqlHint {
   switch (hint.kind) {
     case 'and':
@@ -46,7 +46,7 @@ function ofReceived(hint: SpanHint): SqlHint {
   }
 }
 
-/** The condition for a span of Causeway's own, `o`, whose bytes are in the outbox. */
+/** The SQL condition for a span `o` of Causeway's own, whose bytes are in the outbox. */
 function ofOwn(hint: SpanHint): SqlHint {
   switch (hint.kind) {
     case 'and':
@@ -59,7 +59,7 @@ function ofOwn(hint: SpanHint): SqlHint {
     case 'kind':
       return { sql: `${OWN_KIND}(o.extra) = ?`, values: [hint.value] }
     case 'status':
-      // Causeway's own spans have none.
+      // Causeway's own spans have no status.
       return { sql: '0', values: [] }
     case 'duration':
       return { sql: `${OWN_DURATION}(o.extra) ${hint.operator} ?`, values: [hint.value] }
@@ -91,7 +91,7 @@ function selectScopes(hint: ScopeHint): SqlHint {
   }
 }
 
-/** Whether it searches the bytes of spans, not only their columns. */
+/** Whether a hint searches the bytes of spans, not only their columns. */
 function readsBytes(hint: SpanHint): boolean {
   return hint.kind === 'holds' || ('of' in hint && hint.of.some(readsBytes))
 }
@@ -105,7 +105,7 @@ function joined(kind: 'and' | 'or', parts: readonly SqlHint[]): SqlHint {
 }
 
 /**
- * Finds sent traces, newest first: those of cascades, and those of forwarded spans. A hint allows skipping traces without reading their
+ * Finds sent traces, newest first: those of cascades, and those of forwarded spans. With a hint it can skip traces without reading their
  * spans.
  */
 export class SentTraceSearch extends OnConnection {
@@ -145,7 +145,7 @@ export class SentTraceSearch extends OnConnection {
   readonly #bytesIn = this.db
     .prepare<[number, number], number | null>('SELECT sum(length(raw)) FROM spans WHERE id > ? AND id <= ?')
     .pluck()
-  // Bytes are joined as text, which SQLite accepts unchanged.
+  // Bytes are concatenated as text, which SQLite leaves unchanged.
   readonly #bytesOf = this.db
     .prepare<[number, number], [heads: string | null, bytes: Buffer | null]>(
       `SELECT group_concat(head, ';'), CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB) FROM (
@@ -167,7 +167,7 @@ export class SentTraceSearch extends OnConnection {
     this.#longTraces = new LongTracesOfBlocks(db, this.#received.stored)
   }
 
-  /** The traces of cascades. */
+  /** Finds the traces of cascades. */
   *ofCascades(
     { fromNs, toNs }: SentTraceRange,
     hint: SpanHint | undefined,
@@ -198,7 +198,7 @@ export class SentTraceSearch extends OnConnection {
     }
   }
 
-  /** Whether what is remembered of a trace's spans lets one of them meet a hint; pages without a trace where blocks are read for it. */
+  /** Whether a span of the trace may meet a hint, by the summaries of its blocks. Yields empty pages if blocks are read for that. */
   *#mayMeet(
     trace: number,
     test: BlockTest | undefined,
@@ -217,7 +217,7 @@ export class SentTraceSearch extends OnConnection {
     )
   }
 
-  /** Whether a received span was sent into a trace; 0 for those that were forwarded. */
+  /** Whether a received span was sent into a trace; trace 0 stands for forwarded spans. */
   #isSentInto(trace: number): (span: number) => boolean {
     return (span) => this.#isSent.get(trace, span) !== undefined
   }
@@ -244,7 +244,7 @@ export class SentTraceSearch extends OnConnection {
     return (trace) => statement.get(trace, ...own.values, ...received.values) !== undefined
   }
 
-  /** All spans that were sent. */
+  /** Finds all sent spans. */
   spans({ fromNs, toNs }: SentTraceRange, hint: SpanHint | undefined): Pages<SentSpan> {
     const range = { fromNs: fromNs ?? MIN, toNs: toNs ?? MAX }
     const search = new SentSpanSearch(this.db, this.#received, this.#own, this.#read)
@@ -255,7 +255,7 @@ export class SentTraceSearch extends OnConnection {
     return this.#traceId.get(trace)
   }
 
-  /** The original traces of forwarded spans. */
+  /** Finds the original traces of forwarded spans. */
   *forwarded(
     range: SentTraceRange,
     hint: SpanHint | undefined,
@@ -294,7 +294,7 @@ export class SentTraceSearch extends OnConnection {
     }
   }
 
-  /** Finds the long traces with spans in a block; undefined if all times are searched. */
+  /** Finds the long traces with spans in a block; undefined if there is no time range. */
   #longWith(
     { fromNs, toNs }: SentTraceRange,
     hint: SpanHint | undefined,
@@ -310,7 +310,7 @@ export class SentTraceSearch extends OnConnection {
     }
   }
 
-  /** The original traces with at least one span in a range that matches a hint. */
+  /** The original traces with a span in a range of rows that meets a hint. */
   #originsWith({ sql, values }: SqlHint): (after: number, upTo: number) => number[] {
     const statement = this.db
       .prepare<Bound[], number>(
@@ -321,7 +321,7 @@ export class SentTraceSearch extends OnConnection {
     return (after, upTo) => statement.all(after, upTo, ...values)
   }
 
-  /** Many traces, or all. The spans of most arrive together, and are read as a range. */
+  /** The traces in a range of rows, all or those wanted. The spans of most arrive together, and are read as a range. */
   #tracesIn(
     after: number,
     upTo: number,
@@ -343,14 +343,14 @@ export class SentTraceSearch extends OnConnection {
     return found.reverse()
   }
 
-  /** Where the newest range of spans begins that can be searched at once: all of them, or half of them, and so on. */
+  /** Where the newest range of rows begins that can be read at a time: all of it, or the newest half, quarter and so on. */
   #startOfWindow(after: number, upTo: number): number {
     let next = after
     while (upTo - next > 1 && (this.#bytesIn.get(next, upTo) ?? 0) > WINDOW_BYTES) next += (upTo - next) >> 1
     return next
   }
 
-  /** The spans of a window, by original trace. Reading all their bytes at once is much faster. */
+  /** The spans of a window by original trace. All their bytes are read together, which is much faster. */
   #windowOf(after: number, upTo: number): Window {
     const window: Window = { items: new Map(), changed: new Set() }
     const [heads, bytes] = this.#bytesOf.get(after, upTo) ?? [null, null]
@@ -383,7 +383,7 @@ interface TraceRow {
   readonly isIn: number
 }
 
-/** The first and the last of what was sent into a trace: received spans by number, Causeway's own by decision. */
+/** The first and last row sent into a trace: received spans by row, Causeway's own by decision. */
 interface RowsOfTrace {
   readonly firstSpan: number | null
   readonly lastSpan: number | null
@@ -399,11 +399,11 @@ interface Window {
   readonly changed: Set<number>
 }
 
-/** The most bytes read at a time. */
+/** The most bytes that are read at a time. */
 const WINDOW_BYTES = 8 * MIB
-/** The cost of visiting a span besides its bytes, in bytes. */
+/** The cost of visiting a span, besides its bytes, expressed in bytes. */
 const BYTES_BESIDE = 256
-/** The flags of a decision that changes the bytes of a span. */
+/** Flags of decisions that change the bytes of a span. */
 const CHANGED = SENT_PATCHED | SENT_INHERITED_CPID
 
 function asItCame(id: number, scope: number, raw: Buffer): OutboxItem {
@@ -423,7 +423,7 @@ function asItCame(id: number, scope: number, raw: Buffer): OutboxItem {
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
 
-/** The time range of the spans in each block. The rows of a full block never change; they are only removed by retention. */
+/** The time range of the spans in each block. Rows of a full block never change; retention may remove them. */
 class BlockTimes extends OnConnection {
   readonly #blocks: SpanBlocks
   readonly #rowsABlock: number
@@ -466,11 +466,11 @@ class BlockTimes extends OnConnection {
 
 const BITS_A_PART = 65_536
 
-/** A set of numbers: one bit each, in parts that are allocated on demand. */
+/** A set of numbers with one bit each, in parts that are allocated on demand. */
 class NumberSet {
   readonly #parts = new Map<number, Uint8Array>()
 
-  /** True if it was not in the set. */
+  /** Adds a number. True if it was not in the set. */
   add(number: number): boolean {
     const key = Math.floor(number / BITS_A_PART)
     let part = this.#parts.get(key)

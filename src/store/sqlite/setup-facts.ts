@@ -13,7 +13,7 @@ const NEWEST_SPANS = 20_000
 const NEWEST_MERGELOGS = 5_000
 const MS_PER_NS = 1e6
 
-/** Reads facts that show whether senders are set up well. */
+/** Reads facts that show whether senders are set up correctly. */
 export class SqliteSenderFacts extends OnConnection implements SenderFactsReader {
   lastArrivalMs(): number | undefined {
     return this.column<[], number>('SELECT arrived_ms FROM requests ORDER BY id DESC LIMIT 1').get()
@@ -119,7 +119,7 @@ export class SqliteSenderFacts extends OnConnection implements SenderFactsReader
   }
 }
 
-/** Reads what was set aside; undefined if nothing was. */
+/** Reads the items that were set aside; undefined if there are none. */
 export function readSetAside(db: Sqlite): SetAsideFacts | undefined {
   return db
     .prepare<[], SetAsideFacts>(

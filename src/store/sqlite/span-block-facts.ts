@@ -5,38 +5,38 @@ import { MIB } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import { mixed } from './trace-id-index.ts'
 
-/** So many rows with neighbouring numbers are a block. */
+/** A block is this many rows with consecutive ids. */
 export const ROWS_A_BLOCK = 4_096
-/** How much of a block is read at once. */
+/** How many bytes of a block are read at a time. */
 const BYTES_A_STEP = MIB / 4
-/** How many scopes and names of a block are remembered as they are. */
+/** The most scopes and names of a block that its summary lists. */
 const MOST_SCOPES = 64
 const MOST_NAMES = 64
-/** How many texts of a block are told from others. */
+/** The most distinct strings of a block that its filter covers. */
 const MOST_TEXTS = 500_000
-/** To be changed with the meaning of what is kept of blocks: what was kept before is not believed then. */
+/** Change it when the meaning of summaries changes: those of another format are ignored. */
 export const FORMAT = 1
 
-/** What the rows of a full block contain. They never change; retention may remove them. */
+/** The summary of the rows of a full block. Rows never change; retention may remove them. */
 export interface BlockFacts {
   readonly firstNs: bigint
   readonly lastNs: bigint
   readonly shortestNs: bigint
   readonly longestNs: bigint
-  /** A bit for each of OTLP's numbers. */
+  /** Bit sets over OTLP's numbers. */
   readonly kinds: number
   readonly statuses: number
-  /** Undefined if there are many. */
+  /** The scopes of the rows; undefined if there are many. */
   readonly scopes: ReadonlySet<number> | undefined
-  /** Undefined if there are many. */
+  /** The names of the rows; undefined if there are many. */
   readonly names: readonly string[] | undefined
-  /** Which texts they have: the bits of a Bloom filter. Undefined if there are many. */
+  /** A Bloom filter of the strings in the rows; undefined if there are many. */
   readonly texts: Uint8Array | undefined
-  /** How many bytes the rows have. Undefined in what was kept before it was counted. */
+  /** The bytes of the rows; undefined in summaries from before it was counted. */
   readonly bytes?: number | undefined
 }
 
-/** What some rows have in common: the numbers of scopes, kinds and statuses joined by commas, the names as a JSON array. */
+/** Aggregates of rows: ids of scopes, kinds and statuses are joined by commas; names are a JSON array. */
 interface RowsInCommon {
   readonly scopes: string | null
   readonly kinds: string | null
@@ -46,30 +46,30 @@ interface RowsInCommon {
   readonly shortest: bigint | null
   readonly longest: bigint | null
   readonly names: string | null
-  /** Their lengths, joined by commas, and their bytes one after another. */
+  /** The lengths of rows, joined by commas, and their concatenated bytes. */
   readonly lengths: string | null
   readonly bytes: Buffer | null
 }
 
-/** Rows one after another: three numbers of each joined by commas (its own, its scope, its length), and the bytes. */
+/** Concatenated rows: three numbers for each, joined by commas (row, scope, length), and the bytes. */
 interface JoinedRows {
   readonly heads: string | null
   readonly bytes: Buffer | null
 }
 
 interface BlockSql {
-  /** Where facts are kept. */
+  /** The table of summaries. */
   readonly table: string
-  /** The highest number of a row, and the next one after a number. */
+  /** Queries for the highest row, and for the next one after a row. */
   readonly newest: string
   readonly next: string
-  /** How many bytes the rows after a number up to another have. */
+  /** The query for the bytes of a range of rows. */
   readonly bytes: string
-  /** `RowsInCommon` of such rows. Bytes are joined as text, which SQLite accepts unchanged. */
+  /** The query for `RowsInCommon` of a range of rows. Bytes are concatenated as text, which SQLite leaves unchanged. */
   readonly rows: string
-  /** `JoinedRows` of such rows. */
+  /** The query for `JoinedRows` of a range of rows. */
   readonly joined: string
-  /** Whether the columns say nothing but the scope: the rest is read from the bytes. */
+  /** Whether only the scope has a column, so that everything else is read from the bytes. */
   readonly isOwn: boolean
 }
 
@@ -106,11 +106,11 @@ const OWN: BlockSql = {
 
 const SQL = { received: RECEIVED, own: OWN }
 
-/** SQL functions on the bytes of Causeway's own spans. */
+/** SQL functions that read the bytes of Causeway's own spans. */
 export const OWN_KIND = 'own_span_kind'
 export const OWN_DURATION = 'own_span_duration'
 
-/** Defines the functions that hints on Causeway's own spans need. */
+/** Registers the SQL functions for hints on Causeway's own spans. */
 export function addOwnSpanFunctions(db: Sqlite): void {
   const define = (name: string, read: (bytes: Buffer) => number | bigint): void => {
     db.function(name, { deterministic: true }, (bytes: unknown) =>
@@ -124,7 +124,7 @@ export function addOwnSpanFunctions(db: Sqlite): void {
   })
 }
 
-/** The blocks of one kind in the database: their rows, and what is kept of them. */
+/** The blocks of one kind: their rows, and their stored summaries. */
 export class StoredBlocks extends OnConnection {
   readonly sql: BlockSql
   readonly rowsABlock: number
@@ -134,7 +134,7 @@ export class StoredBlocks extends OnConnection {
   readonly #joined: (after: number, upTo: number) => JoinedRows | undefined
   readonly #kept: (after: number, upTo: number) => KeptRow | undefined
 
-  /** Of received spans by their numbers, or of Causeway's own by the decisions that sent them. */
+  /** `kind`: received spans by row, or Causeway's own spans by decision. */
   constructor(db: Sqlite, kind: keyof typeof SQL, rowsABlock: number) {
     super(db)
     const sql = SQL[kind]
@@ -162,7 +162,7 @@ export class StoredBlocks extends OnConnection {
     return Math.ceil(row / this.rowsABlock) - 1
   }
 
-  /** The numbers of its rows: after the first, up to the second. */
+  /** The rows of a block: above the first number, up to the second. */
   boundsOf(block: number): [after: number, upTo: number] {
     return [block * this.rowsABlock, (block + 1) * this.rowsABlock]
   }
@@ -171,7 +171,7 @@ export class StoredBlocks extends OnConnection {
     return keptFacts(this.#kept(...this.boundsOf(block))) as BlockFacts | undefined
   }
 
-  /** What the rows of a full block contain. Yields where others may take a turn. */
+  /** Computes the summary of a full block. Yields when others may take a turn. */
   *read(block: number): Generator<undefined, BlockFacts> {
     const found = new FactsFound()
     for (const [after, upTo] of this.#stepsOf(block)) {
@@ -182,7 +182,7 @@ export class StoredBlocks extends OnConnection {
     return found.facts
   }
 
-  /** The rows of a full block, so many at once that others may take a turn before the next. Counts their bytes if these are not given. */
+  /** The rows of a full block, in parts between which others may take a turn. Queries their size unless `bytes` is given. */
   *joined(block: number, bytes?: number): Generator<JoinedRows> {
     for (const [after, upTo] of this.#stepsOf(block, bytes)) yield this.#joined(after, upTo) ?? NO_ROWS
   }
@@ -197,7 +197,7 @@ export class StoredBlocks extends OnConnection {
 
 const NO_ROWS: JoinedRows = { heads: null, bytes: null }
 
-/** Visits rows one after another: the number of each, its scope, and where its bytes are. */
+/** Visits rows one by one, with the scope and the byte range of each. */
 export function eachRow(
   { heads }: JoinedRows,
   visit: (row: number, scope: number, start: number, end: number) => void,
@@ -211,7 +211,7 @@ export function eachRow(
       number = number * 10 + digit
       continue
     }
-    // A comma, or the end.
+    // A comma, or the end: the number is complete.
     if (place === 0) row = number
     else if (place === 1) scope = number
     else visit(row, scope, at, (at += number))
@@ -227,7 +227,7 @@ export interface KeptRow {
   checksum: number
 }
 
-/** Undefined if nothing is kept, or what is kept is damaged or of a newer Node. */
+/** Reads a stored summary; undefined if there is none, or it is damaged, or was serialized by a newer Node. */
 export function keptFacts(row: KeptRow | undefined): unknown {
   if (row === undefined || row.checksum !== crc32(row.facts, FORMAT)) return undefined
   try {
@@ -237,7 +237,7 @@ export function keptFacts(row: KeptRow | undefined): unknown {
   }
 }
 
-/** Gathers what rows contain. */
+/** Collects the summary of rows. */
 class FactsFound {
   #firstNs = MAX
   #lastNs = MIN
@@ -315,7 +315,7 @@ const numbersIn = (list: string | null): number[] => (list === null ? [] : list.
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
 
-/** Numbers that OTLP does not have share the last bit. */
+/** A bit for a number of OTLP; unknown numbers share the last bit. */
 export function bitOf(number: number): number {
   return 1 << (number >= 0 && number < 31 ? number : 31)
 }
@@ -327,7 +327,7 @@ export function hashOf(bytes: Buffer, start: number, end: number): number {
   return hash >>> 0
 }
 
-/** Distinct hashes. Those of keys and names come again and again: the last at each place is looked at first. */
+/** A set of hashes. Keys and names repeat often, so the latest hash in each slot is checked first. */
 class Hashes {
   readonly #set = new Set<number>()
   readonly #last = new Uint32Array(4_096)
@@ -340,7 +340,7 @@ class Hashes {
   }
 
   get all(): ReadonlySet<number> {
-    // One that is 0 looks like a place where nothing was.
+    // The hash 0 is like an empty slot, so it is always added.
     return this.#set.add(0)
   }
 }
@@ -348,7 +348,7 @@ class Hashes {
 const BITS_A_TEXT = 12
 const PROBES = 6
 
-/** A Bloom filter of hashes, wrong for one text in three hundred. */
+/** Makes a Bloom filter of hashes, with false positives for one string in three hundred. */
 function bitsOf(hashes: ReadonlySet<number>): Uint8Array {
   const bits = new Uint8Array(Math.ceil((hashes.size * BITS_A_TEXT) / 8))
   for (const hash of hashes) {
@@ -360,7 +360,7 @@ function bitsOf(hashes: ReadonlySet<number>): Uint8Array {
   return bits
 }
 
-/** Whether the rows of a block may have a text with this hash. */
+/** Whether the rows of a block may contain a string with this hash. */
 export function mayHave(bits: Uint8Array | undefined, hash: number): boolean {
   if (bits === undefined) return true
   for (let probe = 0; probe < PROBES; probe++) {

@@ -6,8 +6,8 @@ import { isDamage, OnConnection, type Sqlite } from './open-database.ts'
 import { FORMAT, StoredBlocks } from './span-block-facts.ts'
 
 /**
- * Keeps what full blocks contain in the database, the oldest first. A block that cannot be read is left to searches: were it told as damage
- * of the database, nothing more would be stored.
+ * Stores summaries of full blocks, the oldest first. A block that cannot be read is left to searches: if it were reported as damage of the
+ * database, nothing more would be stored.
  */
 export class SpanBlockKeeper extends OnConnection implements KeptSpanBlocks, Cached {
   readonly #rowsABlock: number
@@ -80,14 +80,14 @@ export class SpanBlockKeeper extends OnConnection implements KeptSpanBlocks, Cac
   }
 }
 
-/** What is kept of blocks in one table. `read` yields at least once, where others may take a turn. */
+/** One kind of summary. `read` yields at least once, when others may take a turn. */
 interface KindOfFacts {
   readonly blocks: StoredBlocks
   readonly table: string
   readonly read: (block: number) => Generator<undefined, unknown>
 }
 
-/** Notes a block that is damaged. The transaction has to end then: SQLite writes nothing more in it. */
+/** Notes a damaged block. The transaction has to end then, since SQLite refuses further writes in it. */
 function unlessDamaged<T>(block: number, damaged: Set<number>, read: () => T): T {
   try {
     return read()

@@ -3,35 +3,35 @@ import { MIB } from '../../model/time-and-size.ts'
 import type { Sqlite } from './open-database.ts'
 import { bitOf, type BlockFacts, eachRow, hashOf, mayHave, StoredBlocks } from './span-block-facts.ts'
 
-/** What is remembered of all blocks of one kind, at most. */
+/** The most bytes of cached summaries of one kind. */
 const MOST_BYTES = 24 * MIB
-/** What a block weighs besides its filter and its names, and a name besides its characters. */
+/** The assumed bytes of a summary besides its filter and names, and of a name besides its characters. */
 const BYTES_BESIDE = 1_024
 const BYTES_BESIDE_NAME = 32
 
-/** Whether some row of a block may meet a hint. */
+/** Whether some row of a block may meet a hint, by its summary. */
 export type BlockTest = (facts: BlockFacts) => boolean
 
 /**
- * Says what blocks of stored spans contain, so that a search can pass over those in which no span meets its hint. What is not kept in the
- * database is read by the first search that comes to it.
+ * Summaries of blocks of stored spans, by which a search skips blocks in which no span meets its hint. The first search that needs a
+ * summary computes it, unless it is stored.
  */
 export class SpanBlocks {
   readonly #known = new Map<number, BlockFacts>()
   #bytes = 0
-  /** Blocks before this one are no longer remembered. */
+  /** Summaries of blocks before this one are no longer cached. */
   #from = 0
   #newest = 0
   readonly stored: StoredBlocks
-  /** A search comes to a block twice: for traces of cascades, and for forwarded ones. */
+  /** A cache by test: a search reads a block twice, for traces of cascades and for forwarded spans. */
   readonly #tested = new WeakMap<SpanTest, TestedRows>()
 
-  /** Blocks of received spans, by their numbers. */
+  /** The blocks of received spans, by row. */
   static received(db: Sqlite, rowsABlock: number): SpanBlocks {
     return new SpanBlocks(new StoredBlocks(db, 'received', rowsABlock))
   }
 
-  /** Blocks of Causeway's own spans, by the decisions that sent them. */
+  /** The blocks of Causeway's own spans, by decision. */
   static own(db: Sqlite, rowsABlock: number): SpanBlocks {
     return new SpanBlocks(new StoredBlocks(db, 'own', rowsABlock))
   }
@@ -40,7 +40,7 @@ export class SpanBlocks {
     this.stored = stored
   }
 
-  /** The rows of full blocks that meet the test of a search. */
+  /** The rows of full blocks that pass the test of a search. */
   testedBy(test: SpanTest, read: { add(bytes: number): void }): TestedRows {
     const known = this.#tested.get(test)
     if (known !== undefined) return known
@@ -49,10 +49,7 @@ export class SpanBlocks {
     return tested
   }
 
-  /**
-   * Whether a row in this range, null if there is none, may meet a hint, and is among the wanted ones. Yields an empty page where others
-   * may take a turn.
-   */
+  /** Whether a wanted row in this range (empty if null) may meet a hint. Yields an empty page when others may take a turn. */
   *mayHold(
     first: number | null,
     last: number | null,
@@ -72,7 +69,7 @@ export class SpanBlocks {
     return false
   }
 
-  /** What is known of a block without reading it. */
+  /** The summary of a block, if cached or stored. */
   known(block: number): BlockFacts | undefined {
     const remembered = this.#known.get(block)
     if (remembered !== undefined) return remembered
@@ -81,7 +78,7 @@ export class SpanBlocks {
     return kept
   }
 
-  /** Undefined if it may still grow, or is neither kept nor remembered any more. */
+  /** Undefined if the block is not full, or its summary is neither stored nor cached any more. */
   *#factsOf(block: number): Generator<never[], BlockFacts | undefined> {
     const known = this.known(block)
     if (known !== undefined || block < this.#from || !this.#isFull(block)) return known
@@ -111,7 +108,7 @@ export class SpanBlocks {
     if (this.#bytes > MOST_BYTES) this.#forgetOldest()
   }
 
-  /** An eighth of what there is, so that it is not looked for with each block. */
+  /** Drops an eighth of the cached summaries, so that this is rarely needed. */
   #forgetOldest(): void {
     const oldest = [...this.#known].sort(([a], [b]) => a - b)
     for (const [block, facts] of oldest.slice(0, Math.ceil(oldest.length / 8))) {
@@ -127,18 +124,18 @@ function weightOf(facts: BlockFacts): number {
   return BYTES_BESIDE + names + (facts.texts?.length ?? 0)
 }
 
-/** Rows that are looked for: those that meet a test, and of these, those of one trace. */
+/** The rows that a search wants: those that pass a test and belong to one trace. */
 interface WantedRows {
   readonly tested: TestedRows
   readonly isOne: (row: number) => boolean
 }
 
-/** More rows than these are not looked up one by one. */
+/** Up to this many rows are looked up one by one. */
 const MOST_LOOKED_UP = 100
-/** How many blocks are remembered: cascades that go on at the same time have their rows in the same ones. */
+/** How many blocks are cached: cascades that run at the same time have rows in the same blocks. */
 const MOST_BLOCKS = 256
 
-/** Which rows of full blocks meet the test of one search. All rows of a block are read at once, which is much faster than those of a trace. */
+/** The rows of full blocks that pass the test of a search. Whole blocks are read, which is faster than the rows of a trace. */
 export class TestedRows {
   readonly #stored: StoredBlocks
   readonly #test: SpanTest
@@ -152,7 +149,7 @@ export class TestedRows {
     this.#read = read
   }
 
-  /** Yields an empty page where others may take a turn. */
+  /** The rows of a block that pass. Yields an empty page when others may take a turn. */
   *of(block: number, bytesOf: () => number | undefined): Generator<never[], readonly number[]> {
     if (this.#empty.has(block)) return []
     const known = this.#known.get(block)
@@ -180,7 +177,7 @@ export class TestedRows {
   }
 }
 
-/** The test of a hint on blocks. `scopesWith` finds the scopes that meet a hint about them. */
+/** Compiles a hint into a test of summaries. `scopesWith` finds the scopes that meet a hint about scopes. */
 export function blockTest(
   hint: SpanHint,
   scopesWith: (
@@ -220,10 +217,10 @@ export function blockTest(
   }
 }
 
-/** How many answers are remembered of a test on texts. */
+/** How many results of a test on strings are cached. */
 const MOST_ANSWERS = 10_000
 
-/** A test on texts that come again and again. */
+/** Caches the results of a test on strings. */
 function remembered(accepts: (text: string) => boolean): (text: string) => boolean {
   const known = new Map<string, boolean>()
   return (text) => {

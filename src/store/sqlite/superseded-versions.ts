@@ -3,10 +3,10 @@ import type { Cpid } from '../../model/merge-graph.ts'
 import { namedObjects } from '../../model/otlp/read-stored-span.ts'
 import { OnConnection } from './open-database.ts'
 
-/** The spans that report a superseded version came before controllers could act on it, so only the first readers are checked. */
+/** How many spans that observed a version are searched: the one that reports it superseded is among the first. */
 const READERS_LOOKED_AT = 64
 
-/** Reads which changes were overwritten before any controller acted on them: spans named `superseded …` observed their versions. */
+/** Reads which changes were overwritten before any controller acted on them: a span named `superseded …` observed their version. */
 export class SupersededVersions extends OnConnection {
   readonly #superseding = this.column<[{ object: string; version: bigint }], Buffer>(
     `SELECT spans.raw FROM (SELECT span FROM span_objects
@@ -15,7 +15,7 @@ export class SupersededVersions extends OnConnection {
        CROSS JOIN spans ON spans.id = reader.span WHERE spans.name GLOB 'superseded *'`,
   )
 
-  /** The change that overwrote what a version had set. Undefined for a reference without a version. */
+  /** The change that overwrote a version; undefined if none did, or the reference has no version. */
   by(reference: string): Cpid | undefined {
     const { object, version } = parseObjectReference(reference) ?? {}
     if (object === undefined || version === undefined) return undefined

@@ -5,16 +5,16 @@ import type { Progress } from './transactions.ts'
 const PLACES = 2 ** 20
 
 /**
- * The numbers of original traces by their ids. New ids are kept in memory until there are `batch` of them. These then go into the index
- * sorted by id, some with each request, so that neighbours share the written page. Only ids that are not in the index are read at
+ * The ids of original traces by trace id. New trace ids are kept in memory until there are `batch` of them. They are then written to the
+ * index in sorted order, some with each request, so that neighbours share a page. Only trace ids that are not in the index are read at
  * startup.
  */
 export class TraceIndex extends OnConnection {
   readonly #progress: Progress
   readonly #batch: number
-  /** Ids that are not in the index yet: their 16 bytes as latin1. */
+  /** Trace ids that are not in the index yet, as 16 latin1 characters. */
   readonly #recent = new Map<string, number>()
-  /** Ids that are being written to the index, sorted. */
+  /** Trace ids that are being written to the index, sorted. */
   #going: string[] = []
   #gone = 0
   #added = 0
@@ -35,8 +35,8 @@ export class TraceIndex extends OnConnection {
   }
 
   /**
-   * The number of the trace with this id, assigned now if it has none: its first span starts then. `traceKey` is the id's 16 bytes as
-   * latin1.
+   * The id of a trace, which is added if it is new; then `startNs` is the start of its first span. `traceKey`: the trace id as 16 latin1
+   * characters.
    */
   numberOf(traceKey: string, startNs: UnixNanos): number {
     return this.find(traceKey) ?? this.#new(traceKey, startNs)
@@ -56,7 +56,7 @@ export class TraceIndex extends OnConnection {
     this.#indexed.remove(id)
   }
 
-  /** Writes as many ids to the index as were added since, so that the number of unwritten ones does not grow. */
+  /** Writes as many trace ids to the index as were added since, so that the number of unwritten ones does not grow. */
   settle(): void {
     this.#indexed.readOn()
     if (this.#added === 0) return
@@ -73,7 +73,7 @@ export class TraceIndex extends OnConnection {
     this.#progress.indexingPrefix = prefixOf(this.#going[this.#gone] ?? '')
   }
 
-  /** After a rollback, or a write by another process: the next transaction reads again. */
+  /** Drops the caches after a rollback, or a write by another process; the next transaction reads again. */
   forget(): void {
     this.#recent.clear()
     this.#going = []
@@ -122,13 +122,13 @@ export class TraceIndex extends OnConnection {
   }
 }
 
-/** The first four bytes of an id in latin1. */
+/** The first four bytes of a trace id as a number. */
 function prefixOf(traceKey: string): number {
   const byte = (at: number): number => traceKey.charCodeAt(at) || 0
   return byte(0) * 2 ** 24 + byte(1) * 2 ** 16 + byte(2) * 2 ** 8 + byte(3)
 }
 
-/** Sorts latin1 ids by their first four bytes, which is where ids differ: numbers sort faster than text. */
+/** Sorts trace ids by their first four bytes, which usually differ, as numbers: that is faster than sorting strings. */
 export function sortedByPrefix(traceKeys: readonly string[]): string[] {
   const order = Float64Array.from(traceKeys, (key, at) => prefixOf(key) * PLACES + at).sort()
   return Array.from(order, (place) => traceKeys[place % PLACES] ?? '')
@@ -137,16 +137,16 @@ export function sortedByPrefix(traceKeys: readonly string[]): string[] {
 const ID_BYTES = 16
 
 export interface TraceIndexSizes {
-  /** How many new ids are written to the index at a time. */
+  /** How many new trace ids are written to the index as a batch. */
   batch: number
-  /** How many ids of the index are read at startup, and how many with each request until all are read. */
+  /** How many trace ids of the index are read at startup, and how many with each request until all have been read. */
   readAtStart: number
   readAtOnce: number
-  /** The capacity of the filter before it is rebuilt; twice the number of stored ids, if that is more. */
+  /** The least capacity of a new filter; it is twice the number of stored trace ids if that is more. */
   leastIds: number
 }
 
-/** Two million ids take a second. */
+/** Reading two million trace ids takes a second. */
 export const TRACE_INDEX_SIZES: TraceIndexSizes = {
   batch: 65_536,
   readAtStart: 2_000_000,
@@ -155,11 +155,11 @@ export const TRACE_INDEX_SIZES: TraceIndexSizes = {
 }
 
 /**
- * The index of trace ids. Most ids that are looked up are new, and each lookup would read a page of its own. A filter in memory
- * recognises most new ids, once it has read the stored ones.
+ * The index of trace ids. Most that are looked up are new, and each lookup would read a page of its own. A Bloom filter in memory
+ * recognises most new ones, once it has read the stored ones.
  */
 class TraceIdIndexTable extends OnConnection {
-  /** The filter over all stored ids, if there is one. The next one is being filled, up to `#readUpTo`. */
+  /** The filter over all stored trace ids, if any, and the next one, which is filled up to `#readUpTo`. */
   #filter: TraceIdBloomFilter | undefined
   #next: TraceIdBloomFilter | undefined
   #readUpTo: Buffer = Buffer.alloc(0)
@@ -198,7 +198,7 @@ class TraceIdIndexTable extends OnConnection {
     this.#remove.run(traceId)
   }
 
-  /** Reads some of the ids that the filter does not have yet. */
+  /** Adds some of the stored trace ids to the next filter. */
   readOn(): void {
     if (this.#isComplete) return
     if (this.#next === undefined) {
@@ -214,13 +214,13 @@ class TraceIdIndexTable extends OnConnection {
     this.#next = undefined
   }
 
-  /** After a rollback, or a write by another process. */
+  /** Drops the filters after a rollback, or a write by another process. */
   forget(): void {
     this.#filter = undefined
     this.#next = undefined
   }
 
-  /** False if there is no filter, or if it has grown beyond its capacity. */
+  /** False if there is no filter, or it holds more than its capacity. */
   get #isComplete(): boolean {
     return this.#filter !== undefined && this.#filter.count <= this.#remakeAt
   }
@@ -237,8 +237,8 @@ const MAX_BLOCKS = 2 ** 19
 const TRACE_ID_BYTES = 16
 
 /**
- * Says of a 16-byte id that it was never added, or that it may have been: a Bloom filter in which the bits of an id are in one block.
- * With `capacity` ids, two or three percent of other ids are false positives; beyond that more. Takes one byte per id, 32 MiB at most.
+ * A Bloom filter of 16-byte ids, in which the bits of an id are in one block. With `capacity` ids, two or three percent of other ids are
+ * false positives; with more ids, more. Takes one byte per id, at most 32 MiB.
  */
 export class TraceIdBloomFilter {
   readonly capacity: number
@@ -249,7 +249,7 @@ export class TraceIdBloomFilter {
   #block = 0
   #bits = 0
 
-  /** `expected` is the least capacity, unless that takes more than 32 MiB. */
+  /** `expected`: the least capacity, unless that takes more than 32 MiB. */
   constructor(expected: number) {
     const wanted = (expected * BITS_PER_ID) / BLOCK_BITS
     const blocks = Math.min(MAX_BLOCKS, 2 ** Math.ceil(Math.log2(Math.max(1, wanted))))
@@ -258,7 +258,7 @@ export class TraceIdBloomFilter {
     this.#mask = blocks - 1
   }
 
-  /** `key` is the id as latin1. */
+  /** `key`: the id as latin1. */
   addKey(key: string): void {
     this.#id.write(key, 'latin1')
     this.add(this.#id, 0)
@@ -284,7 +284,7 @@ export class TraceIdBloomFilter {
     return true
   }
 
-  /** Ids need not be random: all of their bytes are mixed into the block and the bits. */
+  /** Mixes all bytes into the block and the bits, since ids need not be random. */
   #place(bytes: Buffer, at: number): void {
     let block = 0x9e3779b9
     let bits = 0x85ebca6b
@@ -298,7 +298,7 @@ export class TraceIdBloomFilter {
   }
 }
 
-/** Mixes the bits of a whole number of 32 bits, for a Bloom filter. */
+/** Mixes the bits of a 32-bit integer. */
 export function mixed(value: number): number {
   const once = Math.imul(value ^ (value >>> 16), 0x7feb352d)
   const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b)

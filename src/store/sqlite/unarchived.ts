@@ -22,7 +22,7 @@ const STEPS = {
 type MomentRow = { state: bigint; merged_ns: bigint | null; first_seen_ms: bigint }
 type EdgesStatement = Statement<[string, number], { source: Buffer; cpid: Buffer }>
 
-/** Reads what archives do not have yet, through a read-only connection. */
+/** Reads what archives lack, through a read-only connection. */
 export class SqliteUnarchived extends OnConnection implements Unarchived {
   readonly #positions: ArchivePositions
   readonly #edges: Readonly<Record<'above' | 'below', EdgesStatement>>

@@ -25,7 +25,7 @@ import { type Progress, WriterTable } from './transactions.ts'
 
 const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause', 'parent', 'join']
 const CHANGE = KINDS.indexOf('change')
-/** Stored in place of an original trace, for a change that waits for the span that reported it. */
+/** Stored in place of an original trace for a change that waits for its reporting span. */
 const TOLD = -1
 
 interface WaitingRow {
@@ -58,7 +58,7 @@ export class WaitingTable extends WriterTable implements WaitingItems {
     'DELETE FROM waiting WHERE arrival = ? RETURNING origin IS -1',
   )
   readonly #countTold = this.column<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`)
-  /** At least the number of changes that wait for their reporting span, so that spans need not query while none does. */
+  /** An upper bound on the number of changes that wait for their reporting span: while it is 0, spans need no query. */
   #told: number | undefined
 
   #rows<Bind extends unknown[]>(rest: string): Statement<Bind, WaitingRow> {
@@ -119,7 +119,7 @@ export class WaitingTable extends WriterTable implements WaitingItems {
     return this.#due.all(this.progress.activeMs, limit).map(waitingOf)
   }
 
-  /** After a rollback, or a write by another process. */
+  /** Drops the cache after a rollback, or a write by another process. */
   forget(): void {
     this.#told = undefined
   }
@@ -152,7 +152,7 @@ interface StepRow {
   joined: number
 }
 
-/** The linker's unfinished steps, in SQLite. */
+/** The linker's unfinished steps. */
 export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps {
   readonly #waiting: WaitingTable
   readonly #insert = this.db.prepare(
@@ -164,7 +164,7 @@ export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps
        RETURNING kind, arrival, cpid, joined`,
   )
   readonly #isAny = this.column<[], number>('SELECT EXISTS (SELECT 1 FROM unfinished_steps)')
-  /** Unknown after a rollback. */
+  /** Undefined after a rollback, until queried. */
   #areAny: boolean | undefined
 
   constructor(db: Sqlite, waiting: WaitingTable) {
@@ -172,7 +172,7 @@ export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps
     this.#waiting = waiting
   }
 
-  /** Reads nothing, so that it cannot fail outside of a transaction. */
+  /** Does not query, so it also works outside transactions. */
   get mayBeAny(): boolean {
     return this.#areAny !== false
   }
@@ -191,7 +191,7 @@ export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps
     for (const [at, step] of steps.entries()) this.#add(step, before + at)
   }
 
-  /** Behind all others without a number. */
+  /** Adds a step under `id`; if that is null, after all others. */
   #add(step: ReleasedStep, id: number | null): void {
     const arrival = step.kind === 'waited' ? step.waiting.arrival : step.row
     const cpid = step.kind === 'child' || step.kind === 'moved' ? step.cpid : undefined
@@ -213,7 +213,7 @@ export class UnfinishedStepTable extends OnConnection implements UnfinishedSteps
     return waiting && { kind, waiting }
   }
 
-  /** After a rollback, or a write by another process. */
+  /** Drops the cache after a rollback, or a write by another process. */
   forget(): void {
     this.#areAny = undefined
   }
@@ -233,8 +233,8 @@ interface Pending {
 }
 
 /**
- * Parents that had not arrived when their child was linked. Most arrive in the same round, since span processors export children first.
- * So this is written only at the end of the round.
+ * Parents that had not arrived when their child was linked. Rows are written at the end of the round, since most parents arrive in the same
+ * round: span processors export children first.
  */
 export class AwaitedParentTable extends WriterTable implements AwaitedParents {
   readonly #spans: Pick<ArrivedSpanTable, 'isOfThisRound'>
@@ -311,11 +311,11 @@ export class AwaitedParentTable extends WriterTable implements AwaitedParents {
   }
 }
 
-/** How many writes with the same number or trace are compared, of which one is chosen. */
+/** The most writes with the same audit id or trace among which one is chosen. */
 const MAX_WRITES = 16
 /** How many of the newest writes of a Pod are searched for the one that a kubelet may have read. */
 const MAX_OF_POD = 1_000
-/** How many keys are kept before stale ones are removed: forced pruning removes waiting spans. */
+/** With this many keys, stale ones are removed, which forced pruning of waiting spans leaves behind. */
 const LEAST_KEYS = 10_000
 
 const NONE: readonly number[] = []
@@ -328,7 +328,7 @@ interface OfPod {
   upTo: number
 }
 
-/** Which spans have joined what, and which wait to join. */
+/** Which spans have joined which, and which wait to join. */
 export class AwaitedJoinTable extends WriterTable implements Joins {
   readonly #traces: Pick<TraceIndex, 'find'>
   readonly #raw = this.column<[number], Buffer>('SELECT raw FROM spans WHERE id = ?')
@@ -366,9 +366,9 @@ export class AwaitedJoinTable extends WriterTable implements Joins {
     `SELECT x.uid FROM span_objects x JOIN objects o ON o.id = x.object
        WHERE x.span = ? AND x.role = 1 AND x.uid IS NOT NULL AND o.object GLOB 'v1/pods/*'`,
   )
-  /** At least the keys that are waited for, so that spans need not query while there are none. */
+  /** A superset of the awaited keys: while it is empty, spans need no query. */
   #awaited: Set<string> | undefined
-  /** Those of them that are span ids named by links. */
+  /** The span ids among them, which links name. */
   #links = new Set<bigint>()
   #mostKeys = LEAST_KEYS
 
@@ -432,7 +432,7 @@ export class AwaitedJoinTable extends WriterTable implements Joins {
     return keys.flatMap((key) => (awaited.has(key) ? this.#waiting.all(key) : []))
   }
 
-  /** After a rollback, or a write by another process. */
+  /** Drops the caches after a rollback, or a write by another process. */
   forget(): void {
     this.#awaited = undefined
     this.#links.clear()
@@ -446,7 +446,7 @@ export class AwaitedJoinTable extends WriterTable implements Joins {
     return this.#awaited
   }
 
-  /** The keys by which others may wait for a write that a span reports. */
+  /** The keys by which other spans may wait for the write that a span reports. */
   #keysOf(row: number): string[] {
     const said = this.#keys.get(row)
     const keys = this.#pods.all(row).map(keyOfPod)

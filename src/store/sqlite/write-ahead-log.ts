@@ -21,8 +21,8 @@ import type {
 import { BUSY_TIMEOUT_MS, type Sqlite, WAL_KEPT_BYTES } from './open-database.ts'
 
 /**
- * Keeps the write-ahead log short. SQLite checkpoints it by itself, except for what a reader still holds. While a reader does, the log
- * grows, and it keeps its length until it is truncated.
+ * Keeps the write-ahead log short. SQLite checkpoints it, except for frames that a reader still needs. Meanwhile the log grows, and
+ * afterwards it keeps its length until it is truncated.
  */
 export class WalLength implements WalSize {
   readonly #db: Sqlite
@@ -89,19 +89,19 @@ export class SqliteWalCheckpointer implements WalCheckpointer {
 }
 
 const PRIVATE = 0o600
-/** So long that a shorter text fully overwrites a longer one. */
+/** The length to which a mark is padded, so that a shorter one fully overwrites a longer one. */
 const LENGTH = 120
 
-/** What is known to be committed, and to which file. */
+/** A number of arrivals known to be committed, and the database file. */
 interface Mark {
   readonly arrivals: number
   readonly file: string
 }
 
 /**
- * Stores the number of committed arrivals in a file beside the database, so that the next start notices missing ones, for example if the
- * write-ahead log was removed after a kill. A mark is bound to the database file: if the file was replaced, for example by a backup, the
- * mark says nothing. It is written after commits, so it never claims too much. It is not synced: an older mark only claims less.
+ * Stores the number of committed arrivals in a file beside the database, so that the next start notices if some are missing, for example
+ * because the write-ahead log was removed after a kill. A mark is bound to the database file: if that was replaced, for example by a
+ * backup, the mark is ignored. It is written after commits, so it never claims too much. It is not synced: an older mark only claims less.
  */
 export class CommittedArrivalsMark implements CommittedMark {
   readonly #path: string
@@ -109,14 +109,14 @@ export class CommittedArrivalsMark implements CommittedMark {
   #last: Mark | undefined
   #fd: number | undefined
 
-  /** Reads the mark. To be created before the database is opened, since opening may checkpoint the log. */
+  /** Reads the mark. Create it before the database is opened, since opening may checkpoint the log. */
   constructor(path: string) {
     this.#path = existsSync(path) ? realpathSync(path) : path
     const mark = readMark(markOf(this.#path))
     this.#marked = mark !== undefined && mark.file === fileOf(this.#path) ? mark.arrivals : 0
   }
 
-  /** How many committed arrivals are missing. */
+  /** How many committed arrivals the database lacks. */
   missing(arrivals: number): number {
     return Math.max(0, this.#marked - arrivals)
   }
@@ -130,11 +130,11 @@ export class CommittedArrivalsMark implements CommittedMark {
       writeSync(this.#fd, JSON.stringify(mark).padEnd(LENGTH), 0)
       this.#last = mark
     } catch {
-      // Without a mark there is no warning. Whatever keeps it from being written also shows in the database.
+      // Without a mark, missing arrivals are not noticed. The cause of the failure also shows when the database is written.
     }
   }
 
-  /** The database was closed, with nothing left in the log. */
+  /** Removes the mark when the database was closed and nothing is left in the log. */
   remove(): void {
     if (this.#fd !== undefined) closeSync(this.#fd)
     this.#fd = undefined
@@ -154,7 +154,7 @@ function readMark(path: string): Mark | undefined {
   }
 }
 
-/** Changes when the log is checkpointed, and when another file takes its place. */
+/** Identifies the database file; changes when the log is checkpointed, and when the file is replaced. */
 function fileOf(path: string): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`

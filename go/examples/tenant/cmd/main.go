@@ -1,4 +1,4 @@
-// Runs the operator as a part of the changes of its cluster. What is Causeway's stands between blank lines.
+// Runs the operator with Causeway. The lines for Causeway are between blank lines.
 package main
 
 import (

@@ -1,11 +1,11 @@
 import { readCpidAt } from './read-cpid.ts'
 
-/** Three times what a CPID with its comma takes, so that much of a list may be unreadable before the rest is given up. */
+/** Characters read per ancestor: three times the length of a CPID with its comma, so that invalid entries may be skipped. */
 const READ_PER_ANCESTOR = 111
 
 /**
- * The first CPIDs of a comma-separated list, in canonical text; entries that are none, that are `cpid` itself or that
- * came before are passed over. Reads no further into the text than so many could reach.
+ * The first CPIDs of a comma-separated list, in canonical text. Skips invalid entries, `cpid` itself and repetitions. Reads only
+ * a bounded part of the text.
  */
 export function readAncestors(text: string, cpid: string, maxAncestors: number): string[] {
   const ancestors: string[] = []
@@ -20,12 +20,12 @@ export function readAncestors(text: string, cpid: string, maxAncestors: number):
   return ancestors
 }
 
-/** The list as it travels in annotations and headers. */
+/** The text of the list in annotations and headers. */
 export function writeAncestors(ancestors: readonly string[]): string {
   return ancestors.join(',')
 }
 
-/** Compares the last digit first, which spares nearly all comparisons of whole CPIDs. */
+/** Compares the last digit first, which avoids nearly all comparisons of whole CPIDs. */
 function isAmong(cpids: readonly string[], wanted: string): boolean {
   const last = wanted.charCodeAt(wanted.length - 1)
   for (const cpid of cpids) if (cpid.charCodeAt(cpid.length - 1) === last && cpid === wanted) return true

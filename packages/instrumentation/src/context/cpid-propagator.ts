@@ -5,11 +5,11 @@ import { checkLimit, MAX_ANCESTORS } from '../limits.ts'
 import { readCpid } from './read-cpid.ts'
 
 export interface PropagatorSettings {
-  /** The key, such as the name of a header, that the CPID travels under: `cpid` unless said otherwise. */
+  /** The key of the CPID, such as a header name; `cpid` unless given. */
   cpidKey?: string
-  /** The key that the ancestors travel under, comma-separated and nearest first: `cpid-ancestors` unless said otherwise. */
+  /** The key of the ancestors, comma-separated and nearest first; `cpid-ancestors` unless given. */
   ancestorsKey?: string
-  /** The most ancestors that are taken from a carrier: 10 unless said otherwise. */
+  /** The most ancestors read from a carrier; 10 unless given. */
   maxAncestors?: number
 }
 
@@ -26,7 +26,7 @@ export class CpidPropagator implements TextMapPropagator {
     this.#maxAncestors = checkLimit('maxAncestors', maxAncestors ?? MAX_ANCESTORS, 0)
   }
 
-  /** Writes the context's trace context, if it has one; an empty list too, lest the carrier keep another's. */
+  /** Writes the context's trace context, if it has one. An empty ancestor list is written too, to replace an old one. */
   inject<Carrier>(context: Context, carrier: Carrier, setter: TextMapSetter<Carrier>): void {
     const traceContext = getTraceContext(context)
     if (traceContext === undefined) return
@@ -34,7 +34,7 @@ export class CpidPropagator implements TextMapPropagator {
     setter.set(carrier, this.#ancestorsKey, writeAncestors(traceContext.ancestors))
   }
 
-  /** The context with the carrier's trace context; the context as it is when the carrier has no CPID. */
+  /** The context with the carrier's trace context; unchanged when the carrier has no CPID. */
   extract<Carrier>(context: Context, carrier: Carrier, getter: TextMapGetter<Carrier>): Context {
     const cpid = readCpid(textOf(getter.get(carrier, this.#cpidKey)))
     if (cpid === undefined) return context
@@ -47,7 +47,7 @@ export class CpidPropagator implements TextMapPropagator {
   }
 }
 
-/** A header that came several times is a list in parts (RFC 9110, section 5.3). */
+/** Joins repeated headers into one list (RFC 9110, section 5.3). */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.join(',')
   return typeof value === 'string' ? value : ''

@@ -1,6 +1,6 @@
 import { parseCpid } from '../cpid.ts'
 
-/** How long the canonical text of a CPID is. */
+/** The length of a CPID in canonical text. */
 const CPID_LENGTH = 36
 const LONGEST_CPID = 64
 const DASH = 45
@@ -11,7 +11,7 @@ const IS_DIGIT = Uint8Array.from({ length: 128 }, (_, code) =>
   '0123456789abcdef'.includes(String.fromCharCode(code)) ? 1 : 0,
 )
 
-/** A CPID in canonical text, from one in any case, with or without dashes, among blanks; undefined when it is none. */
+/** Reads a CPID in any case, with or without dashes, with blanks around it, into canonical text; undefined if invalid. */
 export function readCpid(text: string): string | undefined {
   return readCpidAt(text, 0, text.length)
 }

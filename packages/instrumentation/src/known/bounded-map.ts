@@ -1,4 +1,4 @@
-/** A map that forgets what was set longest ago once all that it holds weighs more than `most`; an entry weighs 1 unless said. */
+/** A map that evicts the oldest entries when their total weight exceeds `most`; an entry weighs 1 unless given. */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #most: number

@@ -4,7 +4,7 @@ import { BoundedMap } from './bounded-map.ts'
 
 const MOST_VERSIONS = 16_384
 const MOST_DELETIONS = 4_096
-/** For informers that nobody uses any more; those in use hold far more of each object. */
+/** Bounds the entries of informers that are no longer used; an informer in use itself holds far more per object. */
 const MOST_CURRENT = 1_048_576
 
 interface Current {
@@ -13,18 +13,18 @@ interface Current {
 }
 
 /**
- * What this process knows of the changes of objects beside what their annotations say: of a version whose annotations the
- * API server left as they were, and of objects that are being deleted.
+ * Trace contexts that this process remembers because annotations lack them: of versions whose annotations the API server left
+ * unchanged, and of objects that are being deleted.
  */
 export class KnownContexts {
-  /** Of the newest version that an informer holds, by uid: as many as there are objects. */
+  /** The context of the newest version in an informer, by uid. */
   readonly #current = new BoundedMap<string, Current>(MOST_CURRENT)
   readonly #versions = new BoundedMap<string, TraceContext>(MOST_VERSIONS)
   readonly #deletions = new BoundedMap<string, TraceContext>(MOST_DELETIONS)
-  /** Of namespaces that end, by name. */
+  /** The deletions of terminating namespaces, by name. */
   readonly #ends = new BoundedMap<string, TraceContext>(MOST_DELETIONS)
 
-  /** Of this very version, else of the object's deletion. Nobody is told of it yet. */
+  /** The context of exactly this version, else of the object's deletion. Does not report it. */
   of(object: KubernetesObject | null | undefined): TraceContext | undefined {
     const uid = object?.metadata?.uid
     if (uid === undefined) return undefined
@@ -39,7 +39,7 @@ export class KnownContexts {
     return this.#versions.get(keyOf(uid, resourceVersion))
   }
 
-  /** Of the version that an informer holds. */
+  /** The context of the version that an informer holds. */
   ofCurrent(uid: string): TraceContext | undefined {
     return this.#current.get(uid)?.context
   }
@@ -48,7 +48,7 @@ export class KnownContexts {
     return this.#deletions.get(uid)
   }
 
-  /** False where the object says no uid or no version. */
+  /** False when the object has no uid or no resourceVersion. */
   noteVersion(object: KubernetesObject, context: TraceContext): boolean {
     const { uid, resourceVersion } = object.metadata ?? {}
     if (uid === undefined || resourceVersion === undefined) return false
@@ -58,7 +58,7 @@ export class KnownContexts {
     return true
   }
 
-  /** The version that an informer holds from now on; without a context where the object itself says it. The one before is known for a while. */
+  /** Sets the version that an informer holds, without a context if its annotations have it. The previous one is remembered for a while. */
   noteCurrent({ metadata }: KubernetesObject, context: TraceContext | undefined): void {
     const { uid, resourceVersion } = metadata ?? {}
     if (uid === undefined) return
@@ -66,7 +66,7 @@ export class KnownContexts {
     if (context !== undefined) this.#current.set(uid, { version: resourceVersion, context })
   }
 
-  /** No informer holds the object any more. */
+  /** Called when no informer holds the object any more. */
   forgetCurrent(uid: string): void {
     const before = this.#current.get(uid)
     if (before === undefined) return
@@ -82,7 +82,7 @@ export class KnownContexts {
     this.#deletions.delete(uid)
   }
 
-  /** Of the end of a namespace; undefined where nobody follows namespaces, or it does not end. */
+  /** The deletion of a namespace; undefined when it is not terminating or no informer follows namespaces. */
   ofEnd(namespace: string): TraceContext | undefined {
     return this.#ends.get(namespace)
   }

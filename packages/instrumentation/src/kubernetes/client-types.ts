@@ -1,7 +1,6 @@
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 
-// What is used of @kubernetes/client-node, told by its shape: whichever version a controller has fits, and nothing of it
-// is loaded here.
+// The used parts of @kubernetes/client-node as structural types, so that any version fits and none is loaded.
 
 /** A `KubeConfig`. */
 export interface ClientConfig {
@@ -17,7 +16,7 @@ export interface ClientInformer<T> {
 
 type Anything = (...given: never[]) => unknown
 
-/** What can be made of an informer of any kind of object. */
+/** An informer of any kind of object. */
 export interface AnyInformer {
   on: Anything
   get: Anything
@@ -33,10 +32,10 @@ export interface ClientList {
   readonly items: ClientObject[]
 }
 
-/** Objects as typed lists and informers have them. */
+/** An object in a typed list or informer. */
 export type ClientObject = KubernetesObject
 
-/** The part of an API's configuration that sends. */
+/** The part of an API's configuration that sends requests. */
 export interface ClientConfiguration {
   readonly httpApi: HttpApi
 }
@@ -69,7 +68,7 @@ interface ClientBody {
   stream?: () => unknown
 }
 
-/** What the client calls an Observable: a promise that can be piped. */
+/** The client's Observable: a promise with `pipe`. */
 interface Promised<T> {
   toPromise: () => Promise<T>
   pipe: <Next>(next: (value: T) => Next | Promise<Next>) => Promised<Next>

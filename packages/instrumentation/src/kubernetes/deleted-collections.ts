@@ -5,17 +5,17 @@ import { ownValue } from '../own-value.ts'
 import type { RequestTarget } from './request-target.ts'
 
 const MOST_COLLECTIONS = 1_024
-/** For how long after its answer an informer may tell of what a deletion of a collection took. */
+/** How long after the answer to a deletecollection an informer may still deliver its deletions. */
 const TOLD_MS = 10_000
 const REQUIREMENT = /^(!?)\s*([^\s!=(),]+)\s*(?:(==?|!=)\s*([^\s,]*)|(in|notin)\s*\(([^)]*)\))?$/
 
-/** Which objects a deletion of a collection deletes. */
+/** A deletecollection request: which objects it deletes. */
 interface Collection {
   readonly target: Pick<RequestTarget, 'apiVersion' | 'resource' | 'namespace'>
-  /** As the request has them: none where it is empty. */
+  /** The selectors of the request; empty for none. */
   readonly labels: string
   readonly fields: string
-  /** In milliseconds since 1970; undefined while it is under way. */
+  /** When it was answered, in milliseconds since 1970; undefined while in flight. */
   answeredMs?: number
 }
 
@@ -28,7 +28,7 @@ export function collectionOf(target: Collection['target'], url: string): Collect
   }
 }
 
-/** Whether the call deletes an object of its kind that goes. It does not if the object was made after the answer. */
+/** Whether the request deletes this object of its kind. Objects created after the answer are not. */
 export function takes(
   { target, labels, fields, answeredMs }: Collection,
   { metadata }: KubernetesObject,
@@ -46,7 +46,7 @@ export function takes(
   ])
   return (
     requirementsOf(labels).every((one) => holds(one, (key) => ownValue(recordIn(own), key))) &&
-    // Other fields only the API server can read.
+    // Other field selectors can be evaluated only by the API server.
     requirementsOf(fields).every((one) => {
       const [, , key = ''] = REQUIREMENT.exec(one) ?? []
       return readable.has(key) && holds(one, (field) => readable.get(field))
@@ -59,7 +59,7 @@ function requirementsOf(selector: string): string[] {
   return each.filter((one) => one !== '')
 }
 
-/** One that cannot be read holds of nothing. */
+/** Whether a selector requirement matches; false if it cannot be parsed. */
 function holds(requirement: string, valueOf: (key: string) => unknown): boolean {
   const [read, isNot, key = '', operator, value, set, values = ''] = REQUIREMENT.exec(requirement) ?? []
   if (read === undefined) return false
@@ -71,7 +71,7 @@ function holds(requirement: string, valueOf: (key: string) => unknown): boolean 
   return isAmong !== (set === 'notin')
 }
 
-/** The calls under way, and those that were answered lately. The API server may answer later than an informer tells. */
+/** The deletecollection requests in flight or answered recently. Informers may deliver deletions before the answer. */
 class DeletedCollections {
   #list: { readonly collection: Collection; readonly change: TraceContext }[] = []
 
@@ -79,7 +79,7 @@ class DeletedCollections {
     this.#list = [...this.#list.slice(1 - MOST_COLLECTIONS), { collection, change }]
   }
 
-  /** A refused one deletes nothing, and is forgotten. */
+  /** Notes an answer. A refused request deletes nothing and is forgotten. */
   end(collection: Collection, isRefused: boolean, nowMs: number): void {
     collection.answeredMs = nowMs
     this.#list = this.#list.filter(({ collection: one }) => {
@@ -88,7 +88,7 @@ class DeletedCollections {
     })
   }
 
-  /** The change of the newest call that deletes an object, of a kind that `isOf` tells. */
+  /** The change of the newest request that deletes an object; `isOf` tests its kind. */
   of(
     object: KubernetesObject,
     isOf: (target: Collection['target']) => boolean,

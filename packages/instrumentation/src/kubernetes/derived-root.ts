@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 const VERSION_8 = 0x80
 
 /**
- * The CPID of a change by a writer that carries none, which everybody who sees the version gives it: a UUID of version 8 (RFC 9562), the
+ * The CPID of a change by a writer without CPIDs. Every observer of the version derives the same: a UUID of version 8 (RFC 9562), the
  * first 16 bytes of the SHA-256 of `root`, the cluster, the uid and the resourceVersion, joined by zero bytes.
  */
 export function derivedRoot(cluster: string, uid: string, version: string): string {

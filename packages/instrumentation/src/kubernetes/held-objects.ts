@@ -5,15 +5,15 @@ import type { RequestTarget } from './request-target.ts'
 
 const MOST_WRITTEN = 16_384
 
-/** What an informer holds. */
+/** The objects that an informer holds. */
 interface Holder {
   isOf(target: RequestTarget): boolean
   held(name: string, namespace: string | undefined): KubernetesObject | undefined
 }
 
-/** What is known, without a request, of the objects of a cluster: what its informers hold, and what this process wrote last. */
+/** The objects of a cluster that are known without a request: those in informers, and the last versions that this process wrote. */
 class HeldObjects {
-  /** Nobody says when an informer is no longer used. */
+  /** Weak, since the end of an informer is not reported. */
   #holders: WeakRef<Holder>[] = []
   readonly #written = new BoundedMap<string, KubernetesObject>(MOST_WRITTEN)
 
@@ -30,20 +30,20 @@ class HeldObjects {
     this.#written.delete(placeOf(target))
   }
 
-  /** The version that a write without `resourceVersion` overwrites. Where an informer follows the objects, what it does not hold is gone. */
+  /** The version that a write without `resourceVersion` overwrites. An object missing from its informer is gone. */
   overwritten(target: RequestTarget): KubernetesObject | undefined {
     const { isFollowed, held, written } = this.#known(target)
     if (held === undefined) return isFollowed ? undefined : written
     return written !== undefined && isLaterOf(held, written) ? written : held
   }
 
-  /** The version that an informer holds; undefined where this process wrote a later one. */
+  /** The version that an informer holds; undefined if this process wrote a later one. */
   newest(target: RequestTarget): KubernetesObject | undefined {
     const { held, written } = this.#known(target)
     return held !== undefined && written !== undefined && isLaterOf(held, written) ? undefined : held
   }
 
-  /** The versions that may be answered where a write changes nothing. */
+  /** The versions that the answer may have when a write changes nothing. */
   versionsOf(target: RequestTarget): readonly string[] {
     const { held, written } = this.#known(target)
     return [held, written].flatMap((one) => one?.metadata?.resourceVersion ?? [])

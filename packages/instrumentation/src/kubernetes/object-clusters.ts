@@ -2,12 +2,12 @@ import type { Instrumentation } from '../instrumentation.ts'
 
 const clusters = new WeakMap<object, Instrumentation>()
 
-/** Notes in which cluster an object is: objects themselves do not say, and two clusters may have one of the same name. */
+/** Notes the cluster of an object: objects do not name it, and two clusters may have objects of the same name. */
 export function noteCluster(object: object, cluster: Instrumentation): void {
   clusters.set(object, cluster)
 }
 
-/** The cluster whose informer told of an object; undefined where none did. */
+/** The cluster whose informer delivered an object; undefined if none did. */
 export function clusterOf(object: object): Instrumentation | undefined {
   return clusters.get(object)
 }

@@ -26,7 +26,7 @@ import { CPID_OBSERVED, CPID_WROTE } from '../attributes.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
 
 const MOST_TOMBSTONES = 1_024
-/** For how long a mark stands for the write that follows it, which had no place for one. */
+/** How long an annotation-only patch announces the write after it, which has no place for annotations. */
 const ANNOUNCED_MS = 10_000
 
 interface Remembered {
@@ -34,22 +34,22 @@ interface Remembered {
   readonly facts: VersionFacts
   /** The version itself, which the informer holds as well. */
   readonly object: KubernetesObject
-  /** Whether it was given its CPID alone, as where a deletion is marked, and was left so, but for its status. */
+  /** Whether the last write only set the CPID, as before a deletion, and nothing but the status changed since. */
   readonly isMarked: boolean
-  /** The last version of which a span tells: this process wrote it, or somebody who carries CPIDs did. */
+  /** The last version that a span reports: written by this process, or by another writer with CPIDs. */
   readonly told: string | undefined
-  /** Until when a write that says nothing is that of the mark, in milliseconds since 1970. */
+  /** Until when a write without a CPID belongs to the announced change, in milliseconds since 1970. */
   readonly announcedUntilMs: number
 }
 
 /**
- * What an informer told of each object: who changed it, where that can be seen, and what became of it. One for each object
- * there is, and some of those that are gone.
+ * What an informer delivered for each object: who changed it, if visible, and its deletion. Holds an entry for each existing object
+ * and for some deleted ones.
  */
 export class ObjectMemory {
   readonly #instrumentation: Instrumentation
   readonly #type: ObjectType
-  /** By namespace and name, as the informer has them: another one may have come instead, unseen. */
+  /** By namespace and name, as in the informer: an object may be replaced by another of the same name unseen. */
   readonly #objects = new Map<string, Remembered>()
   readonly #tombstones = new BoundedMap<string, KubernetesObject>(MOST_TOMBSTONES)
 
@@ -83,7 +83,7 @@ export class ObjectMemory {
     const begins = facts.isTerminating && (before === undefined ? isNamespace : !before.facts.isTerminating)
     const deletion = known.ofDeletion(uid) ?? (begins ? this.#deletionOf(object, before) : undefined)
     if (deletion !== undefined) known.noteDeletion(uid, deletion)
-    // What is in a namespace goes some seconds after the namespace began to.
+    // The objects of a namespace are deleted some seconds after the namespace begins to terminate.
     if (isNamespace) known.noteEnd(object.metadata?.name ?? '', facts.isTerminating ? deletion : undefined)
     const own = known.ofVersion(object)
     known.noteCurrent(object, own ?? this.#contextOf(object, facts, before, deletion))
@@ -99,14 +99,14 @@ export class ObjectMemory {
     this.#objects.set(place, { uid, facts, object, isMarked, told, announcedUntilMs })
   }
 
-  /** The last that is told of an object. */
+  /** Takes the last version of a deleted object. */
   noteDeleted(object: KubernetesObject): void {
     const uid = object.metadata?.uid
     if (uid === undefined) return
     const { known } = internalsOf(this.#instrumentation)
     const place = placeOf(object)
     const before = this.#rememberedAt(place, uid)
-    // Whoever ended a deletion that waited may have said what it came from.
+    // The writer that removed the last finalizer may have set a CPID.
     const ended = before?.facts.isTerminating === true ? known.ofCurrent(uid) : undefined
     const context = ended ?? known.ofDeletion(uid) ?? this.#deletionOf(object, before)
     this.#objects.delete(place)
@@ -117,7 +117,7 @@ export class ObjectMemory {
     known.noteDeletion(uid, context)
   }
 
-  /** Where the object of that name is another by now, nobody was told of the end of the first. */
+  /** The entry of this object. If the name now belongs to another object, the deletion of the first was missed. */
   #rememberedAt(place: string, uid: string): Remembered | undefined {
     const there = this.#objects.get(place)
     if (there === undefined || there.uid === uid) return there
@@ -125,7 +125,7 @@ export class ObjectMemory {
     return undefined
   }
 
-  /** What became of an object that is not there. */
+  /** The last version of a deleted object. */
   tombstone(name: string, namespace: string | undefined): KubernetesObject | undefined {
     return this.#tombstones.get(`${namespace ?? ''}/${name}`)
   }
@@ -149,7 +149,7 @@ export class ObjectMemory {
     return internalsOf(this.#instrumentation).known.ofCurrent(metadata?.uid ?? '')
   }
 
-  /** It is of the change before, whose span it is not. */
+  /** Notes a status write by Kubernetes, which belongs to the previous change but not to its span. */
   #noteStatus(object: KubernetesObject, after: string | undefined): void {
     const { tracer, referenceTo, nowMs } = internalsOf(this.#instrumentation)
     const atMs = nowMs()
@@ -169,7 +169,7 @@ export class ObjectMemory {
     return this.#ownersDeletion(object) ?? ended ?? this.#ownDeletion(object, before)
   }
 
-  /** It went with others that this process deleted by one call. */
+  /** The change of a deletecollection of this process that deleted the object. */
   #collectionsDeletion(object: KubernetesObject): TraceContext | undefined {
     const nowMs = internalsOf(this.#instrumentation).nowMs()
     const isOf = this.isOf.bind(this)
@@ -180,7 +180,7 @@ export class ObjectMemory {
     return kind === 'Namespace' || this.#type.resource === 'namespaces'
   }
 
-  /** What garbage collection takes goes because its owner went. */
+  /** The deletion of the owner: garbage collection deletes the object because of it. */
   #ownersDeletion(object: KubernetesObject): TraceContext | undefined {
     const { ownerReferences } = recordIn(object.metadata)
     if (!Array.isArray(ownerReferences)) return undefined
@@ -193,7 +193,7 @@ export class ObjectMemory {
     return undefined
   }
 
-  /** Whoever deletes it said so, or nobody knows who; what a controller made it deletes too, for reasons of its own. */
+  /** The change that the deleter marked on the object, or a new root. None for objects of unpatched controllers, which delete them too. */
   #ownDeletion(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {
     const { readCarried } = internalsOf(this.#instrumentation)
     if (before === undefined) return this.#isNamespace(object) ? this.#begin(object, 'delete') : undefined
@@ -204,8 +204,8 @@ export class ObjectMemory {
   }
 
   /**
-   * Begins a change of a writer that says nothing of changes. Every process that sees the version, also after a restart,
-   * gives it the same CPID; it is the one that Causeway gives a write that it sees from outside.
+   * Begins a change of a writer without CPIDs. Every process that sees the version, also after a restart, derives the same CPID, as
+   * Causeway does for writes that it observes.
    */
   #begin(object: KubernetesObject, verb: 'write' | 'delete', writer?: string): TraceContext {
     const { cluster, tell, tracer, referenceTo, nowMs } = internalsOf(this.#instrumentation)
@@ -214,7 +214,7 @@ export class ObjectMemory {
     const context = { cpid, ancestors: [] }
     const atMs = nowMs()
     const detail = { object: referenceTo(object, this.#type), reason: 'unattributed writer', writer }
-    // Most of what an informer lists concerns nobody.
+    // Reported only on use: most objects of an informer's list cause nothing.
     reportOnUse(context, () => {
       tell({ cpid, sources: [] }, detail, atMs)
       reportForeignWrite(tracer(), verb, context, detail.object, atMs)
@@ -228,8 +228,8 @@ function placeOf({ metadata }: KubernetesObject): string {
 }
 
 /**
- * Tells, as a span without length, that somebody who says nothing of changes made a version. What follows hangs below it; else it
- * would hang below the write before, which is of another change. With `status`, of the status alone, `after` the version that it follows from.
+ * Reports a version by a writer without CPIDs as a span of zero duration, so that what follows is its child, and not a child of the
+ * previous write, which belongs to another change. `status`: a status write; `after` is the version that it follows from.
  */
 function reportForeignWrite(
   tracer: Tracer,
@@ -240,7 +240,7 @@ function reportForeignWrite(
   status?: { readonly after: string | undefined },
 ): void {
   if (reference === undefined) return
-  // The version of the core group stands alone.
+  // An apiVersion of the core group has no group part.
   const resource = reference.split('/', /^v\d[^./]*\//.test(reference) ? 2 : 3)
   const at = new Date(atMs)
   const attributes = {

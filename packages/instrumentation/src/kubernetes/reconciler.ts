@@ -17,28 +17,28 @@ import { withWork, Work, type LastChange } from './work.ts'
 const FORGOTTEN = 'cpid.instrumentation.forgotten_causes'
 const MOST_KEYS = 10_000
 const MOST_WAKERS = 64
-/** What the last changes of all keys come from: what is forgotten is named once more. */
+/** The most causes remembered for the last changes of all keys. A forgotten cause is named as a source again. */
 const MOST_CAUSES = 262_144
 
-/** A reconcile of keys, for any work queue: call it with the key, as the plain function before. */
+/** A traced reconcile function, for any work queue; called with the key like the original. */
 export interface Reconciler<Key extends string, Outcome> {
   (key: Key): Promise<Outcome>
-  /** Says which object has a key reconciled next; whoever puts the key into the queue knows. Returns the key. */
+  /** Notes the object that triggers the next reconcile of a key. Call it when the key is added to the queue. Returns the key. */
   wokenBy: (key: Key, object: MaybeObject, type?: ObjectType) => Key
 }
 
 interface Waker {
-  /** What is looked at of it, lest the rest be kept. */
+  /** A trimmed copy, to save memory. */
   readonly object: KubernetesObject
   readonly type: ObjectType
-  /** Undefined where no informer told of it. */
+  /** Undefined if no informer delivered it. */
   readonly cluster: Instrumentation | undefined
-  /** The object itself, where a write of its status may have to be told. */
+  /** The object itself, if a write of its status may have to be reported. */
   readonly version: object | undefined
-  /** How often an author has changed what is wanted of it; undefined where it does not say. */
+  /** Its `metadata.generation`; undefined without one. */
   readonly generation: number | undefined
   readonly cpid: string | undefined
-  /** What it set, where that is known. */
+  /** The fields that this version set, if known. */
   readonly set: SetFields | undefined
 }
 
@@ -46,15 +46,15 @@ type Wakers = ReadonlyMap<string, Waker>
 const NOBODY: Wakers = new Map()
 
 interface ReconcilerSettings {
-  /** Whether a reconcile that wrote nothing, and did not fail, leaves a span. */
+  /** Whether a successful reconcile without writes makes a span. */
   readonly keepsIdleSpans: boolean
-  /** Whether a write of a status by Kubernetes itself that woke a reconcile is told. */
+  /** Whether a status write by Kubernetes itself that triggered a reconcile is reported. */
   readonly tellsStatusWrites: boolean
 }
 
 /**
- * Wraps a reconcile: it is a span of the change that it writes for, else of what woke it; it fails as before. Who woke it
- * stays known while it is tried again; once it succeeded, until somebody wakes it anew.
+ * Wraps a reconcile function in a span of the change that it writes for, or else of its trigger; errors pass through. The triggers are
+ * kept for retries, and after a success until the next trigger.
  */
 export function tracedReconciler<Key extends string, Outcome>(
   name: string,
@@ -67,7 +67,7 @@ export function tracedReconciler<Key extends string, Outcome>(
   const earlier = new BoundedMap<Key, Wakers>(MOST_KEYS)
   const last = new BoundedMap<Key, LastChange>(MOST_CAUSES, ({ causes }) => causes.size + 1)
 
-  /** Those since the last time, else those of the last time: then it is tried again. */
+  /** The triggers since the last reconcile, or else those of the last one, as for a retry. */
   function takeWakers(key: Key): Wakers {
     const wakers = woken.get(key) ?? earlier.get(key)
     woken.delete(key)
@@ -76,7 +76,7 @@ export function tracedReconciler<Key extends string, Outcome>(
     return wakers
   }
 
-  /** It has not done what it was woken for, whoever wakes it beside them now. */
+  /** Returns the triggers of a failed reconcile, before newer ones. */
   function giveBack(key: Key, wakers: Wakers): void {
     if (wakers.size === 0) return
     const all = [...new Map([...wakers, ...(woken.get(key) ?? NOBODY)])]
@@ -91,7 +91,7 @@ export function tracedReconciler<Key extends string, Outcome>(
     const cause = work.causes().at(-1)
 
     function end(span: Span): void {
-      // Where it is known what woke the work, what it read beside that stands on its writes: it was not waited for.
+      // With known triggers, other reads are noted on the writes only: the reconcile did not wait for them.
       if (wakers.size === 0) work.noteReads(instrumentation)
       work.useCauses()
       span.setAttributes(changeAttributes(work.change ?? cause ?? work.causes()[0]))
@@ -140,7 +140,7 @@ export function tracedReconciler<Key extends string, Outcome>(
           wakers.delete(id)
           wakers.set(`${id} ${before.cpid}`, before)
         }
-        // An earlier version of which nothing is left is no cause.
+        // An earlier version whose fields are all overwritten is not a cause.
         for (const [other, { set }] of wakers)
           if (other.startsWith(`${id} `) && set !== undefined && !isStillSet(set, object, cpidKey))
             wakers.delete(other)

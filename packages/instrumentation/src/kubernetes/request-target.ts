@@ -1,6 +1,6 @@
 import type { ObjectType } from '../objects/object-reference.ts'
 
-/** What a request to an API server is about. */
+/** The object of a request to an API server. */
 export interface RequestTarget extends ObjectType {
   readonly verb: 'get' | 'create' | 'update' | 'patch' | 'delete'
   /** Whether a patch is a server-side apply. */
@@ -8,10 +8,10 @@ export interface RequestTarget extends ObjectType {
   readonly apiVersion: string
   readonly resource: string
   readonly namespace: string | undefined
-  /** Undefined where the request is for a whole collection. */
+  /** Undefined for a whole collection. */
   readonly name: string | undefined
   readonly subresource: string | undefined
-  /** Whether nothing is to be stored. */
+  /** Whether it is a dry run. */
   readonly isDryRun: boolean
 }
 
@@ -24,12 +24,12 @@ const VERBS = new Map<string, RequestTarget['verb']>([
 ])
 /** As YAML or CBOR. */
 const APPLY = 'application/apply-patch+'
-/** Below a namespace's own path, whatever is not this is a resource in it. */
+/** Subresources of namespaces: any other path segment after a namespace is a resource in it. */
 const OF_NAMESPACES = new Set(['status', 'finalize'])
 /** Subresources that store nothing. */
 const ASIDE = new Set(['token', 'exec', 'attach', 'portforward', 'proxy', 'log'])
 
-/** Reads a request; undefined where it is not about objects, as in discovery. */
+/** Reads a request; undefined if it is not about objects, such as discovery. */
 export function requestTarget(method: string, url: string, contentType = ''): RequestTarget | undefined {
   const verb = VERBS.get(method)
   const { pathname, searchParams } = new URL(url)
@@ -60,9 +60,9 @@ export function nameOf({ verb, isApply, apiVersion, resource, subresource }: Req
     .join('/')
 }
 
-/** Written all the time, or not stored at all: not a part of any change. */
+/** Resources that are written all the time or not stored, and take part in no change. */
 export function isNeverTraced({ apiVersion, resource, subresource }: RequestTarget): boolean {
-  // What a proxy leads to has a path of its own.
+  // A proxy subresource is followed by the path behind the proxy.
   const [through = ''] = subresource?.split('/') ?? []
   return (
     ASIDE.has(through) ||

@@ -1,10 +1,10 @@
 import { TRACEPARENT_ANNOTATION } from '../context/traceparent-link.ts'
 import { type KubernetesObject, recordIn } from '../objects/kubernetes-object.ts'
 
-/** What a version set, by path; undefined where it took a field away. */
+/** The fields that a version set, by path; undefined for a removed field. */
 export type SetFields = ReadonlyMap<string, string | undefined>
 
-/** Of an object with more fields than these nobody says which of them a version set. */
+/** With more fields than this, the set fields of a version are unknown. */
 const MOST_FIELDS = 4_096
 const SETS_NOTHING = new Set([
   TRACEPARENT_ANNOTATION,
@@ -14,7 +14,7 @@ const SETS_NOTHING = new Set([
 
 const sets = new WeakMap<object, SetFields>()
 
-/** Notes what a version set that its controller has not acted on. A status that is written meanwhile changes nothing of that. */
+/** Notes the fields set by a version that its controller has not acted on. Later status writes keep them. */
 export function noteSetFields(
   now: KubernetesObject,
   before: KubernetesObject | undefined,
@@ -30,25 +30,25 @@ export function setFieldsOf(version: object): SetFields | undefined {
   return sets.get(version)
 }
 
-/** Whether something of what was set is still so in a later version. */
+/** Whether a later version still has at least one of the set fields. */
 export function isStillSet(set: SetFields, later: KubernetesObject, cpidKey: string): boolean {
   const fields = fieldsOf(later, cpidKey)
   return fields === undefined || [...set].some(([path, value]) => fields.get(path) === value)
 }
 
-/** What was wanted with a generation is not done yet, by what an object says of itself. */
+/** Whether `observedGeneration` shows that the controller has not acted on a generation. */
 export function isNotActedOn(object: object, generation: number | undefined): boolean {
   const observed = observedGenerationOf(object)
   return observed !== undefined && generation !== undefined && observed < generation
 }
 
-/** What was wanted with a generation is done, by what an object says of itself. */
+/** Whether `observedGeneration` shows that the controller has acted on a generation. */
 export function isActedOn(object: object, generation: number | undefined): boolean {
   const observed = observedGenerationOf(object)
   return observed !== undefined && generation !== undefined && observed >= generation
 }
 
-/** The generation that the status of an object, or one of its conditions, says was acted on. */
+/** The highest `observedGeneration` in the status and its conditions. */
 function observedGenerationOf(object: object): number | undefined {
   const status = recordIn(recordIn(object)['status'])
   const conditions: unknown[] = Array.isArray(status['conditions']) ? status['conditions'] : []
@@ -79,7 +79,7 @@ function difference(
   return changed.length === 0 ? undefined : new Map(changed.map((path) => [path, set.get(path)]))
 }
 
-/** All that an author writes, by path: entries of a list that have a name are found by it, whatever stands before them. */
+/** The fields that an author writes, by path. List entries with a name are identified by it, at any position. */
 function fieldsOf(object: KubernetesObject, cpidKey: string): Map<string, string> | undefined {
   const { labels, annotations, finalizers } = recordIn(object.metadata)
   const content = Object.entries(object).filter(

@@ -1,11 +1,11 @@
 const unreported = new WeakMap<object, () => void>()
 
-/** Has a version told, if it is what wakes a reconcile: Kubernetes wrote its status, and tells nobody of it. */
+/** Registers a version whose status Kubernetes wrote, to be reported if it triggers a reconcile. */
 export function noteStatusWrite(version: object, tell: () => void): void {
   unreported.set(version, tell)
 }
 
-/** Tells of the version, once; of any other nothing. */
+/** Reports a registered version, once. */
 export function reportStatusWrite(version: object): void {
   const tell = unreported.get(version)
   unreported.delete(version)

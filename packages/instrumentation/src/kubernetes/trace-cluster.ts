@@ -18,17 +18,17 @@ import { attempt } from '../attempt.ts'
 import { requestTarget } from './request-target.ts'
 
 export interface TraceClusterSettings extends InstrumentationSettings {
-  /** An instrumentation that is there already; the settings of one count for nothing then. */
+  /** An existing instrumentation; its own settings then apply. */
   instrumentation?: Instrumentation
-  /** Whether requests carry `traceparent`; not with an HTTP instrumentation of OpenTelemetry, which does that as well. True unless given. */
+  /** Whether requests carry `traceparent`; turn it off with an HTTP instrumentation, which does the same. True unless given. */
   sendsTraceparent?: boolean
-  /** Whether what is to be deleted is made to carry the change first, with one more request. True unless given. */
+  /** Whether an object is annotated with the change before its deletion, by one more request. True unless given. */
   marksDeletions?: boolean
-  /** Whether a reconcile that wrote nothing, and did not fail, leaves a span. False unless given. */
+  /** Whether a successful reconcile without writes makes a span. False unless given. */
   keepsIdleSpans?: boolean
   /**
-   * Whether a write of a status by Kubernetes itself that woke a reconcile is told, as a span without length: what it woke hangs
-   * below it, and waited for it. Not where Causeway watches the cluster, which tells more of it. False unless given.
+   * Whether a status write by Kubernetes itself that triggered a reconcile is reported, as a parent span of zero duration. Leave it off
+   * where Causeway watches the cluster, which reports more of it. False unless given.
    */
   tellsStatusWrites?: boolean
 }
@@ -36,16 +36,16 @@ export interface TraceClusterSettings extends InstrumentationSettings {
 /** A cluster as an instrumented controller uses it. */
 export interface TracedCluster<Config> {
   readonly instrumentation: Instrumentation
-  /** The configuration given, except that the API clients that it makes are traced. */
+  /** The given configuration, whose API clients are traced. */
   readonly kubeConfig: Config
   /**
-   * `makeInformer`, whose informers fill in what their objects are, tell reconciles what they read, and recognise deletions and
-   * writes of those who carry no CPID.
+   * `makeInformer` with traced informers: they fill in the type of their objects, note reads of reconciles, and recognise deletions and
+   * writes by writers without CPIDs.
    */
   readonly informers: <Make extends MakesInformers>(makeInformer: Make) => Make
-  /** The same for an informer made in another way, of objects of this type; before it gets its handlers. */
+  /** Traces an informer that was made in another way, of objects of this type; call it before handlers are added. */
   readonly informer: <Informer extends AnyInformer>(informer: Informer, type: ObjectType) => Informer
-  /** The reconcile as a span with its causes, for any work queue. */
+  /** Wraps a reconcile function in a span with its causes, for any work queue. */
   readonly reconciler: <Key extends string, Outcome>(
     name: string,
     reconcile: (key: Key) => Promise<Outcome>,
@@ -53,8 +53,7 @@ export interface TracedCluster<Config> {
 }
 
 /**
- * What a controller with `@kubernetes/client-node` needs to tell what its work comes from. Throws a RangeError when a limit
- * in the settings makes no sense.
+ * Instruments a controller that uses `@kubernetes/client-node`. Throws a RangeError when a limit in the settings is invalid.
  */
 export function traceCluster<Config extends ClientConfig>(
   kubeConfig: Config,
@@ -64,7 +63,7 @@ export function traceCluster<Config extends ClientConfig>(
   const { sendsTraceparent = true, marksDeletions = true } = settings
   const { keepsIdleSpans = false, tellsStatusWrites = false } = settings
 
-  /** The client makes its configuration itself, and gives it to whatever class is asked for. */
+  /** `makeApiClient` passes its configuration to the given class, which is how it is read here. */
   function makeApiClient(type: never): unknown {
     let configuration: ClientConfiguration | undefined
     function Taken(given: ClientConfiguration): void {
@@ -98,7 +97,7 @@ type Make = (
   labelSelector?: string,
 ) => ClientInformer<ClientObject>
 
-/** `makeInformer` with traced informers. What their objects are, path and lists say. */
+/** `makeInformer` with traced informers. The type of their objects is read from path and lists. */
 function tracedInformers<Given extends MakesInformers>(
   makeInformer: Given,
   instrumentation: Instrumentation,

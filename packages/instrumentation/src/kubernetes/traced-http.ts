@@ -19,17 +19,17 @@ import { warnOnce } from '../warn-once.ts'
 interface HttpSettings {
   /** Whether requests carry the trace context of OpenTelemetry, for the spans of the API server. */
   readonly sendsTraceparent: boolean
-  /** Whether an object is made to carry the change that deletes it, with one more request, so that all who see it go know why. */
+  /** Whether an object is annotated with the change that deletes it, by one more request, so that observers know the cause. */
   readonly marksDeletions: boolean
 }
 
-/** A write that is under way. */
+/** A write in flight. */
 interface Write extends Pick<WriteSpan, 'refusedAs'> {
   readonly target: RequestTarget
   readonly change: TraceContext
-  /** The versions that may be answered where it changes nothing. */
+  /** The versions that the answer may have when the write changes nothing. */
   readonly before: readonly string[]
-  /** What is as good as one of those: others may have written the status meanwhile, and the informer be behind. */
+  /** The object to compare the answer with: another status write may have made a version that the informer lacks. */
   readonly held: KubernetesObject | undefined
   readonly begun: () => void
   /** It was accepted. */
@@ -46,7 +46,7 @@ interface Answered {
   readonly object: KubernetesObject | undefined
 }
 
-/** Sends as `inner` does. A write is a span, carries its change, and is told once it was accepted; a read in a reconcile is noted. */
+/** Sends as `inner` does. A write gets a span and carries its change, which is reported once accepted. Reads in a reconcile are noted. */
 export function tracedHttp(
   inner: HttpApi,
   instrumentation: Instrumentation,
@@ -54,7 +54,7 @@ export function tracedHttp(
 ): HttpApi {
   const { readCarried, known, tracer, trimmedCopy, nowMs, cpidKey, ancestorsKey } =
     internalsOf(instrumentation)
-  /** What a refusal names that is for the annotations: one of them, or all together, which may be too long. */
+  /** The fields that a refusal of the annotations names: one of them, or all together if too long. */
   const ofAnnotations = [cpidKey, ancestorsKey, 'metadata.annotations']
   const held = heldObjectsOf(instrumentation)
   const collections = deletedCollectionsOf(instrumentation)
@@ -67,7 +67,7 @@ export function tracedHttp(
     return inner.send(request).toPromise()
   }
 
-  /** Sends a write; what is refused for the change that it carries is sent as it was, `plain`. */
+  /** Sends a write; if it is refused because of the annotations, sends the original body `plain`. */
   async function askOnce(request: ClientRequest, plain: unknown): Promise<Answered> {
     const response = await ask(request)
     const object = await answered(response)
@@ -90,7 +90,7 @@ export function tracedHttp(
     return response
   }
 
-  /** The changes of what a write overwrites. A patch or an apply may name no version: then it is the one that is known to be there. */
+  /** The changes of the version that a write overwrites: the one that it names, or else the last known one. */
   function ownCauses(target: RequestTarget, body: KubernetesObject | undefined): TraceContext[] {
     const changeOf = (object: KubernetesObject | undefined): TraceContext | undefined =>
       known.of(object) ?? instrumentation.extractFromObject(object)
@@ -106,12 +106,12 @@ export function tracedHttp(
     return version === undefined ? held.versionsOf(target) : [version]
   }
 
-  /** Writes of a reconcile that follow from the same things are of one change. */
+  /** Plans a write. Writes of a reconcile with the same causes belong to one change. */
   function begin(target: RequestTarget, body: KubernetesObject | undefined, detail: ChangeDetail): Write {
     const work = currentWork()
     const own = ownCauses(target, body)
     for (const one of own) work?.follow(one)
-    // Outside of a reconcile a write follows from the change that is being worked on.
+    // Outside of a reconcile, the active trace context is the cause.
     const active = [activeTraceContext()].filter((one) => one !== undefined)
     const causes = work?.causes() ?? [...active, ...own]
     const decide = (): TraceContext => instrumentation.plan(causes, detail)
@@ -137,7 +137,7 @@ export function tracedHttp(
     }
   }
 
-  /** The mergelog goes out where it was planned, the rest is known of this cluster. */
+  /** The mergelog is sent by the cluster that planned it; the version is noted for this cluster. */
   function accept({ change, planner, target }: Write, written?: KubernetesObject): void {
     planner.accepted(change)
     instrumentation.accepted(change, written, target)
@@ -165,7 +165,7 @@ export function tracedHttp(
     const one = begin(target, undefined, detail)
     if (name === undefined) return removeAll(request, one)
     let uid: string | undefined
-    // Informers may tell that it goes before the answer comes.
+    // Informers may deliver the deletion before the answer.
     const goes = (of: string | undefined): void => {
       if (of !== undefined) known.noteDeletion((uid = of), one.change)
     }
@@ -184,12 +184,12 @@ export function tracedHttp(
       if (response.httpStatusCode < 300) uid = undefined
       return response
     } finally {
-      // It stays, and what it becomes is of other changes; should it be gone all the same, it carries the mark.
+      // The object stays, and later changes are others'. If it was deleted all the same, it carries the annotations.
       if (uid !== undefined) known.forgetDeletion(uid)
     }
   }
 
-  /** Nobody can mark what it takes: informers may tell of that before the answer comes. */
+  /** Sends a deletecollection. Its objects cannot be annotated, and informers may deliver their deletions before the answer. */
   async function removeAll(request: ClientRequest, one: Write): Promise<ClientResponse> {
     const collection = attempt(() => collectionOf(one.target, request.getUrl()), undefined)
     if (collection === undefined) return sendWrite(request, one, () => undefined)
@@ -216,7 +216,7 @@ export function tracedHttp(
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
       const plain = request.getBody()
       await attemptLater(prepare)
-      // A deletion is prepared for what it has to be, and not marked itself.
+      // A deletion carries no annotations itself, so there is no other body to retry with.
       const { response, object } = await askOnce(request, target.verb === 'delete' ? undefined : plain)
       isNothing = response.httpStatusCode < 300 && attempt(() => isUnchanged(one, object, cpidKey), false)
       if (response.httpStatusCode >= 300)
@@ -235,7 +235,7 @@ export function tracedHttp(
   function tellSuccess(one: Write, object: KubernetesObject | undefined): void {
     const { target, change } = one
     const isObject = object?.metadata?.uid !== undefined
-    // A subresource, such as an eviction, may answer something that is not the object.
+    // The answer of a subresource, such as an eviction, may not be the object.
     if (target.verb !== 'delete') {
       if (isObject && isEnded(object)) tellEnd(one, object.metadata.uid)
       else accept(one, isObject ? object : undefined)
@@ -252,7 +252,7 @@ export function tracedHttp(
     if (uid !== undefined && target.subresource === undefined) known.noteDeletion(uid, change)
   }
 
-  /** What ends makes no version; an answer has the last one, which may be another's. */
+  /** Reports a final deletion, which makes no version: the answer has the last version, which may be another writer's. */
   function tellEnd(one: Write, uid: string | undefined): void {
     const { namespace, name } = one.target
     accept(one)
@@ -276,7 +276,7 @@ function targetOf(request: ClientRequest): RequestTarget | undefined {
   return requestTarget(request.getHttpMethod(), request.getUrl(), types[0]?.[1])
 }
 
-/** Whether a write changed nothing: its answer is as the object was before, which has not gone. */
+/** Whether a write changed nothing: its answer is the previous version of an object that still exists. */
 function isUnchanged(
   { before, held }: Write,
   answer: KubernetesObject | undefined,
@@ -287,13 +287,13 @@ function isUnchanged(
   return before.includes(version) || (held !== undefined && isTheSame(held, answer, cpidKey))
 }
 
-/** Whether what a patch changes can be seen beside a status that others wrote; not of one for the status, or for one version. */
+/** Whether the effect of a patch can be compared by content: not if it writes the status or requires a version. */
 function isOfContent({ verb, subresource }: RequestTarget, body: KubernetesObject | undefined): boolean {
   if (verb !== 'patch' || subresource !== undefined || body === undefined) return false
   return body.metadata?.resourceVersion === undefined && !Object.hasOwn(body, 'status')
 }
 
-/** Whether an object that was deleted is gone with this answer: nothing holds it, and it is given no time. */
+/** Whether a deleted object is gone with this answer: it has no finalizers and no grace period. */
 function isEnded({ metadata }: KubernetesObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = recordIn(metadata)
   if (deletionTimestamp === undefined || deletionTimestamp === null) return false
@@ -301,13 +301,13 @@ function isEnded({ metadata }: KubernetesObject): boolean {
   return !isHeld && !(typeof deletionGracePeriodSeconds === 'number' && deletionGracePeriodSeconds > 0)
 }
 
-/** Where an object is that does not say so itself, as a patch of it. */
+/** The namespace and name of an object whose body lacks them, such as a patch. */
 function placeOf({ namespace, name }: RequestTarget, body: KubernetesObject | undefined): object {
   const own = body?.metadata
   return { ...(own?.namespace === undefined && { namespace }), ...(own?.name === undefined && { name }) }
 }
 
-/** What an answer holds; it can be read once more after that. */
+/** Reads the object in an answer; its body can be read again afterwards. */
 async function answered(response: ClientResponse): Promise<KubernetesObject | undefined> {
   const text = await response.body.text()
   response.body = {
@@ -322,7 +322,7 @@ async function answered(response: ClientResponse): Promise<KubernetesObject | un
   }
 }
 
-/** What was wrong with an object is told by where, since the values stand beside it in the message. */
+/** The reason of a refusal. For an invalid object it names only the fields, since the message contains values. */
 function refusalIn(status: object | undefined): string {
   const { message, reason, details } = recordIn(status)
   const { causes } = recordIn(details)
@@ -332,20 +332,20 @@ function refusalIn(status: object | undefined): string {
   return shortened(named === '' ? 'the object is invalid' : `the object is invalid: ${named}`)
 }
 
-/** Which object a deletion is for and no other of its name, where it says so. */
+/** The uid precondition of a deletion, if any. */
 function uidOf(options: object | undefined): string | undefined {
   const { uid } = recordIn(recordIn(options)['preconditions'])
   return typeof uid === 'string' ? uid : undefined
 }
 
-/** Of a deletion the API server answers the object, or a Status that names it. */
+/** The uid in the answer to a deletion, which is the object or a Status that names it. */
 function uidIn(answer: KubernetesObject | undefined): string | undefined {
   const { details } = recordIn(answer)
   const uid = answer?.metadata?.uid ?? recordIn(details)['uid']
   return typeof uid === 'string' ? uid : undefined
 }
 
-/** The object in a request, or part of one, as a merge patch is; undefined where there is none that can be read. */
+/** The object in a request, or a part of one, such as a merge patch; undefined if there is none or it cannot be read. */
 function objectIn(request: ClientRequest): KubernetesObject | undefined {
   const body = request.getBody()
   if (typeof body !== 'string' || !body.startsWith('{')) return undefined
@@ -356,14 +356,14 @@ function objectIn(request: ClientRequest): KubernetesObject | undefined {
   }
 }
 
-/** Whether nothing is to be stored by what the body says of a deletion, or of an eviction. */
+/** Whether the body of a deletion or an eviction asks for a dry run. */
 function isDryRun({ verb, subresource }: RequestTarget, body: object | undefined): boolean {
   const { dryRun, deleteOptions } = recordIn(body)
   const asked = subresource === 'eviction' ? recordIn(deleteOptions)['dryRun'] : verb === 'delete' && dryRun
   return Array.isArray(asked) && asked.length > 0
 }
 
-/** Has a request carry a trace context, where it has a place for annotations. */
+/** Adds a trace context to the body of a request, if it has a place for annotations. */
 function markBody(
   request: ClientRequest,
   target: RequestTarget,
@@ -371,7 +371,7 @@ function markBody(
   change: TraceContext,
   { injectIntoObject }: Instrumentation,
 ): void {
-  // A subresource takes no annotations of its object.
+  // A subresource does not write the annotations of its object.
   if (target.subresource !== undefined) return
   if (object === undefined || (target.verb === 'patch' && takesAnnotationsAway(object))) {
     warnOnce(
@@ -383,7 +383,7 @@ function markBody(
   request.setBody(JSON.stringify(injectIntoObject(change, object)))
 }
 
-/** `null`, and directives of strategic merge patches: what is added beside them would be lost, or keep others from going. */
+/** Whether a patch removes annotations, by `null` or a `$patch` directive: additions would be lost or stop the removal. */
 function takesAnnotationsAway(patch: KubernetesObject): boolean {
   const { metadata } = patch
   const { annotations } = recordIn(metadata)
@@ -394,8 +394,8 @@ function takesAnnotationsAway(patch: KubernetesObject): boolean {
 type RequestClass = new (url: string, method: string) => ClientRequest
 
 /**
- * A merge patch of nothing but the annotations, to the object that a request deletes. `options` is the request's body: a
- * deletion that is for one version alone has the patch be for that too.
+ * A merge patch of the annotations of the object that a request deletes. `options` is the body of the deletion, whose preconditions
+ * apply to the patch too.
  */
 function annotationPatch(
   request: ClientRequest,
@@ -420,7 +420,7 @@ function annotationPatch(
   return patch
 }
 
-/** A deletion for the version before the mark is for the one that came of it. */
+/** Changes the version precondition of a deletion to the version that the annotating patch made. */
 function lockAnew(request: ClientRequest, options: object | undefined, marked: KubernetesObject): void {
   const preconditions = recordIn(recordIn(options)['preconditions'])
   const version = marked.metadata?.resourceVersion

@@ -8,8 +8,8 @@ import { withMethods } from './with-methods.ts'
 import { currentWork } from './work.ts'
 
 /**
- * The informer, with the type of its objects filled in where they do not say it; what a reconcile gets from its cache the reconcile has read, and what
- * is gone it has read too, if it went before. Give it its handlers after this.
+ * Traces an informer: fills in the missing type of its objects, and notes objects that a reconcile gets from its cache as read, also
+ * deleted ones. Add handlers after this.
  */
 export function tracedInformer<T extends ClientObject, Informer extends ClientInformer<T>>(
   informer: Informer,
@@ -51,7 +51,7 @@ export function tracedInformer<T extends ClientObject, Informer extends ClientIn
   return withMethods<Informer>(informer, methods as Partial<Record<keyof Informer, unknown>>)
 }
 
-/** Items of typed lists do not say what they are; what a watch tells does. */
+/** Sets apiVersion and kind, which items of typed lists lack, unlike objects of a watch. */
 export function fillIn(object: ClientObject, { apiVersion, kind }: ObjectType): void {
   if (object.apiVersion === undefined && apiVersion !== undefined) Object.assign(object, { apiVersion })
   if (object.kind === undefined && kind !== undefined)

@@ -5,34 +5,34 @@ import { isActedOn } from './set-fields.ts'
 /** The Deployment controller gives its ReplicaSets the annotations of the Deployment. */
 const COPIES_ANNOTATIONS = 'kube-controller-manager'
 const REVISION = 'deployment.kubernetes.io/revision'
-/** Those of Kubernetes itself, which say nothing of changes. */
+/** Managers of Kubernetes itself, which carry no CPIDs. */
 const STATUS_WRITERS = new Set(['kube-controller-manager', 'kube-scheduler', 'kubelet'])
 
-/** What tells one version of an object from the next, and who wrote it. */
+/** Facts of one version of an object, to compare it with the next and to find its writer. */
 export interface VersionFacts {
   readonly version: string | undefined
   readonly cpid: string | undefined
-  /** Undefined where objects of this kind count none, as ConfigMaps. */
+  /** Undefined for kinds without generations, such as ConfigMaps. */
   readonly generation: number | undefined
   /** A digest of all but metadata and status. */
   readonly content: string
   /** A digest of the labels, finalizers and owners. */
   readonly handles: string
   readonly writers: readonly Writer[]
-  /** When Kubernetes itself wrote its status last, and when anybody wrote it last, as far as seconds tell. */
+  /** When Kubernetes itself last wrote its status, and when anybody last wrote it, in whole seconds. */
   readonly statusTime: string | undefined
   readonly lastTime: string
-  /** Whether another object is what made it. */
+  /** Whether it has an owner. */
   readonly isOwned: boolean
-  /** Whether somebody asked for its deletion, which waits for finalizers. */
+  /** Whether it is being deleted and waits for finalizers. */
   readonly isTerminating: boolean
-  /** Whether its status says that what is wanted of it was acted on. */
+  /** Whether `observedGeneration` has reached the generation. */
   readonly isActedOn: boolean
 }
 
 type Entry = ReturnType<typeof recordIn>
 
-/** An entry of managedFields that is about more than metadata and status. */
+/** An entry of managedFields with more than metadata and status. */
 interface Writer {
   readonly name: string
   readonly manager: string
@@ -63,8 +63,8 @@ export function factsOf(object: KubernetesObject, cpidKey: string): VersionFacts
 }
 
 /**
- * Whether a writer that carries no CPID made a version. `before` is the version that was known before it, if any: its CPID
- * stands there still, though the object is another.
+ * Whether a writer without CPIDs made a version. `before` is the previously known version, if any; such a writer leaves its CPID on
+ * the object.
  */
 export function isByAnother(before: VersionFacts | undefined, now: VersionFacts): boolean {
   if (before === undefined) return isFoundByAnother(now)
@@ -79,20 +79,20 @@ export function isByAnother(before: VersionFacts | undefined, now: VersionFacts)
 }
 
 /**
- * Where nothing is known of earlier versions, as after a restart. A version whose status says that it was acted on is that of the status,
- * and no author's; but what another object made is acted on by controllers of another kind than the one that made it.
+ * The same without an earlier version, as after a restart. A version that was acted on was last written for its status, not by an author.
+ * That does not hold for owned objects, since other controllers than their creator act on them.
  */
 function isFoundByAnother(now: VersionFacts): boolean {
   if (now.isActedOn && !now.isOwned) return false
   return now.cpid === undefined ? !now.isOwned : hasLaterWriter(now)
 }
 
-/** Whether two versions of an object hold the same, but for annotations and status. Deployments count a generation for annotations too. */
+/** Whether two versions are equal except for annotations and status. Not by generation, which Deployments count for annotations too. */
 export function holdsTheSame(before: VersionFacts, now: VersionFacts): boolean {
   return before.content === now.content && before.handles === now.handles
 }
 
-/** Whether nothing but the status of an object, and what the Deployment controller writes with it, is another. */
+/** Whether two versions differ only in status, and in the annotation that the Deployment controller writes with it. */
 export function isTheSame(before: KubernetesObject, now: KubernetesObject, cpidKey: string): boolean {
   const [then, after] = [before, now].map((one) => factsOf(one, cpidKey)) as [VersionFacts, VersionFacts]
   if (before.metadata?.uid !== now.metadata?.uid || then.generation !== after.generation) return false
@@ -116,7 +116,7 @@ export function isStatusAlone(before: VersionFacts, now: VersionFacts): boolean 
   return holdsTheSame(before, now) && statusTime === now.lastTime
 }
 
-/** Whether somebody who carries CPIDs made a version; of the first that is known, whether nobody wrote after whoever wrote the CPID. */
+/** Whether a writer with CPIDs made a version. For the first known version: whether nobody wrote after the writer of the CPID. */
 export function isByMarker(before: VersionFacts | undefined, now: VersionFacts): boolean {
   if (now.cpid === undefined || isOfUnpatched(now)) return false
   if (before !== undefined) return now.cpid !== before.cpid
@@ -124,7 +124,7 @@ export function isByMarker(before: VersionFacts | undefined, now: VersionFacts):
   return statusTime !== lastTime && writers.some(({ marks, time }) => marks && time === lastTime)
 }
 
-/** Whether it was made by a controller that says nothing of changes: it carries no CPID, or one that was copied. */
+/** Whether an unpatched controller created the object: it carries no CPID, or a copied one. */
 export function isOfUnpatched({ isOwned, cpid, writers }: VersionFacts): boolean {
   const marking = writers.filter(({ marks }) => marks)
   const isCopied = marking.length > 0 && marking.every(({ manager }) => manager === COPIES_ANNOTATIONS)
@@ -132,8 +132,8 @@ export function isOfUnpatched({ isOwned, cpid, writers }: VersionFacts): boolean
 }
 
 /**
- * Those whose entry is new or of another time, since one that lost a field to another writer keeps its time; where none is,
- * as within a second, those who wrote last.
+ * The writers with a new entry or a new time (an entry that lost a field to another writer keeps its time). If there is none, as
+ * within one second, the last writers.
  */
 function writersOf(before: VersionFacts, now: VersionFacts): readonly Writer[] {
   const earlier = new Map(before.writers.map(({ name, time }) => [name, time]))
@@ -146,14 +146,14 @@ function lastWriters(now: VersionFacts): readonly Writer[] {
   return now.writers.filter(({ time }) => time === last)
 }
 
-/** The manager that made a version without a CPID; undefined where managedFields name none, or several that may have. */
+/** The manager that made a version without a CPID; undefined if managedFields name none or several candidates. */
 export function foreignWriter(before: VersionFacts | undefined, now: VersionFacts): string | undefined {
   const writers = before === undefined ? lastWriters(now) : writersOf(before, now)
   const [manager = '', ...others] = new Set(writers.map((writer) => writer.manager))
   return manager === '' || others.length > 0 ? undefined : manager
 }
 
-/** Where nothing is known of earlier versions: whether somebody wrote after the one that wrote the CPID. */
+/** Whether another writer wrote after the writer of the CPID; for use without an earlier version. */
 function hasLaterWriter({ writers }: VersionFacts): boolean {
   const marked = writers.filter(({ marks }) => marks).map(({ time }) => time)
   if (marked.length === 0) return false
@@ -170,7 +170,7 @@ function lastOf(entries: readonly Entry[]): string | undefined {
   return times.length === 0 ? undefined : times.reduce((latest, time) => (time > latest ? time : latest))
 }
 
-/** The generated models of the client have dates, other clients text. What is neither is of no time. */
+/** The time of an entry: a Date in the client's generated models, text in other clients; empty otherwise. */
 function timeOf({ time }: Entry): string {
   return time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : textIn(time)
 }

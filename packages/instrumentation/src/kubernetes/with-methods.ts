@@ -1,4 +1,4 @@
-/** The object itself, except for these methods; whatever else is called on it is called on the original. */
+/** A proxy of an object that replaces some methods; all others run on the original. */
 export function withMethods<T extends object>(of: T, methods: Partial<Record<keyof T, unknown>>): T {
   const own = new Map<PropertyKey, unknown>(Object.entries(methods))
   return new Proxy(of, {

@@ -7,38 +7,38 @@ import { MAX_NOTED } from '../objects/noted-objects.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 
-/** What the last change of a key is known to come from, beyond the ancestors that fit on an object. */
+/** The last change of a key with its known causes, which may be more than the ancestors that fit on an object. */
 export interface LastChange {
   readonly context: TraceContext
   readonly causes: ReadonlySet<string>
 }
 
-/** An outcome, and what it was decided on. */
+/** A planned change, and the causes that it was decided on. */
 interface Plan {
   readonly change: TraceContext
   readonly causes: ReadonlySet<string>
-  /** Where the mergelog goes out, also when the first that is accepted is a write in another cluster. */
+  /** The cluster that sends the mergelog, even if the first accepted write is in another cluster. */
   readonly by: Instrumentation
 }
 
-/** If some of what one reconcile reads were forgotten each time, there would be no end of merges: as much as that is kept always. */
+/** The most remembered causes of a key, or as many as one reconcile reads if more: forgetting some of those would cause endless merges. */
 const MOST_CAUSES_OF_KEY = 16_384
 
 type Reads = ReadonlyMap<KubernetesObject, ObjectType>
 
-/** A reconcile that is going on: what it read, in whichever cluster, is what its writes follow from. */
+/** A running reconcile: what it read, in any cluster, is the cause of its writes. */
 export class Work {
   readonly #causes = new Map<string, TraceContext>()
-  /** What was followed since something came from it. */
+  /** Causes that were not used since they were read. */
   readonly #unused = new Set<TraceContext>()
-  /** What is to be noted on a span of each cluster; no span takes more. */
+  /** The reads to be noted on the next span of each cluster, at most as many as a span takes. */
   readonly #reads = new Map<Instrumentation, Map<KubernetesObject, ObjectType>>()
   #last: LastChange | undefined
   #plan: Plan | undefined
   #isOver = false
-  /** The outcome of the last merge that was written for. */
+  /** The change of the last accepted write. */
   change: TraceContext | undefined
-  /** How much of what the last change comes from had to go; it is named once more where it is read again. */
+  /** How many causes of the last change were forgotten. A forgotten cause is named again when it is read again. */
   forgotten = 0
 
   constructor(last: LastChange | undefined) {
@@ -49,7 +49,7 @@ export class Work {
     return this.#isOver
   }
 
-  /** Notes that the work read an object of a cluster, and what that comes from. */
+  /** Notes that the work read an object of a cluster, and follows its change. */
   read(object: KubernetesObject, type: ObjectType, cluster: Instrumentation): void {
     const reads = this.#reads.get(cluster) ?? new Map<KubernetesObject, ObjectType>()
     if (reads.size < MAX_NOTED) this.#reads.set(cluster, reads.set(object, type))
@@ -64,8 +64,7 @@ export class Work {
   }
 
   /**
-   * What a write follows from that is made now: not what the last change of this key came from, if that was read again, or what comes
-   * of it.
+   * The causes of a write that is made now. If the last change of this key, or a descendant, was read again, its own causes are left out.
    */
   causes(): readonly TraceContext[] {
     const causes = [...this.#causes.values()]
@@ -80,14 +79,14 @@ export class Work {
     return cause === change || this.#causes.get(cause)?.ancestors.includes(change) === true
   }
 
-  /** Something comes from all that was read so far. What another of them descends from was told by whoever wrote that. */
+  /** Reports all unreported causes read so far as used, except ancestors of others, which their writers have reported. */
   useCauses(): void {
     const told = new Set([...this.#causes.values()].flatMap(({ ancestors }) => ancestors))
     for (const context of this.#unused) if (!told.has(context.cpid)) useContext(context)
     this.#unused.clear()
   }
 
-  /** The outcome for these causes, decided once, in whichever cluster is written first. */
+  /** The plan for these causes, decided once, in the cluster that is written first. */
   planned(causes: readonly TraceContext[], by: Instrumentation, decide: () => TraceContext): Plan {
     const before = this.#plan
     if (before?.causes.size === causes.length && causes.every(({ cpid }) => before.causes.has(cpid)))
@@ -95,14 +94,14 @@ export class Work {
     return (this.#plan = { change: decide(), causes: new Set(causes.map(({ cpid }) => cpid)), by })
   }
 
-  /** A write for a plan was accepted: what comes now comes from that, and what it came from is no news. */
+  /** A write of a plan was accepted: its change is now the last one, and covers its causes. */
   wrote({ change, causes }: Plan): void {
     const earlier = this.#last
     const isOfEarlier =
       earlier !== undefined && [...causes].some((cpid) => this.#isOf(cpid, earlier.context.cpid))
     const covered = new Set(isOfEarlier ? earlier.causes : [])
     for (const cpid of this.#causes.keys()) {
-      // What was read again is forgotten last.
+      // Causes that were read again are forgotten last.
       if (covered.delete(cpid) || causes.has(cpid)) covered.add(cpid)
     }
     covered.delete(change.cpid)
@@ -117,12 +116,12 @@ export class Work {
     this.follow(change)
   }
 
-  /** The last change that was written for, also in an earlier reconcile, and everything that it comes from. */
+  /** The last written change of the key, also from an earlier reconcile, with its causes. */
   get last(): LastChange | undefined {
     return this.#last
   }
 
-  /** Notes what was read of a cluster since the last time on the active span, which is a step in that cluster. */
+  /** Notes the reads of a cluster since the last call on the active span. */
   noteReads(of: Instrumentation): Reads {
     const noted: Reads = this.#reads.get(of) ?? new Map<KubernetesObject, ObjectType>()
     for (const [object, type] of noted) of.observed(object, type)
@@ -130,13 +129,13 @@ export class Work {
     return noted
   }
 
-  /** The span that these were noted on is not told: the next one has them. */
+  /** Returns reads whose span was dropped, for the next span. */
   noteAgain(reads: Reads, of: Instrumentation): void {
     const all = [...reads, ...(this.#reads.get(of) ?? [])]
     this.#reads.set(of, new Map(all.slice(0, MAX_NOTED)))
   }
 
-  /** What was begun in it and goes on, as a timer or a watch, is no part of it. */
+  /** Ends the work: timers and watches that it started are not part of it. */
   end(): void {
     this.#isOver = true
     this.#reads.clear()
@@ -145,7 +144,7 @@ export class Work {
 
 const going = new AsyncLocalStorage<Work>()
 
-/** The reconcile that is going on here, also after an `await`. */
+/** The running reconcile of this async context. */
 export function currentWork(): Work | undefined {
   const work = going.getStore()
   return work?.isOver === true ? undefined : work

@@ -1,6 +1,6 @@
 import type { ListsByCpid } from './nearest-first.ts'
 
-/** How often each of these CPIDs is listed as an ancestor of another of them; the others have no entry. */
+/** How often each of these CPIDs is listed as an ancestor of another one; no entry for 0. */
 export function claimsAmong(lists: ListsByCpid): Map<string, number> {
   const claims = new Map<string, number>()
   if (lists.size < 2) return claims
@@ -17,8 +17,7 @@ export function claimsAmong(lists: ListsByCpid): Map<string, number> {
 }
 
 /**
- * Whether some CPID, by what is listed, descends from itself through others. `heads` are those without a claim; the
- * claims are used up.
+ * Whether the lists make some CPID its own ancestor. `heads` are the CPIDs without a claim; `claims` is consumed.
  */
 export function hasCycle(lists: ListsByCpid, claims: Map<string, number>, heads: readonly string[]): boolean {
   const endings = endingsOf(claims.keys())
@@ -37,7 +36,7 @@ export function hasCycle(lists: ListsByCpid, claims: Map<string, number>, heads:
   return passed.length < lists.size
 }
 
-/** One bit for each last digit: with few CPIDs most others are told apart by it, without a look into a map. */
+/** A bit set of last digits, which rules out most other CPIDs without a map lookup. */
 function endingsOf(cpids: Iterable<string>): number {
   let endings = 0
   for (const cpid of cpids) endings |= endingOf(cpid)

@@ -1,8 +1,8 @@
 import type { Mergelog } from './merge-trace-contexts.ts'
 
 /**
- * Mergelogs that together say what one does, none with more than `maxSources` sources: where there are more, groups of
- * them merge into CPIDs of their own first. The one that makes the CPID comes last.
+ * Splits a mergelog into several with at most `maxSources` sources each: groups of sources first merge into intermediate CPIDs. The
+ * mergelog of the CPID itself comes last.
  */
 export function mergeInSteps(
   { cpid, sources }: Mergelog,

@@ -9,7 +9,7 @@ export interface MergeSettings {
   newCpid: () => string
 }
 
-/** "These changes merged into this new one" (Table 1). Without sources a root change begins. */
+/** These changes merged into this new one (Table 1). Without sources a root change begins. */
 export interface Mergelog {
   readonly cpid: string
   readonly sources: readonly string[]
@@ -24,19 +24,19 @@ export interface Merged {
 /**
  * The trace context for work that follows from all of these (Algorithm 1 with the ancestors of section 3.5).
  *
- * A CPID known to descend from all the others stands for them, and there is no mergelog. What counts as known is what the
- * contexts list, also through each other: where a lists b and b lists c, a descends from c. Otherwise there is a new CPID
- * whose sources are the CPIDs that none of the others descends from. Contexts that claim each other as ancestors cannot
- * all be right, so then none is believed: every CPID is a source and no list is passed on.
+ * If a CPID is known to descend from all the others, it is the result, without a mergelog. Descent is known from the lists, also
+ * transitively: if a lists b and b lists c, a descends from c. Otherwise the result is a new CPID, whose sources are the CPIDs that none
+ * of the others descends from. If contexts claim each other as ancestors, the lists are ignored: every CPID is a source, without
+ * ancestors.
  *
- * The ancestors are nearest first. A CPID that stands keeps its own list and gains what the others add at the end; a new
- * one has its sources first, then their ancestors in turn, the nearer before the farther.
+ * The ancestors are nearest first. An existing CPID keeps its own list, with those of the others appended; a new one has its sources
+ * first, then their ancestors in turn, nearer ones first.
  *
- * Line 17 of the algorithm as printed tests `key`, which line 15 has just found in the list, so that nothing would ever
- * be added; its comment means `val`, and that is what happens here.
+ * Line 17 of the printed algorithm tests `key`, which line 15 has just found in the list, so nothing would ever be added. Its comment
+ * means `val`, which is tested here.
  *
- * No contexts give a new root. Contexts of one CPID count as one, with the lists of all. Takes time in proportion to the
- * CPIDs listed, and changes none of its input.
+ * Without contexts the result is a new root. Contexts of one CPID count as one, with all their lists. Takes linear time in the listed
+ * CPIDs, and does not change its input.
  */
 export function mergeTraceContexts(
   contexts: Iterable<TraceContext>,
@@ -73,7 +73,7 @@ function listsByCpid(contexts: Iterable<TraceContext>): ListsByCpid {
   return lists
 }
 
-/** Adds what those already found list as their ancestors. */
+/** Adds the listed ancestors of the CPIDs found so far. */
 function addTheirs(found: Set<string>, most: number, lists: ListsByCpid): void {
   if (found.size >= most) return
   const theirs: (readonly string[])[] = []

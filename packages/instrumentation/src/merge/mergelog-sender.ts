@@ -26,19 +26,19 @@ import { SCOPE } from '../scope.ts'
 const MS_PER_SECOND = 1_000
 const NS_PER_MS = 1_000_000
 
-/** What else a mergelog can tell an auditor. */
+/** Details of a mergelog for auditors. */
 export interface MergelogDetail {
   /** The reference of the object that carries the new CPID. */
   object?: string | undefined
   /** Why the change was made, in a few words. */
   reason?: string | undefined
-  /** Who made the change, where that is another than who tells of it. */
+  /** Who made the change, if not the reporter. */
   writer?: string | undefined
 }
 
 /**
- * Hands mergelogs over to the OpenTelemetry SDK, which sends them in its own time: as log records, or as events of the
- * active span where no logger takes them. Never throws; what nobody takes is counted as lost.
+ * Passes mergelogs to the OpenTelemetry SDK: as log records, or as events of the active span if no logger is enabled. Never throws;
+ * mergelogs that neither accepts are counted as lost.
  */
 export class MergelogSender {
   readonly #losses = new LossCounter()
@@ -87,7 +87,7 @@ function emitRecord(
   return true
 }
 
-/** A logger may pass over what belongs to a span that is not sampled; a mergelog matters to other traces as well. */
+/** The context for the record. A logger may drop records of unsampled spans, so a mergelog is then sent without its span. */
 function contextTaken(logger: Logger): Context | undefined {
   const active = context.active()
   if (logger.enabled({ context: active, eventName: MERGELOG_EVENT })) return active
@@ -103,7 +103,7 @@ function addEvent(attributes: Attributes, timestamp: HrTime): boolean {
   return true
 }
 
-/** A bare number that is less than the start of the process would be taken for one of `performance.now()`. */
+/** An HrTime, since OpenTelemetry reads a small number as a `performance.now()` value. */
 function hrTime(ms: number): HrTime {
   const seconds = Math.floor(ms / MS_PER_SECOND)
   return [seconds, Math.floor((ms - seconds * MS_PER_SECOND) * NS_PER_MS)]
@@ -124,7 +124,7 @@ function bodyOf({ cpid, sources }: Mergelog): string {
 /** The counter of mergelogs that neither a logger nor a span took. */
 const LOST_MERGELOGS = 'cpid.instrumentation.lost_mergelogs'
 
-/** Counts losses, and reports them to whichever meter provider is registered, also when that comes late. */
+/** Counts losses, and reports them to the registered meter provider, even one registered late. */
 class LossCounter {
   #count = 0
   #reported = 0
@@ -140,7 +140,7 @@ class LossCounter {
     this.publish()
   }
 
-  /** Reports what a newly registered meter provider has not heard of; shows it the counter even at 0. */
+  /** Reports new losses, and all of them to a newly registered meter provider; creates the counter even at 0. */
   publish(): void {
     try {
       const provider = metrics.getMeterProvider()
@@ -157,7 +157,7 @@ class LossCounter {
       this.#counter?.add(this.#count - this.#reported)
       this.#reported = this.#count
     } catch {
-      // A meter provider that fails is no concern of a controller's; the count itself stands.
+      // A failing meter provider must not fail the controller; the count is kept.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The ancestor lists given of each CPID, nearest first; more than one where a CPID was given more than once. */
+/** The ancestor lists of each CPID, nearest first; several if a CPID was given several times. */
 export type ListsByCpid = ReadonlyMap<string, readonly (readonly string[])[]>
 
 interface Cursor {
@@ -7,8 +7,8 @@ interface Cursor {
 }
 
 /**
- * Adds CPIDs to `found` until it has `most`: from each list its first, then from each its second, and so on. A CPID that
- * comes up brings in its own lists from `lists`, one place further away.
+ * Adds CPIDs to `found` until it has `most`: the first of each list, then the second of each, and so on. An added CPID brings in its
+ * own lists from `lists`, one position later.
  */
 export function addInTurn(
   found: Set<string>,

@@ -4,11 +4,11 @@ import type { TraceContext } from '../context/trace-context.ts'
 import type { Merged, Mergelog } from './merge-trace-contexts.ts'
 import type { MergelogDetail } from './mergelog-sender.ts'
 
-/** How many outcomes are kept for writes that are tried again. */
+/** How many planned changes are kept for retries. */
 const MOST_OUTCOMES = 4_096
-/** How many sources writes under way may have, and one more for each write: some 100,000 may be begun at once. */
+/** The most sources of all unreported mergelogs, each counted with one more: enough for some 100,000 writes in flight. */
 const MOST_UNREPORTED = 262_144
-/** Longer keys, of many causes, are kept as digests. */
+/** Longer keys are replaced by digests. */
 const LONGEST_KEY = 256
 
 interface Unreported {
@@ -19,12 +19,12 @@ interface Unreported {
   readonly key: string
 }
 
-/** Tells a mergelog that was decided at `atMs`. */
+/** Sends a mergelog that was decided at `atMs`. */
 type Tell = (mergelog: Mergelog, detail: MergelogDetail, atMs: number) => void
 
 /**
- * Merges for writes that the API server has still to accept. The same causes and object give the same outcome, so that a
- * write tried again makes no second one; a mergelog goes out with the first write of it that was accepted.
+ * Merges for writes that the API server has yet to accept. The same causes and object give the same change, so that a retry makes no
+ * second one. The mergelog is sent when the first write is accepted.
  */
 export class PlannedMerges {
   readonly #outcomes = new BoundedMap<string, TraceContext>(MOST_OUTCOMES)
@@ -62,17 +62,17 @@ export class PlannedMerges {
     return context
   }
 
-  /** Whether a CPID was decided on, and nothing that carries it was accepted so far. */
+  /** Whether a CPID was planned and no write of it was accepted yet. */
   isUnreported(cpid: string): boolean {
     return this.#unreported.get(cpid) !== undefined
   }
 
-  /** Tells the mergelog of a CPID that is written now, unless it has none or that was told. */
+  /** Sends the mergelog of a CPID whose write was accepted, unless it has none or was sent. */
   accept(cpid: string): void {
     const unreported = this.#unreported.get(cpid)
     if (unreported === undefined) return
     this.#unreported.delete(cpid)
-    // What begins once and is over does not begin again with the next write of the same object.
+    // A root change is used once: the next write of the object begins another.
     if (unreported.mergelog.sources.length === 0) this.#outcomes.delete(unreported.key)
     this.#tell(unreported.mergelog, unreported.detail, unreported.atMs)
   }

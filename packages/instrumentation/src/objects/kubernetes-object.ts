@@ -1,7 +1,7 @@
 import { ownValue } from '../own-value.ts'
 const NONE: Readonly<Record<string, unknown>> = {}
 
-/** What is looked at in a Kubernetes object; any client's types fit. */
+/** The members of a Kubernetes object that this package reads; the types of any client fit. */
 export interface KubernetesObject {
   readonly apiVersion?: string | undefined
   readonly kind?: string | undefined
@@ -16,21 +16,21 @@ export interface KubernetesMetadata {
   readonly annotations?: Readonly<Record<string, string>> | undefined
 }
 
-/** The value of an annotation; undefined where there is none or it is not text, whatever the object looks like. */
+/** The value of an annotation; undefined if it is missing or not a string, for any object. */
 export function annotationOf(object: KubernetesObject | null | undefined, key: string): string | undefined {
   const annotations = annotationsOf(object)
   const value = ownValue(annotations, key)
   return typeof value === 'string' ? value : undefined
 }
 
-/** The annotations as they are; empty where there are none. */
+/** The annotations; empty if there are none. */
 export function annotationsOf(
   object: KubernetesObject | null | undefined,
 ): Readonly<Record<string, unknown>> {
   return recordIn(object?.metadata?.annotations)
 }
 
-/** A copy with no more than what is looked at here, and these annotations. */
+/** A copy with only the members that this package reads, and these annotations. */
 export function trimmedCopy(object: KubernetesObject, annotations: readonly string[]): KubernetesObject {
   const { apiVersion, kind } = object
   const { name, namespace, uid, resourceVersion } = object.metadata ?? {}

@@ -1,16 +1,16 @@
 import { trace, type Span } from '@opentelemetry/api'
 import type { CPID_OBSERVED, CPID_WROTE } from '../attributes.ts'
 
-/** A span of more would be mostly this list. */
+/** The most references on one span. */
 export const MAX_NOTED = 128
 
 type NotedAttribute = typeof CPID_OBSERVED | typeof CPID_WROTE
 type Notes = Partial<Record<NotedAttribute, Set<string>>>
 
-/** The attributes of a span cannot be read back. */
+/** The noted references of each span, since its attributes cannot be read back. */
 const notesOf = new WeakMap<Span, Notes>()
 
-/** Adds references to a string-array attribute of the active span, each once; does not ask for them without a span. */
+/** Adds references to a string-array attribute of the active span, each once. Without a recording span, `references` is not called. */
 export function noteObjects(attribute: NotedAttribute, references: () => (string | undefined)[]): void {
   const span = trace.getActiveSpan()
   if (span === undefined || !span.isRecording()) return

@@ -14,7 +14,7 @@ export const ANNOTATION_KEYS: AnnotationKeys = {
   ancestors: 'causeway.io/ancestor-cpids',
 }
 
-/** What the API server takes: the keys and values of all annotations of an object together. */
+/** The API server's limit for the keys and values of all annotations of an object. */
 const MAX_ANNOTATION_BYTES = 256 * 1024
 const MAX_BYTES_PER_UNIT = 3
 
@@ -30,9 +30,9 @@ export function readAnnotations(
 }
 
 /**
- * A copy of the object that carries the trace context; every other annotation stays. The nearest ancestors are written, even when
- * there are none, so that in a patch too they take the place of those of an earlier change. Where the annotations would
- * grow beyond what the API server takes, the ancestors stay out, or else the object is returned as it is.
+ * A copy of the object that carries the trace context; other annotations stay. The list of nearest ancestors is always written, even
+ * empty, so that it replaces an earlier list, also in a patch. If the annotations would exceed the API server's limit, the ancestors
+ * are left out, or else the object is returned unchanged.
  */
 export function writeAnnotations<T extends KubernetesObject>(
   { cpid, ancestors }: TraceContext,
@@ -47,7 +47,7 @@ export function writeAnnotations<T extends KubernetesObject>(
   return fits(short) ? withAnnotations(object, short) : object
 }
 
-/** A copy, of the same class, with these annotations. */
+/** A copy of the same class with these annotations. */
 function withAnnotations<T extends KubernetesObject>(object: T, annotations: Record<string, unknown>): T {
   const metadata = { ...recordIn(object.metadata), annotations }
   const prototype: unknown = Object.getPrototypeOf(object)

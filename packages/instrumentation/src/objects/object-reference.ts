@@ -1,7 +1,7 @@
 import type { KubernetesObject } from './kubernetes-object.ts'
 import { ownValue } from '../own-value.ts'
 
-/** What an object does not say about itself, as the items of a list do not. */
+/** The type of an object that lacks it, such as an item of a list. */
 export interface ObjectType {
   apiVersion?: string | undefined
   /** The kind of the objects, or of the list they are in: `Pod`, or `PodList` as lists themselves say. */
@@ -32,14 +32,14 @@ export function objectReference(
   return query.length === 0 ? path : `${path}?${query.join('&')}`
 }
 
-/** Why there is no reference to an object, in words. */
+/** The missing part of an object that has no reference. */
 export function missingPart(object: KubernetesObject, type: ObjectType = {}): string {
   if (!isText(type.apiVersion ?? object.apiVersion)) return 'apiVersion'
   if (!isText(type.resource) && kindOf(object, type) === undefined) return 'kind'
   return 'name'
 }
 
-/** What an object says of itself goes before what is said of the list that it was in. */
+/** The kind of an object: its own, or else the one of `type`. */
 export function kindOf(
   object: KubernetesObject | null | undefined,
   type: ObjectType = {},
@@ -52,12 +52,12 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** Kinds whose resource no rule gives. */
+/** Kinds with irregular plurals. */
 const IRREGULAR: Readonly<Record<string, string>> = { Endpoints: 'endpoints' }
 
 /**
  * The resource that objects of a kind are served as, such as `networkpolicies` for NetworkPolicy: the English plural in
- * lower case, which is a guess for kinds that Kubernetes does not bring along.
+ * lower case, which is a guess for custom resources.
  */
 export function resourceOfKind(kind: string): string {
   const irregular = ownValue(IRREGULAR, kind)

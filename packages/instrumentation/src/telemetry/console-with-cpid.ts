@@ -1,7 +1,7 @@
 import { CPID_ID } from '../attributes.ts'
 import { activeTraceContext } from '../context/active-trace-context.ts'
 
-/** What is used of a logger that takes any number of values, as `console` does. */
+/** A logger that takes any number of values, like `console`. */
 export interface LineLogger {
   debug(...values: unknown[]): void
   error(...values: unknown[]): void
@@ -13,8 +13,8 @@ export interface LineLogger {
 const METHODS = ['debug', 'error', 'info', 'log', 'warn'] as const
 
 /**
- * A console that puts `cpid.id="…"` in front of what is logged inside a trace context; everything else is as the given
- * console does it. Lines that are JSON get `cpidLogFields()` as fields instead.
+ * A console that prefixes lines logged in a trace context with `cpid.id="…"`; otherwise it behaves like the given one. For JSON lines
+ * use `cpidLogFields()` instead.
  */
 export function consoleWithCpid<T extends LineLogger>(target: T): T {
   const wrapper = Object.create(target) as T
@@ -27,7 +27,7 @@ export function consoleWithCpid<T extends LineLogger>(target: T): T {
   return wrapper
 }
 
-/** The first value may be a format for the others, so it stays the first. */
+/** Prefixes the first value, which may be a format string for the others. */
 function marked(values: unknown[]): unknown[] {
   const traceContext = activeTraceContext()
   if (traceContext === undefined || values.length === 0) return values

@@ -2,7 +2,7 @@ import { context, type Attributes, type Context } from '@opentelemetry/api'
 import { CPID_ANCESTORS, CPID_ID, MERGELOG_EVENT } from '../attributes.ts'
 import { getTraceContext } from '../context/active-trace-context.ts'
 
-/** What is used of a log record that the SDK has been given. */
+/** The used members of an SDK log record. */
 export interface EmittedLogRecord {
   readonly attributes?: Attributes
   readonly eventName?: string
@@ -12,7 +12,7 @@ export interface EmittedLogRecord {
 /**
  * A log record processor for any SDK (OpenTelemetry specification, Logs SDK, LogRecordProcessor), to be put before the one
  * that exports: records made inside a trace context get `cpid.id` and `cpid.ancestors`, unless they have a `cpid.id`.
- * Mergelogs speak of CPIDs of their own and stay as they are.
+ * Mergelogs are not changed.
  */
 export class CpidLogRecordProcessor {
   onEmit(record: EmittedLogRecord, emittedIn: Context = context.active()): void {
@@ -24,7 +24,7 @@ export class CpidLogRecordProcessor {
     if (ancestors.length > 0) record.setAttribute(CPID_ANCESTORS, ancestors)
   }
 
-  /** It wants no records for itself: where no other processor does, there is no need to make one. */
+  /** False: this processor alone needs no records to be made. */
   enabled(): boolean {
     return false
   }

@@ -2,7 +2,7 @@ import { trace, type Attributes, type Context, type Link, type Span } from '@ope
 import { CPID_ANCESTORS, CPID_ID } from '../attributes.ts'
 import { getTraceContext } from '../context/active-trace-context.ts'
 
-/** What is used of a span that the SDK has begun. */
+/** The used members of a started SDK span. */
 export type StartedSpan = Pick<Span, 'setAttribute' | 'addLink'> & { readonly attributes?: Attributes }
 
 /**
@@ -25,7 +25,7 @@ export class CpidSpanProcessor {
   }
 
   onEnd(): void {
-    // All there is to say is known at the start.
+    // Everything is set in onStart.
   }
 
   forceFlush(): Promise<void> {

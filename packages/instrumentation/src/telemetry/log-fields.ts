@@ -10,7 +10,7 @@ export function cpidLogFields(): Record<string, string> {
   return traceContext === undefined ? {} : { [CPID_ID]: traceContext.cpid }
 }
 
-/** A format for winston that adds `cpid.id` to what is logged, unless it has one; to come before the one that prints. */
+/** A winston format that adds `cpid.id` to log entries without one; put it before the printing format. */
 export function cpidWinstonFormat(): { readonly transform: <T extends object>(info: T) => T } {
   return {
     transform: (info) => (Object.hasOwn(info, CPID_ID) ? info : Object.assign(info, cpidLogFields())),

@@ -2,7 +2,7 @@ import { CPID_ID } from '../attributes.ts'
 import { readCpid } from '../context/read-cpid.ts'
 import { ownValue } from '../own-value.ts'
 
-/** What the CPID of a line may be called. */
+/** The keys of the CPID in a line. */
 const KEYS: readonly string[] = ['cpid', CPID_ID, 'cpid_id']
 
 /**
@@ -26,7 +26,7 @@ export function parseCpidFromLine(line: string): string | undefined {
     } else if (char === '{' && at === wordStart && mayEndInJson) {
       const fields = objectIn(line.slice(at))
       if (fields !== undefined) return cpidAmong(fields)
-      // One attempt, lest a line of nothing but braces take time that grows with its square.
+      // One attempt only: a line of braces would otherwise take quadratic time.
       mayEndInJson = false
     }
   }
@@ -57,7 +57,7 @@ function valueAt(text: string, start: number): string {
   return text.slice(start, end)
 }
 
-/** Where the quote that opens at `start` closes; the end of the text when it never does. */
+/** The end of the quoted text that begins at `start`; the end of the line if it is not closed. */
 function endOfQuoted(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const char = text[at]

@@ -9,7 +9,7 @@ import {
   MERGELOG_EVENT,
 } from '../attributes.ts'
 
-/** What is read of a span that the SDK has ended, whichever SDK. */
+/** The used members of an ended span of any SDK. */
 export interface EndedSpan {
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>
@@ -20,7 +20,7 @@ export interface EndedSpan {
   }[]
 }
 
-/** What is read of a log record that was emitted. */
+/** The used members of an emitted log record. */
 export interface EmittedRecord {
   readonly eventName?: string | undefined
   readonly attributes?: Readonly<Record<string, unknown>>
@@ -28,7 +28,7 @@ export interface EmittedRecord {
 
 export interface ReportedMergelog {
   readonly cpid: string
-  /** Empty where a change begins. */
+  /** Empty for a root change. */
   readonly sources: readonly string[]
   readonly object: string | undefined
   readonly reason: string | undefined
@@ -50,8 +50,8 @@ const NOTHING_TO_END = {
 }
 
 /**
- * Keeps what a controller tells, in memory, to look at in a test. `spanProcessor` and `logRecordProcessor` go where
- * those of an SDK do, after `CpidSpanProcessor` and `CpidLogRecordProcessor`.
+ * Collects the spans and mergelogs of a controller in memory, for tests. Register `spanProcessor` and `logRecordProcessor` with the SDK,
+ * after `CpidSpanProcessor` and `CpidLogRecordProcessor`.
  */
 export class ReportedChanges {
   readonly mergelogs: ReportedMergelog[] = []
@@ -70,19 +70,19 @@ export class ReportedChanges {
     ...NOTHING_TO_END,
   }
 
-  /** The mergelog of a CPID; undefined where nobody told of it. */
+  /** The reported mergelog of a CPID, if any. */
   mergelogOf(cpid: string | undefined): ReportedMergelog | undefined {
     return this.mergelogs.find((mergelog) => mergelog.cpid === cpid)
   }
 
-  /** The changes that begin with no other, from which a CPID comes by what was told. */
+  /** The root changes from which a CPID descends, by the reported mergelogs. */
   rootsOf(cpid: string): string[] {
     const passed = new Set([cpid])
     for (const one of passed) for (const source of this.mergelogOf(one)?.sources ?? []) passed.add(source)
     return [...passed].filter((one) => (this.mergelogOf(one)?.sources ?? []).length === 0)
   }
 
-  /** Forgets all of it. */
+  /** Forgets everything collected. */
   clear(): void {
     this.mergelogs.length = 0
     this.spans.length = 0

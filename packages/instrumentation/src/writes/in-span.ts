@@ -8,10 +8,10 @@ import {
 } from '@opentelemetry/api'
 import { attempt } from '../attempt.ts'
 
-/** Longer texts of errors hold the answer they came from. */
+/** Longer error texts mostly contain the whole answer. */
 const LONGEST_TEXT = 256
 
-/** Does work inside a span, for it to end with `endSpan`; without one where none can be begun. */
+/** Runs work in a span, which it ends with `endSpan`; in a no-op span if none can be started. */
 export function inSpan<Outcome>(
   tracer: () => Tracer,
   name: string,
@@ -23,12 +23,12 @@ export function inSpan<Outcome>(
   return context.with(trace.setSpan(context.active(), span), () => work(span))
 }
 
-/** Whatever those who are told of it make of that. */
+/** Ends a span; errors of span processors are only logged. */
 export function endSpan(span: Span): void {
   attempt(() => span.end(), undefined)
 }
 
-/** What everybody may read of an error: its first line, as clients of API servers have whole answers behind that. */
+/** The first line of an error: clients of API servers put whole answers after it, which may hold secrets. */
 export function errorLine(error: unknown): string {
   const text = attempt(() => (error instanceof Error ? error.message : String(error)), 'an error')
   return shortened(text)

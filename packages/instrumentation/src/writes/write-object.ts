@@ -8,17 +8,16 @@ import { endSpan, errorLine, inSpan } from './in-span.ts'
 export interface WriteSpan {
   readonly tracer: () => Tracer
   readonly name: string
-  /** What the write is for. */
+  /** The change of the write. */
   readonly change: TraceContext | undefined
-  /** What it is of where it was refused: nobody hears of a change of which nothing was written. Undefined keeps the change. */
+  /** The change for the span of a refused write, since its own is never reported. Undefined keeps its own. */
   readonly refusedAs: () => TraceContext | undefined
-  /** Whether it changed nothing, after it was sent: then nobody is told of it. */
+  /** Whether the write changed nothing, known after it was sent: its span is then dropped. */
   readonly isNothing?: () => boolean
 }
 
 /**
- * Sends a write inside a span of the change that it is for, which ends with it. What the write rejects with is told on the
- * span, an HTTP status too, and passed on.
+ * Sends a write in a span of its change. A rejection is recorded on the span, with its HTTP status, and passed on.
  */
 export function sendInSpan<Answer>(
   { tracer, name, change, refusedAs, isNothing = () => false }: WriteSpan,
@@ -39,7 +38,7 @@ export function sendInSpan<Answer>(
   )
 }
 
-/** `error.type` as the semantic conventions of HTTP have it: the status where there is one. */
+/** Records a failure. `error.type` follows the HTTP semantic conventions: the status, if there is one. */
 export function tellFailure(
   span: Span,
   status: number | undefined,
@@ -53,7 +52,7 @@ export function tellFailure(
   span.setStatus({ code: SpanStatusCode.ERROR, message })
 }
 
-/** What clients call the status of an answer: `code`, `statusCode` or `status`. */
+/** The HTTP status in a client's error: `code`, `statusCode` or `status`. */
 function statusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { code, statusCode, status } = error as { code?: unknown; statusCode?: unknown; status?: unknown }

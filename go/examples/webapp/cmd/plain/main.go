@@ -1,4 +1,4 @@
-// Runs the operator as kubebuilder has it, without Causeway.
+// Runs the operator in the layout of kubebuilder, without Causeway.
 package main
 
 import (
