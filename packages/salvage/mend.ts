@@ -1,5 +1,5 @@
 import { cpidOfBytes } from '../../src/model/merge-graph.ts'
-import { MalformedOtlp } from '../../src/model/otlp/protobuf-wire.ts'
+import { unlessMalformed } from '../../src/model/otlp/protobuf-wire.ts'
 import { readReceived } from '../../src/model/otlp/outgoing-records.ts'
 import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { RECOUNT_SCOPE_USES } from '../../src/store/sqlite/transactions.ts'
@@ -234,11 +234,9 @@ export function mend(db: Sqlite, isProgressLost: boolean): Mended[] {
 
 /** The trace id in a span's bytes; null where they do not say. */
 function receivedTraceId(raw: unknown): Buffer | null {
-  try {
-    const { traceId } = readReceived(raw as Buffer)
-    return traceId.length === 16 ? traceId : null
-  } catch (error) {
-    if (error instanceof MalformedOtlp) return null
-    throw error
-  }
+  const traceId = unlessMalformed(
+    () => readReceived(raw as Buffer).traceId,
+    () => undefined,
+  )
+  return traceId?.length === 16 ? traceId : null
 }

@@ -27,7 +27,7 @@ export interface OtlpSending {
   queue: { consumers: number; batchMaxSpans: number }
 }
 
-/** What both OTLP transports go by; `timeoutMs` is how long one export may take, connecting included. */
+/** The settings of both OTLP transports; `timeoutMs` limits one export, including the connection. */
 export interface TransportSettings extends Pick<
   OtlpSending,
   'tls' | 'headers' | 'compression' | 'timeoutMs'
@@ -53,7 +53,7 @@ const elapsedRule: Rule<RetryBounds> = ({ initial_interval, max_elapsed_time }) 
     : undefined
 
 const retry = section(
-  'What happens after a send failed for now.',
+  'What happens after a temporary failure.',
   {
     enabled: field(FLAG, 'true', 'Send again after a failure; `false` skips what failed once.'),
     initial_interval: field(DURATION, '5s', 'The first pause.'),
@@ -140,12 +140,12 @@ export function buildSending(settings: SendingSettings, scheme: 'http' | 'https'
   }
 }
 
-/** How the outbox is sent to it. */
+/** How the drain sends to this exporter. */
 export function sendingOf({ retry, queue }: OtlpSending): SendingConfig {
   return { batchMaxItems: queue.batchMaxSpans, consumers: queue.consumers, retry }
 }
 
-/** Reads the files with its certificates. Throws what is wrong with one. */
+/** Reads the certificate files. Throws when one is unusable. */
 export function openSendingFiles(
   _id: string,
   { tls }: OtlpSending,
@@ -154,7 +154,7 @@ export function openSendingFiles(
   return tls.insecure ? undefined : openClientTls(tls, onTrouble)
 }
 
-/** Keys that are taken but have no effect. */
+/** Warnings for keys without effect. */
 export function warnOfSending({
   sending_queue: outbox,
 }: SendingSettings): { key: string; message: string }[] {

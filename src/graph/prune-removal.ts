@@ -9,7 +9,7 @@ import type {
 import { explain } from './record-mergelog.ts'
 
 const PAGE = 50
-/** Rows removed before the clock is looked at. */
+/** Rows removed between two checks of the time. */
 const ROWS_AT_ONCE = 500
 
 interface RemovalParts {
@@ -63,7 +63,7 @@ export class Removal {
     }
   }
 
-  /** False when the turn is up before all of it is gone. */
+  /** Removes a CPID with its rows; false when the turn ends before that. */
   #remove(id: number, forced: boolean, work: PruneWork, counts: PruneCounts): boolean {
     for (;;) {
       const { rows, outcome } = this.#store.removeSome(id, ROWS_AT_ONCE, forced, counts)
@@ -118,12 +118,12 @@ export class Removal {
   }
 }
 
-/** How long a CPID for which something threw is left alone, in up time. */
+/** How long a CPID whose pruning threw is skipped, in up time. */
 const LATER_MS = 3_600_000
-/** At most this many are remembered; the oldest are forgotten, and so tried again sooner. */
+/** The most skipped CPIDs; the oldest are forgotten, and so retried sooner. */
 const MOST = 10_000
 
-/** Keeps what throws for one CPID from stopping a turn of pruning: it is left alone for an hour, and all others go on. */
+/** Keeps an error for one CPID from stopping pruning: the CPID is skipped for an hour, and all others are pruned. */
 export class PruneGuard {
   readonly #attempt: PruneAttempt
   readonly #activeMs: () => number
@@ -134,13 +134,13 @@ export class PruneGuard {
     this.#activeMs = activeMs
   }
 
-  /** What holds a CPID that is left alone. */
+  /** The hold of a skipped CPID. */
   hold(cpid: number): PruneHold | undefined {
     const at = this.#until.get(cpid)
     return at === undefined || at <= this.#activeMs() ? undefined : { until: 'activeMs', at }
   }
 
-  /** Does what is about one CPID; undefined when that threw, so that nothing of it was done. */
+  /** Does work on one CPID; undefined if it threw and was undone. */
   attempt<T>(cpid: number, does: 'reads' | 'writes', work: () => T): T | undefined {
     let done: T | undefined
     const hasWorked = this.#attempt(cpid, does, () => {
@@ -157,12 +157,12 @@ export class PruneGuard {
   }
 }
 
-/** What removing a CPID itself, or looking at what holds one, costs beside a removed row. */
+/** The cost of removing a CPID itself, and of checking its holds, relative to a removed row. */
 const CPID_COST = 10
 export const LOOK_COST = 2
 const COST_OF_BUDGET = 50
 
-/** How much may still be done in one turn. Something is always done, so that every turn gets on. */
+/** The remaining work of one turn. At least one step is always done, so that every turn makes progress. */
 export class PruneWork {
   #left: number
   readonly #mayGoOn: () => boolean
@@ -177,10 +177,10 @@ export class PruneWork {
 
   spend(cost: number): void {
     this.#left -= cost
-    this.#hasBegun = true
+    if (cost > 0) this.#hasBegun = true
   }
 
-  /** So many rows have gone. */
+  /** Counts removed rows. */
   remove(rows: number): void {
     this.removed += rows
     this.spend(rows)

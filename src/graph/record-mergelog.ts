@@ -325,6 +325,8 @@ class Side {
 
 /** CPIDs and edges per transaction; `explainMore` does the rest. */
 const AT_ONCE = 500
+/** So many sources of a CPID cost what one CPID does. */
+const SOURCES_A_STEP = 16
 const TARGETS_A_PAGE = 100
 /** The CPID itself has yet to get its root list. */
 const NOT_YET = -1
@@ -415,7 +417,7 @@ class ExplanationPropagation {
     node.explained = true
     node.roots = sources.length === 0 ? [node.id] : newestRoots(sources.map(rootsOf), this.#maxFanout)
     this.#graph.save(node)
-    this.done++
+    this.done += explanationCost(node)
     // Targets must not count it as explained a second time.
     if (!wasExplained || node.roots.join() !== before?.join())
       this.#current = { id: node.id, after: 0, isLate: wasExplained }
@@ -441,8 +443,10 @@ class ExplanationPropagation {
     const targets = this.#graph.targetsAfter(propagation.id, propagation.after, limit)
     for (const target of targets) {
       const descendant = this.#graph.node(target)
-      if (propagation.isLate) descendant.unexplainedSources = this.#graph.countUnexplained(target)
-      else descendant.unexplainedSources--
+      if (propagation.isLate) {
+        descendant.unexplainedSources = this.#graph.countUnexplained(target)
+        this.done += explanationCost(descendant)
+      } else descendant.unexplainedSources--
       this.#graph.save(descendant)
       if (descendant.hasMergelog && (descendant.explained || descendant.unexplainedSources === 0))
         this.#ready.push(target)
@@ -451,6 +455,11 @@ class ExplanationPropagation {
     propagation.after = targets.at(-1) ?? propagation.after
     if (targets.length < limit) this.#current = undefined
   }
+}
+
+/** What it costs to explain a CPID: all its sources are looked at. */
+function explanationCost({ inDegree }: CpidNode): number {
+  return 1 + Math.floor(inDegree / SOURCES_A_STEP)
 }
 
 function namedSources(graph: MergeGraph, id: number): CpidNode[] {

@@ -1,13 +1,14 @@
-import type {
-  ArrivalStore,
-  IngestCounts,
-  LogRecord,
-  MergelogRecord,
-  ReportingSpanIds,
-  RequestAnswer,
-  ResourceGroup,
-  ServiceInCluster,
-  SpanRecord,
+import {
+  type ArrivalStore,
+  type IngestCounts,
+  type LogRecord,
+  type MergelogRecord,
+  noCounts,
+  type ReportingSpanIds,
+  type RequestAnswer,
+  type ResourceGroup,
+  type ServiceInCluster,
+  type SpanRecord,
 } from '../model/arrivals.ts'
 import { CPID_ID } from '../model/attributes.ts'
 import { type CpidNode, type MergeGraph, type MergelogRefusal, parseCpid } from '../model/merge-graph.ts'
@@ -37,7 +38,7 @@ import {
 } from './sender-permissions.ts'
 
 const WORK_AT_ONCE = 100
-/** A mergelog counts for so many other items: its place in the order is looked for, and what waited for it is explained. */
+/** The cost of a mergelog, relative to other items: it is placed in the rank order, and may explain descendants. */
 const WORK_OF_MERGELOG = 20
 /** An answer gives at most this many reasons for refusals. */
 const MAX_REASONS = 10
@@ -62,7 +63,7 @@ export interface RecordSettings {
   } & Pick<HeldItems, 'hold'>
 }
 
-/** A change that a program began for a version of an object that another made. */
+/** A change that a program began for another writer's version of an object. */
 export interface BegunForAnother {
   readonly cpid: string
   readonly object: string
@@ -460,25 +461,6 @@ function witnessedBy({
     return undefined
   const [object] = wrote
   return object === undefined ? undefined : { cpid, object }
-}
-
-export function noCounts(): IngestCounts {
-  return {
-    spans: 0,
-    logs: 0,
-    points: 0,
-    mergelogs: 0,
-    merges: 0,
-    repeatedMergelogs: 0,
-    refusedMergelogs: {},
-    malformedCpids: 0,
-    forbiddenSpans: 0,
-    forbiddenLogs: 0,
-    forbiddenPoints: 0,
-    podPointsLeftOut: 0,
-    filterSpans: 0,
-    repeatedRequests: 0,
-  }
 }
 
 export function addCounts(to: IngestCounts, { refusedMergelogs, ...counts }: IngestCounts): void {

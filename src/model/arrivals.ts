@@ -2,50 +2,50 @@ import type { Cpid, Mergelog, MergelogRefusal } from './merge-graph.ts'
 import type { SeenWrite } from './seen-write.ts'
 import type { UnixNanos } from './time-and-size.ts'
 
-/** A mergelog as its sender wrote it; CPIDs are not checked yet. */
+/** A mergelog as its sender wrote it; its CPIDs have not been validated. */
 export interface MergelogRecord {
   newCpid: string
   sources: string[]
-  /** 0n when the sender gave no time. */
+  /** 0n if the sender gave no time. */
   timeNs: UnixNanos
   object: string | undefined
   reason: string | undefined
-  /** Who made the change, where the sender tells of another's. */
+  /** Who made the change, if the sender reports the change of another program. */
   writer?: string | undefined
-  /** Which attribute that the merge graph rests on is there more than once; the first counts. */
+  /** An attribute of the mergelog that occurs more than once; the first occurrence counts. */
   repeated?: string
 }
 
-/** Bits of a stored span. */
+/** Flags of a stored span. */
 export const SPAN_HAS_LINKS = 1
 export const SPAN_INHERITED_CPID = 2
-/** The span carries a `cpid.id` that is no CPID: it stays unattributed whatever is above it. */
+/** The span has an invalid `cpid.id`. It inherits no CPID. */
 export const SPAN_MALFORMED_CPID = 4
 
 /** The span names objects that it read, or wrote. */
 export const SPAN_OBSERVED = 8
 export const SPAN_WROTE = 16
 
-/** The span carries no `cpid.id`, and its sender's spans join changes of their own cluster alone: it takes no other CPID from its parent. */
+/** The span has no `cpid.id`, and the policy of its sender is `join: own`: it inherits no CPID of another cluster. */
 export const SPAN_JOINS_OWN = 32
 
-/** The span reports a write that was seen from outside the cluster: there is a `SeenWrite` of it. */
+/** The span reports an observed write: there is a `SeenWrite` for it. */
 export const SPAN_SEEN_WRITE = 64
 
-/** The span names the request of an API server that it is part of (`audit-id`), or is a kubelet's and names a Pod (`k8s.pod.uid`). */
+/** The span names the API request it is part of (`audit-id`), or is a kubelet's and names a Pod (`k8s.pod.uid`). */
 export const SPAN_NAMES_REQUEST = 128
 export const SPAN_NAMES_POD = 256
 
-/** The span took its CPID from something that it says it belongs to, or from a parent that did: it is no activity. */
+/** The span got its CPID from what it joined, or from a parent that did. It does not count as activity. */
 export const SPAN_JOINED = 512
 
-/** The writer itself reports with this span a write that was also seen from outside. */
+/** The span is the writer's own report of a write that was also observed. */
 export const SPAN_TOLD_WRITE = 1024
 
-/** A Causeway made the span (`cpid.synthetic`): this one, which is sent what it sends, or one before it. */
+/** A Causeway made the span (`cpid.synthetic`): another one, or this one whose output is sent back to it. */
 export const SPAN_OF_CAUSEWAY = 2048
 
-/** OTLP's kinds and status codes of a span, by number. */
+/** Names of the kinds and status codes of a span; the index is OTLP's number. */
 export const SPAN_KINDS: readonly string[] = [
   'unspecified',
   'internal',
@@ -57,11 +57,11 @@ export const SPAN_KINDS: readonly string[] = [
 export const SPAN_STATUSES: readonly string[] = ['unset', 'ok', 'error']
 export const STATUS_ERROR = 2
 
-/** The fields of a received span that linking and questions need, and the span's own bytes. */
+/** The fields of a received span that linking and queries need, and the bytes of the span. */
 export interface SpanRecord {
-  /** The OTLP Span message, a view into the request. */
+  /** The bytes of the OTLP Span message, a view of the request. */
   raw: Buffer
-  /** 16 bytes as a latin1 string, a cheap map key. */
+  /** 16 bytes as a latin1 string, which is a cheap map key. */
   traceKey: string
   /** 8 bytes read as a signed big-endian integer. */
   spanId: bigint
@@ -73,16 +73,16 @@ export interface SpanRecord {
   kind: number
   status: number
   hasLinks: boolean
-  /** As sent; null when the attribute is there but is not a string. Where it is there more than once the first counts. */
+  /** `cpid.id` as sent; null if it is not a string. If it occurs more than once, the first occurrence counts. */
   cpid: string | null | undefined
-  /** Its CPID is there more than once. */
+  /** Whether `cpid.id` occurs more than once. */
   repeatsCpid: boolean
   mergelogs: MergelogRecord[] | undefined
   /** Object references, as sent. */
   observed: readonly string[] | undefined
   wrote: readonly string[] | undefined
   seen: SeenWrite | undefined
-  /** Bits `SPAN_NAMES_*`. */
+  /** The flags `SPAN_NAMES_*`. */
   names: number
   isOfCauseway: boolean
 }
@@ -101,23 +101,23 @@ export interface LogRecord {
   mergelog: MergelogRecord | undefined
 }
 
-/** Everything of a ScopeSpans or ScopeLogs message but its records, and the records. */
+/** The fields of a ScopeSpans or ScopeLogs message without its records, and the records. */
 export interface ScopeGroup<T> {
   envelope: Buffer
   records: T[]
 }
 
-/** Everything of a ResourceSpans or ResourceLogs message but its scopes, and the scopes. */
+/** The fields of a ResourceSpans or ResourceLogs message without its scopes, and the scopes. */
 export interface ResourceGroup<T> {
   envelope: Buffer
   service: string
   cluster: string | undefined
-  /** Which of those two it names more than once; the first counts, and what speaks for whom is in doubt. */
+  /** Which of these two attributes occurs more than once. The first occurrence counts, but permissions are in doubt. */
   repeated: string | undefined
   scopes: ScopeGroup<T>[]
 }
 
-/** A decoded export request. What was refused item by item is only counted, with a reason for each kind. */
+/** A decoded export request. Refused items are only counted; `reasons` has one entry for each kind of refusal. */
 export interface Decoded<T> {
   resources: ResourceGroup<T>[]
   rejected: number
@@ -125,23 +125,23 @@ export interface Decoded<T> {
 }
 
 /**
- * The answer to a request: `rejected` of its spans, log records or data points were refused, and `message` says why. It is stored,
- * so that the same bytes get the same answer again.
+ * The answer to a request: `rejected` of its spans, log records or data points were refused, and `message` says why. It is stored, so that
+ * a repeated request gets the same answer.
  */
 export interface RequestAnswer {
   rejected: number
   message: string
 }
 
-/** Where a record stands: its scope, and the cluster of its resource, or the empty text. */
+/** The scope of a record, and the cluster of its resource ('' for none). */
 export interface RecordOrigin {
   readonly scope: number
   readonly cluster: string
-  /** Its spans may be of changes of that cluster alone, as far as it is known whose they are. */
+  /** Whether its spans may only join changes of their own cluster (`join: own`). */
   readonly joinsOwn?: boolean
 }
 
-/** The span that reported something, if known: its trace id's 16 bytes as latin1, and its id. */
+/** The span that reported something, if known: its trace id as 16 latin1 characters, and its span id. */
 export interface ReportingSpanIds {
   /** Empty for none. */
   readonly traceKey: string
@@ -149,26 +149,26 @@ export interface ReportingSpanIds {
   readonly spanId: bigint
 }
 
-/** Whose a refused record is; `sender` is who the connection proved it to be, where it did. */
+/** Where a refused record came from. `sender`: the identity that the connection proved, if any. */
 export interface RefusedRecordOrigin {
   readonly service: string
   readonly cluster: string
   readonly sender: string | undefined
 }
 
-/** A resource, as policies know it; the cluster is empty where it names none. */
+/** The service and cluster of a resource, to which policies refer; '' if the resource has no cluster. */
 export interface ServiceInCluster {
   service: string
   cluster: string
 }
 
-/** Where arrivals are kept. Synchronous: it is used inside one transaction. */
+/** Stores what arrives. Synchronous; used inside one transaction. */
 export interface ArrivalStore {
-  /** Milliseconds of wall-clock time at the start of the transaction. */
+  /** The wall-clock time at the start of the transaction, in milliseconds. */
   readonly wallMs: number
   answerTo(hash: Buffer): RequestAnswer | undefined
   addRequest(hash: Buffer, answer: RequestAnswer): void
-  /** The number of a scope of a resource, the same for the same envelopes. */
+  /** The id of a scope with its resource; equal envelopes have the same id. */
   scope(
     resource: { envelope: Buffer; service: string; cluster: string | undefined },
     envelope: Buffer,
@@ -184,45 +184,50 @@ export interface ArrivalStore {
     from: RecordOrigin,
     told: MergelogArrival,
   ): void
-  /** Whether the mergelog of a CPID was worked out, not sent. */
+  /** Whether Causeway worked out the mergelog of a CPID, since no sender's has arrived. */
   isWorkedOut(cpid: number): boolean
-  /** Gives a worked-out mergelog these sources; it counts as having arrived anew, in place of itself. */
+  /** Replaces the sources of a worked-out mergelog. It counts as having arrived again. */
   narrowWorkedOut(cpid: number, arrival: number, sources: readonly Cpid[]): void
-  /** Removes the mergelog of a CPID, for another to take its place. Adds it to the refused ones unless it was worked out; true if it did. */
+  /** Removes the mergelog of a CPID for another one. Unless it was worked out, adds it to the refused ones and returns true. */
   contestMergelog(cpid: number, text: Cpid): boolean
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedRecordOrigin): void
-  /** Whose change a CPID is: the resource that sent its mergelog; undefined without one. */
+  /** The owner of a CPID: the service and cluster that sent its mergelog; undefined without a mergelog. */
   ownerOf(cpid: number): ServiceInCluster | undefined
-  /** Called last in a transaction that stored requests. */
+  /** Called at the end of a transaction that stored requests. */
   endRequests(): void
 }
 
-/** How a mergelog came: in which span, if any, whether in place of another, and whether Causeway worked it out, as no sender's came. */
+/** How a mergelog arrived: the span that reported it, whether it replaces another one, and whether Causeway worked it out. */
 export interface MergelogArrival {
   readonly reportingSpan: ReportingSpanIds | undefined
   readonly replaces: boolean
   readonly isWorkedOut?: boolean
 }
 
-/** What one request added, for the metrics. */
-export interface IngestCounts {
-  spans: number
-  logs: number
+const NOTHING_STORED = {
+  spans: 0,
+  logs: 0,
   /** Data points of metrics. */
-  points: number
-  mergelogs: number
+  points: 0,
+  mergelogs: 0,
   /** Those of them that have sources. */
-  merges: number
-  repeatedMergelogs: number
-  refusedMergelogs: Partial<Record<MergelogRefusal, number>>
-  malformedCpids: number
+  merges: 0,
+  repeatedMergelogs: 0,
+  malformedCpids: 0,
   /** Spans, log records and data points that their sender may not send. */
-  forbiddenSpans: number
-  forbiddenLogs: number
-  forbiddenPoints: number
+  forbiddenSpans: 0,
+  forbiddenLogs: 0,
+  forbiddenPoints: 0,
   /** Points of Pods that are kept nowhere, because too many wait already. */
-  podPointsLeftOut: number
+  podPointsLeftOut: 0,
   /** Spans of API servers' filters that were dropped. */
-  filterSpans: number
-  repeatedRequests: number
+  filterSpans: 0,
+  repeatedRequests: 0,
 }
+
+/** What one request added, for the metrics. */
+export type IngestCounts = typeof NOTHING_STORED & {
+  refusedMergelogs: Partial<Record<MergelogRefusal, number>>
+}
+
+export const noCounts = (): IngestCounts => ({ ...NOTHING_STORED, refusedMergelogs: {} })

@@ -3,45 +3,45 @@ import type { ObjectFacts, ObjectIdentity } from './kubernetes-objects.ts'
 import type { UnixNanos } from './time-and-size.ts'
 
 /**
- * What became of a batch of observations.
- * - stored: it is durable. What was known already changes nothing.
- * - busy: nothing was stored, since too much waits to be decided; send it again after `retryAfterMs`.
- * - failed: nothing was stored because of a fault here (disk full, shutting down); send it again.
+ * The outcome of recording a batch of observations.
+ * - stored: the batch is durable. Observations that were known already change nothing.
+ * - busy: nothing was stored, since too many observations are undecided; retry after `retryAfterMs`.
+ * - failed: nothing was stored because of a fault here (disk full, shutting down); retry.
  */
 export type ObservationOutcome =
   | { kind: 'stored' }
   | { kind: 'busy'; retryAfterMs: number; reason: string }
   | { kind: 'failed'; reason: string }
 
-/** An object that is known and not gone, and its newest version. */
+/** An existing object, and its newest known version. */
 export interface KnownObjectVersion {
   readonly identity: ObjectIdentity
   readonly version: bigint
 }
 
-/** Which of the objects that are known are asked for. */
+/** Selects known objects. */
 export interface KnownObjectsQuery {
   readonly cluster: string
   readonly apiVersion: string
   readonly resource: string
-  /** Those whose uids come after it. */
+  /** Only objects with a greater uid. */
   readonly after: string
 }
 
-/** Takes what receivers see of clusters. Never rejects, unless it says so. */
+/** Takes the observations of receivers. Never rejects unless a method says so. */
 export interface ObservationPort {
-  /** Resolves once it is durable. Batches of one stream are stored in the order in which they are handed over. */
+  /** Resolves once the batch is durable. Batches of one stream are stored in the order of the calls. */
   record(batch: ObservationBatch): Promise<ObservationOutcome>
   /**
-   * A receiver that watches a cluster has, or no longer has, streams that may be behind the others: what is observed meanwhile may follow
-   * from what is still to come, and is decided later, though not for long.
+   * Says whether some streams of a receiver may lag behind others. While they do, observations are decided with a limited delay, since they
+   * may follow from observations that are still to come.
    */
   setBehind(cluster: string, receiver: string, isBehind: boolean): void
-  /** How far a stream of a cluster was read; undefined when it never was. Rejects when the store cannot be read. */
+  /** How far a stream of a cluster was read; undefined if it never was. Rejects if the store cannot be read. */
   position(cluster: string, stream: string): Promise<string | undefined>
   /**
-   * The objects of a resource (`apps/v1`, `deployments`) that are known and not gone, by their uids, at most 1,000 after the uid
-   * `after` ('' from the first). By them a list shows what vanished while nobody looked. Rejects when the store cannot be read.
+   * The existing objects of a resource (`apps/v1`, `deployments`), sorted by uid: at most 1,000 with a uid greater than `after` ('' for
+   * all). A list is compared with them to find objects that were deleted while nobody watched. Rejects if the store cannot be read.
    */
   knownObjects(
     cluster: string,
@@ -51,101 +51,101 @@ export interface ObservationPort {
   ): Promise<readonly KnownObjectVersion[]>
 }
 
-/** What a source of a cluster reported at one time. It is stored whole or not at all. */
+/** What a source of a cluster reported at one time. It is stored atomically. */
 export interface ObservationBatch {
-  /** The `k8s.cluster.name` of the receiver. */
+  /** The `k8s.cluster.name` in the receiver's configuration. */
   readonly cluster: string
-  /** The stream that reported it: the receiver's id, and where it has several, which (`k8s_objects apps/v1/deployments`). */
+  /** The stream: the receiver's id and, if it has several streams, which one (`k8s_objects apps/v1/deployments`). */
   readonly stream: string
   readonly observations: readonly (Observation | ClusterEvent)[]
-  /** What was read and makes no write, by why; counted. */
+  /** Counts of reports that describe no write, by reason. */
   readonly skipped?: Readonly<Partial<Record<SkipReason, number>>>
   /**
-   * How far the stream is read with this, in the receiver's own words (a resourceVersion, a place in a file); kept with it, so
-   * that nothing is reported twice after a restart, and nothing is missed.
+   * How far the stream has been read including this batch, in the receiver's own format (a resourceVersion, a file offset). It is stored
+   * with the batch, so that after a restart nothing is reported twice or missed.
    */
   readonly position?: string
 }
 
-/** What a source reported about one version of an object, or about one request. */
+/** A report of a source about a version of an object, or about a request. */
 export type Observation = WatchedVersion | AuditedRequest | AdmittedRequest | MissingObject
 
-/** A version that a watch or a list delivered. */
+/** A version from a watch or a list. */
 export interface WatchedVersion {
   readonly source: 'watch'
   readonly object: ObjectIdentity
   readonly version: bigint
   readonly facts: ObjectFacts
   /**
-   * How it came to be seen. In the first list of a cluster is what was there before anybody looked; what a later list has that
-   * is not known came while nobody did.
+   * How it was observed. The first list of a cluster has what existed before anybody watched; an unknown version in a later list was
+   * written while nobody watched.
    */
   readonly by: 'event' | 'first list' | 'later list'
-  /** A watch event said that this version created the object. */
+  /** Whether a watch event said that this version created the object. */
   readonly isNew?: boolean
   readonly gone: boolean
   readonly seenNs: UnixNanos
 }
 
-/** A request that the API server accepted, as its audit log or webhook reports it. */
+/** A request that the API server accepted, from its audit log or audit webhook. */
 export interface AuditedRequest {
   readonly source: 'audit'
-  /** The uid is empty if the answer has none. */
+  /** The uid is '' if the response has none. */
   readonly object: ObjectIdentity
-  /** Undefined if the answer has none: bindings, deletions that are answered with a Status. */
+  /** Undefined if the response has none: bindings, and deletions answered with a Status. */
   readonly version: bigint | undefined
-  /** Undefined where the answer is not the object: scale, bindings, deletions, or an audit policy without answers. */
+  /** Undefined if the response is not the object: scale, bindings, deletions, or an audit policy without responses. */
   readonly facts: ObjectFacts | undefined
-  /** The request removed the object, as far as the answer shows. */
+  /** Whether the request removed the object, as far as the response shows. */
   readonly gone: boolean
-  /** Nothing says whether it was carried out: only a version that it made does. */
+  /** Whether it may be a dry run: only a version shows that the request was carried out. */
   readonly mayBeDryRun?: boolean
   readonly request: ApiRequest
   readonly seenNs: UnixNanos
 }
 
 /**
- * A request that an admission webhook saw before the API server carried it out. It may still have been refused, and its version is
- * not known yet: it is no write by itself, but says who made a write that another source reports.
+ * A request that an admission webhook saw before the API server carried it out. It may still have been refused, and its version is unknown,
+ * so it is not a write; it says who made a write that another source reports.
  */
 export interface AdmittedRequest {
   readonly source: 'admission'
-  /** On creation without a uid; without a name where the API server makes one. */
+  /** On creation without a uid, and without a name if the API server generates one. */
   readonly object: ObjectIdentity
   readonly version: undefined
-  /** What the name that the API server makes begins with; empty where the request gives the name. */
+  /** The prefix of a generated name; '' if the request has a name. */
   readonly generateName: string
-  /** The version upon which the request is done; undefined on creation. */
+  /** The version that the request changes; undefined on creation. */
   readonly versionBefore: bigint | undefined
-  /** Of the object as it is about to be stored; undefined for deletions, and where it is another object: scale, bindings. */
+  /** The facts of the object that is about to be stored; undefined for deletions, and for other objects: scale, bindings. */
   readonly facts: ObjectFacts | undefined
   readonly request: ApiRequest
   readonly seenNs: UnixNanos
 }
 
-/** An object that was known and that a later list does not have: it went while nobody looked. */
+/** A known object that is missing in a later list: it was deleted while nobody watched. */
 export interface MissingObject {
   readonly source: 'list'
   readonly object: ObjectIdentity
-  /** That of the list: the object went at it or before. */
+  /** The version of the list, at or before which the object was deleted. */
   readonly version: bigint
   readonly seenNs: UnixNanos
 }
 
-/** Why a report of a source describes no write. */
+/** Why a report describes no write. */
 export type SkipReason =
   'failed' | 'read' | 'stage' | 'dry_run' | 'heartbeat' | 'event' | 'lease' | 'no_object' | 'unversioned'
 
-/** What a request asked for. A binding and an eviction are creations of subresources. */
+/** What a request did. A binding and an eviction are creations of subresources. */
 export type Verb = 'create' | 'update' | 'patch' | 'delete'
 
-/** Who wrote, as audit and admission say it. */
+/** Who made a request, as audit and admission report it. */
 export interface Actor {
   /** `alice`, `system:serviceaccount:kube-system:replicaset-controller`. */
   readonly user: string
-  /** As whom the request was carried out, which is all that admission is told; undefined if as nobody else. */
+  /** The user that the request impersonated, which is all that admission sees; undefined if none. */
   readonly impersonated?: string
-  /** `kubectl/v1.36.3 (linux/amd64) …`; empty if unknown. */
+  /** `kubectl/v1.36.3 (linux/amd64) …`; '' if unknown. */
   readonly userAgent: string
 }
 
@@ -153,61 +153,65 @@ export interface Actor {
 export interface ApiRequest {
   readonly actor: Actor
   readonly verb: Verb
-  /** `status`, `scale`, `binding`; empty for the object itself. */
+  /** `status`, `scale`, `binding`; '' for the object itself. */
   readonly subresource: string
   readonly startNs: UnixNanos
   readonly endNs: UnixNanos
-  /** The version that the request says it read: in the body of a PUT, or in a deletion's preconditions. */
+  /** The version that the client had read: from the body of a PUT, or from a deletion's preconditions. */
   readonly readVersion?: bigint
-  /** The answer has the version that was made. If not, the request is identified by its number. */
+  /** Whether the response has the version. If not, the request is identified by its audit id. */
   readonly tellsVersion: boolean
-  /** The API server's own number of the request. */
+  /** Of a scaling, whose answer is not the object: how many replicas are wanted. */
+  readonly replicas?: number
+  /** Where the answer has no version: the field manager that the request named. */
+  readonly manager?: string
+  /** The audit id of the request. */
   readonly auditId?: string
-  /** The W3C trace context with which admission was called; API server spans of the request have it. */
+  /** The W3C trace context of the admission call; the API server's spans of the request have it too. */
   readonly traceparent?: string
 }
 
-/** One accepted request that made a version of an object, as far as the sources of its cluster report it. */
+/** An accepted request that made a version of an object, combined from the reports of all sources of its cluster. */
 export interface ClusterWrite {
   readonly object: ObjectIdentity
-  /** The version that it made. Undefined if only an audit log without versions reported the write. */
+  /** The version it made; undefined if only an audit log without versions reported the write. */
   readonly version: bigint | undefined
-  /** If the version is unknown: the newest version of any object that was reported before. */
+  /** If the version is unknown: the newest version of any object that was reported before the write. */
   readonly after?: bigint | undefined
-  /** The versions of its object are watched, no watch is behind, and none has shown it. */
+  /** Whether versions of the object are watched, no watch lags, and none has shown this version. */
   readonly isUnseen?: boolean
-  /** Its request deleted a collection that no source lists: perhaps this object was deleted before. */
+  /** Whether its request deleted a collection that no source lists, so that the object may have been deleted before. */
   readonly isOfCollection?: boolean
-  /** The object is gone with it. */
+  /** Whether the write removed the object. */
   readonly gone: boolean
-  /** Of the version, or where no source shows it of the version before. */
+  /** The facts of the version, or of the previous one if no source shows it. */
   readonly facts: ObjectFacts | undefined
-  /** Undefined where only a watch saw it. */
+  /** Undefined if only a watch saw the write. */
   readonly request: ApiRequest | undefined
   /** When the watch reported it, or a higher version if that came first; or when the request ended. */
   readonly seenNs: UnixNanos
-  /** It was there when a list was made, instead of being seen to be written. */
+  /** Whether it was first seen in a list (the first or a later one), not as an event. */
   readonly listed: 'first' | 'later' | undefined
-  /** The version that the API server was about to make for a request, when it wrote this one on the way. */
+  /** The version that the API server was making for a request while it also made this write. */
   readonly within?: { readonly uid: string; readonly version: bigint }
 }
 
-/** Which object an Event is about, or names beside it, as far as it says. */
+/** The object that an Event is about, or its related object, as far as the Event says. */
 export interface EventObject {
   readonly apiVersion: string
   readonly kind: string
   readonly namespace: string
   readonly name: string
   readonly uid: string
-  /** The version that the reporter of the Event had seen. */
+  /** The version that the Event's reporter had seen. */
   readonly version?: bigint
 }
 
-/** An Event of the API server (events.k8s.io/v1, or core v1): what a controller says of an object. It is no write. */
+/** An Event of the API server (events.k8s.io/v1 or core v1): what a controller reports about an object. It is not a write. */
 export interface ClusterEvent {
   readonly source: 'event'
   readonly uid: string
-  /** The version of the Event itself: a higher one repeats it, as one of a series. */
+  /** The resourceVersion of the Event itself. A higher one repeats it, as part of a series. */
   readonly version: bigint
   readonly name: string
   readonly namespace: string
@@ -218,12 +222,12 @@ export interface ClusterEvent {
   readonly note: string
   /** `Normal` or `Warning`. */
   readonly type: string
-  /** What was done to `regarding`, where it says so. */
+  /** What was done to `regarding`, if given. */
   readonly action: string
-  /** `replicaset-controller`, and which of them. */
+  /** The reporting controller, such as `replicaset-controller`, and its instance. */
   readonly controller: string
   readonly instance: string
-  /** How often it happened so far. */
+  /** How many times it has happened so far. */
   readonly count: number
   readonly firstNs: UnixNanos
   readonly lastNs: UnixNanos
@@ -232,7 +236,7 @@ export interface ClusterEvent {
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/
 
-/** The trace and span that a W3C `traceparent` names; undefined when it is none. */
+/** The trace id and span id of a W3C `traceparent`; undefined if it is invalid. */
 export function readTraceparent(text: string): { traceId: Buffer; spanId: bigint } | undefined {
   const [, trace = '', span = ''] = TRACEPARENT.exec(text) ?? []
   if (/^0*$/.test(trace) || /^0*$/.test(span)) return undefined
@@ -241,17 +245,17 @@ export function readTraceparent(text: string): { traceId: Buffer; spanId: bigint
 
 type Told = ObservationBatch['observations']
 
-/** Observations as bytes, which threads pass on and the store keeps until they are decided. Empty if there are none. */
+/** Serializes observations, for other threads and for storage until they are decided. Empty if there are none. */
 export function serializeObservations(told: Told): Uint8Array<ArrayBuffer> {
   return told.length === 0 ? new Uint8Array() : new Uint8Array(serialize(told))
 }
 
-/** Throws where the bytes are none of `bytesOfTold`. */
+/** Reverses `serializeObservations`. Throws if the bytes are something else. */
 export function deserializeObservations(bytes: Uint8Array): Told {
   const told: unknown = deserialize(bytes)
   if (!Array.isArray(told)) throw new Error('what was told of a cluster cannot be read')
   return told as Told
 }
 
-/** What is logged once all that is to be watched of a cluster was listed: no change from then on is missed. */
+/** Logged once everything that is to be watched in a cluster has been listed: from then on no change is missed. */
 export const EVERYTHING_LISTED = 'Everything is listed'

@@ -5,15 +5,15 @@ import type { StorageGuard, StorageHealth } from './storage-health.ts'
 import type { FromStore, ToStore } from './store-messages.ts'
 import type { StoreWriter } from './store-writer.ts'
 
-/** Arrivals linked, and items expired, in one step. */
+/** How many arrivals are linked, or items expired, in one step. */
 const LINK_STEP = 500
 const EXPIRE_STEP = 500
-/** How long a step goes on with further items: requests wait meanwhile. */
+/** The most time of a step, in milliseconds, since requests wait meanwhile. */
 const STEP_MS = 20
-/** The same while no message waits: the more spans a commit has, the less it costs per span. */
+/** The step while no message waits: commits of many spans cost less per span. */
 const UNAWAITED_LINK_STEP = 4_000
 const UNAWAITED_STEP_MS = 60
-/** The same while costly and cheap flows are active, so that the cheap ones do not wait for a long step. */
+/** The step while costly and cheap flows are active, so that cheap ones do not wait long. */
 const MIXED_LINK_STEP = 150
 const MIXED_EXPIRE_STEP = 100
 const MIXED_STEP_MS = 4
@@ -22,11 +22,11 @@ interface LinkSchedulerParts {
   writer: StoreWriter
   guard: StorageGuard
   post: (message: FromStore) => void
-  /** A clock that never goes back. */
+  /** A monotonic clock. */
   nowMs: () => number
   /** Whether a costly flow and cheap ones are active at the same time. */
   isMixed: () => boolean
-  /** Whether requests wait in the queue, or messages that somebody waits for have arrived since. */
+  /** Whether requests are queued, or messages for which somebody waits have arrived. */
   isAwaited: () => boolean
 }
 
@@ -34,7 +34,7 @@ interface LinkSchedulerParts {
 export class LinkScheduler {
   readonly #parts: LinkSchedulerParts
   readonly #share = new LinkShare()
-  /** Linking failed, and is not retried before `tryAgain`. */
+  /** Whether linking failed; it is then not retried before `tryAgain`. */
   #hasFailed = false
 
   constructor(parts: LinkSchedulerParts) {
@@ -49,7 +49,7 @@ export class LinkScheduler {
     this.#hasFailed = false
   }
 
-  /** Links at least one step, and more until the time is up. */
+  /** Links at least one step, and further ones until `untilMs`. */
   link(untilMs: number): void {
     const { guard, writer, nowMs, isMixed } = this.#parts
     this.#hasFailed = !guard.run('linking', () => {
@@ -63,7 +63,7 @@ export class LinkScheduler {
     this.#tell()
   }
 
-  /** Links while requests wait, for a share of the time that storing the last ones took. */
+  /** Links while requests wait, for a share of the time that storing the last ones took (`storedMs`). */
   linkBetween(storedMs: number): void {
     const { writer, nowMs } = this.#parts
     const mayTakeMs = this.#share.after(storedMs, writer.linkLag)
@@ -73,7 +73,7 @@ export class LinkScheduler {
     this.#share.used(nowMs() - startedMs)
   }
 
-  /** Expires a step of what has waited long enough, and settles traces. */
+  /** Expires items whose wait is over, and settles traces, one step of them. */
   settle(): void {
     const { guard, writer, isMixed } = this.#parts
     guard.run('settling', () => {
@@ -83,7 +83,7 @@ export class LinkScheduler {
     this.#tell()
   }
 
-  /** Reports what linking and pruning have set aside since the last call. */
+  /** Reports the items that linking and pruning set aside since the last call. */
   tellSetAside(): void {
     const items = this.#parts.writer.takeSetAside()
     if (items.length > 0) this.#parts.post({ kind: 'setAside', items })
@@ -104,7 +104,7 @@ export class LinkScheduler {
     return () => nowMs() < untilMs
   }
 
-  /** Allows one usual step, and a longer one only while no message waits. */
+  /** Allows a step of the usual size; a longer one only while no message waits. */
   #untilAwaited(): MayGoOn {
     const { nowMs, isAwaited } = this.#parts
     const startedMs = nowMs()
@@ -117,18 +117,18 @@ export class LinkScheduler {
 }
 
 /**
- * While requests wait, linking gets a share of the time that storing them took: little at first, since their senders wait and a
- * burst is soon over; more as the lag grows; as much as storing in the end.
+ * The share of the time for storing that linking gets while requests wait. It starts small, since senders wait and bursts are short, grows
+ * with the lag, and ends at the time for storing itself.
  */
 const MIN_SHARE = 0.05
 const LAG_OF_LEAST_SHARE = 500_000
 const LAG_OF_EQUAL_SHARES = 2_000_000
 
-/** The time that linking may use while requests wait. A step takes its own time; what it overdraws is taken from later ones. */
+/** The time that linking may use while requests wait. Overdrawn time is subtracted from later steps. */
 class LinkShare {
   #creditMs = 0
 
-  /** The time that linking may use after storing took this long, in milliseconds; none if it is 0 or less. */
+  /** Adds the share for a time spent on storing. Returns how many milliseconds linking may use; none if that is 0 or less. */
   after(storedMs: number, lag: number): number {
     if (lag === 0) this.#creditMs = 0
     else this.#creditMs += storedMs * shareAt(lag)
@@ -148,7 +148,7 @@ function shareAt(lag: number): number {
 type ObservationMessage = Extract<ToStore, { kind: 'observe' }>
 type ClusterQuestion = Extract<ToStore, { kind: 'askKnownObjects' | 'askStreamPosition' }>
 
-/** Writes decided in one step, which is a transaction; fewer while requests wait. */
+/** How many writes are decided in one step, which is a transaction; fewer while requests wait. */
 const STEP = 1_000
 const STEP_BESIDE_REQUESTS = 100
 /** Batches of observations in one transaction. */
@@ -167,7 +167,7 @@ interface InferenceSchedulerParts {
 export class InferenceScheduler {
   readonly #parts: InferenceSchedulerParts
   readonly #observations: ObservationMessage[] = []
-  /** There may be more to decide than one step did. */
+  /** Whether there may be more to decide after the last step. */
   #hasMore = false
 
   constructor(parts: InferenceSchedulerParts) {
@@ -192,7 +192,7 @@ export class InferenceScheduler {
     while (this.#observations.length > 0) this.#store()
   }
 
-  /** Decides a step of the writes that have waited long enough. */
+  /** Decides one step of the writes that have waited long enough. */
   decide(): void {
     const { transactions: rounds, guard, areRequestsWaiting } = this.#parts
     this.#hasMore = false
@@ -247,21 +247,21 @@ export class InferenceScheduler {
 
 const BUSY = { kind: 'busy', retryAfterMs: 500, reason: 'it was not stored' } as const
 
-/** CPIDs removed in one turn, and the time that it takes: senders wait meanwhile. */
+/** The most CPIDs removed in one turn, and its time limit, since senders wait meanwhile. */
 const CPIDS = 200
 const TURN_MS = 5
-/** The pause after each millisecond of a turn that removed something, and of one that did not. */
+/** How long to pause per millisecond of a turn: after one that removed something, and after one that only looked. */
 const REST = { removing: 1, looking: 50 }
 
 interface PruneSchedulerParts {
   writer: StoreWriter
   post: (message: FromStore) => void
-  /** A clock that never goes back. */
+  /** A monotonic clock. */
   nowMs: () => number
   timers: Timers
 }
 
-/** Prunes in short turns, with pauses between them for the requests of senders. */
+/** Prunes in short turns, with pauses for senders' requests. */
 export class PruneScheduler {
   readonly #parts: PruneSchedulerParts
   readonly #again: () => void
@@ -273,12 +273,14 @@ export class PruneScheduler {
     this.#again = again
   }
 
-  /** Does one turn; throws when the database cannot be written. */
+  /** Runs one turn. Throws if the database cannot be written. */
   turn(): void {
     this.stop()
     const { writer, post, nowMs, timers } = this.#parts
     const startedMs = nowMs()
-    const mayGoOn = (): boolean => nowMs() - startedMs < TURN_MS
+    // Housekeeping comes first, and is bounded by rows: however long it takes, pruning has a turn of its own.
+    let pruningMs: number | undefined
+    const mayGoOn = (): boolean => nowMs() - (pruningMs ??= nowMs()) < TURN_MS
     const result = writer.prune(CPIDS, { mayGoOn })
     if (result.cpids + result.spans + result.logs + result.unsent > 0) post({ kind: 'pruned', result })
     if (result.leapMs !== undefined) post({ kind: 'clockLeapt', reason: leapText(result.leapMs) })

@@ -1,9 +1,9 @@
 import { newestChanges } from '../graph/ancestry.ts'
-import { noCounts, type RequestRecorder } from '../graph/record-request.ts'
+import type { RequestRecorder } from '../graph/record-request.ts'
 import { type Decision, derivedCpid } from '../kube/inference/decide.ts'
 import { encodeDecisions, seenWriteOf } from '../kube/inference/inferred-telemetry.ts'
 import type { Asked, Participants } from '../kube/inference/participants.ts'
-import type { IngestCounts } from '../model/arrivals.ts'
+import { type IngestCounts, noCounts } from '../model/arrivals.ts'
 import type { Changes, ClusterObjects } from '../model/inference-store.ts'
 import type { ClusterWrite } from '../model/kubernetes-observations.ts'
 import type { Cpid, MergeGraph } from '../model/merge-graph.ts'
@@ -14,15 +14,15 @@ import type { HeldItemRecorder } from './witnessed-writes.ts'
 import { MAX_EDGES, type WorkedOutMergelogs } from './worked-out-mergelogs.ts'
 
 /**
- * Records decisions as the OTLP that an instrumented controller would have sent, inside the caller's transaction. They are recorded
- * together, unless the merge graph is queried for a merge that it does not have yet.
+ * Records decisions as the OTLP that an instrumented controller would have sent, inside the caller's transaction. They are recorded in
+ * batches; a batch ends early if the merge graph is queried for a merge in it.
  */
 export class DecisionRecorder implements Changes {
   readonly #parts: RecorderParts
   readonly #merges = new Set<Cpid>()
   #counts = noCounts()
   #decisions: Decision[] = []
-  /** What programs reported of the earlier writes. */
+  /** What programs reported of these writes before. */
   #held: Told[] = []
   #cluster: RecordedCluster | undefined
 
@@ -30,7 +30,7 @@ export class DecisionRecorder implements Changes {
     this.#parts = parts
   }
 
-  /** Begins a transaction about one cluster. What it records is added to `counts`. */
+  /** Begins a transaction about one cluster. `counts` gets what it records. */
   begin(counts: IngestCounts, cluster: RecordedCluster): void {
     this.#cluster = cluster
     this.#counts = counts
@@ -67,7 +67,7 @@ export class DecisionRecorder implements Changes {
     if (decision.completes !== undefined) this.#merges.add(decision.completes.cpid)
   }
 
-  /** A program may have reported the write as somebody else's before inference observed it. */
+  /** A program may have reported the write of another one before inference observed it. */
   #witnessed(decision: Decision): Decision {
     const { cpid, sources, key, write, version } = decision
     if (sources?.length !== 0 || version === undefined || this.#parts.graph.find(cpid) === undefined)
@@ -76,7 +76,7 @@ export class DecisionRecorder implements Changes {
     return toldBy === undefined ? decision : { ...decision, toldBy }
   }
 
-  /** Programs may have reported the write without knowing who made it. */
+  /** Programs may have reported the write without knowing the writer. */
   #takeHeld({ key, cpid }: Decision): void {
     const { held } = this.#parts
     if (!held.areThere) return
@@ -87,7 +87,7 @@ export class DecisionRecorder implements Changes {
     this.#merges.add(begun)
   }
 
-  /** Records what was added. */
+  /** Records the decisions added so far. */
   flush(): void {
     if (this.#decisions.length === 0) return
     const bytes = encodeDecisions(this.#decisions)
@@ -98,7 +98,7 @@ export class DecisionRecorder implements Changes {
       this.#parts.heldItems.recordDecided(items, decided, this.#counts)
   }
 
-  /** Records a request of Causeway's own, as a whole. */
+  /** Records a whole request that Causeway made itself. */
   record(signal: Signal, bytes: Buffer): void {
     this.#parts.recorder.begin(readRequest(signal, bytes)).resume(this.#counts, () => true)
   }
@@ -113,14 +113,14 @@ interface RecorderParts {
   readonly workedOut: WorkedOutMergelogs
 }
 
-/** What programs reported of a write without knowing the writer, and the change that the write belongs to. */
+/** What programs reported of a write without knowing the writer, the change they began for it, and the change it belongs to. */
 interface Told {
   readonly items: readonly HeldItem[]
   readonly begun: Cpid
   readonly cpid: Cpid
 }
 
-/** The cluster that a transaction is about. */
+/** The cluster of a transaction. */
 interface RecordedCluster {
   readonly name: string
   readonly objects: ClusterObjects

@@ -1,4 +1,4 @@
-import { addCounts, noCounts, type RecordSettings, RequestRecorder } from '../graph/record-request.ts'
+import { addCounts, type RecordSettings, RequestRecorder } from '../graph/record-request.ts'
 import {
   ClusterInference,
   type ClusterInferenceState,
@@ -14,7 +14,7 @@ import type {
 import { encodeEvents, eventWithChange } from '../kube/inference/inferred-telemetry.ts'
 import { Participants } from '../kube/inference/participants.ts'
 import { endingOf, partOfWrite } from '../kube/inference/write-part.ts'
-import type { ArrivalStore, IngestCounts } from '../model/arrivals.ts'
+import { type ArrivalStore, type IngestCounts, noCounts } from '../model/arrivals.ts'
 import { reasonOf, type SetAside, type StorageFaults } from '../model/faults.ts'
 import {
   type ClusterObjects,
@@ -40,15 +40,15 @@ import { skipPoisonedItems } from './skip-poisoned-items.ts'
 import { HeldItemRecorder, type WitnessedWrites } from './witnessed-writes.ts'
 import { WorkedOutMergelogs } from './worked-out-mergelogs.ts'
 
-/** The most bytes of reports that wait for decisions. Beyond that, nothing more is accepted. */
+/** The most bytes of reports that wait for decisions. Beyond it no report is accepted. */
 const MAX_BYTES = 16 * 1024 * 1024
 const RETRY_MS = 500
 /** For a cluster that is no longer configured but has stored reports. */
 const EVERY_SOURCE: ClusterSources = { versions: true, requests: true, admissions: true }
-/** How many stored reports of an earlier process are read at once. */
+/** How many stored reports of an earlier process are read at a time. */
 const PAGE = 64
 
-/** One report, as it came from the receiver. */
+/** A report, as the receiver sent it. */
 export interface PendingObservationBatch {
   readonly cluster: string
   readonly stream: string
@@ -58,11 +58,11 @@ export interface PendingObservationBatch {
 
 /** How decisions are recorded. */
 interface InferenceRecording extends Omit<RecordSettings, 'witnessed'> {
-  /** Objects may join changes of their own cluster alone, as the `senders` rules say for a sender that matches no rule. */
+  /** Whether objects may only join changes of their own cluster, by the `senders` rule for senders without a rule. */
   readonly joinsOwn: boolean
-  /** How long linking waits for a mergelog. */
+  /** How long linking waits for a mergelog, in milliseconds. */
   readonly linkingWaitMs: number
-  /** What programs reported of others' writes, which is explained here. */
+  /** Programs' reports of other programs' writes, which get their change here. */
   readonly witnessed: WitnessedWrites
 }
 
@@ -75,7 +75,7 @@ interface Inside {
   readonly heldItems: HeldItemRecorder
 }
 
-/** Stores what receivers report of clusters, and decides about it later, each in transactions of its own. */
+/** Stores what receivers report of clusters, and decides about it later in other transactions. */
 export class InferenceTransactions {
   readonly #transactor: Transactor<Inside>
   readonly #faults: StorageFaults
@@ -86,7 +86,7 @@ export class InferenceTransactions {
   readonly #clusters = new Map<string, ClusterInference>()
   /** The programs that report their own writes, by cluster. */
   readonly #participants = new Map<string, Participants>()
-  /** The row up to which reports of an earlier process have been read; undefined once all are. */
+  /** The row up to which reports of an earlier process were read; undefined when all were. */
   #readUpTo: number | undefined = 0
   #decided: InferenceCounts[] = []
   #recorded = noCounts()
@@ -127,7 +127,7 @@ export class InferenceTransactions {
     this.#heldItems = outside
   }
 
-  /** Streams of a cluster that a receiver watches are behind the others, or no longer are. */
+  /** Says whether some streams of a receiver lag behind others. */
   setBehind(cluster: string, receiver: string, isBehind: boolean): void {
     this.#clusterNamed(cluster).streams.report(receiver, isBehind, this.#nowNs)
   }
@@ -139,13 +139,13 @@ export class InferenceTransactions {
     return waiting
   }
 
-  /** Whether a version of an object is reported and not decided, or may still be reported by streams that are behind. */
+  /** Whether a version of an object was reported and is undecided, or streams that lag may still report it. */
   awaits(cluster: string, uid: string, version: bigint): boolean {
     const of = this.#clusters.get(cluster)
     return of !== undefined && (of.line.has(uid, version) || of.streams.areAwaited(this.#nowNs))
   }
 
-  /** Stores reports in one transaction. Throws if that fails; nothing is stored then. */
+  /** Stores reports in one transaction. Throws if that fails; then nothing is stored. */
   record(batches: readonly PendingObservationBatch[]): ObservationOutcome[] {
     if (this.#isFull) {
       const reason = 'what was told before waits to be decided'
@@ -165,8 +165,8 @@ export class InferenceTransactions {
   }
 
   /**
-   * Accepts reports that the caller keeps until they are decided, as an import keeps its position. False while too much waits, or while
-   * earlier reports are not read yet.
+   * Takes reports that the caller keeps until they are decided, as an import keeps its position. Returns false while too much waits, or
+   * earlier reports have not been read.
    */
   take(cluster: string, told: ObservationBatch['observations'], bytes: number): boolean {
     if (this.#isFull) return false
@@ -174,17 +174,17 @@ export class InferenceTransactions {
     return true
   }
 
-  /** Reads all reports of an earlier process that are not decided. */
+  /** Reads all undecided reports of an earlier process. */
   readStored(): void {
     while (this.#readUpTo !== undefined) this.#readSome(this.#readUpTo)
   }
 
-  /** The waiting work of a cluster, for `goOnFrom`. Plain data, which changes with the next call. */
+  /** The state of a cluster's undecided work, for `goOnFrom`. Plain data, valid until the next call. */
   waitingOf(cluster: string): ClusterInferenceState {
     return this.#clusterNamed(cluster).waiting
   }
 
-  /** Resumes a cluster from the waiting work of an earlier process. Replaces what waits here. */
+  /** Resumes a cluster from the state of an earlier process, which replaces the current one. */
   goOnFrom(cluster: string, waiting: ClusterInferenceState): void {
     this.#clusters.set(cluster, this.#newCluster(cluster, waiting))
   }
@@ -194,7 +194,7 @@ export class InferenceTransactions {
     this.#transactor.run(({ inference }) => inference.moveTo(cluster, stream, position))
   }
 
-  /** Decides about `most` of what is due; true if there may be more. */
+  /** Decides about at most `most` items that are due. True if there may be more. */
   infer(most: number): boolean {
     if (this.#readUpTo !== undefined) return this.#readSome(this.#readUpTo)
     let more = false
@@ -203,7 +203,7 @@ export class InferenceTransactions {
       if (mayWait && cluster.streams.areAwaited(this.#nowNs)) continue
       const work = cluster.take(this.#nowNs, most, mayWait)
       this.#setAsideFaults(cluster)
-      // A report may contain no new write: the request was refused, or the write is known.
+      // A report may contain nothing to decide: the request was refused, or the write is known.
       if (work.writes.length + work.events.length === 0 && !cluster.hasWorked) continue
       this.#decide(name, cluster, work)
       more ||= work.writes.length >= most || work.events.length >= most
@@ -219,7 +219,7 @@ export class InferenceTransactions {
     return this.#transactor.run(({ inference }) => inference.held(asked), { mayOnlyRead: true })
   }
 
-  /** The decisions since the last call, and what was recorded of them. */
+  /** The decisions since the last call, and the counts of what was recorded for them. */
   takeCounts(): { decided: readonly InferenceCounts[]; recorded: IngestCounts } {
     const recorded = this.#recorded
     this.#recorded = noCounts()
@@ -230,12 +230,12 @@ export class InferenceTransactions {
     return { decided: this.#decided.splice(0), recorded }
   }
 
-  /** What was set aside since the last call. */
+  /** The items set aside since the last call. */
   takeSetAside(): SetAside[] {
     return [...this.#aside.splice(0), ...this.#heldItems.takeSetAside()]
   }
 
-  /** A monotonic time that started at the wall clock time. */
+  /** A monotonic clock that started at the wall-clock time. */
   get #nowNs(): UnixNanos {
     return this.#startedNs + nanosOfMs(this.#clock.monotonicMs() - this.#startedMs)
   }
@@ -250,7 +250,7 @@ export class InferenceTransactions {
     return bytes
   }
 
-  /** Records items whose write was not reported for long enough; true if there may be more. */
+  /** Records items whose write was not reported in time. True if there may be more. */
   #recordHeld(most: number): boolean {
     if (!this.#areHeldItemsDue()) return false
     const counts = noCounts()
@@ -276,7 +276,7 @@ export class InferenceTransactions {
     this.#clusterNamed(name).add(this.#toldOf(row, body), { row, bytes: body.length }, this.#nowNs)
   }
 
-  /** A row that cannot be read is skipped. The other rows report other writes. */
+  /** A row that cannot be read is skipped; other rows report other writes. */
   #toldOf(row: number, body: Uint8Array): ObservationBatch['observations'] {
     try {
       return deserializeObservations(body)
@@ -325,7 +325,7 @@ export class InferenceTransactions {
     return participants
   }
 
-  /** Whether the writer may still report a write itself. */
+  /** Whether the writer may still report the write itself. */
   #awaitsTelling(cluster: string, write: ClusterWrite, waitedNs: bigint): boolean {
     const participants = this.#participantsOf(cluster)
     if (!participants.mayTell(write)) return false
@@ -344,7 +344,7 @@ export class InferenceTransactions {
     )
   }
 
-  /** In one transaction. An item that throws is set aside. */
+  /** Decides in one transaction. An item that throws is set aside. */
   #decide(name: string, cluster: ClusterInference, { writes, events }: InferenceWork): void {
     const items = [...writes, ...events]
     const rowAfter = (done: number): number | undefined =>
@@ -379,7 +379,7 @@ export class InferenceTransactions {
     addCounts(this.#recorded, recorded)
   }
 
-  /** What the queue of a cluster could not process. */
+  /** Sets aside what the queue of a cluster could not process. */
   #setAsideFaults(cluster: ClusterInference): void {
     const faults = cluster.line.takeFaults().map(({ kind, version = 0n, reason }): SetAside => ({
       ...{ stage: 'inference', kind, item: Number(version) },
@@ -402,7 +402,7 @@ export class InferenceTransactions {
   }
 }
 
-/** A part of some work. The last part has `workedRow`. */
+/** A part of the work of a cluster. The last part has `workedRow`. */
 interface Part {
   readonly name: string
   readonly workedRow: number | undefined
@@ -418,7 +418,7 @@ interface Deciding {
   readonly counts: InferenceCounts
 }
 
-/** Decides about writes in their order, and records the decisions. */
+/** Decides about writes in causal order, and records the decisions. */
 function decideItems(
   items: readonly InferenceItem[],
   { objects, records, settings, counts }: Deciding,
@@ -440,7 +440,7 @@ function decideItems(
   if (events.length > 0) records.record('logs', encodeEvents(settings.cluster, events))
 }
 
-/** How an item that could not be processed is named. */
+/** The name of an item that is set aside. */
 function setAsideItemOf(item: InferenceItem): Pick<SetAside, 'stage' | 'kind' | 'item'> {
   const kind = isEvent(item)
     ? `Event of ${item.regarding.namespace}/${item.regarding.name}`

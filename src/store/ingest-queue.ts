@@ -1,4 +1,4 @@
-import { noCounts } from '../graph/record-request.ts'
+import { noCounts } from '../model/arrivals.ts'
 import type { IngestOutcome, RequestFlow } from '../model/otlp-requests.ts'
 import { bufferOf } from '../model/otlp/protobuf-wire.ts'
 import { FairQueue, type Queued } from '../platform/fair-queue.ts'
@@ -20,7 +20,7 @@ interface IngestQueueParts {
   writer: StoreWriter
   post: (message: FromStore) => void
   health: StorageHealth
-  /** A clock that never goes back. */
+  /** A monotonic clock. */
   nowMs: () => number
 }
 
@@ -83,7 +83,7 @@ export class IngestQueue {
   }
 }
 
-/** Frees the memory at once: to the garbage collector the object looks small, so many of them would pile up. */
+/** Frees the memory at once: the garbage collector sees only a small object, and would let many pile up. */
 function release(bytes: Uint8Array<ArrayBuffer>): void {
   bytes.buffer.transfer(0)
 }
@@ -92,18 +92,18 @@ function failure(reason: string): IngestOutcome {
   return { kind: 'failed', reason: `nothing was stored: ${reason}` }
 }
 
-/** The most work that goes into one commit, which about doubles it. The next request waits that long. */
+/** The most work in one commit, in milliseconds; it doubles the time of a commit, for which the next request waits. */
 const COMMIT_MS = 20
-/** The same while costly and cheap flows are active, so that the cheap ones do not wait long. */
+/** The limit while costly and cheap flows are active, so that cheap ones do not wait long. */
 const MIXED_COMMIT_MS = 4
-/** Levels of fair queueing: clients, peers, flows. */
+/** The levels of fair queueing: clients, peers, flows. */
 const LEVELS = 3
 
 interface WaitingRequest extends RequestFlow {
   readonly bytes: { readonly length: number }
 }
 
-/** The requests of the next commit. What takes longer than `mayTakeMs` is put back and continued later. */
+/** The requests of the next commit. What takes longer than `mayTakeMs` is continued in a later commit. */
 interface Batch<T> {
   readonly requests: readonly T[]
   readonly mayTakeMs: number
@@ -111,13 +111,13 @@ interface Batch<T> {
 
 interface QueuedRequest<T> extends Queued {
   readonly request: T
-  /** The time it has taken so far. */
+  /** The time spent on it so far. */
   spentMs: number
 }
 
 /**
- * Requests that wait to be stored, and which of them go into the next commit. While a costly flow is active, cheap flows have
- * commits of their own, so that they do not wait for the costly one. Both kinds take turns, and costly commits are short.
+ * Requests that wait to be stored; chooses those for the next commit. While a costly flow is active, cheap flows have commits of their own,
+ * so that they do not wait for the costly one. Both kinds alternate, and costly commits are short.
  */
 export class WaitingRequests<T extends WaitingRequest> {
   readonly #light = new FairQueue<QueuedRequest<T>>(LEVELS)
@@ -126,7 +126,7 @@ export class WaitingRequests<T extends WaitingRequest> {
   #wasLight = false
   #taken: readonly QueuedRequest<T>[] = []
   #takenFrom = this.#heavy
-  /** The costly request of which a part is stored. No other is begun before it is complete. */
+  /** The costly request that is stored in part. No other costly one begins before it is complete. */
   #begun: QueuedRequest<T> | undefined
 
   constructor(shares: FlowShares) {
@@ -166,12 +166,12 @@ export class WaitingRequests<T extends WaitingRequest> {
     return { requests: this.#taken.map(({ request }) => request), mayTakeMs }
   }
 
-  /** Those whose flow turned out costly while they waited go to the costly ones, unless a part of them is stored. */
+  /** Takes cheap requests. Those whose flow turned out costly meanwhile move to the costly ones, unless they are stored in part. */
   #takeLight(): readonly QueuedRequest<T>[] {
     for (;;) {
       const taken = this.#light.take(COMMIT_MS)
       const light: QueuedRequest<T>[] = []
-      // Each is judged once: moving one changes what the others seem to cost.
+      // Each is judged once, since moving one changes the cost of the others' flows.
       for (const waiting of taken) {
         if (waiting.spentMs > 0 || this.#shares.isLight(waiting.request)) light.push(waiting)
         else this.#moveToHeavy(waiting)
@@ -188,13 +188,13 @@ export class WaitingRequests<T extends WaitingRequest> {
     this.#heavy.add({ ...waiting, costMs })
   }
 
-  /** Reports on the requests of the last `take`: how long each took, and that the first `stored` of them are stored. */
+  /** Reports on the requests of the last `take`: the time of each, and that the first `stored` of them are complete. */
   took(costsMs: readonly number[], stored: number): void {
     const taken = this.#taken
     const left = taken.slice(stored)
     this.#taken = []
-    // What takes longer than it seemed waits among the others that seem cheap, not behind the costly one that is begun. It is put
-    // back first: a correction counts for those that wait.
+    // A cheap request that is incomplete goes back among the cheap ones, not behind the costly one in progress. It is put back first, since
+    // corrections apply to queued requests.
     if (this.#takenFrom === this.#light) this.#light.putBack(left)
     else {
       const [begun = this.#begun, ...others] = left
@@ -207,7 +207,7 @@ export class WaitingRequests<T extends WaitingRequest> {
       const tookMs = costsMs[at] ?? 0
       waiting.spentMs += tookMs
       this.#shares.served(request, tookMs)
-      // Until a request is complete it counts as its estimate, or as the time it took if that is more.
+      // An incomplete request counts as its estimate, or as the time spent if that is more.
       const paidMs = Math.max(costMs, spentMs)
       const moreMs = (isStored ? waiting.spentMs : Math.max(costMs, waiting.spentMs)) - paidMs
       this.#shares.correct(request, moreMs)
@@ -218,16 +218,16 @@ export class WaitingRequests<T extends WaitingRequest> {
 }
 
 const WINDOW_MS = 1_000
-/** A flow is cheap ("light") if it costs less than this part of the costliest. */
+/** A flow is light (cheap) if it costs less than this share of the costliest one. */
 const LIGHT_PART = 0.25
-/** The estimate for flows without a measurement: a span of 300 bytes takes 5 µs. */
+/** The estimate for a flow without measurements: 5 µs for a span of 300 bytes. */
 const USUAL_MS_PER_BYTE = 15e-6
-/** The weight of the last measurement in the average. */
+/** The weight of the newest measurement in the moving average. */
 const NEW_PART = 0.3
 
 /**
- * What each flow has recently cost the store thread, and which flows are therefore light or heavy. The flows of a peer are added up
- * too, so that a sender does not become light by making up names.
+ * The recent cost of each flow, which makes it light or heavy. Costs are also added up by peer, so that a sender gains nothing by inventing
+ * names of flows.
  */
 export class FlowShares {
   readonly #nowMs: () => number
@@ -247,12 +247,12 @@ export class FlowShares {
     return this.#isMixedNow || this.#wasMixed
   }
 
-  /** Estimates from earlier requests how long these bytes will take, in milliseconds. */
+  /** Estimates from earlier requests how long these bytes take to store, in milliseconds. */
   estimate({ flow, peer }: RequestFlow, bytes: number): number {
     return bytes * (this.#flows.msPerByte(flow) ?? this.#peers.msPerByte(peer) ?? USUAL_MS_PER_BYTE)
   }
 
-  /** Adds an estimated cost to a flow; true when the flow is light. */
+  /** Adds an estimated cost to a flow. Returns whether the flow is light. */
   add({ flow, peer }: RequestFlow, ms: number): boolean {
     this.#roll()
     this.#flows.add(flow, ms)
@@ -274,7 +274,7 @@ export class FlowShares {
     this.#peers.add(peer, moreMs)
   }
 
-  /** Counts the time that a flow got: what it sent may have waited for seconds. */
+  /** Adds the time spent on a flow, whose requests may have waited for seconds. */
   served({ flow, peer }: RequestFlow, ms: number): void {
     this.#roll()
     this.#flows.serve(flow, ms)
@@ -301,9 +301,9 @@ export class FlowShares {
 }
 
 interface Cost {
-  /** Of the requests that came. */
+  /** The cost of requests that arrived. */
   ms: number
-  /** Of those on which the store thread worked. */
+  /** The cost of requests that were worked on. */
   servedMs: number
   msPerByte: number | undefined
 }
@@ -345,7 +345,7 @@ class Costs {
     this.#largestNow = Math.max(this.#largestNow, cost.servedMs)
   }
 
-  /** The largest of what it cost in either second. */
+  /** The larger of its costs in this second and the one before. */
   cost(who: number): number {
     return Math.max(costOf(this.#now.get(who)), costOf(this.#before.get(who)))
   }

@@ -1,14 +1,8 @@
-import {
-  addCounts,
-  noCounts,
-  type Recording,
-  type RecordSettings,
-  RequestRecorder,
-} from '../graph/record-request.ts'
-import type { ArrivalStore, IngestCounts } from '../model/arrivals.ts'
+import { addCounts, type Recording, type RecordSettings, RequestRecorder } from '../graph/record-request.ts'
+import { type ArrivalStore, type IngestCounts, noCounts } from '../model/arrivals.ts'
 import { errorText, type StorageFaults } from '../model/faults.ts'
 import type { IngestOutcome, Sender, Signal } from '../model/otlp-requests.ts'
-import { readRequest, type ReadRequest } from '../model/otlp/decode-requests.ts'
+import { readRequest } from '../model/otlp/decode-requests.ts'
 import { MalformedOtlp } from '../model/otlp/protobuf-wire.ts'
 import type { Transactor, WriterDatabase } from '../model/store-ports.ts'
 import { skipPoisonedItems } from './skip-poisoned-items.ts'
@@ -17,15 +11,15 @@ import type { WitnessedWrites } from './witnessed-writes.ts'
 export interface PendingRequest {
   signal: Signal
   bytes: Buffer
-  /** Recognises its repetition; computed when it is not given. */
+  /** The hash by which repetitions are recognised; computed if absent. */
   hash?: Buffer
   sender?: Sender
 }
 
 export interface Ingested {
-  /** Of the completed requests: as many of the first ones as there was time for. */
+  /** The outcomes of the completed requests, which are the first ones. */
   outcomes: IngestOutcome[]
-  /** How long each request took in milliseconds, without the commit; also of the last one, if it is not complete. */
+  /** The time of each request in milliseconds, without the commit; the last one may be incomplete. */
   costsMs: number[]
   counts: IngestCounts
   /** Why nothing was stored. */
@@ -43,13 +37,13 @@ interface Recorders {
 
 const ALWAYS = (): boolean => true
 
-/** A request that may be stored in part. */
+/** A request that is perhaps stored in part. */
 interface Begun {
   recording: Recording
   stored: number
 }
 
-/** Stores requests. A transaction holds many, or a part of one. */
+/** Stores requests. A transaction stores several requests, or a part of one. */
 export class IngestTransactions {
   readonly #transactor: Transactor<Recorders>
   readonly #faults: StorageFaults
@@ -84,9 +78,9 @@ export class IngestTransactions {
   }
 
   /**
-   * Stores requests in one transaction until `mayGoOn` returns false. When this returns, accepted items are on disk. A request that
-   * there was no time to complete continues where it stopped when the same object is given again. If storing fails, smaller
-   * transactions are tried, so that a request that cannot be stored does not stop the others.
+   * Stores requests in one transaction until `mayGoOn` returns false. When it returns, accepted items are durable. An incomplete request is
+   * continued if the same object is given again. If storing fails, smaller transactions are tried, so that a request that cannot be stored
+   * does not block the others.
    */
   ingest(requests: readonly PendingRequest[], mayGoOn: () => boolean = ALWAYS): Ingested {
     const ingested: Ingested = { outcomes: [], costsMs: [], counts: noCounts() }
@@ -142,7 +136,7 @@ export class IngestTransactions {
     }
   }
 
-  /** Decodes each request just before it is stored, so that the decoded objects die young. */
+  /** Decodes each request just before storing it, so that its objects are short-lived. */
   #record(
     recorder: RequestRecorder,
     request: PendingRequest,
@@ -151,27 +145,22 @@ export class IngestTransactions {
   ): IngestOutcome | undefined {
     let begun = this.#begun.get(request)
     if (begun === undefined) {
-      const read = tryRead(request)
-      if ('malformed' in read) return { kind: 'malformed', reason: read.malformed }
-      begun = { recording: recorder.begin(read, request.sender), stored: 0 }
+      const { signal, bytes, hash, sender } = request
+      try {
+        begun = { recording: recorder.begin(readRequest(signal, bytes, hash), sender), stored: 0 }
+      } catch (error) {
+        if (error instanceof MalformedOtlp) return { kind: 'malformed', reason: error.message }
+        throw error
+      }
     }
     const before = itemsOf(counts)
     const answer = begun.recording.resume(counts, mayGoOn)
     begun.stored += itemsOf(counts) - before
     if (answer !== undefined) return { kind: 'accepted', stored: begun.stored, ...answer }
-    // Only incomplete recordings are kept: the others die young.
+    // Only incomplete recordings are kept, so that others are garbage collected early.
     this.#begun.set(request, begun)
     return undefined
   }
 }
 
 const itemsOf = ({ spans, logs, points }: IngestCounts): number => spans + logs + points
-
-function tryRead({ signal, bytes, hash }: PendingRequest): ReadRequest | { malformed: string } {
-  try {
-    return readRequest(signal, bytes, hash)
-  } catch (error) {
-    if (error instanceof MalformedOtlp) return { malformed: error.message }
-    throw error
-  }
-}

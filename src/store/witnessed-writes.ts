@@ -1,13 +1,12 @@
 import {
   addCounts,
   type BegunForAnother,
-  noCounts,
   type RecordSettings,
   RequestRecorder,
 } from '../graph/record-request.ts'
 import { derivedCpid } from '../kube/inference/decide.ts'
 import type { InferenceRules } from '../kube/inference/inference-settings.ts'
-import type { IngestCounts } from '../model/arrivals.ts'
+import { type IngestCounts, noCounts } from '../model/arrivals.ts'
 import { reasonOf, type SetAside, type StorageFaults } from '../model/faults.ts'
 import type { InferenceStore } from '../model/inference-store.ts'
 import { parseObjectReference } from '../model/kubernetes-objects.ts'
@@ -19,14 +18,14 @@ import type { Explanation, HeldItem } from '../model/reported-writes.ts'
 import type { WorkedOutMergelogs } from './worked-out-mergelogs.ts'
 
 /**
- * Changes that programs began for somebody else's write. In a watched cluster Causeway observed that write too, and inference finds out
- * who made it and what it followed from.
+ * Explains changes that programs began for another program's write. In a watched cluster Causeway observed that write too, and inference
+ * determines its writer and cause.
  */
 export class WitnessedWrites {
   readonly #watched: ReadonlySet<string>
   readonly #isAwaited: (cluster: string, uid: string, version: bigint) => boolean
 
-  /** `isAwaited`: whether a version waits for its decision, or may still be reported by streams that are behind. */
+  /** `isAwaited`: whether a version waits for its decision, or streams that lag may still report it. */
   constructor(
     clusters: InferenceRules['clusters'],
     isAwaited: (cluster: string, uid: string, version: bigint) => boolean,
@@ -51,7 +50,7 @@ export class WitnessedWrites {
     const newest = known?.versions[0]?.version ?? -1n
     if (version <= newest) return known?.versions.find((one) => one.version === version)?.cpid ?? 'none'
     if (this.#isAwaited(cluster, uid, version)) return 'later'
-    // A watch may report an existing version a moment later.
+    // A watch may report a version that exists a moment later.
     return known === undefined || isLate ? 'none' : 'later'
   }
 }
@@ -61,7 +60,7 @@ interface HeldItemSettings extends Omit<RecordSettings, 'witnessed'> {
   readonly faults: StorageFaults
 }
 
-/** Records what programs reported of writes that inference had not decided yet, in the caller's transactions. */
+/** Records what programs reported about writes that inference had not decided, in the caller's transactions. */
 export class HeldItemRecorder {
   readonly #stores: Pick<Stores, 'held' | 'attempt' | 'setAside'>
   readonly #recorder: RequestRecorder
@@ -104,8 +103,8 @@ export class HeldItemRecorder {
   }
 
   /**
-   * Records items that have waited long enough, as they were reported, unless their write may still be reported; and mergelogs that were
-   * worked out. Returns how many.
+   * Records items that have waited long enough, as they were reported, unless their write may still be reported; and worked-out mergelogs.
+   * Returns how many.
    */
   recordDue(most: number, counts: IngestCounts): number {
     const due = this.#stores.held.takeDue(most)
@@ -115,7 +114,7 @@ export class HeldItemRecorder {
     return due.length
   }
 
-  /** What was set aside since the last call. */
+  /** The items set aside since the last call. */
   takeSetAside(): SetAside[] {
     return this.#aside.splice(0)
   }
@@ -127,11 +126,11 @@ export class HeldItemRecorder {
       const provenBy = sender === undefined ? undefined : (JSON.parse(sender) as Sender)
       this.#recorder.begin(read, provenBy).resume(recorded, () => true)
     })
-    // They were counted when they arrived.
+    // Spans and log records were counted when they arrived.
     if (isRecorded) addCounts(counts, { ...recorded, spans: 0, logs: 0 })
   }
 
-  /** False if the item cannot be recorded: it is set aside. */
+  /** Records an item. If that fails, sets the item aside and returns false. */
   #attempt(kind: string, record: () => void): boolean {
     const { attempt, setAside } = this.#stores
     try {

@@ -236,3 +236,33 @@ test('what merges a change that is pruned before it has told all that it is expl
   next.link()
   expect(explainedOf(next, 60_000, 50)).toBe(50)
 })
+
+/** A CPID without a mergelog, and so many that merged it with others. */
+async function awaitedByMany(merges: number, sources: number): Promise<TestWriter> {
+  const writer = await TestWriter.open()
+  const others = Array.from({ length: sources }, (_, at) => cpid(at + 1))
+  writer.spans('late', [{ trace: 1, id: 1, cpid: cpid(90_001) }])
+  writer.mergelogs(
+    'others',
+    others.map((other) => ({ new: other })),
+  )
+  const merged = Array.from({ length: merges }, (_, at) => ({
+    new: cpid(91_000 + at),
+    sources: [cpid(90_001), ...others],
+  }))
+  writer.mergelogs('merges', merged)
+  return writer
+}
+
+const explained = (writer: TestWriter): number => Number(explainedOf(writer, 91_000, 1_000))
+
+test('the more sources CPIDs have, the fewer of them are explained at once', async () => {
+  using writer = await awaitedByMany(60, 160)
+  writer.mergelogs('late', [{ new: cpid(90_001) }])
+  const first = explained(writer)
+  expect(first).toBeLessThan(50)
+  writer.writer.link(500)
+  expect(explained(writer) - first).toBeLessThan(50)
+  while (writer.writer.reader.hasPostponedExplanation) writer.writer.link(1)
+  expect(explained(writer)).toBe(60)
+})

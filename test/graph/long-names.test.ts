@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 import { MAX_TEXT_BYTES } from '../../src/model/otlp/protobuf-wire.ts'
 import { tempoTagsJson, tempoTagValuesJson } from '../../src/query/trace-names-json.ts'
-import { ANY_SPAN, spansWith } from '../../src/query/span-filters.ts'
+import { ANY_SPAN, spansWith } from '../../src/query/traceql/span-filters.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

@@ -181,3 +181,36 @@ test('points for which there is no room are counted', async () => {
     .run('', 65 * 2 ** 20, '{}')
   expect(leftOutOf(2)).toBe(1)
 })
+
+test('however many series and cascades the Pods of a request have, a turn of the store keeps points of a few', async () => {
+  using writer = await TestWriter.open()
+  const [cascades, pods, containers] = [16, 5, 60]
+  for (let root = 1; root <= cascades; root++) {
+    writer.mergelogs('kubectl', [{ new: cpid(root), time: 0 }])
+    const wrote = Array.from(
+      { length: pods },
+      (_, at) => `v1/pods/default/web-${at}?uid=pod-${at}&rv=${root}`,
+    )
+    const attributes = { 'cpid.wrote': wrote }
+    writer.spans('controller', [{ trace: root, id: root, cpid: cpid(root), start: 0, end: 0, attributes }])
+  }
+  const sketches = Array.from({ length: pods * containers }, (_, at) => ({
+    uid: `pod-${at % pods}`,
+    container: `container-${at}`,
+    metrics: { 'container.cpu.usage': [[0, at]] } as const,
+  }))
+  writer.ingest('metrics', metricsRequest(sketches))
+  writer.link()
+  writer.clock.advance(11 * MINUTE)
+  let before = 0
+  let turns = 0
+  while (writer.writer.reader.arePodPointsDue()) {
+    writer.writer.decidePodPoints(() => false)
+    turns++
+    const now = writer.rows('pod_series')
+    expect(now - before).toBeLessThan(4_000)
+    before = now
+  }
+  expect(turns).toBeGreaterThan(1)
+  expect(before).toBe(cascades * pods * containers)
+})

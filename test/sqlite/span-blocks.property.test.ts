@@ -243,6 +243,7 @@ function countedOneByOne(
       const at = Number((startNs - fromNs - 1n) / STEP_NS)
       ofName[at] = (ofName[at] ?? 0) + 1
     }
+    return true
   })
   return counts
 }

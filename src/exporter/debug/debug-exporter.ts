@@ -10,7 +10,7 @@ export interface DebugExporterSettings {
 export const debugExporter: ExporterType<DebugExporterSettings> = {
   ...componentType({
     name: 'debug',
-    schema: section('Writes what it is given to the log.', {
+    schema: section('Writes the data that it gets to the log.', {
       verbosity: field(
         choice(['basic', 'normal', 'detailed']),
         'basic',

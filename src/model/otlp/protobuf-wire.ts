@@ -4,18 +4,18 @@ export const VARINT = 0
 export const FIXED64 = 1
 export const LENGTH = 2
 const FIXED32 = 5
-/** Texts that are looked up, indexed and remembered are no longer than this. */
+/** The longest string that is decoded for lookups and indexes, in bytes. */
 export const MAX_TEXT_BYTES = 4_096
 
-/** The same bytes as a Buffer, not copied. */
+/** A Buffer that shares the memory of the bytes. */
 export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** Numbers are put together here: Buffer's own methods for int64 make three more BigInts for each. */
+/** A reused scratch buffer: Buffer's own methods for int64 allocate three more BigInts each. */
 const eightBytes = new DataView(new ArrayBuffer(8))
 
-/** The id of a span, as a signed number. */
+/** A span id as a signed big-endian integer. */
 export function readSpanId(bytes: Buffer, at: number): bigint {
   eightBytes.setInt32(0, bytes.readInt32BE(at))
   eightBytes.setInt32(4, bytes.readInt32BE(at + 4))
@@ -23,9 +23,8 @@ export function readSpanId(bytes: Buffer, at: number): bigint {
 }
 
 /**
- * Walks the fields of one protobuf message without building objects. After `next()` the current field's number is
- * in `field`; for a length-delimited field its contents lie in [start, end), for a fixed one its bytes begin at
- * `start`, for a varint its value is in `value` (exact up to 2^53).
+ * Reads the fields of a protobuf message without building objects. After `next()`, `field` is the field number. The content of a
+ * length-delimited field is at [start, end), a fixed-size value begins at `start`, and a varint's value is in `value` (exact up to 2^53).
  */
 export class WireCursor {
   field = 0
@@ -33,7 +32,7 @@ export class WireCursor {
   start = 0
   end = 0
   value = 0
-  /** Where the current field's tag begins; the field ends at `pos`. */
+  /** Where the tag of the current field begins; the field ends at `pos`. */
   tagAt = 0
   pos: number
   readonly bytes: Buffer
@@ -45,17 +44,17 @@ export class WireCursor {
     this.#limit = to
   }
 
-  /** Points the cursor at another message in the same bytes. */
+  /** Moves the cursor to another message in the same bytes. */
   reset(from: number, to: number): void {
     this.pos = from
     this.#limit = to
   }
 
-  /** Moves to the next field; false at the end. Throws MalformedOtlp on broken bytes. */
+  /** Moves to the next field; false at the end. Throws MalformedOtlp if the bytes are malformed. */
   next(): boolean {
     if (this.pos >= this.#limit) return false
     this.tagAt = this.pos
-    // Nearly every tag and length is one byte.
+    // Fast path: nearly all tags and lengths have one byte.
     const tag = this.#isOneByte() ? (this.bytes[this.pos++] ?? 0) : this.#varint()
     this.field = tag < 0x80 ? tag >> 3 : Math.floor(tag / 8)
     this.wire = tag % 8
@@ -89,13 +88,13 @@ export class WireCursor {
     return true
   }
 
-  /** True when the current field is length-delimited; throws when a known field has another wire type. */
+  /** Throws unless the current field is length-delimited. */
   expectLength(name: string): void {
     if (this.wire !== LENGTH)
       throw new MalformedOtlp(`${name} at byte ${this.tagAt} has wire type ${this.wire}`)
   }
 
-  /** The current fixed64 field as a time in nanoseconds, at most 2^63-1. */
+  /** The current fixed64 field as nanoseconds, at most 2^63-1. */
   nanos(name: string): bigint {
     if (this.wire !== FIXED64)
       throw new MalformedOtlp(`${name} at byte ${this.tagAt} has wire type ${this.wire}`)
@@ -105,7 +104,7 @@ export class WireCursor {
     return value < 0n ? 0x7fff_ffff_ffff_ffffn : value
   }
 
-  /** The current varint field as an int32 or enum, which are the low 32 bits (protobuf, Updating A Message Type). */
+  /** The current varint field as an int32 or enum: its low 32 bits (protobuf, Updating A Message Type). */
   int32(name: string): number {
     if (this.wire !== VARINT)
       throw new MalformedOtlp(`${name} at byte ${this.tagAt} has wire type ${this.wire}`)
@@ -115,13 +114,13 @@ export class WireCursor {
     return value
   }
 
-  /** The current field as a text, cut to MAX_TEXT_BYTES: the whole of it stays in the bytes. */
+  /** The current field as a string, truncated to MAX_TEXT_BYTES. */
   text(): string {
     const { bytes, start } = this
     let { end } = this
     if (end - start > MAX_TEXT_BYTES) {
       end = start + MAX_TEXT_BYTES
-      // Not within a character.
+      // Does not cut a character in two.
       while (end > start && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
     }
     return bytes.toString('utf8', start, end)
@@ -154,17 +153,17 @@ const LOWER_C = 0x63
 const LOWER_U = 0x75
 const KEY_TAG = 0x0a
 
-/** Members of AnyValue. */
+/** Field numbers of AnyValue. */
 const STRING = 1
 const ARRAY = 5
 const LAST_MEMBER = 7
 
-/** An attribute's value where it is a string or an array; anything else is undefined. */
+/** The value of an attribute if it is a string or an array; otherwise undefined. */
 export type TextValue = string | string[] | undefined
 
 /**
- * True when a KeyValue at [start, end) may have a key that begins with `cpid.`: one byte comparison for the rest,
- * and true for the rare KeyValue whose key does not come first.
+ * Whether the key of the KeyValue at [start, end) may begin with `cpid.`. A comparison of single bytes; also true for the rare KeyValue in
+ * an unusual form.
  */
 export function mayBeCpidAttribute(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < 4) return false
@@ -173,19 +172,19 @@ export function mayBeCpidAttribute(bytes: Buffer, start: number, end: number): b
   return bytes[start + 2] === LOWER_C && bytes[start + 6] === DOT
 }
 
-/** The key does not come first, has a length in several bytes, or comes twice: seldom, and read by others as what it says last. */
+/** Whether the key does not come first, has a length of several bytes, or is repeated. That is rare; such a KeyValue has to be decoded. */
 function isWrittenOtherwise(bytes: Buffer, start: number, length: number): boolean {
   return bytes[start] !== KEY_TAG || length > 0x7f || bytes[start + 2 + length] === KEY_TAG
 }
 
-/** True when a KeyValue, whose key comes first, may be `audit-id` or `k8s.pod.uid`: by the length of its key, for nearly all. */
+/** Whether a KeyValue whose key comes first may be `audit-id` or `k8s.pod.uid`, judged by the length and single bytes of the key. */
 export function mayNameRequestOrPod(bytes: Buffer, start: number): boolean {
   const length = bytes[start + 1]
   if (length === AUDIT_ID.length) return bytes[start + 2] === LOWER_A && bytes[start + 7] === DASH
   return length === POD_UID.length && bytes[start + 9] === DOT && bytes[start + 10] === LOWER_U
 }
 
-/** True when a KeyValue may be `service.name` or `k8s.cluster.name`: by the length of its key, for nearly all. */
+/** Whether a KeyValue may be `service.name` or `k8s.cluster.name`, judged by the length of its key. */
 export function maySayWho(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < 4) return false
   const length = bytes[start + 1] ?? 0
@@ -193,7 +192,7 @@ export function maySayWho(bytes: Buffer, start: number, end: number): boolean {
   return length === SERVICE_NAME.length || length === CLUSTER_NAME.length
 }
 
-/** Reads one KeyValue at [start, end). The elements of a list are counted before they are made, where there is a count. */
+/** Decodes the KeyValue at [start, end). With `count`, elements of a list are counted before they are made. */
 export function readAttribute(
   bytes: Buffer,
   start: number,
@@ -211,7 +210,7 @@ export function readAttribute(
   return { key, value }
 }
 
-/** Reads an AnyValue, of which the last member counts; one that comes in parts goes on from `earlier` (protobuf). */
+/** Decodes an AnyValue. Its last member counts; if the message is divided into parts, they are merged (protobuf). */
 function readText(
   bytes: Buffer,
   start: number,
@@ -231,7 +230,7 @@ function readText(
   return value
 }
 
-/** Adds the elements of an ArrayValue; an element that is not a string reads as the empty string. */
+/** Decodes the elements of an ArrayValue. An element that is not a string becomes ''. */
 function readTexts(
   bytes: Buffer,
   start: number,
@@ -254,14 +253,14 @@ function readTexts(
   }
 }
 
-/** How many items any request may hold, however small it is: several batches of a usual sender. */
+/** How many items any request may hold, whatever its size: several batches of a usual sender. */
 export const FREE_ITEMS = 16_384
-/** A request may hold one more item for each 128 bytes, so that its objects take a fixed multiple of its size. */
+/** A request may hold one more item per this many bytes, so that its objects take at most a fixed multiple of its size. */
 export const BYTES_AN_ITEM = 128
 
 /**
- * What becomes an object when a request is read, and how much of an item each counts for. References are short texts; most metrics and
- * data points stay bytes. Attributes, links and other events always stay bytes, however many they are.
+ * The parts of a request that become objects, and the weight of each. References are short strings; most metrics and data points stay
+ * bytes. Attributes, links and other events always stay bytes, and count as nothing.
  */
 const PARTS = {
   resources: 1,
@@ -276,21 +275,21 @@ const PARTS = {
 } as const
 export type ItemKind = keyof typeof PARTS
 
-/** Counts the items of one request, and refuses it before more objects are made than its size allows. */
+/** Counts the items of a request, and refuses it before it makes more objects than its size allows. */
 export class ItemCount {
   readonly #bytes: number
   readonly #most: number
   readonly #of = new Map<ItemKind, number>()
   #left: number
 
-  /** `bytes` is the size of the request, uncompressed. */
+  /** `bytes` is the uncompressed size of the request. */
   constructor(bytes: number) {
     this.#bytes = bytes
     this.#most = FREE_ITEMS + Math.floor(bytes / BYTES_AN_ITEM)
     this.#left = this.#most
   }
 
-  /** Counts an item that is about to be made. Throws MalformedOtlp when they are too many. */
+  /** Counts an item before it is made. Throws MalformedOtlp if there are too many. */
   add(kind: ItemKind): void {
     this.#left -= PARTS[kind]
     this.#of.set(kind, (this.#of.get(kind) ?? 0) + 1)
@@ -304,6 +303,16 @@ export class ItemCount {
       `(${FREE_ITEMS}, and one for every ${BYTES_AN_ITEM} bytes), and begins with ${found}: ` +
       'leave out what is empty, or send fewer items in a request'
     )
+  }
+}
+
+/** What reading gives, or the other where the bytes turn out to be no protobuf. */
+export function unlessMalformed<T>(read: () => T, otherwise: (error: MalformedOtlp) => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return otherwise(error)
+    throw error
   }
 }
 

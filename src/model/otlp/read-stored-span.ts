@@ -21,6 +21,7 @@ import {
   readAttribute,
   readSpanId,
   type TextValue,
+  unlessMalformed,
   WireCursor,
 } from './protobuf-wire.ts'
 
@@ -35,7 +36,7 @@ interface SpanLinkIds {
   spanId: bigint
 }
 
-/** The first links of an OTLP Span, in order. One with ids of the wrong length, or that is no message, has an empty trace id. */
+/** The first links of an OTLP Span, in order. A malformed link, or one with ids of the wrong length, has an empty trace id. */
 export function readLinks(span: Buffer, most: number): SpanLinkIds[] {
   const links: SpanLinkIds[] = []
   const cursor = new WireCursor(span)
@@ -46,52 +47,50 @@ export function readLinks(span: Buffer, most: number): SpanLinkIds[] {
 }
 
 function readLink(span: Buffer, start: number, end: number): SpanLinkIds {
-  const link: SpanLinkIds = { traceId: INVALID_TRACE_ID, spanId: 0n }
-  const cursor = new WireCursor(span, start, end)
-  try {
+  const read = (): SpanLinkIds => {
+    const link = { ...INVALID_LINK }
+    const cursor = new WireCursor(span, start, end)
     while (cursor.next()) {
       const length = cursor.wire === 2 ? cursor.end - cursor.start : 0
       if (cursor.field === LINK_TRACE_ID)
-        link.traceId = length === 16 ? span.subarray(cursor.start, cursor.end) : INVALID_TRACE_ID
+        link.traceId = length === 16 ? span.subarray(cursor.start, cursor.end) : INVALID_LINK.traceId
       else if (cursor.field === LINK_SPAN_ID) link.spanId = length === 8 ? readSpanId(span, cursor.start) : 0n
     }
     return link
-  } catch (error) {
-    if (error instanceof MalformedOtlp) return { traceId: INVALID_TRACE_ID, spanId: 0n }
-    throw error
   }
+  return unlessMalformed(read, () => INVALID_LINK)
 }
 
-const INVALID_TRACE_ID = Buffer.alloc(0)
+const INVALID_LINK: SpanLinkIds = { traceId: Buffer.alloc(0), spanId: 0n }
 
-/** Visits the attributes of a stored span, as far as it can be read: the database may be damaged. */
+/** Visits the attributes of a stored span. A damaged span is read up to the damage. */
 function visitAttributes(
   span: Buffer,
   visit: (key: string, value: TextValue) => void,
   mayMatter: (bytes: Buffer, start: number, end: number) => boolean = () => true,
 ): void {
   const cursor = new WireCursor(span)
-  try {
+  asFarAsReadable(() => {
     while (cursor.next()) {
       if (cursor.field !== ATTRIBUTES || cursor.wire !== 2) continue
       if (!mayMatter(span, cursor.start, cursor.end)) continue
       const { key, value } = readAttribute(span, cursor.start, cursor.end)
       visit(key, value)
     }
-  } catch (error) {
-    if (!(error instanceof MalformedOtlp)) throw error
-  }
+  })
 }
+
+const asFarAsReadable = (read: () => void): void => unlessMalformed(read, () => undefined)
 
 /** The attributes in which API servers name the HTTP method or the verb. */
 const METHODS: ReadonlySet<string> = new Set(['http.request.method', 'http.method', 'verb', 'method'])
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'LIST', 'WATCH'])
 
-/** What a stored span of an API server or a kubelet says it belongs to. */
+/** What a stored span of an API server or a kubelet names to join. */
 export function readJoinTargets(span: Buffer): JoinTargets {
   const said = new Map<string, string>()
   visitAttributes(span, (key, value) => {
-    // Where an attribute is there more than once the first counts.
+    // If an attribute is repeated, the first one counts.
     if (typeof value === 'string' && value !== '' && !said.has(key)) said.set(key, value)
   })
   const method = [...METHODS].map((name) => said.get(name)).find((one) => one !== undefined) ?? ''
@@ -103,19 +102,19 @@ export function readJoinTargets(span: Buffer): JoinTargets {
   }
 }
 
-/** What a span says of the objects that it observed and wrote, as it wrote it. */
+/** The object references in a span, as it was sent. */
 interface NamedObjects {
   readonly observed: readonly string[]
   readonly wrote: readonly string[]
-  /** What owns the object that it wrote. */
+  /** The owner of the object that it wrote. */
   readonly owner?: string
-  /** Which fields its write changed, in words. */
+  /** The fields that its write changed, in words. */
   readonly changed?: readonly string[]
-  /** The change by which the one that it belongs to was overwritten. */
+  /** The change that superseded the span's own change. */
   readonly supersededBy?: Cpid
 }
 
-/** What a stored span says of objects, as far as it can be read. */
+/** Reads what a stored span says about objects. A damaged span is read up to the damage. */
 export function namedObjects(span: Buffer): NamedObjects {
   const named: { -readonly [Key in keyof NamedObjects]?: NamedObjects[Key] } = {}
   const read = (key: string, value: TextValue): void => {
@@ -136,7 +135,7 @@ function textsOf(value: TextValue): readonly string[] {
   return value === undefined ? [] : typeof value === 'string' ? [value] : value
 }
 
-/** What a list shows of a span of Causeway's own making. */
+/** The fields of a span that Causeway added, as lists show them. */
 interface OwnSpan {
   readonly spanId: bigint
   readonly name: string
@@ -144,18 +143,14 @@ interface OwnSpan {
   readonly endNs: UnixNanos
   readonly kind: number
   readonly cpid: Cpid | undefined
-  /** When the change really happened, in RFC 3339, though the span has another time. */
+  /** The real time of the change in RFC 3339, if the span has another time. */
   readonly time: string | undefined
 }
 
-/** Reads what `encodeSpan` wrote; as far as it can be read, where the database is damaged. */
+/** Reads what `encodeSpan` wrote. A damaged span is read up to the damage. */
 export function readOwnSpan(span: Buffer): OwnSpan {
   const own = { spanId: 0n, name: '', startNs: 0n, endNs: 0n, kind: 0, cpid: undefined, time: undefined }
-  try {
-    readFields(own, span)
-  } catch (error) {
-    if (!(error instanceof MalformedOtlp)) throw error
-  }
+  asFarAsReadable(() => readFields(own, span))
   return own
 }
 
@@ -181,8 +176,8 @@ const STATUS = 15
 const OWN_KEYS = Buffer.from('cpid.')
 
 /**
- * Visits where the texts of stored spans lie that a search can ask for as a whole: names of spans and events, status messages, keys, and
- * values with the elements of lists. The values of `cpid.` attributes are left out, since Causeway may change them when it sends a span.
+ * Visits the strings in stored spans that a search can ask for as a whole: names of spans and events, status messages, keys, and values
+ * including list elements. Values of `cpid.` attributes are left out, since Causeway may change them when it sends a span.
  */
 export class SpanTexts {
   readonly #bytes: Buffer
@@ -206,18 +201,16 @@ export class SpanTexts {
     this.#element = cursor()
   }
 
-  /** The texts of the span between two places, as far as it can be read. */
+  /** Visits the strings of the span at [start, end). A damaged span is read up to the damage. */
   ofSpan(start: number, end: number): void {
     const cursor = this.#span
     cursor.reset(start, end)
-    try {
+    asFarAsReadable(() => {
       while (cursor.next()) if (cursor.wire === LENGTH) this.#ofField(cursor)
-    } catch (error) {
-      if (!(error instanceof MalformedOtlp)) throw error
-    }
+    })
   }
 
-  /** What cannot be read of one field says nothing of the others. */
+  /** A malformed field is skipped; other fields are still read. */
   #ofField(field: WireCursor): void {
     try {
       if (field.field === NAME) this.#visit(field.start, field.end)
@@ -230,7 +223,7 @@ export class SpanTexts {
     }
   }
 
-  /** An event, a link or a status. */
+  /** Visits an event, a link or a status. */
   #ofPart({ start, end }: WireCursor, text: number | undefined, attributes: number | undefined): void {
     const cursor = this.#part
     cursor.reset(start, end)

@@ -1,26 +1,23 @@
 /* eslint-disable causeway/no-lookup-by-name -- fields have the names of our own table */
 import { type Field, type MessageName, MESSAGES } from './message-schema.ts'
 import { type Json, type JsonObject, jsonOfProtobuf } from './protobuf-to-json.ts'
-import { MalformedOtlp, WireCursor } from './protobuf-wire.ts'
+import { unlessMalformed, WireCursor } from './protobuf-wire.ts'
 
-/** A message larger than this is compared by its bytes alone: to build it costs many times its size. */
+/** Larger messages are compared only by their bytes: decoding takes many times their size. */
 const MAX_BYTES = 256 * 1024
 const NO_ID = /^0*$/
 
 /**
- * What a protobuf message says, as text: the same for all encodings of the same message. The order of fields, attributes
- * and values of a map makes no difference, nor does a default that is written or left out, an id of zeros included. The
- * order of events, links and elements of a list does. Fields that OTLP does not know count for nothing. Undefined for a
- * message that is too large, or malformed.
+ * The content of a protobuf message as text, equal for all encodings of the message. The order of fields, attributes and map entries does
+ * not matter, nor whether a default value (an id of zeros included) is written. The order of events, links and list elements does. Unknown
+ * fields are ignored. Undefined if the message is too large or malformed.
  */
 export function canonicalContent(message: MessageName, bytes: Uint8Array): string | undefined {
   if (bytes.length > MAX_BYTES) return undefined
-  try {
-    return ofMessage(message, jsonOfProtobuf(message, bytes))
-  } catch (error) {
-    if (error instanceof MalformedOtlp) return undefined
-    throw error
-  }
+  return unlessMalformed(
+    () => ofMessage(message, jsonOfProtobuf(message, bytes)),
+    () => undefined,
+  )
 }
 
 function ofMessage(name: MessageName, message: JsonObject): string {
@@ -33,7 +30,7 @@ function ofMessage(name: MessageName, message: JsonObject): string {
   return `{${members.join()}}`
 }
 
-/** Empty for a value that may be left out. */
+/** The text of a field; '' for a default value. */
 function ofField(field: Field, value: Json): string {
   if (Array.isArray(value)) {
     const values = isMap(field) ? value.toSorted(byKey) : value
@@ -54,7 +51,7 @@ function isDefault(field: Field, value: Json): boolean {
 
 const isMap = (field: Field): boolean => field.type === 'message' && field.message === 'KeyValue'
 
-/** Values with the same key stay in their order: the first counts. */
+/** Entries with equal keys keep their order, since the first one counts. */
 function byKey(a: Json, b: Json): number {
   const [first, second] = [keyOf(a), keyOf(b)]
   return first < second ? -1 : first > second ? 1 : 0
@@ -70,24 +67,22 @@ const ATTRIBUTES = 6
 const LENGTH = 2
 const KEY = 1
 const VALUE = 2
-/** How an array and a map begin as an AnyValue. */
+/** The tags of array and map in an AnyValue. */
 const ARRAY_TAG = 0x2a
 const MAP_TAG = 0x32
 const PRIME = 0x01000193
 const BASIS = 0x811c9dc5
 
 /**
- * A number below 2^32 by which a log record that is sent again is found: the same for all encodings of one record, whatever
- * the order of fields and attributes. Different records have different ones in all likelihood, not for certain.
+ * A 32-bit hash by which repeated log records are found: equal for all encodings of a record, whatever the order of fields and attributes.
+ * Different records may collide, but rarely do.
  */
 export function digestOfLog(raw: Buffer): number {
-  try {
-    return ofLog(raw) >>> 0
-  } catch (error) {
+  return unlessMalformed(
+    () => ofLog(raw) >>> 0,
     // What is malformed deep inside is taken in, and is not encoded otherwise by anybody.
-    if (error instanceof MalformedOtlp) return ofBytes(raw, 0, raw.length) >>> 0
-    throw error
-  }
+    () => ofBytes(raw, 0, raw.length) >>> 0,
+  )
 }
 
 function ofLog(raw: Buffer): number {
@@ -118,7 +113,7 @@ function ofKeyValue(bytes: Buffer, from: number, to: number): number {
   return digest
 }
 
-/** What is in a map or a list may be in another order at any depth, so that only which bytes there are counts. */
+/** A map or list may have maps in another order at any depth, so only the set of its bytes is hashed. */
 function ofAny(bytes: Buffer, from: number, to: number): number {
   const tag = bytes[from]
   if (tag !== ARRAY_TAG && tag !== MAP_TAG) return ofBytes(bytes, from, to)
@@ -127,7 +122,7 @@ function ofAny(bytes: Buffer, from: number, to: number): number {
   return sum
 }
 
-/** 0 for zeros: a default counts as one that is left out. */
+/** 0 if all bytes are zero, so that a default value hashes like an absent one. */
 function ofBytes(bytes: Buffer, from: number, to: number): number {
   let hash = BASIS
   let any = 0

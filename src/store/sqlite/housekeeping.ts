@@ -9,7 +9,7 @@ const WEEK_MS = 7 * 24 * 3_600_000
 const ROWS = 1_000
 const MAX_REFUSED = 10_000
 const MIN_REFUSED = 50
-/** The most bytes of a refused mergelog. All together may use this part of max_bytes. */
+/** The most bytes of a refused mergelog. All together may take a share of max_bytes. */
 const REFUSED_BYTES = 16_384
 const SHARE_OF_REFUSED = 20
 
@@ -46,7 +46,7 @@ const SWEPT: readonly Sweepable[] = [
   },
 ]
 
-/** How many refused mergelogs are kept: few enough not to displace other data from `max_bytes`. */
+/** How many refused mergelogs are kept, so that they do not displace other data from `max_bytes`. */
 export function maxRefusedMergelogs({ maxBytes }: Pick<Retention, 'maxBytes'>): number {
   if (maxBytes === 0) return MAX_REFUSED
   const share = Math.floor(maxBytes / SHARE_OF_REFUSED / REFUSED_BYTES)
@@ -54,15 +54,17 @@ export function maxRefusedMergelogs({ maxBytes }: Pick<Retention, 'maxBytes'>): 
 }
 
 interface HousekeepingHooks {
-  /** Caches of scopes by envelope must forget them. */
+  /** Called so that caches of scopes by envelope are dropped. */
   scopesRemoved: () => void
-  /** Removes a batch of data of observed clusters that is no longer needed; true if there is more. */
+  /** Removes a batch of data about observed clusters that is no longer needed. True if there is more. */
   keepObserved: () => boolean
-  /** Removes a batch of metrics over the limits of retention, though exporters have not sent them. */
+  /** Removes a batch of metrics beyond the retention limits, even if exporters have not sent them. */
   keepMetrics: (isAgeKnown: boolean) => { more: boolean; unsent: number }
+  /** Removes a batch of log records and metrics that all exporters have sent; true if there may be more. */
+  removeSent: () => boolean
 }
 
-/** Bounds the tables that belong to no CPID. Every turn visits a few thousand rows, however much is stored. */
+/** Bounds the tables whose rows belong to no CPID. A turn visits a few thousand rows, however much is stored. */
 export class TableHousekeeper implements Housekeeper {
   readonly #progress: Progress
   readonly #maxAgeMs: number
@@ -70,7 +72,7 @@ export class TableHousekeeper implements Housekeeper {
   readonly #sweeps: readonly TableSweep[]
   readonly #scopes: UnusedScopes
   readonly #sql: PreparedStatements
-  readonly #hooks: Pick<HousekeepingHooks, 'keepObserved' | 'keepMetrics'>
+  readonly #hooks: Pick<HousekeepingHooks, 'keepObserved' | 'keepMetrics' | 'removeSent'>
 
   constructor(
     db: Sqlite,
@@ -87,7 +89,7 @@ export class TableHousekeeper implements Housekeeper {
     this.#sweeps = SWEPT.map((table) => new TableSweep(db, table))
   }
 
-  /** `isAgeKnown`: the wall clock can be trusted. */
+  /** `isAgeKnown`: whether the wall clock can be trusted. */
   sweep(isAgeKnown: boolean): HousekeepingResult {
     const { wallMs, activeMs } = this.#progress
     const keptMs = this.#maxAgeMs === 0 ? WEEK_MS : this.#maxAgeMs
@@ -109,13 +111,14 @@ export class TableHousekeeper implements Housekeeper {
     }
     for (const sweep of this.#sweeps) more = sweep.turn(activeMs - keptMs) || more
     more = this.#hooks.keepObserved() || more
+    more = this.#hooks.removeSent() || more
     const metrics = this.#hooks.keepMetrics(isAgeKnown)
     const isCrowded = this.#scopes.turn()
     return { more: more || isCrowded || metrics.more, isCrowded, unsent: metrics.unsent }
   }
 }
 
-/** The most that one turn removes. Envelopes may be as large as a request. */
+/** The most scopes and bytes that a turn removes. Envelopes may be as large as a request. */
 const SCOPES = 500
 const BYTES = 8 * MIB
 
@@ -125,12 +128,12 @@ interface Unused {
   bytes: number
 }
 
-/** Removes scopes that no row references any more, and resources without scopes. */
+/** Removes scopes without references, and resources without scopes. */
 class UnusedScopes {
   readonly #sql: PreparedStatements
   readonly #onRemoved: () => void
 
-  /** `onRemoved`: caches of scopes by envelope must forget them. */
+  /** `onRemoved`: called so that caches of scopes by envelope are dropped. */
   constructor(sql: PreparedStatements, onRemoved: () => void) {
     this.#sql = sql
     this.#onRemoved = onRemoved
@@ -169,11 +172,11 @@ interface Sweepable {
   readonly table: string
   /** Its primary key. */
   readonly key: readonly string[]
-  /** When a row `a` is no longer needed; may use @before. */
+  /** The SQL condition under which a row `a` is no longer needed; may use @before. */
   readonly useless: string
 }
 
-/** Cycles through a table, a thousand rows a turn, and removes rows that are no longer needed. The position is not stored. */
+/** Cycles through a table, a thousand rows a turn, and removes rows that are no longer needed. Its position is lost on restart. */
 export class TableSweep {
   readonly #first: Statement<[{ before: number }], bigint[]>
   readonly #next: Statement<[{ before: number; [key: `k${number}`]: bigint }], bigint[]>
@@ -196,7 +199,7 @@ export class TableSweep {
     )
   }
 
-  /** Visits the next rows. True if most of them were not needed, so that it should continue soon. */
+  /** Visits the next rows. True if most of them were removed, so that it should continue soon. */
   turn(before: number): boolean {
     const places = this.#after?.map((value, at) => [`k${at}`, value] as const)
     const rows =

@@ -1,24 +1,24 @@
-import Database, { type Statement } from 'better-sqlite3'
+import Database from 'better-sqlite3'
 import type { SkipReason } from '../../model/kubernetes-observations.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 
-/** The sort key of lines, across all files. */
+/** The sort key of a line, across all files. */
 export interface LineKey {
   readonly atNs: UnixNanos
-  /** 0 if it has none. */
+  /** 0 for none. */
   readonly version: bigint
-  /** Hash of its content. */
+  /** The hash of its content. */
   readonly hash: Buffer
 }
 
 export interface OrderedLine extends LineKey {
-  /** Empty for a line that makes no write. */
+  /** Empty if the line describes no write. */
   readonly observations: Uint8Array
   readonly skipped: SkipReason | undefined
 }
 
-/** A set of lines: their number, and their combined hash. */
+/** The number of lines in a set, and their combined hash. */
 export interface SetOfLines {
   readonly lines: number
   readonly digest: bigint
@@ -42,58 +42,34 @@ export function withLine({ lines, digest }: SetOfLines, hash: Buffer): SetOfLine
  * Sorts the lines of recordings and removes duplicates, in a temporary file that ends with the process. There may be more lines than fit
  * into memory.
  */
-export class OrderedLines implements Disposable {
-  readonly #db: Sqlite
-  readonly #insert: Statement
-  readonly #next: Statement<[bigint, bigint, Buffer, number], Row>
-  readonly #upTo: Statement<[bigint, bigint, Buffer], Buffer>
-  readonly #below: Statement<[bigint], bigint>
-  readonly #above: Statement<[bigint], { id: bigint; at_ns: bigint }>
-  readonly #raise: Statement
+export class OrderedLines extends OnConnection implements Disposable {
+  readonly #insert = this.db.prepare(
+    'INSERT OR IGNORE INTO lines (at_ns, version, hash, timed, observations, skipped) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  readonly #next = this.exactRows<[bigint, bigint, Buffer, number], Row>(
+    `SELECT at_ns, version, hash, observations, skipped FROM lines WHERE (at_ns, version, hash) > (?, ?, ?)
+       ORDER BY at_ns, version, hash LIMIT ?`,
+  )
+  readonly #upTo = this.column<[bigint, bigint, Buffer], Buffer>(
+    'SELECT hash FROM lines WHERE (at_ns, version, hash) <= (?, ?, ?)',
+  )
+  readonly #below = this.column<[bigint], bigint>(
+    'SELECT at_ns FROM lines WHERE timed = 0 AND version <= ? ORDER BY version DESC, at_ns DESC LIMIT 1',
+  ).safeIntegers()
+  readonly #above = this.exactRows<[bigint], { id: bigint; at_ns: bigint }>(
+    'SELECT id, at_ns FROM lines WHERE timed = 0 AND version > ? ORDER BY version, at_ns',
+  )
+  readonly #raise = this.db.prepare('UPDATE lines SET at_ns = ? WHERE id = ?')
   /** The time up to which versions without a time of their own have been returned. Those keep their place. */
   #fixedNs: UnixNanos = -1n
 
   constructor() {
-    // An empty name makes SQLite use a temporary file.
-    this.#db = new Database('')
-    this.#db.pragma('journal_mode = OFF')
-    this.#db.pragma('synchronous = OFF')
-    this.#db.exec(`
-      CREATE TABLE lines (id INTEGER PRIMARY KEY, at_ns INTEGER, version INTEGER, hash BLOB UNIQUE, timed INTEGER, observations BLOB, skipped TEXT);
-      CREATE UNIQUE INDEX in_order ON lines (at_ns, version, hash);
-      CREATE INDEX untimed ON lines (version, at_ns) WHERE timed = 0;
-    `)
-    this.#insert = this.#db.prepare(
-      'INSERT OR IGNORE INTO lines (at_ns, version, hash, timed, observations, skipped) VALUES (?, ?, ?, ?, ?, ?)',
-    )
-    this.#next = this.#db
-      .prepare<[bigint, bigint, Buffer, number], Row>(
-        `SELECT at_ns, version, hash, observations, skipped FROM lines WHERE (at_ns, version, hash) > (?, ?, ?)
-           ORDER BY at_ns, version, hash LIMIT ?`,
-      )
-      .safeIntegers()
-    this.#upTo = this.#db
-      .prepare<[bigint, bigint, Buffer], Buffer>(
-        'SELECT hash FROM lines WHERE (at_ns, version, hash) <= (?, ?, ?)',
-      )
-      .pluck()
-    this.#below = this.#db
-      .prepare<[bigint], bigint>(
-        'SELECT at_ns FROM lines WHERE timed = 0 AND version <= ? ORDER BY version DESC, at_ns DESC LIMIT 1',
-      )
-      .pluck()
-      .safeIntegers()
-    this.#above = this.#db
-      .prepare<[bigint], { id: bigint; at_ns: bigint }>(
-        'SELECT id, at_ns FROM lines WHERE timed = 0 AND version > ? ORDER BY version, at_ns',
-      )
-      .safeIntegers()
-    this.#raise = this.#db.prepare('UPDATE lines SET at_ns = ? WHERE id = ?')
+    super(openTemporary())
   }
 
   /**
-   * Adds a line; false if it is there already. If it is not `isTimed`, its time is only a lower bound: it comes after all such lines with
-   * lower versions.
+   * Adds a line; false if it is a duplicate. If it is not `isTimed`, its time is a lower bound: it comes after all untimed lines with lower
+   * versions.
    */
   add({ atNs, version, hash, observations, skipped }: OrderedLine, isTimed: boolean): boolean {
     if (isTimed) return this.#insert.run(atNs, version, hash, 1, observations, skipped).changes > 0
@@ -127,6 +103,19 @@ export class OrderedLines implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#db.close()
+    this.db.close()
   }
+}
+
+function openTemporary(): Sqlite {
+  // An empty name makes SQLite use a temporary file.
+  const db = new Database('')
+  db.pragma('journal_mode = OFF')
+  db.pragma('synchronous = OFF')
+  db.exec(`
+    CREATE TABLE lines (id INTEGER PRIMARY KEY, at_ns INTEGER, version INTEGER, hash BLOB UNIQUE, timed INTEGER, observations BLOB, skipped TEXT);
+    CREATE UNIQUE INDEX in_order ON lines (at_ns, version, hash);
+    CREATE INDEX untimed ON lines (version, at_ns) WHERE timed = 0;
+  `)
+  return db
 }

@@ -4,12 +4,12 @@ import { MIB } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
-/** What exporters have not sent may take this part of `max_bytes`, or so much where that is off. */
+/** Unsent metrics may take 1/8 of `max_bytes`, and at most MOST_BYTES. */
 const SHARE = 8
 const MOST_BYTES = 1024 * MIB
 const ROWS_A_TURN = 100
 
-/** Metrics that exporters have not sent yet, in SQLite. `ExporterPositions` removes what all have sent. */
+/** Metrics that exporters have not sent yet. `ExporterPositions` removes what all have sent. */
 export class MetricOutbox extends OnConnection {
   readonly #progress: Progress
   readonly #maxAgeMs: number
@@ -19,11 +19,11 @@ export class MetricOutbox extends OnConnection {
     `INSERT INTO metric_outbox (decision, arrived_ms, points, upto_bytes, request) SELECT @decision, @wallMs, @points,
          coalesce((SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1), 0) + @bytes, @request`,
   )
-  // The oldest row has its own bytes in its sum already, and may stay alone however large it is.
+  // The oldest row's own bytes are in its sum; it may stay alone, however large it is.
   readonly #removeOld = this.column<[{ before: number; most: number }], number>(
     `DELETE FROM metric_outbox WHERE decision IN (SELECT decision FROM metric_outbox ORDER BY decision LIMIT ${ROWS_A_TURN})
          AND (arrived_ms < @before OR upto_bytes <= (SELECT upto_bytes FROM metric_outbox ORDER BY decision DESC LIMIT 1) - @most)
-       RETURNING points`,
+       RETURNING iif(decision <= coalesce((SELECT min(position) FROM metric_exporters), decision), 0, points)`,
   )
 
   constructor(db: Sqlite, progress: Progress, { maxAgeMs, maxBytes }: Retention) {
@@ -33,7 +33,7 @@ export class MetricOutbox extends OnConnection {
     this.#mostBytes = maxBytes === 0 ? MOST_BYTES : Math.min(MOST_BYTES, Math.floor(maxBytes / SHARE))
   }
 
-  /** Keeps a part of a request until every exporter has sent it; nothing where there are none. */
+  /** Keeps a part until every exporter has sent it; drops it if there is no exporter. */
   queue({ request, points }: MetricPart): void {
     if (this.#isSent.get() !== 1) return
     const decision = this.#progress.nextMetricDecision()
@@ -41,7 +41,7 @@ export class MetricOutbox extends OnConnection {
     this.#add.run({ decision, wallMs, points, bytes: request.length, request })
   }
 
-  /** Removes some of the oldest over the limits of retention; `isAgeKnown`: the wall clock can be trusted. */
+  /** Removes some of the oldest parts beyond the retention limits. `isAgeKnown`: whether the wall clock can be trusted. */
   sweep(isAgeKnown: boolean): { more: boolean; unsent: number } {
     const isAged = isAgeKnown && this.#maxAgeMs > 0
     const before = isAged ? this.#progress.wallMs - this.#maxAgeMs : Number.MIN_SAFE_INTEGER
@@ -53,10 +53,10 @@ export class MetricOutbox extends OnConnection {
   }
 }
 
-/** At most this much and one more part is read at a time. */
+/** The most bytes that are read at a time, plus one more part. */
 const AT_ONCE_BYTES = 16 * MIB
 
-/** Reads the outbox of metrics, on a connection of its own. */
+/** Reads the metrics outbox through its own connection. */
 export class SqliteMetricOutbox extends OnConnection implements MetricOutboxReader {
   readonly #after = this.db.prepare<[number, number], QueuedMetrics>(
     'SELECT decision, points, request FROM metric_outbox WHERE decision > ? ORDER BY decision LIMIT ?',

@@ -25,7 +25,7 @@ import { OnConnection, type Sqlite } from './open-database.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Progress } from './transactions.ts'
 
-/** The state that inference keeps of clusters, in SQLite. */
+/** What inference stores about clusters. */
 export class InferenceTables extends OnConnection implements InferenceStore, Cached {
   readonly #progress: Progress
   readonly #rows: InferenceRows
@@ -50,7 +50,7 @@ export class InferenceTables extends OnConnection implements InferenceStore, Cac
     `SELECT s.position FROM k8s_clusters c JOIN k8s_streams s ON s.cluster = c.id WHERE c.name = ? AND s.stream = ?`,
   )
 
-  /** `sought`: references by which objects are looked up. */
+  /** `sought`: the names of references by which objects are looked up. */
   constructor(db: Sqlite, progress: Progress, sought: ReadonlySet<string>) {
     super(db)
     this.#progress = progress
@@ -102,7 +102,7 @@ export class InferenceTables extends OnConnection implements InferenceStore, Cac
     for (const objects of this.#objects.values()) objects.forget()
   }
 
-  /** Removes a batch of data that is no longer needed; true if there is more. */
+  /** Removes a batch of data that is no longer needed. True if there is more. */
   keep(): boolean {
     return this.#removal.turn(this.#progress.activeMs, (cluster, uid) => {
       this.#objects.get(cluster)?.drop(uid)
@@ -110,7 +110,7 @@ export class InferenceTables extends OnConnection implements InferenceStore, Cac
     })
   }
 
-  /** The number of a cluster for which reports arrive. */
+  /** The id of a cluster, whose reports it notes as recent. */
   #toldOf(cluster: string): number {
     const id = this.#idOf(cluster)
     this.#toldNow.run(this.#progress.activeMs, id)
@@ -128,7 +128,7 @@ export class InferenceTables extends OnConnection implements InferenceStore, Cac
   }
 }
 
-/** Objects kept in memory (at most twice as many): what a cascade writes, it writes again within seconds. */
+/** How many objects are cached, or up to twice as many: a cascade writes its objects again within seconds. */
 const CACHED = 2_000
 
 interface InferenceRows {
@@ -146,12 +146,12 @@ class SqliteClusterObjects implements ClusterObjects {
   readonly #primaries = new GenerationCache<string, readonly string[]>(CACHED)
   readonly #kinds = new GenerationCache<string, readonly string[]>(CACHED)
   readonly #lookingAfter = new GenerationCache<string, readonly string[]>(CACHED)
-  /** Names of objects that are gone, and of some that were. Nearly all new objects have a name that no other had before. */
+  /** The names of deleted objects, and of some whose rows are gone. Nearly all new objects have a name that no other had before. */
   #goneNames: Set<string> | undefined
-  /** The last object that was looked up and not found: a write looks up a new object several times. */
+  /** The last object that was not found: a write looks up a new object several times. */
   #missing: string | undefined
 
-  /** `sought`: references by which objects are looked up. */
+  /** `sought`: the names of references by which objects are looked up. */
   constructor(
     cluster: number,
     rows: InferenceRows,
@@ -187,7 +187,7 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): StoredObject[] {
-    // Objects that also changed after `before` may have a version in between. They are few if writes come in order.
+    // Reads twice as many: objects that changed after `before` too may have a version in between.
     const { owned, ownedOfAny } = this.#rows.relations
     const ids =
       resource === ANY_RESOURCE
@@ -280,7 +280,7 @@ class SqliteClusterObjects implements ClusterObjects {
     return this.#rows.acted.isFirstReport(this.#cluster, request, this.#progress.activeMs)
   }
 
-  /** The object with this uid is removed. */
+  /** Drops an object from the cache: its row was removed. */
   drop(uid: string): void {
     this.#cache.delete(uid)
   }
@@ -294,14 +294,14 @@ class SqliteClusterObjects implements ClusterObjects {
     this.#kinds.clear()
   }
 
-  /** False if it was known, or there is no room. */
+  /** Notes it. False if it was noted before, or there is no room. */
   #isNoted(by: string, resource: string): boolean {
     return this.#rows.acted.notePrimary.run({ cluster: this.#cluster, by, resource }).changes > 0
   }
 
   #noteGone({ resource, namespace, name }: ObjectIdentity): void {
     this.#goneNames?.add(nameKey(resource, namespace, name))
-    // Names of removed objects stay in the set. It is read again at the next lookup.
+    // Names of removed objects stay in the set, so it is read again when it gets large.
     if ((this.#goneNames?.size ?? 0) > 2 * MOST_GONE) this.#goneNames = undefined
   }
 
@@ -325,7 +325,7 @@ function cachedOr(
   return found
 }
 
-/** The objects that changed between two versions, newest change first. */
+/** The objects that changed between two versions, the newest change first. */
 function newestFirst(
   objects: readonly StoredObject[],
   { after, before, most }: { after: bigint; before: bigint; most: number },
@@ -339,16 +339,18 @@ function newestFirst(
 }
 
 const HOUR_MS = 3_600_000
-/** Garbage collection follows within minutes after the owner is gone. An object that has been gone for longer has no further effects. */
+/** How long a deleted object is kept. Garbage collection follows an owner's deletion within minutes; later there are no effects. */
 const GONE_KEPT_MS = HOUR_MS
-/** If a cluster makes and deletes more than this within an hour, fewer are kept. */
+/** The most deleted objects that are kept of a cluster. */
 const MOST_GONE = 50_000
-/** If no watch reports deletions, as with an audit log of bulk deletions, objects are kept that no longer exist. */
+/** The most objects of a cluster. If no watch reports deletions, as with an audit log alone, bulk deletions leave objects behind. */
 const MOST_OBJECTS = 1_000_000
-/** A cluster without reports for this long, while Causeway runs, counts as no longer configured. */
+/** A cluster without reports for this long, in up time, counts as no longer configured. */
 const CLUSTER_KEPT_MS = 7 * 24 * HOUR_MS
-/** After this time no source reports a request again. */
+/** How long requests are remembered; later no source repeats them. */
 const TOLD_KEPT_MS = 24 * HOUR_MS
+/** Counting objects takes longer the more there are. */
+const COUNTED_EVERY_MS = 60_000
 const STEP = 200
 const STEP_OF_ROWS = 1_000
 
@@ -366,11 +368,13 @@ const DROP_CLUSTER = [
   'DELETE FROM k8s_clusters WHERE id = ?',
 ]
 
-/** Removes objects that are gone, and clusters that are no longer watched, one batch at a time. */
+/** Removes deleted objects, and clusters that are no longer watched, in batches. */
 class ObservedRemoval {
   readonly #rows: InferenceRows
   readonly #sql: PreparedStatements
   readonly #acted: TableSweep
+  #excess = 0
+  #countedMs = -Infinity
 
   constructor(db: Sqlite, rows: InferenceRows) {
     this.#rows = rows
@@ -382,7 +386,7 @@ class ObservedRemoval {
     })
   }
 
-  /** Removes some objects, and reports which; true if there are more. `nowMs` is up time. */
+  /** Removes some objects, and calls `onRemoved` for each. True if there are more. `nowMs` is up time. */
   turn(nowMs: number, onRemoved: (cluster: number, uid: string) => void): boolean {
     const isSwept =
       this.#acted.turn(nowMs) ||
@@ -402,12 +406,23 @@ class ObservedRemoval {
       nowMs - CLUSTER_KEPT_MS,
     )
     const ofLeft = left === undefined ? [] : this.#objects('WHERE cluster = ?', left)
-    const beyond = `SELECT id FROM k8s_objects ORDER BY id DESC LIMIT 1 OFFSET ${MOST_OBJECTS}`
-    const tooMany = this.#sql.number(beyond) === undefined ? [] : this.#objects('ORDER BY id')
+    const tooMany = this.#countExcess(nowMs) > 0 ? this.#objects('ORDER BY id') : []
+    this.#excess -= tooMany.length
     for (const { id, cluster } of [...gone, ...ofLeft, ...tooMany]) this.#remove(id, cluster, onRemoved)
     const isLeft = left !== undefined && ofLeft.length === 0
     if (isLeft && this.#removeCluster(left)) onRemoved(left, '')
     return isSwept || [gone, ofLeft, tooMany].some(({ length }) => length === STEP) || isLeft
+  }
+
+  /** How many objects there were beyond the limit when they were last counted, without those removed since for that reason. */
+  #countExcess(nowMs: number): number {
+    if (this.#excess > 0 || nowMs - this.#countedMs < COUNTED_EVERY_MS) return this.#excess
+    this.#countedMs = nowMs
+    const ids =
+      this.#sql.number('SELECT max(id) - (SELECT min(id) FROM k8s_objects) + 1 FROM k8s_objects') ?? 0
+    const count = ids <= MOST_OBJECTS ? ids : this.#sql.number('SELECT count(*) FROM k8s_objects')
+    this.#excess = Math.max(0, (count ?? 0) - MOST_OBJECTS)
+    return this.#excess
   }
 
   #objects(rest: string, ...values: number[]): Removable[] {
@@ -423,7 +438,7 @@ class ObservedRemoval {
     onRemoved(cluster, uid)
   }
 
-  /** One batch at a time; true if nothing of the cluster is left. */
+  /** Removes a batch of a cluster's rows. True if nothing is left. */
   #removeCluster(cluster: number): boolean {
     return DROP_CLUSTER.every((statement) => this.#sql.run(statement, cluster) < STEP_OF_ROWS)
   }

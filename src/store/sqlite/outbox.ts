@@ -23,11 +23,12 @@ import { MIB } from '../../model/time-and-size.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { LOG_WITHOUT_SPAN_ID } from './linked-logs.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 import { WriterTable } from './transactions.ts'
 
 const SPANS = 30_000
 
-/** Flags of a decision that sends a span into a trace whose root does not drive it. */
+/** Flags of decisions that send a span into a trace whose root does not drive it. */
 export const NO_ACTIVITY = SENT_UNDRIVEN | SENT_FOR_CHILD
 
 interface PlacedRow {
@@ -37,7 +38,7 @@ interface PlacedRow {
   cause_trace: bigint | null
 }
 
-/** Writes decisions, and caches which spans went into which traces. */
+/** Writes decisions, and caches which spans were sent into which traces. */
 export class DecisionTable extends WriterTable implements Decisions {
   readonly #insert = this.db.prepare(
     `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause, cause_trace)
@@ -60,12 +61,12 @@ export class DecisionTable extends WriterTable implements Decisions {
        JOIN outbox o ON o.trace = t.trace AND o.span = s.id AND o.flags & ${NO_ACTIVITY} = 0
        WHERE s.id = +? ORDER BY 1`,
   )
-  /** For spans first linked by this process: every trace they were sent into, negative if they are no activity of it. */
+  /** For spans first linked by this process: the traces into which they were sent; negative if they are no activity there. */
   readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
-  /** The depth of such spans in the trace into which they were sent last. */
+  /** For these spans: the depth in the trace into which they were sent last. */
   readonly #depths = new GenerationCache<number, { trace: number; depth: number }>(SPANS)
 
-  /** A span that is linked for the first time has not been sent. */
+  /** Notes that a span is linked for the first time, so that it was not sent yet. */
   firstLinked(row: number): void {
     this.#sentTo.set(row, [])
   }
@@ -154,10 +155,10 @@ export class DecisionTable extends WriterTable implements Decisions {
 
 const SCOPES = 5_000
 const SCOPE_BYTES = 16 * MIB
-/** At most this much and one more item is read at a time: items and envelopes may be as long as a request. */
+/** The most bytes that are read at a time, plus one more item. Items and envelopes may be as long as a request. */
 const AT_ONCE_BYTES = 16 * MIB
 const TRACES = 20_000
-/** A page of what was sent into a trace has this many items, or fewer of this many bytes, or one larger item. */
+/** The most items of a page, and the most bytes unless a single item is larger. */
 const ITEMS_A_PAGE = 500
 const PAGE_BYTES = MIB
 const LEAST = -(2n ** 63n)
@@ -165,14 +166,14 @@ const LEAST = -(2n ** 63n)
 const COLUMNS = `outbox.decision, outbox.trace, outbox.parent_id, outbox.flags, outbox.scope, outbox.extra,
   spans.raw, spans.scope, spans.cpid`
 
-/** Its number, its trace, the parent, flags, the scope, and what is its own. */
+/** The columns of a decision. `extra` holds the bytes of Causeway's own spans. */
 export type DecisionRow = [
   ...[decision: bigint, trace: bigint, parentId: bigint, flags: bigint],
   ...[scope: bigint | null, extra: Buffer | null],
 ]
 type ItemRow = [...DecisionRow, raw: Buffer | null, scope: bigint | null, cpid: bigint | null]
 
-/** Reads the outbox through a connection of its own. */
+/** Reads the outbox through its own connection. */
 export class SqliteOutbox extends OnConnection implements OutboxReader {
   readonly #after = this.exactRows<[number, number], ItemRow>(
     `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
@@ -201,7 +202,7 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
     `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
        WHERE outbox.trace = ? AND outbox.decision > ? ORDER BY outbox.decision`,
   ).raw()
-  // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
+  // CROSS JOIN: otherwise SQLite begins with all decisions that forwarded a span.
   readonly #ofOrigin = this.exactRows<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>(
     `SELECT ${COLUMNS}, spans.span_id, spans.id
        FROM spans CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id
@@ -213,14 +214,14 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
   })
   readonly #traceCache = new GenerationCache<number, Buffer>(TRACES)
 
-  /** Reads the rows that belong to the decisions in the same transaction: retention may remove them right after. */
+  /** Reads all rows of the decisions in one transaction, since retention may remove them right after. */
   after(position: number, limit: number): OutboxItem[] {
     return this.inOneMoment(() =>
       this.upToBytes(this.#after.iterate(position, limit), (row) => this.#itemOf(row)),
     )
   }
 
-  /** Items of rows, with the envelopes they need, up to the most bytes that may be held at a time. */
+  /** Makes items from rows, and reads their envelopes, up to the limit of bytes. */
   upToBytes<Row, Item extends { raw: Buffer | undefined; scope: number }>(
     rows: Iterable<Row>,
     itemOf: (row: Row) => Item,
@@ -256,7 +257,7 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
     return envelopes
   }
 
-  /** The numbers of the decisions that sent something into a trace, in order. */
+  /** The decisions that sent something into a trace, in order. */
   decisionsOf(trace: number): number[] {
     return this.#decisions.all(trace)
   }
@@ -266,14 +267,14 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
     return { received: this.#decisionsOfSpan.all(trace, spanId), own: this.#ownDecisions.all(trace) }
   }
 
-  /** What was sent into a trace of a cascade, in order. */
+  /** The items sent into a trace of a cascade, in order. */
   *itemsOfTrace(trace: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
     let after = 0n
     const rows = (): Iterable<ItemRow> => this.#ofTrace.iterate(trace, after)
     yield* this.#pages(rows, read, ([decision]) => (after = decision))
   }
 
-  /** What was forwarded in the original trace with this number. A page in the order in which it came. */
+  /** The items forwarded in an original trace. Within a page they are in order of arrival. */
   *itemsOfOrigin(origin: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
     let after: [spanId: bigint, id: bigint] = [LEAST, 0n]
     const rows = (): Iterable<[...ItemRow, spanId: bigint, id: bigint]> =>
@@ -284,7 +285,7 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
     })
   }
 
-  /** The rows come in whatever order is fast; a page is sorted by what is noted of each. */
+  /** Rows are read in the order that is fastest; each page is sorted by what `note` returns. */
   *#pages<Row extends readonly [...ItemRow, ...unknown[]]>(
     rowsLeft: () => Iterable<Row>,
     read: { add(bytes: number): void },
@@ -307,7 +308,7 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
     }
   }
 
-  /** What this decision sent; undefined if it was pruned. */
+  /** What a decision sent; undefined if it was pruned. */
   item(decision: number): OutboxItem | undefined {
     const row = this.#ofDecision.get(decision)
     return row && this.#itemOf(row)
@@ -325,7 +326,7 @@ export class SqliteOutbox extends OnConnection implements OutboxReader {
     return this.itemWith([decision, trace, parentId, flags, ownScope, extra], span)
   }
 
-  /** Of a decision and its span, which may have been read elsewhere. */
+  /** The item of a decision whose span may have been read elsewhere. */
   itemWith(
     [decision, trace, parentId, flagBits, ownScope, extra]: DecisionRow,
     span: { raw: Buffer | undefined; scope: number; cpid: Cpid | null | undefined } | undefined,
@@ -405,24 +406,30 @@ function logItemOf({ decision, trace_id, flags, raw, scope, uuid }: LogItemRow):
   }
 }
 
+/** As many as one request to a backend may have, and more. Metrics are parts of requests, which may be large. */
+const LOGS_AT_ONCE = 20_000
+const METRICS_AT_ONCE = 100
+
 const TABLES: Record<Signal, string> = {
   traces: 'exporters',
   logs: 'log_exporters',
   metrics: 'metric_exporters',
 }
 
-/** The position of each exporter of a signal in its outbox. */
+/** The outbox positions of the exporters of a signal. */
 export class ExporterPositions extends OnConnection implements PositionStore {
   readonly #signal: Signal
   readonly #table: string
+  readonly #sql: PreparedStatements
 
   constructor(db: Sqlite, signal: Signal) {
     super(db)
     this.#signal = signal
     this.#table = TABLES[signal]
+    this.#sql = new PreparedStatements(db)
   }
 
-  /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns their positions. */
+  /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns all positions. */
   keep(names: readonly string[], end: number): Map<string, number> {
     const known = this.db.prepare<[], { name: string }>(`SELECT name FROM ${this.#table}`).all()
     for (const { name } of known) {
@@ -430,7 +437,8 @@ export class ExporterPositions extends OnConnection implements PositionStore {
     }
     const add = this.db.prepare(`INSERT OR IGNORE INTO ${this.#table} (name, position) VALUES (?, ?)`)
     for (const name of names) add.run(name, end)
-    this.#removeSent()
+    if (this.#signal === 'logs' && names.length === 0) this.db.exec('DELETE FROM waiting_logs')
+    this.removeSent()
     return this.all()
   }
 
@@ -445,15 +453,19 @@ export class ExporterPositions extends OnConnection implements PositionStore {
     this.db
       .prepare(`UPDATE ${this.#table} SET position = ?, refused = refused + ? WHERE name = ?`)
       .run(position, refused, name)
-    this.#removeSent()
+    this.removeSent()
   }
 
-  /** Decisions about spans are kept. Of log records and metrics only what some exporter still has to send is kept. */
-  #removeSent(): void {
-    if (this.#signal === 'traces') return
-    const outbox = this.#signal === 'logs' ? 'log_outbox' : 'metric_outbox'
-    const sent = this.column<[], number | null>(`SELECT min(position) FROM ${this.#table}`).get()
-    if (typeof sent === 'number') this.db.prepare(`DELETE FROM ${outbox} WHERE decision <= ?`).run(sent)
-    else this.db.exec(`DELETE FROM ${outbox}${this.#signal === 'logs' ? '; DELETE FROM waiting_logs' : ''}`)
+  /**
+   * Removes some of the decisions about log records or metrics that every exporter has sent, oldest first; true if there may be more.
+   * Decisions about spans are kept.
+   */
+  removeSent(): boolean {
+    if (this.#signal === 'traces') return false
+    const [outbox, most] =
+      this.#signal === 'logs' ? ['log_outbox', LOGS_AT_ONCE] : ['metric_outbox', METRICS_AT_ONCE]
+    const sent = this.#sql.number(`SELECT min(position) FROM ${this.#table}`) ?? Number.MAX_SAFE_INTEGER
+    const first = `SELECT decision FROM ${outbox} WHERE decision <= +? ORDER BY decision LIMIT ${most}`
+    return this.#sql.run(`DELETE FROM ${outbox} WHERE decision IN (${first})`, sent) === most
   }
 }

@@ -3,23 +3,25 @@ import { MIB } from '../../model/time-and-size.ts'
 import { WriterTable } from './transactions.ts'
 
 const MINUTE_MS = 60_000
-/** So long points wait for the cascade of their Pod, at most; and those before a write of it can still be kept. */
+/** How long points are held at most until a cascade writes their Pod; then points from before the write can still be kept. */
 const WAIT_MS = 10 * MINUTE_MS
-/** Kept are points from so long before the first write of a Pod in a cascade to so long after the last. */
+/** Points are kept from this long before the first write of a Pod in a cascade until AFTER_MS after the last one. */
 const BEFORE_MS = 5 * MINUTE_MS
 const AFTER_MS = 15 * MINUTE_MS
-/** A point of another time than this about when it comes is of a wrong clock. */
+/** A point whose time differs more than this from its arrival has a wrong clock, and is dropped. */
 const MAX_CLOCK_SKEW_MS = 60 * MINUTE_MS
-/** Together points that wait take no more room; they wait less long when they take most of it. */
+/** The most bytes of held points. When most of it is used, points are held for a shorter time. */
 const MOST_WAITING_BYTES = 64 * MIB
 const CROWDED_BYTES = 48 * MIB
-const POINTS_A_ROW = 2_000
+const POINTS_A_ROW = 100
 const ROWS_A_STEP = 20
-/** A Pod's points go to so many of its cascades, the newest. */
+/** A step ends after the row with which it reaches this many points; a row has up to POINTS_A_ROW points for each of MOST_CASCADES. */
+const PLACED_A_STEP = 2_000
+/** A Pod's points are stored for this many of its cascades, the newest. */
 const MOST_CASCADES = 16
 const MOST_SERIES_A_POD = 64
 
-/** `[metric, container, seconds, value]` of each Pod by its UID, as a row keeps them. */
+/** `[metric, container, seconds, value]` by uid of the Pod, as in a row. */
 export type WaitingPoints = Record<
   string,
   [metric: number, container: string, seconds: number, value: number][]
@@ -31,7 +33,7 @@ interface Row {
   readonly points: string
 }
 
-/** When a cascade wrote a Pod. */
+/** When a cascade first and last wrote a Pod. */
 export interface WrittenPod {
   readonly first_ns: bigint
   readonly last_ns: bigint
@@ -41,25 +43,39 @@ interface Place extends WrittenPod {
   readonly trace: bigint
 }
 
-/** Whether a point is near enough to when its Pod was written. */
+/** Whether a point is close enough to the writes of its Pod. */
 export function isInWindow(seconds: number, { first_ns, last_ns }: WrittenPod): boolean {
   const from = Number(first_ns) / NS_PER_S - BEFORE_MS / MS_PER_S
   return seconds >= from && seconds <= Number(last_ns) / NS_PER_S + AFTER_MS / MS_PER_S
 }
 
-interface SeriesKey {
-  readonly trace: number
-  readonly uid: string
+interface SeriesName {
   readonly metric: number
   readonly container: string
+}
+
+interface SeriesKey extends SeriesName {
+  readonly trace: number
+  readonly uid: string
+}
+
+/** The points that a step adds to the series of a Pod in a cascade, by `nameOf` the series. */
+interface AddedSeries {
+  readonly trace: number
+  readonly uid: string
+  readonly series: Map<string, SeriesName & { readonly points: SeriesPoint[] }>
+}
+
+function nameOf({ metric, container }: SeriesName): string {
+  return `${metric} ${container}`
 }
 
 const NS_PER_S = 1e9
 const MS_PER_S = 1_000
 
-/** Points of Pods: first all of them for a while, then those about Pods that a cascade wrote, around the time when it did. */
+/** Points of Pods: first all are held for a while; then those are stored that are close to a cascade's writes of their Pod. */
 export class PodPointTable extends WriterTable {
-  readonly #add = this.db.prepare(
+  readonly #hold = this.db.prepare(
     `INSERT INTO waiting_pod_points (arrived_ms, cluster, upto_bytes, points) SELECT @activeMs, @cluster,
          coalesce((SELECT upto_bytes FROM waiting_pod_points ORDER BY id DESC LIMIT 1), 0) + length(@text), @text`,
   )
@@ -81,38 +97,36 @@ export class PodPointTable extends WriterTable {
   readonly #series = this.column<[SeriesKey], Buffer>(
     'SELECT points FROM pod_series WHERE trace = @trace AND uid = @uid AND metric = @metric AND container = @container',
   )
-  readonly #count = this.column<[number, string], number>(
-    'SELECT count(*) FROM pod_series WHERE trace = ? AND uid = ?',
+  readonly #names = this.db.prepare<[number, string], SeriesName>(
+    'SELECT metric, container FROM pod_series WHERE trace = ? AND uid = ?',
   )
   readonly #save = this.db.prepare(
     `INSERT INTO pod_series (trace, uid, metric, container, points) VALUES (@trace, @uid, @metric, @container, @points)
        ON CONFLICT DO UPDATE SET points = excluded.points`,
   )
 
-  /** Keeps points, all of one cluster, until it is known whether a cascade wrote their Pods. Returns how many had no room. */
+  /** Holds points of one cluster until it is known whether a cascade wrote their Pods. Returns how many were dropped for lack of room. */
   hold(points: readonly PodPoint[], cluster: string): number {
     const { wallMs, activeMs } = this.progress
     for (let from = 0; from < points.length; from += POINTS_A_ROW) {
       if ((this.#bytes.get() ?? 0) >= MOST_WAITING_BYTES) return points.length - from
       const text = textOf(points.slice(from, from + POINTS_A_ROW), wallMs)
-      if (text !== undefined) this.#add.run({ activeMs, cluster, text })
+      if (text !== undefined) this.#hold.run({ activeMs, cluster, text })
     }
     return 0
   }
 
-  /** Needs no transaction. */
+  /** Works outside transactions. */
   get areDue(): boolean {
     return this.#isDue.get(this.#dueMs) === 1
   }
 
-  /** Decides about those that waited long enough, oldest first, until `mayGoOn` returns false; true if there may be more. */
+  /** Decides about points that were held long enough, oldest first, until `mayGoOn` returns false. True if there may be more. */
   decide(mayGoOn: () => boolean): boolean {
     do {
-      const rows = this.#oldest.all(this.#dueMs, ROWS_A_STEP)
-      const last = rows.at(-1)
-      if (last === undefined) return false
-      this.#keep(rows)
-      this.#remove.run(last.id)
+      const decided = this.#keep(this.#oldest.all(this.#dueMs, ROWS_A_STEP))
+      if (decided === undefined) return false
+      this.#remove.run(decided)
     } while (mayGoOn())
     return this.areDue
   }
@@ -122,33 +136,49 @@ export class PodPointTable extends WriterTable {
     return this.progress.activeMs - (isCrowded ? 0 : WAIT_MS)
   }
 
-  #keep(rows: readonly Row[]): void {
-    const found = new Map<string, { key: SeriesKey; points: SeriesPoint[] }>()
-    for (const { cluster, points } of rows) {
+  /** Stores the points of as many rows as fit into a step. Returns the id of the last row. */
+  #keep(rows: readonly Row[]): number | undefined {
+    const found = new Map<string, AddedSeries>()
+    let decided: number | undefined
+    let placed = 0
+    for (const { id, cluster, points } of rows) {
+      if (placed >= PLACED_A_STEP) break
+      decided = id
       for (const [uid, ofPod] of Object.entries(JSON.parse(points) as WaitingPoints)) {
         for (const place of this.#places.all(uid, { cluster })) {
+          placed += ofPod.length
+          const trace = Number(place.trace)
+          const key = `${trace} ${uid}`
+          const added: AddedSeries = found.get(key) ?? { trace, uid, series: new Map() }
+          found.set(key, added)
           for (const [metric, container, seconds, value] of ofPod) {
             if (!isInWindow(seconds, place)) continue
-            const key = { trace: Number(place.trace), uid, metric, container }
-            const name = JSON.stringify([key.trace, uid, metric, container])
-            const series = found.get(name)
-            if (series === undefined) found.set(name, { key, points: [{ seconds, value }] })
+            const name = nameOf({ metric, container })
+            const series = added.series.get(name)
+            if (series === undefined)
+              added.series.set(name, { metric, container, points: [{ seconds, value }] })
             else series.points.push({ seconds, value })
           }
         }
       }
     }
-    for (const { key, points } of found.values()) this.#addTo(key, points)
+    for (const added of found.values()) this.#add(added)
+    return decided
   }
 
-  #addTo(key: SeriesKey, points: readonly SeriesPoint[]): void {
-    const before = this.#series.get(key)
-    if (before === undefined && (this.#count.get(key.trace, key.uid) ?? 0) >= MOST_SERIES_A_POD) return
-    this.#save.run({ ...key, points: packSeries(thinned([...unpackSeries(before), ...points])) })
+  #add({ trace, uid, series }: AddedSeries): void {
+    const known = new Set(this.#names.all(trace, uid).map(nameOf))
+    for (const [name, { metric, container, points }] of series) {
+      if (!known.has(name) && known.size >= MOST_SERIES_A_POD) continue
+      known.add(name)
+      const key = { trace, uid, metric, container }
+      const before = unpackSeries(this.#series.get(key))
+      this.#save.run({ ...key, points: packSeries(thinned([...before, ...points])) })
+    }
   }
 }
 
-/** The points of a row; undefined where none of them is of about now. */
+/** The points of a row as text; undefined if all have wrong times. */
 function textOf(points: readonly PodPoint[], wallMs: number): string | undefined {
   const byPod = new Map<string, WaitingPoints[string]>()
   for (const { uid, container, metric, timeMs, value } of points) {
@@ -170,11 +200,11 @@ export interface SeriesPoint {
 
 const POINT_BYTES = 12
 const VALUE_AT = 4
-/** One point is kept of so many seconds. */
+/** At most one point is stored per this many seconds. */
 export const STEP_SECONDS = 10
 export const MOST_POINTS = 240
 
-/** In the order of time, one a step; of too many every other goes, until there are few enough. */
+/** Sorts points by time, with one per step. If there are too many, every other one is dropped until there are few enough. */
 export function thinned(points: readonly SeriesPoint[]): SeriesPoint[] {
   const byStep = new Map<number, SeriesPoint>()
   for (const point of points) {

@@ -1,6 +1,4 @@
-import type { Statement } from 'better-sqlite3'
 import type { PodSeriesFacts, PodStats, PodStatsFound } from '../../model/queries.ts'
-import type { Sqlite } from './open-database.ts'
 import {
   isInWindow,
   type SeriesPoint,
@@ -9,7 +7,7 @@ import {
   type WaitingPoints,
   type WrittenPod,
 } from './pod-points.ts'
-import type { BytesRead } from './record-queries.ts'
+import { RecordReader } from './record-queries.ts'
 
 interface PodRow extends WrittenPod {
   readonly trace: bigint
@@ -29,34 +27,29 @@ interface WaitingRow {
   readonly points: string
 }
 
+/** Those with a root. */
+const CASCADES = '(SELECT DISTINCT coalesce(continues, id) FROM traces WHERE root = +?)'
+
 /** From here on it is faster to read a row than to look whether each Pod is in it. */
 const MANY_PODS = 4
 
 /** Reads what was measured of the Pods of a cascade: what is kept of them, and what still waits to be. */
-export class PodStatReader {
-  readonly #pods: Statement<[number, number], PodRow>
-  readonly #count: Statement<[number], number>
-  readonly #series: Statement<[bigint, string], SeriesRow>
-  readonly #waiting: Statement<[], WaitingRow>
-  readonly #read: BytesRead
+export class PodStatReader extends RecordReader {
+  readonly #pods = this.exactRows<[number, number], PodRow>(
+    `SELECT trace, uid, cluster, object, first_ns, last_ns FROM cascade_pods
+       WHERE trace IN ${CASCADES} ORDER BY first_ns, uid LIMIT +?`,
+  )
+  readonly #count = this.column<[number], number>(
+    `SELECT count(*) FROM cascade_pods WHERE trace IN ${CASCADES}`,
+  )
+  readonly #series = this.db.prepare<[bigint, string], SeriesRow>(
+    'SELECT metric, container, points FROM pod_series WHERE trace = ? AND uid = ?',
+  )
+  readonly #waiting = this.db.prepare<[], WaitingRow>(
+    'SELECT cluster, points FROM waiting_pod_points ORDER BY id',
+  )
 
-  constructor(db: Sqlite, read: BytesRead) {
-    this.#read = read
-    const cascades = '(SELECT DISTINCT coalesce(continues, id) FROM traces WHERE root = +?)'
-    this.#pods = db
-      .prepare<[number, number], PodRow>(
-        `SELECT trace, uid, cluster, object, first_ns, last_ns FROM cascade_pods
-         WHERE trace IN ${cascades} ORDER BY first_ns, uid LIMIT +?`,
-      )
-      .safeIntegers()
-    this.#count = db
-      .prepare<[number], number>(`SELECT count(*) FROM cascade_pods WHERE trace IN ${cascades}`)
-      .pluck()
-    this.#series = db.prepare('SELECT metric, container, points FROM pod_series WHERE trace = ? AND uid = ?')
-    this.#waiting = db.prepare('SELECT cluster, points FROM waiting_pod_points ORDER BY id')
-  }
-
-  /** Of the cascade with this root. */
+  /** The metrics of Pods in the cascade of a root. */
   of(root: number, limit: number): PodStatsFound {
     const rows = this.#pods.all(root, limit)
     const waiting = this.#waitingOf(rows)
@@ -90,7 +83,7 @@ export class PodStatReader {
     const mayHold = (text: string): boolean =>
       clusters.size > MANY_PODS || [...clusters.keys()].some((uid) => text.includes(uid))
     for (const { cluster, points } of this.#waiting.iterate()) {
-      this.#read.add(points.length)
+      this.read.add(points.length)
       if (!mayHold(points)) continue
       for (const [uid, more] of Object.entries(JSON.parse(points) as WaitingPoints)) {
         const of = clusters.get(uid)

@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3'
 import { type Cpid, firstEpisode } from '../../model/merge-graph.ts'
 import type {
   ArrivalMarks,
@@ -9,7 +8,7 @@ import type {
 } from '../../model/store-ports.ts'
 import { CHANGED } from './archives.ts'
 import type { SqliteMergeGraph } from './merge-graph.ts'
-import type { Sqlite } from './open-database.ts'
+import { OnConnection, type Sqlite } from './open-database.ts'
 import { CpidContentsRemoval, SpanRemoval, TraceRemoval } from './pruning-cpid-contents.ts'
 import { ObjectRemoval, type PrunedRows, PruneHolds, SpansSentForChildren } from './pruning-holds.ts'
 import { UnattributedRemoval } from './pruning-unattributed.ts'
@@ -17,7 +16,7 @@ import { PreparedStatements } from './prepared-statements.ts'
 import type { TraceIndex } from './trace-id-index.ts'
 import type { Progress } from './transactions.ts'
 
-/** The tables that retention reads and removes from. */
+/** The tables from which retention reads and removes. */
 export function sqlitePruneStore(
   db: Sqlite,
   progress: Progress,
@@ -28,7 +27,7 @@ export function sqlitePruneStore(
   const brought = new SpansSentForChildren({ sql, objects, index, rows })
   const holds = new PruneHolds(sql, progress, brought)
   const parts = { sql, progress, holds, objects, index, rows, brought, graph }
-  const candidates = new PruneCandidates(db, sql)
+  const candidates = new PruneCandidates(db)
   const spans = new SpanRemoval(sql, parts)
   const contents = new CpidContentsRemoval({ ...parts, spans, traces: new TraceRemoval(parts) })
   const unattributed = new UnattributedRemoval(parts)
@@ -66,12 +65,12 @@ export function sqlitePruneStore(
     mark: () => {
       sql.run('INSERT OR REPLACE INTO arrival_marks VALUES (?, ?)', progress.wallMs, progress.lastArrival)
     },
-    /** What is cached of decisions may be outdated. */
+    /** Cached decisions may be outdated. */
     forget: () => unattributed.forget(),
   }
 }
 
-/** Stored in place of the time in `cpids.prune_ns`: no edge points to these CPIDs any more, and they are removed before all others. */
+/** Stored in place of the time in `cpids.prune_ns` for CPIDs that are marked for removal: roots now, and removed before all others. */
 const MARKED = -1
 const MARKED_BY_FORCE = -2
 
@@ -84,34 +83,25 @@ interface PlaceRow {
 }
 
 /** CPIDs that no edge points to, in the order of removal. */
-class PruneCandidates {
-  readonly #sql: PreparedStatements
-  readonly #between: Statement<[bigint, number, bigint, number, number], PlaceRow>
-  readonly #merged: Statement<[number, number], PlaceRow & { arrival: bigint }>
-  readonly #unmark: Statement<[number, number], PlaceRow>
-
-  constructor(db: Sqlite, sql: PreparedStatements) {
-    this.#sql = sql
-    this.#between = db
-      .prepare<[bigint, number, bigint, number, number], PlaceRow>(
-        `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0
-           AND (prune_ns, id) > (+?, +?) AND (prune_ns, id) < (+?, +?) ORDER BY prune_ns, id LIMIT +?`,
-      )
-      .safeIntegers()
-    this.#merged = db
-      .prepare<[number, number], PlaceRow & { arrival: bigint }>(
-        `SELECT m.arrival, c.id, c.prune_ns FROM mergelogs m CROSS JOIN cpids c ON c.id = m.cpid
-         WHERE m.arrival > +? ORDER BY m.arrival LIMIT +?`,
-      )
-      .safeIntegers()
-    this.#unmark = db
-      .prepare<[number, number], PlaceRow>(
-        `UPDATE cpids SET prune_ns = coalesce(
-           (SELECT min(time_ns, arrived_ms * 1000000) FROM mergelogs WHERE cpid = +?), first_seen_ms * 1000000)
-         WHERE id = +? RETURNING id, prune_ns`,
-      )
-      .safeIntegers()
-  }
+class PruneCandidates extends OnConnection {
+  readonly #between = this.exactRows<[bigint, number, bigint, number, number], PlaceRow>(
+    `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0
+       AND (prune_ns, id) > (+?, +?) AND (prune_ns, id) < (+?, +?) ORDER BY prune_ns, id LIMIT +?`,
+  )
+  readonly #merged = this.exactRows<[number, number], PlaceRow & { arrival: bigint }>(
+    `SELECT m.arrival, c.id, c.prune_ns FROM mergelogs m CROSS JOIN cpids c ON c.id = m.cpid
+       WHERE m.arrival > +? ORDER BY m.arrival LIMIT +?`,
+  )
+  readonly #mark = this.db.prepare<[number, number]>('UPDATE cpids SET prune_ns = ? WHERE id = +?')
+  readonly #marked = this.db.prepare<[number], { id: number; prune_ns: number }>(
+    `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0 AND prune_ns < 0
+       ORDER BY prune_ns LIMIT +?`,
+  )
+  readonly #unmark = this.exactRows<[number, number], PlaceRow>(
+    `UPDATE cpids SET prune_ns = coalesce(
+         (SELECT min(time_ns, arrived_ms * 1000000) FROM mergelogs WHERE cpid = +?), first_seen_ms * 1000000)
+       WHERE id = +? RETURNING id, prune_ns`,
+  )
 
   between(after: PruneCandidate = FIRST, before: PruneCandidate = LAST, limit: number): PruneCandidate[] {
     return this.#between.all(after.timeNs, after.id, before.timeNs, before.id, limit).map(placeOf)
@@ -124,17 +114,11 @@ class PruneCandidates {
   }
 
   markForRemoval(cpid: number, forced: boolean): void {
-    this.#sql.run('UPDATE cpids SET prune_ns = ? WHERE id = +?', forced ? MARKED_BY_FORCE : MARKED, cpid)
+    this.#mark.run(forced ? MARKED_BY_FORCE : MARKED, cpid)
   }
 
   markedForRemoval(limit: number): CpidToPrune[] {
-    return this.#sql
-      .rows<{ id: number; prune_ns: number }>(
-        `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0 AND prune_ns < 0
-         ORDER BY prune_ns LIMIT +?`,
-        limit,
-      )
-      .map(({ id, prune_ns }) => ({ id, forced: prune_ns === MARKED_BY_FORCE }))
+    return this.#marked.all(limit).map(({ id, prune_ns }) => ({ id, forced: prune_ns === MARKED_BY_FORCE }))
   }
 
   unmark(cpid: number): PruneCandidate {
@@ -153,7 +137,7 @@ class Tombstones {
   readonly #progress: Progress
   readonly #graph: SqliteMergeGraph
   readonly #objects: ObjectRemoval
-  /** The last tombstone that was checked. */
+  /** The last tombstone that was examined. */
   #looked = 0
 
   constructor(sql: PreparedStatements, progress: Progress, graph: SqliteMergeGraph, objects: ObjectRemoval) {
@@ -163,10 +147,10 @@ class Tombstones {
     this.#objects = objects
   }
 
-  /** Turns a CPID whose contents are removed into a tombstone. */
+  /** Turns a CPID whose contents have been removed into a tombstone. */
   leaveTombstone(cpid: number): void {
     const node = this.#graph.node(cpid)
-    // It may have had traces before an older tombstone of it was forgotten.
+    // It may have had traces before an older tombstone of it was removed.
     const mergelogMs = this.#sql.number('SELECT time_ns / 1000000 FROM mergelogs WHERE cpid = +?', cpid)
     node.nextEpisode = firstEpisode(node, mergelogMs, this.#progress.forgotten)
     this.#noteTime(cpid)
@@ -179,15 +163,15 @@ class Tombstones {
     node.unexplainedSources = 0
     node.inDegree = 0
     node.roots = [cpid]
-    // A backend may have its main trace, even if this process never opened it.
+    // A backend may have its main trace, even if this process never opened one.
     node.nextEpisode = Math.max(node.nextEpisode, 1)
     this.#graph.save(node)
   }
 
   /**
-   * Removes the oldest tombstones beyond `keep`, except those whose traces still exist: these are removed with the last CPID in them, and
-   * since each CPID keeps at most `max_fanout` roots there are never many. Also keeps tombstones of CPIDs that unsent log records took
-   * from their spans. Those that an archive has not heard of yet stay too, while there are no more than twice `keep`. Checks at most `limit`.
+   * Removes the oldest tombstones beyond `keep`. Keeps those with traces, which are removed with the last CPID in the trace; these are few,
+   * since each CPID has at most `max_fanout` roots. Keeps those whose CPID an unsent log record inherited. Keeps those that are not
+   * archived yet, up to twice `keep`. Examines at most `limit`.
    */
   removeOld(keep: number, limit: number): number {
     let excess = this.#progress.tombstones - keep
@@ -222,7 +206,7 @@ class Tombstones {
     return page.length
   }
 
-  /** Called while the mergelog still exists. A time in the future counts as now. */
+  /** Call it while the mergelog still exists. A time in the future counts as now. */
   #noteTime(cpid: number): void {
     const timeMs =
       this.#sql.number(
@@ -248,7 +232,7 @@ class Tombstones {
   }
 }
 
-/** Removes requests that arrived before a time, in batches; returns how many. */
+/** Removes requests that arrived before a time, at most `limit`. Returns how many. */
 function removeOldRequests(sql: PreparedStatements, beforeMs: number, wallMs: number, limit: number): number {
   const page = sql.rows<{ id: number; arrived_ms: number }>(
     'SELECT id, arrived_ms FROM requests ORDER BY id LIMIT +?',
@@ -260,7 +244,7 @@ function removeOldRequests(sql: PreparedStatements, beforeMs: number, wallMs: nu
     if (arrived_ms < beforeMs) upTo = id
     else if (arrived_ms > wallMs) ahead = id
     else {
-      // A request from a time when the clock was ahead is as old as its neighbours.
+      // A request whose time is in the future, because the clock was ahead, counts as old as its neighbours.
       upTo = Math.max(upTo, ahead)
       break
     }

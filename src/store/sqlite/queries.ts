@@ -16,29 +16,29 @@ import { CascadeFactsReader, CascadeTraces } from './cascade-queries.ts'
 import { CpidLookup, GraphAroundReader, GraphWalk, MergelogFactsReader } from './graph-queries.ts'
 import { LinkedSpans } from './linked-span-queries.ts'
 import { ObjectFactsReader, ObjectVersionsReader } from './object-queries.ts'
-import { OnConnection, type Sqlite } from './open-database.ts'
+import type { Sqlite } from './open-database.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { PodStatReader } from './pod-stat-queries.ts'
-import { BytesRead, EnvelopeReader, LogPages, SpanPages } from './record-queries.ts'
+import { BytesRead, EnvelopeReader, LogPages, RecordReader, SpanPages } from './record-queries.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
 import { SentTraceSearch } from './sent-trace-search.ts'
 import { ROWS_A_BLOCK } from './span-block-facts.ts'
 
-/** How many cascades are named with an event of an object. */
+/** How many cascades are given with an event of an object. */
 const CASCADES_NAMED = 8
 
-/** Made when it is first needed: few of the readers answer one question, and each prepares its statements. */
+/** Makes a reader on first use: one question needs few of the readers, and each prepares its statements. */
 function later<T>(make: () => T): () => T {
   let made: T | undefined
   return () => (made ??= make())
 }
 
-/** Identifies the state of the database that a connection reads. Changes when another connection commits. */
+/** Identifies the state of the database that a connection reads; changes when another connection commits. */
 export function dataVersion(db: Sqlite): string {
   return String(db.pragma('data_version', { simple: true }))
 }
 
-/** Answers queries through a read-only connection, which the caller owns and closes. */
+/** Answers questions through a read-only connection, which the caller closes. */
 export function sqliteQueries(db: Sqlite, rowsABlock = ROWS_A_BLOCK): CausewayQueries {
   addContentSqlFunctions(db)
   const read = new BytesRead()
@@ -69,7 +69,7 @@ export function sqliteQueries(db: Sqlite, rowsABlock = ROWS_A_BLOCK): CausewayQu
     const id = cpids().find(cpid)
     return typeof id === 'number' ? answer(id) : id
   }
-  /** What is known of a cascade whose root may be pruned. */
+  /** Answers a question about a cascade, whose root may be pruned. */
   function ofRoot<T>(root: Cpid, answer: (id: number) => T): T | undefined {
     const id = cpids().findEvenPruned(root)
     return id === undefined ? undefined : answer(id)
@@ -136,10 +136,10 @@ export function sqliteQueries(db: Sqlite, rowsABlock = ROWS_A_BLOCK): CausewayQu
   }
 }
 
-/** How many of the newest resources and objects are checked. */
+/** How many of the newest resources and objects are read. */
 const LATELY = 5_000
 
-/** Which services, clusters, actors, namespaces and kinds of objects appeared recently. */
+/** The services, clusters, actors, namespaces and kinds of objects that appeared recently. */
 function readFacets(db: Sqlite): Facets {
   const texts = (sql: string): string[] => db.prepare<[], string>(sql).pluck().all()
   const lately = (column: string, table: string, age: string, where = ''): string[] =>
@@ -156,24 +156,23 @@ function readFacets(db: Sqlite): Facets {
   }
 }
 
-/** A page has this many items, or fewer of this many bytes, or one larger item. */
+/** The most items of a page, and the most bytes unless a single item is larger. */
 const ITEMS_A_PAGE = 500
 const PAGE_BYTES = MIB
 
-/** The numbers of the original trace with the id @id. */
+/** The ids of the original trace with the trace id @id. */
 const ORIGINS = `(SELECT origin FROM origin_trace_index WHERE trace_id = @id
   UNION SELECT id FROM origin_traces WHERE id > (SELECT indexed_origins FROM progress) AND trace_id = @id)`
-/** The most spans of one original trace that are read for its CPIDs; of a longer trace, any of them. */
+/** The most spans of an original trace that are read for their CPIDs. */
 const SPANS_OF_TRACE = 10_000
-/** The most of these CPIDs whose cascades are looked up: the newest. */
+/** How many of the newest of these CPIDs are looked up for their cascades. */
 const CPIDS_OF_TRACE = 100
 
 /** Reads what was sent into traces, as exporters read it; and which CPIDs a sender's trace has. */
-class SentItems extends OnConnection {
-  readonly #outbox: SqliteOutbox
-  readonly #read: BytesRead
+class SentItems extends RecordReader {
+  readonly #outbox = new SqliteOutbox(this.db)
   readonly #trace = this.column<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?')
-  // CROSS JOIN: otherwise SQLite begins with everything that was ever forwarded.
+  // CROSS JOIN: otherwise SQLite begins with all decisions that forwarded a span.
   readonly #forwarded = this.column<[{ id: Buffer }], number>(
     `SELECT outbox.decision FROM ${ORIGINS} found
        CROSS JOIN spans ON spans.origin = found.origin
@@ -185,12 +184,6 @@ class SentItems extends OnConnection {
          WHERE cpid IS NOT NULL GROUP BY cpid ORDER BY newest DESC LIMIT ${CPIDS_OF_TRACE}) found
        CROSS JOIN cpids ON cpids.id = found.cpid ORDER BY found.newest DESC`,
   )
-
-  constructor(db: Sqlite, read: BytesRead) {
-    super(db)
-    this.#outbox = new SqliteOutbox(db)
-    this.#read = read
-  }
 
   /** What a backend has under this trace id: an outgoing trace, or forwarded spans. */
   ofTrace(traceId: Buffer): Pages<OutboxItem> | undefined {
@@ -209,7 +202,7 @@ class SentItems extends OnConnection {
     yield* this.#of(forwarded)
   }
 
-  /** What these decisions sent, in their order. */
+  /** What these decisions sent, in the same order. */
   *#of(decisions: Iterable<number>): Pages<OutboxItem> & Generator<OutboxItem[]> {
     let items: OutboxItem[] = []
     let bytes = 0
@@ -219,7 +212,7 @@ class SentItems extends OnConnection {
       items.push(item)
       const length = (item.raw?.length ?? 0) + (item.extra?.length ?? 0)
       bytes += length
-      this.#read.add(length)
+      this.read.add(length)
       if (items.length < ITEMS_A_PAGE && bytes < PAGE_BYTES) continue
       yield items
       ;[items, bytes] = [[], 0]
@@ -227,7 +220,7 @@ class SentItems extends OnConnection {
     yield items
   }
 
-  /** Spans with this id. */
+  /** Spans with this id in a trace. */
   withId(trace: number, spanId: bigint): OutboxItem[] {
     const { received, own } = this.#outbox.decisionsOfSpan(trace, spanId)
     if (received.length > 0) return received.flatMap((decision) => this.#outbox.item(decision) ?? [])

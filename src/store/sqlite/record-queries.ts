@@ -8,7 +8,7 @@ import { GenerationCache } from './generation-cache.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import { LOG_IS_NO_REPEAT, SPAN_IS_NO_REPEAT } from './repeated-records.ts'
 
-/** How many original traces may be searched without a result before the reader gets an empty page. */
+/** After searching this many original traces without a result, an empty page is yielded. */
 const SEARCHES_AT_ONCE = 500
 const LEAST = -(2n ** 63n)
 
@@ -19,11 +19,21 @@ interface SpanRow {
   raw: Buffer
 }
 
+/** Reads stored records page by page, and counts their bytes. */
+export abstract class RecordReader extends OnConnection {
+  protected readonly read: BytesRead
+
+  constructor(db: Sqlite, read: BytesRead) {
+    super(db)
+    this.read = read
+  }
+}
+
 /**
- * Reads stored spans page by page. Those of a CPID come by original trace and span id, the order of the index, so that any page can be
- * found without reading the ones before it.
+ * Reads stored spans page by page. Spans of a CPID are ordered by original trace and span id, as in the index, so that a page can be found
+ * without reading those before it.
  */
-export class SpanPages extends OnConnection {
+export class SpanPages extends RecordReader {
   readonly #origins = this.column<[number, bigint], bigint>(
     `SELECT origin FROM cpid_origins WHERE cpid = ? AND origin >= ? ORDER BY origin LIMIT ${SEARCHES_AT_ONCE}`,
   ).safeIntegers()
@@ -35,17 +45,15 @@ export class SpanPages extends OnConnection {
   readonly #all = this.exactRows<[bigint], SpanRow>(
     `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s WHERE s.id > ? AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id`,
   )
-  readonly #read: BytesRead
 
-  constructor(db: Sqlite, read: BytesRead) {
-    super(db)
-    this.#read = read
+  all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
+    return pagesByNumber(this.#all, this.read, after)
   }
 
-  /** The spans of these CPIDs, in ascending order of their numbers. A position is CPID, original trace, span id and number. */
+  /** The spans of these CPIDs, by ascending id of the CPID. A position is CPID, original trace, span id and row. */
   *ofCpids(cpids: readonly number[], after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
     const [firstCpid = 0n, firstOrigin = 0n, firstSpanId = LEAST, firstId = 0n] = after
-    const page = new RecordPage(this.#read)
+    const page = new RecordPage(this.read)
     let searched = 0
     for (const cpid of cpids) {
       const goesOn = BigInt(cpid) === firstCpid
@@ -64,10 +72,6 @@ export class SpanPages extends OnConnection {
     yield page.take()
   }
 
-  all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
-    return pagesByNumber(this.#all, this.#read, after)
-  }
-
   *#originsOf(cpid: number, least: bigint): Generator<bigint> {
     for (let from = least; ;) {
       const origins = this.#origins.all(cpid, from)
@@ -79,7 +83,7 @@ export class SpanPages extends OnConnection {
   }
 }
 
-/** How many CPIDs may be searched without a result before the reader gets an empty page. */
+/** After searching this many CPIDs without a result, an empty page is yielded. */
 const CPIDS_AT_ONCE = 500
 
 interface LogRow {
@@ -89,24 +93,22 @@ interface LogRow {
 }
 
 /** Reads stored log records page by page. */
-export class LogPages extends OnConnection {
+export class LogPages extends RecordReader {
   readonly #ofCpid = this.exactRows<[number, bigint], LogRow>(
     `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.cpid = ? AND l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
   )
   readonly #all = this.exactRows<[bigint], LogRow>(
     `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
   )
-  readonly #read: BytesRead
 
-  constructor(db: Sqlite, read: BytesRead) {
-    super(db)
-    this.#read = read
+  all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
+    return pagesByNumber(this.#all, this.read, after)
   }
 
-  /** The logs of these CPIDs, in ascending order of their numbers. A position is the CPID's number and the record's. */
+  /** The log records of these CPIDs, by ascending id of the CPID. A position is CPID and row. */
   *ofCpids(cpids: readonly number[], after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
     const [firstCpid = 0n, firstId = 0n] = after
-    const page = new RecordPage(this.#read)
+    const page = new RecordPage(this.read)
     let searched = 0
     for (const cpid of cpids) {
       let id = BigInt(cpid) === firstCpid ? firstId : 0n
@@ -119,16 +121,12 @@ export class LogPages extends OnConnection {
     }
     yield page.take()
   }
-
-  all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
-    return pagesByNumber(this.#all, this.#read, after)
-  }
 }
 
 const MAX_RECORDS = 150
 const MAX_BYTES = MIB
 
-/** Collects a page of stored records until it is full. */
+/** Collects records until a page is full. */
 class RecordPage {
   #records: StoredRecord[] = []
   #bytes = 0
@@ -138,7 +136,7 @@ class RecordPage {
     this.#read = read
   }
 
-  /** Adds records until the page is full. True if it took all there are. */
+  /** Adds rows until the page is full. True if it took all of them. */
   fill<Row extends { scope: number | bigint; raw: Buffer }>(
     rows: Iterable<Row>,
     positionOf: (row: Row) => Position,
@@ -165,7 +163,7 @@ class RecordPage {
   }
 }
 
-/** Pages of all records in ascending order of their numbers. A position is the number. */
+/** Pages of all records by ascending row. A position is the row. */
 function* pagesByNumber(
   all: Statement<[bigint], { id: bigint; scope: bigint; raw: Buffer }>,
   read: BytesRead,
@@ -182,7 +180,7 @@ const SCOPES = 1_000
 const SCOPE_BYTES = 8 * MIB
 
 /** The envelopes in which records arrived. */
-export class EnvelopeReader extends OnConnection {
+export class EnvelopeReader extends RecordReader {
   readonly #cache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
     most: SCOPE_BYTES,
     of: envelopeBytes,
@@ -195,11 +193,15 @@ export class EnvelopeReader extends OnConnection {
     `SELECT scopes.id, scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
        FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id > ? ORDER BY scopes.id`,
   )
-  readonly #read: BytesRead
 
-  constructor(db: Sqlite, read: BytesRead) {
-    super(db)
-    this.#read = read
+  of(scope: number): ScopeEnvelopes | undefined {
+    const cached = this.#cache.get(scope)
+    if (cached !== undefined) return cached
+    const found = this.#find.get(scope)
+    if (found === undefined) return undefined
+    this.#cache.set(scope, found)
+    this.read.spend(envelopeBytes(found))
+    return found
   }
 
   *all(): Generator<ScopeEnvelopes[]> {
@@ -214,34 +216,22 @@ export class EnvelopeReader extends OnConnection {
         isLast = page.length < MAX_RECORDS && bytes < MAX_BYTES
         if (!isLast) break
       }
-      this.#read.add(bytes)
+      this.read.add(bytes)
       yield page
     }
   }
-
-  of(scope: number): ScopeEnvelopes | undefined {
-    const cached = this.#cache.get(scope)
-    if (cached !== undefined) return cached
-    const found = this.#find.get(scope)
-    if (found === undefined) return undefined
-    this.#cache.set(scope, found)
-    this.#read.spend(envelopeBytes(found))
-    return found
-  }
 }
 
-/** How many ancestors are visited: a sender may send a chain of any length, and the query runs for each span in it. */
+/** How many ancestors are visited, since senders can make chains of any length, and the query runs for each span. */
 const MOST_ABOVE = 32
-/** Only the linker knows whether such a span takes the CPID of its parent. */
+/** Spans with these flags may inherit no CPID; only the linker knows. */
 const UNSURE = SPAN_JOINS_OWN | SPAN_NAMES_REQUEST
 
-/** Whether there are spans that the linker has not reached yet, or that wait. */
+/** Whether some spans are not linked yet, or wait. */
 const IS_ANY_UNPLACED =
   '(SELECT last_arrival > linked_arrival FROM progress) OR EXISTS (SELECT 1 FROM waiting)'
 
-/**
- * The CPID that a span `s` without one is about to take: that of its nearest ancestor that has one. If nothing waits, it already has it.
- */
+/** The CPID that a span `s` without one will inherit from its nearest ancestor with one. If nothing waits, it has inherited it already. */
 export const CPID_OF_NEAREST_ANCESTOR = `CASE WHEN s.flags & ${UNSURE | SPAN_MALFORMED_CPID} = 0 AND (${IS_ANY_UNPLACED}) THEN (
   WITH RECURSIVE above(cpid, parent_id, height) AS (
     VALUES (NULL, s.parent_id, 0)
@@ -252,10 +242,10 @@ export const CPID_OF_NEAREST_ANCESTOR = `CASE WHEN s.flags & ${UNSURE | SPAN_MAL
         AND (p.cpid IS NOT NULL OR p.flags & ${UNSURE} = 0))
   SELECT above.cpid FROM above WHERE above.cpid IS NOT NULL) END`
 
-/** An answer needed more reads than allowed. */
+/** An answer exceeded its read allowance. */
 export class TooMuchRead extends Error {}
 
-/** Counts the bytes of stored spans and log records, and of lists of envelopes, that were read through a connection. */
+/** Counts the bytes of stored spans, log records and envelopes that a connection reads, and limits them. */
 export class BytesRead {
   #count = 0
   #most = Infinity
@@ -265,24 +255,24 @@ export class BytesRead {
     return this.#count
   }
 
-  /** How many CPIDs one walk may reach before it throws TooMuchRead. */
+  /** How many CPIDs a walk may reach before it throws TooMuchRead. */
   get maxCpids(): number {
     return this.#maxCpids
   }
 
-  /** From now on, throws TooMuchRead if more is read than this allowance. */
+  /** From now on, throws TooMuchRead if more is read than allowed. */
   allow({ bytes, cpids }: ReadAllowance): void {
     this.#most = this.#count + bytes
     this.#maxCpids = cpids
   }
 
-  /** Records that this many bytes were read. */
+  /** Adds bytes that were read. */
   add(bytes: number): void {
     this.#count += bytes
     this.spend(0)
   }
 
-  /** Takes bytes from the allowance without counting them: what is cached is not read for every answer. */
+  /** Uses up allowance without counting bytes as read, for cached rows. */
   spend(bytes: number): void {
     this.#most -= bytes
     if (this.#count > this.#most) throw new TooMuchRead('more bytes were read than one answer may take')

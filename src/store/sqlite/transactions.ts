@@ -4,21 +4,18 @@ import type { Clock } from '../../model/time-and-size.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import { OpenedFile } from './opened-file.ts'
 
-/**
- * Runs each piece of the writer's work in a transaction of its own. After a rollback, or a write by another process, everything cached is
- * dropped first.
- */
+/** Runs each piece of the writer's work in a transaction. After a rollback, or a write by another process, all caches are dropped first. */
 export class WriterTransaction extends OnConnection {
   readonly #file: OpenedFile
   readonly #progress: Progress
   readonly #caches: Cached[]
   readonly #changes = this.column<[], number>('SELECT total_changes()')
-  /** Changes when another connection commits, not when this one does. */
+  /** Changes when another connection commits, but not when this one does. */
   readonly #readVersion = this.column<[], number>('PRAGMA data_version')
   #dataVersion: number | undefined
-  /** Reloading the caches failed; it is repeated before the next transaction. */
+  /** Whether the caches have to be dropped before the next transaction, since an attempt failed. */
   #isStale = false
-  /** Transactions run as parts of an open one, and one of them is running. */
+  /** Whether transactions currently run as parts of one commit. */
   #isTogether = false
   #isInPart = false
 
@@ -31,8 +28,8 @@ export class WriterTransaction extends OnConnection {
   }
 
   /**
-   * Runs `work` and commits. If it throws, rolls back and rethrows. With `mayOnlyRead`, work that wrote nothing is not committed and does
-   * not wait for the disk.
+   * Runs `work` and commits. If it throws, rolls back and rethrows. With `mayOnlyRead`, skips the commit, and the wait for the disk, if
+   * nothing was written.
    */
   run<T>(work: () => T, { mayOnlyRead = false }: RunOptions = {}): T {
     if (this.#isTogether) return this.#runAsPart(work)
@@ -46,8 +43,8 @@ export class WriterTransaction extends OnConnection {
   }
 
   /**
-   * Commits all that `run` does meanwhile together, or nothing of it. An error in one `run` undoes only that one; an error in `work`
-   * undoes all. Up time advances to the end of it.
+   * Commits everything that calls of `run` within `work` write, together. An error in a `run` rolls back only that one; an error in `work`
+   * rolls back everything. Up time advances at the end.
    */
   together<T>(work: () => T): T {
     if (this.#isTogether) throw new Error('transactions are together already')
@@ -99,8 +96,8 @@ export class WriterTransaction extends OnConnection {
   }
 
   /**
-   * Inside `run`: runs a part that may fail separately. If it throws, its writes are undone, `caches` (all that it may have changed) are
-   * dropped, and the error is rethrown. The rest of the work may go on.
+   * Call it inside `run`: runs a part in a savepoint. If it throws, its writes are rolled back, `caches` (all that it may have changed) are
+   * dropped, and the error is rethrown. The rest of the work may continue.
    */
   attempt<T>(part: () => T, caches: readonly Cached[]): T {
     this.#progress.save()
@@ -122,7 +119,7 @@ export class WriterTransaction extends OnConnection {
     this.#caches.push(cached)
   }
 
-  /** The next transaction reads everything again. */
+  /** Drops all caches. */
   #forget(): void {
     this.#isStale = true
     for (const cache of this.#caches) cache.forget()
@@ -131,7 +128,7 @@ export class WriterTransaction extends OnConnection {
   }
 }
 
-/** Runs work in the writer's transactions, and passes `inside` to it. */
+/** Runs work in the writer's transactions, and passes it `inside`. */
 export class SqliteTransactor<Inside> implements Transactor<Inside> {
   readonly #transaction: WriterTransaction
   readonly #inside: Inside
@@ -157,26 +154,30 @@ export class SqliteTransactor<Inside> implements Transactor<Inside> {
   }
 }
 
-interface ProgressRow {
-  last_arrival: number
-  linked_arrival: number
-  last_decision: number
-  last_log_decision: number
-  last_metric_decision: number
-  indexed_origins: number
-  indexing_origins: number
-  indexing_prefix: number
-  active_ms: number
-  live_cpids: number
-  tombstones: number
-  unranked_cpids: number
-  forgotten_ms: number
-  forgotten_episode: number
-}
+/** The columns whose values are counters, by their fields. */
+const COUNTERS = {
+  lastArrival: 'last_arrival',
+  linkedArrival: 'linked_arrival',
+  lastDecision: 'last_decision',
+  lastLogDecision: 'last_log_decision',
+  lastMetricDecision: 'last_metric_decision',
+  indexedOrigins: 'indexed_origins',
+  indexingOrigins: 'indexing_origins',
+  indexingPrefix: 'indexing_prefix',
+  liveCpids: 'live_cpids',
+  tombstones: 'tombstones',
+} as const
+type Counter = keyof typeof COUNTERS
+const COLUMNS = Object.entries({
+  ...COUNTERS,
+  ...{ activeMs: 'active_ms', untilMs: 'forgotten_ms', nextEpisode: 'forgotten_episode' },
+})
+
+type ProgressRow = Record<Counter | 'activeMs' | 'unrankedCpids', number> & ForgottenTombstones
 
 /**
- * The counters that outlive rows, the number of CPIDs, and up time. `activeMs` counts only while Causeway runs, whatever the wall clock
- * does, so that down time settles no trace. Kept in memory during a transaction and written at its end.
+ * Counters that outlive rows, the number of CPIDs, and up time. `activeMs` advances only while Causeway runs, whatever the wall clock does,
+ * so that no trace settles during downtime. Kept in memory and saved at the end of each transaction.
  */
 export class Progress extends OnConnection {
   wallMs = 0
@@ -186,23 +187,21 @@ export class Progress extends OnConnection {
   lastDecision = 0
   lastLogDecision = 0
   lastMetricDecision = 0
-  /** All original traces up to this one are in the index of their ids. */
+  /** All original traces up to this one are in the index of trace ids. */
   indexedOrigins = 0
-  /** The last one of the batch that is being indexed, and the first four bytes of the ids that are next. */
+  /** The last original trace of the batch that is being indexed, and the next prefix (four bytes of a trace id). */
   indexingOrigins = 0
   indexingPrefix = 0
-  /** CPIDs that are not pruned, and tombstones. */
+  /** The numbers of live CPIDs and of tombstones. */
   liveCpids = 0
   tombstones = 0
-  /** CPIDs up to this number are older than the ordering of the graph (ADR-020). */
+  /** CPIDs up to this id are from before the graph was ordered (ADR-020). */
   unrankedCpids = 0
   forgotten: ForgottenTombstones = { untilMs: 0, nextEpisode: 0 }
-  /** New rows that reference scopes. */
+  /** Counts new rows that refer to scopes. */
   readonly scopeUses: ScopeUses
   readonly #save = this.db.prepare(
-    `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?, last_metric_decision = ?,
-         indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?,
-         forgotten_ms = ?, forgotten_episode = ?`,
+    `UPDATE progress SET ${COLUMNS.map(([field, column]) => `${column} = @${field}`).join(', ')}`,
   )
   readonly #clock: Clock
   #base = 0
@@ -220,31 +219,20 @@ export class Progress extends OnConnection {
   load(): void {
     const row = this.db
       .prepare<[], ProgressRow>(
-        `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, last_metric_decision, indexed_origins, indexing_origins,
-           indexing_prefix, active_ms, live_cpids, tombstones, unranked_cpids,
-           forgotten_ms, forgotten_episode FROM progress`,
+        `SELECT ${COLUMNS.map(([field, column]) => `${column} AS ${field}`).join(', ')}, unranked_cpids AS unrankedCpids FROM progress`,
       )
       .get()
     if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
     this.scopeUses.forget()
-    this.lastArrival = row.last_arrival
-    this.linkedArrival = row.linked_arrival
-    this.lastDecision = row.last_decision
-    this.lastLogDecision = row.last_log_decision
-    this.lastMetricDecision = row.last_metric_decision
-    this.indexedOrigins = row.indexed_origins
-    this.indexingOrigins = row.indexing_origins
-    this.indexingPrefix = row.indexing_prefix
-    this.liveCpids = row.live_cpids
-    this.tombstones = row.tombstones
-    this.unrankedCpids = row.unranked_cpids
-    this.forgotten = { untilMs: row.forgotten_ms, nextEpisode: row.forgotten_episode }
-    this.#base = Math.max(row.active_ms, this.activeMs)
+    const { activeMs, untilMs, nextEpisode, ...counters } = row
+    Object.assign(this, counters)
+    this.forgotten = { untilMs, nextEpisode }
+    this.#base = Math.max(activeMs, this.activeMs)
     this.#startedMs = this.#clock.monotonicMs()
     this.turn()
   }
 
-  /** Reads the time for the transaction that begins. Times below zero mark what is to be pruned, so a clock before 1970 counts as 1970. */
+  /** Reads the clock for a new transaction. Negative times mark CPIDs for removal, so a clock before 1970 counts as 1970. */
   turn(): void {
     this.wallMs = Math.max(Math.trunc(this.#clock.wallMs()), 0)
     this.activeMs = this.#base + Math.trunc(this.#clock.monotonicMs() - this.#startedMs)
@@ -268,28 +256,16 @@ export class Progress extends OnConnection {
 
   save(): void {
     this.scopeUses.save()
-    this.#save.run(
-      this.lastArrival,
-      this.linkedArrival,
-      this.lastDecision,
-      this.lastLogDecision,
-      this.lastMetricDecision,
-      this.indexedOrigins,
-      this.indexingOrigins,
-      this.indexingPrefix,
-      this.activeMs,
-      this.liveCpids,
-      this.tombstones,
-      this.forgotten.untilMs,
-      this.forgotten.nextEpisode,
-    )
+    const { activeMs, forgotten } = this
+    const counters = (Object.keys(COUNTERS) as Counter[]).map((field) => [field, this[field]] as const)
+    this.#save.run({ ...Object.fromEntries(counters), activeMs, ...forgotten })
   }
 }
 
-/** The tables that reference a scope in a column of this name. Each has a trigger that decrements the count when a row is removed. */
+/** Tables with a column of this name that refers to a scope. Each has a trigger that decrements the count when a row is removed. */
 const NAMING_SCOPES = ['spans', 'logs', 'mergelogs', 'rejected_mergelogs', 'outbox'] as const
 
-/** Statements of the writer, and how far it has come. */
+/** A table of the writer, with access to its progress. */
 export abstract class WriterTable extends OnConnection {
   protected readonly progress: Progress
 
@@ -300,13 +276,13 @@ export abstract class WriterTable extends OnConnection {
 }
 
 /**
- * Counts new rows that reference scopes (`scopes.uses`): in memory until the end of the transaction, since most reference the same few.
- * All code that adds such a row must count it here: a scope must never count as unused while a row references it.
+ * Counts new rows that refer to scopes (`scopes.uses`), in memory until the end of the transaction, since most refer to the same few. All
+ * code that adds such a row must count it here: a scope must never count as unused while a row refers to it.
  */
 class ScopeUses extends OnConnection {
   readonly #raise = this.db.prepare('UPDATE scopes SET uses = uses + ? WHERE id = ?')
   readonly #added = new Map<number, number>()
-  /** Records of a scope arrive one after another. */
+  /** A cache of one, since records of a scope arrive in succession. */
   #last = 0
   #ofLast = 0
 
@@ -315,7 +291,7 @@ class ScopeUses extends OnConnection {
     this.#ofLast++
   }
 
-  /** Writes what was added since the last call. */
+  /** Saves the counts since the last call. */
   save(): void {
     this.#turnTo(0)
     if (this.#added.size === 0) return
@@ -323,7 +299,7 @@ class ScopeUses extends OnConnection {
     this.#added.clear()
   }
 
-  /** What was added since the last call was rolled back. */
+  /** Drops the counts since the last call, after a rollback. */
   forget(): void {
     this.#added.clear()
     this.#last = 0
@@ -337,7 +313,7 @@ class ScopeUses extends OnConnection {
   }
 }
 
-/** Statements that recount, for a database that was filled by other code. */
+/** Statements that recount everything, for a database that other code has filled. */
 export const RECOUNT_SCOPE_USES: readonly string[] = [
   'UPDATE scopes SET uses = 0',
   ...NAMING_SCOPES.map(

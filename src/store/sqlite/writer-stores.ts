@@ -1,4 +1,3 @@
-import type { Statement } from 'better-sqlite3'
 import type { SetAside } from '../../model/faults.ts'
 import type { LinkEvent, LinkEvents, LinkPorts } from '../../model/linking-ports.ts'
 import type {
@@ -32,20 +31,20 @@ import { ReportedWriteTable } from './reported-writes.ts'
 import { ROWS_A_BLOCK } from './span-block-facts.ts'
 import { SpanBlockKeeper } from './span-block-keeper.ts'
 import { TRACE_INDEX_SIZES, TraceIndex, type TraceIndexSizes } from './trace-id-index.ts'
-import { Progress, SqliteTransactor, WriterTransaction } from './transactions.ts'
+import { Progress, SqliteTransactor, WriterTable, WriterTransaction } from './transactions.ts'
 import { AwaitedJoinTable, AwaitedParentTable, UnfinishedStepTable, WaitingTable } from './waiting.ts'
 
 export interface SqliteStoresSettings {
   retention: Retention
-  /** How the index of trace ids grows; sized for millions unless given. */
+  /** The sizes of the index of trace ids; for millions by default. */
   traceIndex?: Partial<TraceIndexSizes>
-  /** How many numbers of spans a block has that searches may pass over. */
+  /** The number of rows in a block that searches may skip. */
   rowsABlock?: number
-  /** The references by which relations look up observed objects. */
+  /** The names of the references by which relations find observed objects. */
   sought?: ReadonlySet<string>
 }
 
-/** All stores, on the single writing connection of a migrated database. */
+/** Opens all stores on the only writing connection of a migrated database. */
 export function sqliteStores(
   db: Sqlite,
   { retention, traceIndex, rowsABlock = ROWS_A_BLOCK, sought = new Set() }: SqliteStoresSettings,
@@ -81,6 +80,7 @@ export function sqliteStores(
     scopesRemoved: () => arrivals.interner.forgetEnvelopes(),
     keepObserved: () => inference.keep(),
     keepMetrics: (isAgeKnown) => outgoingMetrics.sweep(isAgeKnown),
+    removeSent: () => [positions.logs, positions.metrics].map((of) => of.removeSent()).includes(true),
   })
   const setAside = new SetAsideTable(db, progress)
   const held = new HeldItemTable(db, progress)
@@ -148,7 +148,7 @@ export function sqliteStores(
   }
 }
 
-/** Whether anything has waited until an up time, or may settle. Needs no transaction. */
+/** Returns a function that says whether a wait is over, or a trace may settle, at an up time. Works outside transactions. */
 function dueBy(db: Sqlite): (activeMs: number) => boolean {
   const ask = db
     .prepare<[{ now: number }], number>(
@@ -187,7 +187,7 @@ function linkTables(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
   } satisfies LinkPorts
   return {
     ...ports,
-    /** Runs a round of work on these tables, and writes what is still in memory. */
+    /** Runs a round of linking, then writes the rows that it changed in memory. */
     inRound: <T>(work: () => T): T => {
       spans.beginRound()
       const done = work()
@@ -216,24 +216,21 @@ interface Parts {
 }
 
 /** The queue of arrivals: spans, log records and merge graph events, by their common numbers. */
-class LinkEventQueue implements LinkEvents {
-  readonly #progress: Progress
+class LinkEventQueue extends WriterTable implements LinkEvents {
   readonly #parts: Parts
-  readonly #news: Statement<[number, number], EventRow>
-  readonly #drop: Statement<[number]>
+  readonly #news = this.db.prepare<[number, number], EventRow>(
+    'SELECT arrival, cpid, kind FROM graph_events WHERE arrival > +? ORDER BY arrival LIMIT +?',
+  )
+  readonly #drop = this.db.prepare<[number]>('DELETE FROM graph_events WHERE arrival <= ?')
 
   constructor(db: Sqlite, progress: Progress, parts: Parts) {
-    this.#progress = progress
+    super(db, progress)
     this.#parts = parts
-    this.#news = db.prepare(
-      'SELECT arrival, cpid, kind FROM graph_events WHERE arrival > +? ORDER BY arrival LIMIT +?',
-    )
-    this.#drop = db.prepare('DELETE FROM graph_events WHERE arrival <= ?')
   }
 
   next(limit: number): LinkEvent[] {
     const { spans, logs, outbox } = this.#parts
-    const after = this.#progress.linkedArrival
+    const after = this.progress.linkedArrival
     const news = this.#news.all(after, limit)
     const arrived = spans.next(after, limit)
     const events: LinkEvent[] = []
@@ -259,33 +256,33 @@ class LinkEventQueue implements LinkEvents {
   }
 
   moveTo(arrival: number): void {
-    this.#progress.linkedArrival = arrival
+    this.progress.linkedArrival = arrival
   }
 
   moveToEnd(): void {
-    this.#progress.linkedArrival = this.#progress.lastArrival
+    this.progress.linkedArrival = this.progress.lastArrival
   }
 
   isLinked(arrival: number): boolean {
-    return arrival <= this.#progress.linkedArrival
+    return arrival <= this.progress.linkedArrival
   }
 
-  /** Removes merge graph events that the linker has passed. */
+  /** Removes events of the merge graph that the linker has passed. */
   dropPassed(): void {
-    this.#drop.run(this.#progress.linkedArrival)
+    this.#drop.run(this.progress.linkedArrival)
   }
 }
 
-/** Far fewer are needed to tell errors apart; the oldest rows are removed. */
+/** The most items that are stored; the oldest are removed. Far fewer suffice to find the cause. */
 const MAX_ROWS = 1_000
 
 type Found = { item: number; kind: string; cpid: number | null }
 
-/** Of a row of `waiting`. */
+/** Returns a row of `waiting` as an item to set aside. */
 const WAITED = "RETURNING arrival AS item, iif(kind = 1, 'change', 'span') AS kind, cpid"
 const WAITED_LOG = "RETURNING arrival AS item, 'log record' AS kind, cpid"
 
-/** What was set aside, in SQLite, and how linking and pruning skip it. */
+/** Items that were set aside; skips items for linking and pruning. */
 class SetAsideTable implements SetAsideStore {
   readonly #progress: Progress
   readonly #sql: PreparedStatements

@@ -46,3 +46,43 @@ test('without an exporter of logs nothing is held back, decided or waiting', asy
   expect(writer.sentLogs()).toEqual([])
   expect(writer.writer.gauges().waiting).toBe(0)
 })
+
+test('an exporter that was far behind and is configured no more leaves nothing, and no turn removes all that it held', async () => {
+  using writer = await withExporter()
+  const { logs } = writer.writer.lastDecisions
+  const many = 50_000
+  writer.db
+    .prepare(
+      `INSERT INTO log_outbox (decision, log, flags) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+         SELECT ? - i, i, 0 FROM n`,
+    )
+    .run(many, logs - many)
+  const before = writer.rows('log_outbox')
+  writer.keepExporters('logs', ['otlp_grpc/other'], logs)
+  const left = [before, writer.rows('log_outbox')]
+  while (writer.writer.prune(100).more) left.push(writer.rows('log_outbox'))
+  left.push(writer.rows('log_outbox'))
+  expect(left.at(-1)).toBe(0)
+  for (const [at, count] of left.slice(1).entries()) expect(left[at]! - count).toBeLessThan(before / 2)
+})
+
+test('metrics that every exporter has sent do not count as removed unsent, however many are left of an exporter that is gone', async () => {
+  using writer = await TestWriter.open({ retention: { maxAgeMs: HOUR_MS } })
+  writer.keepExporters('metrics', ['otlp_grpc/slow'])
+  const parts = 500
+  writer.db
+    .prepare(
+      `INSERT INTO metric_outbox (decision, arrived_ms, points, upto_bytes, request)
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i, 0, 1, i, x'00' FROM n`,
+    )
+    .run(parts)
+  writer.keepExporters('metrics', ['otlp_grpc/other'], parts)
+  writer.pass(2 * HOUR_MS)
+  let unsent = 0
+  for (let isMore = true; isMore;) {
+    const turn = writer.writer.prune(100, { isCalendarRight: true })
+    unsent += turn.unsent
+    isMore = turn.more
+  }
+  expect([writer.rows('metric_outbox'), unsent]).toEqual([0, 0])
+})

@@ -208,3 +208,14 @@ test('hashes of requests and spans without a CPID go in steps', async () => {
   }
   expect([writer.rows('requests'), writer.rows('spans')]).toEqual([0, 0])
 })
+
+test('turns that have no time left when they begin to prune get on all the same', async () => {
+  using writer = await TestWriter.open({ retention: { maxCpids: 1 } })
+  writer.mergelogs(
+    'kubectl',
+    Array.from({ length: 5 }, (_, at) => ({ new: cpid(at + 1), time: at })),
+  )
+  writer.pass(SETTLED)
+  for (let turns = 0; turns < 60; turns++) writer.writer.prune(200, { mayGoOn: () => false })
+  expect(liveCpids(writer)).toEqual([5])
+})
