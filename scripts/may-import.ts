@@ -20,7 +20,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'query/traceql': ['model', 'model/otlp'],
   'query/archive': ['model', 'platform', 'query'],
   'query/http': ['model', 'platform', 'query', 'query/traceql'],
-  'query/grpc': ['model', 'model/otlp', 'query', 'query/http', 'query/traceql'],
+  'query/grpc': ['model', 'model/otlp', 'platform', 'query', 'query/http', 'query/traceql'],
   'query/threads': ['model', 'platform', 'query', 'query/archive', 'store/sqlite'],
   extension: ['model', 'platform', 'config', 'query', 'query/archive', 'query/http', 'query/grpc'],
   importing: ['model', 'platform', 'config', 'kube/objects', 'kube/inference', 'store', 'store/sqlite'],

@@ -70,7 +70,7 @@ async function archivedCascade(line: CommandLine, io: CliIo): Promise<number> {
   })
 }
 
-/** A pruned root may still have cascades. */
+/** The cascades of a CPID; a pruned root may still have some. */
 function cascadesOf(queries: CausewayQueries, cpid: Cpid): CascadesOfCpid {
   const own = queries.cascade(cpid)
   if (typeof own !== 'string') return { cascades: [cpid], drivenBy: [cpid] }
@@ -108,7 +108,7 @@ function driversFirst({ length }: readonly Cpid[], { length: driving }: readonly
   return `: ${first}, ${others === 1 ? 'the other was' : `the other ${others} were`} passed on with it`
 }
 
-/** `{"cpid":"...","cascades":[...]}` */
+/** Writes `{"cpid":"...","cascades":[...]}`. */
 function* asJson(queries: CausewayQueries, cpid: Cpid, roots: readonly Cpid[]): Generator<string> {
   yield `{"cpid":"${cpid}","cascades":[`
   let separator = ''
@@ -125,7 +125,7 @@ function* asJson(queries: CausewayQueries, cpid: Cpid, roots: readonly Cpid[]): 
 const MISSING_NAMED = 20
 
 /** A cascade for people: its totals, its traces as trees, its critical path, and the time of each service. */
-export function* cascadeText(
+function* cascadeText(
   queries: CascadeRead,
   facts: CascadeFacts,
   screen: Terminal,
@@ -227,9 +227,9 @@ const GAP = '  '
 const LEGEND = '░ waited █ took'
 const MIN_BAR = LEGEND.length
 const MAX_BAR = 60
-/** Below this width only names and two times fit. */
+/** In a narrower terminal, only names and two times fit. */
 const NARROW = 60
-/** Bars need at least this width. */
+/** Bars are shown only if names have at least this width. */
 const MIN_NAME = 24
 const SERVICE_SHARE = 0.21
 const SHOWN_ROWS = 200
@@ -243,7 +243,7 @@ interface Row {
 
 interface Widths {
   name: number
-  /** Blanks for a level. */
+  /** The indentation per level, in characters. */
   step: number
   service: number
   waited: number
@@ -251,8 +251,8 @@ interface Widths {
 }
 
 /**
- * The spans of a trace as a tree: name, service, start after that of the cascade, duration, the wait since the write it
- * observed, and a bar. Without `all`, deep levels and long lists are cut, writes of a status folded, and what is cut or folded is counted.
+ * The spans of a trace as a tree: name, service, start within the cascade, duration, the wait since the write that it observed, and a bar.
+ * Without `all`, deep levels and long lists are cut and status writes are folded, with counts of both.
  */
 export function* cascadeTree(
   whole: readonly TreeSpan[],
@@ -344,7 +344,7 @@ function lineOf(row: Row, widths: Widths, scale: Omit<Scale, 'width'>, { paint }
   return `${cells.join(GAP).trimEnd()}\n`
 }
 
-/** When the write that a span observed ended, if that was before the span began. */
+/** When the write that a span observed ended, if that was before the span started. */
 function waitFrom(placed: TreeSpan): bigint | undefined {
   const fromNs = waitedFromNs(placed)
   return fromNs !== undefined && fromNs < placed.span.startNs ? fromNs : undefined
@@ -366,7 +366,7 @@ function remarkOf({ span, parentMissing }: TreeSpan): string {
   return `${isInferred ? ' ~' : ''}${remarks.length === 0 ? '' : ` [${remarks.join(', ')}]`}`
 }
 
-/** The legend of the marks for spans that are being placed and for inferred writes. */
+/** The legend of the marks for inferred writes, gaps, and spans that are still being placed. */
 function* legend(tree: readonly TreeSpan[]): Generator<string> {
   if (tree.some(({ span }) => span.seen?.cause === 'inferred'))
     yield '~ is inferred: it follows from the newest versions that there were\n'
@@ -376,24 +376,21 @@ function* legend(tree: readonly TreeSpan[]): Generator<string> {
     yield 'being placed: waits for what it follows from; no figure counts it, the critical path leads past it\n'
 }
 
-/** How inference names a write that changed only a status. */
+/** The span name that inference gives to a write of the status alone. */
 const STATUS_WRITE = /^update \S+ status$/
 
-/** Consecutive status writes below one shown span. */
+/** Consecutive status writes under one span. */
 interface Group {
   readonly members: TreeSpan[]
   isShown: boolean
 }
 
-/**
- * The tree with consecutive status writes folded into one line; what follows from them stands beside it. Also the number of
- * folded writes.
- */
+/** Folds consecutive status writes into one line, under which their children are shown. Also returns the number of folded writes. */
 export function foldStatusWrites(tree: readonly TreeSpan[]): { tree: TreeSpan[]; folded: number } {
   const groups = groupsOf(tree)
   const shown: TreeSpan[] = []
   let folded = 0
-  /** The shown depth of the spans above. */
+  /** The shown depths of the ancestors. */
   const above: number[] = []
   for (const [at, placed] of tree.entries()) {
     const over = above[placed.depth - 1] ?? -1
@@ -405,7 +402,7 @@ export function foldStatusWrites(tree: readonly TreeSpan[]): { tree: TreeSpan[];
     else {
       folded++
       if (!group.isShown)
-        shown.push({ ...placed, depth, span: together(group.members), parentMissing: false })
+        shown.push({ ...placed, depth, span: foldedSpan(group.members), parentMissing: false })
       group.isShown = true
     }
   }
@@ -430,8 +427,8 @@ function newGroup(): Group {
   return { members: [], isShown: false }
 }
 
-/** One span for all of them, from the first start to the last end. */
-function together(members: readonly TreeSpan[]): LinkedSpan {
+/** One span that stands for all, from the first start to the last end. */
+function foldedSpan(members: readonly TreeSpan[]): LinkedSpan {
   const spans = members.map(({ span }) => span)
   const [first] = spans as [LinkedSpan]
   const services = new Set(spans.map(({ service }) => service))
@@ -451,8 +448,8 @@ function together(members: readonly TreeSpan[]): LinkedSpan {
 const SHOWN_STEPS = 40
 
 /**
- * The critical path for people: the longest step and the longest wait in words, and every step with what it waited and
- * held up. Without `all`, the last steps are shown and those before are counted.
+ * The critical path for people: the longest step and the longest wait in words, and each step with its wait and held time. Without `all`,
+ * only the last steps are shown, and the others counted.
  */
 function criticalPathText(path: readonly PathStep[], { startNs }: CascadeFacts, all: boolean): string[] {
   const whole = path.reduce((sum, { waitNs, heldNs }) => sum + waitNs + heldNs, 0n)

@@ -136,7 +136,7 @@ const EMPTY_REQUEST = Buffer.alloc(0)
 
 type Ask = (exporter: ExporterConfig, signal: Signal) => Promise<SendOutcome>
 
-/** Whether every backend takes the signals that pipelines send it; it gets an empty request. */
+/** Checks with an empty request whether each backend accepts the signals that pipelines send to it. */
 async function* checkBackends(config: CausewayConfig, components: Components): AsyncGenerator<Finding> {
   const { outTraces, outLogs, outMetrics, forwardedMetrics } = config.pipelines
   if (outTraces.length === 0) {
@@ -200,13 +200,13 @@ function asking(config: CausewayConfig, components: Components): Ask {
 interface Port extends Endpoint {
   what: string
   setting: string
-  /** The path of its health page. */
+  /** The URL of its health page. */
   url?: string
-  /** The status of that page when all is well. */
+  /** The status code of that page when healthy. */
   expects?: number
 }
 
-/** Whether a running Causeway listens on all its ports, or, when none runs, whether they are free. */
+/** Checks that a running Causeway listens on all its ports, or that the ports are free if none runs. */
 async function* checkPorts(config: CausewayConfig, isRunning: boolean): AsyncGenerator<Finding> {
   for (const port of portsOf(config)) {
     if (port.port === 0) yield ok(port.what, 'takes any free port')
@@ -277,7 +277,7 @@ function portsOf({ receivers, extensions, telemetry }: CausewayConfig): Port[] {
 
 function portOf({ host, port, what, path, page, tls }: ConfiguredListener): Port {
   const about = { host, port, what, setting: `${path}::endpoint` }
-  // Over TLS the name in the certificate is not known here, so that no more than the connection is tried.
+  // Over TLS, only the connection is tested: the host name in the certificate is unknown here.
   if (page === undefined || tls !== undefined) return about
   return { ...about, url: `http://${formatEndpoint({ host, port })}${page.path}`, expects: page.status }
 }
@@ -289,7 +289,7 @@ const EVERY_ADDRESS: Readonly<Record<string, string>> = {
   '': '127.0.0.1',
 }
 
-/** Whether something listens there: undefined if so, else the error code, such as ECONNREFUSED. */
+/** Connects to a port. Undefined if something listens there, otherwise the error code, such as ECONNREFUSED. */
 function connectionError(host: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const socket = connect({ host: ownValue(EVERY_ADDRESS, host) ?? host, port, timeout: LONGEST_MS })
@@ -299,7 +299,7 @@ function connectionError(host: string, port: number): Promise<string | undefined
   return promise.finally(() => socket.destroy())
 }
 
-/** Whether this process could listen there: undefined if so, else the error code, such as EACCES. */
+/** Listens on a port. Undefined if this process can, otherwise the error code, such as EACCES. */
 export function listenError(host: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const server = createServer()
@@ -309,7 +309,7 @@ export function listenError(host: string, port: number): Promise<string | undefi
 }
 
 /** The HTTP status of a page; undefined without an answer, 'late' without one in time. */
-export async function httpStatus(url: string): Promise<number | 'late' | undefined> {
+async function httpStatus(url: string): Promise<number | 'late' | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS) })
     await response.body?.cancel()
@@ -330,7 +330,7 @@ function checkRunning(path: string): { finding: Finding; isRunning: boolean } {
   }
 }
 
-/** Whether the certificates, tokens and passwords that the configuration names can be used, and are valid now. */
+/** Checks that the certificates, tokens and passwords in the configuration are usable and valid. */
 async function* checkFiles(config: CausewayConfig, components: Components): AsyncGenerator<Finding> {
   for await (const { reason } of faultsOfFiles(config, components))
     yield fail(
@@ -340,7 +340,7 @@ async function* checkFiles(config: CausewayConfig, components: Components): Asyn
     )
 }
 
-/** Whether this process may open enough files for the configured connections. */
+/** Checks that this process may open enough files for the configured connections. */
 function checkOpenFiles(config: CausewayConfig): Finding {
   const limit = openFilesLimit()
   const { warning } = listenerLimits(config, limit)

@@ -17,13 +17,13 @@ import { count, duration, objectText, printable } from './text.ts'
 
 const LOOK_EVERY_MS = 1_000
 const SHOWN_SERVICES = 5
-/** The status of a page when the dashboard was not built. */
+/** The status code of the dashboard's page if it was not built. */
 const NOT_BUILT = 503
 
 export const runObserve: Run = async (line, io) => {
   using folder = line.database === undefined ? temporaryFolder() : undefined
   const loaded = load(line, line.database ?? join(folder?.path ?? '', 'causeway.db'), io)
-  await sayWhatIsSeen(loaded, io)
+  await printWatchedResources(loaded, io)
   const [listener] = loaded.config.extensions.flatMap(({ listeners }) => listeners)
   const url = `http://${listener?.host ?? 'localhost'}:${listener?.port ?? 0}`
   const stop = new AbortController()
@@ -36,7 +36,7 @@ export const runObserve: Run = async (line, io) => {
       io.stdout.write(
         `Watching ${all} resources. A change is printed once nothing has followed from it for ${quiet}; the dashboard is at ${url}/. Ctrl-C ends it.\n`,
       )
-      void sayIfNotBuilt(url, io)
+      void warnIfNotBuilt(url, io)
     },
     complaint: (text) => io.stderr.write(`${text}\n`),
   })
@@ -61,7 +61,7 @@ function load(line: CommandLine, database: string, io: CliIo): LoadedConfig {
 const PORTS_TRIED = 20
 const LAST_PORT = 65_535
 
-/** Where a port is taken: there is no file to change, so the option is named that takes a free one. */
+/** The error if a port is in use. There is no configuration file to change, so it names the option for a free port. */
 async function portTaken({ config }: LoadedConfig): Promise<CliError | undefined> {
   for (const { host, port, path } of config.extensions.flatMap(({ listeners }) => listeners)) {
     if (port === 0 || (await listenError(host, port)) !== 'EADDRINUSE') continue
@@ -84,8 +84,8 @@ function nameOfCluster(path: string | undefined, context: string | undefined): s
   }
 }
 
-/** Reports what may be watched and what not. Throws CliError when nothing may. */
-async function sayWhatIsSeen({ config }: LoadedConfig, io: CliIo): Promise<void> {
+/** Prints which resources can be watched and which not. Throws CliError if none can. */
+async function printWatchedResources({ config }: LoadedConfig, io: CliIo): Promise<void> {
   for await (const { state, message, advice = '' } of checkReceivers(config, io.components ?? COMPONENTS)) {
     const indented = advice.replaceAll('\n', '\n  ')
     if (state === 'fail' && !advice.includes('\n')) throw new CliError(`${printable(message)}; ${advice}`)
@@ -100,19 +100,19 @@ function temporaryFolder(): { path: string } & Disposable {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** In a checkout it may not have been built; other faults show in the browser. */
-async function sayIfNotBuilt(url: string, io: CliIo): Promise<void> {
+/** Says so if the dashboard has not been built, as in a new checkout. Other faults show in the browser. */
+async function warnIfNotBuilt(url: string, io: CliIo): Promise<void> {
   const { status } = await fetch(`${url}/`, { headers: { accept: 'text/html' } }).catch(() => ({ status: 0 }))
   if (status === NOT_BUILT)
     io.stdout.write('The dashboard has not been built yet: run npm run build, and load its page then.\n')
 }
 
-/** One line: object, reason, actor, services, duration, and the address of the cascade. */
+/** One line with the object, reason, services, duration and URL of a cascade. */
 function lineOf(cascade: SettledCascade, url: string): string {
   const { root, object, actor, reason, services, spans, durationMs } = cascade
   const shown = services.slice(0, SHOWN_SERVICES).map(printable).join(', ')
   const more = services.length > SHOWN_SERVICES ? ` and ${services.length - SHOWN_SERVICES} more` : ''
-  // A write that nothing followed has no duration.
+  // A cascade of a single write has no duration.
   const took = spans === 1 ? '' : ` in ${duration(BigInt(Math.round(durationMs * Number(NANOS_PER_MS))))}`
   const why = printable(reason ?? `by ${actor ?? 'nobody known'}`)
   const wrote = `${count(spans, 'write')} of ${shown}${more}${took}`
@@ -120,12 +120,12 @@ function lineOf(cascade: SettledCascade, url: string): string {
 }
 
 /** The options of the command. */
-export interface Observed {
+interface Observed {
   readonly cluster: string
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
   readonly namespaces: readonly string[]
-  /** Where the database is. */
+  /** The path of the database. */
   readonly database: string
 }
 
@@ -135,13 +135,13 @@ interface ObservedBy {
   readonly dashboard: string
 }
 
-/** The configuration of a Causeway that watches one cluster, as JSON, which is YAML too. */
+/** The configuration for watching one cluster, as JSON, which is also YAML. */
 function observeConfig({ receiver, dashboard }: ObservedBy, observed: Observed): string {
   const { cluster, kubeconfig, context, namespaces, database } = observed
   const asked = { cluster, auth_type: 'kubeConfig', kubeconfig, context, namespaces }
   return `yaml:${JSON.stringify({
     receivers: { [receiver]: asked },
-    // People wait for each cascade.
+    // Short times, since people wait for each cascade.
     connectors: { cpid: { storage: { path: database }, linking: { wait: '3s', settle_after: '30s' } } },
     extensions: { [dashboard]: {} },
     service: {
@@ -159,9 +159,9 @@ interface SettledCascade {
   readonly spans: number
   readonly object: string | null
   readonly actor: string | null
-  /** Why it began, such as `scale by alice`; null where nothing said. */
+  /** Why it began, such as `scale by alice`; null if unknown. */
   readonly reason: string | null
-  /** The services that took part, most time first. */
+  /** Its services, those with the most time first. */
   readonly services: readonly string[]
 }
 
@@ -171,7 +171,7 @@ interface Outline extends Omit<SettledCascade, 'services'> {
 
 const LIMIT = 500
 
-/** Asks a query API which open cascades have settled; returns each once. */
+/** Polls the query API for open cascades that have settled, and returns each once. */
 export class SettledCascades {
   readonly #url: string
   #open = new Set<string>()
@@ -180,18 +180,18 @@ export class SettledCascades {
     this.#url = url
   }
 
-  /** Those that settled since the last call. Rejects when the API does not answer. */
+  /** The cascades that settled since the last call. Rejects if the API does not answer. */
   async look(): Promise<SettledCascade[]> {
     const { cascades } = await this.#get<{ cascades: Outline[] }>(`cascades?state=open&limit=${LIMIT}`)
     const open = new Set(cascades.map(({ root }) => root))
     const ended = [...this.#open].filter((root) => !open.has(root))
     const found = await Promise.all(ended.map((root) => this.#cascade(root)))
-    // Cascades beyond the limit are open too, and asked for again.
+    // Open cascades beyond the limit of the list stay in the set too.
     this.#open = new Set([...open, ...found.flatMap((one) => (one?.state === 'open' ? [one.root] : []))])
     return found.flatMap((one) => (one?.state === 'settled' ? [one] : []))
   }
 
-  /** Undefined once it was pruned. */
+  /** Undefined if it was pruned. */
   async #cascade(root: string): Promise<(Outline & SettledCascade) | undefined> {
     type Answer = Outline & { timePerService: { service: string }[] }
     try {
@@ -209,7 +209,7 @@ export class SettledCascades {
   }
 }
 
-/** Polls until the signal aborts; calls `show` with each cascade. */
+/** Polls until the signal aborts, and calls `show` for each cascade. */
 async function watchSettled(
   cascades: SettledCascades,
   everyMs: number,
@@ -220,13 +220,13 @@ async function watchSettled(
     try {
       for (const cascade of await cascades.look()) show(cascade)
     } catch {
-      // It does not listen yet, or no longer; its log says why.
+      // The API does not listen yet, or no longer. The log says why.
     }
     await sleep(everyMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
-export interface LogReader {
+interface LogReader {
   /** All resources were listed: how many are watched, and how many may not be. */
   readonly listed: (resources: number, refused: number) => void
   readonly complaint: (text: string) => void
@@ -234,7 +234,7 @@ export interface LogReader {
 
 type Line = Readonly<Record<string, string | undefined>>
 
-/** Takes log lines in JSON, and prints those that matter on a terminal. */
+/** Takes log lines in JSON, and prints those that matter to people. */
 export function logForPeople({ listed, complaint }: LogReader): (line: string) => void {
   return (text) => {
     const line = JSON.parse(text) as Line
@@ -243,7 +243,7 @@ export function logForPeople({ listed, complaint }: LogReader): (line: string) =
   }
 }
 
-/** On a terminal this phrase is superfluous. */
+/** The text of a log line. The message of notices is left out, since the reason says it all. */
 function wordsOf({ msg, reason }: Line): string {
   const parts = msg === NOTICE_MESSAGE && reason !== undefined ? [reason] : [msg, reason]
   return parts.filter((part) => part !== undefined).join(' ')

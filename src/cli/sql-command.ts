@@ -45,19 +45,19 @@ export const runSql: Run = async (line, io) => {
   return 0
 }
 
-/** Between two columns. */
+/** The characters between two columns. */
 const GAP = 2
-/** Cells are not cut to fewer characters. */
+/** The least width to which cells are cut. */
 const LEAST_CELL = 12
 
-/** Prints an answer row by row. */
+/** Prints the rows of an answer as they come. */
 interface SqlOutput {
   columns(names: readonly string[]): void
   rows(rows: readonly SqlValue[][]): void
   end(): void
 }
 
-/** An array of objects, written as rows come. */
+/** Writes an array of objects, row by row. */
 function jsonOutput(to: TextSink): SqlOutput {
   let keys: string[] = []
   let separator = '['
@@ -80,13 +80,13 @@ function jsonOutput(to: TextSink): SqlOutput {
 }
 
 interface TextRoom {
-  /** The width of a line; undefined for no limit. */
+  /** The most characters in a line; undefined for no limit. */
   readonly width: number | undefined
-  /** Called once when cells were cut. */
+  /** Called once if cells were cut. */
   readonly onCut: () => void
 }
 
-/** A table, its widest cells cut to fit; with too many columns, one line a value. */
+/** Writes a table whose widest cells are cut to fit. With too many columns, writes one value per line. */
 export function textOutput(to: TextSink, { width, onCut }: TextRoom): SqlOutput {
   let headings: readonly string[] = []
   const all: SqlValue[][] = []
@@ -128,7 +128,7 @@ function widestOf(heading: string, rows: readonly string[][], column: number): n
   return rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), heading.length)
 }
 
-/** The most characters of a text cell so that a line fits into `width`; undefined if too few are left. */
+/** The most characters of a text cell with which a line fits into `width`; undefined if that is too few. */
 function widthOfCells(
   widths: readonly number[],
   isNumber: readonly boolean[],
@@ -163,7 +163,7 @@ function* onePerLine(
 }
 
 /** A value for people: on one line, BLOBs as hexadecimal digits. */
-export function valueText(value: SqlValue): string {
+function valueText(value: SqlValue): string {
   if (value === null) return 'NULL'
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
   return value === '' ? '' : printable(String(value))
@@ -173,14 +173,14 @@ export function valueText(value: SqlValue): string {
  * A value for programs: BLOBs as hexadecimal digits, integers that a double cannot hold as decimal strings, as in the
  * API.
  */
-export function valueJson(value: SqlValue): string {
+function valueJson(value: SqlValue): string {
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString('hex'))
   if (typeof value === 'bigint') return isExact(value) ? value.toString() : `"${value}"`
   if (typeof value === 'number' && !Number.isFinite(value)) return JSON.stringify(String(value))
   return JSON.stringify(value)
 }
 
-/** Unique names, so that no column of an object hides another: `cpid`, `cpid:1`. */
+/** Makes names unique, so that no key of an object repeats: `cpid`, `cpid:1`. */
 function distinctNames(names: readonly string[]): string[] {
   const taken = new Set<string>()
   return names.map((name) => {

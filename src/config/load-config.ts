@@ -31,12 +31,12 @@ import { childOf, type RawMap } from './yaml-tree.ts'
 
 export interface LoadedConfig {
   config: CausewayConfig
-  /** The merged tree with references followed; print-config starts from it. */
+  /** The merged tree with references resolved, which print-config prints. */
   raw: RawMap
   warnings: string[]
 }
 
-/** Reads, merges and checks a configuration. Throws ConfigError with every mistake in it. */
+/** Reads, merges and validates a configuration. Throws ConfigError with all its mistakes. */
 export function loadConfig(input: ConfigInput, declarations: Declarations): LoadedConfig {
   const findings = new Findings()
   const raw = resolveTree(input, findings)
@@ -59,12 +59,15 @@ export function loadConfig(input: ConfigInput, declarations: Declarations): Load
 
 const EMPTY = 'empty configuration file; begin with the otel-config.yaml that comes with Causeway'
 
-/** The typed configuration, once nothing is wrong with any section. */
+/** Builds the typed configuration; all sections must be valid. */
 function buildConfig(sections: Sections): CausewayConfig {
   const { receivers, exporters, connectors, service, tree } = sections
   const [cpid] = connectors.built.values()
-  const told = readSettings(telemetry, childOf(tree['service'], 'telemetry'), ['service', 'telemetry'])
-  if (cpid === undefined || told.kind === 'faulty')
+  const telemetryReading = readSettings(telemetry, childOf(tree['service'], 'telemetry'), [
+    'service',
+    'telemetry',
+  ])
+  if (cpid === undefined || telemetryReading.kind === 'faulty')
     throw new Error('a faulty configuration passed its checks')
   const outgoing = service.pipelines.filter((pipeline) => pipeline.receivers.includes(cpid.id))
   const outTraces = exportersOf(outgoing, 'traces')
@@ -82,7 +85,7 @@ function buildConfig(sections: Sections): CausewayConfig {
       .map((exporter) => buildExporter(exporter, signalsTo(exporter.id, sends)))
       .filter(({ destinations }) => Object.keys(destinations).length > 0),
     extensions: extensionsOf(sections),
-    telemetry: buildTelemetry(told.settings),
+    telemetry: buildTelemetry(telemetryReading.settings),
     pipelines: { outTraces, outLogs, outMetrics, forwardedMetrics },
   }
 }
@@ -107,7 +110,7 @@ function buildExporter(
   }
 }
 
-/** The configured extensions that are on, and the default one of each type that is on by default. */
+/** The active extensions: those that are configured and on, and the default one of each type that is on by default. */
 function extensionsOf({ extensions, service, declarations }: Sections): ExtensionConfig[] {
   const on = [...new Set(service.extensions)].flatMap((id) => extensions.built.get(id) ?? [])
   const unnamed = declarations.extensions

@@ -30,8 +30,8 @@ import { firstTickAtOrAfterMs, RecordedClock, ReplayedTime } from './recorded-ti
 import { GrowingRecordings, type NamedRecording, readLine, Recording } from './recordings.ts'
 
 /**
- * Imports recordings of a cluster into the configured database, which is created if there is none, and which no running Causeway may use.
- * Sends nothing: a Causeway that is started later on the database does. Rejects with what to do.
+ * Imports recordings of a cluster into the configured database, which is created if missing, and which no running Causeway may use.
+ * Sends nothing: a Causeway that is started on the database later does. Rejects with what to do.
  */
 export async function importInto(
   config: CausewayConfig,
@@ -48,7 +48,7 @@ export async function importInto(
     await migrate(db)
     const inference = {
       ...inferenceRules(cpid.inference, [], { receivers: [] }),
-      // Nobody sends spans meanwhile.
+      // No sender reports spans during an import.
       tellingWaitMs: 0,
       clusters: { [cluster]: seenBy(recordings) },
     }
@@ -97,9 +97,9 @@ function seenBy(recordings: readonly NamedRecording[]): { versions: boolean; req
   return { versions: has('watch'), requests: has('audit') }
 }
 
-/** Turns that are committed at once. */
+/** How many turns are committed in one transaction. */
 const TURNS_TOGETHER = 400
-/** After all lines without a time. */
+/** A key that sorts after all lines without a time. */
 const TIMELESS = { atNs: 0n, version: 2n ** 63n - 1n, hash: Buffer.alloc(0) }
 
 export interface ImportOptions {
@@ -117,7 +117,7 @@ interface RecordingsOfCluster {
   readonly recordings: readonly NamedRecording[]
   readonly reading: ReadingRules
   readonly openWriter: OpenWriter
-  /** Where the last import of the cluster stands, as it was written down. */
+  /** The stored checkpoint of the last import of the cluster. */
   readonly stored: string | undefined
 }
 
@@ -141,7 +141,7 @@ export async function importRecordings(
       counts.addFault(path, number, read.fault)
       return 0n
     }
-    const isNew = lines.add(begun?.notBeforeTold(read.line) ?? read.line, read.isTimed)
+    const isNew = lines.add(begun?.notBeforeLast(read.line) ?? read.line, read.isTimed)
     if (!isNew) counts.known++
     return read.line.atNs
   }
@@ -201,7 +201,7 @@ function begin(
   return new LineImport({ cluster, writer, time: new ReplayedTime(writer, clock), lines, counts }, place)
 }
 
-/** The checkpoint of the last import; undefined if that had read other lines than these recordings have. */
+/** The checkpoint of the last import; undefined if that read other lines than those of these recordings. */
 function placeAmong(lines: OrderedLines, before: ImportCheckpoint): ImportCheckpoint | undefined {
   const there = lines.upTo(before.last)
   const areSame = there.lines === before.imported.lines && there.digest === before.imported.digest
@@ -222,7 +222,7 @@ function warn({ waiting, clockMs }: ImportCheckpoint, areSame: boolean, { warnin
 
 const MOST_TOGETHER = 500
 
-/** What an import works with. */
+/** The parts of an import. */
 interface ImportedInto {
   readonly cluster: string
   readonly writer: StoreWriter
@@ -249,9 +249,9 @@ class LineImport {
     this.#imported = place?.imported ?? NO_LINES
   }
 
-  /** The line; if it is earlier than the last one that was passed on, with a time just after that. */
-  notBeforeTold(line: OrderedLine): OrderedLine {
-    // Those that are next may come after it.
+  /** The line, moved to just after the last line that was passed on if it is earlier. */
+  notBeforeLast(line: OrderedLine): OrderedLine {
+    // The lines read ahead may sort after it.
     this.#next = []
     const last = this.#last
     return last === undefined || line.atNs > last.atNs ? line : { ...line, atNs: last.atNs + 1n }
@@ -271,7 +271,7 @@ class LineImport {
     })
   }
 
-  /** The recording is over, and nothing is left to do. */
+  /** Stores that the recording has ended with nothing left to do. */
   end(): void {
     this.#into.writer.inOneCommit(() => this.#save(undefined))
   }
@@ -283,13 +283,13 @@ class LineImport {
     else time.goTowards(this.#nextMs() ?? time.nowMs)
   }
 
-  /** When something is to be done next; undefined where nothing is. */
+  /** When the next work is due, in Unix milliseconds; undefined without work. */
   #nextMs(): number | undefined {
     const [dueMs, lookMs] = [this.#dueMs, this.#into.time.nextLookMs]
     return dueMs === undefined || lookMs === undefined ? (dueMs ?? lookMs) : Math.min(dueMs, lookMs)
   }
 
-  /** When the next line is told; undefined where there is none. */
+  /** When the next line is due, in Unix milliseconds; undefined without one. */
   get #dueMs(): number | undefined {
     const next = this.#nextLine()
     return next && Math.max(firstTickAtOrAfterMs(next.atNs), this.#into.time.nowMs)
@@ -302,7 +302,7 @@ class LineImport {
     writer.inference.moveTo(cluster, IMPORT_STREAM, writePlace(place))
   }
 
-  /** Takes what is due by now, or some of it. */
+  /** Passes on lines that are due, up to a bound. */
   #takeDue(): void {
     const { cluster, time, counts } = this.#into
     const nowNs = nanosOfMs(time.nowMs)
@@ -348,7 +348,7 @@ interface Written {
   lines: number
   digest: string
   clockMs: number
-  /** Base64 of V8's own format: it keeps what is one object one object. */
+  /** Base64 of V8's serialization, which preserves shared references. */
   waiting?: string
 }
 
@@ -384,15 +384,15 @@ export interface Imported {
   readonly lines: number
   /** Lines that were imported before. */
   readonly known: number
-  /** Versions and requests of objects. */
+  /** Versions and requests of objects that were passed on. */
   readonly told: number
-  /** Lines that make no write, by why. */
+  /** Lines that describe no write, by reason. */
   readonly skipped: Readonly<Partial<Record<SkipReason, number>>>
   /** Lines that could not be read. */
   readonly faulty: number
-  /** The first of them: where they stand, and what is wrong. */
+  /** The first faulty lines: file, line number and error. */
   readonly faults: readonly string[]
-  /** What the person has to know who imported. */
+  /** Warnings for the operator. */
   readonly warnings: readonly string[]
 }
 

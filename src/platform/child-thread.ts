@@ -22,8 +22,8 @@ interface Beginning {
 export class ChildThread<To, From> {
   readonly #worker: Worker
   readonly #ended = Promise.withResolvers<string>()
-  readonly #unheard: From[] = []
-  #hear = (message: From): void => void this.#unheard.push(message)
+  readonly #unhandled: From[] = []
+  #onMessage = (message: From): void => void this.#unhandled.push(message)
 
   /** Starts a thread without waiting for it. */
   constructor({ file, data, youngMib, oldMib }: ThreadSettings) {
@@ -32,22 +32,22 @@ export class ChildThread<To, From> {
       resourceLimits: { maxYoungGenerationSizeMb: youngMib, maxOldGenerationSizeMb: oldMib },
     })
     let thrown: string | undefined
-    this.#worker.on('message', (message: From) => this.#hear(message))
+    this.#worker.on('message', (message: From) => this.#onMessage(message))
     this.#worker.on('error', (error) => (thrown = whyOf(error)))
     this.#worker.on('exit', (code) => this.#ended.resolve(thrown ?? `exit code ${code}`))
   }
 
   /**
    * Runs a thread whose first message says whether it is ready, and resolves with that. Rejects with what to do when it
-   * says `fatal`, and with what ended it when it says nothing.
+   * says `fatal`, and with why the thread ended when it sends nothing.
    */
   static async start<To, From extends Beginning>(
     settings: ThreadSettings,
   ): Promise<{ thread: ChildThread<To, From>; ready: Extract<From, { kind: 'ready' }> }> {
     const thread = new ChildThread<To, From>(settings)
     const first = Promise.withResolvers<From>()
-    thread.#hear = (message) => {
-      thread.#hear = (later) => void thread.#unheard.push(later)
+    thread.#onMessage = (message) => {
+      thread.#onMessage = (later) => void thread.#unhandled.push(later)
       first.resolve(message)
     }
     const begun = await Promise.race([first.promise, thread.ended])
@@ -59,10 +59,10 @@ export class ChildThread<To, From> {
     throw new Error(begun.reason ?? `the ${settings.name} thread began with "${begun.kind}"`)
   }
 
-  /** Listens to its messages, earlier ones included. */
-  listen(hear: (message: From) => void): void {
-    for (const message of this.#unheard.splice(0)) hear(message)
-    this.#hear = hear
+  /** Sets the listener, and passes it the earlier messages first. */
+  listen(listener: (message: From) => void): void {
+    for (const message of this.#unhandled.splice(0)) listener(message)
+    this.#onMessage = listener
   }
 
   post(message: To, transferred: readonly Transferable[] = []): void {

@@ -130,7 +130,7 @@ export class Connections {
 
   /** The connection has shown a valid credential. */
   known(endpoints: Endpoints): void {
-    const open = this.#open.get(keyOf(endpoints))
+    const open = this.#open.get(connectionKey(endpoints))
     if (open === undefined) return
     open.hasShownCredential = true
     if (!open.isRefused) clearTimeout(open.timer)
@@ -138,7 +138,7 @@ export class Connections {
 
   /** A whole request has arrived on a connection; `peer` is the client behind a proxy. */
   begin(endpoints: Endpoints, peer?: string): RequestAdmission {
-    const open = this.#open.get(keyOf(endpoints))
+    const open = this.#open.get(connectionKey(endpoints))
     if (open === undefined) return UNCOUNTED
     open.lastRequestOn = endpoints
     if (open.requests === 0) {
@@ -182,7 +182,7 @@ export class Connections {
       socket.destroy()
       return false
     }
-    const key = keyOf(socket)
+    const key = connectionKey(socket)
     const open: Open = {
       ...{ socket, address, key, peer: address },
       ...{ requests: 0, lastRequestOn: undefined, hasShownCredential: false, isRefused },
@@ -297,7 +297,8 @@ function addTo(counts: Map<string, number>, key: string, by: number): void {
   else counts.set(key, count)
 }
 
-function keyOf({ remoteAddress = '', remotePort = 0, localAddress = '' }: Endpoints): string {
+/** The same below and above TLS. A client may use one port for several addresses of a listener. */
+export function connectionKey({ remoteAddress = '', remotePort = 0, localAddress = '' }: Endpoints): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`
 }
 

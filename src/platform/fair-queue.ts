@@ -1,75 +1,29 @@
-/** What waits in a fair queue. */
+/** An item of a fair queue. */
 export interface Queued {
-  /** Whose turn it takes, a key at each level: of a client, then of one of its connections, and so on. */
+  /** Who shares the time, a key for each level: the client, then its connection, and so on. */
   readonly path: readonly (number | string)[]
-  /** What it will take, in milliseconds, as far as anybody knows. */
+  /** The estimated time that it takes, in milliseconds. */
   costMs: number
 }
 
-/** So many lanes that have ended are not looked through for those that may be forgotten. */
+/** Up to this many idle lanes are kept without a search for those that can be dropped. */
 const FEW = 64
 
-/** Those that have something waiting, each with a line of its own. */
+/** The waiting items of one key. */
 interface Lane<T> {
   readonly line: Line<T>
-  /** When its next item begins, in the time of the queue. */
+  /** When its next item would start, in virtual time. */
   startsMs: number
 }
 
 interface Line<T> {
   readonly size: number
   add(item: T): void
-  putBack(item: T): void
-  correct(path: readonly (number | string)[], moreMs: number): void
+  putBackOne(item: T): void
+  /** An item took so much more than was thought, or less. */
+  correct(item: Queued, moreMs: number): void
   peek(): T | undefined
   shift(): T | undefined
-}
-
-/**
- * Shares time between clients, and the time of each between its connections and flows (weighted fair queueing; Demers, Keshav
- * and Shenker, 1989). The item comes first that would end first if all that wait were served at the same time, each with
- * an equal share: who waits all the time gets the same time as others, whatever its items take, and who comes seldom with
- * little comes next, however many others wait.
- */
-export class FairQueue<T extends Queued> {
-  readonly #line: Turns<T>
-
-  /** `levels`: how many keys a path has. */
-  constructor(levels: number) {
-    this.#line = new Turns<T>(levels)
-  }
-
-  get size(): number {
-    return this.#line.size
-  }
-
-  add(item: T): void {
-    this.#line.add(item)
-  }
-
-  /** Takes back what was taken and not stored: it is next among those of its flow. */
-  putBack(items: readonly T[]): void {
-    for (const item of items.toReversed()) this.#line.putBack(item)
-  }
-
-  /** An item took so much more than was thought, or less. */
-  correct({ path }: Queued, moreMs: number): void {
-    this.#line.correct(path, moreMs)
-  }
-
-  /** Takes out what is next, at least one item and then as many as can be done in so many milliseconds. */
-  take(maxMs: number): T[] {
-    const taken: T[] = []
-    let leftMs = maxMs
-    while (leftMs > 0) {
-      const next = this.#line.peek()
-      if (next === undefined || (taken.length > 0 && next.costMs > leftMs)) break
-      this.#line.shift()
-      leftMs -= next.costMs
-      taken.push(next)
-    }
-    return taken
-  }
 }
 
 /** The lane that is next, and when its first item would end. */
@@ -83,18 +37,24 @@ function endOf<T extends Queued>({ line, startsMs }: Lane<T>): number {
   return startsMs + (line.peek()?.costMs ?? 0)
 }
 
-/** One level of turns. */
-class Turns<T extends Queued> implements Line<T> {
+/**
+ * Shares time between clients, and the time of each between its connections and flows (weighted fair queueing; Demers, Keshav
+ * and Shenker, 1989). The item comes first that would end first if all that wait were served at the same time, each with
+ * an equal share: who waits all the time gets the same time as others, whatever its items take, and who comes seldom with
+ * little comes next, however many others wait.
+ */
+export class FairQueue<T extends Queued> implements Line<T> {
   readonly #levels: number
   readonly #level: number
   readonly #lanes = new Map<number | string, Lane<T>>()
-  /** When the last item of a lane ended in which nothing waits, as long as that is not over. Forgotten when nothing waits at all. */
+  /** The virtual time at which the last item of each idle lane ends, while that is in the future. Cleared when nothing waits. */
   readonly #ended = new Map<number | string, number>()
-  /** The time of the queue: how much whoever waited all the time has been served. */
+  /** Virtual time: how much service a lane got that always had items waiting. */
   #nowMs = 0
   #size = 0
   #found: Found<T> | undefined
 
+  /** `levels`: how many keys a path has. Each lane of a level is a queue of the next. */
   constructor(levels: number, level = 0) {
     this.#levels = levels
     this.#level = level
@@ -108,28 +68,28 @@ class Turns<T extends Queued> implements Line<T> {
     const lane = this.#laneOf(item)
     lane.line.add(item)
     this.#size++
-    // Most come behind others, and change nothing of what is next.
+    // An item behind others of its lane does not change which lane is next.
     if (this.#found?.lane === lane || endOf(lane) < (this.#found?.endsMs ?? 0)) this.#found = undefined
   }
 
-  putBack(item: T): void {
+  putBackOne(item: T): void {
     const lane = this.#laneOf(item)
-    lane.line.putBack(item)
+    lane.line.putBackOne(item)
     lane.startsMs -= item.costMs
     this.#nowMs -= item.costMs / this.#lanes.size
     this.#size++
     this.#found = undefined
   }
 
-  correct(path: readonly (number | string)[], moreMs: number): void {
-    const key = this.#keyOf(path)
+  correct(item: Queued, moreMs: number): void {
+    const key = this.#keyOf(item)
     const lane = this.#lanes.get(key)
     this.#found = undefined
-    // Else whoever comes new would begin far behind those who wait, or far before them.
+    // Virtual time follows, or a new lane would start far behind or far ahead of the waiting ones.
     this.#nowMs += moreMs / (this.#lanes.size + (lane === undefined ? 1 : 0))
     if (lane !== undefined) {
       lane.startsMs += moreMs
-      lane.line.correct(path, moreMs)
+      lane.line.correct(item, moreMs)
     } else if (this.#size > 0) {
       const endedMs = Math.max(this.#ended.get(key) ?? 0, this.#nowMs) + moreMs
       if (endedMs > this.#nowMs) this.#ended.set(key, endedMs)
@@ -154,6 +114,25 @@ class Turns<T extends Queued> implements Line<T> {
     return item
   }
 
+  /** Takes back what was taken and not stored: it is next among those of its flow. */
+  putBack(items: readonly T[]): void {
+    for (const item of items.toReversed()) this.putBackOne(item)
+  }
+
+  /** Takes out what is next, at least one item and then as many as can be done in so many milliseconds. */
+  take(maxMs: number): T[] {
+    const taken: T[] = []
+    let leftMs = maxMs
+    while (leftMs > 0) {
+      const next = this.peek()
+      if (next === undefined || (taken.length > 0 && next.costMs > leftMs)) break
+      this.shift()
+      leftMs -= next.costMs
+      taken.push(next)
+    }
+    return taken
+  }
+
   #rest(key: number | string, { startsMs }: Lane<T>): void {
     this.#lanes.delete(key)
     this.#ended.set(key, startsMs)
@@ -174,12 +153,12 @@ class Turns<T extends Queued> implements Line<T> {
     return this.#found
   }
 
-  #laneOf({ path }: T): Lane<T> {
-    const key = this.#keyOf(path)
+  #laneOf(item: T): Lane<T> {
+    const key = this.#keyOf(item)
     let lane = this.#lanes.get(key)
     if (lane === undefined) {
       const isLast = this.#level + 1 === this.#levels
-      const line = isLast ? new InOrder<T>() : new Turns<T>(this.#levels, this.#level + 1)
+      const line = isLast ? new InOrder<T>() : new FairQueue<T>(this.#levels, this.#level + 1)
       lane = { line, startsMs: Math.max(this.#nowMs, this.#ended.get(key) ?? 0) }
       this.#lanes.set(key, lane)
       this.#ended.delete(key)
@@ -187,7 +166,7 @@ class Turns<T extends Queued> implements Line<T> {
     return lane
   }
 
-  #keyOf(path: readonly (number | string)[]): number | string {
+  #keyOf({ path }: Queued): number | string {
     return path[this.#level] ?? 0
   }
 }
@@ -204,12 +183,12 @@ class InOrder<T> implements Line<T> {
     this.#items.push(item)
   }
 
-  putBack(item: T): void {
+  putBackOne(item: T): void {
     this.#items.unshift(item)
   }
 
   correct(): void {
-    // Nobody else has a turn here.
+    // The items of one flow keep their order.
   }
 
   peek(): T | undefined {

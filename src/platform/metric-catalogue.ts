@@ -104,9 +104,9 @@ const CLUSTER_METRICS = {
   cpid_inference_unchanged: counter(
     'writes',
     CLUSTER,
-    'Versions and requests that were known already, or only a sign of life.',
+    'Versions and requests that were known already, or changed only a heartbeat.',
   ),
-  cpid_inference_gaps: counter('writes', CLUSTER, 'Writes with versions before them that nobody saw.'),
+  cpid_inference_gaps: counter('writes', CLUSTER, 'Writes that follow versions which were not observed.'),
   cpid_inference_unmatched_admissions: counter(
     'requests',
     CLUSTER,
@@ -127,37 +127,37 @@ const OBSERVING_METRICS = {
   cpid_observations: counter(
     'observations',
     OBSERVING_RECEIVER,
-    'Versions, requests and Events of clusters that a receiver told of and that are durable.',
+    'Versions, requests and Events of clusters that a receiver observed and that are stored.',
   ),
   cpid_observations_skipped: counter(
     'observations',
     ['receiver', 'reason'],
-    'What a receiver read and left out, since it makes no write.',
+    'Records that a receiver read and skipped, since they describe no write.',
   ),
   cpid_observations_unreadable: counter(
     'items',
     OBSERVING_RECEIVER,
-    'Lines of an audit log, and objects, events and reviews that came, that cannot be read; all else goes on.',
+    'Audit log lines, objects, Events and reviews that could not be read and were skipped.',
   ),
   cpid_observations_lost: counter(
     'observations',
     OBSERVING_RECEIVER,
-    'Requests that admission told of and that could not be stored in time: they are allowed all the same, and their writes may show no user.',
+    'Admission requests that could not be stored in time: they were allowed all the same, and their writes may show no user.',
   ),
   cpid_audit_log_lag_bytes: gauge(
     'bytes',
     OBSERVING_RECEIVER,
-    'What is written in the audit log and not stored yet.',
+    'Bytes of the audit log that are not stored yet.',
   ),
   cpid_watches: counter(
     'watches',
     OBSERVING_RECEIVER,
-    'Watches begun: every one lasts some minutes, then another goes on.',
+    'Watch requests begun: each lasts some minutes, and the next one resumes.',
   ),
   cpid_relists: counter(
     'lists',
     OBSERVING_RECEIVER,
-    'Resources listed anew, since their watch was away for longer than versions are kept.',
+    'Resources relisted, since their watch was interrupted for longer than the API server keeps versions.',
   ),
   cpid_refused_resources: gauge(
     'resources',
@@ -277,13 +277,13 @@ export const METRICS = {
     'Requests turned away for now, because too little was left: of memory, of room in_flight, of room for their flow, or of time.',
   ),
   cpid_in_flight_bytes: gauge('bytes', [], 'Bytes of requests being read and stored.'),
-  cpid_in_flight_limit_bytes: gauge('bytes', [], 'Most bytes of requests that may be.'),
+  cpid_in_flight_limit_bytes: gauge('bytes', [], 'Limit of cpid_in_flight_bytes.'),
   cpid_connections: gauge(
     'connections',
     RECEIVER,
     'Connections open now, to each port: of a receiver, the query API, metrics and health check.',
   ),
-  cpid_connections_limit: gauge('connections', RECEIVER, 'Most connections that there may be to it.'),
+  cpid_connections_limit: gauge('connections', RECEIVER, 'Limit of cpid_connections.'),
   cpid_dropped_connections: counter(
     'connections',
     REFUSED,

@@ -44,7 +44,7 @@ export function openServerTls(
       doubt: (contents) => timeOfCertificate(parts, contents, wallMs()),
       make: (contents) => {
         const options = { ...protocolOf(tls), ...pemContents(parts, contents) }
-        checkUsable(options)
+        checkUsable(options, 'certificate and key', 'give a certificate and its own key in PEM form')
         return {
           ...options,
           requestCert: asksForCertificate,
@@ -64,12 +64,11 @@ export function followCertificates(server: SecuredServer, secured: FollowedFiles
   server.on('close', () => secured[Symbol.dispose]())
 }
 
-function checkUsable(options: SecureContextOptions): void {
+function checkUsable(options: SecureContextOptions, what: string, advice: string): void {
   try {
     createSecureContext(options)
   } catch (cause) {
-    const advice = 'give a certificate and its own key in PEM form'
-    throw new Error(`cannot use its tls certificate and key: ${errorText(cause)}; ${advice}`, { cause })
+    throw new Error(`cannot use its tls ${what}: ${errorText(cause)}; ${advice}`, { cause })
   }
 }
 
@@ -103,20 +102,13 @@ export function openClientTls(
         )
       }
       const options = { ...protocolOf(tls), ...found }
-      try {
-        createSecureContext(options)
-      } catch (cause) {
-        throw new Error(
-          `cannot use its tls certificates: ${errorText(cause)}; give certificates in PEM form, and a key that fits`,
-          { cause },
-        )
-      }
+      checkUsable(options, 'certificates', 'give certificates in PEM form, and a key that fits')
       return options
     },
   })
 }
 
-/** The same as options of Node, without certificates. */
+/** The protocol settings as options of Node. */
 function protocolOf(tls: ServerTlsSettings | ClientTlsSettings): SecureContextOptions {
   return {
     minVersion: tls.minVersion ?? 'TLSv1.2',
@@ -167,7 +159,7 @@ function pemContents(
   return found
 }
 
-/** What is wrong when the own certificate is not valid now. The other side refuses it, and hardly says so. */
+/** Why the own certificate is not valid now; undefined if it is. The peer refuses such a certificate, mostly without a clear error. */
 function timeOfCertificate(
   parts: readonly PemPart[],
   contents: readonly Buffer[],
@@ -186,7 +178,7 @@ function timeOfCertificate(
   return undefined
 }
 
-/** Undefined for a form that a listener takes and this does not. */
+/** Undefined for a format that OpenSSL accepts in a listener but X509Certificate does not. */
 function readCertificate(pem: Buffer): X509Certificate | undefined {
   try {
     return new X509Certificate(pem)
@@ -195,7 +187,7 @@ function readCertificate(pem: Buffer): X509Certificate | undefined {
   }
 }
 
-/** OpenSSL would silently trust nobody, or only those before a certificate that is damaged or not written to its end yet. */
+/** What is wrong with a CA file; undefined if usable. OpenSSL would silently ignore a damaged or truncated certificate and all after it. */
 export function faultOfAuthorities(text: string): string | undefined {
   const certificates = text
     .split(BEGINNING)

@@ -1,5 +1,5 @@
 import { BlockList, isIP, type Server, type Socket } from 'node:net'
-import { type Endpoints, peerOf } from './connections.ts'
+import { connectionKey, type Endpoints, peerOf } from './connections.ts'
 
 const BRACKETED = /^\[([^\]]+)\](?::\d+)?$/
 const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/
@@ -14,12 +14,12 @@ interface Forwarded {
 const MOST_HOPS = 32
 
 /**
- * Finds the client behind a proxy: by the PROXY protocol and by `X-Forwarded-For`, which only the listed proxies are believed in. The
+ * Finds the client behind a proxy: by the PROXY protocol and by `X-Forwarded-For`, both trusted only from the listed proxies. The
  * header is read from its end: the first address that is not a proxy is the client; what precedes it may be forged.
  */
 export class TrustedProxies {
   readonly #trusted = new BlockList()
-  /** The client of each PROXY protocol connection, by the proxy's end of it. */
+  /** The client of each PROXY protocol connection. */
   readonly #connected = new Map<string, string>()
 
   /** Takes addresses, and ranges such as 10.0.0.0/8. */
@@ -34,7 +34,7 @@ export class TrustedProxies {
 
   /** The client as limits count it (peerOf). */
   peerOf({ socket, headers }: Forwarded): string {
-    let address = this.#connected.get(endOf(socket)) ?? socket.remoteAddress
+    let address = this.#connected.get(connectionKey(socket)) ?? socket.remoteAddress
     const header = headers['x-forwarded-for']
     if (header === undefined || !this.isTrusted(address)) return peerOf(address)
     const hops = String(header).split(',').slice(-MOST_HOPS)
@@ -49,9 +49,9 @@ export class TrustedProxies {
 
   /** Notes the client of a PROXY protocol connection until that ends. */
   connects(socket: Socket, address: string): void {
-    const end = endOf(socket)
-    this.#connected.set(end, address)
-    socket.once('close', () => this.#connected.delete(end))
+    const connection = connectionKey(socket)
+    this.#connected.set(connection, address)
+    socket.once('close', () => this.#connected.delete(connection))
   }
 
   isTrusted(address = ''): boolean {
@@ -59,11 +59,6 @@ export class TrustedProxies {
     const family = isIP(bare)
     return family !== 0 && this.#trusted.check(bare, family === 4 ? 'ipv4' : 'ipv6')
   }
-}
-
-/** The same below and above TLS. */
-function endOf({ remoteAddress = '', remotePort = 0 }: Endpoints): string {
-  return `${remoteAddress} ${remotePort}`
 }
 
 function bareAddress(written: string): string | undefined {

@@ -11,7 +11,7 @@ import { choice, TEXT } from '../config/value-kinds.ts'
 
 /** Which cluster a receiver asks, and as whom. */
 export interface AskedCluster {
-  /** What becomes its `k8s.cluster.name`. */
+  /** The name of the cluster, sent as `k8s.cluster.name`. */
   readonly cluster: string
   readonly authType: 'kubeConfig' | 'serviceAccount'
   readonly kubeconfig?: string
@@ -34,16 +34,16 @@ export const clusterKeys = {
   ),
   kubeconfig: optionalField(
     TEXT,
-    'The kubeconfig, with `auth_type: kubeConfig`; where kubectl looks for it unless named.',
+    'The kubeconfig, with `auth_type: kubeConfig`; the one that kubectl would use unless named.',
   ),
   context: optionalField(TEXT, 'Its context; the current one unless named.'),
-  ...refusedKeys('say what the cluster asks for in a kubeconfig, and write auth_type: kubeConfig', 'tls'),
+  ...refusedKeys('write the TLS settings into a kubeconfig, and auth_type: kubeConfig', 'tls'),
   ...refusedKeys('write auth_type: kubeConfig and kubeconfig: <path>', 'kube_config_path'),
 } satisfies Shape
 
 type ClusterSettings = { [K in keyof typeof clusterKeys]: SettingsOf<(typeof clusterKeys)[K]> }
 
-/** A kubeconfig that nobody reads is a mistake. */
+/** `kubeconfig` and `context` are rejected where `auth_type` does not use them. */
 export function kubeconfigRule({
   auth_type,
   kubeconfig,

@@ -1,19 +1,19 @@
 import { Transform, type TransformCallback } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { constants, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import { constants, createGunzip, createInflate } from 'node:zlib'
 import type { Decoder } from './decoder.ts'
 import { Lz4Frame } from './lz4.ts'
 import { SnappyBlockOrFramed, SnappyFramed } from './snappy.ts'
+import { ZstdFrames } from './zstd-frames.ts'
 
 type Codings = Readonly<Record<string, () => Transform>>
 
 /** The window RFC 8878 asks decoders to support; a frame that asks for more could take more than the size limit. */
 const ZSTD_WINDOW_LOG = 23
 
-const zstd = (): Transform =>
-  createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })
+const zstd = (): Transform => new ZstdFrames({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })
 
-/** Each Content-Encoding that is taken over HTTP: all that the Collector's exporters have. */
+/** The accepted Content-Encodings of HTTP: all that the Collector's exporters can send. */
 export const HTTP_CODINGS: Codings = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
@@ -25,7 +25,7 @@ export const HTTP_CODINGS: Codings = {
   lz4: () => new Decompress(new Lz4Frame()),
 }
 
-/** Each grpc-encoding that is taken, besides `identity`; to gRPC Snappy is always framed. */
+/** The accepted grpc-encodings besides `identity`. Snappy over gRPC is always framed. */
 export const GRPC_CODINGS: Codings = {
   deflate: createInflate,
   gzip: createGunzip,
@@ -33,13 +33,13 @@ export const GRPC_CODINGS: Codings = {
   zstd,
 }
 
-/** What is sent to be told which grpc-encodings are taken (gRPC, compression.md). */
+/** The value of the `grpc-accept-encoding` header (gRPC, compression.md). */
 export const GRPC_ACCEPT_ENCODING = ['identity', ...Object.keys(GRPC_CODINGS)].join(',')
 
-/** How much is read without giving others a turn. */
+/** How many bytes are decoded before the event loop runs other work. */
 const SLICE_BYTES = 64 * 1024
 
-/** A decoder as a stream. It lets others take turns, and stops when it is destroyed. */
+/** A decoder as a stream. It yields to the event loop between slices, and stops when it is destroyed. */
 class Decompress extends Transform {
   readonly #decoder: Decoder
 

@@ -1,45 +1,44 @@
-/** What undoes a coding, piece by piece: nothing grows that has not been handed on and counted. */
+/** A streaming decompressor. It outputs bounded pieces, so that the reader can count bytes while they are decompressed. */
 export interface Decoder {
   /**
-   * Reads `input` from `at` on, and returns how far it came: to the end, or to where a piece is full. Throws
+   * Reads `input` from `at`. Returns where it stopped: at the end of the input, or where a piece became full. Throws
    * CorruptCoding.
    */
   read(input: Buffer, at: number): number
   /** The piece that became full. Its bytes never change again. */
   take(): Buffer | undefined
-  /** What is left once all is read; throws CorruptCoding where the input was cut short. */
+  /** The rest of the output after the last input; throws CorruptCoding if the input was cut short. */
   finish(): Buffer
 }
 
-/** What was sent is not in the coding that it is said to be in. */
+/** The input is not valid in its declared coding. */
 export class CorruptCoding extends Error {}
 
-/** As far back as copies of LZ4 reach, and as large as a chunk of framed Snappy may be. */
+/** The largest offset of an LZ4 match, and the most data in a chunk of framed Snappy. */
 export const PAGE_BYTES = 64 * 1024
-/** From here on a call costs less than a loop. */
+/** From this many bytes on, `Buffer.copy` is faster than a loop. */
 const WORTH_A_CALL = 24
 
 /**
- * What a decoder made, in pages that are handed on when they are full and read again by copies: they are kept once,
- * whoever looks at them.
+ * Decompressed bytes, in pages. A full page is handed out, and the same buffer is kept for as long as copies may refer to it.
  */
 export class DecodedPages {
   readonly #before: (Buffer | undefined)[] = []
-  /** How many full pages copies may still reach. */
+  /** How many full pages back a copy may refer. */
   readonly #reach: number
   #page: Buffer | undefined
   /** How much of the page is written. */
   #at = 0
   #floor = 0
-  /** How large the page is to be that comes next. */
+  /** The size of the next page. */
   #expected = PAGE_BYTES
 
-  /** `reach` is how many pages back copies go. */
+  /** `reach`: how many full pages back a copy may refer. */
   constructor(reach: number) {
     this.#reach = reach
   }
 
-  /** How many bytes were made in all. */
+  /** How many bytes were decompressed in total. */
   get length(): number {
     return this.#before.length * PAGE_BYTES + this.#at
   }
@@ -48,17 +47,17 @@ export class DecodedPages {
     return this.#at === PAGE_BYTES
   }
 
-  /** Says that no more than this is going to be made in all. */
+  /** Announces the total size, so that a short output gets a small page. */
   expect(most: number): void {
     this.#expected = Math.min(most, PAGE_BYTES)
   }
 
-  /** From here on copies reach no further back than this. */
+  /** Later copies may not refer to bytes before this point. */
   close(): void {
     this.#floor = this.length
   }
 
-  /** Takes bytes as they are, as many as the page has room for; returns how many. */
+  /** Appends literal bytes, as many as the page has room for; returns how many. */
   put(input: Buffer, from: number, most: number): number {
     const page = (this.#page ??= Buffer.allocUnsafe(this.#expected))
     const length = Math.min(most, PAGE_BYTES - this.#at)
@@ -68,10 +67,10 @@ export class DecodedPages {
     return length
   }
 
-  /** Repeats what stands `offset` bytes back, as much as the page has room for; returns how many bytes. */
+  /** Copies from `offset` bytes back, as many bytes as the page has room for; returns how many. */
   copy(offset: number, most: number): number {
     const from = this.length - offset
-    if (offset === 0 || from < this.#floor) throw new CorruptCoding('it repeats what was not there')
+    if (offset === 0 || from < this.#floor) throw new CorruptCoding('a copy refers to bytes before the start')
     const page = (this.#page ??= Buffer.allocUnsafe(this.#expected))
     const length = Math.min(most, PAGE_BYTES - this.#at)
     for (let done = 0; done < length;) {
@@ -79,7 +78,7 @@ export class DecodedPages {
       const source = this.#pageOf(from + done)
       const run = Math.min(length - done, PAGE_BYTES - start)
       const to = this.#at + done
-      // One byte after the other, since what is written may be read again.
+      // Byte by byte: the copy may overlap what it writes.
       if (run < WORTH_A_CALL || run > offset)
         for (let i = 0; i < run; i++) page[to + i] = source[start + i] ?? 0
       else source.copy(page, to, start, start + run)
@@ -101,7 +100,7 @@ export class DecodedPages {
     return page
   }
 
-  /** What the page holds, from `from` on. */
+  /** The bytes of the current page, from `from` on. */
   written(from = 0): Buffer {
     return this.#page?.subarray(from, this.#at) ?? NOTHING
   }
@@ -109,29 +108,29 @@ export class DecodedPages {
   #pageOf(position: number): Buffer {
     const number = Math.floor(position / PAGE_BYTES)
     const page = number === this.#before.length ? this.#page : this.#before[number]
-    if (page === undefined) throw new CorruptCoding('it repeats what is too far back')
+    if (page === undefined) throw new CorruptCoding('a copy refers to bytes too far back')
     return page
   }
 }
 
 export const NOTHING = Buffer.alloc(0)
 
-/** Up to here a loop costs less than a call. */
+/** The first size of the buffer, enough for the short heads of both formats. */
 const FEW = 16
 
-/** Collects a known number of bytes, however they come. */
+/** Collects a known number of bytes from chunks of any size. */
 export class ByteCollector {
   #bytes = Buffer.alloc(FEW)
   #length = 0
   #wanted = 0
 
-  /** Begins anew. Memory is taken as the bytes come, not for what is announced. */
+  /** Starts over. Memory grows with the bytes that arrive, not with the announced size. */
   begin(wanted: number): void {
     this.#wanted = wanted
     this.#length = 0
   }
 
-  /** Asks for so many in all, what came already included. */
+  /** Changes how many bytes are wanted in total, including those already collected. */
   extend(wanted: number): void {
     this.#wanted = wanted
   }
@@ -144,17 +143,17 @@ export class ByteCollector {
     return this.#length === 0
   }
 
-  /** What was collected; it stays as it is until the next begins. */
+  /** The collected bytes; valid until the next `begin`. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** The four bytes that were collected, as a number. */
+  /** The four collected bytes as a little-endian number. */
   get word(): number {
     return this.#bytes.readUInt32LE(0)
   }
 
-  /** Takes what is still wanted, from `at` on; returns how far it came. */
+  /** Collects the bytes that are still wanted, from `at` on; returns where it stopped. */
   read(input: Buffer, at: number): number {
     const taken = Math.min(this.#wanted - this.#length, input.length - at)
     const needed = this.#length + taken

@@ -4,13 +4,13 @@ import type { ListenerSettings } from './listener.ts'
 /** Beyond this many different failures, further ones are reported as one. */
 const MAX_KINDS = 20
 
-/** An error of OpenSSL, which has the same reason however its message differs. */
+/** An OpenSSL error. `reason` is the same for one kind of failure, while `message` varies. */
 interface HandshakeError extends NodeJS.ErrnoException {
   reason?: unknown
 }
 
 /**
- * Reports refused TLS connections; a client learns little more than that its connection was closed. The same failure always
+ * Reports refused TLS connections: a client sees little more than a closed connection. The same failure always
  * has the same message, so that a client cannot fill the log.
  */
 export function reportFailedHandshakes(
@@ -24,9 +24,7 @@ export function reportFailedHandshakes(
     const found = kindOf(error)
     const isKnown = kinds.has(found) || kinds.size < MAX_KINDS
     if (isKnown) kinds.add(found)
-    onTrouble?.(
-      `receiver ${receiver} refused a TLS connection: ${isKnown ? found : 'for yet another reason'}`,
-    )
+    onTrouble?.(`receiver ${receiver} refused a TLS connection: ${isKnown ? found : 'for another reason'}`)
   })
 }
 
@@ -35,7 +33,5 @@ const REFUSED = /\balert (?:.*certificate|unknown ca)/
 
 function kindOf({ reason, message }: HandshakeError): string {
   const found = typeof reason === 'string' ? reason : message
-  return REFUSED.test(found)
-    ? `the client does not take the certificate that it is shown here (${found})`
-    : found
+  return REFUSED.test(found) ? `the client does not trust the certificate of this server (${found})` : found
 }

@@ -15,7 +15,7 @@ type FrameState =
   | 'block checksum'
   | 'checksum'
 
-/** LZ4's frames (lz4_Frame_format.md), one after the other. Frames that need a dictionary are refused. */
+/** A stream of LZ4 frames (lz4_Frame_format.md). Frames that need a dictionary are refused. */
 export class Lz4Frame implements Decoder {
   readonly #produced = new DecodedPages(1)
   readonly #block = new Lz4Block(this.#produced)
@@ -24,7 +24,7 @@ export class Lz4Frame implements Decoder {
   #frame: Lz4Descriptor | undefined
   #frameBegan = 0
   readonly #content = new Xxh32()
-  /** How much of the page is in the checksum of the content. */
+  /** How many bytes of the page the content checksum covers so far. */
   #summed = 0
   readonly #blockSum = new Xxh32()
   #left = 0
@@ -96,10 +96,10 @@ export class Lz4Frame implements Decoder {
   #readMagic(magic: number): void {
     if ((magic & 0xfffffff0) >>> 0 === SKIPPABLE_MAGIC) this.#become('skip length', WORD)
     else if (magic === MAGIC) this.#become('descriptor', 1)
-    else throw new CorruptCoding('it does not begin as a frame of LZ4 does')
+    else throw new CorruptCoding('it does not begin with the magic number of LZ4')
   }
 
-  /** Its first byte says how long it is. */
+  /** Its first byte determines its length. */
   #readDescriptor(bytes: Buffer): void {
     this.#gathered.extend(descriptorBytes(bytes.readUInt8(0)))
     if (!this.#gathered.isWhole) return
@@ -141,7 +141,7 @@ export class Lz4Frame implements Decoder {
     return reached
   }
 
-  /** Has the checksum of the content take in what the page holds. */
+  /** Adds the new bytes of the page to the content checksum. */
   #sumUp(): void {
     if (this.#frame?.hasContentSum === true) this.#content.update(this.#produced.written(this.#summed))
     this.#summed = this.#produced.written().length
@@ -150,7 +150,7 @@ export class Lz4Frame implements Decoder {
   #endFrame({ contentBytes }: Lz4Descriptor): void {
     const made = this.#produced.length - this.#frameBegan
     if (contentBytes !== undefined && contentBytes !== made)
-      throw new CorruptCoding('it is not as long as it says')
+      throw new CorruptCoding('its length is not the declared one')
     this.#frame = undefined
     this.#hasFrame = true
     this.#become('magic', WORD)
@@ -172,21 +172,21 @@ const BlockState = {
 } as const
 type BlockState = (typeof BlockState)[keyof typeof BlockState]
 
-/** The sequences of an LZ4 block (lz4_Block_format.md), as they come. */
+/** Decodes the sequences of an LZ4 block (lz4_Block_format.md) as their bytes arrive. */
 class Lz4Block {
   readonly #produced: DecodedPages
   #state: BlockState = BlockState.token
   #literals = 0
   #match = 0
   #offset = 0
-  /** How much more the block may make. */
+  /** How many more bytes the block may produce. */
   #room = 0
 
   constructor(produced: DecodedPages) {
     this.#produced = produced
   }
 
-  /** Begins a block that makes at most so many bytes. */
+  /** Begins a block that produces at most `most` bytes. */
   begin(most: number): void {
     this.#state = BlockState.token
     this.#room = most
@@ -197,12 +197,12 @@ class Lz4Block {
     return this.#state === BlockState.offsetLow
   }
 
-  /** Whether it goes on repeating without reading more. */
+  /** Whether a match is being copied, which needs no further input. */
   get isRepeating(): boolean {
     return this.#state === BlockState.match
   }
 
-  /** Reads from `at` up to `end`, or until a page is full; returns how far it came. */
+  /** Reads from `at` up to `end`, or until a page is full; returns where it stopped. */
   read(input: Buffer, at: number, end: number): number {
     for (;;) {
       if (this.#state === BlockState.literals) {
@@ -275,7 +275,7 @@ class Lz4Block {
 const [P1, P2, P3, P4, P5] = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1] as const
 const STRIPE = 16
 
-/** The XXH32 checksum of bytes that come bit by bit, with seed 0 (xxHash specification, XXH32). */
+/** The XXH32 checksum of a stream of bytes, with seed 0 (xxHash specification, XXH32). */
 export class Xxh32 {
   readonly #rest = Buffer.alloc(STRIPE)
   #kept = 0
@@ -289,7 +289,7 @@ export class Xxh32 {
     this.begin()
   }
 
-  /** Forgets what came before. */
+  /** Starts a new checksum. */
   begin(): void {
     this.#kept = 0
     this.#length = 0
@@ -366,7 +366,7 @@ function turned(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits))
 }
 
-/** What the head of an LZ4 frame says of it. */
+/** The frame descriptor in the head of an LZ4 frame. */
 interface Lz4Descriptor {
   /** Whether no block refers to the one before. */
   readonly blocksAreAlone: boolean
@@ -387,22 +387,22 @@ const FLAG = {
 const VERSION_1 = 1
 const SMALLEST_SIZE = 4
 const KIB = 1024
-/** Taken up and done with in one go. */
+/** Used synchronously only, so that one is enough. */
 const SUM = new Xxh32()
 
-/** How long the descriptor that begins with this byte is: two bytes, what it says of sizes, its checksum. */
+/** The length of a descriptor by its first byte: two bytes, the content size if present, and a checksum. */
 function descriptorBytes(flags: number): number {
   return 2 + ((flags & FLAG.contentSize) === 0 ? 0 : 8) + 1
 }
 
-/** Reads a descriptor that came whole; throws CorruptCoding where it is none, or asks for what nobody sent. */
+/** Reads a complete descriptor; throws CorruptCoding when it is invalid or needs a dictionary. */
 function readDescriptor(bytes: Buffer): Lz4Descriptor {
   const flags = bytes.readUInt8(0)
   const size = bytes.readUInt8(1) >>> 4
   if (flags >>> 6 !== VERSION_1) throw new CorruptCoding('its frame is of an unknown version')
   if ((flags & FLAG.dictionary) !== 0) throw new CorruptCoding('it needs a dictionary')
   if ((flags & FLAG.reserved) !== 0 || size < SMALLEST_SIZE || size > 7 || (bytes.readUInt8(1) & 0x0f) !== 0)
-    throw new CorruptCoding('the head of its frame is none')
+    throw new CorruptCoding('its frame descriptor is invalid')
   SUM.begin()
   SUM.update(bytes.subarray(0, -1))
   if (((SUM.digest() >>> 8) & 0xff) !== bytes.at(-1)) throw new CorruptCoding('a checksum is wrong')

@@ -1,4 +1,5 @@
 import { Backoff, type BackoffClock, SYSTEM_BACKOFF_CLOCK } from '../kube/cluster/flow-control.ts'
+import { ResourceNotFollowed } from '../kube/cluster/resource-stream.ts'
 import type {
   ClusterEvent,
   Observation,
@@ -83,12 +84,45 @@ export class ObservationReporter {
     return port.position(cluster, stream)
   }
 
-  /** What the store knows of a resource's objects, after the one with this uid. */
+  /** A page of the objects of a resource that the store knows, ordered by uid, after this uid. */
   knownObjects(
     apiVersion: string,
     resource: string,
     after: string,
   ): ReturnType<ObservationPort['knownObjects']> {
     return this.#settings.port.knownObjects(this.#settings.cluster, apiVersion, resource, after)
+  }
+}
+
+/** Reports what a watch sees of a resource, and counts what of it describes no write. */
+export abstract class ReportingFollower {
+  protected readonly reporter: ObservationReporter
+  readonly #signal: AbortSignal
+  #skipped: Partial<Record<SkipReason, number>> = {}
+
+  /** When the signal aborts, a report is not repeated any more. */
+  constructor(reporter: ObservationReporter, signal: AbortSignal) {
+    this.reporter = reporter
+    this.#signal = signal
+  }
+
+  position(): Promise<string | undefined> {
+    return this.reporter.position()
+  }
+
+  async take(observations: ReadObservations['observations'], version: string | undefined): Promise<void> {
+    const skipped = this.#skipped
+    this.#skipped = {}
+    const position = version === undefined ? {} : { position: version }
+    await this.reporter.reportUntilStored({ observations, skipped, ...position }, this.#signal)
+  }
+
+  /** Undefined for what is skipped. `what`: what only integers in resourceVersions allow. */
+  protected unlessSkipped<T extends object>(read: T | SkipReason, what: string): T | undefined {
+    if (read === 'unversioned')
+      throw new ResourceNotFollowed(`its resourceVersions are no integers, by which ${what}`)
+    if (typeof read !== 'string') return read
+    this.#skipped[read] = (this.#skipped[read] ?? 0) + 1
+    return undefined
   }
 }

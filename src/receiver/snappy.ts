@@ -1,8 +1,8 @@
 import { ByteCollector, CorruptCoding, DecodedPages, type Decoder, NOTHING, PAGE_BYTES } from './decoder.ts'
 
 /**
- * Snappy as HTTP senders mean it: a block, or a framed stream, which Collectors before v0.131 send under the same name. No
- * block begins as a stream does.
+ * `snappy` over HTTP: a block, or a framed stream, which Collectors before v0.131 send under the same name. No block begins with
+ * the stream identifier.
  */
 export class SnappyBlockOrFramed implements Decoder {
   #decoder: Decoder | undefined
@@ -39,20 +39,20 @@ const COMPRESSED = 0x00
 const UNCOMPRESSED = 0x01
 const IDENTIFIER = 0xff
 const FIRST_SKIPPABLE = 0x80
-/** How a stream begins; it may come again wherever a chunk may. */
+/** The first chunk of a stream; it may be repeated between chunks (framing_format.txt, section 4.1). */
 const STREAM_IDENTIFIER = Buffer.from('\xff\x06\x00\x00sNaPpY', 'latin1')
 
 const HEAD_BYTES = 4
 const CRC_BYTES = 4
-/** What Snappy makes of a chunk that cannot be compressed, at most. */
+/** The largest compressed chunk: Snappy's bound for incompressible data. */
 const MAX_COMPRESSED = CRC_BYTES + 32 + PAGE_BYTES + Math.ceil(PAGE_BYTES / 6)
 
-/** Snappy's framing format (framing_format.txt): chunks, each with its checksum, each by itself. */
+/** Snappy's framing format (framing_format.txt): chunks, each compressed independently and with a checksum. */
 export class SnappyFramed implements Decoder {
   readonly #produced = new DecodedPages(0)
   readonly #head = new ByteCollector()
   readonly #body = new ByteCollector()
-  #state: 'head' | 'body' | 'skipping' | 'handing on' = 'head'
+  #state: 'head' | 'body' | 'skipping' | 'output' = 'head'
   #kind = 0
   #skip = 0
   #chunk: Buffer = NOTHING
@@ -82,9 +82,9 @@ export class SnappyFramed implements Decoder {
           at = this.#body.read(input, at)
           if (!this.#body.isWhole) return at
           this.#chunk = this.#readBody()
-          this.#state = 'handing on'
+          this.#state = 'output'
           break
-        case 'handing on':
+        case 'output':
           this.#chunk = this.#chunk.subarray(this.#produced.put(this.#chunk, 0, this.#chunk.length))
           if (this.#chunk.length === 0) this.#next()
           if (this.#produced.isFull) return at
@@ -96,7 +96,7 @@ export class SnappyFramed implements Decoder {
     return this.#produced.take()
   }
 
-  /** Nothing at all is an empty stream, as Go's writer leaves it. */
+  /** Empty input is an empty stream: Go's writer then writes no identifier. */
   finish(): Buffer {
     if (this.#state !== 'head' || !this.#head.isEmpty) throw new CorruptCoding('it ends too soon')
     return this.#produced.written()
@@ -112,25 +112,25 @@ export class SnappyFramed implements Decoder {
     this.#kind = word & 0xff
     const length = word >>> 8
     if (!this.#hasBegun && this.#kind !== IDENTIFIER)
-      throw new CorruptCoding('it does not begin as framed Snappy does')
+      throw new CorruptCoding('it does not begin with the stream identifier of Snappy')
     if (this.#kind >= FIRST_SKIPPABLE && this.#kind !== IDENTIFIER) {
       this.#skip = length
       this.#state = 'skipping'
       return
     }
     if (this.#kind !== COMPRESSED && this.#kind !== UNCOMPRESSED && this.#kind !== IDENTIFIER)
-      throw new CorruptCoding(`a chunk is of kind ${this.#kind}, which nobody knows`)
+      throw new CorruptCoding(`a chunk has the unknown type ${this.#kind}`)
     if (length > MAX_COMPRESSED) throw new CorruptCoding('a chunk is longer than 64 KiB of data can be')
     this.#body.begin(length)
     this.#state = 'body'
   }
 
-  /** What the chunk stands for. */
+  /** The data of the chunk, its checksum verified. */
   #readBody(): Buffer {
     const { bytes } = this.#body
     if (this.#kind === IDENTIFIER) {
       if (!bytes.equals(STREAM_IDENTIFIER.subarray(HEAD_BYTES)))
-        throw new CorruptCoding('it is no framed Snappy')
+        throw new CorruptCoding('its stream identifier is not that of Snappy')
       this.#hasBegun = true
       return NOTHING
     }
@@ -154,28 +154,28 @@ function blockOf(data: Buffer): Buffer {
   return full ?? rest
 }
 
-/** A checksum of data that holds checksums is kept turned and moved (framing_format.txt, section 3). */
+/** The masked form in which a checksum is stored (framing_format.txt, section 3). */
 function masked(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
 }
 
 const MAX_LENGTH = 2 ** 32 - 1
 const MAX_PREAMBLE_BYTES = 5
-/** By the lowest two bits of a tag: how many bytes tell how far back a copy begins. */
+/** How many bytes the offset of a copy takes, by the lowest two bits of its tag. */
 const OFFSET_BYTES = [0, 1, 2, 4]
 const FIRST_LONG_LITERAL = 60
 
-/** Snappy's block format (format_description.txt): a length, then literals and copies from anywhere before. */
+/** Snappy's block format (format_description.txt): a length, then literals and copies of any earlier bytes. */
 class SnappyBlock implements Decoder {
   readonly #produced = new DecodedPages(Infinity)
-  /** The head of an element of which only a part has come. */
+  /** The incomplete head of an element. */
   #begun = Buffer.alloc(0)
   #length: number | undefined
   #literal = 0
   #copy = 0
   #offset = 0
 
-  /** How long the whole is, as its first bytes say; undefined before they came. */
+  /** The declared length of the output; undefined before it is read. */
   get declared(): number | undefined {
     return this.#length
   }
@@ -202,7 +202,7 @@ class SnappyBlock implements Decoder {
     return this.#produced.written()
   }
 
-  /** Reads the head of the next element, or keeps what has come of it. Returns where it ends. */
+  /** Reads the head of the next element, or keeps its incomplete part. Returns where it ends. */
   #readHead(input: Buffer, at: number): number {
     const { length: kept } = this.#begun
     const head =
@@ -213,13 +213,13 @@ class SnappyBlock implements Decoder {
     return size === 0 ? input.length : at + size - kept
   }
 
-  /** Returns how many bytes the length takes; 0 when it has not come whole. */
+  /** Returns how many bytes the length takes; 0 when it is incomplete. */
   #readLength(head: Buffer, from: number): number {
     let length = 0
     for (let i = 0; from + i < head.length; i++) {
       const byte = head[from + i] ?? 0
       length += (byte & 0x7f) * 2 ** (7 * i)
-      if (length > MAX_LENGTH || i === MAX_PREAMBLE_BYTES) throw new CorruptCoding('its length is none')
+      if (length > MAX_LENGTH || i === MAX_PREAMBLE_BYTES) throw new CorruptCoding('its length is invalid')
       if (byte >= 0x80) continue
       this.#length = length
       this.#produced.expect(length)
@@ -228,7 +228,7 @@ class SnappyBlock implements Decoder {
     return 0
   }
 
-  /** Returns how many bytes the head of the element takes; 0 when it has not come whole. */
+  /** Returns how many bytes the head of the element takes; 0 when it is incomplete. */
   #readElement(head: Buffer, from: number): number {
     const tag = head[from] ?? 0
     const form = tag & 3
@@ -238,7 +238,7 @@ class SnappyBlock implements Decoder {
     const number = more === 0 ? 0 : head.readUIntLE(from + 1, more)
     const length = form === 1 ? (upper & 7) + 4 : form === 0 && more > 0 ? number + 1 : upper + 1
     if (this.#produced.length + length > (this.#length ?? 0))
-      throw new CorruptCoding('it is longer than it says')
+      throw new CorruptCoding('it is longer than declared')
     if (form === 0) this.#literal = length
     else {
       this.#copy = length

@@ -9,21 +9,21 @@ import { NANOS_PER_MS, nanosOfMs, type UnixNanos } from '../model/time-and-size.
 import type { AskedCluster } from './cluster-settings.ts'
 import type { ClusterObserver, ReceiverHost, RunningReceiver } from './receiver-type.ts'
 
-/** Whom the reports of a cluster go to. */
+/** Where the reports of a cluster go. */
 interface WatchSinks {
   readonly observer: ClusterObserver
   readonly onTrouble: (reason: string) => void
   readonly onAllSeen?: (seen: number, refused: number) => void
   readonly onBehind?: (isBehind: boolean) => void
-  /** Called when nothing of a cluster has been seen for long; with undefined once something is. */
+  /** Called when no watch of the cluster has been in sync for long; with undefined once one is. */
   readonly onWarning: (warning: string | undefined) => void
   readonly now: () => UnixNanos
 }
 
-/** How long nothing may be seen of a cluster before this is a warning: an API server that is started anew is back sooner. */
+/** How long no watch may be in sync before this is a warning: a restarted API server is back sooner. */
 const LONG_UNSEEN_MS = 60_000
 
-/** What the streams of a cluster meet, as metrics and as sentences for an operator. */
+/** Reports what happens to the watches of a cluster, as metrics and as messages for the operator. */
 export class WatchReports implements StreamObserver {
   readonly #receiver: string
   readonly #cluster: string
@@ -31,18 +31,18 @@ export class WatchReports implements StreamObserver {
   readonly #sinks: WatchSinks
   readonly #behind = new Set<string>()
   readonly #refused = new Set<string>()
-  /** Those that are followed and not refused. */
+  /** The streams that are followed and not refused. */
   readonly #streams = new Set<string>()
-  /** Since when nothing is seen, and whether that was reported. */
+  /** Since when no stream is in sync, and whether that was reported. */
   #unseen: { readonly sinceNs: UnixNanos; isReported: boolean } | undefined
-  #wereLevel = false
-  /** All of them were level once, then behind, and none is level since: the server was away. */
+  #wereInSync = false
+  /** Every stream was in sync, then all fell behind, and none is in sync since: the API server was down. */
   #isOut = false
-  /** Resources that are being listed again: only the first is reported. */
+  /** Streams that are being relisted: only the first is reported. */
   readonly #anew = new Set<string>()
-  /** Why resources were refused that are not reported yet. */
+  /** The refusals that are not reported yet, by stream. */
   readonly #unreported = new Map<string, string>()
-  /** Those that were begun and of which nothing is known yet; undefined before any was. */
+  /** The first streams that are neither listed nor refused yet; undefined before `begun`. */
   #awaited: Set<string> | undefined
   #begun = 0
 
@@ -56,7 +56,7 @@ export class WatchReports implements StreamObserver {
     this.#sinks = sinks
   }
 
-  /** Once each is listed or refused, that is reported, with all refused ones together; later refusals are reported one by one. */
+  /** Once each of these is listed or refused, all refusals are reported together; later ones are reported one by one. */
   begun(streams: readonly string[]): void {
     if (this.#awaited !== undefined) return
     this.#awaited = new Set(streams)
@@ -66,26 +66,26 @@ export class WatchReports implements StreamObserver {
   behind(stream: string): void {
     this.#streams.add(stream)
     this.#behind.add(stream)
-    this.#isOut ||= this.#wereLevel && this.#behind.size === this.#streams.size
+    this.#isOut ||= this.#wereInSync && this.#behind.size === this.#streams.size
     if (this.#behind.size === 1) this.#sinks.onBehind?.(true)
   }
 
-  level(stream: string): void {
+  inSync(stream: string): void {
     if (this.#unseen?.isReported === true) this.#sinks.onWarning(undefined)
     this.#unseen = undefined
     if (!this.#behind.delete(stream)) return
     if (this.#behind.size === 0 || this.#isOut) this.#sinks.onBehind?.(false)
-    // The others come soon as well, and are waited for from now on.
+    // Some streams still are behind: that counts from now on.
     if (this.#behind.size > 0 && this.#isOut) this.#sinks.onBehind?.(true)
     this.#isOut = false
-    this.#wereLevel ||= this.#behind.size === 0
+    this.#wereInSync ||= this.#behind.size === 0
   }
 
-  /** It is not there any more, and nobody wants to see it. */
+  /** The resource no longer exists, or is no longer configured. */
   gone(stream: string): void {
     this.#anew.delete(stream)
     this.#streams.delete(stream)
-    this.level(stream)
+    this.inSync(stream)
     this.refused(stream, undefined)
   }
 
@@ -101,7 +101,7 @@ export class WatchReports implements StreamObserver {
     this.#anew.add(stream)
     if (this.#anew.size === 1)
       this.#say(
-        `${stream} of the cluster ${this.#cluster} is listed anew, and perhaps others with it: ${reason}; what came meanwhile is marked as a gap`,
+        `${stream} of the cluster ${this.#cluster} is relisted, and perhaps others with it: ${reason}; changes in between are marked as a gap`,
       )
   }
 
@@ -127,7 +127,7 @@ export class WatchReports implements StreamObserver {
   unreachable(reason: string): void {
     this.#warnOfLongUnseen(reason)
     this.#say(
-      `the cluster ${this.#cluster} at ${this.#address} is asked again later: ${reason} (causeway doctor says what to do)`,
+      `the cluster ${this.#cluster} at ${this.#address} is retried: ${reason} (causeway doctor says what to do)`,
     )
   }
 
@@ -162,7 +162,7 @@ export class WatchReports implements StreamObserver {
     const what =
       names.length === 1
         ? `${stream} of the cluster ${this.#cluster} is not seen: ${reason}; allow it`
-        : `${names.length} resources of the cluster ${this.#cluster} are not seen: ${shortListOf(names)}; of ${stream} is said: ${reason}; allow them`
+        : `${names.length} resources of the cluster ${this.#cluster} are not seen: ${shortListOf(names)}; ${stream}: ${reason}; allow them`
     this.#say(`${what} (causeway doctor says how), or name in objects what to watch`)
   }
 
@@ -177,13 +177,13 @@ const TOO_MANY = 429
 const SERVER_FAULT = 500
 const NAMED = 5
 
-/** What to do where a cluster cannot be asked. */
+/** Advice for an operator whose API server cannot be reached or refuses access. */
 export function adviceForUnreachableCluster(error: unknown, authType: AskedCluster['authType']): string {
   const isPod = authType === 'serviceAccount'
   const access = isPod ? 'its service account' : 'kubeconfig and context'
   const isOther = error instanceof ApiError && !error.isStatus && error.status < SERVER_FAULT
   if (isOther || error instanceof NotAnApiServer)
-    return `see what it asks: ${isPod ? 'KUBERNETES_SERVICE_HOST is' : 'the server in the kubeconfig is'} no API server`
+    return `correct its address: ${isPod ? 'KUBERNETES_SERVICE_HOST is' : 'the server in the kubeconfig is'} no API server`
   if (isCertificateTrouble(error))
     return `name who signed it in ${isPod ? 'ca.crt of its service account' : 'certificate-authority of the kubeconfig'}, or correct the server`
   if (!(error instanceof ApiError))
@@ -199,7 +199,7 @@ export function adviceForUnreachableCluster(error: unknown, authType: AskedClust
   return `correct ${access}`
 }
 
-/** A few of several names, those without a domain first (`v1/pods`, `apps/v1/deployments`), and how many more there are. */
+/** The first few names, those without a domain before others (`v1/pods`, `apps/v1/deployments`), and how many more there are. */
 export function shortListOf(names: readonly string[]): string {
   const [plain, others] = [false, true].map((isOther) =>
     names.filter((name) => name.includes('.') === isOther),
@@ -223,7 +223,7 @@ export function missingRoleRules(refused: readonly WatchedResource[]): string {
   return `add to the rules of its ${role}:${rules.length === 1 ? ' ' : '\n'}${rules.join('\n')}`
 }
 
-/** The API server that a receiver is configured with; nothing is asked yet. Throws an Error that says what to correct. */
+/** The API server of a receiver, before any request. Throws an Error that says what to correct. */
 export function openCluster(id: string, asked: AskedCluster, onTrouble?: FilesTrouble): ApiServer {
   try {
     return new ApiServer(accessOf(asked, onTrouble))
@@ -232,7 +232,7 @@ export function openCluster(id: string, asked: AskedCluster, onTrouble?: FilesTr
   }
 }
 
-/** Logs what is wrong with the files by which a cluster is reached, and when that is over. */
+/** Logs when a kubeconfig or credential file of a cluster becomes unusable, and when it is usable again. */
 export function logFiles(
   id: string,
   cluster: string,
@@ -248,7 +248,7 @@ export function logFiles(
   }
 }
 
-/** Begins to watch, and ends that, and the connections to the API server, once it is disposed of. */
+/** Watches until disposed, then closes the connections to the API server. */
 export function watchUntilDisposed(
   server: ApiServer,
   watch: (signal: AbortSignal) => Promise<void>,

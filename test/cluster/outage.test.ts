@@ -51,7 +51,7 @@ test('after an outage those that are behind are waited for from when the first i
     return [...told]
   }
   const away = (...names: string[]) => toldAfter(() => names.forEach((name) => reports.behind(name)))
-  const there = (name: string) => toldAfter(() => reports.level(name))
+  const there = (name: string) => toldAfter(() => reports.inSync(name))
   expect(away('a', 'b', 'c')).toEqual([true])
   expect([there('a'), there('b'), there('c')]).toEqual([[], [], [false]])
   expect(away('a', 'b', 'c')).toEqual([true])

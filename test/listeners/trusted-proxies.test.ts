@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isAddressRange } from '../../src/config/value-kinds.ts'
@@ -40,6 +41,43 @@ test('whoever asks through a proxy cannot choose who it is', () => {
       expect(asked('10.0.0.1', [...made, '203.0.113.1'].join(','))).toBe('203.0.113.1')
     }),
   )
+})
+
+test('two connections from one port to two addresses of a listener have a client each', async () => {
+  const some = new TrustedProxies(['127.0.0.0/8'])
+  const accepted: Socket[] = []
+  const server = createServer((socket) => accepted.push(socket))
+  const { promise: listens, resolve } = Promise.withResolvers<undefined>()
+  server.listen(0, '0.0.0.0', () => resolve(undefined))
+  await listens
+  const { port } = server.address() as AddressInfo
+  const opened: Socket[] = []
+  const open = async (host: string, localPort: number): Promise<Socket> => {
+    const arrives = new Promise((arrived) => server.once('connection', arrived))
+    opened.push(connect({ host, port, localAddress: '127.0.0.1', localPort }))
+    await arrives
+    const socket = accepted.at(-1)
+    if (socket === undefined) throw new Error('nothing was accepted')
+    return socket
+  }
+  try {
+    const one = await open('127.0.0.1', 0)
+    const other = await open('127.0.0.2', one.remotePort ?? 0)
+    expect(other.remotePort).toBe(one.remotePort)
+    some.connects(one, '203.0.113.1')
+    some.connects(other, '203.0.113.2')
+    expect([one, other].map((socket) => some.peerOf({ socket, headers: {} }))).toEqual([
+      '203.0.113.1',
+      '203.0.113.2',
+    ])
+    const closed = new Promise((resolve) => other.once('close', resolve))
+    other.destroy()
+    await closed
+    expect(some.peerOf({ socket: one, headers: {} })).toBe('203.0.113.1')
+  } finally {
+    for (const socket of [...opened, ...accepted]) socket.destroy()
+    server.close()
+  }
 })
 
 test.each([

@@ -69,7 +69,7 @@ test('clusters in which all is the same are told apart, and one in trouble distu
   expect(new Set(found.map(({ root }) => root)).size).toBe(2)
   await eventually(() =>
     expect(causeway.errors).toMatch(
-      /the cluster troubled at \S+ is asked again later: it does not know who asks .* has run out/,
+      /the cluster troubled at \S+ is retried: it does not know who asks .* has run out/,
     ),
   )
   await causeway.end('SIGTERM')

@@ -63,7 +63,7 @@ test.each([
   await eventually(() => {
     expect(troubles).toEqual([
       expect.stringMatching(
-        new RegExp(`the client does not take the certificate that it is shown here \\(.*${words}`),
+        new RegExp(`the client does not trust the certificate of this server \\(.*${words}`),
       ),
     ])
   })

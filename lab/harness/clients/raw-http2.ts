@@ -16,7 +16,12 @@ const END_STREAM = 1
 const END_HEADERS = 4
 
 /** A frame as RFC 9113 writes it (section 4.1). */
-function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+export function frame(
+  type: number,
+  flags: number,
+  stream: number,
+  payload: Buffer = Buffer.alloc(0),
+): Buffer {
   const head = Buffer.alloc(HEAD_BYTES)
   head.writeUIntBE(payload.length, 0, 3)
   head.writeUInt8(type, 3)
@@ -26,7 +31,7 @@ function frame(type: number, flags: number, stream: number, payload: Buffer = Bu
 }
 
 /** Literal fields that are not indexed (RFC 7541, section 6.2.2), each shorter than 127 bytes. */
-function headerBlock(fields: readonly (readonly [name: string, value: string])[]): Buffer {
+export function headerBlock(fields: readonly (readonly [name: string, value: string])[]): Buffer {
   const text = (value: string): Buffer[] => [Buffer.from([value.length]), Buffer.from(value, 'latin1')]
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), ...text(name), ...text(value)]))
 }
@@ -63,12 +68,13 @@ interface ReceivedFrames {
   /** Streams that were reset or answered. */
   ended: Set<number>
   pings: number
+  pongs: number
 }
 
 /** A client of HTTP/2 that writes frames as it is told, and answers none by itself. */
 export class RawHttp2 implements Disposable {
   readonly socket: Socket
-  readonly heard: ReceivedFrames = { goaway: false, ended: new Set(), pings: 0 }
+  readonly heard: ReceivedFrames = { goaway: false, ended: new Set(), pings: 0, pongs: 0 }
   readonly closed: Promise<void>
 
   private constructor(socket: Socket) {
@@ -81,12 +87,16 @@ export class RawHttp2 implements Disposable {
     socket.on('data', (bytes: Buffer) => (rest = this.#hear(Buffer.concat([rest, bytes]))))
   }
 
-  /** Connects, and has said hello as every client does. */
-  static async to(port: number, localAddress = '127.0.0.1'): Promise<RawHttp2> {
+  /** Connects, and has said hello as every client does; `first` goes with that, in one piece. */
+  static async to(
+    port: number,
+    localAddress = '127.0.0.1',
+    first: Buffer = Buffer.alloc(0),
+  ): Promise<RawHttp2> {
     const socket = connect({ port, host: '127.0.0.1', localAddress })
     await once(socket, 'connect')
     const raw = new RawHttp2(socket)
-    socket.write(Buffer.concat([Buffer.from(PREFACE), settingsFrame(), frame(SETTINGS, ACK, 0)]))
+    socket.write(Buffer.concat([Buffer.from(PREFACE), settingsFrame(), frame(SETTINGS, ACK, 0), first]))
     return raw
   }
 
@@ -118,7 +128,7 @@ export class RawHttp2 implements Disposable {
       const [type, flags, stream] = [bytes[at + 3], bytes[at + 4] ?? 0, bytes.readUInt32BE(at + 5)]
       if (type === GOAWAY) this.heard.goaway = true
       if (type === RST_STREAM || type === HEADERS) this.heard.ended.add(stream)
-      if (type === PING && (flags & ACK) === 0) this.heard.pings++
+      if (type === PING) this.heard[(flags & ACK) === 0 ? 'pings' : 'pongs']++
       at = end
     }
     return Buffer.from(bytes.subarray(at))

@@ -13,26 +13,26 @@ interface ApiRequestOptions {
   /** JSON unless given. */
   readonly accept?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** How long no data may arrive, in milliseconds. */
+  /** The idle timeout, in milliseconds. */
   readonly silenceMs?: number
-  /** How long its head and JSON may take, in milliseconds, however they arrive. */
+  /** How long the headers and the JSON may take in total, in milliseconds. */
   readonly answerMs?: number
 }
 
 /** A request received from another client. */
-export interface ForwardedRequest {
+interface ForwardedRequest {
   readonly method: string
   /** With its query. */
   readonly path: string
   readonly headers: OutgoingHttpHeaders
-  /** A stream is handed on as it comes. */
+  /** A stream is forwarded as it arrives. */
   readonly body: Buffer | Readable
   readonly signal: AbortSignal
 }
 
 const JSON_TYPE = 'application/json'
 const USUAL_SILENCE_MS = 60_000
-/** API servers themselves end what takes longer than a minute; the rest is for the way. */
+/** API servers end requests after a minute; the rest is for the network. */
 const USUAL_ANSWER_MS = 180_000
 /** At most this much of an error is read. */
 const MAX_STATUS_BYTES = 65_536
@@ -73,8 +73,8 @@ export class ApiServer implements Disposable {
   }
 
   /**
-   * The answer to a GET, which must be read to its end or destroyed. Throws an ApiError if it is no success, and an Error if there is
-   * none. A refused credential is renewed once.
+   * The answer to a GET, which must be read to its end or destroyed. Throws an ApiError for an unsuccessful answer, and an Error
+   * without an answer. A refused credential is renewed once.
    */
   async open(path: string, asked: ApiRequestOptions = {}): Promise<IncomingMessage> {
     return await within(asked, (timed) => this.#open(path, timed))
@@ -139,7 +139,7 @@ export class ApiServer implements Disposable {
     const { body } = asked
     const isPiped = body !== undefined && !Buffer.isBuffer(body)
     const request = (server.protocol === 'https:' ? https : http).request(
-      // A path that begins with two slashes names no other server.
+      // Concatenated: relative to a base URL, a path with two leading slashes would name another server.
       new URL(`${server.origin}${prefix}${path}`),
       {
         agent: this.#agentFor(presented),
@@ -148,7 +148,7 @@ export class ApiServer implements Disposable {
           accept: asked.accept ?? JSON_TYPE,
           'user-agent': 'causeway',
           ...asked.headers,
-          // Node says it by itself where bodies are usual, which they are not of a deletion.
+          // Node adds it only to methods that usually have a body, which DELETE is not.
           ...(isPiped &&
             asked.headers?.['content-length'] === undefined && { 'transfer-encoding': 'chunked' }),
           ...shownBeside(asked.headers, presented),
@@ -161,7 +161,7 @@ export class ApiServer implements Disposable {
     request.on('timeout', () => request.destroy(new ApiServerTimeout('it has been silent for too long')))
     request.on('error', reject)
     request.on('upgrade', asked.onUpgrade ?? refuseUpgrade(reject))
-    // How it ends the request tells.
+    // The request itself reports errors.
     if (isPiped) pipeline(body, request, () => undefined)
     else request.end(body)
     return await promise
@@ -171,7 +171,7 @@ export class ApiServer implements Disposable {
     return this.#access.proxy || environmentProxy(this.#access.server)
   }
 
-  /** Connections are bound to one client certificate, and to who is trusted. Others need new connections. */
+  /** The agent for this client certificate and CA. Connections with another one need a new agent. */
   #agentFor({ cert, key }: PresentedCredential): Agent {
     const { server, tls } = this.#access
     const proxy = this.#proxy
@@ -192,14 +192,14 @@ export class ApiServer implements Disposable {
   }
 }
 
-/** Requests on it run to their end, and then its connections are closed. */
+/** Lets the requests of an agent finish, then closes its connections. */
 function retire(agent: Agent): void {
   agent.maxFreeSockets = 0
-  for (const resting of Object.values(agent.freeSockets)) for (const socket of resting ?? []) socket.destroy()
+  for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy()
   if (agent instanceof EarlyAgent) agent.dropEarly()
 }
 
-/** Throws an ApiServerTimeout if reading takes longer than `answerMs`. What is read later is not timed. */
+/** Throws an ApiServerTimeout if `read` takes longer than `answerMs`. Later reading of the answer is not timed. */
 async function within<Read>(
   asked: ApiRequestOptions,
   read: (timed: ApiRequestOptions) => Promise<Read>,
@@ -217,7 +217,7 @@ async function within<Read>(
   }
 }
 
-/** For a request that asks for no upgrade: Node would drop the connection and tell nobody. */
+/** Rejects an upgrade that was not requested. Without a listener, Node would close the connection silently. */
 export function refuseUpgrade(reject: (error: Error) => void) {
   return (_: IncomingMessage, connection: Duplex): void => {
     connection.destroy()
@@ -225,7 +225,7 @@ export function refuseUpgrade(reject: (error: Error) => void) {
   }
 }
 
-/** No data arrived for the allowed time, or the answer took too long. */
+/** No data arrived within the idle timeout, or the answer took too long. */
 export class ApiServerTimeout extends Error {}
 
 /** The answer does not look like that of an API server. */
@@ -250,7 +250,7 @@ interface Sent extends Omit<ApiRequestOptions, 'headers'> {
   readonly onUpgrade?: (answer: IncomingMessage, connection: Duplex, first: Buffer) => void
 }
 
-/** A request that impersonates gives the whole identity: no part is taken from the kubeconfig. */
+/** A request with impersonation headers states the whole identity: none of the kubeconfig's are added. */
 function shownBeside(
   headers: OutgoingHttpHeaders = {},
   { headers: shown }: PresentedCredential,
@@ -288,15 +288,15 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** An unsuccessful answer of an API server: its Status, as far as it is one. */
+/** An unsuccessful answer of an API server, with the fields of its Status if it has one. */
 export class ApiError extends Error {
   /** 403; 0 if the connection ended without an answer. */
   readonly status: number
   /** `Forbidden`, `Expired`. */
   readonly reason: string
-  /** It has the form of an API server's errors. Others, such as proxies, answer otherwise. */
+  /** Whether the body is a Status. Proxies in between answer without one. */
   readonly isStatus: boolean
-  /** When to retry; undefined if it does not say. */
+  /** After which delay to retry; undefined unless given. */
   readonly retryAfterMs: number | undefined
   /** `ResourceVersionTooLarge`, if the Status gives the cause. */
   readonly causes: readonly string[]
@@ -324,17 +324,17 @@ export class ApiError extends Error {
     return this.causes.includes('ResourceVersionTooLarge')
   }
 
-  /** It concerns the server or the credential, and not the requested resource. */
+  /** The error concerns the server or the credential, not the requested resource. */
   get isGeneral(): boolean {
     return this.status === 401 || this.status === 429 || this.status >= 500
   }
 
-  /** It will be the same as long as permissions and resources stay as they are. */
+  /** The error stays until permissions or resources change. */
   get isRefusal(): boolean {
     return [403, 404, 405, 406].includes(this.status)
   }
 
-  /** The request is not supported; another one may be. */
+  /** The server does not support the request; it may support another form. */
   get isInvalid(): boolean {
     return this.status === 400 || this.status === 422
   }
@@ -388,7 +388,7 @@ class EarlyAgent extends https.Agent {
   connect(options: RequestOptions): void {
     const early = super.createConnection(options) ?? undefined
     this.#early = early
-    // The request then connects anew, and reports why that fails.
+    // The request then opens its own connection, and reports that failure.
     early?.on('error', () => undefined)
     setTimeout(() => this.#drop(early), OLDEST_EARLY_MS).unref()
   }

@@ -18,7 +18,7 @@ export const SYSTEM_BACKOFF_CLOCK: BackoffClock = {
 
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
-/** What a server may ask for at most. */
+/** The longest Retry-After that is honoured. */
 const LONGEST_ASKED_MS = 300_000
 
 /** Exponential backoff with jitter, so that many clients of a failed server do not return at once. */
@@ -62,29 +62,29 @@ export class Outage {
 }
 
 const FIRST_REFUSAL_PAUSE_MS = 1_000
-/** How many refusals in a row are not believed for something that could be read before: about ten seconds. */
-const UNBELIEVED = 3
+/** How many refusals in a row are tolerated for a resource that could be read before: about ten seconds. */
+const TOLERATED = 3
 
 /**
- * Counts refusals in a row. An API server that has just started may refuse what it allows until it has loaded its rules. So it is retried
- * soon at first, and less and less often while it keeps refusing.
+ * Backs off from refusals. An API server that has just started may refuse permitted requests until it has loaded its RBAC rules, so the
+ * first retries are soon, and later ones less and less often.
  */
 export class RefusalBackoff {
   readonly #waiting: BackoffClock
   readonly #longestMs: number
   #inARow = 0
-  #areTold = false
+  #isReported = false
 
   constructor(waiting: BackoffClock, longestMs: number) {
     this.#waiting = waiting
     this.#longestMs = longestMs
   }
 
-  /** Counts a refusal. True if it is believed, and is to be reported. */
-  areMeant(wasSeenBefore: boolean): boolean {
+  /** Counts a refusal. True if it is to be reported. */
+  shouldReport(wasSeenBefore: boolean): boolean {
     this.#inARow++
-    this.#areTold ||= !wasSeenBefore || this.#inARow > UNBELIEVED
-    return this.#areTold
+    this.#isReported ||= !wasSeenBefore || this.#inARow > TOLERATED
+    return this.#isReported
   }
 
   /** Waits until the next retry. */
@@ -93,12 +93,12 @@ export class RefusalBackoff {
     await this.#waiting.sleep(Math.min(due, this.#longestMs), signal)
   }
 
-  /** It can be read again. True if a refusal had been reported. */
+  /** The resource can be read again. True if a refusal had been reported. */
   over(): boolean {
-    const wereTold = this.#areTold
+    const wasReported = this.#isReported
     this.#inARow = 0
-    this.#areTold = false
-    return wereTold
+    this.#isReported = false
+    return wasReported
   }
 }
 

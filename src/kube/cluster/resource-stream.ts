@@ -24,11 +24,11 @@ import {
 } from './flow-control.ts'
 
 export interface StreamLimits {
-  /** Of one object. Larger ones are skipped. */
+  /** The size of one object; larger ones are skipped. */
   readonly maxObjectBytes: number
-  /** Of a page of a list, if the server does not stream lists. */
+  /** The size of a page of a list, if the server does not stream lists. */
   readonly maxPageBytes: number
-  /** Items that are read but not taken yet. */
+  /** How many items may be read but not taken yet, and their bytes. */
   readonly maxItems: number
   readonly maxBytes: number
   /** How long a watch may be silent, in milliseconds. There is a bookmark every minute. */
@@ -65,7 +65,7 @@ const LASTING_NS = nanosOfMs(5_000)
 /** Times in objects are in whole seconds. */
 const SECOND_NS = nanosOfMs(1_000)
 
-/** How often a server may say that a version is newer than all it has before this is believed. */
+/** After this many "too large resource version" errors in a row the stream relists. */
 const TOO_NEW_BELIEVED = 3
 
 /**
@@ -86,7 +86,7 @@ export class ResourceStream<Item> {
   #watchedSinceNs: UnixNanos | undefined
   #streamsLists = true
   #tooNew = 0
-  /** Whether the last watch lasted long enough to be followed by another at once. */
+  /** Whether the last watch lasted long enough that the next one may begin at once. */
   #hasLasted = false
 
   /** `watchedSinceNs`: since when the cluster is watched, if its API server did not name the resource then. */
@@ -112,7 +112,7 @@ export class ResourceStream<Item> {
     try {
       await this.#runOn(signal)
     } finally {
-      this.#context.observer.level(this.name)
+      this.#context.observer.inSync(this.name)
     }
   }
 
@@ -192,9 +192,9 @@ export class ResourceStream<Item> {
     this.#hasLasted = false
     const answer = await server.open(path, { signal, silenceMs, accept: acceptOf(this.#watched, 'watch') })
     this.#isAllowed()
-    if (this.#version !== undefined) this.#context.observer.level(this.name)
-    // The server ends a watch in time, unless it means to keep the place in the list slots.
-    const overdue = new ApiServerTimeout('it goes on with a watch for longer than it was asked to')
+    if (this.#version !== undefined) this.#context.observer.inSync(this.name)
+    // A server that does not end the watch in time would keep its list slot.
+    const overdue = new ApiServerTimeout('it did not end the watch after timeoutSeconds')
     const timer = setTimeout(() => answer.destroy(overdue), timeoutSeconds * 1_000 + silenceMs)
     try {
       for await (const lines of linesOf(answer, limits.maxObjectBytes)) {
@@ -292,7 +292,7 @@ export class ResourceStream<Item> {
     await this.#handover.drained()
     await this.#follower.listEnds(version, this.#seen)
     this.#context.observer.listed(this.name)
-    this.#context.observer.level(this.name)
+    this.#context.observer.inSync(this.name)
     this.#version = version
     this.#noteListed()
     this.#tooNew = 0
@@ -319,8 +319,8 @@ export class ResourceStream<Item> {
     const { observer } = this.#context
     const isListing = this.#version === undefined
     if (error.isRefusal) {
-      if (this.#refusals.areMeant(this.#seen !== 'first list')) {
-        observer.level(this.name)
+      if (this.#refusals.shouldReport(this.#seen !== 'first list')) {
+        observer.inSync(this.name)
         observer.refused(this.name, error.message)
       }
       await this.#refusals.pause(signal)
@@ -339,7 +339,7 @@ export class ResourceStream<Item> {
   }
 }
 
-/** Evaluated anew each time: it changes during an await. */
+/** A function, since `aborted` changes during an await. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted
 
 /** The server does not support streamed lists, or treats the request as an ordinary watch. */
@@ -382,8 +382,8 @@ export class ResourceNotFollowed extends Error {}
 export interface StreamObserver {
   /** The stream may be incomplete: it is about to be listed, or its watch is about to resume. */
   behind(stream: string): void
-  /** It is listed, or its watch has resumed, or nothing more will come of it. */
-  level(stream: string): void
+  /** The list is complete, the watch has resumed, or the stream has ended. */
+  inSync(stream: string): void
   /** A list is complete and taken. */
   listed(stream: string): void
   /** Everything is listed again. */
@@ -402,7 +402,6 @@ export interface StreamObserver {
 
 interface Page {
   readonly items: readonly JsonObject[]
-  /** How long it was. */
   readonly version: string
   readonly isLast: boolean
 }

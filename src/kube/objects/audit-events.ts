@@ -24,9 +24,9 @@ const AUDITED_VERBS: readonly string[] = ['create', 'update', 'patch', 'delete']
 /** Subresources whose requests do not themselves make a version of the object. */
 const NOT_STORED = new Set(['token', 'log', 'exec', 'attach', 'portforward', 'proxy'])
 
-/** Deletes all objects of a resource, or those that a selector fits. */
+/** Deletes all objects of a resource, or those that a selector matches. */
 const OF_COLLECTION = 'deletecollection'
-/** Of a larger collection, objects are known by when they were deleted: an event must not become any number of requests. */
+/** Objects of a larger collection are matched by their deletion time only: this bounds how many requests one event becomes. */
 const MAX_COLLECTION = 5_000
 
 /**
@@ -55,7 +55,7 @@ export function readAuditEvents(
   return deletions.length === 0 ? 'no_object' : deletions
 }
 
-/** The items of the answer are as they were before: some then wait for finalizers, and Pods of a node for their kubelet. */
+/** Whether the deletion removes this item at once. Otherwise it waits for finalizers, or, for a Pod on a node, for the kubelet. */
 function isDeletedAtOnce(item: Json, asked: JsonObject): boolean {
   const isHeld = arrayIn(objectIn(item, 'metadata'), 'finalizers').length > 0
   const isKept = ['Foreground', 'Orphan'].includes(textIn(asked, 'propagationPolicy'))
@@ -78,7 +78,7 @@ export function readAuditEvent(
   if (code < 200 || code >= 300) return 'failed'
   const reference = objectIn(event, 'objectRef')
   const subresource = textIn(reference, 'subresource')
-  // A patch or an update may make the object.
+  // A patch or an update may create the object.
   const verb = code === CREATED && subresource === '' && asks !== 'delete' ? 'create' : asks
   const [group, groupVersion] = [textIn(reference, 'apiGroup'), textIn(reference, 'apiVersion')]
   const apiVersion = group === '' ? groupVersion : `${group}/${groupVersion}`
@@ -92,7 +92,8 @@ export function readAuditEvent(
   if (dryRun === true) return 'dry_run'
   const metadata = objectIn(answer, 'metadata')
   const isStatus = textIn(answer, 'kind') === 'Status'
-  const isWhole = !isStatus && textIn(metadata, 'uid') !== '' && textIn(answer, 'kind') !== 'Scale'
+  const isScale = textIn(answer, 'kind') === 'Scale'
+  const isWhole = !isStatus && textIn(metadata, 'uid') !== '' && !isScale
   const facts = isWhole ? readObjectFacts(answer, resource, rules) : undefined
   const told = parseResourceVersion(textIn(metadata, 'resourceVersion'))
   // The request that removes the last finalizer of a deleted object is answered with the object as it was.
@@ -103,13 +104,19 @@ export function readAuditEvent(
     !(numberIn(metadata, 'deletionGracePeriodSeconds') > 0) &&
     arrayIn(metadata, 'finalizers').length === 0
   const version = isCompleted || (verb === 'delete' && isStatus) ? undefined : told
-  const request = { ...readRequest(event, verb, subresource, asked), tellsVersion: version !== undefined }
+  const manager = version === undefined ? queryOf(event).get('fieldManager') : null
+  const request = {
+    ...readRequest(event, verb, subresource, asked),
+    ...{ tellsVersion: version !== undefined, ...(manager !== null && { manager }) },
+    ...(isScale && { replicas: numberIn(objectIn(answer, 'spec'), 'replicas') }),
+  }
   return {
     source: 'audit',
     object: {
       apiVersion: isWhole ? textIn(answer, 'apiVersion') : apiVersion,
       resource,
-      namespace: textIn(reference, 'namespace'),
+      // The reference to a Namespace has its own name as namespace.
+      namespace: resource === 'namespaces' ? '' : textIn(reference, 'namespace'),
       name: firstOf(textIn(metadata, 'name'), textIn(reference, 'name')),
       uid: firstOf(
         textIn(metadata, 'uid'),
@@ -133,9 +140,13 @@ function isDryRun(event: JsonObject, verb: Verb, asked: JsonObject): boolean | u
   if (verb === 'delete' && Object.keys(asked).length > 0) return arrayIn(asked, 'dryRun').length > 0
   if (arrayIn(objectIn(asked, 'deleteOptions'), 'dryRun').length > 0 && textIn(asked, 'kind') === 'Eviction')
     return true
-  const uri = textIn(event, 'requestURI')
-  const isAsked = new URLSearchParams(uri.slice(uri.indexOf('?') + 1)).has('dryRun')
+  const isAsked = queryOf(event).has('dryRun')
   return isAsked && verb === 'delete' && textIn(event, 'level') === 'Metadata' ? undefined : isAsked
+}
+
+function queryOf(event: JsonObject): URLSearchParams {
+  const uri = textIn(event, 'requestURI')
+  return new URLSearchParams(uri.slice(uri.indexOf('?') + 1))
 }
 
 function readRequest(
@@ -158,7 +169,7 @@ function readRequest(
   }
 }
 
-/** Rancher, Teleport and the like ask as an account of theirs, which impersonates the person. A person who impersonates stays that person. */
+/** Rancher, Teleport and the like use an account that impersonates the person. A person who impersonates another is still the user. */
 function userOf(event: JsonObject): Pick<Actor, 'user' | 'impersonated'> {
   const [user, impersonated] = ['user', 'impersonatedUser'].map((key) =>
     textIn(objectIn(event, key), 'username'),

@@ -16,35 +16,35 @@ import {
 import type { InFlight, Reservation } from '../in-flight.ts'
 import type { ListenerSettings } from '../listener.ts'
 
-/** An answer does not wait for longer to know who asks. */
+/** How long an answer waits for the credential check. */
 const KNOWN_WITHIN_MS = 1
 
-/** A review that was answered, and when and with which trace it came. */
+/** An answered review, with the time and the traceparent of its request. */
 export interface AnsweredReview {
-  /** Memory of its own. */
+  /** In a buffer of its own, so that it can be transferred. */
   readonly body: Uint8Array<ArrayBuffer>
   readonly seenNs: UnixNanos
   readonly traceparent: string
-  /** Gives back what the body holds. */
+  /** Frees the bytes of the body in the budget. */
   readonly release: () => void
 }
 
 interface AdmissionWebhookSettings extends WebhookCallerRules, HttpGuards {
   readonly maxBytes: number
-  /** Of this webhook alone: what others send must not keep writes from being allowed. */
+  /** Used by this webhook alone: the load of other receivers must not delay admission. */
   readonly inFlight: InFlight
   readonly now: () => UnixNanos
   readonly handOver: (answered: AnsweredReview) => void
   readonly unreadable: (reason: string) => void
-  /** A review was answered and is not looked at. */
+  /** A review was answered and dropped without being processed. */
   readonly lost: () => void
   readonly turnedAway: (reason: string) => void
 }
 
 /**
- * Answers AdmissionReviews (`admission.k8s.io/v1`): it allows everything, as soon as it has read what it is asked by. What is in a
- * review is looked at afterwards by others, and not at all when that would be too much. Where credentials are asked for and cannot
- * be checked at once, the answer does not wait either; the review then goes on once they are found to be right.
+ * Answers AdmissionReviews (`admission.k8s.io/v1`): it allows every request as soon as it has read the review. Reviews are processed
+ * afterwards, and dropped when there are too many. If auth is on and the credential cannot be checked at once, the answer does not
+ * wait; the review is processed once the credential is found valid.
  */
 export class AdmissionWebhook {
   readonly #settings: AdmissionWebhookSettings
@@ -76,7 +76,7 @@ export class AdmissionWebhook {
     const uid = uidIn(prefix) ?? (whole && whole.length <= MAX_READ_BYTES ? uidOf(whole) : undefined)
     if (uid === undefined) {
       release()
-      this.#settings.unreadable('what came is no AdmissionReview with a uid')
+      this.#settings.unreadable('the body is no AdmissionReview with a uid')
       answerText(response, 400, 'the body is no AdmissionReview of admission.k8s.io/v1 with a uid')
       return
     }
@@ -91,7 +91,7 @@ export class AdmissionWebhook {
     this.#handOver({ ...answered, release }, await checking)
   }
 
-  /** What was answered goes on if whoever asked is known in the end. */
+  /** Hands over an answered review if the credential of its caller is valid. */
   #handOver(answered: AnsweredReview, caller: CheckedCaller): void {
     if (caller.kind === 'known') {
       this.#settings.handOver(answered)
@@ -103,7 +103,7 @@ export class AdmissionWebhook {
   }
 }
 
-/** Undefined when that is not known yet. */
+/** The result of the check; undefined when it takes longer than KNOWN_WITHIN_MS. */
 function soon(checking: Promise<CheckedCaller>): Promise<CheckedCaller | undefined> {
   return Promise.race([checking, sleep(KNOWN_WITHIN_MS, undefined)])
 }
@@ -113,10 +113,10 @@ function allowed(uid: string): string {
   return JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response })
 }
 
-/** Reading holds up all other reviews. API servers write the uid first, so that theirs need not be read. */
+/** The largest review that is parsed for its uid: parsing blocks all others. API servers write the uid first, which needs no parsing. */
 const MAX_READ_BYTES = 65_536
 
-/** Where the uid does not come first, a review that is not large is read for it. */
+/** Parses a small review whose uid does not come first; undefined without a uid. */
 function uidOf(whole: Uint8Array): string | undefined {
   try {
     const review = parseBounded(Buffer.from(whole.buffer))
@@ -127,7 +127,7 @@ function uidOf(whole: Uint8Array): string | undefined {
   }
 }
 
-/** Within these first bytes an API server says what it asks by. */
+/** API servers write the uid within these first bytes. */
 const PREFIX_BYTES = 4_096
 const HEAD = String.raw`\s*"(?:kind|apiVersion)"\s*:\s*"(?:AdmissionReview|admission\.k8s\.io\/v1)"\s*,`
 const UID = new RegExp(
@@ -136,18 +136,18 @@ const UID = new RegExp(
 
 interface ReviewReading extends Pick<HttpGuards, 'awaited' | 'pace'> {
   readonly maxBytes: number
-  /** What it may hold; undefined when nothing but its beginning is to be kept. */
+  /** Counts its bytes; undefined when only its prefix is kept. */
   readonly reservation: Reservation | undefined
 }
 
-/** A review as far as it was kept. */
+/** The kept part of a review. */
 interface ReadReview {
   readonly prefix: string
-  /** In memory of its own; undefined where it is too long, or came too slowly, or there is no room for it. */
+  /** In a buffer of its own; undefined when it was too long or too slow, or the budget had no room. */
   readonly whole: Uint8Array<ArrayBuffer> | undefined
 }
 
-/** The uid by which a review is answered, as API servers write it before all else; undefined where it stands elsewhere. */
+/** The uid, if it comes first as API servers write it; undefined otherwise. */
 function uidIn(prefix: string): string | undefined {
   return UID.exec(prefix)?.[1]
 }
@@ -201,7 +201,7 @@ function joined(chunks: readonly Buffer[], length: number): Uint8Array<ArrayBuff
   return bytes
 }
 
-/** Has the main thread check credentials: what counts guesses, and follows files, is there. */
+/** Asks the main thread to check credentials: it limits failed attempts and rereads the credential files. */
 export class MainThreadAuthenticator implements Authenticator {
   readonly header: string
   readonly challenge: string
@@ -226,7 +226,7 @@ export class MainThreadAuthenticator implements Authenticator {
     return promise
   }
 
-  /** It has been found out. */
+  /** Delivers the result of a check. */
   answer(id: number, checked: Checked): void {
     this.#asked.get(id)?.(checked)
     this.#asked.delete(id)
@@ -239,24 +239,24 @@ export class MainThreadAuthenticator implements Authenticator {
 
 /** What an admission thread is started with. */
 export interface AdmissionThreadData {
-  /** Without what cannot be handed to another thread. */
+  /** Without the members that cannot be cloned into another thread. */
   readonly listener: Omit<ListenerSettings, 'authenticator' | 'onTrouble'>
   readonly maxBytes: number
-  /** Where credentials are asked for: which header carries them, and what is said to whoever shows none. */
+  /** Set when auth is on: the header with the credential, and the challenge for callers without one. */
   readonly credentials?: { readonly header: string; readonly challenge: string }
 }
 
 export type ToAdmission =
-  /** What a credential is worth that was asked about. */
+  /** The result of a credential check. */
   | { kind: 'checked'; id: number; checked: Checked }
-  /** A review is not held any more. */
+  /** The main thread no longer holds a review. */
   | { kind: 'released'; id: number }
   | { kind: 'stop' }
 
 export type FromAdmission =
   | { kind: 'ready' }
   | { kind: 'fatal'; reason: string }
-  /** A review that was answered; the bytes are handed over. */
+  /** An answered review; its bytes are transferred. */
   | {
       kind: 'answered'
       id: number
@@ -266,12 +266,12 @@ export type FromAdmission =
     }
   | { kind: 'check'; id: number; value: string | undefined; peer: string | undefined }
   | { kind: 'unreadable'; reason: string }
-  /** A review was answered and is not looked at. */
+  /** A review was answered and dropped without being processed. */
   | { kind: 'lost' }
   | { kind: 'turnedAway'; reason: string }
   | { kind: 'dropped'; reason: DropReason }
   | { kind: 'unread' }
   | { kind: 'trouble'; reason: string }
-  /** So many are open now. */
+  /** The number of open connections. */
   | { kind: 'connections'; count: number }
   | { kind: 'stopped' }

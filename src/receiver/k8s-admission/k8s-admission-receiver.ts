@@ -7,7 +7,7 @@ import { clusterName } from '../cluster-settings.ts'
 import type { ReceiverType } from '../receiver-type.ts'
 
 const schema = section(
-  'A validating webhook that allows everything and notes who is about to write what: for clusters whose audit log cannot be had.',
+  'A validating webhook that allows everything and notes who is about to write what: for clusters without access to the audit log.',
   {
     cluster: clusterName,
     endpoint: field(LISTEN_ENDPOINT, 'localhost:4321', 'Where to listen; any path is taken.'),
@@ -16,7 +16,7 @@ const schema = section(
     max_request_body_size: field(
       size(1),
       '8MiB',
-      'The largest review that is looked at; larger ones are allowed without.',
+      'The largest review that is read; larger ones are allowed unread.',
     ),
   },
 )

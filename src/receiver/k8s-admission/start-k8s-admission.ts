@@ -31,7 +31,7 @@ export async function startReceiver(
     ...(authenticator && {
       credentials: { header: authenticator.header, challenge: authenticator.challenge },
     }),
-    hear: (message, release) => hear(message, release, { id, host, queue }),
+    onEvent: (message, release) => handleEvent(message, release, { id, host, queue }),
   })
   const endpoint = `${listener.host}:${listener.port}`
   host.started('Starting admission webhook', { endpoint, 'otelcol.component.id': id, cluster })
@@ -50,7 +50,7 @@ export async function startReceiver(
   }
 }
 
-function hear(
+function handleEvent(
   message: AdmissionEvent,
   release: () => void,
   { id: receiver, host, queue }: { id: string; host: ReceiverHost; queue: AdmittedQueue },
@@ -84,11 +84,11 @@ function hear(
   }
 }
 
-/** After a thread has ended by itself, the next one is started so much later. */
+/** How long to wait before a thread that ended unexpectedly is restarted. */
 const AGAIN_MS = 1_000
 
 type AdmissionThread = ChildThread<ToAdmission, FromAdmission>
-/** What it hears of a thread besides what it sees to itself. */
+/** The messages of a thread that AdmissionListener passes on. */
 type AdmissionEvent = Exclude<
   FromAdmission,
   { kind: 'ready' | 'fatal' | 'check' | 'connections' | 'stopped' }
@@ -98,21 +98,21 @@ interface AdmissionListenerSettings extends AdmissionThreadData {
   /** The id of the receiver. */
   readonly receiver: string
   readonly authenticator: Authenticator | undefined
-  /** Receives each review, and calls `release` when it is done with it. */
-  readonly hear: (message: AdmissionEvent, release: () => void) => void
+  /** Called with each message. For a review, it calls `release` when the review is processed. */
+  readonly onEvent: (message: AdmissionEvent, release: () => void) => void
   readonly onTrouble: (reason: string) => void
 }
 
 /**
- * Listens for reviews on a thread of its own, so that an answer waits for nothing that this process does besides. A thread that
- * ends by itself is followed by another. Disposing lets what is under way finish.
+ * Answers reviews on a thread of its own, so that an answer does not wait for other work of this process. A thread that ends
+ * unexpectedly is restarted. Disposing lets requests in flight finish.
  */
 class AdmissionListener implements AsyncDisposable {
   readonly #settings: AdmissionListenerSettings
   readonly #stop = new AbortController()
   #thread: AdmissionThread
   #connections = 0
-  /** Until no thread is left. */
+  /** Resolves when the last thread has ended. */
   readonly #life: Promise<void>
 
   private constructor(thread: AdmissionThread, settings: AdmissionListenerSettings) {
@@ -142,7 +142,7 @@ class AdmissionListener implements AsyncDisposable {
     const { signal } = this.#stop
     for (;;) {
       const thread = this.#thread
-      thread.listen((message) => this.#hear(thread, message))
+      thread.listen((message) => this.#handle(thread, message))
       const why = await thread.ended
       this.#connections = 0
       if (signal.aborted) return
@@ -155,7 +155,7 @@ class AdmissionListener implements AsyncDisposable {
     }
   }
 
-  /** Undefined once it is to stop. */
+  /** Restarts the thread, with retries; undefined once disposed. */
   async #next(): Promise<AdmissionThread | undefined> {
     const { onTrouble } = this.#settings
     const { signal } = this.#stop
@@ -176,7 +176,7 @@ class AdmissionListener implements AsyncDisposable {
     return this.#stop.signal.aborted
   }
 
-  #hear(thread: AdmissionThread, message: FromAdmission): void {
+  #handle(thread: AdmissionThread, message: FromAdmission): void {
     switch (message.kind) {
       case 'ready':
       case 'fatal':
@@ -188,11 +188,10 @@ class AdmissionListener implements AsyncDisposable {
         this.#connections = message.count
         return
       case 'stopped':
-        // Nothing is left for it to do.
         thread.terminate()
         return
       case 'answered':
-        this.#settings.hear(message, () => thread.post({ kind: 'released', id: message.id }))
+        this.#settings.onEvent(message, () => thread.post({ kind: 'released', id: message.id }))
         return
       case 'unreadable':
       case 'lost':
@@ -200,7 +199,7 @@ class AdmissionListener implements AsyncDisposable {
       case 'dropped':
       case 'unread':
       case 'trouble':
-        this.#settings.hear(message, () => undefined)
+        this.#settings.onEvent(message, () => undefined)
     }
   }
 
@@ -229,13 +228,13 @@ async function startThread({
   return thread
 }
 
-/** How many are reported at a time. */
+/** How many reviews are reported at a time. */
 const BATCH = 200
-/** No more wait: their writes would be decided before they are reported. */
+/** How many observations are kept for a retry. The writes of older ones are decided before they could be reported. */
 const MAX_WAITING = 5_000
 const RETRY_MS = 500
 
-/** Reads and reports answered reviews one after the other, so that no API server waits for it. */
+/** Reads and reports reviews after they are answered, so that no API server waits for it. */
 class AdmittedQueue implements AsyncDisposable {
   readonly #receiver: string
   readonly #reporter: Pick<ObservationReporter, 'report'>
@@ -262,7 +261,7 @@ class AdmittedQueue implements AsyncDisposable {
     this.#working ??= this.#work().finally(() => (this.#working = undefined))
   }
 
-  /** Reports once more what there is, and then drops it. */
+  /** Tries once more to report the rest, then drops it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#working
@@ -277,7 +276,7 @@ class AdmittedQueue implements AsyncDisposable {
         this.#read(answered)
         answered.release()
       }
-      await this.#tell()
+      await this.#report()
     }
   }
 
@@ -292,7 +291,7 @@ class AdmittedQueue implements AsyncDisposable {
     }
   }
 
-  async #tell(): Promise<void> {
+  async #report(): Promise<void> {
     const [observations, skipped] = [this.#observations, this.#skipped]
     this.#observations = []
     this.#skipped = {}
@@ -305,7 +304,7 @@ class AdmittedQueue implements AsyncDisposable {
     await sleep(afterMs, undefined, { signal }).catch(() => undefined)
   }
 
-  /** For the next time, the newest ones. */
+  /** Keeps the newest observations for the next attempt. */
   #keep(observations: AdmittedRequest[], most: number): void {
     const kept = most === 0 ? [] : observations.slice(-most)
     if (kept.length < observations.length)

@@ -11,9 +11,9 @@ import type { ReadObservations } from '../observation-reporter.ts'
 
 export interface LogFollowerSettings {
   readonly path: string
-  /** Where a log begins to be read that never was. */
+  /** Where to start in a log without a stored position. */
   readonly startAt: 'beginning' | 'end'
-  /** The longest line that is read; a longer one is passed over. */
+  /** Longer lines are skipped. */
   readonly maxLineBytes: number
   /** How much is read at a time, unless one line is longer. */
   readonly turnBytes: number
@@ -22,12 +22,12 @@ export interface LogFollowerSettings {
 
 /** What receives the events of a log. */
 interface LogReader {
-  /** How far it was read before; undefined when it never was. */
+  /** The stored position; undefined without one. */
   position(): Promise<string | undefined>
-  /** Resolves once it is stored; false when everything ends. */
+  /** Resolves to true once stored, to false at shutdown. */
   report(read: ReadObservations): Promise<boolean>
   unreadable(count: number, reason: string): void
-  /** So much is written and not stored yet. */
+  /** Called with how many bytes of the log are not stored yet. */
   behind(bytes: number): void
   onTrouble(reason: string): void
 }
@@ -46,10 +46,10 @@ export class LogFollower implements AsyncDisposable {
   #offset = 0
   /** How many bytes of a line that is too long were skipped so far. */
   #passed = 0
-  /** How the file begins, by what was read of it. */
+  /** The fingerprint of the file, of the bytes read so far. */
   #print: LogPrint | undefined
   #isPlaced = false
-  /** How the file was when no whole line more was found in it. */
+  /** The state of the file when it last had no further whole line. */
   #seen: LogState | undefined
   #state: 'reading' | 'ended' = 'reading'
 
@@ -58,7 +58,7 @@ export class LogFollower implements AsyncDisposable {
     this.#reader = reader
   }
 
-  /** Reads a part of what is new; true when there may be more. Rejects when the log may not be read. */
+  /** Reads a bounded part of the new lines; true when there may be more. Rejects when the log cannot be read. */
   async look(): Promise<boolean> {
     const file = (this.#file ??= await this.#begin())
     if (file === undefined || this.#isEnded()) return false
@@ -79,19 +79,19 @@ export class LogFollower implements AsyncDisposable {
     await file?.[Symbol.asyncDispose]()
   }
 
-  /** Nothing is stored any more; asked anew after whatever was awaited. */
+  /** Whether shutdown has begun. A method, since the state changes during an await. */
   #isEnded(): boolean {
     return this.#state === 'ended'
   }
 
-  /** The file to go on with; undefined while there is none. */
+  /** The file to continue with; undefined while there is none. */
   async #begin(): Promise<LogFile | undefined> {
     const { path, startAt } = this.#settings
     const text = this.#isPlaced ? undefined : await this.#reader.position()
     const place = text === undefined ? undefined : readPlace(text)
     if (place === undefined) {
       const file = await openLog(path)
-      // What comes to be while it is looked for is new from its beginning.
+      // A file that appears later is new, and read from its beginning.
       if (file !== undefined && startAt === 'end' && !this.#isPlaced) this.#offset = await endOf(file)
       this.#isPlaced = true
       if (file !== undefined) await this.#keepPlace(file)
@@ -107,18 +107,18 @@ export class LogFollower implements AsyncDisposable {
       return file
     }
     this.#reader.onTrouble(
-      `the file of ${path} that was read up to byte ${place.offset} is gone; what else was in it is not known`,
+      `the file of ${path} that was read up to byte ${place.offset} is gone; the rest of it was not read`,
     )
     return await openLog(path)
   }
 
-  /** It is shorter than what was read of it, or begins otherwise. */
+  /** Whether the file is shorter than the part that was read, or begins differently. */
   async #isTruncated(file: LogFile, size: number): Promise<boolean> {
     if (size < this.#offset) return true
     return this.#print !== undefined && !(await file.isLike({ offset: this.#offset, print: this.#print }))
   }
 
-  /** What was copied away before is read to its end first. */
+  /** If the log was copied before (logrotate's copytruncate), reads the copy to its end first. */
   async #afterTruncation(file: LogFile): Promise<boolean> {
     const { path } = this.#settings
     const place = { inode: '', offset: this.#offset, print: this.#print ?? { bytes: 0, hash: '' } }
@@ -131,14 +131,14 @@ export class LogFollower implements AsyncDisposable {
       return true
     }
     this.#reader.onTrouble(
-      `${path} was truncated after ${this.#offset} bytes of it were read; what was written after them is not known`,
+      `${path} was truncated after ${this.#offset} bytes of it were read; what was written between is lost`,
     )
     this.#offset = 0
     this.#print = undefined
     return true
   }
 
-  /** Reads lines up to a bound; false where there is only the beginning of one. */
+  /** Reads whole lines up to a bound; false when there is none. */
   async #readPart(file: LogFile, size: number): Promise<boolean> {
     const { turnBytes, maxLineBytes } = this.#settings
     let length = turnBytes
@@ -155,7 +155,7 @@ export class LogFollower implements AsyncDisposable {
     }
   }
 
-  /** Reports what is in whole lines, and how far the log is read with them. */
+  /** Reports the events of these lines, and the position behind them. */
   async #report(file: LogFile, lines: Buffer, size: number): Promise<boolean> {
     const events = new AuditEvents(this.#settings.reading)
     if (this.#passed > 0) events.cannotRead(`it is longer than ${this.#settings.maxLineBytes} bytes`)
@@ -186,7 +186,7 @@ export class LogFollower implements AsyncDisposable {
     await this.#reader.report({ observations: [], skipped: {}, position })
   }
 
-  /** At the end of a file: whether the log goes on in another, and if so that is next. */
+  /** At the end of a file: if the log was rotated, moves on to the next file. True when there may be more to read. */
   async #goOn(file: LogFile, size: number): Promise<boolean> {
     const { path } = this.#settings
     const current = await openLog(path)
@@ -196,7 +196,7 @@ export class LogFollower implements AsyncDisposable {
       return false
     }
     const { size: sizeNow, mtimeNs } = await file.state()
-    // Something was written before it was renamed.
+    // Lines were written before the rename.
     if (sizeNow !== size) {
       await current[Symbol.asyncDispose]()
       return true
@@ -221,7 +221,7 @@ export class LogFollower implements AsyncDisposable {
     return true
   }
 
-  /** The last line of a file that grows no more has no end to wait for. */
+  /** Reports the last line of a rotated file, which may lack its newline. */
   async #readRest(file: LogFile, size: number): Promise<boolean> {
     const { maxLineBytes } = this.#settings
     const rest = await file.read(this.#offset + this.#passed, Math.min(size - this.#offset, maxLineBytes))
@@ -229,7 +229,7 @@ export class LogFollower implements AsyncDisposable {
   }
 }
 
-/** Where the last line begins that is not ended, or the end. */
+/** Where an unfinished last line begins, or else the end of the file. */
 async function endOf(file: LogFile): Promise<number> {
   const { size } = await file.state()
   const from = Math.max(0, size - 65_536)
@@ -237,11 +237,11 @@ async function endOf(file: LogFile): Promise<number> {
   return last < 0 ? size : from + last + 1
 }
 
-/** More files than these beside a log are not looked at. */
+/** How many files beside a log are examined at most. */
 const MAX_FILES = 256
 const COMPRESSED = new Set(['.gz', '.zst', '.xz', '.bz2', '.lz4', '.zip'])
 
-/** A file beside the log whose name says that it was the log once. */
+/** A file whose name is that of a rotated log. */
 interface RotatedFile {
   readonly path: string
   readonly inode: string
@@ -249,8 +249,8 @@ interface RotatedFile {
 }
 
 /**
- * The files that the log was called before, those written last at the end. Kubernetes calls them `audit-<time>.log`, logrotate
- * `audit.log.1` and `audit.log-<date>`. Compressed ones are none: what was in them was read before.
+ * The rotated files of a log, oldest first. Kubernetes names them `audit-<time>.log`, logrotate `audit.log.1` and
+ * `audit.log-<date>`. Compressed files are left out: they were read before they were compressed.
  */
 async function rotatedFiles(path: string): Promise<RotatedFile[]> {
   const [directory, name] = [dirname(path), basename(path)]
@@ -269,7 +269,7 @@ async function rotatedFiles(path: string): Promise<RotatedFile[]> {
   return found.sort((one, other) => (one.mtimeNs < other.mtimeNs ? -1 : 1))
 }
 
-/** The file that was read up to a place, whatever it is called now; undefined when it is gone, or was compressed. */
+/** The file that was read up to a place, under any name; undefined when it was deleted or compressed. */
 async function fileAt(place: LogPlace, path: string): Promise<LogFile | undefined> {
   const rotated = (await rotatedFiles(path)).reverse().map((file) => file.path)
   let copy: LogFile | undefined
@@ -277,7 +277,7 @@ async function fileAt(place: LogPlace, path: string): Promise<LogFile | undefine
     const file = await openLog(candidate)
     if (file === undefined) continue
     const isSame = file.inode === place.inode
-    // An empty file has nothing that distinguishes its copy from another file.
+    // Without a fingerprint a copy cannot be told from another file.
     if ((isSame || (copy === undefined && place.print.bytes > 0)) && (await file.isLike(place))) {
       if (isSame) {
         await copy?.[Symbol.asyncDispose]()
@@ -289,7 +289,7 @@ async function fileAt(place: LogPlace, path: string): Promise<LogFile | undefine
   return copy
 }
 
-/** Undefined where there is no such file. Rejects when it may not be read. */
+/** Undefined when there is no such file. Rejects when it cannot be read. */
 export async function openLog(path: string): Promise<LogFile | undefined> {
   try {
     return await LogFile.open(path)
@@ -299,13 +299,13 @@ export async function openLog(path: string): Promise<LogFile | undefined> {
   }
 }
 
-/** How long a file is, and when it was written last. */
+/** The size of a file, and when it was last written. */
 interface LogState {
   readonly size: number
   readonly mtimeNs: bigint
 }
 
-/** A file of a log, open: it is the same one however it is called meanwhile. */
+/** An open log file; a rename does not affect it. */
 class LogFile implements AsyncDisposable {
   readonly path: string
   readonly inode: string
@@ -319,7 +319,7 @@ class LogFile implements AsyncDisposable {
 
   /** Rejects as `open` does. */
   static async open(path: string): Promise<LogFile> {
-    // A pipe would otherwise be waited for by one of the few threads that all of Node's files, names and codings share.
+    // Without O_NONBLOCK, opening a pipe would block one of libuv's few threads, which files, DNS and zlib share.
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const state = await handle.stat({ bigint: true })
     if (!state.isFile()) {
@@ -337,20 +337,20 @@ class LogFile implements AsyncDisposable {
     return { size: Number(size), mtimeNs }
   }
 
-  /** At most so many bytes from a place on; fewer at the end. */
+  /** Up to `most` bytes from `offset` on; fewer at the end of the file. */
   async read(offset: number, most: number): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(most)
     const { bytesRead } = await this.#handle.read(buffer, 0, most, offset)
     return buffer.subarray(0, bytesRead)
   }
 
-  /** The fingerprint by which it is known once so much of it was read. */
+  /** The fingerprint of the file once it is read up to `offset`. */
   async print(offset: number): Promise<LogPrint> {
     const bytes = printLength(offset)
     return { bytes, hash: bytes === 0 ? '' : hash('sha256', await this.read(0, bytes), 'base64url') }
   }
 
-  /** Whether it may be what was read up to a place: it is as long, and begins alike. */
+  /** Whether it may be the file of this place: it is long enough and has the same fingerprint. */
   async isLike({ offset, print }: Pick<LogPlace, 'offset' | 'print'>): Promise<boolean> {
     const { size } = await this.state()
     return size >= offset && (await this.print(print.bytes)).hash === print.hash
@@ -361,10 +361,10 @@ class LogFile implements AsyncDisposable {
   }
 }
 
-/** How much of a log's beginning it is known by. */
+/** How many bytes a fingerprint covers at most. */
 const PRINT_BYTES = 1_024
 
-/** How far a log was read: how many bytes of which file, which is identified by its inode and its first bytes. */
+/** How far a log was read: the offset in a file, which is identified by its inode and the fingerprint of its first bytes. */
 interface LogPlace {
   readonly inode: string
   readonly offset: number
@@ -377,14 +377,14 @@ interface LogPrint {
   readonly hash: string
 }
 
-/** How many bytes the fingerprint covers, if this many were read. */
+/** How many bytes the fingerprint covers when the file is read up to `offset`. */
 const printLength = (offset: number): number => Math.min(offset, PRINT_BYTES)
 
 function placeText(place: LogPlace): string {
   return JSON.stringify(place)
 }
 
-/** Undefined when the text is no such place. */
+/** Undefined when the text is not a valid place. */
 function readPlace(text: string): LogPlace | undefined {
   let place: Json
   try {
@@ -399,21 +399,20 @@ function readPlace(text: string): LogPlace | undefined {
   return isSound ? { inode, offset, print } : undefined
 }
 
-/** What is read of several audit events. */
+/** Collects the observations of several audit events. */
 export class AuditEvents {
   readonly observations: AuditedRequest[] = []
   readonly skipped: Partial<Record<SkipReason, number>> = {}
   unreadable = 0
-  /** Why the first one that cannot be read cannot be. */
+  /** Why the first unreadable event cannot be read. */
   reason = ''
   readonly #reading: ReadingRules
 
-  /** `reading`: how objects are read. */
   constructor(reading: ReadingRules) {
     this.#reading = reading
   }
 
-  /** Reads an event as it stands in a line of a log. */
+  /** Reads the event in a line of a log. */
   addLine(line: string): void {
     try {
       this.add(JSON.parse(line) as Json)
@@ -422,7 +421,7 @@ export class AuditEvents {
     }
   }
 
-  /** Reads one event; what is not needed of it is dropped here. */
+  /** Reads one event, and keeps only what is needed of it. */
   add(event: Json): void {
     if (!isObject(event)) {
       this.cannotRead('it is no JSON object')

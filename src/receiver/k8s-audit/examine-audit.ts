@@ -4,10 +4,10 @@ import { errorText } from '../../model/faults.ts'
 import { openLog } from './audit-log.ts'
 import type { K8sAuditSettings } from './k8s-audit-receiver.ts'
 
-/** How much of the end of a log is looked at, in bytes. */
+/** How much of the end of a log is read, in bytes. */
 const NEWEST_BYTES = 1_048_576
 const WRITES = new Set(['create', 'update', 'patch', 'delete'])
-/** Of these nobody should log the contents, and what was written is known without them. */
+/** Resources whose contents audit policies should not log, and which the inference does not need. */
 const NO_CONTENTS = new Set([
   'secrets',
   'configmaps',
@@ -34,7 +34,7 @@ export async function* examineAudit(
           state: 'fail',
           message: `${id}: there is no file ${log.path}`,
           advice:
-            'write the path that the API server has as --audit-log-path, as this machine or container sees it',
+            'write the path of --audit-log-path of the API server, as this machine or container sees it',
         }
       : judge(id, log.path, lines)
   } catch (error) {
@@ -58,26 +58,26 @@ function judge(id: string, path: string, lines: readonly string[]): Examination 
   if (writes.length === 0)
     return {
       state: 'warn',
-      message: `${id}: of the newest ${events.length} events in ${path} none is a write`,
+      message: `${id}: none of the newest ${events.length} events in ${path} is a write`,
       advice: `add to the audit policy, before what drops writes: ${RULE}`,
     }
   if (!writes.some((event) => textIn(event, 'stage') === 'ResponseComplete'))
     return {
       state: 'warn',
-      message: `${id}: ${path} does not tell how writes ended`,
+      message: `${id}: ${path} does not record how writes ended`,
       advice: 'remove ResponseComplete from omitStages of the audit policy',
     }
   const thin = writes.filter((event) => textIn(event, 'level') !== 'RequestResponse')
   const [first] = thin
   if (first === undefined)
-    return { state: 'ok', message: `${id}: ${path} tells of writes with what they made` }
+    return { state: 'ok', message: `${id}: ${path} records writes with their responses` }
   const { resource, level } = {
     resource: textIn(objectIn(first, 'objectRef'), 'resource'),
     level: textIn(first, 'level'),
   }
   return {
     state: 'warn',
-    message: `${id}: ${thin.length} of the newest ${writes.length} writes in ${path} do not tell which version they made (${resource} at ${level}): a watch of the cluster has to show it, and what was read is less often exact`,
+    message: `${id}: ${thin.length} of the newest ${writes.length} writes in ${path} do not record the resourceVersion that they made (${resource} at ${level}): a watch of the cluster has to show it, and what was read is less often exact`,
     advice: `add to the audit policy, before the rule that matches ${resource}: ${RULE}`,
   }
 }
@@ -96,7 +96,7 @@ function eventIn(line: string): JsonObject[] {
   }
 }
 
-/** The whole lines at the end of a file; undefined where there is none. */
+/** The whole lines at the end of a file; undefined when there is no such file. */
 async function newestLines(path: string): Promise<string[] | undefined> {
   await using file = await openLog(path)
   if (file === undefined) return undefined

@@ -23,19 +23,19 @@ const log = optionalSection(
     path: requiredField(
       TEXT,
       'path: /var/log/kubernetes/audit.log',
-      'What the API server has as `--audit-log-path`; its format has to be `json`.',
+      'The `--audit-log-path` of the API server; its format has to be `json`.',
     ),
     start_at: field(
       choice(['beginning', 'end']),
       'end',
-      'Where to begin in a log that was never read; later it goes on where it was.',
+      'Where to start in a log without a stored position; a restart continues from that position.',
     ),
     max_line_size: field(
       size(LEAST_LINE_BYTES),
       '16MiB',
-      'The longest event that is read; a longer one is passed over and counted.',
+      'The longest event that is read; longer ones are skipped and counted.',
     ),
-    poll_interval: field(WAIT, '200ms', 'How often is looked for what was written.'),
+    poll_interval: field(WAIT, '200ms', 'How often to check the file for new events.'),
   },
   [
     ({ poll_interval }) =>

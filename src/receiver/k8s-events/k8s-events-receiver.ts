@@ -5,10 +5,10 @@ import { type AskedCluster, buildAskedCluster, clusterKeys, kubeconfigRule } fro
 import type { ReceiverType } from '../receiver-type.ts'
 
 const schema = section(
-  'Watches the Events of a cluster, and shows each as a log record in the cascade of the object that it is about.',
+  'Watches the Events of a cluster, and shows each as a log record in the cascade of its object.',
   {
     ...clusterKeys,
-    namespaces: field(TEXT_LIST, '[]', 'Events of those alone; all when empty.'),
+    namespaces: field(TEXT_LIST, '[]', 'Only Events of these; all when empty.'),
     ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'storage', 'k8s_leader_elector', 'dedup_interval'),
   },
   [kubeconfigRule],

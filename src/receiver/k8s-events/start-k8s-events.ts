@@ -9,20 +9,19 @@ import { Backoff, ListSlots, Outage, SYSTEM_BACKOFF_CLOCK } from '../../kube/clu
 import {
   DEFAULT_STREAM_LIMITS,
   type ResourceFollower,
-  ResourceNotFollowed,
   ResourceStream,
   type SeenThrough,
   type WatchEventType,
 } from '../../kube/cluster/resource-stream.ts'
 import type { JsonObject } from '../../kube/objects/object-json.ts'
 import { readEvent } from '../../kube/objects/observations.ts'
-import type { ClusterEvent, SkipReason } from '../../model/kubernetes-observations.ts'
-import { ObservationReporter } from '../observation-reporter.ts'
+import type { ClusterEvent } from '../../model/kubernetes-observations.ts'
+import { ObservationReporter, ReportingFollower } from '../observation-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
 import { logFiles, openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
 import type { K8sEventsSettings } from './k8s-events-receiver.ts'
 
-/** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
+/** Starts to watch. Retries an API server that does not answer; throws when the kubeconfig or service account cannot be used. */
 export function startReceiver(
   { id, settings }: StartedWith<K8sEventsSettings>,
   host: ReceiverHost,
@@ -74,7 +73,7 @@ async function watchEvents(
   )
 }
 
-/** Asks which Events there are until the API server answers; none if the signal aborts first. */
+/** Retries discovery until it finds Events to watch; empty if the signal aborts first. */
 async function untilFound(
   server: ApiServer,
   namespaces: readonly string[],
@@ -95,46 +94,20 @@ async function untilFound(
   return []
 }
 
-/** Asked anew each time: it changes while something is awaited. */
+/** A function, since `aborted` changes during an await. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted
 
 /** Reports every Event, and every repetition of one. */
-export class EventFollower implements ResourceFollower<ClusterEvent> {
-  readonly #reporter: ObservationReporter
-  readonly #signal: AbortSignal
-  #skipped: Partial<Record<SkipReason, number>> = {}
-
-  constructor(reporter: ObservationReporter, signal: AbortSignal) {
-    this.#reporter = reporter
-    this.#signal = signal
-  }
-
-  position(): Promise<string | undefined> {
-    return this.#reporter.position()
-  }
-
+export class EventFollower extends ReportingFollower implements ResourceFollower<ClusterEvent> {
   read(change: WatchEventType, object: JsonObject, seen: SeenThrough): ClusterEvent | undefined {
-    // Events go an hour after they came. What was there before anybody looked is about writes that nobody saw.
+    // Events expire after an hour, so a deletion says nothing. Events of the first list are about writes from before the watch.
     const isNew = change !== 'DELETED' && seen !== 'first list'
-    const read = isNew ? readEvent(object, this.#reporter.waiting.now()) : 'event'
-    if (read === 'unversioned')
-      throw new ResourceNotFollowed(
-        'its resourceVersions are no integers, by which one is known from the next',
-      )
-    if (typeof read !== 'string') return read
-    this.#skipped[read] = (this.#skipped[read] ?? 0) + 1
-    return undefined
+    const read = isNew ? readEvent(object, this.reporter.waiting.now()) : 'event'
+    return this.unlessSkipped(read, 'one is known from the next')
   }
 
   listBegins(): void {
-    // Each is reported as it comes: a list has no position to store.
-  }
-
-  async take(items: readonly ClusterEvent[], version: string | undefined): Promise<void> {
-    const skipped = this.#skipped
-    this.#skipped = {}
-    const position = version === undefined ? {} : { position: version }
-    await this.#reporter.reportUntilStored({ observations: items, skipped, ...position }, this.#signal)
+    // Each Event is reported as it arrives.
   }
 
   async listEnds(version: string): Promise<void> {

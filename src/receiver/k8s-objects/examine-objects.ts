@@ -18,11 +18,11 @@ import { followedResources } from './start-k8s-objects.ts'
 
 const LONGEST_MS = 5_000
 const FORBIDDEN = 403
-/** Of an object with its metadata alone. */
+/** The largest answer that is read: a list of one object's metadata. */
 const MAX_BYTES = 16_777_216
 const AT_ONCE = 4
 
-/** Whether the API server answers, and which of what is to be watched it does not let be listed and watched. */
+/** Checks that the API server answers, and which of the configured resources it permits to list and watch. */
 export async function* examineObjects(id: string, settings: K8sObjectsSettings): AsyncGenerator<Examination> {
   const { cluster } = settings
   try {
@@ -34,7 +34,7 @@ export async function* examineObjects(id: string, settings: K8sObjectsSettings):
       yield {
         state: 'warn',
         message: `${id}: ${message}`,
-        advice: `see what stands under receivers::${id}::objects`,
+        advice: `correct receivers::${id}::objects`,
       }
     yield await examineRights(id, server, watched)
   } catch (error) {
@@ -69,12 +69,12 @@ async function examineRights(
     return {
       state: 'warn',
       message: `${id} does not see ${shortListOf(failed)}`,
-      advice: `name under receivers::${id}::objects what there is`,
+      advice: `name under receivers::${id}::objects only resources that exist`,
     }
   return { state: 'ok', message: `${id} may list and watch all ${watched.length} resources` }
 }
 
-/** What is answered instead of a list and a watch; undefined when both may be had. */
+/** The error of a list or a watch of the resource; undefined when both succeed. */
 async function refusalOf(server: ApiServer, watched: WatchedResource): Promise<unknown> {
   const metadata = { ...watched, isMetadataOnly: true }
   try {

@@ -17,38 +17,38 @@ import type { ReceiverType } from '../receiver-type.ts'
 const object = section('Objects of one resource.', {
   name: requiredField(TEXT, 'deployments', 'The plural, as in paths.'),
   group: optionalField(TEXT, 'Its group, where several have a resource of that name: `apps`.'),
-  namespaces: field(TEXT_LIST, '[]', 'Those alone; all of `namespaces` above when empty.'),
+  namespaces: field(TEXT_LIST, '[]', 'Only these; all of `namespaces` above when empty.'),
   label_selector: optionalField(
     TEXT,
-    'Only objects with such labels, as kubectl takes it. An object that loses them counts as deleted: a watch tells both alike.',
+    'Only objects with such labels, as kubectl takes it. An object that loses them counts as deleted: a watch reports both alike.',
   ),
   field_selector: optionalField(
     TEXT,
     'Only objects with such fields, as kubectl takes it. An object that loses them counts as deleted.',
   ),
-  mode: field(choice(['watch']), 'watch', 'Always watched; a list is made where a watch needs one.'),
+  mode: field(choice(['watch']), 'watch', 'Always watched; listed only when a watch needs it.'),
   ...refusedKeys('objects are always watched; remove it', 'interval'),
   ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'exclude_watch_type', 'resource_version'),
 })
 
 const schema = section(
-  'Watches the objects of a cluster, which nobody patched for it, and tells the inference of every version. It needs the rights to list and watch, and changes nothing.',
+  'Watches the objects of an unpatched cluster, and passes every version to the inference. It needs the rights to list and watch, and changes nothing.',
   {
     ...clusterKeys,
     objects: sections(
-      'What to watch. Everything that takes part in cascades when left out: all resources that can be watched but leases and Events.',
+      'What to watch. When left out, all resources that can be watched, except leases and Events.',
       '[]',
       object,
     ),
     namespaces: field(
       TEXT_LIST,
       '[]',
-      'Objects of those alone; then what belongs to no namespace is watched only where `objects` names it. All when empty.',
+      'Only objects of these; cluster-scoped resources are then watched only where `objects` names them. All when empty.',
     ),
     discovery_interval: field(
       WAIT,
       '30s',
-      'How often is asked which resources there are, so that those of new CustomResourceDefinitions are watched; at least 1s.',
+      'How often discovery runs, to find the resources of new CustomResourceDefinitions; at least 1s.',
     ),
     ...refusedKeys(
       UNSUPPORTED_COLLECTOR_KEY,

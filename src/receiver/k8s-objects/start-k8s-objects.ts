@@ -15,7 +15,6 @@ import {
 import {
   DEFAULT_STREAM_LIMITS,
   type ResourceFollower,
-  ResourceNotFollowed,
   ResourceStream,
   type SeenThrough,
   type StreamContext,
@@ -35,20 +34,19 @@ import {
   EVERYTHING_LISTED,
   type KnownObjectVersion,
   type MissingObject,
-  type SkipReason,
   type WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import {
   ObservationReporter,
   type ObservationReporterSettings,
-  type ReadObservations,
+  ReportingFollower,
 } from '../observation-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
 import { logFiles, openCluster, watchUntilDisposed, WatchReports } from '../watched-cluster.ts'
 import type { K8sObjectsSettings, WantedObjects } from './k8s-objects-receiver.ts'
 
-/** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
+/** Starts to watch. Retries an API server that does not answer; throws when the kubeconfig or service account cannot be used. */
 export function startReceiver(
   { id, settings }: StartedWith<K8sObjectsSettings>,
   {
@@ -89,7 +87,7 @@ export function startReceiver(
   return Promise.resolve(running)
 }
 
-/** Lists that are made at a time: each may hold a page in memory. */
+/** How many lists run at a time: each may hold a page in memory. */
 const LISTS_AT_ONCE = 3
 
 interface FollowedCluster {
@@ -108,8 +106,8 @@ interface Running {
 }
 
 /**
- * Watches everything that is wanted of a cluster, and what comes to be there later, until the signal aborts. An API server that
- * does not answer is asked again; nothing that cannot be watched keeps the others from it. Never rejects.
+ * Watches the configured resources of a cluster, including those that are created later, until the signal aborts. Retries an API
+ * server that does not answer; a resource that cannot be watched does not affect the others. Never rejects.
  */
 export async function followCluster(cluster: FollowedCluster, signal: AbortSignal): Promise<void> {
   const { settings, server, waiting, streams } = cluster
@@ -183,13 +181,13 @@ function start(
   return { stop, ended: new ResourceStream(watched, follower, context, watchedSinceNs).run(either) }
 }
 
-export interface Followed {
+interface Followed {
   readonly watched: readonly WatchedResource[]
-  /** What is asked for by name and not there, or cannot be watched, and why. */
+  /** The configured resources that do not exist or cannot be watched, each with the reason. */
   readonly missing: readonly string[]
 }
 
-/** Groups whose objects say how the API server itself is doing, and follow from no change. */
+/** Groups whose objects describe metrics or the API server itself; no change causes them. */
 const OF_THE_SERVER = new Set([
   'metrics.k8s.io',
   'custom.metrics.k8s.io',
@@ -199,7 +197,7 @@ const OF_THE_SERVER = new Set([
 ])
 const EVERY_NAMESPACE = ['']
 
-/** What is watched of a cluster that has these resources. */
+/** Which of the resources that discovery found are watched. */
 export function followedResources(
   { objects, namespaces }: K8sObjectsSettings,
   there: readonly ApiResource[],
@@ -215,7 +213,7 @@ export function followedResources(
   for (const wanted of objects) {
     const name = wanted.group === undefined ? wanted.name : `${wanted.name}.${wanted.group}`
     const found = there.find((resource) => isWanted(resource, wanted))
-    if (found === undefined) missing.push(`${name} is not there; it is watched once it is`)
+    if (found === undefined) missing.push(`${name} does not exist; it is watched once it does`)
     else if (!canBeWatched(found)) missing.push(`${name} cannot be watched; remove it from objects`)
     else if (!isTraced(found)) missing.push(`${name} takes no part in cascades; remove it from objects`)
     else watched.push(...watchedOf(found, wanted))
@@ -248,99 +246,72 @@ function watchedOf(
     namespace,
     labelSelector,
     fieldSelector,
-    // What stands in a Secret does not leave the API server.
+    // The data of a Secret is never requested.
     isMetadataOnly: group === '' && resource === 'secrets',
   }))
 }
 
 /** Reports every version of a resource's objects, and the objects that were deleted while there was no watch. */
-export class ObjectFollower implements ResourceFollower<WatchedVersion> {
+export class ObjectFollower extends ReportingFollower implements ResourceFollower<WatchedVersion> {
   readonly #watched: WatchedResource
-  readonly #reporter: ObservationReporter
   readonly #reading: ReadingRules
-  readonly #signal: AbortSignal
-  #skipped: Partial<Record<SkipReason, number>> = {}
   /** The uids in the list that is being made. */
   #listed = new Set<string>()
 
-  /** When the signal aborts, a report is not repeated any more. */
   constructor(
     watched: WatchedResource,
     reporter: ObservationReporter,
     reading: ReadingRules,
     signal: AbortSignal,
   ) {
+    super(reporter, signal)
     this.#watched = watched
-    this.#reporter = reporter
     this.#reading = reading
-    this.#signal = signal
-  }
-
-  position(): Promise<string | undefined> {
-    return this.#reporter.position()
   }
 
   read(change: WatchEventType, object: JsonObject, seen: SeenThrough): WatchedVersion | undefined {
-    const now = this.#reporter.waiting.now()
+    const now = this.reporter.waiting.now()
     // What is listed is there, also where it cannot be read.
     if (seen !== 'event') this.#listed.add(textIn(objectIn(object, 'metadata'), 'uid'))
     const read = readWatchEvent({ type: change, object }, now, this.#watched.resource, this.#reading)
-    if (read === 'unversioned')
-      throw new ResourceNotFollowed(
-        'its resourceVersions are no integers, by which writes could be put in order',
-      )
-    if (typeof read === 'string') {
-      this.#skipped[read] = (this.#skipped[read] ?? 0) + 1
-      return undefined
-    }
-    return seen === 'event' ? read : { ...read, by: seen }
+    const version = this.unlessSkipped(read, 'writes could be put in order')
+    return version === undefined || seen === 'event' ? version : { ...version, by: seen }
   }
 
   listBegins(): void {
     this.#listed = new Set()
   }
 
-  async take(items: readonly WatchedVersion[], version: string | undefined): Promise<void> {
-    await this.#report(items, version)
-  }
-
   async listEnds(version: string): Promise<void> {
-    // After a first list, too: an earlier one may have broken off after some of it was reported.
-    await this.#tellVanished(version)
+    // After a first list too: an earlier list may have failed after a part of it was reported.
+    await this.#reportVanished(version)
     this.#listed = new Set()
-    await this.#report([], version)
+    await this.take([], version)
   }
 
-  async #tellVanished(listVersion: string): Promise<void> {
-    const { waiting } = this.#reporter
+  async #reportVanished(listVersion: string): Promise<void> {
+    const { waiting } = this.reporter
     const { apiVersion, resource, labelSelector, fieldSelector } = this.#watched
     const version = parseResourceVersion(listVersion)
-    // Objects that no longer match a selector are gone from the list, and not from the cluster.
+    // An object that no longer matches a selector is missing from the list, but not deleted.
     if (version === undefined || labelSelector !== '' || fieldSelector !== '') return
     for (let after = ''; ;) {
-      const held = await this.#reporter.knownObjects(apiVersion, resource, after)
+      const held = await this.reporter.knownObjects(apiVersion, resource, after)
       const last = held.at(-1)
       if (last === undefined) return
       const gone = held.filter((object) => this.#isGone(object, version))
       const vanished = gone.map(({ identity }): MissingObject => {
         return { source: 'list', object: identity, version, seenNs: waiting.now() }
       })
-      if (vanished.length > 0) await this.#report(vanished, undefined)
+      if (vanished.length > 0) await this.take(vanished, undefined)
       after = last.identity.uid
     }
   }
 
-  /** Known before the list was made, within what is listed, and not in it. */
+  /** Whether the object was known before the list, belongs to the listed namespace, and is not in the list. */
   #isGone({ identity, version }: KnownObjectVersion, listVersion: bigint): boolean {
     const { namespace } = this.#watched
     const isWithin = namespace === '' || identity.namespace === namespace
     return isWithin && version <= listVersion && !this.#listed.has(identity.uid)
-  }
-
-  async #report(observations: ReadObservations['observations'], position: string | undefined): Promise<void> {
-    const skipped = this.#skipped
-    this.#skipped = {}
-    const read = { observations, skipped, ...(position !== undefined && { position }) }
-    await this.#reporter.reportUntilStored(read, this.#signal)
   }
 }

@@ -10,6 +10,7 @@ import {
 import { ownValue } from '../../model/untrusted-names.ts'
 import { encodeRpcStatus, type RpcStatus, truncateMessage } from '../../model/otlp/responses.ts'
 import { type Endpoints, peerOf, type RequestAdmission } from '../../platform/connections.ts'
+import { unknownGrpcJs } from '../../platform/grpc-js-server.ts'
 import { ANSWER_STATUSES, type Refusal, rpcStatusOf } from '../answer-statuses.ts'
 import { GRPC_ACCEPT_ENCODING, GRPC_CODINGS } from '../compression.ts'
 import {
@@ -24,12 +25,12 @@ import {
 import type { Intake, Origin } from '../intake.ts'
 import { KeptChunks, type PacedBody, type SlowBodyWatch } from '../request-body.ts'
 
-/** Where calls come from, by their metadata: the one object that grpc-js hands from each interceptor to the handler. */
+/** The origin of each call, by its metadata: the one object that grpc-js passes from each interceptor to the handler. */
 export type CallOrigins = WeakMap<Metadata, Origin>
 
 export interface AdmissionSettings {
   maxMessageBytes: number
-  /** How long a message may take to arrive; 0 is for ever. */
+  /** How long a message may take to arrive, in milliseconds; 0 for no limit. */
   requestTimeoutMs: number
   /** Called for calls that ended before their message was complete. */
   refused: (path: string, refusal: Refusal) => void
@@ -94,9 +95,9 @@ class GrpcConnections {
 interface AdmissionParts {
   intake: Intake
   settings: AdmissionSettings
-  /** The method's. */
+  /** The path of the gRPC method. */
   path: string
-  /** Undefined when it is gone. */
+  /** Undefined when the connection is gone. */
   connection: GrpcConnection | undefined
 }
 
@@ -124,7 +125,7 @@ class AdmittedCall {
     const { maxMessageBytes } = admitting.settings
     this.#grpc = new GrpcJsCall(call, {
       bytes: (chunk) => this.#count(chunk),
-      // grpc-js answers with what it could undo by itself.
+      // grpc-js would list only the codings that it decompresses itself.
       head: (metadata) => metadata.set('grpc-accept-encoding', GRPC_ACCEPT_ENCODING),
       decompress: (message, encoding) =>
         decompressCounted(message, encoding, maxMessageBytes, this.#reservation),
@@ -255,9 +256,6 @@ class AdmittedCall {
   }
 }
 
-/** The version that this was written for. A test fails with any other, until somebody has read its server-interceptors.ts. */
-export const GRPC_JS_VERSION = '1.14.7'
-
 /** A flag for compression and four bytes of length (gRPC over HTTP/2, Length-Prefixed-Message). */
 const PREFIX_BYTES = 5
 
@@ -283,7 +281,7 @@ interface CallHooks {
 }
 
 /**
- * The only place that uses the internals of grpc-js: the bytes of a call as they arrive, what grpc-js keeps of them,
+ * Uses the internals of grpc-js, as nothing but `grpcJsServer` does beside it: the bytes of a call as they arrive, what grpc-js keeps of them,
  * decompression, and every way a call ends. Memory could not be bounded without it: grpc-js counts a message only once it is complete, and its interceptors do not
  * see the calls that grpc-js ends before that.
  */
@@ -308,7 +306,7 @@ export class GrpcJsCall {
     inside.decompressMessage = (framed, encoding) => hooks.decompress(framed.subarray(PREFIX_BYTES), encoding)
     this.#stream.prependListener('data', (chunk: Buffer) => hooks.bytes(chunk))
     const handle = inside.handleDataFrame.bind(inside)
-    // Apart, frames of a byte would hold a hundred times their bytes until the message is whole.
+    // Kept one by one, frames of a byte would take a hundred times their bytes until the message is complete.
     const chunks = new KeptChunks()
     inside.handleDataFrame = (chunk) => {
       chunks.add(chunk)
@@ -360,15 +358,12 @@ function internalsOf(call: ServerInterceptingCallInterface): GrpcJsInternals {
     typeof inside.stream?.prependListener === 'function' &&
     typeof inside.decompressMessage === 'function' &&
     typeof inside.handleDataFrame === 'function'
-  if (!isKnown)
-    throw new Error(
-      `this version of @grpc/grpc-js is not known; install ${GRPC_JS_VERSION}, as package.json has it`,
-    )
+  if (!isKnown) throw unknownGrpcJs()
   return call as GrpcJsInternals
 }
 
 /** A message that is refused, with the status to answer. */
-class NotTaken extends Error implements StatusObject {
+class RefusedMessage extends Error implements StatusObject {
   readonly code: status
   readonly details: string
   readonly metadata: Metadata
@@ -382,8 +377,8 @@ class NotTaken extends Error implements StatusObject {
 }
 
 /**
- * Decompresses a gRPC message, and counts its bytes while it grows. Rejects with NotTaken when it is larger than `maxBytes`,
- * finds no room, is corrupt, or has an unknown encoding.
+ * Decompresses a gRPC message, and counts its bytes while it grows. Rejects with RefusedMessage when it is
+ * larger than `maxBytes`, the budget has no room, it is corrupt, or its encoding is unknown.
  */
 async function decompressCounted(
   message: Buffer,
@@ -400,7 +395,7 @@ async function decompressCounted(
   const stop = (ending: StatusObject): void => {
     parts.length = 0
     decompressor.destroy()
-    reject(new NotTaken(ending))
+    reject(new RefusedMessage(ending))
   }
   decompressor.on('error', () =>
     stop(grpcStatusOf({ kind: 'malformed', reason: 'the compressed message is corrupt' })),
@@ -417,18 +412,18 @@ async function decompressCounted(
   return promise
 }
 
-/** As gRPC's compression.md asks for it: names the encodings that are accepted. */
-function notKnown(encoding: string): NotTaken {
+/** Names the accepted encodings, as gRPC's compression.md requires. */
+function notKnown(encoding: string): RefusedMessage {
   const details = `the message is compressed with ${encoding}; use one of ${GRPC_ACCEPT_ENCODING}`
   const ending = bareStatus('unknownCoding', details)
   ending.metadata.set('grpc-accept-encoding', GRPC_ACCEPT_ENCODING)
-  return new NotTaken(ending)
+  return new RefusedMessage(ending)
 }
 
-/** What grpc-js ends a call with whose message it cannot read, which is the sender's fault and not the server's. */
+/** The status with which grpc-js ends a call whose message it cannot read, though the fault is the sender's. */
 const UNREADABLE = status.INTERNAL
 
-/** A message that did not come whole in time. */
+/** The answer when a message was not complete in time. */
 const TOO_SLOW = {
   kind: 'busy',
   retryAfterMs: 0,
@@ -436,7 +431,7 @@ const TOO_SLOW = {
   reason: 'the request did not come whole in time; send it again',
 } as const satisfies Refusal
 
-/** After so many milliseconds a call is sent again for which there were too many connections. */
+/** The retry delay of a call over the connection limit, in milliseconds. */
 const FEWER_CONNECTIONS_MS = 1_000
 
 /** A refusal as gRPC trailers. */
@@ -457,7 +452,7 @@ function detailedStatus(code: status, rpc: RpcStatus): StatusObject {
   return { code, details: truncateMessage(rpc.message), metadata }
 }
 
-/** Trailers of a row of the table, with nothing for clients that look for RetryInfo. */
+/** Trailers with the status of a table row, without RetryInfo. */
 export function bareStatus(row: keyof typeof ANSWER_STATUSES, details: string): StatusObject {
   return { code: ANSWER_STATUSES[row].grpc, details, metadata: new Metadata() }
 }
@@ -466,7 +461,7 @@ function tooSlowStatus(): StatusObject {
   return bareStatus('tooSlow', TOO_SLOW.reason)
 }
 
-/** Why a call ended before its message was whole; undefined when the client gave up, or has no credential. */
+/** Why a call ended before its message was complete; undefined when the client cancelled it or has no credential. */
 function refusalOfEnding({ code, details: reason }: Ending): Refusal | undefined {
   if (code === ANSWER_STATUSES.busy.grpc) return BUDGET_EXHAUSTED
   if (code === ANSWER_STATUSES.tooLarge.grpc) return { kind: 'tooLarge', reason }
@@ -478,7 +473,7 @@ function refusalOfEnding({ code, details: reason }: Ending): Refusal | undefined
   return isMalformed ? { kind: 'malformed', reason } : undefined
 }
 
-/** What a call is ended with where grpc-js would say that the server has failed. */
+/** The ending to send: INTERNAL of grpc-js, which blames the server, becomes `malformed`. */
 function readableEnding(ending: Ending): Ending {
   return ending.code === UNREADABLE ? grpcStatusOf({ kind: 'malformed', reason: ending.details }) : ending
 }

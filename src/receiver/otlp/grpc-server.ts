@@ -5,7 +5,7 @@ import {
   type handleUnaryCall,
   type Metadata,
   type MethodDefinition,
-  Server,
+  type Server,
   ServerCredentials,
   ServerInterceptingCall,
   type ServerInterceptor,
@@ -22,6 +22,7 @@ import {
 import { encodeExportResponse } from '../../model/otlp/responses.ts'
 import { Connections, type Endpoints, peerOf } from '../../platform/connections.ts'
 import type { Checked } from '../../platform/credentials.ts'
+import { grpcJsServer } from '../../platform/grpc-js-server.ts'
 import { refusalText } from '../../platform/http-listener.ts'
 import { certificateNames, followCertificates, openServerTls } from '../../platform/tls.ts'
 import { reportFailedHandshakes } from '../failed-handshakes.ts'
@@ -58,11 +59,10 @@ const DEFAULT_MAX_CONCURRENT_STREAMS = 100
 const PREFACE_BYTES = 24
 
 /**
- * Takes OTLP/gRPC (OTLP specification, OTLP/gRPC) and hands every request to the port as it came. A message counts
- * toward the budget as it comes. Rejects with an error that says what
- * to do when it cannot listen. The socket is not bound by grpc-js, which would hide the reason
- * of a failure and leave connections open when they are to be cut off; nor does it speak TLS, since it could not exchange
- * the certificates of a listener that is open.
+ * Takes OTLP/gRPC (OTLP specification, OTLP/gRPC) and hands every request to the port unchanged. A message counts
+ * toward the budget as its bytes arrive. Rejects with an error that says what to do when it cannot listen. The socket is bound here:
+ * grpc-js would hide why that failed, and leave connections open at a forced close. TLS is done here too: grpc-js cannot replace the
+ * certificates of an open listener.
  */
 export async function startGrpcReceiver(
   settings: GrpcReceiverSettings,
@@ -111,7 +111,7 @@ interface Calls extends Pick<AdmissionSettings, 'origins' | 'pace' | 'begin' | '
 function serverOf(settings: GrpcReceiverSettings, intake: Intake, { senders, ...calls }: Calls): Server {
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
   const requestTimeoutMs = settings.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
-  const server = new Server({
+  const server = grpcJsServer({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': settings.maxConcurrentStreams ?? DEFAULT_MAX_CONCURRENT_STREAMS,
     'grpc.enable_channelz': 0,
@@ -163,7 +163,7 @@ function listenerOf(settings: GrpcReceiverSettings, take: (socket: Socket) => vo
   return server
 }
 
-/** Closes a connection that does not begin to speak HTTP/2: it takes the place of another. */
+/** Closes a connection that sends no HTTP/2 preface in time, since it counts toward the connection limit. */
 function closeSilentSocket(socket: Socket, withinMs: number): void {
   const timer = setTimeout(() => {
     if (socket.bytesRead < PREFACE_BYTES) socket.destroy()
@@ -292,7 +292,7 @@ const OPTIONS: Readonly<Record<keyof GrpcKeepalive, string>> = {
   timeMs: 'grpc.keepalive_time_ms',
   timeoutMs: 'grpc.keepalive_timeout_ms',
 }
-/** One less than the longest timer, which grpc-js takes for never. */
+/** One less than the longest timer, which grpc-js treats as never. */
 const MAX_MS = 2 ** 31 - 2
 
 /** The options of grpc-js for these settings; one that is 0 is left out. */

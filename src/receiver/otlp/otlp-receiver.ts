@@ -36,18 +36,18 @@ export interface GrpcKeepalive {
 }
 
 const parameters = section('When connections end. 0s means never.', {
-  max_connection_idle: field(WAIT, '15m', 'After so long without a request a connection is closed.'),
+  max_connection_idle: field(WAIT, '15m', 'A connection without a request for this long is closed.'),
   max_connection_age: field(
     WAIT,
     '0s',
-    'A connection this old is closed, a tenth earlier or later; what is under way on it is finished.',
+    'A connection this old is closed, a tenth earlier or later, once its requests in flight are answered.',
   ),
-  max_connection_age_grace: field(WAIT, '0s', 'How much longer that may take; 0s means as long as it does.'),
+  max_connection_age_grace: field(WAIT, '0s', 'How long those requests may still take; 0s means no limit.'),
   time: field(WAIT, '2m', 'How often a connection is pinged.'),
   timeout: field(WAIT, '20s', 'A connection is closed when a ping is not answered within this.'),
 })
 
-/** The keys are the Collector's; there everything but the pings goes on for ever by default. */
+/** The keys are the Collector's, whose defaults are infinite except for the pings. */
 const keepalive = section('Which connections are kept.', {
   server_parameters: parameters,
   ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'enforcement_policy'),
@@ -117,7 +117,11 @@ const http = switchedSection(
       '60s',
       'How long a whole request may take to arrive, or it is refused for now; 0s means for ever.',
     ),
-    idle_timeout: field(WAIT, '75s', 'How long a connection may rest between requests; 0s means for ever.'),
+    idle_timeout: field(
+      WAIT,
+      '75s',
+      'How long a connection may be idle between requests; 0s means for ever.',
+    ),
     write_timeout: field(
       WAIT,
       '30s',

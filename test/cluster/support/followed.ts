@@ -73,7 +73,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
         limits: { ...DEFAULT_STREAM_LIMITS, ...limits },
         observer: {
           behind: () => (this.isBehind = true),
-          level: () => (this.isBehind = false),
+          inSync: () => (this.isBehind = false),
           listed: () => undefined,
           relisted: (_, reason) => this.relists.push(reason),
           restarted: () => undefined,

@@ -93,7 +93,7 @@ sceneTest(
     const listed = { deployments: 1, replicasets: 2, pods: expect.any(Number) }
     await scene.eventually(() => {
       expect(told().at(-1)).toMatchObject({ began: 'change deployments/web', objects: listed })
-      expect(causeway.said('listed anew')).toBe(true)
+      expect(causeway.said('is relisted')).toBe(true)
     }, 60_000)
     await stage.kubectl('alice', 'set', 'image', 'deployment/web', 'main=nginx:3')
     await stage.rolledOut('web', 2)

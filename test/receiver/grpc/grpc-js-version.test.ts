@@ -11,7 +11,8 @@ import {
   status,
 } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { type Ending, GRPC_JS_VERSION, GrpcJsCall } from '../../../src/receiver/otlp/grpc-call.ts'
+import { GRPC_JS_VERSION } from '../../../src/platform/grpc-js-server.ts'
+import { type Ending, GrpcJsCall } from '../../../src/receiver/otlp/grpc-call.ts'
 
 /** What the hooks of a call were told, in their order. */
 type ReceivedFrames =

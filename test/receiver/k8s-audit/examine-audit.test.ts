@@ -22,7 +22,7 @@ const RULE = '`- { level: RequestResponse, verbs: [create, update, patch, delete
 test('a policy that tells of writes with what they made is enough', async () => {
   log.append(auditLine('a', { objectRef: { resource: 'secrets' }, level: 'Metadata' }) + auditLine('b'))
   expect(await examined()).toEqual([
-    { state: 'ok', message: `k8s_audit: ${log.path} tells of writes with what they made` },
+    { state: 'ok', message: `k8s_audit: ${log.path} records writes with their responses` },
   ])
 })
 
@@ -47,8 +47,8 @@ test('what was written long ago is not held against the policy', async () => {
 test.each<[string, string, string]>([
   ['', 'is empty', '--audit-policy-file'],
   ['no audit event\n{}\n', 'no audit event is in', '--audit-log-format=json'],
-  [auditLine('a', { verb: 'get' }), 'none is a write', RULE],
-  [auditLine('a', { stage: 'RequestReceived' }), 'does not tell how writes ended', 'omitStages'],
+  [auditLine('a', { verb: 'get' }), 'none of the newest 1 events', RULE],
+  [auditLine('a', { stage: 'RequestReceived' }), 'does not record how writes ended', 'omitStages'],
 ])('a log with %j: %s', async (text, message, advice) => {
   log.append(text)
   expect(await examined()).toEqual([

@@ -111,7 +111,7 @@ test('what takes part in cascades is watched, also what comes to be later; of Se
   const first = ['apps/v1/deployments', 'v1/pods', 'v1/secrets'].map((name) => `test k8s_objects ${name}`)
   await eventually(() => expect(streams(host)).toEqual(first))
   await eventually(() =>
-    expect(host.port.streams).toEqual(['test k8s_objects behind', 'test k8s_objects level']),
+    expect(host.port.streams).toEqual(['test k8s_objects behind', 'test k8s_objects in sync']),
   )
   expect(accepted.get('/api/v1/secrets')).toBe('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1')
   expect(accepted.get('/api/v1/pods')).toBe('application/json')
@@ -183,7 +183,7 @@ test('several that may not be seen are told of in one sentence, once it is known
   await eventually(() =>
     expect(host.troubles).toEqual([
       expect.stringMatching(
-        /^k8s_objects: 2 resources of the cluster test are not seen: v1\/pods, v1\/secrets; of v1/,
+        /^k8s_objects: 2 resources of the cluster test are not seen: v1\/pods, v1\/secrets; v1\//,
       ),
     ]),
   )
@@ -229,7 +229,7 @@ test('of many that are listed anew at once the first is told of', async () => {
   })
   api.end()
   await eventually(() => expect(host.relisted).toBe(names.length))
-  const told = (): string[] => host.troubles.filter((reason) => reason.includes('is listed anew'))
+  const told = (): string[] => host.troubles.filter((reason) => reason.includes('is relisted'))
   expect(told()).toEqual([expect.stringContaining('and perhaps others with it: it says Expired')])
   await eventually(() => expect(api.watchers).toBe(names.length))
   expect(told()).toHaveLength(1)
@@ -250,7 +250,7 @@ test('only what is named is watched, in its namespaces; what is not there is tol
     expect(host.troubles).toEqual([
       'k8s_objects: events takes no part in cascades; remove it from objects',
       'k8s_objects: bindings cannot be watched; remove it from objects',
-      'k8s_objects: rockets is not there; it is watched once it is',
+      'k8s_objects: rockets does not exist; it is watched once it does',
     ]),
   )
 })

@@ -105,7 +105,7 @@ test('a cluster that is away for less than a minute, or of which something is se
   reports.behind('b')
   failAt(0)
   failAt(59_999)
-  reports.level('a')
+  reports.inSync('a')
   failAt(60_000)
   failAt(200_000)
   reports.behind('a')
@@ -116,7 +116,7 @@ test('a cluster that is away for less than a minute, or of which something is se
   expect(warnings).toEqual([
     'r: nothing is seen of the cluster c at https://c since 1970-01-01T00:05:00.000Z: it is away',
   ])
-  reports.level('b')
+  reports.inSync('b')
   expect(warnings[1]).toBeUndefined()
 })
 

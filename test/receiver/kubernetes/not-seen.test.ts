@@ -60,12 +60,12 @@ test.each<[string, (response: ServerResponse) => void, RegExp]>([
   [
     'a page for browsers, refused',
     (response) => response.writeHead(404).end('<!doctype html><title>Not here</title>'),
-    /test: it answered 404 → see what it asks: the server in the kubeconfig is no API server/,
+    /test: it answered 404 → correct its address: the server in the kubeconfig is no API server/,
   ],
   [
     'a page for browsers',
     (response) => response.end('<!doctype html><title>Welcome</title>'),
-    /it sent no JSON → see what it asks: the server in the kubeconfig is no API server/,
+    /it sent no JSON → correct its address: the server in the kubeconfig is no API server/,
   ],
   [
     'an answer that breaks off',

@@ -30,7 +30,7 @@ export class MemoryObservations implements ObservationPort {
   }
 
   setBehind(cluster: string, receiver: string, isBehind: boolean): void {
-    this.streams.push(`${cluster} ${receiver} ${isBehind ? 'behind' : 'level'}`)
+    this.streams.push(`${cluster} ${receiver} ${isBehind ? 'behind' : 'in sync'}`)
   }
 
   async position(cluster: string, stream: string): Promise<string | undefined> {

@@ -45,7 +45,7 @@ export class Watching implements AsyncDisposable {
     const refused = (_: string, reason = ''): unknown => this.refused.push(reason)
     const streams = {
       behind: none,
-      level: none,
+      inSync: none,
       listed: none,
       unreadable: none,
       relisted: none,
