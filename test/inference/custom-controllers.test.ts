@@ -438,3 +438,28 @@ test('a Pod of an old revision goes by the program that has marked it, while oth
   expect(deletedBy(60)).toBe('unknown')
   expect(deletedBy(72, { ...made, 'kubectl-annotate': 51 })).toBe('unknown')
 })
+
+test('a reference that is called after no known kind may name settings', () => {
+  const certificate = {
+    ...CERTIFICATE,
+    generation: 2,
+    spec: { ...CERTIFICATE.spec, credentialsRef: { name: 'login' } },
+  }
+  const login = { kind: 'Secret', name: 'login' }
+  const decisions = decided(
+    seen('ADDED', 30, 30, { ...login, by: { 'kubectl-create': 30 } }),
+    seen('MODIFIED', 40, 40, {
+      ...certificate,
+      status: { key: 'web-key' },
+      by: { 'kubectl-edit': 40, 'certs-made-trigger*': 22 },
+    }),
+    seen('MODIFIED', 41, 41, { ...KEY, labels: { login: 'old' }, by: { 'certs-made-keys': 41 } }),
+    seen('MODIFIED', 50, 50, { ...login, labels: { changed: 'yes' }, by: { 'kubectl-edit': 50 } }),
+    seen('MODIFIED', 51, 51, { ...KEY, labels: { login: 'new' }, by: { 'certs-made-keys': 51 } }),
+  )
+  const { reads = [] } = decisions.at(-1) ?? {}
+  expect(reads.map(({ identity, foundBy }) => [identity.name, foundBy])).toContainEqual([
+    'login',
+    'spec.credentialsRef.name',
+  ])
+})

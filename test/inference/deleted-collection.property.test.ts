@@ -26,6 +26,8 @@ interface Pod {
   /** Its kubelet ends it after it was marked. */
   readonly hasKubelet: boolean
   readonly deletedMs: number
+  /** How long after it was marked its controller writes its status. */
+  readonly reportedAfterMs: number | null
   readonly watchMs: number
   readonly auditMs: number
 }
@@ -35,6 +37,7 @@ const pods = fc.array(
     isOfCollection: fc.boolean(),
     hasKubelet: fc.boolean(),
     deletedMs: fc.nat(TAKES_MS),
+    reportedAfterMs: fc.option(fc.integer({ min: 1, max: ENDS_AFTER_MS - 1 })),
     watchMs: fc.nat(WINDOW - 1),
     auditMs: fc.nat(WHO_WAIT - TAKES_MS - 1),
   }),
@@ -46,17 +49,20 @@ interface Made {
   readonly name: string
   readonly user: string
   readonly isEnd: boolean
+  readonly isStatus?: true
   readonly pod: Pod
 }
 
-/** The versions of all deletions, in order: the first marks a Pod that has a kubelet, and the kubelet ends it then. */
+/** The versions of all deletions, in order: the first marks a Pod that has a kubelet, which ends it after a controller may have written its status. */
 function madeBy(all: readonly Pod[]): Made[] {
   const made = all.flatMap((pod, index): Made[] => {
     const name = `web-${index}`
     const user = pod.isOfCollection ? 'carol' : 'bob'
     const first = { name, pod, user, ms: pod.deletedMs, isEnd: !pod.hasKubelet }
     const end = { name, pod, user: 'kubelet', ms: pod.deletedMs + ENDS_AFTER_MS, isEnd: true }
-    return pod.hasKubelet ? [first, end] : [first]
+    const reported = { name, pod, user: 'dave', ms: pod.deletedMs + (pod.reportedAfterMs ?? 0), isEnd: false }
+    const between = pod.reportedAfterMs === null ? [] : [{ ...reported, isStatus: true } as const]
+    return pod.hasKubelet ? [first, ...between, end] : [first]
   })
   return made.sort((one, other) => one.ms - other.ms)
 }
@@ -66,11 +72,14 @@ const before = ({ name, pod }: Pick<Made, 'name' | 'pod'>, version = 1): JsonObj
   spec: pod.hasKubelet ? { nodeName: 'one' } : {},
 })
 
+const DAVE = { manager: 'dave', operation: 'Update', subresource: 'status', fieldsV1: {} }
+
 function watched(one: Made, version: number): Observation {
   const { metadata, ...rest } = before(one, version)
   const going = {
     ...(metadata as JsonObject),
-    ...(one.pod.hasKubelet && { deletionTimestamp: time(one.ms) }),
+    ...(one.pod.hasKubelet && { deletionTimestamp: time(one.pod.deletedMs) }),
+    ...(one.isStatus && { managedFields: [{ ...DAVE, time: time(Math.floor(one.ms / 1_000) * 1_000) }] }),
   }
   const object = { ...rest, kind: 'Pod', apiVersion: 'v1', metadata: going }
   const read = readWatchEvent(
@@ -98,8 +107,13 @@ function auditedOf(made: readonly Made[], hasAnswers: boolean): [number, Observa
   const own = made
     .filter(({ user }) => user !== 'carol')
     .map((one): [number, Observation[]] => {
-      const objectRef = { ...ofPods, name: one.name }
+      const objectRef = { ...ofPods, name: one.name, ...(one.isStatus && { subresource: 'status' }) }
       const uid = `u ${one.name}`
+      if (one.isStatus)
+        return [
+          one.ms + one.pod.auditMs,
+          audited('update', one.user, [one.ms, one.ms], { objectRef, userAgent: 'dave/1' }),
+        ]
       const answer = hasAnswers ? { responseObject: { kind: 'Status', details: { uid } } } : {}
       return [
         one.ms + one.pod.auditMs,

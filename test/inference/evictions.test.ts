@@ -22,7 +22,7 @@ function seen(version: number, metadata: object = {}, status: object = {}): Obse
 /** The API server marks a Pod that somebody evicts, and then deletes it, both for one request. */
 const versions = [seen(1), seen(2, {}, MARKED), seen(3, GOING, MARKED)]
 
-const evictedBy = (username: string, userAgent: string): Observation =>
+const evictedBy = (username: string, userAgent: string, atNs = 0n): Observation =>
   known(
     readAuditEvent({
       ...{ stage: 'ResponseComplete', verb: 'create', auditID: 'a1', requestURI: '/' },
@@ -34,7 +34,7 @@ const evictedBy = (username: string, userAgent: string): Observation =>
         subresource: 'eviction',
       },
       responseObject: { kind: 'Status' },
-      ...{ requestReceivedTimestamp: rfc3339(NOW), stageTimestamp: rfc3339(NOW + 5n) },
+      ...{ requestReceivedTimestamp: rfc3339(NOW + atNs), stageTimestamp: rfc3339(NOW + atNs + 5n) },
     }),
   )
 const audited = evictedBy('bob', 'kubectl/v1.36.3')
@@ -100,10 +100,14 @@ test.each([
 const TAINTED = { taints: [{ key: 'old', effect: 'NoSchedule' }] }
 const CORDONED = { unschedulable: true }
 
-/** What is decided of a node, a Pod of a ReplicaSet on it, what somebody does to both, and the eviction of the Pod. */
+/**
+ * What is decided of a node, a Pod of a ReplicaSet on it, what somebody does to both, and the eviction of the Pod, which an audit log alone does
+ * not show marked.
+ */
 function evictedFrom(
   node: readonly object[],
   by?: Observation,
+  isMarkSeen = true,
 ): { cause: string | undefined; reads: string[] } {
   const managedFields = [{ manager: 'kubectl', operation: 'Update', time: rfc3339(NOW), fieldsV1: {} }]
   const told = (
@@ -142,10 +146,14 @@ function evictedFrom(
     ...node.map((spec, at) => told(10 + at, 'Node', 'n1', spec)),
     told(20, 'ReplicaSet', 'web', { replicas: 2 }, { generation: 2 }),
     ...(by === undefined ? [] : [by]),
-    marked,
+    ...(isMarkSeen ? [marked] : []),
   ]
-  const { decisions } = replay(observations, by === undefined ? ['watch'] : ['audit', 'watch'])
-  const decision = decisions.find(({ version }) => version === 30n)
+  const sources = [
+    ...(by === undefined ? [] : (['audit'] as const)),
+    ...(isMarkSeen ? (['watch'] as const) : []),
+  ]
+  const { decisions } = replay(observations, sources)
+  const decision = decisions.find(({ write, part }) => write.object.uid === 'u1' && part === 'deletion')
   const reads = decision?.reads.filter(({ isPassive }) => isPassive !== true) ?? []
   return {
     cause: decision?.cause,
@@ -159,9 +167,12 @@ test('a program evicts a Pod for what closed its node, and a person drains what 
   expect(evictedFrom([TAINTED])).toEqual(forNode)
   expect(evictedFrom([TAINTED], account)).toEqual(forNode)
   expect(evictedFrom([CORDONED], account)).toEqual(forNode)
+  const accountLater = evictedBy('system:serviceaccount:ops:mover', 'mover/v1', 25n)
+  expect(evictedFrom([CORDONED], accountLater, false)).toEqual(forNode)
   const byPerson = { cause: 'operator', reads: [] }
   expect(evictedFrom([CORDONED])).toEqual(byPerson)
   expect(evictedFrom([CORDONED], audited)).toEqual(byPerson)
   expect(evictedFrom([])).toEqual(byPerson)
   expect(evictedFrom([TAINTED, {}])).toEqual(byPerson)
+  expect(evictedFrom([CORDONED], evictedBy('bob', 'kubectl/v1.36.3', 25n), false)).toEqual(byPerson)
 })

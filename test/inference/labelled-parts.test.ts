@@ -270,6 +270,28 @@ test('a program writes into what another one looks after, upon what it looks aft
   ])
 })
 
+test('a program that looks after two kinds of a group writes into one upon the other, though nothing ties them', () => {
+  const discount = { kind: 'Discount', name: 'spring', by: 'shop-operator' }
+  const given: Write[] = [
+    { ...discount, type: 'ADDED', meta: { generation: 1 }, second: 20, by: '@bob' },
+    {
+      ...{ ...discount, meta: { generation: 1 }, rest: { status: { shops: 1 } } },
+      ...{ subresource: 'status', second: 22 },
+    },
+  ]
+  const raised = { ...discount, meta: { generation: 2 }, second: 60, by: '@carol' }
+  const shop = { ...SHOP, meta: { generation: 2, ...HELD }, second: 61, by: 'shop-operator' }
+  const percent = (off: number): Pick<Write, 'rest'> => ({ rest: { spec: { percent: off, off } } })
+  const written = { ...shop, ...percent(20) }
+  expect(read(...BEGUN, ...given, { ...raised, ...percent(20) }, written)).toContainEqual([
+    ...['spring', 60],
+    'same API group',
+  ])
+  const ended = { ...raised, type: 'DELETED' } as const
+  expect(read(...BEGUN, ...given, ended, written)).toContainEqual(['spring', 60, 'same API group'])
+  expect(read(...BEGUN, ...given, written)).not.toContainEqual(['spring', 20, 'same API group'])
+})
+
 const SPREAD = { kind: 'Secret', name: 'login' }
 const FROM = 'copier.example.com/from'
 const COPY = { ...SPREAD, namespace: 'other', uid: 'copy', meta: { labels: { [FROM]: 'shop.login' } } }

@@ -35,8 +35,7 @@ import {
   isBindingKnown,
   isToldBinding,
   missedVersions,
-  withKnownIdentity,
-  withOwnRequest,
+  withKnownFacts,
 } from './unversioned-requests.ts'
 import { sourcesOfCarriedCpid } from './sources-of-carried-cpid.ts'
 import { inferWriter } from './write-attribution.ts'
@@ -47,54 +46,54 @@ import { isOfKubernetes, programOf, type Writer } from './writers.ts'
 export interface Decision {
   readonly key: WriteKey
   readonly write: ClusterWrite
-  /** The version that the write made; if no source reports it, the lowest it can have made. */
+  /** The resourceVersion that the write made; if unknown, the lowest possible one. Undefined if the object is unknown as well. */
   readonly version: bigint | undefined
   readonly part: WritePart
   readonly writer: Writer
   /** The change that the version belongs to. */
   readonly cpid: Cpid
-  /** The changes that it merges. Empty if it begins a change; undefined if it continues an existing one. */
+  /** The CPIDs that `cpid` merges. Empty if the write begins a change; undefined if it continues an existing one. */
   readonly sources: readonly Cpid[] | undefined
-  /** The sources of the CPID that this version is the first to carry, in case its mergelog is lost. Undefined if they are not known. */
+  /** The sources of `cpid` if this version is the first to carry it, in case its mergelog is lost. Undefined if not known. */
   readonly carriedSources?: readonly Cpid[] | undefined
   /** The span by which the writer reports this write itself. Inference then makes no span of its own. */
   readonly toldBy?: ReportedWrite | undefined
-  /** It completes a deletion that somebody else began. What follows from it belongs to both changes. */
+  /** Set if an operator's write completes an earlier deletion. What follows from the write belongs to both changes. */
   readonly completes?: CompletedDeletion | undefined
-  /** Changes that it is known to include. */
+  /** Changes from which `cpid` is known to descend. */
   readonly includes: readonly Cpid[]
   readonly reads: readonly ReadVersion[]
   readonly cause: WriteCause
   /** Why a controller began a change by itself. */
   readonly self?: SelfBegun | undefined
-  /** Changes of the object that this write fully overwrites before any controller acted on them. */
+  /** Versions made by operators whose changes this write fully overwrites before any controller acted on them. */
   readonly superseded: readonly KnownVersion[]
-  /** Versions between this one and the last known one were not seen. */
+  /** Whether versions between the last known one and this one may be missing. */
   readonly gap: boolean
-  /** The least number of versions that probably were not seen. */
+  /** A lower bound on how many versions are probably missing; 0 without a gap. */
   readonly missed: number
-  /** The owner of the object, if known. */
+  /** The identity of the controller owner, else of the first owner; undefined if not known. */
   readonly owner: ObjectIdentity | undefined
-  /** The fields that an author's write changed, in words. */
+  /** The changed fields as text, such as `spec.replicas: 2 → 5`. */
   readonly changed: readonly string[]
 }
 
 interface CompletedDeletion extends MergedContexts {
   readonly sources: readonly Cpid[]
-  /** The version that began the deletion. */
+  /** The version just before the write, in which the object is already being deleted. */
   readonly version: bigint
 }
 
 const LAST = 2n ** 62n
 
-/** Decides what a write follows from, and records the version it made. Undefined for heartbeats and for writes already decided. */
+/** Decides what a write follows from, and records its version. Undefined if there is nothing to decide, as for heartbeats and repeats. */
 export function decide(
   told: ClusterWrite,
   objects: ClusterObjects,
   changes: Changes,
   settings: InferenceSettings,
 ): Decision | undefined {
-  const reported = withOwnRequest(withKnownIdentity(told, objects), objects)
+  const reported = withKnownFacts(told, objects)
   const object = objects.get(reported.object.uid)
   if (isDecided(reported, object, objects)) return undefined
   // No source has reported the object, so nothing can be said of its binding or status.
@@ -103,7 +102,7 @@ export function decide(
   if (isOnlyTried(reported, object)) return undefined
   const below = reported.version ?? (isBinding(reported) ? boundBy(object) : undefined) ?? LAST
   const before = object && newestBelow(object, below)
-  // Nobody deletes again, by a collection, what is going already.
+  // The deletion of a collection did not delete this object if the object was being deleted before.
   const write =
     reported.isOfCollection === true && isDeleted(before) ? { ...reported, request: undefined } : reported
   const part = partOfWrite(write, before?.facts)
@@ -141,8 +140,7 @@ export function decide(
   const self =
     writer.role === 'controller' ? selfBegun({ write, part, writer, before, reads, objects }) : undefined
   const gap = hasGap(write, part, before)
-  // What a list shows is the work of several writes, each of which may have read something else.
-  // Nor does a watch alone tell whether an owner had other versions while its own watch was away.
+  // A listed version can result from several writes, which read different versions. A watch alone may have missed versions of an owner.
   const isTold = write.request !== undefined && !gap && !isOfRequestBefore(write, before)
   const isCertain = isWhole && isTold && isToldByContent(part, writer)
   const decision = {
@@ -168,7 +166,7 @@ export function decide(
   return { ...decision, superseded }
 }
 
-/** A deletion whose object is still there: a dry run, of which an audit log without bodies says nothing. */
+/** A deletion after which the object exists without a deletionTimestamp: a dry run, which an audit log without bodies does not show. */
 function isOnlyTried(
   { version, isUnseen, gone, request }: ClusterWrite,
   object: KnownObject | undefined,
@@ -206,7 +204,7 @@ function isToldByContent(part: WritePart, { service }: Writer): boolean {
   return (part === 'creation' || part === 'authored' || part === 'deletion') && KNOWN_READERS.has(service)
 }
 
-/** One request may make several versions. It has read none of them. */
+/** The request of this write also made the version before. A request has read none of the versions that it makes. */
 function isOfRequestBefore({ request }: ClusterWrite, before: KnownVersion | undefined): boolean {
   return request !== undefined && before?.readableNs !== undefined && before.readableNs === request.startNs
 }
@@ -214,7 +212,7 @@ function isOfRequestBefore({ request }: ClusterWrite, before: KnownVersion | und
 /** The write was reported again, or too late by another source. A decision never changes. */
 function isDecided(write: ClusterWrite, object: KnownObject | undefined, objects: ClusterObjects): boolean {
   const { version, request } = write
-  // A list may show by an absence what a request has already reported.
+  // An object that a list lacks may have been deleted by a request that was reported before.
   if (write.gone && request === undefined && object?.versions[0]?.gone === true) return true
   if (object?.versions.some((known) => known.version === version)) return true
   if (version !== undefined && version <= (object?.forgotten ?? -1n)) return true
@@ -222,7 +220,7 @@ function isDecided(write: ClusterWrite, object: KnownObject | undefined, objects
   return request?.tellsVersion === false && !objects.isFirstReport(requestKey(request, write.object))
 }
 
-/** The client can choose the Audit-ID, so it only tells apart requests for one object. */
+/** A client can choose the Audit-ID, so it identifies a request only together with the verb and the object. */
 function requestKey(
   { auditId = '', verb }: ApiRequest,
   { resource, namespace, name }: ObjectIdentity,
@@ -230,7 +228,7 @@ function requestKey(
   return [auditId, verb, resource, namespace, name].join(' ')
 }
 
-/** A list may skip versions, a request may name a read version that was never seen, and a generation counts what authors wrote. */
+/** Whether versions may be missing: after a list, if the request read an unknown version, or if generation skips a value. */
 function hasGap(
   { listed, request, facts, version }: ClusterWrite,
   part: WritePart,
@@ -274,9 +272,9 @@ function follows(
   const said = toldBy?.cpid ?? carried ?? (begins ? announcedChange(write, object) : undefined)
   const told = said !== undefined && changes.mayJoin(said) ? said : undefined
   if (told !== undefined) {
-    // Somebody who runs a controller by hand runs it under their own name.
+    // A developer who runs a controller locally writes as a person; what the controller read shows that the write is a reaction.
     const isFollowing = toldBy !== undefined && reads.some(({ known }) => known.cpid === told)
-    // A status carries no CPID: its writer names the change of the object, whatever the status sums up.
+    // A status brings no CPID of its own: its span names the change of the object, whatever the status sums up.
     const cause = begins && !isFollowing ? 'operator' : part === 'status' ? 'inferred' : 'exact'
     const derivedFrom = (uid: string, at: bigint) => derivedCpid('root', { ...key, uid, version: String(at) })
     const carrying = { write, before, reads, begins, derivedFrom }
@@ -291,7 +289,7 @@ function follows(
     if (context !== undefined) return { ...context, reads: marks, cause: 'inferred' }
   }
   const began = derivedCpid('root', key)
-  // A write that removes the last finalizer of a deleted object completes that deletion.
+  // An operator who removes the last finalizer completes the deletion that another write began.
   if (begins && part === 'removal' && before?.cpid !== undefined) {
     const sources = [began, before.cpid].sort()
     const completes = { cpid: derivedCpid('merge', key), sources, includes: sources, version: before.version }
@@ -321,7 +319,7 @@ function ownCpid(
   return isCopy ? undefined : parseCpid(cpid)
 }
 
-/** Each write in a cluster makes a version above all versions made before it. */
+/** The resourceVersion of the write. If unknown, the lowest possible one, above those of all earlier writes in the cluster. */
 function versionOf(
   { version, after = -1n }: ClusterWrite,
   before: KnownVersion | undefined,
@@ -330,7 +328,7 @@ function versionOf(
   return (after > before.version ? after : before.version) + 1n
 }
 
-/** Records what a custom controller reconciles: objects whose status it writes or that it holds, and owners of what it creates. */
+/** Records a custom controller's resources: those whose status it writes or on which it sets finalizers, and owners of what it creates. */
 function notePrimaries(
   { object, facts }: ClusterWrite,
   part: WritePart,
@@ -355,7 +353,7 @@ function notePrimaries(
 interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
   readonly begins?: boolean
   readonly part?: WritePart
-  /** What its writer looks after and made it for. */
+  /** The uids of the writer's primary objects for which it made this one. */
   readonly madeFor?: readonly string[]
 }
 
@@ -369,7 +367,7 @@ function note(
   const at = versionOf(write, before)
   const known = facts ?? (isBinding(write) ? boundSomewhere(before?.facts) : before?.facts)
   if (known === undefined || at === undefined) return
-  // What was not requested yet cannot have been read.
+  // A request that began before this one cannot have read the version that this one makes.
   const readableNs = request?.startNs
   const isSame = before !== undefined && hasContentOf(before, { facts: known, gone }, object)
   const contentVersion = isSame && !(begins === true && part === 'status') ? before.contentVersion : at
@@ -383,8 +381,8 @@ function note(
 const SELECTED = ['pods', 'replicasets']
 
 /**
- * A generation counts changes of what an author wants. For Kubernetes' own kinds, a person's change of labels and annotations changes
- * nothing that is wanted. Controllers signal each other by annotations.
+ * Whether a version has the same content as the one before. For built-in objects without an owner, an equal generation is enough: their
+ * labels and annotations are no content. Elsewhere they are, since controllers signal each other by annotations.
  */
 function hasContentOf(
   before: KnownVersion,
@@ -394,13 +392,13 @@ function hasContentOf(
   if (gone !== before.gone || facts.deleting !== before.facts.deleting) return false
   const isCounted = facts.generation > 0 && !SELECTED.includes(resource) && facts.owners.length === 0
   if (isCounted && !isCustomResource(apiVersion)) return facts.generation === before.facts.generation
-  // The status names the revision that is applied.
+  // A new revision in the status of a GitOps object also counts as new content.
   return [FINGERPRINT.authored, 'revision'].every(
     (print) => fingerprintOf(facts, print) === fingerprintOf(before.facts, print),
   )
 }
 
-/** What a controller does to an owned object, it does for the owner; and for what it looks after that it acted upon. */
+/** Records that the writer has acted on the object, its owners, and the primary objects that it read or made it for. */
 function noteActed(
   { write, part, writer: { service }, reads }: Pick<Decision, 'write' | 'part' | 'writer' | 'reads'>,
   madeFor: readonly string[],
@@ -423,19 +421,19 @@ function noteActed(
 /** The most included changes that a version keeps. */
 const MAX_INCLUDED = 64
 
-/** The change of a version whose writer had read others. */
+/** The change of a written version, merged from the versions that its writer read. */
 interface MergedContexts {
   readonly cpid: Cpid
-  /** The changes that it merges; undefined if it continues one of those that were read. */
+  /** The CPIDs that `cpid` merges; undefined if the version continues the change of a version that was read. */
   readonly sources: readonly Cpid[] | undefined
-  /** Changes that it is known to include. */
+  /** Changes from which `cpid` is known to descend. */
   readonly includes: readonly Cpid[]
 }
 
 /**
- * Algorithm 1 of the paper over the versions that were read, with the merge graph for "descends from". `before` is the version of the
- * written object among them. What its change is known to include is not looked up again, so an object's history costs nothing. Undefined
- * if none of the versions belongs to a change.
+ * Algorithm 1 of the paper: merges the changes of the versions that were read, except those from which another one descends by the merge
+ * graph. `before` is the read version of the written object; the changes in its `includes` are not looked up again, so a long history costs
+ * nothing. Undefined if no version has a CPID.
  */
 export function mergeContexts(
   reads: readonly KnownVersion[],
@@ -465,7 +463,7 @@ export function mergeContexts(
 interface WriteKey {
   readonly cluster: string
   readonly uid: string
-  /** The resourceVersion; if none is known, what identifies the request. */
+  /** The resourceVersion; if unknown, the verb and Audit-ID of the request. */
   readonly version: string
 }
 

@@ -15,10 +15,13 @@ import {
 } from '../../model/kubernetes-objects.ts'
 
 const MAX_OBJECTS = 64
-/** The kinds of Kubernetes that a reference without a kind can mean. */
+/** The built-in kinds that a reference without a kind can mean. */
 const REFERRED_TO = ['services', 'deployments', 'statefulsets', 'daemonsets', 'jobs', 'configmaps', 'secrets']
 
-/** Other objects that labels say are made for a custom resource: by its kind, or under a key of its own domain. */
+/** What a reference that is called after no known kind can mean: `credentialsRef: { name }`. */
+const SETTINGS = ['configmaps', 'secrets']
+
+/** Objects whose labels name this object: by its kind, or, if it is a custom resource, under a key of its domain. */
 export function labelledFor(object: ObjectIdentity, objects: ClusterObjects): KnownObject[] {
   const like = { ...object, resource: resourceLike(object.resource) }
   const byKind = objects.naming('made for', ANY_RESOURCE, like, MAX_OBJECTS)
@@ -59,7 +62,7 @@ export function namedByLabels(
   return [...namedUnderTheirGroup(references, objects), ...namedAsInstance(references, objects)]
 }
 
-/** Of kinds that no controller is known to look after. */
+/** Custom resources that labels of `INSTANCE` name, of kinds that no known controller reconciles. */
 function namedAsInstance(
   references: readonly ContentReference[],
   objects: ClusterObjects,
@@ -75,13 +78,13 @@ function namedAsInstance(
   )
 }
 
-/** `labels queue.example.com/name` */
+/** The domain of a label's key: `queue.example.com` of `labels queue.example.com/name`. */
 const domainOf = (says: string): string => /^labels ([^/]+)\//.exec(says)?.[1] ?? ''
 
-/** Domains of Kubernetes, below which everybody has groups. */
+/** Kubernetes' own domains. Others have API groups below them as well. */
 const SHARED = new Set(['k8s.io', 'kubernetes.io'])
 
-/** The key of a label and an API group are of one organisation. */
+/** Whether the domain of a label's key and the API group of an object belong to one organisation. */
 function isOfDomain({ says = '' }: ContentReference, { apiVersion }: ObjectIdentity): boolean {
   const [domain, group] = [domainOf(says), groupOf({ apiVersion })]
   const organisation = group.split('.').slice(-2).join('.')
@@ -89,6 +92,7 @@ function isOfDomain({ says = '' }: ContentReference, { apiVersion }: ObjectIdent
   return !SHARED.has(organisation) && (domain === organisation || domain.endsWith(`.${organisation}`))
 }
 
+/** The object that a reference means: by uid, else by its name in its own namespace, in the namespace `ofWrite`, or in none. */
 export function objectOf(
   { uid, resource, namespace, name }: ContentReference,
   ofWrite: string,
@@ -103,7 +107,7 @@ export function objectOf(
   )
 }
 
-/** The resources a reference can mean. By default: kinds in the referring object's API group, and what its controller reconciles. */
+/** The resources that a reference can mean. Without one: those of its object's API group, those that `by` reconciles, and built-in ones. */
 export function resourcesOf(
   { resource }: ContentReference,
   { apiVersion }: ObjectIdentity,
@@ -116,7 +120,7 @@ export function resourcesOf(
   const kinds = [...ofGroup, ...objects.primariesOf(by), ...ofKubernetes]
   const alike = [...new Set(kinds)].filter((kind) => isResourceLike(kind, resource))
   // `issuerRef: { name }` names an Authority where there are no Issuers.
-  return alike.length > 0 ? alike : [...ofGroup]
+  return alike.length > 0 ? alike : [...ofGroup, ...SETTINGS]
 }
 
 export const groupOf = ({ apiVersion }: Pick<ObjectIdentity, 'apiVersion'>): string =>

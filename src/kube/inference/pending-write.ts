@@ -7,27 +7,34 @@ import type {
   WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
-import { API_CLOCK_SKEW_NS, combinedRequest, isMadeFor, isOnTheWay } from './requests-of-writes.ts'
+import {
+  API_CLOCK_SKEW_NS,
+  combinedRequest,
+  isMadeFor,
+  isOnTheWay,
+  isShownBy,
+  mayHaveMade,
+} from './requests-of-writes.ts'
 
 /** What is known of a write so far. */
 export interface Pending {
   readonly sinceNs: UnixNanos
-  /** When it, or a version above it that waited then, was first reported. */
+  /** When it, or a higher version that was waiting then, was first reported. */
   aheadNs?: UnixNanos
   /** Undefined for a request whose answer names none. */
   readonly version: bigint | undefined
-  /** The time by which it had been made: a watch had reported it, or a version above it. */
+  /** The time by which it had been made: when a watch reported it, or a higher version. */
   madeNs?: UnixNanos | undefined
   watched?: WatchedVersion | MissingObject | undefined
   audited?: AuditedRequest | undefined
   admitted?: AdmittedRequest | undefined
-  /** This request is an eviction that has already marked the Pod, in the version before the one that deletes it. */
+  /** This request is an eviction that has set the condition DisruptionTarget, in the version before the one that deletes the Pod. */
   hasMarked?: true
-  /** This request deletes a collection that no answer lists: the objects that it has deleted, by uid. */
+  /** For the deletion of a collection whose answer lists no objects: the uids of the objects that it has deleted. */
   deleted?: Set<string>
-  /** Several users created objects with generated names at the same time, this one among them: who made which is not known. */
+  /** Several users created objects with generated names at the same time, this one among them: who created which is not known. */
   isOneOfSeveral?: true
-  /** Its request deleted a collection without an answer. */
+  /** Its request is the deletion of a collection whose answer lists no objects. */
   isOfCollection?: true
   /** A report that waited separately and turned out to be the request of this write. */
   joined?: Pending
@@ -35,14 +42,14 @@ export interface Pending {
   isFaulty?: true
 }
 
-/** No source reports what it changed, and no watch has seen that it changed anything. */
+/** Whether a patch or update may have changed nothing: no source reports its result. */
 export function mayHaveDoneNothing({ audited }: Pending): boolean {
   if (audited === undefined || audited.facts !== undefined || audited.gone) return false
-  const { verb, subresource } = audited.request
-  return subresource === '' && (verb === 'patch' || verb === 'update')
+  const { verb } = audited.request
+  return verb === 'patch' || verb === 'update'
 }
 
-/** A version of an object other than its end. */
+/** Whether a version shows an object that exists. */
 export function isThere({ watched, audited }: Pending): boolean {
   const told = watched ?? audited
   return told !== undefined && told.source !== 'list' && !told.gone
@@ -62,8 +69,8 @@ export const ON_THE_WAY_NS = nanosOfMs(200)
 export const MOST_ON_THE_WAY = 64
 
 /**
- * How many of the writes behind one that was made on the way are to be decided with it: up to the write that it was made for, and up to
- * those that others in between were made for. None if that is not among them.
+ * How many of the writes `behind` the first one are decided with it, if the API server made it while serving another request: all up to the
+ * write of that request, and likewise for such writes in between. 0 if that write is not among them.
  */
 export function decidedTogether(first: Pending, behind: readonly Pending[]): number {
   const all = [first, ...behind]
@@ -126,11 +133,38 @@ export const startNs = ({ audited }: Pending): UnixNanos => audited?.request.sta
 
 export const versionOf = ({ version = 0n }: Pending): bigint => version
 
-/** Whether what was seen at a moment may have been made by a request. */
+/** Whether a request began before a moment, so that it may have made what was seen then. */
 export const mayComeAfter = (request: Pending, atNs: UnixNanos): boolean =>
   startNs(request) <= atNs + API_CLOCK_SKEW_NS
 
-/** The names by which requests without a version name this one. */
+/**
+ * Of requests whose answers name no version, the one that made `version`: the first that it shows, else, once all are reported, the first
+ * that may have made it. `others` are versions of its object, `collectionRequests` requests for its collection.
+ */
+export function requestOf(
+  version: WatchedVersion,
+  requests: readonly Pending[],
+  areAllReported: boolean,
+  others: ReadonlySet<Pending>,
+  collectionRequests: readonly Pending[],
+): Pending | undefined {
+  const possible = requests
+    .filter(({ audited, hasMarked }) => audited && mayHaveMade(audited, version, hasMarked === true))
+    // Sorted by start: a request that deletes many objects is reported after requests that removed the first of them.
+    .sort((one, other) => Number(startNs(one) - startNs(other)))
+  const isShown = ({ audited }: Pending): boolean =>
+    audited !== undefined && isShownBy(version, audited.request)
+  const isShownLater = (request: Pending): boolean => isShownByLater(request, version, others)
+  // A request that began only after this version was seen, and that a later version shows as well, made the later one.
+  const shown = possible.find((one) => isShown(one) && (startNs(one) <= version.seenNs || !isShownLater(one)))
+  const [first] = areAllReported ? possible : []
+  if (shown !== undefined || first === undefined) return shown
+  return collectionRequestOf(version, collectionRequests) !== undefined && isShownLater(first)
+    ? undefined
+    : first
+}
+
+/** The `nameOf` of requests that may have made this version: with its name, and without one for collections and generated names. */
 export function watchedNames({ watched }: Pending): string[] {
   if (watched?.source !== 'watch') return []
   return [nameOf(watched.object), nameOf({ ...watched.object, name: '' })]
@@ -138,4 +172,32 @@ export function watchedNames({ watched }: Pending): string[] {
 
 export function earlier(one: UnixNanos, other: UnixNanos = one): UnixNanos {
   return one < other ? one : other
+}
+
+/** Of requests for collections, the first that may have deleted an object and to which its deletion is not assigned yet. */
+export function collectionRequestOf(
+  version: WatchedVersion,
+  requests: readonly Pending[],
+): Pending | undefined {
+  const { object, facts, gone, seenNs: atNs } = version
+  if (!gone && !facts.deleting) return undefined
+  return requests.find(({ audited, deleted }) => {
+    if (audited?.request.verb !== 'delete' || deleted?.has(object.uid) === true) return false
+    return mayHaveMade(audited, version, false) && atNs <= audited.request.endNs + API_CLOCK_SKEW_NS
+  })
+}
+
+/** Whether a later version of the object shows that it was made by this request. */
+function isShownByLater(
+  { audited }: Pending,
+  { version }: WatchedVersion,
+  others: ReadonlySet<Pending>,
+): boolean {
+  return [...others].some(
+    ({ watched }) =>
+      watched?.source === 'watch' &&
+      watched.version > version &&
+      audited !== undefined &&
+      isShownBy(watched, audited.request),
+  )
 }

@@ -5,7 +5,7 @@ import { nanosOfMs } from '../../model/time-and-size.ts'
 import { closedNodeOf, isCordonedByPerson } from './closed-nodes.ts'
 import { isJustBefore, lastSigned } from './read-context.ts'
 import type { ReadVersion } from './read-versions.ts'
-import { isMarkedAsEvicted, type WritePart } from './write-part.ts'
+import { isEviction, type WritePart } from './write-part.ts'
 import { programOf, type Writer } from './writers.ts'
 
 interface Asked {
@@ -18,7 +18,7 @@ interface Asked {
   readonly objects: ClusterObjects
 }
 
-/** Whether a writer that may be a person or a controller acts as a controller does: the write can follow from what somebody else wrote. */
+/** Whether a writer that may be a person or a controller acts as a controller: the write can follow from what somebody else wrote. */
 export function isReaction(asked: Asked): boolean {
   return (
     evictsForNode(asked) ||
@@ -29,15 +29,15 @@ export function isReaction(asked: Asked): boolean {
   )
 }
 
-/** A program evicts a Pod from a closed node. Tools of people cordon a node before. */
+/** A program evicts a Pod from a cordoned or tainted node. With a watch alone, not if a person cordoned it: tools of people do so first. */
 function evictsForNode({ write, part, before, object, objects }: Asked): boolean {
   const facts = write.facts ?? before?.facts
-  if (part !== 'deletion' || !isMarkedAsEvicted(facts)) return false
+  if (part !== 'deletion' || !isEviction(write, facts)) return false
   const closed = closedNodeOf(object, facts, objects)
   return closed !== undefined && (write.request !== undefined || !isCordonedByPerson(closed.closing))
 }
 
-/** With a watch alone: a Pod goes for a custom resource that names what the Pod belongs to, and for which there is something to do. */
+/** With a watch alone: a Pod is deleted for a custom resource that names the Pod or its owners and was just changed. */
 function deletesForResource({ write, part, reads, before }: Asked): boolean {
   if (part !== 'deletion' || write.request !== undefined || write.object.resource !== 'pods') return false
   const owners = new Set((write.facts ?? before?.facts)?.owners.map(({ uid }) => uid))
@@ -47,10 +47,10 @@ function deletesForResource({ write, part, reads, before }: Asked): boolean {
   })
 }
 
-/** There is news of another object. */
+/** Another object that was read is newer than the object's last version. */
 function reactsToOthers({ write, part, reads, before }: Asked): boolean {
   if (part === 'status' || part === 'removal' || part === 'binding') return true
-  // What is wanted does not follow from a status of Kubernetes' objects. Only the network's programs note what becomes of a new Pod.
+  // A spec does not follow from the status of a built-in object. Only network programs annotate a new Pod upon such a status.
   const isSpec = (write.facts?.generation ?? 0) > (before?.facts.generation ?? 0)
   const isStarting = write.object.resource === 'pods' && before?.facts.prints.slice === ''
   const isNews = ({ identity, known }: ReadVersion): boolean => {
@@ -64,17 +64,17 @@ function reactsToOthers({ write, part, reads, before }: Asked): boolean {
     : others.length > 0
 }
 
-/** Somebody else has just changed what the object says. */
+/** Somebody else has just changed the content of the object. */
 function reactsToChange({ write, writer, object, objects }: Asked): boolean {
   const changed = object?.versions.find(({ version, contentVersion }) => version === contentVersion)
   if (changed === undefined || !isJustBefore(write, changed)) return false
   return changed.version > objects.lastActed(write.object.uid, programOf(writer.service))
 }
 
-/** People take longer to see that somebody has changed what they wrote. */
+/** People take longer to notice that somebody has changed what they wrote. */
 const SETS_BACK_WITHIN_NS = nanosOfMs(3_000)
 
-/** With a watch alone: somebody else has just changed what this writer wrote, and it writes the same again. */
+/** With a watch alone: somebody else has just changed what this writer wrote, and the writer writes the same again. */
 function setsBack({ write, part, writer, object, objects }: Asked): boolean {
   const { facts, request } = write
   if (request !== undefined || facts === undefined || (part !== 'authored' && part !== 'scale')) return false

@@ -1,6 +1,5 @@
 import {
   ANY_RESOURCE,
-  EVERY_GROUP,
   foundUnder,
   type KnownObject,
   type KnownVersion,
@@ -35,18 +34,19 @@ import {
   type RelatedObject,
   tellsRevision,
 } from './read-context.ts'
+import { kindsBeside, siblingKinds, wasJustDeleted } from './sibling-kinds.ts'
 import type { Relation } from './relations.ts'
 import { isOfOwner, relatives } from './relatives.ts'
 import { isOfRoom, roomFor } from './rooms.ts'
-import { isMarkedAsEvicted } from './write-part.ts'
-import { CONTROLLER, SERVICE_ACCOUNT } from './writers.ts'
+import { isEviction } from './write-part.ts'
+import { SERVICE_ACCOUNT } from './writers.ts'
 
 /** What custom resources select by labels. */
 const SELECTABLE = ['deployments', 'statefulsets', 'daemonsets', 'services', 'pods']
 
 const MADE_FOR_IT = foundUnder(ANY_RESOURCE, MADE_FOR)
 
-/** What annotations such as `reflects: shop/settings` name, beside objects of the annotated one's own resource. */
+/** Resources that annotations such as `reflects: shop/settings` may name, besides the annotated object's own resource. */
 const COPIED = ['secrets', 'configmaps']
 
 /** The objects that a relation names for one write. */
@@ -61,38 +61,38 @@ export function relatedObjects(
   const { write, part, before, objects, by, below } = reading
   const { uid, namespace, resource, name } = write.object
   const { newest, changedAfter, facts, since, ownedAfter, changedIn } = news
-  /** When the writer last looked at what its object names. If it never wrote the object, changes older than its content are no news. */
+  /** The version up to which the writer knew what its object names; if it never wrote the object, the version of the object's content. */
   const lookedLast = (): bigint => (since(uid) === 0n ? (before?.contentVersion ?? 0n) : since(uid))
-  /** For objects other than custom resources only the content counts. */
+  /** The version of an object's last change. For existing objects other than custom resources only content counts. */
   const changeOf = (object: KnownObject): bigint => {
     const read = newest(object)
     const isContent = !isCustomResource(object.identity.apiVersion) && read?.gone === false
     return (isContent ? read.contentVersion : undefined) ?? read?.version ?? 0n
   }
-  /** The version after which content is news for a write: that of its owner's content, or of the writer's last look. */
+  /** The version after which content is news: the highest of the owners' contentVersion and of what the writer last knew. */
   const contentSince = (): bigint =>
     (facts?.owners ?? []).reduce(
       (least, owner) => higher(least, readOf(owner.uid)?.contentVersion ?? 0n),
       since(uid),
     )
-  /** A GitOps controller updates a status each time it has looked. Only a change of what it applies counts. */
+  /** Whether an object changed. A GitOps controller writes a status at every poll, so only the content of its objects counts. */
   const changedAsRead = (object: KnownObject, after: bigint): boolean =>
     ((tellsRevision(object) ? newestContent(object, reading) : newest(object))?.version ?? 0n) > after
-  /** The version after which what is applied is news: when the object was last written or deleted. */
+  /** The version after which a source is news: when the writer last wrote the object, or an object of this name was deleted. */
   const appliedLast = (): bigint => {
     const [end] = part === 'creation' ? (objects.lastGone(resource, namespace, name)?.versions ?? []) : []
     return higher(since(uid), end?.gone === true ? end.version : 0n)
   }
   /**
-   * When the writer last acted for one of its primary objects, or somebody last changed what that object says. It may act for several
-   * objects, one after the other, upon one change.
+   * The version after which changes are news for a primary object: the highest of its own newest version and of what the writer knew when
+   * it last wrote it, or the object. Writes of other objects count only for a creation: one change may make a writer write several.
    */
   const actedLastFor = (primary: KnownObject): bigint =>
     [since(primary.identity.uid), newest(primary)?.version ?? 0n].reduce(
       higher,
       part === 'creation' ? lastActedFor(reading, facts) : since(uid),
     )
-  /** Changes of what is copied count after this version. A copy in a namespace that is newer than them follows from the namespace. */
+  /** The version after which changes of what is copied are news. A copy made in a newer namespace follows from the namespace. */
   const copiedLast = (): bigint => {
     const [there] = part === 'creation' ? (objects.named('namespaces', '', namespace)?.versions ?? []) : []
     return there === undefined ? lookedLast() : higher(there.contentVersion ?? there.version, lookedLast())
@@ -103,7 +103,7 @@ export function relatedObjects(
       write.request === undefined ? isNewsOfOthers(object, reading) : isJustBefore(write, content)
     return isJust && (content?.version ?? 0n) > lookedLast()
   }
-  /** What labels name, and the namespace that the object was made in for that, if it is newer. */
+  /** The objects that labels name and, for a creation, the namespace if that is newer than all of them. */
   const madeUnderGroup = (): RelatedObject[] => {
     const contentOf = (object: KnownObject): bigint => newestContent(object, reading)?.version ?? 0n
     const named = namedByLabels(facts?.references ?? [], objects)
@@ -146,7 +146,7 @@ export function relatedObjects(
         version.gone ? '' : fingerprintOf(version.facts, reads.print)
       return changedEntries(reads.field, facts, before?.facts).flatMap(({ reference, says }) =>
         candidate(objectOf(reference, namespace, objects)).map(({ object }) => {
-          // A Pod that could still be listed but is not has other labels now.
+          // A Pod that could still be listed but is not has other labels now: its last change of content.
           const read = says === '' ? newest(object) : undefined
           const isUnselected = read !== undefined && shown(read) !== ''
           const fits = (version: KnownVersion): boolean =>
@@ -165,7 +165,7 @@ export function relatedObjects(
         )
         .map((object) => ({ object }))
     case 'namesake':
-      // A writer deletes its own objects with what they were made for: that is no reason to make the next one.
+      // That the writer itself deleted an object is no reason to create the next one of that name.
       return candidate(objects.lastGone(resource, namespace, name)).filter(
         ({ object: { identity, versions } }) =>
           since(identity.uid) === 0n || versions.some((one) => one.begun && isDeleted(one)),
@@ -184,7 +184,7 @@ export function relatedObjects(
         .slice(0, MAX_OBJECTS)
         .flatMap((object) => candidate(object, 'same API group'))
     case 'new namespace':
-      // People make things in namespaces that they have just made.
+      // People create objects in namespaces that they have just created, and a watch alone does not tell people from controllers.
       if (write.request === undefined && part === 'creation') return []
       return candidate(objects.named('namespaces', '', namespace)).filter(
         ({ object }) => hasJustChanged(object) && changedAfter(object, before?.contentVersion ?? 0n),
@@ -192,7 +192,7 @@ export function relatedObjects(
     case 'settings':
       return namedAs('settings').filter(({ object }) => hasJustChanged(object))
     case 'closed node': {
-      const closed = isMarkedAsEvicted(facts) ? closedNodeOf(objects.get(uid), facts, objects) : undefined
+      const closed = isEviction(write, facts) ? closedNodeOf(objects.get(uid), facts, objects) : undefined
       return closed === undefined
         ? []
         : [{ object: closed.node, fits: ({ version }) => version === closed.closing.version }]
@@ -318,9 +318,12 @@ export function relatedObjects(
       if (last === 0n && (part !== 'creation' || reading.primaries().length > 0)) return []
       const isNews = (object: KnownObject): boolean =>
         last === 0n ? isNewsOfOthers(object, reading) : (newest(object)?.contentVersion ?? 0n) > last
-      return kindsBeside(reading)
-        .flatMap((of) => changedIn(of, namespace, last))
-        .filter(isNews)
+      const isNewsOfSibling = (object: KnownObject): boolean =>
+        isNewsOfOthers(object, reading) || wasJustDeleted(object, reading)
+      return [
+        ...kindsBeside(reading).flatMap((of) => changedIn(of, namespace, last).filter(isNews)),
+        ...siblingKinds(reading).flatMap((of) => changedIn(of, namespace, last).filter(isNewsOfSibling)),
+      ]
         .slice(0, MAX_OBJECTS)
         .flatMap((object) => candidate(object, 'same API group'))
     }
@@ -335,7 +338,7 @@ export function relatedObjects(
   }
 }
 
-/** The objects that a write was made for: owners, and the primary objects of the writer that the written object belongs to, or is. */
+/** The objects for which a write was made: owners, and the primary objects of the writer that the object belongs to, or is. */
 function madeFor(reading: ReadContext): readonly KnownObject[] {
   const { write, by, before, objects } = reading
   const owners = ((write.facts ?? before?.facts)?.owners ?? []).flatMap(({ uid }) => objects.get(uid) ?? [])
@@ -347,7 +350,7 @@ function madeFor(reading: ReadContext): readonly KnownObject[] {
   return [...new Map(all.map((one) => [one.identity.uid, one])).values()]
 }
 
-/** Other objects that were made for the same object, and that somebody else changed since the writer last acted for that. */
+/** Other objects that were made for the same object, and that somebody else changed since the writer last acted for that object. */
 function madeForTheSame(
   reading: ReadContext,
   { newest, since, ownedAfter, changedAfter }: News,
@@ -381,7 +384,7 @@ function doneJustBefore(reading: ReadContext, { since, ownedAfter }: News): Rela
   })
 }
 
-/** The primary objects of a write. Whoever makes something for a custom resource looks after it, if not known before. */
+/** The primary objects of a write. If a creation has none, its owners that are custom resources: the writer seems to reconcile these. */
 function primariesOfWrite({ write, part, primaries, objects }: ReadContext): readonly FoundPrimary[] {
   const known = primaries()
   if (known.length > 0 || part !== 'creation') return known
@@ -406,24 +409,6 @@ function namedBy(
   )
 }
 
-/**
- * Custom resources in the API groups of what a controller reconciles: those that it does not reconcile itself, such as its settings; and for
- * an object that belongs to none of what it reconciles, all of them. Of an account that is called a controller and reconciles nothing yet, those
- * that nobody reconciles.
- */
-function kindsBeside({ write, by, objects, isPlainController, primaries: known }: ReadContext): string[] {
-  const primaries = objects.primariesOf(by)
-  if (isPlainController)
-    return CONTROLLER.test(by)
-      ? objects.kindsOf(EVERY_GROUP).filter((kind) => objects.lookingAfter(kind).length === 0)
-      : []
-  const isOfNone = known().length === 0 && !primaries.includes(write.object.resource)
-  const groups = new Set(primaries.flatMap((resource) => objects.groupsOf(resource)))
-  return [...groups]
-    .flatMap((group) => objects.kindsOf(group))
-    .filter((one) => isOfNone || !primaries.includes(one))
-}
-
 /** The versions in (after, below) with which somebody changed the content or the labels, newest first. */
 function changesOf({ versions }: KnownObject, after: bigint, below: bigint): bigint[] {
   return versions.flatMap(({ version, contentVersion, begun }) => {
@@ -432,7 +417,7 @@ function changesOf({ versions }: KnownObject, after: bigint, below: bigint): big
   })
 }
 
-/** Whether a node has the labels that a Pod's `nodeSelector` names, or had them before its last change. True for other kinds, and without a selector. */
+/** Whether a node has, or had before its last change, the labels of a Pod's `nodeSelector`. True for other kinds and without a selector. */
 function mayBeFor(pod: ObjectFacts | undefined, object: KnownObject, below: bigint): boolean {
   const asked = pod?.prints.selector?.split(',').map((one) => one.split('=')) ?? []
   if (object.identity.resource !== 'nodes' || asked.length === 0) return true
@@ -481,7 +466,7 @@ function isNamedIn(
   return facts?.references.some(isSame) === true
 }
 
-/** An object went, later than a version of another object was made. */
+/** Whether an object was deleted after `known`, a version of another object, was made. */
 function wentAfter(end: KnownVersion | undefined, known: KnownVersion | undefined): boolean {
   return end?.gone === true && end.version > (known?.version ?? 0n)
 }

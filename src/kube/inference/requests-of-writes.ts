@@ -11,7 +11,8 @@ import type {
   ClusterWrite,
   WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
-import type { UnixNanos } from '../../model/time-and-size.ts'
+import { parseRfc3339, type UnixNanos } from '../../model/time-and-size.ts'
+import { lastSigned } from './read-context.ts'
 import { isMarkedAsEvicted } from './write-part.ts'
 
 /** The most requests that wait. Beyond that, the oldest are dropped. */
@@ -22,7 +23,7 @@ const MAX_PREFIX = 63 - MADE_LENGTH
 /** How far the clocks of the sources may differ. */
 const ADMISSION_CLOCK_SKEW_NS = 1_000_000_000n
 
-/** What other sources know of a write: its version, its request, or both. */
+/** What the other sources report of a write: its version, its request, or both. */
 interface ReportedWrite {
   readonly watched: WatchedVersion | undefined
   readonly audited: AuditedRequest | undefined
@@ -32,12 +33,12 @@ interface Waiting {
   readonly sinceNs: UnixNanos
   readonly key: string
   readonly admitted: AdmittedRequest
-  /** This request is an eviction that has already marked the Pod, in the version before the one that deletes it. */
+  /** Set once an eviction has set its Pod's condition DisruptionTarget, in the version before the one that deletes the Pod. */
   hasMarked?: true
 }
 
 /**
- * Requests that admission reported, until the version that one of them made is reported. Each names the writer of one write. Many make no
+ * Requests that admission reported, each until the version that it made is reported. Each names the writer of one write. Many make no
  * write, since they are refused later: those are dropped after a while, and counted.
  */
 export class AdmittedRequests {
@@ -142,7 +143,7 @@ function rankOf({ admitted, hasMarked }: Waiting, { watched, audited }: Reported
   return { hasContent, versionBefore }
 }
 
-/** Whether both sources report the same request. A patch may create an object, so only deletions can be told by their verb. */
+/** Whether both sources report the same request. A patch may create an object, so the verb only tells deletions apart. */
 function areSame({ request, seenNs }: AdmittedRequest, { request: other }: AuditedRequest): boolean {
   return (
     request.actor.user === (other.actor.impersonated ?? other.actor.user) &&
@@ -153,7 +154,7 @@ function areSame({ request, seenNs }: AdmittedRequest, { request: other }: Audit
   )
 }
 
-/** An eviction makes two versions. The first marks the Pod. */
+/** Whether the version is the first of an eviction's two: the one that sets the condition DisruptionTarget. */
 function isAdmittedEvictionMark({ request }: AdmittedRequest, version: WatchedVersion | undefined): boolean {
   if (version === undefined || version.gone || version.facts.deleting) return false
   return request.subresource === 'eviction' && isMarkedAsEvicted(version.facts)
@@ -210,6 +211,10 @@ export function mayHaveMade(
   hasMarked: boolean,
 ): boolean {
   if (request.startNs > version.seenNs + API_CLOCK_SKEW_NS) return false
+  // A later entry in managedFields shows another writer. One in the future shows nothing: it is of a clock that was set back since.
+  const signedNs = lastSigned(version.facts)
+  const hasCome = signedNs <= version.seenNs + API_CLOCK_SKEW_NS
+  if (hasCome && signedNs > request.endNs + SIGNED_LATER_NS) return false
   if (object.uid !== '' && object.uid !== version.object.uid) return false
   // A patch or an update may create an object. A request for a subresource cannot.
   if (version.isNew === true && (request.subresource !== '' || request.verb === 'delete')) return false
@@ -220,16 +225,40 @@ export function mayHaveMade(
     return version.gone || version.facts.deleting
   if (request.subresource === 'binding') return isJustBound(version)
   if (gone) return version.gone
-  // No source says what the request did. It may have removed the last finalizer of the object.
+  // No source reports what the request did. It may have removed the last finalizer of the object.
   const mayComplete = facts === undefined && request.verb !== 'create' && version.facts.deleting
   return !version.gone || mayComplete
 }
 
+/** How much later than the end of its request a version's entry in managedFields may be: API servers' clocks differ. */
+const SIGNED_LATER_NS = 3_000_000_000n
+/** Times in managedFields are cut to the second. */
+const SIGNED_TO_NS = 1_000_000_000n
+
+/**
+ * Whether a version shows that a request made it: by one of the newest entries in managedFields. Deletions, bindings and evictions leave no
+ * entry and always count as shown; a scaling may leave one without a time. A request that changed nothing leaves none.
+ */
+export function isShownBy(version: WatchedVersion, request: ApiRequest): boolean {
+  const { verb, subresource, startNs, endNs } = request
+  if (verb === 'delete' || subresource === 'binding' || subresource === 'eviction') return true
+  const [program = ''] = request.actor.userAgent.split('/', 1)
+  const { manager = program } = request
+  const own = version.facts.managers.filter(
+    (one) => one.manager === manager && one.subresource === subresource,
+  )
+  if (subresource === 'scale' && own.some(({ time }) => time === '')) return true
+  const signedNs = lastSigned(version.facts)
+  const isMeanwhile = signedNs <= endNs && signedNs + SIGNED_TO_NS > startNs
+  return isMeanwhile && own.some(({ time }) => parseRfc3339(time) === signedNs)
+}
+
+/** Whether a version is the first of an eviction's two: the one that sets the condition DisruptionTarget. */
 export function isEvictionMark({ subresource }: ApiRequest, { gone, facts }: WatchedVersion): boolean {
   return subresource === 'eviction' && !gone && !facts.deleting && isMarkedAsEvicted(facts)
 }
 
-/** The Pod has a node, but nothing that follows from having one: a binding whose version was not seen made no later version than this. */
+/** Whether a Pod has a node but no address yet: a binding whose version was not seen made no later version than this. */
 function isJustBound({ gone, facts }: WatchedVersion): boolean {
   return !gone && !facts.deleting && facts.prints.node !== '' && fingerprintOf(facts, 'slice') === ''
 }
@@ -248,10 +277,10 @@ export function combinedRequest(
 
 /** The API server's own writes are made while it serves a request, or as the user that maintains its own objects. */
 const API_SERVER = 'system:apiserver'
-/** How an object that the API server writes while serving a request names what it writes next. */
+/** The fields by which an object that the API server writes while serving a request names the object that it writes next. */
 const WRITTEN_NEXT = ['disrupted', 'allocated for']
 
-/** Whether the API server made this write while serving the request for another one. */
+/** Whether the API server made this write while serving a request for another object. */
 export function isOnTheWay({
   request,
   facts,
@@ -263,7 +292,7 @@ export function isOnTheWay({
   return request.actor.user === API_SERVER && (names || isQuota)
 }
 
-/** Whether a write was made while serving the request of a later one. */
+/** Whether the API server made a write while serving the request of a later one, `next`. */
 export function isMadeFor({ object, facts, request }: ClusterWrite, next: ClusterWrite): boolean {
   if (isOnTheWay(next) || next.object.uid === object.uid) return false
   const isAround =
@@ -286,7 +315,7 @@ export function isMadeFor({ object, facts, request }: ClusterWrite, next: Cluste
   )
 }
 
-/** The API server signs what it counts in a quota. Its controller, which counts again, signs with another name. */
+/** Whether the API server has the latest entry in managedFields, as when it counts in a quota. The quota controller has another name. */
 export function isSignedByServer(facts: ObjectFacts | undefined): boolean {
   const managers = facts?.managers ?? []
   const latest = managers.reduce((time, one) => (one.time > time ? one.time : time), '')

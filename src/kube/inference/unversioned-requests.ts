@@ -1,12 +1,52 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
-import { type FieldManager, fingerprintOf, type ObjectFacts } from '../../model/kubernetes-objects.ts'
+import {
+  type FieldManager,
+  FINGERPRINT,
+  fingerprintOf,
+  type ObjectFacts,
+} from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { newestBelow } from './read-context.ts'
 
-/**
- * A request without a uid is matched to the object that has its name. It made nothing, or some source would have reported its version.
- */
-export function withKnownIdentity(write: ClusterWrite, objects: ClusterObjects): ClusterWrite {
+/** A write that an audit log alone reports, with what is known of its object. */
+export function withKnownFacts(told: ClusterWrite, objects: ClusterObjects): ClusterWrite {
+  const write = withOwnRequest(withKnownIdentity(told, objects), objects)
+  const { facts, request, version, object } = write
+  const deleted = startsDeletion(write) ? objects.get(object.uid)?.versions[0] : undefined
+  if (deleted !== undefined) return { ...write, facts: { ...deleted.facts, deleting: true } }
+  const replicas = request?.replicas
+  const known = replicas === undefined || facts !== undefined ? undefined : objects.get(object.uid)
+  const before = known && version !== undefined ? newestBelow(known, version) : undefined
+  return before === undefined || replicas === undefined
+    ? write
+    : { ...write, facts: scaledTo(replicas, before.facts, object.resource) }
+}
+
+/** Whether a request deletes an object that still exists, and neither its answer nor a watch shows what became of the object. */
+function startsDeletion({ facts, request, version, gone, isUnseen }: ClusterWrite): boolean {
+  if (facts !== undefined || version !== undefined || gone || isUnseen === true) return false
+  return request?.verb === 'delete' ? request.subresource === '' : request?.subresource === 'eviction'
+}
+
+/** The facts of an object after a scaling, whose answer is not the object itself. */
+function scaledTo(replicas: number, { prints, shown, ...facts }: ObjectFacts, resource: string): ObjectFacts {
+  const count = String(replicas)
+  if (prints.scale === count) return { ...facts, prints, ...(shown && { shown }) }
+  const [first] = prints.numbers?.split(' ').map(Number) ?? []
+  return {
+    ...{ ...facts, generation: facts.generation + 1 },
+    prints: {
+      ...{ ...prints, scale: count, [FINGERPRINT.authored]: `${prints[FINGERPRINT.authored]} x${count}` },
+      ...(prints.size !== undefined && { size: count }),
+      ...(resource === 'deployments' && { wanted: count }),
+      ...(first !== undefined && { numbers: `${first} ${first + replicas}` }),
+    },
+    ...(shown && { shown: { ...shown, 'spec.replicas': count } }),
+  }
+}
+
+/** A request without a uid is matched to the known object of that name. It created no object, or a source would have reported a version. */
+function withKnownIdentity(write: ClusterWrite, objects: ClusterObjects): ClusterWrite {
   const { object, version, request } = write
   const { resource, namespace, name } = object
   if (object.uid !== '' || version !== undefined) return write
@@ -35,10 +75,10 @@ function firstBound(object: KnownObject | undefined): (KnownVersion | undefined)
 }
 
 /**
- * Drops the request if it did not make this version. What a later list shows for the first time was made while the watch was down: its
- * last writer, such as a binding, did not make it. And a Pod that already had a node was not bound by this write.
+ * Drops the request if it did not make this version: the object was created while the watch was down, and a later list shows it with its
+ * last writer, such as a binding; or the Pod had a node before this binding.
  */
-export function withOwnRequest(write: ClusterWrite, objects: ClusterObjects): ClusterWrite {
+function withOwnRequest(write: ClusterWrite, objects: ClusterObjects): ClusterWrite {
   const { listed, request, object, version } = write
   if (request === undefined) return write
   const known = objects.get(object.uid)
@@ -52,13 +92,13 @@ export function withOwnRequest(write: ClusterWrite, objects: ClusterObjects): Cl
 /** The Pod was bound by a request whose version is unknown. The version will name the node. */
 const SOME_NODE = '?'
 
-/** The version of a binding that its request has already reported. */
+/** Whether the version is of a binding that was decided by its request before. */
 export function isToldBinding({ version, facts }: ClusterWrite, before: KnownVersion | undefined): boolean {
   const isTold = version !== undefined && before?.facts.prints.node === SOME_NODE
   return isTold && facts?.deleting === false && fingerprintOf(facts, 'slice') === ''
 }
 
-/** The version that a binding made is already known: it has a node, and nothing else changed in the Pod. */
+/** Whether the version that a binding made is already known: it has a node, and nothing else changed in the Pod. */
 export function isBindingKnown(object: KnownObject | undefined): boolean {
   const [bound, before] = firstBound(object)
   return bound !== undefined && before !== undefined && fingerprintOf(bound.facts, 'slice') === ''

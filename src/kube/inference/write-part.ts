@@ -6,8 +6,8 @@ import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
  * The part of an object that a write changes.
  * - creation, authored: what an author writes, for the first time or again.
  * - status, scale, binding: those subresources.
- * - deletion: the object begins to terminate, is deleted at once, or is marked for deletion.
- * - removal: the object is gone after it was terminating, or its grace period got shorter.
+ * - deletion: the object gets a deletionTimestamp, is deleted at once, or gets the condition DisruptionTarget of an eviction.
+ * - removal: an object with a deletionTimestamp is deleted, or changes once more, such as its finalizers or its grace period.
  * - heartbeat: only the time changed at which its writer was last alive.
  */
 export type WritePart =
@@ -66,9 +66,17 @@ function changed(print: string, facts: ObjectFacts, before: ObjectFacts): boolea
 
 const BY_API = 'EvictionByEvictionAPI'
 
-/** For an eviction the API server first marks the Pod in a version of its own, and then deletes it: one request makes two versions. */
+/** For an eviction the API server sets a Pod's condition DisruptionTarget in a version of its own, and deletes the Pod in the next one. */
 export function isMarkedAsEvicted(facts: ObjectFacts | undefined): boolean {
   return facts !== undefined && fingerprintOf(facts, 'evicted') === BY_API
+}
+
+/** An audit log alone does not show that condition. */
+export function isEviction(
+  { request }: Pick<ClusterWrite, 'request'>,
+  facts: ObjectFacts | undefined,
+): boolean {
+  return request?.subresource === 'eviction' || isMarkedAsEvicted(facts)
 }
 
 /** This is the second version of an eviction; the version before is the first. */

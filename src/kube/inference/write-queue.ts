@@ -9,6 +9,7 @@ import type {
 } from '../../model/kubernetes-observations.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 import {
+  collectionRequestOf,
   decidedTogether,
   earlier,
   isThere,
@@ -20,15 +21,15 @@ import {
   nameOf,
   ON_THE_WAY_NS,
   type Pending,
+  requestOf,
   seenNs,
-  startNs,
   uidOf,
   versionOf,
   wasThere,
   watchedNames,
   writeOf,
 } from './pending-write.ts'
-import { AdmittedRequests, API_CLOCK_SKEW_NS, isEvictionMark, mayHaveMade } from './requests-of-writes.ts'
+import { AdmittedRequests, API_CLOCK_SKEW_NS, isEvictionMark } from './requests-of-writes.ts'
 import { SortedQueue } from './sorted-queue.ts'
 import { WatchLag } from './watch-lag.ts'
 
@@ -68,7 +69,7 @@ export interface WriteQueueState {
   readonly lastMadeNs: UnixNanos
 }
 
-/** Versions made at the same moment are told apart by one nanosecond each. There are fewer of them than this. */
+/** Versions made at the same moment get times one nanosecond apart. There are fewer of them than this. */
 const MOST_AT_ONCE_NS = nanosOfMs(1)
 
 /** The most versions that a request is compared with when it has waited for long enough. */
@@ -82,9 +83,9 @@ export class WriteQueue {
   readonly #settings: WriteQueueSettings
   readonly #byKey: Map<string, Pending>
   readonly #versioned: SortedQueue<Pending>
-  /** The same, by the uid of their object. */
+  /** The items of `#versioned`, by the uid of their object. */
   readonly #byUid = new Map<string, Set<Pending>>()
-  /** Watched versions without a request, by name, and by the namespace and resource that requests without a name have. */
+  /** Watched versions without a request: by object name, and by namespace and resource for requests without a name. */
   readonly #watchedByName = new Map<string, Set<Pending>>()
   /** Requests whose answer names no version, by the time they ended, and by object. Each joins the version that it made. */
   readonly #unversioned: SortedQueue<Pending>
@@ -93,13 +94,13 @@ export class WriteQueue {
   readonly #deletions: Map<string, Pending>
   /** All that wait, in order of arrival. */
   readonly #waiting: Set<Pending>
-  /** The newest version that was returned. */
+  /** The version that was returned last. */
   #given: bigint | undefined
-  /** `aheadNs` of that version. */
+  /** `aheadNs` of the version that was returned last. */
   #givenAheadNs: UnixNanos | undefined
-  /** When the last returned write had been made. */
+  /** The time by which the last returned write had been made. */
   #lastMadeNs: UnixNanos
-  /** Requests that may have been refused. Each waits beside the queue for the write that it made. */
+  /** Requests that admission reported, and that may have been refused. Each waits for the version that it made. */
   readonly #admitted: AdmittedRequests
   readonly #lag = new WatchLag()
   #faults: WriteQueueFault[] = []
@@ -134,7 +135,7 @@ export class WriteQueue {
     return this.#byKey.has(`${uid} ${version}`)
   }
 
-  /** The state, without what admission reported. Must be stored before anything else happens. */
+  /** The state, without what admission reported. It is not a copy: store it before the queue changes. */
   get state(): WriteQueueState {
     return {
       ...{ byKey: this.#byKey, byName: this.#byName, deletions: this.#deletions, waiting: this.#waiting },
@@ -143,7 +144,7 @@ export class WriteQueue {
     }
   }
 
-  /** The arrival time of the oldest waiting write: everything reported before is decided. Undefined if none waits. */
+  /** The arrival time of the oldest waiting report: everything reported before is decided. Undefined if none waits. */
   get oldestNs(): UnixNanos | undefined {
     const [oldest] = this.#waiting
     const admittedNs = this.#admitted.oldestNs
@@ -202,11 +203,11 @@ export class WriteQueue {
       next !== undefined && due.length < most;
       next = this.#versioned.first
     ) {
-      this.#attempt(next, () => this.#join(next))
+      this.#attempt(next, () => this.#join(next, nowNs - next.sinceNs >= this.#settings.whoWaitNs))
       if (!this.#isDue(next, nowNs, windowNs) || this.#awaitsEnclosing(next, nowNs, windowNs)) break
       if (this.#settings.awaitsTelling?.(writeOf(next), nowNs - next.sinceNs) === true) break
       this.#attempt(next, () => this.#joinCollection(next))
-      this.#takeUnversioned(seenNs(next), due, isBehind)
+      this.#takeUnversioned(seenNs(next), due, isBehind, next.version)
       this.#takeDeletionsBefore(next, due)
       this.#versioned.shift()
       this.#unindex(next)
@@ -219,7 +220,7 @@ export class WriteQueue {
       due.push(writeOf(next, this.#madeNs(next)))
     }
     if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - windowNs, due, isBehind)
-    // However long the queue is held back, each version finds the request that made it.
+    // Requests are kept while an older write waits, so that each version still finds the request that made it.
     const [oldest] = this.#waiting
     this.#admitted.dropOld(oldest?.sinceNs ?? nowNs)
     return due
@@ -300,8 +301,8 @@ export class WriteQueue {
   }
 
   /**
-   * A write that the API server made while serving a request waits for the requested write: until that can be decided with it, or until
-   * the writes just after it are due, one of which may be the requested one.
+   * Whether a write that the API server made while serving another request still waits for that request's write: until both can be decided
+   * together, or until the writes just after it are due, one of which may be that write.
    */
   #awaitsEnclosing(pending: Pending, nowNs: UnixNanos, windowNs: bigint): boolean {
     const earliestNs = nowNs - windowNs - ON_THE_WAY_NS
@@ -318,16 +319,19 @@ export class WriteQueue {
     })
   }
 
-  /** Joins the request that made it, if admission reported it. */
+  /** Takes the request that made the write from those that admission reported. */
   #admit(pending: Pending): void {
     const { watched, audited } = pending
     if (pending.admitted !== undefined || watched?.source === 'list') return
     pending.admitted = this.#admitted.takeFor({ watched, audited })
   }
 
-  /** Requests without a version that come before a moment. If versions are watched, one may still join them until then. */
-  #takeUnversioned(untilNs: UnixNanos, due: ClusterWrite[], isBehind: boolean): void {
+  /** Adds requests without a version to `due`. Where versions are watched, each first waits `whoWaitNs` for its version. */
+  #takeUnversioned(untilNs: UnixNanos, due: ClusterWrite[], isBehind: boolean, below?: bigint): void {
     const { whoWaitNs, isWatched } = this.#settings
+    const given = this.#given
+    // If no resourceVersion is free between the last returned one and `below`, the request came before the last returned version.
+    const after = given !== undefined && given + 1n === below ? given - 1n : given
     for (let next = this.#unversioned.first; next !== undefined; next = this.#unversioned.first) {
       const atNs = isWatched ? next.sinceNs + whoWaitNs : seenNs(next)
       if (atNs > untilNs) return
@@ -341,13 +345,13 @@ export class WriteQueue {
         continue
       }
       this.#attempt(next, () => this.#admit(next))
-      // If versions are watched it has waited, and later writes were returned meanwhile.
+      // If versions are watched, the request has waited while later writes were returned, so these are not before it.
       const isUnseen = isWatched && !isBehind
-      due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given, isUnseen })
+      due.push({ ...writeOf(next), after: isWatched ? undefined : after, isUnseen })
     }
   }
 
-  /** Whether the version that a request made waits, behind what waits longer: it joins the request now. */
+  /** Whether a waiting version was made by a request. It joins the request before it is due itself. */
   #joinWaiting(request: Pending): boolean {
     if (request.audited === undefined) return false
     const name = nameOf(request.audited.object)
@@ -358,10 +362,10 @@ export class WriteQueue {
     const versions = possible.slice(0, MOST_JOINED_EARLY)
     for (const version of versions.sort((one, other) => (versionOf(one) < versionOf(other) ? -1 : 1))) {
       if (request.isOneOfSeveral === true) break
-      this.#attempt(version, () => this.#join(version))
+      this.#attempt(version, () => this.#join(version, true))
       if (version.joined === request) return true
     }
-    // Once it is given up, another request would seem to have made these.
+    // Otherwise, once this request is given up, another one would seem to have made these versions.
     if (request.isOneOfSeveral === true)
       for (const version of possible) {
         version.isOneOfSeveral = true
@@ -370,7 +374,7 @@ export class WriteQueue {
     return false
   }
 
-  /** An object whose name is used again went before the new one was created, even if no source has reported its end yet. */
+  /** Adds to `due` the deletion of an earlier object of the same name: it came before this write, even if no watch has reported it yet. */
   #takeDeletionsBefore({ watched, audited }: Pending, due: ClusterWrite[]): void {
     const object = (watched ?? audited)?.object
     if (object === undefined) return
@@ -378,7 +382,7 @@ export class WriteQueue {
       const { verb } = one.audited?.request ?? {}
       const uid = one.audited?.object.uid ?? ''
       if (verb !== 'delete' || uid === '' || uid === object.uid) continue
-      // The deletion may be of the later object with this name.
+      // Versions of the deleted object still wait, so it may be the later one of this name.
       if ([...(this.#byUid.get(uid) ?? [])].some(isThere)) continue
       this.#drop(one)
       this.#waiting.delete(one)
@@ -406,17 +410,14 @@ export class WriteQueue {
       this.#faults.push({ kind: `${source ?? 'telling'}${name}`, version, reason: reasonOf(thrown) })
   }
 
-  /** Joins the request that made a watched version, by what both say of it. */
-  #join(pending: Pending): void {
+  /** Assigns the audited request that made a watched version, by comparing both. */
+  #join(pending: Pending, areAllReported: boolean): void {
     const { watched, audited } = pending
     if (watched?.source !== 'watch' || audited !== undefined) return
     const requests = this.#byName.get(nameOf(watched.object)) ?? []
-    const possible = requests.filter(
-      (one) => one.audited && mayHaveMade(one.audited, watched, one.hasMarked === true),
-    )
-    // A request that deletes many objects is reported after those that end the first of them.
-    const [first] = possible.toSorted((one, other) => Number(startNs(one) - startNs(other)))
-    const made = first ?? (pending.isOneOfSeveral ? undefined : this.#creationOf(watched))
+    const others = this.#byUid.get(watched.object.uid) ?? new Set()
+    const likeliest = requestOf(watched, requests, areAllReported, others, this.#collectionRequests(watched))
+    const made = likeliest ?? (pending.isOneOfSeveral ? undefined : this.#creationOf(watched))
     pending.audited = made?.audited ?? this.#deletionOf(watched)
     if (pending.audited !== undefined) this.#unindexWatched(pending)
     if (made?.audited === undefined) return
@@ -444,26 +445,25 @@ export class WriteQueue {
     return creations.some(({ isOneOfSeveral }) => isOneOfSeveral) ? undefined : creations[0]
   }
 
-  /** Joins the deletion of a collection without an answer, where no source has reported another request for this deletion in time. */
+  /** Assigns the deletion of a collection whose answer lists no objects, if no other request for this version was reported in time. */
   #joinCollection(pending: Pending): void {
     const { watched, audited, admitted } = pending
     if (watched?.source !== 'watch' || audited !== undefined || admitted !== undefined) return
-    const { object, facts, gone, seenNs: atNs } = watched
-    if (!gone && !facts.deleting) return
-    const made = this.#byName.get(nameOf({ ...object, name: '' }))?.find(({ audited, deleted }) => {
-      if (audited?.request.verb !== 'delete' || deleted?.has(object.uid) === true) return false
-      return mayHaveMade(audited, watched, false) && atNs <= audited.request.endNs + API_CLOCK_SKEW_NS
-    })
+    const made = collectionRequestOf(watched, this.#collectionRequests(watched))
     if (made === undefined) return
     made.deleted ??= new Set()
-    made.deleted.add(object.uid)
+    made.deleted.add(watched.object.uid)
     pending.audited = made.audited
     pending.isOfCollection = true
   }
 
+  #collectionRequests({ object }: WatchedVersion): readonly Pending[] {
+    return this.#byName.get(nameOf({ ...object, name: '' })) ?? []
+  }
+
   /**
-   * The request that deleted an object at once, if this is the version it made in between. With a grace period of 0 the API server first
-   * marks the Pod as terminating and then deletes it, and answers with the latter version.
+   * The request that deleted a Pod with a grace period of 0, if this is the first of its two versions: the API server sets the
+   * deletionTimestamp, then deletes the Pod, and answers with the second version.
    */
   #deletionOf({ object, version, facts, gone, seenNs: atNs }: WatchedVersion): AuditedRequest | undefined {
     if (gone || fingerprintOf(facts, 'atOnce') !== 'true') return undefined
