@@ -17,7 +17,7 @@ import {
   jaegerV3TraceJson,
 } from './jaeger-json.ts'
 import { jaegerMetricsJson } from './jaeger-metrics-json.ts'
-import { cpidListJson, decodeCursor, listJson, recordsJson } from './list-json.ts'
+import { cpidListJson, decodeCursor, listJson, recordsJson, withFewEnvelopes } from './list-json.ts'
 import { matchingSpansJson } from './matching-spans-json.ts'
 import {
   cpidJson,
@@ -50,13 +50,13 @@ import { traceDiffJson } from './trace-diff-json.ts'
 import { whyJson } from './why-json.ts'
 import { KINDS, STATUSES } from './traceql/syntax.ts'
 
-/** JSON text in pieces, made lazily: each piece, which may be empty, reads a bounded part of the database. */
+/** JSON text in pieces, made lazily. Making a piece reads a bounded part of the database; a piece may be empty. */
 type JsonPieces = Iterable<string>
 
-/** `version`, if known beforehand, changes whenever the pieces do. */
+/** `version` changes whenever the pieces do. It is set only where it is known before they are made. */
 export type Answer = { kind: 'found'; pieces: JsonPieces; version?: string } | { kind: NoAnswer }
 
-/** Answers a question in JSON, the same over HTTP and on the command line. Without a clock there is no time limit. */
+/** Answers a question in JSON, the same over HTTP and on the command line. Without `nowMs` there is no time limit. */
 export function answer(queries: CausewayQueries, question: Question, nowMs: () => number = () => 0): Answer {
   switch (question.kind) {
     case 'cpid':
@@ -191,7 +191,7 @@ function found(pieces: JsonPieces): Answer {
   return { kind: 'found', pieces }
 }
 
-/** Calls back with the facts of the cascades, if all exist. */
+/** Calls `answerWith` with the facts of the cascades of `roots`, if all of them exist. */
 function withFacts<const Roots extends readonly Cpid[]>(
   queries: CausewayQueries,
   roots: Roots,
@@ -210,7 +210,7 @@ function unlessAbsent<T extends object>(found: T | Absent, toPieces: (found: T) 
   return typeof found === 'string' ? { kind: found } : { kind: 'found', pieces: toPieces(found) }
 }
 
-/** Positions in the list have `parts` parts (see CausewayQueries). */
+/** Answers with the page of a list after the cursor `after`, which encodes a position of `parts` numbers (see CausewayQueries). */
 function inPart<T>(
   { after }: PageRequest,
   parts: number,
@@ -231,7 +231,7 @@ const SEARCHES = {
   tempo: tempoSearchJson,
 } as const
 
-/** The pieces of the answer; undefined for a trace that was not sent. */
+/** The pieces of the answer; undefined if a trace that it needs was never sent. */
 function answerTraceQuestion(
   queries: CausewayQueries,
   question: TraceQuestion,
@@ -292,14 +292,14 @@ function inShape(
   }
 }
 
-/** How many events of a found object are read for its cascades. */
+/** How many events of an object found are read to find its cascades. */
 const EVENTS_READ = 100
-/** How many objects are examined for an actor who may have touched none of them. */
+/** How many objects are examined for one that the actor of the filter touched. */
 const LOOKED_AT = 1_000
 
 /**
- * What a text may mean: a CPID, whole or its first digits, a trace id, and objects whose reference contains it; with the
- * cascades of each, newest first.
+ * Answers what a search text may stand for: a CPID (all of it or its first digits), a trace id, or objects whose reference contains the
+ * text; each with its cascades, newest first.
  */
 function* findJson(
   queries: CausewayQueries,
@@ -347,7 +347,7 @@ function* findJson(
   } satisfies Found)
 }
 
-/** Undefined between objects marks a turn without a result. */
+/** Yields undefined after a page in which no object matched, so that other questions get their turn. */
 function* objectsNamed(
   queries: CausewayQueries,
   text: string,
@@ -383,15 +383,15 @@ function cascadesTouching(queries: CausewayQueries, object: string): Set<Cpid> {
 }
 
 /**
- * A trace as Tempo's protobuf: version 1 is a Trace, version 2 a TraceByIDResponse around it. Pieces have one character a byte;
- * concatenated they are one message, since protobuf merges repeated fields.
+ * A trace as Tempo's protobuf: version 1 is a Trace, version 2 a TraceByIDResponse around it. A character of a piece is a byte;
+ * concatenated, the pieces are one message, since protobuf merges repeated fields.
  */
 function* tempoProtobuf(
   queries: CausewayQueries,
   pages: Pages<OutboxItem>,
   version: 1 | 2,
 ): Generator<string> {
-  for (const page of pages) {
+  for (const page of withFewEnvelopes(pages, queries)) {
     const spans = page.flatMap((item) => {
       const bytes = sentSpan(item)
       return bytes === undefined ? [] : [{ scope: item.scope, bytes }]
@@ -402,12 +402,12 @@ function* tempoProtobuf(
   }
 }
 
-/** The same in JSON, as Go's protobuf writes it: ids in base64, enums by name. */
+/** A trace as Tempo's JSON, written as Go's protobuf does: ids in base64, enums by name. */
 function* tempoJson(queries: CausewayQueries, pages: Pages<OutboxItem>, version: 1 | 2): Generator<string> {
   const shower = new SpanRenderer(queries)
   yield version === 1 ? '{"batches":[' : '{"trace":{"resourceSpans":['
   let separator = ''
-  for (const page of pages) {
+  for (const page of withFewEnvelopes(pages, queries)) {
     yield ''
     for (const group of groupsOf(page.flatMap((item) => shower.show(item)))) {
       yield separator + JSON.stringify(group)
@@ -417,7 +417,7 @@ function* tempoJson(queries: CausewayQueries, pages: Pages<OutboxItem>, version:
   yield version === 1 ? ']}' : ']}}'
 }
 
-/** Spans one after the other under the same resource and scope come together. */
+/** Groups consecutive spans of the same resource and scope. */
 function* groupsOf(shown: readonly SentSpanJson[]): Generator<JsonObject> {
   for (let at = 0; at < shown.length;) {
     const first = shown[at]

@@ -5,31 +5,32 @@ import type { CausewayQueries, Pages } from '../model/queries.ts'
 import { MIB } from '../model/time-and-size.ts'
 import { bytesOfMessage, type MessageName } from './grpc-messages.ts'
 import { foundTraces, sentInto } from './jaeger-json.ts'
+import { withFewEnvelopes } from './list-json.ts'
 import { jsonObjectsOf, jsonTextOf } from './sent-span-json.ts'
 import type { TraceSearch } from './trace-search.ts'
 
 /** The gRPC message of a JSON answer. */
 export interface GrpcShape {
   readonly message: MessageName
-  /** The list that may be divided among several messages; by default there is one message. */
+  /** The repeated field that may be divided among several messages; absent, the answer is one message. */
   readonly list?: string
   /** Whether progress messages are sent. */
   readonly tellsProgress?: boolean
-  /** Whether an incomplete answer would be wrong, and is refused. */
+  /** Whether an incomplete answer would be wrong, so that the call fails instead. */
   readonly isWholeOrRefused?: boolean
 }
 
-/** How an answer ended: what it lacks, and whether it is refused for that. */
+/** How an answer ended: what it lacks, and whether the call fails for that. */
 export interface GrpcEnd {
   readonly lacks?: string
   readonly isRefused?: boolean
 }
 
-/** A frame header: one byte, 0 for a gRPC message, and the length of the rest in four. */
+/** The header of a frame: a byte, 0 for a gRPC message, and the length of the payload in four bytes. */
 export const FRAME_HEADER_BYTES = 5
 /** The first byte of the last frame: it holds a GrpcEnd in JSON. */
 export const END_FRAME = 0x80
-/** Clients take messages of 4 MiB unless they are told otherwise. */
+/** The aimed size of a message. Clients accept 4 MiB by default. */
 const MESSAGE_BYTES = MIB
 const PROGRESS_MS = 1_000
 
@@ -42,7 +43,7 @@ function frame(bytes: Buffer, first = 0): string {
 
 const endFrame = (end: GrpcEnd): string => frame(Buffer.from(JSON.stringify(end)), END_FRAME)
 
-/** An answer in JSON as frames. */
+/** Divides a JSON answer into frames of gRPC messages. */
 export function* inFrames(
   pieces: Iterable<string>,
   shape: GrpcShape,
@@ -91,14 +92,14 @@ function* divided(answer: JsonObject, { message, list }: GrpcShape): Generator<s
   yield frame(Buffer.concat([...part, bytesOfMessage(message, rest)]))
 }
 
-/** A trace as TracesData messages. */
+/** Writes a trace as TracesData messages. The first one carries `warning`. */
 export function* storageTraceFrames(
   queries: CausewayQueries,
   pages: Pages<OutboxItem>,
   warning?: string,
 ): Generator<string> {
   let left = warning
-  for (const page of pages) {
+  for (const page of withFewEnvelopes(pages, queries)) {
     const spans = page.flatMap((item): ReadyItem[] => {
       const bytes = sentSpan(item)
       if (bytes === undefined) return []
@@ -110,19 +111,20 @@ export function* storageTraceFrames(
   }
 }
 
-/** The traces that a search finds, each whole. What the search lacks is a warning on each, or the refusal of an empty answer. */
+/** The whole traces that a search finds. If the search is incomplete, each trace carries a warning; an empty answer fails instead. */
 export function* storageSearchFrames(
   queries: CausewayQueries,
   search: TraceSearch,
   nowMs: () => number,
 ): Generator<string> {
-  const { traces, lacks } = yield* foundTraces(queries, search, nowMs)
+  const { traces, effort } = yield* foundTraces(queries, search, nowMs)
+  const { lacks } = effort
   for (const traceId of traces) yield* storageTraceFrames(queries, sentInto(queries, traceId), lacks)
   if (lacks !== undefined) yield endFrame({ lacks, isRefused: traces.length === 0 })
 }
 
 const ATTRIBUTES = 9
-/** Jaeger shows what a list under this name says beside the trace. */
+/** Jaeger shows the list under this attribute as warnings of the trace. */
 const WARNINGS = '@jaeger@warnings'
 
 function withWarning(span: Buffer, text: string): Buffer {

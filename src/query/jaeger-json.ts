@@ -2,7 +2,7 @@ import { STATUS_ERROR } from '../model/arrivals.ts'
 import type { Json, JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import type { OutboxItem } from '../model/outbox.ts'
 import type { CausewayQueries, Pages } from '../model/queries.ts'
-import { recordsJson } from './list-json.ts'
+import { commaSeparated, recordsJson, withFewEnvelopes } from './list-json.ts'
 import {
   attributesOf,
   attributeValue,
@@ -19,8 +19,9 @@ import { durationNs } from './span-tree.ts'
 import { partialJson } from './tempo-search-json.ts'
 import { findTraces, SearchEffort, type TraceSearch } from './trace-search.ts'
 import { KINDS } from './traceql/syntax.ts'
+import { TextKeys } from './traceql/text-keys.ts'
 
-/** The end of an answer; what it lacks is an error beside what there is. */
+/** The end of a Jaeger answer. What the answer lacks is listed as an error. */
 export function endOfJaeger(lacks?: string, total = 0): string {
   return endWith(lacks === undefined ? [] : [{ code: PARTIAL_CONTENT, msg: lacks }], total)
 }
@@ -30,7 +31,7 @@ function endWith(errors: readonly object[], total = 0): string {
 }
 const PARTIAL_CONTENT = 206
 
-/** A trace in the shape that Jaeger's page reads. */
+/** A trace in the JSON that Jaeger's UI reads. */
 export function* jaegerTraceJson(
   queries: CausewayQueries,
   traceId: string,
@@ -41,7 +42,7 @@ export function* jaegerTraceJson(
   yield endOfJaeger()
 }
 
-/** Traces by their ids, in that order. */
+/** Traces by id, in the order given. */
 export function* jaegerTracesJson(queries: CausewayQueries, traceIds: readonly string[]): Generator<string> {
   const absent: object[] = []
   let separator = ''
@@ -59,32 +60,32 @@ export function* jaegerTracesJson(queries: CausewayQueries, traceIds: readonly s
 }
 const NO_TRACE = 'trace not found'
 
-/** The ids of traces with a span that is looked for, newest first. Their spans are read again when they are shown: all are many. */
+/** The ids of matching traces, newest first. Callers read the spans again: together they may be too large to keep. */
 export function* foundTraces(
   queries: CausewayQueries,
   search: TraceSearch,
   nowMs: () => number,
-): Generator<string, { readonly traces: readonly string[]; readonly lacks: string | undefined }> {
+): Generator<string, { readonly traces: readonly string[]; readonly effort: SearchEffort }> {
   const effort = new SearchEffort(nowMs, () => queries.bytesRead)
-  const found = yield* findTraces(queries, search, effort, ({ trace }) => trace.traceId)
-  return { traces: [...new Set(found)], lacks: effort.lacks }
+  const ids = yield* findTraces(queries, search, effort, ({ trace }) => trace.traceId)
+  return { traces: [...new Set(ids)], effort }
 }
 
-/** The traces of a search with all their spans (`/api/traces`). */
+/** The traces that a search finds, with all spans (`/api/traces`). */
 export function* jaegerSearchJson(
   queries: CausewayQueries,
   search: TraceSearch,
   nowMs: () => number,
 ): Generator<string> {
   let separator = ''
-  const { traces, lacks } = yield* foundTraces(queries, search, nowMs)
+  const { traces, effort } = yield* foundTraces(queries, search, nowMs)
   yield '{"data":['
   for (const traceId of traces) {
     yield separator
     yield* traceObject(queries, traceId, sentInto(queries, traceId))
     separator = ','
   }
-  yield endOfJaeger(lacks)
+  yield endOfJaeger(effort.lacks)
 }
 
 export function* jaegerIdsJson(
@@ -92,27 +93,27 @@ export function* jaegerIdsJson(
   search: TraceSearch,
   nowMs: () => number,
 ): Generator<string> {
-  const { traces, lacks } = yield* foundTraces(queries, search, nowMs)
-  yield `{"traceIds":${JSON.stringify(traces.map((traceId) => ({ traceId })))}${partialJson(lacks)}}`
+  const { traces, effort } = yield* foundTraces(queries, search, nowMs)
+  yield `{"traceIds":${JSON.stringify(traces.map((traceId) => ({ traceId })))}${partialJson(effort.lacks)}}`
 }
 
-/** The same as OTLP/JSON, as Jaeger's newer API answers. */
+/** The traces that a search finds as OTLP/JSON, as Jaeger's API v3 answers. */
 export function* jaegerV3SearchJson(
   queries: CausewayQueries,
   search: TraceSearch,
   nowMs: () => number,
 ): Generator<string> {
-  const { traces, lacks } = yield* foundTraces(queries, search, nowMs)
+  const { traces, effort } = yield* foundTraces(queries, search, nowMs)
   yield '{"result":'
   yield* recordsJson('spans', sentRecords(pagesOf(queries, traces)), {}, queries)
-  yield `${partialJson(lacks)}}`
+  yield `${partialJson(effort.lacks)}}`
 }
 
 function* pagesOf(queries: CausewayQueries, traceIds: readonly string[]): Generator<readonly OutboxItem[]> {
   for (const traceId of traceIds) yield* sentInto(queries, traceId)
 }
 
-/** Nothing for a trace that has been deleted since it was found. */
+/** The spans of a trace; none if it was deleted after the search found it. */
 export function sentInto(queries: CausewayQueries, traceId: string): Pages<OutboxItem> {
   return queries.traceSent(Buffer.from(traceId, 'hex')) ?? []
 }
@@ -129,26 +130,25 @@ function* traceObject(
   pages: Pages<OutboxItem>,
 ): Generator<string> {
   const shower = new SpanRenderer(queries)
-  const processes = new Map<number, { id: string; resource: JsonObject }>()
+  const processes = new Map<number, { id: string; scope: number }>()
   yield `{"traceID":"${traceId}","spans":[`
-  let separator = ''
-  for (const page of pages) {
-    const spans = page
-      .flatMap((item) => shower.show(item))
-      .map((shown) => {
-        let process = processes.get(shown.resourceId)
-        if (process === undefined) {
-          process = { id: `p${processes.size + 1}`, resource: shown.resource }
-          processes.set(shown.resourceId, process)
-        }
-        return JSON.stringify(spanObject(shown, process.id))
-      })
-    if (spans.length === 0) continue
-    yield separator + spans.join(',')
-    separator = ','
-  }
-  const listed = [...processes.values()].map(({ id, resource }) => [id, processObject(resource)])
-  yield `],"processes":${JSON.stringify(Object.fromEntries(listed))},"warnings":null}`
+  const shownJson = (item: OutboxItem): string[] =>
+    shower.show(item).map((shown) => {
+      let process = processes.get(shown.resourceId)
+      if (process === undefined) {
+        process = { id: `p${processes.size + 1}`, scope: item.scope }
+        processes.set(shown.resourceId, process)
+      }
+      return JSON.stringify(spanObject(shown, process.id))
+    })
+  yield* commaSeparated(withFewEnvelopes(pages, queries), (page) => page.flatMap(shownJson).join(','))
+  yield '],"processes":{'
+  // Read again: all of them may be more than can be held.
+  yield* commaSeparated(
+    processes.values(),
+    ({ id, scope }) => `"${id}":${JSON.stringify(processObject(shower.resourceOf(scope)))}`,
+  )
+  yield '},"warnings":null}'
 }
 
 function processObject(resource: JsonObject) {
@@ -175,7 +175,7 @@ function spanObject({ span, scope }: SentSpanJson, processID: string) {
   }
 }
 
-/** The parent first, then the links. */
+/** A span's references: its parent, then its links. */
 function referencesOf(span: JsonObject) {
   const parent = jsonTextOf(span['parentSpanId'])
   const links = jsonObjectsOf(span['links']).map((link) => {
@@ -192,7 +192,7 @@ function referencesOf(span: JsonObject) {
   return [{ refType: 'CHILD_OF', traceID: jsonTextOf(span['traceId']), spanID: parent }, ...links]
 }
 
-/** Attributes with what else Jaeger keeps as tags, by key. */
+/** The attributes of a span, and its kind, status and scope, which Jaeger shows as tags too; sorted by key. */
 function spanTags(span: JsonObject, scope: JsonObject): JaegerTag[] {
   const kind = KINDS[Number(span['kind'] ?? 0)] ?? 'unspecified'
   const status = jsonObjectsOf([span['status'] ?? {}])[0] ?? {}
@@ -211,27 +211,28 @@ function spanTags(span: JsonObject, scope: JsonObject): JaegerTag[] {
   ].sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-/** What Jaeger's page lists of the traces with a span that is looked for (api_v3, FindTraceSummaries). */
+/** Summaries of the traces that a search finds, for the list of Jaeger's UI (api_v3, FindTraceSummaries). */
 export function* jaegerSummariesJson(
   queries: CausewayQueries,
   search: TraceSearch,
   nowMs: () => number,
 ): Generator<string> {
   let separator = ''
-  const { traces, lacks } = yield* foundTraces(queries, search, nowMs)
+  const { traces, effort } = yield* foundTraces(queries, search, nowMs)
   yield '{"summaries":['
   for (const traceId of traces) {
-    const summary = yield* summaryOf(queries, traceId)
-    yield separator + JSON.stringify(summary)
+    const summary = JSON.stringify(yield* summaryOf(queries, traceId))
+    if (!effort.hasRoomFor(summary.length)) break
+    yield separator + summary
     separator = ','
   }
-  yield `]${partialJson(lacks)}}`
+  yield `]${partialJson(effort.lacks)}}`
 }
 
 function* summaryOf(queries: CausewayQueries, traceId: string): Generator<string, JsonObject> {
   const shower = new SpanRenderer(queries)
   const summing = new Summing()
-  for (const page of sentInto(queries, traceId)) {
+  for (const page of withFewEnvelopes(sentInto(queries, traceId), queries)) {
     for (const shown of page.flatMap((item) => shower.show(item))) summing.add(shown)
     yield ''
   }
@@ -244,10 +245,13 @@ interface Counts {
 }
 
 class Summing {
-  readonly #services = new Map<string, Counts>()
+  readonly #services = new Map<string, Counts & { readonly name: string }>()
+  readonly #keys = new TextKeys()
+  /** Service names by resource: reading one from its attributes again for each span is slow. */
+  readonly #serviceByResource = new WeakMap<JsonObject, string>()
   readonly #spanIds = new Set<string>()
-  /** How many spans name a parent, by its id. */
-  readonly #parents = new Map<string, number>()
+  /** How many spans have a parent with this id. */
+  readonly #childCounts = new Map<string, number>()
   readonly #all: Counts = { spans: 0, errors: 0 }
   #root: { startNs: bigint; name: string; service: string } | undefined
   #startNs: bigint | undefined
@@ -255,9 +259,10 @@ class Summing {
 
   add({ span, resource }: SentSpanJson): void {
     const { startNs, endNs } = startAndEnd(span)
-    const service = serviceOf(resource)
-    const counts = this.#services.get(service) ?? { spans: 0, errors: 0 }
-    this.#services.set(service, counts)
+    const service = this.#serviceOf(resource)
+    const key = this.#keys.of(service)
+    const counts = this.#services.get(key) ?? { name: service, spans: 0, errors: 0 }
+    this.#services.set(key, counts)
     const isError = Number(jsonObjectOf(span['status'])['code'] ?? 0) === STATUS_ERROR
     for (const one of [counts, this.#all]) {
       one.spans++
@@ -267,18 +272,24 @@ class Summing {
     if (endNs > this.#endNs) this.#endNs = endNs
     this.#spanIds.add(jsonTextOf(span['spanId']))
     const parent = jsonTextOf(span['parentSpanId'])
-    if (parent !== '') this.#parents.set(parent, (this.#parents.get(parent) ?? 0) + 1)
+    if (parent !== '') this.#childCounts.set(parent, (this.#childCounts.get(parent) ?? 0) + 1)
     else if (this.#root === undefined || startNs < this.#root.startNs)
       this.#root = { startNs, name: jsonTextOf(span['name']), service }
   }
 
-  /** As protobuf's JSON has it: long numbers are texts, and what is zero or empty is left out. */
+  #serviceOf(resource: JsonObject): string {
+    const named = this.#serviceByResource.get(resource) ?? serviceOf(resource)
+    this.#serviceByResource.set(resource, named)
+    return named
+  }
+
+  /** The summary in protobuf's JSON: 64-bit integers are strings, and fields that are zero or empty are omitted. */
   json(traceId: string): JsonObject {
-    const orphans = [...this.#parents].reduce(
+    const orphans = [...this.#childCounts].reduce(
       (sum, [id, spans]) => sum + (this.#spanIds.has(id) ? 0 : spans),
       0,
     )
-    const services = [...this.#services].sort(([a], [b]) => (a < b ? -1 : 1))
+    const services = [...this.#services.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
     return present({
       traceId,
       rootServiceName: this.#root?.service ?? '',
@@ -288,7 +299,7 @@ class Summing {
       spanCount: this.#all.spans,
       errorSpanCount: this.#all.errors,
       orphanSpanCount: orphans,
-      services: services.map(([name, { spans, errors }]) =>
+      services: services.map(({ name, spans, errors }) =>
         present({ name, spanCount: spans, errorSpanCount: errors }),
       ),
     })
@@ -305,7 +316,7 @@ interface JaegerTag {
   readonly value: string | number | boolean
 }
 
-/** The attributes of something as Jaeger's tags; lists and maps are JSON in a text. */
+/** Attributes as Jaeger's tags. Lists and maps become JSON in a string. */
 function jaegerTags(of: JsonObject): JaegerTag[] {
   return attributesOf(of).map(([key, value]) => ({ key, ...tagValue(value) }))
 }
@@ -338,7 +349,7 @@ function plain(value: JsonObject): Json {
   return Object.values(value)[0] ?? ''
 }
 
-/** As Go writes JSON: it escapes the two ends of line that JavaScript has besides. */
+/** JSON as Go writes it: U+2028 and U+2029 are escaped. */
 function escapedJson(value: Json): string {
   return JSON.stringify(value).replaceAll(/[\u2028\u2029]/g, (end) => `\\u${end.charCodeAt(0).toString(16)}`)
 }

@@ -1,44 +1,48 @@
 import { STATUS_ERROR } from '../model/arrivals.ts'
 import { CPID_COPY, CPID_SYNTHETIC } from '../model/attributes.ts'
 import type { CausewayQueries } from '../model/queries.ts'
-import type { UnixNanos } from '../model/time-and-size.ts'
-import { allOf, anyOf, compare, INTRINSIC, SERVICE, spansWith } from './span-filters.ts'
+import { MIB, type UnixNanos } from '../model/time-and-size.ts'
+import { commaSeparated } from './list-json.ts'
+import { allOf, anyOf, compare, INTRINSIC, SERVICE, spansWith } from './traceql/span-filters.ts'
 import { partialJson } from './tempo-search-json.ts'
 import { lookThrough } from './trace-names-json.ts'
 import { SearchEffort } from './trace-search.ts'
 import type { Attribute, Field, Kind, Static } from './traceql/syntax.ts'
+import { TextKeys } from './traceql/text-keys.ts'
 import type { StoredSpan } from './traceql/trace-data.ts'
 
-/** What Jaeger's page shows under Monitor. */
+/** A request of the Monitor tab of Jaeger's UI. */
 export interface JaegerMetricsAsked {
   readonly what: 'latencies' | 'calls' | 'errors'
   readonly services: readonly string[]
   readonly kinds: readonly Kind[]
   readonly byOperation: boolean
-  /** From 0 to 1; of latencies. */
+  /** The quantile of `latencies`, from 0 to 1. */
   readonly quantile: number
-  /** A value each step from the first of these times until the last. */
+  /** Each series has a point at `fromNs` and at every further step up to `toNs`. */
   readonly fromNs: UnixNanos
   readonly toNs: UnixNanos
   readonly stepNs: bigint
-  /** Each value is of the spans that started within so long before its time. */
+  /** A point covers the spans that started within this time before it. */
   readonly windowNs: bigint
 }
 
 const MOST_SERIES = 1_000
-/** How many values of how many lengths all series together may remember. */
-const MOST_CHANGES = 1_000_000
-/** What marks spans that are no calls, or those of another trace again. */
+/** The most characters of the labels of all series together. */
+const MOST_LABEL_LENGTH = 8 * MIB
+/** The most histogram buckets, counted over all points of all series. */
+const MOST_BUCKETS = 1_000_000
+/** Attributes of spans that are not counted: Causeway's own spans, and copies of spans in other traces. */
 const NO_CALLS: readonly Attribute[] = [
   { kind: 'attribute', scope: 'span', name: CPID_COPY },
   { kind: 'attribute', scope: 'span', name: CPID_SYNTHETIC },
 ]
 
 const isTrue = (value: Static | undefined): boolean => value?.type === 'boolean' && value.value
-/** Lengths count as the same that differ by no more than this. */
-const LOG_WIDTH = Math.log(1.01)
+/** The width of a histogram bucket in the logarithm of the duration: 1 %. */
+const LOG_BUCKET_WIDTH = Math.log(1.01)
 
-/** The rates, errors and durations of the spans of services, as Jaeger answers them of what a metrics backend keeps. */
+/** Call rates, error rates and latencies of services. Jaeger answers them from a metrics backend; Causeway computes them from spans. */
 export function* jaegerMetricsJson(
   queries: CausewayQueries,
   asked: JaegerMetricsAsked,
@@ -80,11 +84,7 @@ export function* jaegerMetricsJson(
     help: help(asked.quantile) + (asked.byOperation ? ' & operation' : ''),
   }
   yield `${JSON.stringify(family).slice(0, -1)},"metrics":[`
-  let separator = ''
-  for (const metric of windows.metrics()) {
-    yield separator + JSON.stringify(metric)
-    separator = ','
-  }
+  yield* commaSeparated(windows.metrics(), (metric) => JSON.stringify(metric))
   yield `]${partialJson(effort.lacks)}}`
 }
 
@@ -100,10 +100,10 @@ const FAMILIES = {
   },
 }
 
-/** What changes from one time to the next: how many spans more or less of a length. */
+/** The difference between two successive points: the errors, and the spans in each duration bucket, that enter or leave the window. */
 interface Change {
   errors: number
-  readonly ofLength: Map<number, number>
+  readonly byBucket: Map<number, number>
 }
 
 interface Series {
@@ -112,12 +112,14 @@ interface Series {
   readonly changes: Map<number, Change>
 }
 
-/** Counts spans for each of the times whose window they are in. */
+/** Counts each span in all points whose window contains it. */
 class Windows {
   readonly #asked: JaegerMetricsAsked
   readonly #points: number
   readonly #series = new Map<string, Series>()
-  #changes = 0
+  readonly #keys = new TextKeys()
+  #buckets = 0
+  #labelLength = 0
   isFull = false
 
   constructor(asked: JaegerMetricsAsked) {
@@ -133,22 +135,24 @@ class Windows {
     const series = this.#seriesOf(span)
     if (series === undefined) return
     const ns = Number(span.endNs - span.startNs)
-    const length = ns <= 0 ? -Infinity : Math.round(Math.log(ns) / LOG_WIDTH)
+    const bucket = ns <= 0 ? -Infinity : Math.round(Math.log(ns) / LOG_BUCKET_WIDTH)
     const isError = span.status === STATUS_ERROR
-    this.#change(series, { at: first, by: 1, length, isError })
-    if (end < this.#points) this.#change(series, { at: end, by: -1, length, isError })
+    this.#change(series, { at: first, by: 1, bucket, isError })
+    if (end < this.#points) this.#change(series, { at: end, by: -1, bucket, isError })
   }
 
   #seriesOf({ scope, name }: StoredSpan): Series | undefined {
     const { service } = scope
     const operation = this.#asked.byOperation ? name : ''
-    const key = JSON.stringify([service, operation])
+    const key = JSON.stringify([this.#keys.of(service), this.#keys.of(operation)])
     const known = this.#series.get(key)
     if (known !== undefined) return known
-    if (this.#series.size >= MOST_SERIES) {
+    const length = this.#labelLength + service.length + operation.length
+    if (this.#series.size >= MOST_SERIES || length > MOST_LABEL_LENGTH) {
       this.isFull = true
       return undefined
     }
+    this.#labelLength = length
     const made: Series = { service, operation, changes: new Map<number, Change>() }
     this.#series.set(key, made)
     return made
@@ -156,14 +160,14 @@ class Windows {
 
   #change(
     { changes }: Series,
-    { at, by, length, isError }: { at: number; by: 1 | -1; length: number; isError: boolean },
+    { at, by, bucket, isError }: { at: number; by: 1 | -1; bucket: number; isError: boolean },
   ): void {
     let change = changes.get(at)
-    if (change === undefined) changes.set(at, (change = { errors: 0, ofLength: new Map<number, number>() }))
+    if (change === undefined) changes.set(at, (change = { errors: 0, byBucket: new Map<number, number>() }))
     if (isError) change.errors += by
-    const before = change.ofLength.get(length)
-    if (before === undefined && ++this.#changes > MOST_CHANGES) this.isFull = true
-    else change.ofLength.set(length, (before ?? 0) + by)
+    const before = change.byBucket.get(bucket)
+    if (before === undefined && ++this.#buckets > MOST_BUCKETS) this.isFull = true
+    else change.byBucket.set(bucket, (before ?? 0) + by)
   }
 
   *metrics(): Generator<object> {
@@ -177,7 +181,7 @@ class Windows {
 
   *#pointsOf({ changes }: Series): Generator<object> {
     const { fromNs, stepNs } = this.#asked
-    const spans: Spans = { ofLength: new Map(), count: 0, errors: 0 }
+    const spans: Spans = { byBucket: new Map(), count: 0, errors: 0 }
     for (let at = 0; at < this.#points; at++) {
       const change = changes.get(at)
       if (change !== undefined) apply(spans, change)
@@ -191,7 +195,7 @@ class Windows {
     }
   }
 
-  /** NaN where there is none. */
+  /** The value of a point; NaN if it has none. */
   #valueOf(spans: Spans): number {
     const { what, windowNs, quantile } = this.#asked
     switch (what) {
@@ -210,29 +214,29 @@ const keyOf = ({ service, operation }: Series): string => JSON.stringify([servic
 const ceilOf = (value: bigint, step: bigint): bigint =>
   value > 0n ? (value + step - 1n) / step : value / step
 
-/** Those in the window of one time. */
+/** The spans in the window of a point, counted by duration bucket. */
 interface Spans {
-  readonly ofLength: Map<number, number>
+  readonly byBucket: Map<number, number>
   count: number
   errors: number
 }
 
-function apply(spans: Spans, { errors, ofLength }: Change): void {
+function apply(spans: Spans, { errors, byBucket }: Change): void {
   spans.errors += errors
-  for (const [length, by] of ofLength) {
-    const count = (spans.ofLength.get(length) ?? 0) + by
-    if (count === 0) spans.ofLength.delete(length)
-    else spans.ofLength.set(length, count)
+  for (const [bucket, by] of byBucket) {
+    const count = (spans.byBucket.get(bucket) ?? 0) + by
+    if (count === 0) spans.byBucket.delete(bucket)
+    else spans.byBucket.set(bucket, count)
     spans.count += by
   }
 }
 
-/** The length that so many of the spans do not exceed, in milliseconds. */
-function quantileMs({ ofLength, count }: Spans, quantile: number): number {
+/** The quantile of the durations in milliseconds, rounded to a bucket. */
+function quantileMs({ byBucket, count }: Spans, quantile: number): number {
   let left = Math.max(1, Math.ceil(count * quantile))
-  for (const [length, ofThat] of [...ofLength].sort(([a], [b]) => a - b)) {
-    left -= ofThat
-    if (left <= 0) return Math.exp(length * LOG_WIDTH) / 1e6
+  for (const [bucket, inBucket] of [...byBucket].sort(([a], [b]) => a - b)) {
+    left -= inBucket
+    if (left <= 0) return Math.exp(bucket * LOG_BUCKET_WIDTH) / 1e6
   }
   return NaN
 }

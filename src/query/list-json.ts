@@ -1,9 +1,11 @@
 import type { Cpid } from '../model/merge-graph.ts'
+import { envelopeBytes } from '../model/otlp/outgoing-records.ts'
 import type { CausewayQueries, ListItem, Pages, Position, StoredRecord } from '../model/queries.ts'
+import { MIB } from '../model/time-and-size.ts'
 import type { PageRequest } from './question.ts'
 import { envelopeJson, recordJson } from './sent-span-json.ts'
 
-/** `{"<name>":[...],"next":...}`, where `next` is null unless the limit cut something off. */
+/** Writes `{"<name>":[...],"next":...}`. `next` is the cursor of the next page, or null. */
 export function* listJson<T extends ListItem>(
   name: string,
   pages: Pages<T>,
@@ -12,30 +14,24 @@ export function* listJson<T extends ListItem>(
 ): Generator<string> {
   const cut = new LimitedPages(limit)
   yield `{"${name}":[`
-  yield* elements(cut.take(pages), toJson)
+  yield* commaSeparated(cut.take(pages), (page) => page.map((item) => JSON.stringify(toJson(item))).join(','))
   yield `],"next":${JSON.stringify(cut.next ?? null)}}`
 }
 
-/** `{"cpid":"...","<name>":["...",...]}` */
+/** Writes `{"cpid":"...","<name>":["...",...]}`. */
 export function* cpidListJson(cpid: Cpid, name: string, pages: Pages<Cpid>): Generator<string> {
   yield `{"cpid":"${cpid}","${name}":[`
-  let separator = ''
-  for (const page of pages) {
-    yield page.length === 0 ? '' : `${separator}"${page.join('","')}"`
-    if (page.length > 0) separator = ','
-  }
+  yield* commaSeparated(pages, (page) => page.map((one) => `"${one}"`).join(','))
   yield ']}'
 }
 
-function* elements<T>(pages: Pages<T>, toJson: (item: T) => unknown): Generator<string> {
+/** The texts of items with commas between them; an item without one is a turn in which nothing comes. */
+export function* commaSeparated<T>(items: Iterable<T>, textOf: (item: T) => string): Generator<string> {
   let separator = ''
-  for (const page of pages) {
-    if (page.length === 0) {
-      yield ''
-      continue
-    }
-    yield separator + page.map((item) => JSON.stringify(toJson(item))).join(',')
-    separator = ','
+  for (const item of items) {
+    const text = textOf(item)
+    yield text === '' ? '' : separator + text
+    if (text !== '') separator = ','
   }
 }
 
@@ -65,8 +61,8 @@ const SHAPES: Record<'spans' | 'logs', Shape> = {
 }
 
 /**
- * Stored records as OTLP/JSON, each as it was received, each page grouped by resource and scope: a resource that has
- * records in several pages comes several times, as OTLP allows. With a limit, `next` follows as in a list.
+ * Stored records as OTLP/JSON, each as it was received. The records of a page are grouped by resource and scope, so a resource with records
+ * in several pages comes several times, as OTLP allows. With a limit, `next` follows as in a list.
  */
 export function* recordsJson(
   signal: 'spans' | 'logs',
@@ -78,7 +74,7 @@ export function* recordsJson(
   const cut = new LimitedPages(limit)
   let separator = ''
   yield `{"${shape.groups}":[`
-  for (const page of cut.take(pages)) {
+  for (const page of withFewEnvelopes(cut.take(pages), queries)) {
     yield ''
     for (const resource of groupByResource(page, queries)) {
       yield separator
@@ -131,20 +127,52 @@ function* resourceJson(signal: 'spans' | 'logs', shape: Shape, resource: Resourc
   yield ']}'
 }
 
+/** The most bytes of the envelopes of a page, unless a single one is larger. */
+const MOST_BYTES = 2 * MIB
+
+/**
+ * The same pages, divided where their resources and scopes are large: these may be as long as a request, and those of a page are held
+ * together.
+ */
+export function* withFewEnvelopes<T extends { readonly scope: number }>(
+  pages: Pages<T>,
+  queries: Pick<CausewayQueries, 'envelopes'>,
+): Generator<readonly T[]> {
+  const bytesOf = (scope: number): number => {
+    const envelopes = queries.envelopes(scope)
+    return envelopes === undefined ? 0 : envelopeBytes(envelopes)
+  }
+  for (const page of pages) {
+    const byScope = Map.groupBy(page, ({ scope }) => scope)
+    let [part, bytes, isDivided]: [T[], number, boolean] = [[], 0, false]
+    // Each part shows its resources again: those of one come together.
+    for (const [scope, items] of byScope) {
+      const more = bytesOf(scope)
+      if (part.length > 0 && bytes + more > MOST_BYTES) {
+        yield part
+        ;[part, bytes, isDivided] = [[], 0, true]
+      }
+      part.push(...items)
+      bytes += more
+    }
+    yield isDivided ? part : page
+  }
+}
+
 /** By itself: a generator that waits holds whatever was used on the way to what it yields. */
 function recordText(signal: 'spans' | 'logs', raw: Buffer): string {
   return JSON.stringify(recordJson(signal, raw))
 }
 
-/** The beginning of an envelope's JSON object up to the list that goes into it. */
+/** The JSON object of an envelope, up to the opening bracket of `list`. */
 function openedWith(message: Shape['group' | 'scope'], envelope: Buffer, list: string): string {
   const members = JSON.stringify(envelopeJson(message, envelope)).slice(1, -1)
   return `{${members}${members === '' ? '' : ','}"${list}":[`
 }
 
-/** Takes the first `limit` items of a list and remembers where it was cut. */
+/** Takes the first `limit` items of a list. */
 export class LimitedPages {
-  /** The position after the list; undefined if it is complete. */
+  /** The cursor of the next page; undefined if there is none. */
   next: string | undefined
   readonly #limit: number
 
@@ -172,12 +200,12 @@ export class LimitedPages {
 const CURSOR = /^-?\d{1,19}(?:\.-?\d{1,19})*$/
 const MAX = 2n ** 63n - 1n
 
-/** A position as an opaque cursor. */
+/** Encodes a position as an opaque cursor. */
 export function encodeCursor(position: Position): string {
   return position.join('.')
 }
 
-/** The position of a cursor; undefined if it is invalid or has another number of parts. */
+/** Decodes a cursor; undefined if it is malformed, or has another number of parts. */
 export function decodeCursor(cursor: string, parts: number): Position | undefined {
   if (!CURSOR.test(cursor)) return undefined
   const position = cursor.split('.').map(BigInt)

@@ -15,11 +15,12 @@ import type {
 import type { SeenWrite } from '../model/seen-write.ts'
 import { rfc3339 } from '../model/time-and-size.ts'
 import type { CpidFactsAnswer, GraphNode, Mergelog, Span } from './answer-schemas.ts'
+import { commaSeparated } from './list-json.ts'
 import type { ObjectEvent, ObjectVersion, PodStatsAnswer } from './object-answer-schemas.ts'
 
 const REFERENCES_SHOWN = 128
 
-/** What happened to an object, as the API shows it. */
+/** An event of an object, as the API shows it. */
 export function objectJson({
   object,
   cpid,
@@ -42,7 +43,7 @@ export function objectJson({
   }
 }
 
-/** Who wrote a version of an object, as the API shows it. */
+/** A version of an object and who wrote it, as the API shows it. */
 export function objectVersionJson(facts: Omit<ObjectVersionFacts, 'position'>): ObjectVersion {
   return {
     object: facts.object,
@@ -63,7 +64,7 @@ export function objectVersionJson(facts: Omit<ObjectVersionFacts, 'position'>): 
   }
 }
 
-/** A CPID as the API shows it; null where nothing is known. */
+/** A CPID as the API shows it; unknown facts are null. */
 export function cpidJson({ cpid, timeNs, sources, explained, service, object }: CpidFacts): CpidFactsAnswer {
   return {
     cpid,
@@ -97,12 +98,7 @@ export function mergelogJson({
 
 export function* graphJson(cpid: Cpid, { nodes, edges, truncated }: GraphAround): Generator<string> {
   yield `{"cpid":"${cpid}","nodes":${JSON.stringify(nodes.map(nodeJson))},"truncated":${truncated},"edges":[`
-  let separator = ''
-  for (const page of edges) {
-    if (page.length === 0) continue
-    yield separator + page.map((edge) => JSON.stringify(edge)).join(',')
-    separator = ','
-  }
+  yield* commaSeparated(edges, (page) => page.map((edge) => JSON.stringify(edge)).join(','))
   yield ']}'
 }
 
@@ -121,17 +117,17 @@ function nodeJson(node: NodeFacts): GraphNode {
   }
 }
 
-/** The fields of an inferred write; none for other spans. */
+/** The fields of an observed write; none for other spans. */
 export function seenJson(seen: SeenWrite | undefined): Pick<Span, 'user' | 'cause' | 'gap'> {
   if (seen === undefined) return {}
   const { user, cause, gap } = seen
   return { ...(user !== undefined && { user }), cause, ...(gap && { gap }) }
 }
 
-/** Where both are there, what is measured of a Pod says what its containers add up to. */
+/** Metrics that are shown for the Pod alone if they are there for both Pod and containers: the Pod's value is the sum. */
 const WHOLE = new Set(['cpu', 'memory'])
 
-/** What was measured of the Pods that a cascade wrote, one Pod at a time. */
+/** The metrics of the Pods that a cascade wrote, one Pod at a time. */
 export function* podStatsJson(
   queries: Pick<CausewayQueries, 'podStats'>,
   { root }: CascadeFacts,
@@ -139,11 +135,7 @@ export function* podStatsJson(
 ): Generator<string> {
   const { pods, leftOut } = queries.podStats(root, limit)
   yield `{"root":"${root}","truncated":${leftOut > 0},"leftOut":${leftOut},"pods":[`
-  let isFirst = true
-  for (const pod of pods) {
-    yield (isFirst ? '' : ',') + JSON.stringify(podJson(pod))
-    isFirst = false
-  }
+  yield* commaSeparated(pods, (pod) => JSON.stringify(podJson(pod)))
   yield ']}'
 }
 

@@ -1,11 +1,11 @@
 import { CPID_UNDECODABLE } from '../model/attributes.ts'
 import { envelopeBytes, sentSpan } from '../model/otlp/outgoing-records.ts'
 import { type Json, type JsonObject, jsonOfProtobuf } from '../model/otlp/protobuf-to-json.ts'
-import { MalformedOtlp, WireCursor } from '../model/otlp/protobuf-wire.ts'
+import { unlessMalformed, WireCursor } from '../model/otlp/protobuf-wire.ts'
 import type { OutboxItem } from '../model/outbox.ts'
 import type { CausewayQueries, Pages, StoredRecord } from '../model/queries.ts'
 
-/** A sent span with the resource and scope that it was sent under, in OTLP/JSON. */
+/** A span with its resource and scope as they were sent, in OTLP/JSON. */
 export interface SentSpanJson {
   readonly span: JsonObject
   readonly resource: JsonObject
@@ -13,16 +13,16 @@ export interface SentSpanJson {
   readonly resourceId: number
 }
 
-/** Resources and scopes may be as long as a request. */
+/** Resources with scopes longer than this are not cached together: they may be as long as a request. */
 const LARGE_BYTES = 65_536
 
 type Envelopes = Pick<CausewayQueries, 'envelopes'>
 
-/** Sent spans as they were sent; none for one that was pruned. Envelopes are read once. */
+/** Renders spans as they were sent; none for a span that was pruned. Resources and scopes are cached. */
 export class SpanRenderer {
   readonly #queries: Envelopes
   readonly #scopes = new Map<number, Omit<SentSpanJson, 'span'>>()
-  /** The last one that is too large to be kept with the others. */
+  /** The last resource and scope that are longer than LARGE_BYTES. */
   #large: { readonly scope: number; readonly shown: Omit<SentSpanJson, 'span'> } | undefined
 
   constructor(queries: Envelopes) {
@@ -32,6 +32,10 @@ export class SpanRenderer {
   show(item: OutboxItem): SentSpanJson[] {
     const bytes = sentSpan(item)
     return bytes === undefined ? [] : [{ span: recordJson('spans', bytes), ...this.#envelopesOf(item.scope) }]
+  }
+
+  resourceOf(scope: number): JsonObject {
+    return this.#envelopesOf(scope).resource
   }
 
   #envelopesOf(scope: number): Omit<SentSpanJson, 'span'> {
@@ -66,12 +70,12 @@ export function jsonTextOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The attributes of a span, a resource, a scope, a link or an event: pairs of key and AnyValue. */
+/** The attributes of a span, resource, scope, link or event: pairs of key and AnyValue. */
 export function attributesOf(of: JsonObject): [key: string, value: JsonObject][] {
   return jsonObjectsOf(of['attributes']).map(({ key, value }) => [jsonTextOf(key), jsonObjectOf(value)])
 }
 
-/** An AnyValue where it is a text, a number or a flag; integers beyond 2^53 lose their last digits. */
+/** The value of an AnyValue if it is a string, number or boolean; integers beyond 2^53 lose precision. */
 export function attributeValue(value: JsonObject): string | number | boolean | undefined {
   const { stringValue, boolValue, intValue, doubleValue } = value
   if (typeof stringValue === 'string') return stringValue
@@ -86,14 +90,14 @@ export function serviceOf(resource: JsonObject): string {
   return value === undefined ? '' : String(attributeValue(value) ?? '')
 }
 
-/** When a span in OTLP/JSON started and ended. */
+/** The start and end time of a span in OTLP/JSON. */
 export function startAndEnd(span: JsonObject): { startNs: bigint; endNs: bigint } {
   const timeOf = (name: 'startTimeUnixNano' | 'endTimeUnixNano'): bigint =>
     BigInt(jsonTextOf(span[name]) || '0')
   return { startNs: timeOf('startTimeUnixNano'), endNs: timeOf('endTimeUnixNano') }
 }
 
-/** Sent spans as records to be shown, each exactly as it was sent; those pruned since are left out. */
+/** Sent spans as records, each exactly as it was sent. Spans that were pruned since are left out. */
 export function* sentRecords(pages: Pages<OutboxItem>): Generator<StoredRecord[]> {
   for (const page of pages) yield page.flatMap(recordOf)
 }
@@ -103,7 +107,7 @@ function recordOf(item: OutboxItem): StoredRecord[] {
   return raw === undefined ? [] : [{ position: [BigInt(item.decision)], scope: item.scope, raw }]
 }
 
-/** The span with this id in the traces of a cascade, or in one of them; undefined when it is not there. */
+/** Finds the span with this id in the traces of a cascade, or in `traceId` alone; undefined if there is none. */
 export function findSentSpan(
   queries: CausewayQueries,
   {
@@ -121,21 +125,21 @@ export function findSentSpan(
   return undefined
 }
 
-/** Fields of Span and LogRecord that hold no messages. */
+/** The field numbers of Span and LogRecord that hold no nested messages. */
 const PLAIN_FIELDS = { spans: [1, 2, 3, 4, 5, 6, 7, 8, 16], logs: [1, 2, 3, 8, 9, 10, 11, 12] }
 const MESSAGE = { spans: 'Span', logs: 'LogRecord' } as const
-/** What an envelope holds beside the list that goes into it. */
+/** The field of each envelope message besides its list. */
 const HELD = { ResourceSpans: 'resource', ResourceLogs: 'resource', ScopeSpans: 'scope', ScopeLogs: 'scope' }
 
 /**
- * A stored span or log record as OTLP/JSON. Ingest does not look into every attribute, so that something inside may be
- * no protobuf; then the ids, name and times are shown, and all its bytes in the attribute `cpid.undecodable`.
+ * A stored span or log record as OTLP/JSON. Ingest does not decode every attribute, so nested bytes may be malformed protobuf. Then only
+ * ids, name and times are shown, and all bytes are in the attribute `cpid.undecodable`.
  */
 export function recordJson(signal: 'spans' | 'logs', raw: Buffer): JsonObject {
   return unlessMalformed(
     () => jsonOfProtobuf(MESSAGE[signal], raw),
     () => ({
-      // A tag or length in more bytes than it needs is taken on arrival, and may be refused by this decoder.
+      // Ingest accepts varints that are longer than necessary. This decoder may refuse them.
       ...unlessMalformed(
         () => jsonOfProtobuf(MESSAGE[signal], fieldsOf(raw, PLAIN_FIELDS[signal])),
         () => ({}),
@@ -145,7 +149,7 @@ export function recordJson(signal: 'spans' | 'logs', raw: Buffer): JsonObject {
   )
 }
 
-/** A stored resource or scope as OTLP/JSON, with what is no protobuf shown as in a record. */
+/** A stored resource or scope as OTLP/JSON. A malformed one is shown as bytes, as a malformed record is. */
 export function envelopeJson(message: keyof typeof HELD, envelope: Buffer): JsonObject {
   return unlessMalformed(
     () => jsonOfProtobuf(message, envelope),
@@ -153,21 +157,11 @@ export function envelopeJson(message: keyof typeof HELD, envelope: Buffer): Json
   )
 }
 
-/** What the work gives, or the other where what is stored turns out to be no protobuf. */
-function unlessMalformed<T>(work: () => T, otherwise: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof MalformedOtlp) return otherwise()
-    throw error
-  }
-}
-
 function undecodable(bytes: Buffer): JsonObject[] {
   return [{ key: CPID_UNDECODABLE, value: { bytesValue: bytes.toString('base64') } }]
 }
 
-/** As far as the bytes can be read. */
+/** The fields with these numbers, up to the first malformed byte. */
 function fieldsOf(raw: Buffer, numbers: readonly number[]): Buffer {
   const parts: Buffer[] = []
   const cursor = new WireCursor(raw)

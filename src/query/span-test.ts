@@ -9,17 +9,17 @@ import { flipped, givesBoolean, stringOf } from './traceql/static-values.ts'
 import type { Attribute, Field, Operator, Pipeline, Static } from './traceql/syntax.ts'
 import { staticOf, type StoredAttribute, type StoredScope } from './traceql/trace-data.ts'
 
-/** How many results of a test on texts are cached, and of what length. */
+/** The most cached results of a test on strings, and the longest string that is cached. */
 const MOST_TEXTS = 10_000
 const LONGEST_TEXT = 256
 const NAME = 5
 const ATTRIBUTES = 9
-/** The tags of a key, of a value and of a text, in the usual encoding of an attribute. */
+/** The protobuf tags of KeyValue.key, KeyValue.value and AnyValue.string_value. */
 const [KEY_TAG, VALUE_TAG, TEXT_TAG] = [0x0a, 0x12, 0x0a]
 
 /**
- * Makes tests of stored bytes out of what a pipeline asks of one span. A test is true for every span that meets the condition, and may be
- * true for others: it looks only at attributes of spans and resources, and at names.
+ * Compiles conditions of a pipeline on a single span into tests of its stored bytes. A test has no false negatives, but may have false
+ * positives: it reads only names and the attributes of spans and resources.
  */
 export class SpanTests {
   readonly #scopeOf: (scope: number) => StoredScope
@@ -30,7 +30,7 @@ export class SpanTests {
     this.#conditions = conditionsOf(withLists(pipeline)).list
   }
 
-  /** Undefined if nothing in a condition can be tested. */
+  /** The test for a condition; undefined if no part of it can be tested. */
   of(field: Field): SpanTest | undefined {
     if (field.kind === 'unary')
       return field.operator === 'exists' && field.of.kind === 'attribute'
@@ -70,7 +70,7 @@ export class SpanTests {
     return ofSpan === undefined ? ofResource : joined('||', ofSpan, ofResource ?? NEVER)
   }
 
-  /** As in Tempo, a query may read a text for a missing attribute, or something else with the same name. */
+  /** Whether the query may match spans without this attribute, or read another value under its name, as Tempo does. */
   #mayBeReadOtherwise(name: string): boolean {
     const isColumn = DEDICATED.span.has(name) || DEDICATED.resource.has(name)
     return this.#conditions.some(
@@ -98,7 +98,7 @@ export class SpanTests {
 const OF_SPANS: readonly Attribute['scope'][] = ['span', 'resource', 'any']
 const NEVER: SpanTest = () => false
 
-/** With `&&` a side that cannot be tested is left out. */
+/** Joins two tests. For `&&`, a side that cannot be tested is left out. */
 function joined(
   operator: '&&' | '||',
   left: SpanTest | undefined,
@@ -114,8 +114,8 @@ function isAnyAccepted({ column, values }: StoredAttribute, accepts: (value: Sta
   return column !== 'other' && values.some((value) => accepts(staticOf(column, value)))
 }
 
-/** Texts that come again and again are tested once. */
-function remembered(accepts: (value: Static) => boolean): (text: string) => boolean {
+/** Caches the results for strings. */
+function cached(accepts: (value: Static) => boolean): (text: string) => boolean {
   const known = new Map<string, boolean>()
   return (text) => {
     const before = known.get(text)
@@ -127,7 +127,7 @@ function remembered(accepts: (value: Static) => boolean): (text: string) => bool
   }
 }
 
-/** Visits the fields of a span with one number. A visit is undefined for one that is not asked about, and true for one that is accepted. */
+/** Visits the fields of a span with this number. `visit` returns undefined if a field is irrelevant, true if it is accepted. */
 function visitor(
   field: number,
   visit: (bytes: Buffer, start: number, end: number) => boolean | undefined,
@@ -153,21 +153,21 @@ function visitor(
   }
 }
 
-/** Undefined if a span without a name meets it. */
+/** The test on the span name; undefined if a span without a name passes it. */
 function ofName(accepts: (value: Static) => boolean): SpanTest | undefined {
-  const acceptsText = remembered(accepts)
+  const acceptsText = cached(accepts)
   if (acceptsText('')) return undefined
   return visitor(NAME, (bytes, start, end) => acceptsText(bytes.toString('utf8', start, end)))
 }
 
-/** Whether one of a span's attributes has this key and an accepted value, or a list with one. */
+/** The test whether a span has an attribute with this key and an accepted value or list element. */
 function ofAttribute(name: string, accepts: (value: Static) => boolean): SpanTest {
   const key = Buffer.from(name)
-  const acceptsText = remembered(accepts)
+  const acceptsText = cached(accepts)
   const visit = (bytes: Buffer, start: number, end: number): boolean | undefined => {
     const at = valueAt(bytes, start, end)
     if (at !== undefined && !isKey(bytes, start + 2, at - 2, key)) return undefined
-    if (at !== undefined && bytes[at] === TEXT_TAG && isShort(bytes, at + 1, end))
+    if (at !== undefined && bytes[at] === TEXT_TAG && endsExactlyAt(bytes, at + 1, end))
       return acceptsText(bytes.toString('utf8', at + 2, end))
     const read = readAttribute(bytes, start, end, undefined)
     return read.key === name ? isAnyAccepted(read, accepts) : undefined
@@ -175,22 +175,25 @@ function ofAttribute(name: string, accepts: (value: Static) => boolean): SpanTes
   return visitor(ATTRIBUTES, visit, ADDED_ATTRIBUTES.has(name))
 }
 
-/** Where the value of an attribute begins that is a key and a value, each of at most 127 bytes; undefined for one encoded otherwise. */
+/** Where the value of an attribute begins; undefined unless it is a key and a value, each of at most 127 bytes. */
 function valueAt(bytes: Buffer, start: number, end: number): number | undefined {
-  const length = bytes[start + 1] ?? MANY
+  const length = bytes[start + 1] ?? LONG_LENGTH
   const tag = start + 2 + length
-  return bytes[start] === KEY_TAG && length < MANY && bytes[tag] === VALUE_TAG && isShort(bytes, tag + 1, end)
+  return bytes[start] === KEY_TAG &&
+    length < LONG_LENGTH &&
+    bytes[tag] === VALUE_TAG &&
+    endsExactlyAt(bytes, tag + 1, end)
     ? tag + 2
     : undefined
 }
 
-/** Lengths from here on take more than one byte. */
-const MANY = 0x80
+/** Lengths from here on are varints of several bytes. */
+const LONG_LENGTH = 0x80
 
-/** Whether the length at a place is that of all that follows. */
-function isShort(bytes: Buffer, at: number, end: number): boolean {
-  const length = bytes[at] ?? MANY
-  return length < MANY && at + 1 + length === end
+/** Whether the byte at `at` is a length that reaches exactly to `end`. */
+function endsExactlyAt(bytes: Buffer, at: number, end: number): boolean {
+  const length = bytes[at] ?? LONG_LENGTH
+  return length < LONG_LENGTH && at + 1 + length === end
 }
 
 function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {

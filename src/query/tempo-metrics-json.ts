@@ -1,5 +1,6 @@
 import type { JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import type { CausewayQueries } from '../model/queries.ts'
+import { commaSeparated } from './list-json.ts'
 import { endJson } from './tempo-search-json.ts'
 import { type FoundSpan, type FoundTrace, SearchEffort, TraceLook } from './trace-search.ts'
 import { CompareSeries } from './traceql/metric-compare.ts'
@@ -18,12 +19,12 @@ import { type Query, TraceQlError } from './traceql/syntax.ts'
 export interface MetricsAsked {
   readonly query: Query
   readonly range: MetricsRange
-  /** How many series, and how many exemplars, at most. */
+  /** The limit of series, and that of exemplars. */
   readonly series: number
   readonly exemplars: number
 }
 
-/** What the spans of a time come to, as Tempo answers it. */
+/** Answers a TraceQL metric as Tempo does. */
 export function* tempoMetricsJson(
   queries: CausewayQueries,
   asked: MetricsAsked,
@@ -33,19 +34,17 @@ export function* tempoMetricsJson(
   const effort = new SearchEffort(nowMs, () => queries.bytesRead)
   let [series, failure]: [readonly Series[], string | undefined] = [[], undefined]
   try {
-    series = yield* seriesOf(queries, asked, effort)
+    const counted = yield* seriesOf(queries, asked, effort)
+    series = yield* lastStages(counted, asked, nowMs)
   } catch (error) {
     if (!(error instanceof TraceQlError)) throw error
     failure = error.message
   }
   yield '{"series":['
-  let separator = ''
-  for (const one of sorted(series)) {
+  yield* commaSeparated(sorted(series), (one) => {
     const shown = range.isInstant ? instantJson(one) : seriesJson(one, range)
-    if (shown === undefined) continue
-    yield separator + JSON.stringify(shown)
-    separator = ','
-  }
+    return shown === undefined ? '' : JSON.stringify(shown)
+  })
   yield `]${endJson(effort, failure)}`
 }
 
@@ -55,7 +54,7 @@ function* seriesOf(
   effort: SearchEffort,
 ): Generator<string, readonly Series[]> {
   const { query, range } = asked
-  const { pipeline, metric, seconds } = query
+  const { pipeline, metric } = query
   if (metric === undefined) throw new TraceQlError('the query asks for no metric')
   const isCompare = metric.kind === 'compare'
   const counting = isCompare
@@ -71,11 +70,36 @@ function* seriesOf(
   const results = counting.results()
   if (counting.isCut)
     effort.leaveOut(
-      `there are more series than the ${asked.series} asked for, or more values than may be counted: ` +
-        'group by fewer attributes, take longer steps, or raise maxSeries (1000 at most)',
+      `there are more series than the ${asked.series} asked for, more values than may be counted, or longer ones ` +
+        'than may be shown: group by fewer attributes, take longer steps, or raise maxSeries (1000 at most)',
     )
+  return results
+}
+
+/** Applies the second stages. Throws TraceQlError after 30 seconds: series that only some stages were applied to would be wrong. */
+function* lastStages(
+  series: readonly Series[],
+  { query: { seconds }, range }: MetricsAsked,
+  nowMs: () => number,
+): Generator<'', readonly Series[]> {
+  const effort = new SearchEffort(nowMs, () => 0)
   const intervals = new Intervals(range).count
-  return seconds.reduce((left, stage) => secondStage(stage, left, intervals), results)
+  let left = series
+  for (const stage of seconds) {
+    const turns = secondStage(stage, left, intervals)
+    effort.begin()
+    for (let turn = turns.next(); ; turn = turns.next()) {
+      if (effort.end())
+        throw new TraceQlError('the stages after the metric take too long: write fewer, or take longer steps')
+      if (turn.done === true) {
+        left = turn.value
+        break
+      }
+      yield ''
+      effort.begin()
+    }
+  }
+  return left
 }
 
 function* inTime(counting: Generator<''>, effort: SearchEffort): Generator<''> {
@@ -88,7 +112,7 @@ function* inTime(counting: Generator<''>, effort: SearchEffort): Generator<''> {
   effort.end()
 }
 
-/** Counts spans that are found without their traces. Yields where others may take a turn. */
+/** Counts spans that were read without their traces. Yields when others may take a turn. */
 function* countedAlone(
   counting: MetricSeries,
   found: Iterable<readonly FoundSpan[]>,
@@ -103,7 +127,7 @@ function* countedAlone(
   }
 }
 
-/** Counts the spans of what is found. Yields where others may take a turn. */
+/** Counts the spans of the traces found. Yields when others may take a turn. */
 function* counted(
   counting: CompareSeries | MetricSeries,
   source: Iterable<FoundTrace | undefined>,
@@ -123,7 +147,7 @@ function* counted(
   }
 }
 
-/** In Tempo's order: fewer labels first, then by each label's name and by the text of its value in protobuf. */
+/** Sorts as Tempo does: by number of labels, then by the names of the labels and their values in protobuf's text format. */
 function sorted(series: readonly Series[]): readonly Series[] {
   const keyed = series.map((one) => ({
     one,
@@ -145,11 +169,11 @@ function compareLists(left: readonly string[], right: readonly string[]): number
 const labelsJson = (labels: readonly Label[]): JsonObject[] =>
   labels.map(({ name, value }) => ({ key: name, value: staticJson(value) }))
 
-/** As protobuf's JSON has it, zero is left out. */
+/** A value in protobuf's JSON, which omits zero. */
 const valueJson = (value: number): JsonObject =>
   value === 0 ? {} : { value: Number.isFinite(value) ? value : String(value) }
 
-/** Undefined for a series without any value. */
+/** A series; undefined if it has no value. */
 function seriesJson({ labels, values, exemplars }: Series, range: MetricsRange): JsonObject | undefined {
   const intervals = new Intervals(range)
   const samples = values.flatMap((value, at) =>

@@ -6,9 +6,9 @@ import { durationNs, type SpanTimes } from './span-tree.ts'
 
 export interface ServiceTime {
   readonly service: string
-  /** That of its first span. */
+  /** The cluster of its first span. */
   readonly cluster: string | undefined
-  /** Durations of its spans added up: a span within another one counts too. */
+  /** The sum of the durations of its spans; nested spans count too. */
   totalNs: bigint
   selfNs: bigint
   waitNs: bigint
@@ -18,13 +18,13 @@ export interface ServiceTime {
   lastNs: UnixNanos
 }
 
-/** What is added up together. */
+/** The grouping key of a total. */
 type KeyOf = (span: Pick<LinkedSpan, 'service' | 'cluster'>) => string
 
-/** A service in each cluster that it works in. */
+/** Groups by service and cluster. */
 export const serviceInCluster: KeyOf = ({ service, cluster = '' }) => `${cluster} ${service}`
 
-/** Adds up the time of received spans by service, or otherwise, trace by trace; a span that stands in several traces counts once, and what another change drives not at all. */
+/** Totals the time of received spans by a key. Copies of a span count once; spans driven by another change do not count. */
 export class TimePerService {
   readonly #services = new Map<string, ServiceTime>()
   readonly #counted = new Set<number>()
@@ -34,7 +34,7 @@ export class TimePerService {
     this.#keyOf = keyOf
   }
 
-  /** Self and waiting time are added up where they are given. */
+  /** Adds spans. `times`, if given, adds their self and waiting time. */
   add(spans: Iterable<LinkedSpan>, times?: ReadonlyMap<LinkedSpan, SpanTimes>): void {
     for (const span of spans) {
       const { row, startNs, endNs, status, activity } = span
@@ -52,7 +52,7 @@ export class TimePerService {
     }
   }
 
-  /** The services, most time first. */
+  /** The services, those with the most time first. */
   totals(): ServiceTime[] {
     return [...this.#services.values()].sort(
       (a, b) => Number(b.totalNs - a.totalNs) || (this.#keyOf(a) < this.#keyOf(b) ? -1 : 1),
@@ -79,22 +79,22 @@ export interface KindTime {
   selfNs: bigint
   waitNs: bigint
   spans: number
-  /** How often something of the kind was written. */
+  /** How many times objects of the kind were written. */
   writes: number
-  /** How many objects of the kind were written, or observed by spans that wrote nothing. */
+  /** How many objects of the kind were written, or observed by spans without writes. */
   objects: number
 }
 
 /**
- * Adds up the time of received spans by the kinds they wrote; a span that wrote nothing counts for the kind it observed
- * first, one that names no object for none. A span that stands in several traces counts once, and one that another change drives not at all. Self and waiting time
- * may be known later than what a span named.
+ * Totals the time of received spans by the kinds of the objects they wrote. A span without writes counts for the kind it observed first; a
+ * span without references does not count. A span with copies in several traces counts once; spans that another change drives do not count.
+ * Self and waiting times may be added later than the spans.
  */
 export class TimePerKind {
   readonly #kinds = new Map<string, KindTime & { names: Set<string> }>()
   readonly #counted = new Set<number>()
-  readonly #awaited = new Map<number, readonly KindTime[]>()
-  readonly #together = new Map<string, readonly KindTime[]>()
+  readonly #kindsByRow = new Map<number, readonly KindTime[]>()
+  readonly #lists = new Map<string, readonly KindTime[]>()
 
   add(spans: Iterable<LinkedSpan>): void {
     for (const span of spans) {
@@ -115,35 +115,35 @@ export class TimePerKind {
         time.spans++
         time.totalNs += durationNs(span)
       }
-      this.#awaited.set(row, this.#once([...seen]))
+      this.#kindsByRow.set(row, this.#shared([...seen]))
     }
   }
 
-  /** Adds the times of spans that were added before, those of each span once. */
+  /** Adds the self and waiting times of spans that were added before; for each span once. */
   addTimes(times: ReadonlyMap<LinkedSpan, SpanTimes>): void {
     for (const [{ row }, { selfNs, waitNs }] of times) {
       if (row === undefined) continue
-      for (const time of this.#awaited.get(row) ?? []) {
+      for (const time of this.#kindsByRow.get(row) ?? []) {
         time.selfNs += selfNs
         time.waitNs += waitNs
       }
-      this.#awaited.delete(row)
+      this.#kindsByRow.delete(row)
     }
   }
 
-  /** The kinds, most time first. */
+  /** The kinds, those with the most time first. */
   totals(): KindTime[] {
     return [...this.#kinds.values()]
       .map(({ names, ...time }) => ({ ...time, objects: names.size }))
       .sort((a, b) => Number(b.totalNs - a.totalNs) || (a.kind < b.kind ? -1 : 1))
   }
 
-  /** One list for all spans with the same kinds. */
-  #once(kinds: readonly KindTime[]): readonly KindTime[] {
+  /** Returns one shared list for all spans with the same kinds. */
+  #shared(kinds: readonly KindTime[]): readonly KindTime[] {
     const key = kinds.map(({ kind }) => kind).join(' ')
-    const known = this.#together.get(key)
+    const known = this.#lists.get(key)
     if (known !== undefined) return known
-    this.#together.set(key, kinds)
+    this.#lists.set(key, kinds)
     return kinds
   }
 

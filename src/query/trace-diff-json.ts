@@ -1,5 +1,7 @@
+import { MIB } from '../model/time-and-size.ts'
 import type { OutboxItem } from '../model/outbox.ts'
 import type { CausewayQueries, Pages } from '../model/queries.ts'
+import { withFewEnvelopes } from './list-json.ts'
 import { BadQuestion } from './question.ts'
 import { SpanRenderer } from './sent-span-json.ts'
 import {
@@ -13,7 +15,7 @@ import {
   SpanKeys,
 } from './trace-diff.ts'
 
-/** The patch has every change of each span; the native summary has counts and sums; the composed one adds a patch that is short. */
+/** `trace-patch-v0` has every change of each span; `native` has counts and sums; `composed` adds a patch if it is short. */
 export const DIFF_FORMATS = [
   'trace-patch-v0',
   'trace-summary-v0-native',
@@ -21,24 +23,22 @@ export const DIFF_FORMATS = [
 ] as const
 
 export interface TraceDiffAsked {
-  /** 32 hex digits each. */
+  /** Trace ids, 32 hex digits each. */
   readonly base: string
   readonly compare: string
   readonly format: (typeof DIFF_FORMATS)[number]
 }
 
-/** Of both traces together. */
+/** The most spans of both traces together. */
 const MOST_SPANS = 20_000
-const MOST_BYTES = 16 * 1024 * 1024
-/** A patch in a summary. */
+const MOST_BYTES = 16 * MIB
+/** The longest patch in a summary. */
 const PATCH_BYTES = 65_536
 
-/** The steps from a root to each span, all together. */
+/** The most elements of the tree paths of all spans together. */
 const MOST_STEPS = 2_000_000
 
-/**
- * What differs between two traces, as Tempo's experimental endpoint answers it. Throws BadQuestion for traces that are too large.
- */
+/** The differences between two traces, as Tempo's experimental endpoint answers. Throws BadQuestion if the traces are too large. */
 export function* traceDiffJson(
   queries: CausewayQueries,
   { base, compare, format }: TraceDiffAsked,
@@ -83,13 +83,19 @@ function* readSpans(
 ): Generator<string, DiffSpan[]> {
   const renderer = new SpanRenderer(queries)
   const spans: DiffSpan[] = []
-  for (const page of pages) {
+  for (const page of withFewEnvelopes(pages, queries)) {
     yield ''
     for (const item of page) {
+      left.spans--
       left.bytes -= item.raw?.length ?? 0
-      if (--left.spans < 0 || left.bytes < 0)
+      for (const { span, resource } of renderer.show(item)) {
+        const one = diffSpan(span, resource, keys)
+        // The service name is repeated for each span in the answer.
+        left.bytes -= one.service.length
+        spans.push(one)
+      }
+      if (left.spans < 0 || left.bytes < 0)
         throw new BadQuestion(`these traces are too large to compare: ${TOO_LARGE}; look at each by itself`)
-      for (const { span, resource } of renderer.show(item)) spans.push(diffSpan(span, resource, keys))
     }
   }
   return spans
@@ -98,7 +104,7 @@ function* readSpans(
 const ERROR = 'error'
 const UNKNOWN = '<unknown>'
 const MILLISECOND = 1_000_000n
-/** A service counts as changed if the durations of its spans, added up, differ by at least this and a twentieth. */
+/** The durations of a service count as changed if their sums differ by at least 1 ms and a twentieth. */
 const DRIFT = { leastNs: MILLISECOND, parts: 20n }
 
 const serviceOf = ({ service }: { readonly service: string }): string => service || UNKNOWN
@@ -108,7 +114,7 @@ const direction = (delta: number): string => (delta > 0 ? 'increased' : delta < 
 const lasting = ({ placed }: DiffTrace): bigint =>
   placed.reduce((sum, { span }) => sum + (span.durationNs ?? 0n), 0n)
 
-/** From the first start to the last end of those that have both. */
+/** From the first start to the last end of spans that have both. */
 function envelopeOf({ placed }: DiffTrace): bigint {
   let [first, last]: (bigint | undefined)[] = [undefined, undefined]
   for (const { span } of placed) {
@@ -182,7 +188,7 @@ function summaryOf(patch: Patch, base: DiffTrace, compare: DiffTrace): object {
   }
 }
 
-/** Services whose spans are others, or below others. */
+/** The services whose number of spans differs by name, kind or parent. */
 function servicesReshaped(base: DiffTrace, compare: DiffTrace): Set<string> {
   const counts = new Map<string, { service: string; balance: number }>()
   for (const [trace, step] of [[base, 1] as const, [compare, -1] as const])

@@ -2,16 +2,17 @@ import type { Json, JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import { BadQuestion } from './question.ts'
 import { attributesOf, jsonObjectOf, jsonObjectsOf, jsonTextOf, startAndEnd } from './sent-span-json.ts'
 import { KINDS, STATUSES } from './traceql/syntax.ts'
+import { TextKeys } from './traceql/text-keys.ts'
 
 type Attributes = ReadonlyMap<string, JsonObject>
 
 export interface DiffSpan {
-  /** The number of its service, name and kind, by which spans of the two traces are paired. */
+  /** The number for its service, name and kind. Spans with equal keys are paired across the traces. */
   readonly key: number
   readonly id: string
   readonly parentId: string
   readonly startNs: bigint
-  /** Undefined for one without a start, or that ends before it. */
+  /** Undefined for a span without a start, or with an end before its start. */
   readonly durationNs: bigint | undefined
   readonly service: string
   readonly name: string
@@ -20,20 +21,20 @@ export interface DiffSpan {
   readonly attributes: Attributes
 }
 
-/** A span at its place in the tree of a trace. */
+/** A span and its position in the tree of its trace. */
 interface Placed {
   readonly span: DiffSpan
-  /** From its root: the index of each among its siblings, which are sorted by start. */
+  /** From the root to the span: the index of each ancestor among its siblings, which are sorted by start. */
   readonly path: readonly number[]
-  /** The key of its parent. */
+  /** The key of the parent. */
   readonly above: number | undefined
-  /** Its key and that of its parent, as one text. */
+  /** Its key and its parent's, as one string. */
   readonly keys: string
 }
 
 export interface DiffTrace {
   readonly traceId: string
-  /** Of all its spans; those with the id of an earlier one are not placed. */
+  /** The number of all spans. `placed` lacks those whose id an earlier span has. */
   readonly count: number
   /** Parents before their children. */
   readonly placed: readonly Placed[]
@@ -45,23 +46,32 @@ interface Warning {
   readonly message: string
 }
 
-/** Numbers the services, names and kinds of spans: names may be long, and each is compared together with that of its parent. */
+/** Numbers each combination of service, name and kind, since names may be long and spans are compared often. */
 export class SpanKeys {
   readonly #known = new Map<string, number>()
+  readonly #texts = new TextKeys()
+  /** Service names by resource: reading one from its attributes again for each span is slow. */
+  readonly #services = new WeakMap<JsonObject, string>()
 
   of(service: string, name: string, kind: string): number {
-    const text = JSON.stringify([service, name, kind])
+    const text = JSON.stringify([this.#texts.of(service), this.#texts.of(name), kind])
     const known = this.#known.get(text) ?? this.#known.size
     this.#known.set(text, known)
     return known
   }
+
+  serviceOf(resource: JsonObject): string {
+    const service = this.#services.get(resource) ?? serviceIn(new Map(attributesOf(resource)))
+    this.#services.set(resource, service)
+    return service
+  }
 }
 
-/** Takes a span and its resource in OTLP/JSON. Both traces have to be given the same keys. */
+/** Makes a DiffSpan from a span and its resource in OTLP/JSON. Use the same `keys` for both traces. */
 export function diffSpan(span: JsonObject, resource: JsonObject, keys: SpanKeys): DiffSpan {
   const { startNs, endNs } = startAndEnd(span)
   const attributes = new Map(attributesOf(span))
-  const service = serviceIn(attributes) || serviceIn(new Map(attributesOf(resource)))
+  const service = serviceIn(attributes) || keys.serviceOf(resource)
   const name = jsonTextOf(span['name'])
   const kind = KINDS[Number(span['kind'] ?? 0)] ?? ''
   return {
@@ -81,7 +91,7 @@ export function diffSpan(span: JsonObject, resource: JsonObject, keys: SpanKeys)
 const serviceIn = (attributes: Attributes): string =>
   jsonTextOf(attributes.get('service.name')?.['stringValue'])
 
-/** `left.steps`: how long all paths together may still become. Throws BadQuestion when they are longer. */
+/** Builds the tree of a trace. `left.steps`: how many path elements are still allowed; throws BadQuestion if there are more. */
 export function placedTrace(
   side: string,
   traceId: string,
@@ -122,7 +132,7 @@ export function placedTrace(
     }
   }
   for (const span of sorted.filter(isTop)) place(span)
-  // Spans that are their own ancestors have no root.
+  // Spans on a cycle have no root.
   for (const span of sorted) place(span)
   return { traceId, count: spans.length, placed, warnings: warningsOf(side, spans, placed.length) }
 }
@@ -156,7 +166,7 @@ function warningsOf(side: string, spans: readonly DiffSpan[], placed: number): W
   return warnings
 }
 
-/** Pairs each span of the second trace with one of the first that has the same key; if several have, rather with one whose parent does too. */
+/** Pairs each span of the second trace with a span of the first that has the same key, preferably one whose parents have equal keys too. */
 function pairsOf(base: DiffTrace, compare: DiffTrace): Map<Placed, Placed> {
   const waiting = Map.groupBy(base.placed, ({ span }) => span.key)
   const below = Map.groupBy(base.placed, ({ keys }) => keys)
@@ -178,7 +188,7 @@ function pairsOf(base: DiffTrace, compare: DiffTrace): Map<Placed, Placed> {
 }
 
 interface Reference {
-  /** From a root: the place of each among its siblings. */
+  /** From the root to the span: the index of each ancestor among its siblings. */
   readonly path: readonly number[]
   readonly service: string
   readonly name: string
@@ -233,7 +243,7 @@ export function patchOf(base: DiffTrace, compare: DiffTrace): Patch {
     .map((one) => ({
       target: {
         type: 'span',
-        // Tempo leaves out an empty path.
+        // As in Tempo, an empty path is omitted.
         ...(one.path.length > 1 && { parentPath: one.path.slice(0, -1) }),
         index: one.path.at(-1) ?? 0,
       },
@@ -289,7 +299,7 @@ const shown = (one: Placed): Snapshot => ({
 /** Durations count as equal if they differ by at most a fifth and a millisecond. */
 const DURATION = { part: 0.2, least: 1_000_000 }
 const SIZE = { part: 0.05, least: 0 }
-/** Attributes of OpenTelemetry's conventions that measure something, and hardly ever are the same twice. */
+/** Attributes of OpenTelemetry's conventions that are measurements, and hardly ever equal. */
 const MEASURES =
   /^(?:https?\.(?:request|response)(?:\.body)?\.size|http\.(?:request|response)_content_length(?:_uncompressed)?|messaging\.message\.(?:body|envelope)\.size|(?:rpc\.)?message\.(?:un)?compressed_size|file\.size|gen_ai\.usage\.(?:input_tokens|output_tokens|prompt_tokens|completion_tokens|cache_creation\.input_tokens|cache_read\.input_tokens|reasoning\.output_tokens)|gen_ai\.response\.time_to_first_chunk|app\.jank\.period)$/
 
@@ -338,7 +348,7 @@ function isSameAttribute(key: string, left: JsonObject, right: JsonObject): bool
 const numberIn = ({ intValue, doubleValue }: JsonObject): number | undefined =>
   intValue === undefined && doubleValue === undefined ? undefined : Number(intValue ?? doubleValue)
 
-/** Of two AnyValues; a whole number is the same as the float that it is. */
+/** Whether two AnyValues are equal. An integer equals the float of the same value. */
 function isSameValue(left: JsonObject, right: JsonObject): boolean {
   if (left['intValue'] !== undefined && right['intValue'] !== undefined)
     return left['intValue'] === right['intValue']
@@ -361,13 +371,13 @@ function isSameValue(left: JsonObject, right: JsonObject): boolean {
   return JSON.stringify(left) === JSON.stringify(right)
 }
 
-/** Stands for a missing key: no AnyValue is equal to it. */
+/** Stands for a missing key; no AnyValue is equal to it. */
 const NO_VALUE: JsonObject = { missing: true }
 const itemsOf = (list: Json): JsonObject[] => jsonObjectsOf(jsonObjectOf(list)['values'])
 const pairsIn = (list: Json): Attributes =>
   new Map(attributesOf({ attributes: jsonObjectOf(list)['values'] ?? [] }))
 
-/** An AnyValue as plain JSON; numbers that JSON cannot hold are texts. */
+/** An AnyValue as plain JSON. Numbers that JSON cannot represent become strings. */
 function plainValue(value: JsonObject): unknown {
   const { stringValue, boolValue, bytesValue, arrayValue, kvlistValue, intValue } = value
   const number = numberIn(value)

@@ -3,39 +3,41 @@ import { ownValue } from '../model/untrusted-names.ts'
 import { type CausewayQueries, MOST_FACETS, type SentTraceRange } from '../model/queries.ts'
 import { endOfJaeger } from './jaeger-json.ts'
 import { BadQuestion } from './question.ts'
-import { ANY_SPAN, compare, OLD_TAGS, spansWith } from './span-filters.ts'
+import { ANY_SPAN, compare, OLD_TAGS, spansWith } from './traceql/span-filters.ts'
 import { partialJson } from './tempo-search-json.ts'
 import { type FoundTrace, SearchEffort, TraceLook, type TraceSearch } from './trace-search.ts'
 import { readScope } from './traceql/read-span.ts'
 import { elementsOf, stringOf, textOf } from './traceql/static-values.ts'
 import { type Attribute, KINDS, type Scope, type Static, STATUSES, TraceQlError } from './traceql/syntax.ts'
+import { TextKeys } from './traceql/text-keys.ts'
 import { staticOfValues, type StoredScope, type StoredSpan } from './traceql/trace-data.ts'
 import { ABSENT_VALUE } from './traceql/conditions.ts'
+import { listedSpans } from './traceql/listed-spans.ts'
 import { readAttribute } from './traceql/parse-traceql.ts'
 import { attributeOf } from './traceql/read-tokens.ts'
 
 const MOST = 1_000
-/** The time limit of a list, which is asked for while somebody types. */
+/** The time limit of a list in milliseconds. Clients request lists while the user types. */
 const MOST_MS = 10_000
-/** The most characters of a name or value in a list; they may be as long as a request. */
+/** The most characters of a name or value in a list, since it may be as long as a request. */
 const LONGEST = 1_024
 
 export interface NamesAsked {
   readonly version: 1 | 2
-  /** How many names or values at most. */
+  /** The most names or values in the answer. */
   readonly limit: number
-  /** Only of spans that this finds. */
+  /** Only spans that this search finds are considered. */
   readonly search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>
 }
 
 interface Looking {
   readonly effort: SearchEffort
   readonly also: readonly Attribute[] | 'all'
-  /** False once it has seen enough. */
+  /** Returns false when it needs no more traces. */
   readonly see: (found: FoundTrace) => boolean
 }
 
-/** Calls back for each trace of which something comes out, with turns between. Throws BadQuestion where the query fails on a span. */
+/** Calls `see` for each matching trace. Yields so that others get their turn. Throws BadQuestion if the query fails on a span. */
 export function* lookThrough(
   queries: CausewayQueries,
   search: NamesAsked['search'],
@@ -58,7 +60,7 @@ export function* lookThrough(
   }
 }
 
-/** The services of Jaeger's older API and newer one. */
+/** The services, for Jaeger's older API and its v3. */
 export function* jaegerServicesJson(queries: CausewayQueries, version: 1 | 3): Generator<string> {
   const { services } = queries.facets()
   const lacks =
@@ -73,11 +75,11 @@ export function* jaegerServicesJson(queries: CausewayQueries, version: 1 | 3): G
 export interface OperationsAsked {
   readonly service: string
   readonly spanKind?: string
-  /** `names`: the older list without kinds. */
+  /** `names`: the list of names without kinds of the older API. */
   readonly shape: 'names' | 'legacy' | 'v3'
 }
 
-/** The names of the spans that a service sent. */
+/** The operations of a service: the distinct names of its spans. */
 export function* jaegerOperationsJson(
   queries: CausewayQueries,
   { service, spanKind, shape }: OperationsAsked,
@@ -114,8 +116,8 @@ export function* jaegerOperationsJson(
 const COPY: Attribute = { kind: 'attribute', scope: 'span', name: CPID_COPY }
 
 /**
- * How often a span of one service is the parent of one of another, each span in one trace only; with a service, of calls by it and of it
- * alone.
+ * Counts how often a span of one service is the parent of a span of another; a span with copies in several traces counts once. With
+ * `service`, only calls from or to it.
  */
 export function* jaegerDependenciesJson(
   queries: CausewayQueries,
@@ -123,6 +125,7 @@ export function* jaegerDependenciesJson(
   nowMs: () => number,
 ): Generator<string> {
   const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
+  const keys = new TextKeys()
   const calls = new Map<string, { parent: string; child: string; callCount: number }>()
   const range = { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
   yield* lookThrough(
@@ -140,7 +143,7 @@ export function* jaegerDependenciesJson(
           const [parent, child] = [services.get(parentId), scope.service]
           if (parent === undefined || parent === child) continue
           if (service !== undefined && parent !== service && child !== service) continue
-          const key = JSON.stringify([parent, child])
+          const key = JSON.stringify([keys.of(parent), keys.of(child)])
           const known = calls.get(key) ?? { parent: listed(parent), child: listed(child), callCount: 0 }
           known.callCount++
           if (calls.size < MOST || calls.has(key)) calls.set(key, known)
@@ -151,11 +154,11 @@ export function* jaegerDependenciesJson(
     },
   )
   const sorted = [...calls.values()].sort((a, b) => (a.parent + a.child < b.parent + b.child ? -1 : 1))
-  // Jaeger counts services and operations, and not these.
+  // In Jaeger's answer the `total` of dependencies is 0.
   yield legacyList(sorted, effort.lacks, 0)
 }
 
-/** A text as lists show it. A slice would keep all of it in memory. */
+/** A name or value, truncated. It is copied, since a slice would keep the whole string in memory. */
 const listed = (text: string): string =>
   text.length > LONGEST ? Buffer.from(text.slice(0, LONGEST)).toString() : text
 
@@ -207,12 +210,13 @@ function attributesIn(scope: Scope, span: StoredSpan): readonly { readonly key: 
   }
 }
 
-/** The names of attributes, as Tempo lists them: version 2 by scope. */
+/** The names of attributes, as Tempo lists them; version 2 lists them by scope. */
 export function* tempoTagsJson(
   queries: CausewayQueries,
-  { version, limit, search, scope }: NamesAsked & { readonly scope?: string },
+  { version, limit, search: asked, scope }: NamesAsked & { readonly scope?: string },
   nowMs: () => number,
 ): Generator<string> {
+  const search = listedBy(version, asked)
   const isAsked = (one: string): boolean => scope === undefined || scope === 'none' || scope === one
   const names = new Map<Scope, Set<string>>(SCOPES.filter(isAsked).map((one) => [one, new Set<string>()]))
   const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
@@ -243,7 +247,13 @@ export function* tempoTagsJson(
   yield JSON.stringify(version === 2 ? { scopes: shown } : { tagNames }).slice(0, -1) + endOfNames(effort)
 }
 
-/** What resources and scopes have is known without a look at their spans. */
+/** As in Tempo, version 1 ignores the query and considers all spans. */
+const listedBy = (version: 1 | 2, search: NamesAsked['search']): NamesAsked['search'] => ({
+  ...search,
+  pipeline: version === 1 ? spansWith(ANY_SPAN) : listedSpans(search.pipeline),
+})
+
+/** Whether attributes of a scope are read from stored resources and scopes, without reading spans. */
 const isOfScope = (scope: string): boolean => scope === 'resource' || scope === 'instrumentation'
 
 function isOfAnySpan({ pipeline: { stages } }: NamesAsked['search']): boolean {
@@ -253,7 +263,7 @@ function isOfAnySpan({ pipeline: { stages } }: NamesAsked['search']): boolean {
   return field.kind === 'static' && field.value.type === 'boolean' && field.value.value
 }
 
-/** Calls back for each scope that is kept, with its resource and with turns between, until it has seen enough. */
+/** Calls `see` for each stored scope with its resource until it returns false. Yields so that others get their turn. */
 function* lookThroughScopes(
   queries: CausewayQueries,
   effort: SearchEffort,
@@ -281,12 +291,12 @@ function scopeNames(
   })
 }
 
-/** One more than the limit stands for all that are left out. */
+/** Adds up to one name beyond the limit, which shows that the list is incomplete. */
 function addUpTo(limit: number, names: Set<string> | undefined, name: string): void {
   if (names !== undefined && names.size <= limit && name !== '') names.add(listed(name))
 }
 
-/** The values of an attribute of a resource, or of a scope. */
+/** The values of an attribute in a resource or scope. */
 function* valuesIn(one: StoredScope, { scope, name }: Attribute): Generator<Static> {
   if (name === 'instrumentation:name') yield stringOf(one.name)
   else if (name === 'instrumentation:version') yield stringOf(one.version)
@@ -295,7 +305,7 @@ function* valuesIn(one: StoredScope, { scope, name }: Attribute): Generator<Stat
       if (key === name) yield staticOfValues(column, values)
 }
 
-/** The effort of a list, and what it lacks. */
+/** The end of a list: its effort, and what it lacks. */
 function endOfNames(effort: SearchEffort): string {
   const metrics = {
     inspectedBytes: String(effort.inspectedBytes),
@@ -305,7 +315,7 @@ function endOfNames(effort: SearchEffort): string {
   return `,"metrics":${JSON.stringify(metrics)}${partialJson(effort.lacks)}}`
 }
 
-/** Ids are not listed: there is no end to them. */
+/** Intrinsics whose values are not listed, since nearly every span has another one. */
 const UNLISTED = [
   'link:traceID',
   'link:spanID',
@@ -316,7 +326,7 @@ const UNLISTED = [
   'traceDuration',
 ]
 
-/** Undefined for a name that cannot be one of an attribute. */
+/** The attribute with this name; undefined if the name is invalid. */
 function attributeNamed(tag: string, version: 1 | 2): Attribute | undefined {
   try {
     if (version === 1) return attributeNamedOfOld(tag)
@@ -335,12 +345,13 @@ function attributeNamedOfOld(tag: string): Attribute {
   return isScoped ? attributeOf(tag) : { kind: 'attribute', scope: 'any', name: tag }
 }
 
-/** The values of an attribute, as Tempo lists them: version 2 with their types. */
+/** The values of an attribute, as Tempo lists them; version 2 lists them with types. */
 export function* tempoTagValuesJson(
   queries: CausewayQueries,
-  { version, limit, search, tag }: NamesAsked & { readonly tag: string },
+  { version, limit, search: asked, tag }: NamesAsked & { readonly tag: string },
   nowMs: () => number,
 ): Generator<string> {
+  const search = listedBy(version, asked)
   const values = new Map<string, { type: string; value: string }>()
   const add = (value: Static): void => {
     for (const one of elementsOf(value)) {
@@ -352,7 +363,9 @@ export function* tempoTagValuesJson(
   }
   const attribute = attributeNamed(tag, version)
   const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
-  if (attribute?.scope === 'intrinsic' && (attribute.name === 'status' || attribute.name === 'kind'))
+  const isWord =
+    attribute?.scope === 'intrinsic' && (attribute.name === 'status' || attribute.name === 'kind')
+  if (isWord && isOfAnySpan(search))
     for (const word of WORDS[attribute.name]) values.set(word, { type: 'keyword', value: word })
   else if (attribute !== undefined && isOfScopeAttribute(attribute) && isOfAnySpan(search))
     yield* lookThroughScopes(queries, effort, (scope) => {

@@ -18,38 +18,40 @@ import { factsOf, FetchPlan, type SpanView, type TraceFactsFound } from './trace
 import { compilePipeline, type Spanset } from './traceql/pipeline.ts'
 import { SpanReader } from './traceql/read-span.ts'
 import type { Attribute, Field, IntrinsicName, Pipeline } from './traceql/syntax.ts'
-import type { StoredSpan, StoredTrace } from './traceql/trace-data.ts'
+import type { StoredScope, StoredSpan, StoredTrace } from './traceql/trace-data.ts'
 
 export interface TraceSearch {
   readonly pipeline: Pipeline
-  /** Traces whose activity reaches into the time between these. */
+  /** The time range. Traces with activity in it are searched. */
   readonly fromNs?: UnixNanos
   readonly toNs?: UnixNanos
   readonly limit: number
-  /** How many matching spans of each set are shown. */
+  /** The most spans of each set in the answer. */
   readonly spansPerTrace: number
 }
 
 export interface FoundTrace {
   readonly trace: StoredTrace
   readonly facts: TraceFactsFound
-  /** What the pipeline finds in it, at least one span. */
+  /** The spansets that the pipeline finds in the trace; each has at least one span. */
   readonly sets: readonly Spanset[]
-  /** What was read of a span for the answer alone. */
+  /** What was read of a span only for the answer. */
   readonly selected: (span: StoredSpan) => SpanView | undefined
 }
 
-/** A span that a pipeline finds, as it was found and as it was read for the answer. */
+/** A span that a pipeline finds: `view` is what the pipeline read of it, `read` what the answer needs. */
 export interface FoundSpan {
   readonly view: SpanView
   readonly read: SpanView
   readonly traceId: () => string
 }
 
-/** The time limit of a search, and the largest trace that it examines. */
+/** The time limit of a search in milliseconds, and the largest trace that it examines. */
 const MAX_MS = 30_000
 const MAX_SPANS = 50_000
 const MAX_BYTES = 64 * MIB
+/** The most characters of names and values in an answer, since it is built in memory. */
+const MAX_SHOWN = 16 * MIB
 
 /** The effort of a search so far, and why it is incomplete. */
 export class SearchEffort {
@@ -59,6 +61,7 @@ export class SearchEffort {
   #spentMs = 0
   #sinceMs: number | undefined
   #large = 0
+  #shown = 0
   readonly #leftOut = new Set<string>()
   readonly #nowMs: () => number
   readonly #bytesRead: () => number
@@ -72,12 +75,12 @@ export class SearchEffort {
     this.#bytesBefore = bytesRead()
   }
 
-  /** Begins a turn. Only time within turns counts. */
+  /** Starts the clock of a turn. Only time within turns counts. */
   begin(): void {
     this.#sinceMs = this.#nowMs()
   }
 
-  /** Ends a turn. True if it was the last. */
+  /** Stops the clock of a turn. Returns true if the time limit is exceeded. */
   end(): boolean {
     this.#spentMs += this.#nowMs() - (this.#sinceMs ?? this.#nowMs())
     return this.isOver
@@ -92,16 +95,28 @@ export class SearchEffort {
     this.#large++
   }
 
-  /** Notes something left out; the reason says what to ask instead. */
+  /** Notes that the answer is incomplete. `reason` says what to ask instead. */
   leaveOut(reason: string): void {
     this.#leftOut.add(reason)
+  }
+
+  /** Adds to the length of the answer, and returns true, if the limit allows it; otherwise notes that the answer is incomplete. */
+  hasRoomFor(length: number): boolean {
+    if (this.#shown + length <= MAX_SHOWN) {
+      this.#shown += length
+      return true
+    }
+    this.leaveOut(
+      `no more than ${MAX_SHOWN / MIB} MiB of names and values are shown: ask for fewer traces, spans or attributes`,
+    )
+    return false
   }
 
   get inspectedBytes(): number {
     return this.#bytesRead() - this.#bytesBefore
   }
 
-  /** Why the answer may lack something; undefined for one that is complete. */
+  /** Why the answer may be incomplete; undefined if it is complete. */
   get lacks(): string | undefined {
     const { passedOver } = this.matching
     const reasons = [
@@ -118,7 +133,7 @@ export class SearchEffort {
   }
 }
 
-/** Runs a pipeline over all traces that were sent in a time. */
+/** Runs a pipeline over all traces that were sent in a time range. */
 export class TraceLook {
   readonly #queries: CausewayQueries
   readonly #search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>
@@ -160,7 +175,7 @@ export class TraceLook {
     this.#reader = new SpanReader((scope) => queries.envelopes(scope), readsAll ? undefined : wanted)
   }
 
-  /** The traces that Causeway made of cascades, and then those that it passed on; the newest first. Undefined where others may take a turn. */
+  /** Matching traces, newest first: of cascades, then those passed through. Yields undefined when others may take a turn. */
   *sources(): Generator<Generator<FoundTrace | undefined>> {
     const range = this.#range()
     const { hint, test } = this.#ofOneSpan()
@@ -173,7 +188,7 @@ export class TraceLook {
     return { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
   }
 
-  /** A hint and a test that one and the same span meets in each trace that is looked for. */
+  /** A hint and a test that the same span meets in every matching trace. */
   #ofOneSpan(): { hint: SpanHint | undefined; test: SpanTest | undefined } {
     const tests = this.#tests()
     const hasHint = (field: Field): boolean => hintOfField(field) !== undefined
@@ -186,15 +201,15 @@ export class TraceLook {
     return { hint: field && hintOfField(field), test: field && this.#counting(tests.of(field)) }
   }
 
-  /** Of searches for single spans. */
+  /** The hint for searches for single spans. */
   #hint(): SpanHint | undefined {
     const hinted = fieldNeeded(this.#search.pipeline, (field) => hintOfField(field) !== undefined)
     return hinted && hintOfField(hinted)
   }
 
   /**
-   * The spans that the pipeline finds, read without their traces. Undefined if it looks at more of a trace than its single spans. An
-   * empty list where others may take a turn.
+   * The spans that the pipeline finds, read without their traces. Undefined if the pipeline needs more of a trace than single spans. An
+   * empty list means that others may take a turn.
    */
   spans(): Generator<readonly FoundSpan[]> | undefined {
     return this.#looksAtSpans ? this.#foundSpans() : undefined
@@ -244,7 +259,7 @@ export class TraceLook {
     return new SpanTests(this.#search.pipeline, (scope) => this.#reader.scopeOf(scope))
   }
 
-  /** Counts the spans that need not be read. */
+  /** Wraps a test so that spans it rejects count as inspected. */
   #counting(test: SpanTest | undefined): SpanTest | undefined {
     if (test === undefined) return undefined
     return (bytes, start, end, scope) => {
@@ -265,9 +280,10 @@ export class TraceLook {
     }
   }
 
-  /** Undefined if it is skipped or has no span. */
+  /** Reads a trace; undefined if it is skipped or has no spans. */
   *#traceOf(sent: SentTrace): Generator<undefined, StoredTrace | undefined> {
     const spans: StoredSpan[] = []
+    const scopes = new Set<StoredScope>()
     let [pages, length] = [0, 0]
     for (const page of sent.items()) {
       if (pages++ > 0) yield undefined
@@ -277,8 +293,9 @@ export class TraceLook {
         if (span === undefined) continue
         spans.push(span)
         length += bytes?.length ?? 0
-      }
-      if (spans.length > MAX_SPANS || length > MAX_BYTES) {
+        if (!scopes.has(span.scope)) length += span.scope.bytes
+        scopes.add(span.scope)
+        if (spans.length <= MAX_SPANS && length <= MAX_BYTES) continue
         this.#effort.passOver()
         return undefined
       }
@@ -303,7 +320,7 @@ export class TraceLook {
   }
 }
 
-/** Whether an attribute is as it is stored, in whatever trace the span was sent. */
+/** Whether the sent attribute is the stored one, whatever trace the span was sent into. */
 function isStored({ scope, name }: Attribute): boolean {
   if (scope === 'intrinsic') return OF_STORED_SPANS.has(name)
   return scope !== 'link' && !ADDED_ATTRIBUTES.has(name)
@@ -324,7 +341,7 @@ function traceIdIn({ bytes, start, end }: SentSpan): string {
   return traceId
 }
 
-/** As they would come together in one request: by resource, and then by scope, in the order in which these come up. */
+/** Orders spans by resource and scope, in the order in which these first occur, as in one OTLP request. */
 function byScope(spans: StoredSpan[]): readonly StoredSpan[] {
   const [resources, scopes] = [new Map<number, number>(), new Map<unknown, number>()]
   for (const { scope } of spans) {
@@ -337,15 +354,18 @@ function byScope(spans: StoredSpan[]): readonly StoredSpan[] {
   return spans.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** The newest traces that a pipeline finds, each as `show` makes it; an empty piece of an answer where others may take a turn. */
+/**
+ * The newest matching traces, each as `show` makes it. Ends when `show` returns undefined, since the answer has no more room. Yields an
+ * empty piece when others may take a turn.
+ */
 export function* findTraces<T>(
   queries: CausewayQueries,
   search: TraceSearch,
   effort: SearchEffort,
-  show: (found: FoundTrace) => T,
+  show: (found: FoundTrace) => T | undefined,
 ): Generator<string, T[]> {
   const all: { startNs: bigint; shown: T }[] = []
-  for (const source of new TraceLook(queries, search, effort).sources()) {
+  sources: for (const source of new TraceLook(queries, search, effort).sources()) {
     effort.begin()
     let count = 0
     for (const found of source) {
@@ -354,7 +374,9 @@ export function* findTraces<T>(
         yield ''
         effort.begin()
       } else {
-        all.push({ startNs: found.facts.startNs, shown: show(found) })
+        const shown = show(found)
+        if (shown === undefined) break sources
+        all.push({ startNs: found.facts.startNs, shown })
         if (++count >= search.limit) break
       }
     }

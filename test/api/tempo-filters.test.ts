@@ -62,8 +62,10 @@ test('names and values are those of the spans asked for, and no more than asked 
     tagValues: unknown[]
   }
   expect(tagValues).toHaveLength(2)
-  const services = await answer('search/tag/service.name/values', { q: '{ name = "update replicaset" }' })
-  expect(services).toMatchObject({ tagValues: ['deployment-controller'] })
+  const services = await answer('v2/search/tag/resource.service.name/values', {
+    q: '{ name = "update replicaset" }',
+  })
+  expect(services).toMatchObject({ tagValues: [{ type: 'string', value: 'deployment-controller' }] })
   const tags = await answer('v2/search/tags', { scope: 'resource', q: '{ span.count = 3 }' })
   expect(tags).toMatchObject({ scopes: [{ name: 'resource', tags: ['replicas', 'service.name'] }] })
 })

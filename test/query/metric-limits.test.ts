@@ -13,7 +13,14 @@ interface Answered {
   message?: string
 }
 
-function piecesOf(writer: TestWriter, q: string, series: number, intervals = 1n, exemplars = 0): string[] {
+function piecesOf(
+  writer: TestWriter,
+  q: string,
+  series: number,
+  intervals = 1n,
+  exemplars = 0,
+  nowMs?: () => number,
+): string[] {
   const range = {
     fromNs: START_NS - 1n,
     toNs: START_NS - 1n + intervals * SECOND,
@@ -21,7 +28,7 @@ function piecesOf(writer: TestWriter, q: string, series: number, intervals = 1n,
     isInstant: false,
   }
   const query = readTraceQl(q)
-  const found = answer(writer.queries(), { kind: 'metrics', query, range, series, exemplars })
+  const found = answer(writer.queries(), { kind: 'metrics', query, range, series, exemplars }, nowMs)
   if (found.kind !== 'found') throw new Error(found.kind)
   return [...found.pieces]
 }
@@ -151,11 +158,24 @@ test('no two series have the same labels, and they come in the order of Tempo', 
         expect(labels).toEqual([...new Set(labels)])
         const counts = series.flatMap(({ samples = [] }) => samples as { value?: number }[])
         expect(counts.reduce((sum, { value = 0 }) => sum + value, 0)).toBe(all.length)
+        const compared = ask(writer, '{} | compare({ true }, 100)', 1_000).series
+        const pairs = compared.map((one) => JSON.stringify(one.labels))
+        expect(pairs).toEqual([...new Set(pairs)])
         const lengths = series.map((one) => one.labels?.length ?? 0)
         expect(lengths).toEqual(lengths.toSorted((a, b) => a - b))
       },
     ),
     { numRuns: 60 },
+  )
+})
+
+test('a quantile that is asked for twice is one series', async () => {
+  using writer = await TestWriter.open()
+  writer.spans('web', [{ trace: 1, id: 1 }])
+  writer.pass(1_000_000)
+  const { series } = ask(writer, '{} | quantile_over_time(duration, .9, .5, 0.90)', 1_000)
+  expect(series.map(({ labels }) => JSON.stringify(labels?.[0]))).toEqual(
+    [0.5, 0.9].map((doubleValue) => JSON.stringify({ key: 'p', value: { doubleValue } })),
   )
 })
 
@@ -203,4 +223,35 @@ test('a comparison has no more values than may be held, whatever spans have', as
   const series = pieces.filter((piece) => piece.includes('"samples"')).length
   expect(series * 5_000).toBeLessThanOrEqual(2_000_000)
   expect(pieces.at(-1)).toContain('"status":"PARTIAL"')
+})
+
+test('stages after the metric take turns with other questions, and have no more time than a search', async () => {
+  const stage = fc.oneof(
+    fc
+      .tuple(fc.constantFrom('topk', 'bottomk'), fc.integer({ min: 1, max: 4 }))
+      .map(([k, most]) => `| ${k}(${most})`),
+    fc.integer({ min: -1, max: 2 }).map((least) => `> ${least}`),
+  )
+  using writer = await TestWriter.open()
+  const names = ['a', 'b', 'c', 'd', 'e']
+  writer.spans(
+    'web',
+    names.map((name, at) => ({ trace: at + 1, id: 1, name, start: at * 1_000 })),
+  )
+  writer.pass(1_000_000)
+  fc.assert(
+    fc.property(fc.array(stage, { minLength: 1, maxLength: 6 }), (stages) => {
+      const query = ['{} | rate() by (name)', ...stages].join(' ')
+      const pieces = piecesOf(writer, query, 1_000, 50n)
+      const before = piecesOf(writer, '{} | rate() by (name)', 1_000, 50n)
+      const turnsOf = (all: string[]): number => all.filter((piece) => piece === '').length
+      expect(turnsOf(pieces)).toBeGreaterThanOrEqual(turnsOf(before) + stages.length)
+      // Each look at the clock finds half of the time gone that there is.
+      let ms = 0
+      const late = JSON.parse(
+        piecesOf(writer, query, 1_000, 50n, 0, () => (ms += 15_001)).join(''),
+      ) as Answered
+      expect(late).toMatchObject({ series: [], status: 'PARTIAL' })
+    }),
+  )
 })

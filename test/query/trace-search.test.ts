@@ -142,6 +142,31 @@ test('so does one that fails on a span', async () => {
   })
 })
 
+test('a trace without a root says so, as in Tempo', async () => {
+  using writer = await TestWriter.open()
+  writer.spans('web', [
+    { trace: 1, id: 1, start: 2 },
+    { trace: 2, id: 2, parent: 9, start: 1 },
+  ])
+  writer.pass(1_000_000)
+  expect(search(writer, '{}').traces).toMatchObject([
+    { rootServiceName: 'web' },
+    { rootServiceName: '<root span not yet received>' },
+  ])
+})
+
+// As Tempo, which has a column of single values for it.
+test.each([
+  ['http.method', { '= "GET"': 0, '= nil': 1 }],
+  ['method', { '= "GET"': 1, '= nil': 0 }],
+])('a list of one value in %s', async (name, found) => {
+  using writer = await TestWriter.open()
+  writer.spans('web', [{ trace: 1, id: 1, attributes: { [name]: ['GET'] } }])
+  writer.pass(1_000_000)
+  const counts = Object.keys(found).map((is) => [is, search(writer, `{ span.${name} ${is} }`).traces.length])
+  expect(Object.fromEntries(counts)).toEqual(found)
+})
+
 test('a trace of many spans is looked through in turns', async () => {
   using writer = await TestWriter.open()
   writer.spans(

@@ -18,6 +18,7 @@ const attribute = (
 
 const ROOT = 'a'.repeat(16)
 const SCOPE = {
+  bytes: 0,
   resourceId: 1,
   service: 'web',
   resource: [attribute('service.name', 'string', 'web')],

@@ -30,10 +30,10 @@ import { VersionQuestions } from './version-questions.ts'
 
 /** The most traces and events of this Causeway in one answer; with more, the answer is partial. */
 const MOST_OWN = 10_000
-/** How often the name of this Causeway in the archive is looked up again. */
-const NAMED_MS = 30_000
+/** How long the name of this Causeway in the archive is cached, in milliseconds. */
+const NAME_CACHED_MS = 30_000
 const CASCADES_NAMED = 8
-/** The tables with references to objects, and with service names. */
+/** The tables with references to objects. */
 const NAMING = ['object_events', 'mergelogs']
 const TEXTS = listOf(text)
 const FACETS = { services: TEXTS, clusters: TEXTS, actors: TEXTS, namespaces: TEXTS, kinds: TEXTS }
@@ -48,11 +48,11 @@ interface FleetObjects extends FleetAnswer {
   readonly next: string | undefined
 }
 interface FleetCascadesOf extends FleetCascades {
-  /** Those of them that drive the CPID. */
+  /** The cascades whose work the CPID drives. */
   readonly driving: ReadonlySet<Cpid>
 }
 
-/** This Causeway in the archive: its name, and its position by its database. */
+/** The name of this Causeway in the archive, and how far it has archived: the last change and the last arrival. */
 interface Own {
   readonly causeway: string
   readonly change: number
@@ -68,7 +68,7 @@ export class ArchiveQuestions {
   readonly versions: VersionQuestions
   readonly held: HeldQuestions
   readonly #parts: AskingParts
-  #named: { causeway: string | undefined; untilMs: number } | undefined
+  #cachedName: { causeway: string | undefined; untilMs: number } | undefined
 
   constructor(parts: AskingParts) {
     this.#parts = parts
@@ -77,7 +77,7 @@ export class ArchiveQuestions {
     this.held = new HeldQuestions(parts, this)
   }
 
-  /** Of some roots, if they are given. Throws BadCursor. */
+  /** Lists cascades, or those of `roots`. Throws BadCursor. */
   async cascades(filter: CascadeFilter, part: PageRequest, roots?: readonly Cpid[]): Promise<FleetCascades> {
     const after = part.after === undefined ? undefined : placeIn(part.after)
     const most = (part.limit ?? Infinity) + 1
@@ -99,7 +99,7 @@ export class ArchiveQuestions {
           roots,
         }
         const cascades = await askCascades(archive, asked, deadline)
-        return isCut ? { value: cascades, partial: this.#behind(own) } : { value: cascades }
+        return isCut ? { value: cascades, partial: this.#lagNote(own) } : { value: cascades }
       },
       () => this.#ownCascades(filter, after, roots),
     )
@@ -109,7 +109,7 @@ export class ArchiveQuestions {
     return { cascades: shown, next, ...partialOf(partial) }
   }
 
-  /** The cascades of which this Causeway has newer data, in the order of the archive. */
+  /** Cascades of this database, in the order of the archive. Used when the archive does not answer. */
   #ownCascades(
     filter: CascadeFilter,
     after: CascadePlace | undefined,
@@ -117,7 +117,7 @@ export class ArchiveQuestions {
   ): { value: FleetCascade[]; partial?: string } {
     const { queries } = this.#parts
     const found: FleetCascade[] = []
-    const causeway = this.#named?.causeway
+    const causeway = this.#cachedName?.causeway
     const pages =
       roots === undefined
         ? queries?.cascades(filter, undefined)
@@ -147,7 +147,7 @@ export class ArchiveQuestions {
     return { ...found, driving: new Set(drivenBy), ...partialOf(known.partial ?? partial ?? other) }
   }
 
-  /** Throws BadCursor. */
+  /** Lists events of the objects of a reference. Throws BadCursor. */
   async objects(ref: string, part: PageRequest): Promise<FleetObjects> {
     const after = part.after === undefined ? undefined : listPlaceIn(part.after)
     const limit = Math.min(part.limit ?? MOST_OWN, MOST_OWN)
@@ -162,18 +162,18 @@ export class ArchiveQuestions {
           own === undefined ? new Map<number, Cpid>() : (unarchived?.attributed(own.change) ?? new Map())
         const asked = { ref, untilNs: after?.at, most, own, attributed }
         const theirs = await askObjects(archive, asked, deadline)
-        const here = new Set(ours.objects.map(sameness))
+        const here = new Set(ours.objects.map(eventKey))
         const all = [
           ...ours.objects,
-          ...theirs.filter((one) => !here.has(sameness(one)) || isDistinct(one, own)),
+          ...theirs.filter((one) => !here.has(eventKey(one)) || isOnlyArchived(one, own)),
         ]
         const page = pageOf(all, after, limit)
         const roots = await askRoots(archive, cpidsOf(page.objects), deadline)
         const value = { ...page, objects: page.objects.map((one) => this.#withCascades(one, roots)) }
-        return ours.isCut ? { value, partial: this.#behind(own) } : { value }
+        return ours.isCut ? { value, partial: this.#lagNote(own) } : { value }
       },
       () => {
-        const ours = this.#ownObjects(ref, -1, this.#named?.causeway)
+        const ours = this.#ownObjects(ref, -1, this.#cachedName?.causeway)
         const page = pageOf(ours.objects, after, limit)
         const value = { ...page, objects: page.objects.map((one) => this.#withCascades(one, new Map())) }
         return ours.isCut ? { value, partial: `of this Causeway the newest ${MOST_OWN}` } : { value }
@@ -207,7 +207,7 @@ export class ArchiveQuestions {
     }
   }
 
-  /** This Causeway's data on its cascades comes first: it is the newest. */
+  /** The cascades of a CPID. Those of this database come first, since they are the newest. */
   rootsOf(cpid: Cpid, { driving = [], passedOn = [] }: Partial<Roots> = {}): CascadesOfCpid {
     const found = this.#parts.queries?.cascadesOf(cpid)
     const here = found === undefined || typeof found === 'string' ? { cascades: [], drivenBy: [] } : found
@@ -219,7 +219,7 @@ export class ArchiveQuestions {
     return { cascades, drivenBy }
   }
 
-  /** The CPID turned out to have sources, which the archive may not have yet. */
+  /** Whether a root of the archive is no root any more: its CPID has sources by now, which the archive may not have yet. */
   #isNoRoot(root: Cpid): boolean {
     const { queries, unarchived } = this.#parts
     return (unarchived?.sourcesOf(root)?.length ?? 0) > 0 && typeof queries?.cascade(root) === 'string'
@@ -245,7 +245,7 @@ export class ArchiveQuestions {
     }
   }
 
-  /** Covers the newest month of the archive's cascades, and the newest week of everything else. */
+  /** The values of filters, from the newest month of the archive's cascades and the newest week of its other tables. */
   async #archivedFacets(deadline: AbortSignal): Promise<Facets> {
     const { archive } = this.#parts
     const lately = (table: string, days: number): string =>
@@ -279,38 +279,41 @@ export class ArchiveQuestions {
     }
   }
 
-  #behind(own: Own | undefined): string {
+  #lagNote(own: Own | undefined): string {
     return own === undefined
       ? `of this Causeway, which does not archive there, the newest ${MOST_OWN} are in this answer`
       : `the archive lacks much of ${own.causeway}: of that, the newest ${MOST_OWN} are in this answer`
   }
 
-  /** Undefined where it does not archive there. Read before the archive is queried. What is written meanwhile is in this database's own part. */
+  /**
+   * Undefined if this Causeway does not archive there. Call it before querying the archive: this database answers for what is archived
+   * later.
+   */
   async own(deadline: AbortSignal): Promise<Own | undefined> {
     const { archive, unarchived, nowMs } = this.#parts
     const position = unarchived?.position()
     if (position === undefined) return undefined
-    if (this.#named === undefined || this.#named.untilMs < nowMs()) {
+    if (this.#cachedName === undefined || this.#cachedName.untilMs < nowMs()) {
       const [row] = await archive.rows(
         { causeway: text },
         `SELECT causeway FROM ${archive.name('causeways')} FINAL WHERE instance = ${quote(position.instance)} ORDER BY seen DESC LIMIT 1`,
         deadline,
       )
-      this.#named = { causeway: row?.causeway, untilMs: nowMs() + NAMED_MS }
+      this.#cachedName = { causeway: row?.causeway, untilMs: nowMs() + NAME_CACHED_MS }
     }
-    const { causeway } = this.#named
+    const { causeway } = this.#cachedName
     const { arrival, change } = position
     return causeway === undefined ? undefined : { causeway, arrival, change }
   }
 }
 
-/** The archive is not queried for what this Causeway answers itself, except for mergelogs. */
-function isDistinct({ causeway, action }: FleetObject, own: Own | undefined): boolean {
+/** Whether the archive alone has this event: its query leaves out events that this database answers, except mergelogs. */
+function isOnlyArchived({ causeway, action }: FleetObject, own: Own | undefined): boolean {
   return own !== undefined && causeway === own.causeway && action !== 'mergelog'
 }
 
-/** A mergelog is identified by its CPID. References of spans by one service at the same time count as one. */
-function sameness({
+/** The key of an event. A mergelog is identified by its CPID, a reference by object, time and service. */
+function eventKey({
   action,
   cpid,
   object,
@@ -341,7 +344,7 @@ function textOfPlace({ startNs, root, causeway }: CascadePlace): string {
   return `${startNs}.${root}.${encodeURIComponent(causeway)}`
 }
 
-/** Throws BadCursor. */
+/** Decodes a cursor. Throws BadCursor. */
 function placeIn(cursor: string): CascadePlace {
   const [, start = '', id = '', causeway = ''] =
     /^(-?\d{1,19})\.([0-9a-f-]{36})\.([\w.:/%-]{0,600})$/.exec(cursor) ?? []

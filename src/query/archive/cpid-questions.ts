@@ -1,7 +1,8 @@
+import type { ArchivedEdge, Unarchived } from '../../model/archive.ts'
 import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
 import type { CpidFacts, GraphNode, MergelogFacts } from '../../model/queries.ts'
 import type { PageRequest } from '../question.ts'
-import { ArchiveSilent } from './archive-client.ts'
+import { type ArchiveClient, ArchiveSilent, quote } from './archive-client.ts'
 import {
   type AskingParts,
   BadCursor,
@@ -11,11 +12,11 @@ import {
   partialOf,
 } from './asking-parts.ts'
 import { type KnownCpid, KnownCpids } from './known-cpids.ts'
-import { walk, type Walked } from './walks.ts'
+import { cpid } from './row-columns.ts'
 
 interface FleetCpids extends FleetAnswer {
   readonly cpids: readonly Cpid[]
-  /** What the archive has of a CPID. */
+  /** The facts of a CPID in the archive. */
   readonly described: (cpid: Cpid) => KnownCpid | undefined
 }
 
@@ -38,7 +39,7 @@ type Direction = 'above' | 'below'
 
 const TOO_MANY = 'there are too many to answer at once: those that were found first'
 
-/** Questions of a CPID and of the merge graph around it, to an archive and this database as one graph (docs/adr/042). */
+/** Answers questions about a CPID and the merge graph around it; archive and database count as one graph (docs/adr/042). */
 export class CpidQuestions {
   readonly #parts: AskingParts
 
@@ -72,7 +73,7 @@ export class CpidQuestions {
     return { facts: { ...known.of(cpid), sources: known.sourcesOf(cpid) }, ...partialOf(partial) }
   }
 
-  /** The mergelogs of what is related to a CPID, in the order of `related`. Throws BadCursor. */
+  /** The mergelogs of all CPIDs related to a CPID, in the order of `related`. Throws BadCursor. */
   async mergelogs(
     cpid: Cpid,
     { limit = Infinity, after }: PageRequest,
@@ -156,7 +157,7 @@ export class CpidQuestions {
     return { ...value, ...rest }
   }
 
-  /** What is known of CPIDs, with their sources. */
+  /** The facts of CPIDs, with their sources. */
   async #known(cpids: readonly Cpid[]): Promise<{ known: KnownCpids; partial?: string }> {
     const { archive, queries, unarchived = NOTHING_HERE } = this.#parts
     const { value, ...rest } = await withArchiveOrWithout(
@@ -173,7 +174,7 @@ export class CpidQuestions {
   }
 }
 
-/** Of what is not here only the archive may know. Throws ArchiveSilent. */
+/** If the archive did not answer, it may know a CPID that this database lacks: throws ArchiveSilent. */
 function absent(state: 'unknown' | 'pruned', partial: string | undefined): 'unknown' | 'pruned' {
   if (partial === undefined) return state
   throw new ArchiveSilent(`nothing is known of this CPID here, and ${partial}`)
@@ -183,7 +184,7 @@ function inOrder({ walked, known }: { walked: Walked; known: KnownCpids }): Cpid
   return walked.levels.map((level) => level.toSorted(known.inOrder))
 }
 
-/** Of what is above and below the nearest, each with its distance, negative above. */
+/** The CPIDs nearest to a CPID, each with its distance; negative for ancestors. */
 function nearest(
   above: readonly Cpid[][],
   below: readonly Cpid[][],
@@ -202,4 +203,131 @@ function nearest(
         distances.set(cpid, distance === 0 ? 0 : distance)
       }
   return { distances, truncated: false }
+}
+
+/** The most edges of an answer, since it is held in memory. */
+const MOST_EDGES = 200_000
+const EDGE = { source: cpid, cpid }
+
+/** The result of a walk. */
+interface Walked {
+  /** By distance from the start, in the order in which they were found. */
+  readonly levels: readonly (readonly Cpid[])[]
+  /** CPIDs without further edges. */
+  readonly ends: ReadonlySet<Cpid>
+  readonly isCut: boolean
+}
+
+/**
+ * Walks the combined graph of the archive and this database. Queries each in turn for all CPIDs reached so far, until neither finds a new
+ * one. Throws ArchiveSilent.
+ */
+async function walk(
+  archive: ArchiveClient | undefined,
+  local: Unarchived,
+  direction: Direction,
+  from: Cpid,
+  deadline: AbortSignal | undefined,
+): Promise<Walked> {
+  const edges = new EdgeSet(direction)
+  const asked = { archive: new Set<Cpid>(), local: new Set<Cpid>() }
+  const cut = { is: false }
+  const take = (of: 'archive' | 'local', found: readonly ArchivedEdge[], from: readonly Cpid[]): void => {
+    cut.is ||= found.length >= MOST_EDGES
+    for (const one of from) asked[of].add(one)
+    for (const edge of found) {
+      edges.add(edge)
+      asked[of].add(edge.source)
+      asked[of].add(edge.cpid)
+    }
+  }
+  const unasked = (of: 'archive' | 'local'): Cpid[] =>
+    [from, ...edges.ends()].filter((end) => !asked[of].has(end))
+  for (let more = true; more && !cut.is;) {
+    more = false
+    const ours = unasked('local')
+    if (ours.length > 0) {
+      take('local', local.edges(direction, ours, MOST_EDGES), ours)
+      more = true
+    }
+    const theirs = archive === undefined ? [] : unasked('archive')
+    if (archive !== undefined && deadline !== undefined && theirs.length > 0) {
+      const found = await archive.rows(EDGE, statementOf(archive, direction, theirs), deadline)
+      take('archive', withoutReplaced(found, local), theirs)
+      more = true
+    }
+  }
+  return { ...edges.levels(from), isCut: cut.is }
+}
+
+/** Leaves out edges of mergelogs that were replaced here, which the archive may not know yet. */
+function withoutReplaced(edges: readonly ArchivedEdge[], local: Unarchived): ArchivedEdge[] {
+  const sources = new Map<Cpid, ReadonlySet<Cpid> | undefined>()
+  return edges.filter(({ source, cpid }) => {
+    if (!sources.has(cpid)) {
+      const here = local.sourcesOf(cpid)
+      sources.set(cpid, here && new Set(here))
+    }
+    return sources.get(cpid)?.has(source) !== false
+  })
+}
+
+function statementOf(archive: ArchiveClient, direction: Direction, from: readonly Cpid[]): string {
+  const [table, key, next] =
+    direction === 'below'
+      ? (['edges', 'source', 'cpid'] as const)
+      : (['edges_by_cpid', 'cpid', 'source'] as const)
+  const edges = archive.name(table)
+  return `WITH RECURSIVE reached AS (
+    SELECT toUUID(arrayJoin(splitByChar(',', ${quote(from.join(','))}))) AS at
+    UNION ALL
+    SELECT DISTINCT s.${next} AS at FROM ${edges} AS s FINAL PREWHERE s.${key} GLOBAL IN (SELECT at FROM reached)
+  )
+  SELECT toString(e.source) AS source, toString(e.cpid) AS cpid FROM ${edges} AS e FINAL
+  PREWHERE e.${key} GLOBAL IN (SELECT at FROM reached) LIMIT ${MOST_EDGES}`
+}
+
+class EdgeSet {
+  readonly #isBelow: boolean
+  readonly #next = new Map<Cpid, Set<Cpid>>()
+  readonly #reached = new Set<Cpid>()
+
+  constructor(direction: Direction) {
+    this.#isBelow = direction === 'below'
+  }
+
+  add({ source, cpid }: ArchivedEdge): void {
+    const [from, to] = this.#isBelow ? [source, cpid] : [cpid, source]
+    const known = this.#next.get(from)
+    if (known === undefined) this.#next.set(from, new Set([to]))
+    else known.add(to)
+    this.#reached.add(to)
+  }
+
+  /** All CPIDs that edges lead to. */
+  ends(): ReadonlySet<Cpid> {
+    return this.#reached
+  }
+
+  /** What is reached from one CPID, by the number of steps. */
+  levels(from: Cpid): { levels: Cpid[][]; ends: Set<Cpid> } {
+    const seen = new Set([from])
+    const levels = [[from]]
+    const ends = new Set<Cpid>()
+    for (let level = [from]; level.length > 0;) {
+      const next: Cpid[] = []
+      for (const cpid of level) {
+        const beyond = this.#next.get(cpid)
+        if (beyond === undefined) ends.add(cpid)
+        for (const one of beyond ?? []) {
+          if (seen.has(one)) continue
+          seen.add(one)
+          next.push(one)
+        }
+      }
+      if (next.length > 0) levels.push(next)
+      level = next
+    }
+    return { levels, ends }
+  }
 }

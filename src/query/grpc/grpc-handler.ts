@@ -3,7 +3,6 @@ import {
   type handleServerStreamingCall,
   Metadata,
   type MethodDefinition,
-  Server,
   ServerCredentials,
   ServerInterceptingCall,
   type ServerInterceptingCallInterface,
@@ -14,6 +13,7 @@ import {
 } from '@grpc/grpc-js'
 import { errorText } from '../../model/faults.ts'
 import { EXPORT_METHODS } from '../../model/otlp-requests.ts'
+import { grpcJsServer } from '../../platform/grpc-js-server.ts'
 import { END_FRAME, FRAME_HEADER_BYTES, type GrpcEnd } from '../grpc-answers.ts'
 import type { GrpcHandler, GrpcHandlerSettings } from '../http/grpc-connections.ts'
 import { BadParameter } from '../http/trace-requests.ts'
@@ -24,26 +24,26 @@ import { TEMPO_STREAMING } from './tempo-streaming.ts'
 
 const MOST_REQUEST_BYTES = 32 * 1024
 const WRITE_TIMEOUT_MS = 30_000
-/** How long a request may take to arrive. */
+/** How long a request may take to arrive, in milliseconds. */
 const REQUEST_MS = 10_000
 const OPTIONS = {
   'grpc.max_receive_message_length': MOST_REQUEST_BYTES,
   'grpc.max_concurrent_streams': 32,
   'grpc.max_connection_idle_ms': 300_000,
-  // Headers that never end begin no call: without pings their connection would never count as idle.
+  // A connection with endless headers begins no call and never counts as idle. Pings close it if the client does not answer.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 20_000,
   'grpc.enable_channelz': 0,
 }
 
 /**
- * Opens what answers Jaeger's remote storage API, Tempo's streaming API, and gRPC's own question after its health. `options` of grpc-js
- * stand in for the usual ones.
+ * Opens the handler for Jaeger's remote storage API, Tempo's streaming API, and gRPC health checks. `options` override the default options
+ * of grpc-js.
  */
 export function openGrpcHandler(settings: GrpcHandlerSettings, options: ServerOptions = {}): GrpcHandler {
   const sockets = new Map<string, Socket>()
   const calls = new Calls(settings, (peer) => sockets.get(peer))
-  const server = new Server({ ...OPTIONS, ...options, interceptors: [calls.admission] })
+  const server = grpcJsServer({ ...OPTIONS, ...options, interceptors: [calls.admission] })
   for (const method of METHODS)
     server.addService({ call: wireOf(method.path) }, { call: calls.handlerOf(method) })
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
@@ -54,7 +54,7 @@ export function openGrpcHandler(settings: GrpcHandlerSettings, options: ServerOp
       socket.once('close', () => {
         if (sockets.get(peer) === socket) sockets.delete(peer)
       })
-      // Servers of HTTP/1.1 leave their half open; whoever ends a connection of HTTP/2 reads no more.
+      // Node's HTTP/1.1 server leaves its half of a connection open. An HTTP/2 client that ends its half reads no more.
       socket.once('end', () => socket.destroy())
       injector.injectConnection(socket)
     },
@@ -65,7 +65,7 @@ export function openGrpcHandler(settings: GrpcHandlerSettings, options: ServerOp
   }
 }
 
-/** As grpc.health.v1 numbers them. */
+/** SERVING in grpc.health.v1. */
 const SERVING = 1
 
 const HEALTH = grpcMethod('/grpc.health.v1.Health/Check', 'HealthCheckRequest', ({ service }) => {
@@ -81,7 +81,7 @@ const NOT_WRITTEN =
   'spans are not taken here, where questions are answered: send them to the otlp receiver of Causeway, which listens on port 4317 ' +
   'unless it is told otherwise'
 
-/** Listed, so that its refusal says what to do instead. */
+/** The OTLP method that would write. It is listed so that the refusal says what to do instead. */
 const WRITING: GrpcMethod = {
   path: EXPORT_METHODS.traces,
   read: () => {
@@ -93,7 +93,7 @@ const METHODS: readonly GrpcMethod[] = [...JAEGER_STORAGE, ...TEMPO_STREAMING, H
 
 const same = (bytes: Buffer): Buffer => bytes
 
-/** A single message and a stream of one are the same on the wire. */
+/** On the wire a unary response is the same as a stream of one message. */
 const wireOf = (path: string): MethodDefinition<Buffer, Buffer> => ({
   path,
   requestStream: false,
@@ -106,7 +106,7 @@ const wireOf = (path: string): MethodDefinition<Buffer, Buffer> => ({
 
 type Call = ServerWritableStream<Buffer, Buffer>
 
-/** A call that ends without an answer. */
+/** A call that ends with an error status. */
 class CallEnd extends Error {
   readonly code: status
 
@@ -125,7 +125,7 @@ class Calls {
     this.#socketOf = socketOf
   }
 
-  /** Refuses calls that are not allowed before reading their message; counts the others while they last. */
+  /** Refuses calls that are not allowed before it reads their message, and counts the others until they end. */
   readonly admission: ServerInterceptor = ({ path }, call) => {
     let leave = (): void => undefined
     let timer: NodeJS.Timeout | undefined
@@ -171,7 +171,7 @@ class Calls {
     }
   }
 
-  /** Resolves to a function to call when the call is over; rejects with a CallEnd. */
+  /** Resolves to the function to call when the call ends; rejects with a CallEnd. */
   async #admit(path: string, call: ServerInterceptingCallInterface, metadata: Metadata): Promise<() => void> {
     if (path === EXPORT_METHODS.traces) throw new CallEnd(status.UNIMPLEMENTED, NOT_WRITTEN)
     const { begin, refusalText } = this.#settings
@@ -232,7 +232,7 @@ class Calls {
     } catch (error) {
       if (gone.signal.aborted) return
       call.emit('error', this.#endOf(error))
-      // What nobody reads would be held for as long as the connection is open.
+      // The unread answer would stay in memory as long as the connection is open.
       if (error instanceof UnreadAnswer) this.#socketOf(call.getPeer())?.destroy()
     }
   }
@@ -250,7 +250,7 @@ class Calls {
     }
   }
 
-  /** Sends the messages of an answer as they are made, no faster than the client reads. Resolves to how it ended. */
+  /** Sends the messages of an answer as they are made, at the speed of the client. Resolves to how the answer ended. */
   async #send(call: Call, text: AnswerText, gone: AbortSignal): Promise<GrpcEnd> {
     let end: GrpcEnd = {}
     const reader = new FrameReader()
@@ -293,7 +293,7 @@ interface Frame {
   readonly bytes: Buffer
 }
 
-/** Reassembles frames from chunks. */
+/** Reassembles frames from chunks of an answer. */
 class FrameReader {
   #chunks: Buffer[] = []
   #length = 0
@@ -312,7 +312,7 @@ class FrameReader {
     return frames
   }
 
-  /** The length of the next frame with its header; Infinity while that is not known. */
+  /** The length of the next frame with its header; Infinity while the header is incomplete. */
   #nextLength(): number {
     const [head] = this.#chunks
     if (head === undefined || this.#length < FRAME_HEADER_BYTES) return Infinity

@@ -5,7 +5,7 @@ import { readTempoRequest } from '../http/tempo-requests.ts'
 import { TraceApiParameters } from '../http/trace-requests.ts'
 import { askedAsHttp, type GrpcAsked, type GrpcMethod, grpcMethod } from './grpc-method.ts'
 
-/** Tempo's streaming API, which Grafana uses when streaming is on: each method answers like these HTTP paths. */
+/** Tempo's streaming API, which Grafana uses when streaming is on. Each method answers as the HTTP path given here. */
 export const TEMPO_STREAMING: readonly GrpcMethod[] = [
   streaming('Search', 'SearchRequest', { message: 'SearchResponse', list: 'traces' }, (request) => ({
     path: ['search'],
@@ -31,19 +31,13 @@ export const TEMPO_STREAMING: readonly GrpcMethod[] = [
     'SearchTagValues',
     'SearchTagValuesRequest',
     { message: 'SearchTagValuesResponse', list: 'tagValues' },
-    (request) => ({
-      path: ['search', 'tag', encodeURIComponent(textOf(request['tagName'])), 'values'],
-      texts: { ...timesOf(request), q: request['query'], limit: request['maxTagValues'] },
-    }),
+    valuesAsked('search'),
   ),
   streaming(
     'SearchTagValuesV2',
     'SearchTagValuesRequest',
     { message: 'SearchTagValuesV2Response', list: 'tagValues' },
-    (request) => ({
-      path: ['v2', 'search', 'tag', encodeURIComponent(textOf(request['tagName'])), 'values'],
-      texts: { ...timesOf(request), q: request['query'], limit: request['maxTagValues'] },
-    }),
+    valuesAsked('v2', 'search'),
   ),
   streaming(
     'MetricsQueryRange',
@@ -91,7 +85,7 @@ function streaming(
   })
 }
 
-/** Protobuf leaves out what is zero or empty. */
+/** Whether a field is set: protobuf omits fields that are zero or empty. */
 const isSet = (value: Json | undefined): boolean =>
   value !== undefined && value !== '' && value !== 0 && value !== '0'
 
@@ -109,6 +103,13 @@ const namesOf = (request: JsonObject): Record<string, Json | undefined> => ({
   scope: request['scope'],
   limit: request['maxTagsPerScope'],
 })
+
+function valuesAsked(...path: readonly string[]): (request: JsonObject) => AsHttp {
+  return (request) => ({
+    path: [...path, 'tag', encodeURIComponent(textOf(request['tagName'])), 'values'],
+    texts: { ...timesOf(request), q: request['query'], limit: request['maxTagValues'] },
+  })
+}
 
 function logfmtOf(tags: Json | undefined): string | undefined {
   if (!Array.isArray(tags)) return undefined

@@ -1,6 +1,6 @@
 import { ownValue } from '../../model/untrusted-names.ts'
 import type { TraceQuestion } from '../question.ts'
-import { allOf, ANY_SPAN, anyOf, compare, INTRINSIC, SERVICE, spansWith } from '../span-filters.ts'
+import { allOf, ANY_SPAN, anyOf, compare, INTRINSIC, SERVICE, spansWith } from '../traceql/span-filters.ts'
 import { type Attribute, type Field, KINDS } from '../traceql/syntax.ts'
 import { JSON_TYPE } from './replies.ts'
 import {
@@ -15,14 +15,14 @@ import {
   type TraceRequest,
 } from './trace-requests.ts'
 
-/** Which of Jaeger's ways of answering a path has. */
+/** Which of Jaeger's two APIs a path belongs to. */
 export function jaegerDialect(parts: readonly string[]): Dialect {
   return parts[0] === 'v3' ? 'jaegerV3' : 'jaeger'
 }
 
 /**
- * A request of Jaeger's page or of Grafana's Jaeger data source; undefined for any other path. Throws BadParameter.
- * A trace is answered whole and as it was sent, whatever `raw` and the times that narrow down where to look say.
+ * Reads a request of Jaeger's UI or Grafana's Jaeger data source; undefined for any other path. Throws BadParameter. A trace is answered as
+ * a whole and as it was sent: `raw` and the time range are accepted and have no effect.
  */
 export function readJaegerRequest(
   parts: readonly string[],
@@ -61,7 +61,7 @@ function asked(dialect: Dialect, question: TraceQuestion): TraceRequest {
 
 const MILLISECOND = 1_000_000n
 
-/** Over all the time there is, unless an end is given, or how far to look back from it or from now. */
+/** Without `endTs` and `lookback` the dependencies are of all time. `lookback` counts back from `endTs`, or from now. */
 function readDependencies(parameters: TraceApiParameters, nowNs: bigint): TraceQuestion {
   const [end, lookback] = [parameters.time('endTs', MILLISECOND), parameters.time('lookback', MILLISECOND)]
   const service = parameters.text('service')
@@ -73,13 +73,13 @@ function readDependencies(parameters: TraceApiParameters, nowNs: bigint): TraceQ
   }
 }
 
-/** Values are so many milliseconds apart at least. */
+/** The answer to /metrics/minstep, in milliseconds. */
 const MIN_STEP = 1
 const MOST_POINTS = 11_000n
 const HOUR_MS = 3_600_000
 const MONITORS = ['latencies', 'calls', 'errors'] as const
 
-/** What Jaeger's page asks for under Monitor. */
+/** A request of the Monitor tab of Jaeger's UI. */
 function readMonitor(
   what: string | undefined,
   parameters: TraceApiParameters,
@@ -206,7 +206,7 @@ export const TRACES = 100
 export const MAX_TRACES = 1_500
 const MICROSECOND = 1_000n
 
-/** A search through Jaeger's older API. `lookback` and `view` matter to its page alone. */
+/** A search through Jaeger's older API. `lookback` and `view` matter only to Jaeger's UI, and are ignored. */
 function readLegacySearch(parameters: TraceApiParameters): TraceQuestion {
   const service = parameters.text('service')
   const search = jaegerSearch('jaeger', {
@@ -224,7 +224,7 @@ function readLegacySearch(parameters: TraceApiParameters): TraceQuestion {
   return search
 }
 
-/** A search through Jaeger's newer API, for whole traces or for what a list of them shows. */
+/** A search through Jaeger's API v3, for whole traces or their summaries. */
 function readV3Search(shape: 'jaegerV3' | 'jaegerSummaries', parameters: TraceApiParameters): TraceQuestion {
   const names = (snake: string): [string, string] => [`query.${camel(snake)}`, `query.${snake}`]
   const [from, to] = [
@@ -248,17 +248,17 @@ function readV3Search(shape: 'jaegerV3' | 'jaegerSummaries', parameters: TraceAp
   return search
 }
 
-/** `start_time_min` is startTimeMin, as protobuf's JSON has it. */
+/** `start_time_min` becomes startTimeMin, the name in protobuf's JSON. */
 function camel(snake: string): string {
   return snake.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** What Jaeger looks for: spans that have all of it. */
+/** A search of Jaeger: a span has to meet all conditions. */
 interface JaegerSearch {
   readonly service: string | undefined
   readonly operation: string | undefined
   readonly tags: readonly (readonly [key: string, text: string])[]
-  /** Durations in nanoseconds. */
+  /** Duration limits in nanoseconds. */
   readonly least: number | undefined
   readonly most: number | undefined
   readonly from: bigint | undefined
@@ -282,7 +282,7 @@ export function jaegerSearch(
   }
 }
 
-/** Spans of a service, with a name; without either they may be anybody's. */
+/** The condition on service and span name; an absent one matches any span. */
 function isOf(service: string | undefined, operation: string | undefined): Field {
   return allOf(
     service === undefined ? ANY_SPAN : compare(SERVICE, '=', service),
@@ -290,14 +290,14 @@ function isOf(service: string | undefined, operation: string | undefined): Field
   )
 }
 
-/** Spans that take at least and at most so many nanoseconds. To Jaeger 0 is no limit. */
+/** The condition on the duration in nanoseconds. As in Jaeger, 0 is no limit. */
 function lasts(least = 0, most = 0): Field {
   const limit = (operator: '>=' | '<=', nanos: number): Field =>
     nanos === 0 ? ANY_SPAN : compare(INTRINSIC.duration, operator, nanos)
   return allOf(limit('>=', least), limit('<=', most))
 }
 
-/** The tags in a JSON object of texts, as Jaeger's clients write them. */
+/** The tags in a JSON object of strings, as Jaeger's clients send them. */
 function tagsOf(name: string, json: string | undefined): [key: string, text: string][] {
   if (json === undefined) return []
   return Object.entries(parsed(name, json)).map(([key, value]) => {
@@ -319,7 +319,7 @@ function parsed(name: string, json: string): object {
     const value: unknown = JSON.parse(json)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch {
-    // Said below, in our own words.
+    // Fall through: the error below names the parameter.
   }
   throw notTags(name)
 }
@@ -330,7 +330,7 @@ function notTags(name: string): BadParameter {
   )
 }
 
-/** Jaeger shows these fields of a span as tags, under these names. */
+/** Fields of a span that Jaeger shows as tags, by tag name. */
 const INTRINSIC_TAGS: Readonly<Record<string, Attribute>> = {
   'span.kind': INTRINSIC.kind,
   'otel.status_code': INTRINSIC.status,
@@ -339,7 +339,7 @@ const INTRINSIC_TAGS: Readonly<Record<string, Attribute>> = {
   'otel.scope.version': INTRINSIC.scopeVersion,
 }
 
-/** Tags are texts to Jaeger, and may be of the span, its resource, or one of its events. */
+/** The condition that a tag has a value. As in Jaeger, a tag is a string attribute of the span, its resource, or an event. */
 function tagIs(key: string, value: string): Field {
   if (key === 'error' && value === 'true') return compare(INTRINSIC.status, 'reads', 'error')
   const intrinsic = ownValue(INTRINSIC_TAGS, key)

@@ -31,8 +31,7 @@ import { jaegerDialect, readJaegerRequest } from './jaeger-requests.ts'
 import { JSON_TYPE, readEtags, sendBody, sendFailure, sendNotModified, sendText } from './replies.ts'
 import type { ServerInfo } from './route.ts'
 import { readRequest } from './routes.ts'
-import { readTempoRequest } from './tempo-requests.ts'
-import { isTraceDiff, readTraceDiff } from './trace-diff-request.ts'
+import { isTraceDiff, readTempoRequest, readTraceDiff } from './tempo-requests.ts'
 import {
   BadParameter,
   decoded,
@@ -47,28 +46,28 @@ export interface QueryServerSettings
   extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<ListenerOptions, 'peerOf'> {
   queries: QueryService
   about: ServerInfo
-  /** The machine's by default. */
+  /** The system clock by default. */
   clock?: Pick<Clock, 'wallMs'>
-  /** The folder of the built dashboard; without one there is only the API. */
+  /** The folder of the built dashboard; absent, only the API is served. */
   dashboard?: string
   tls?: ServerTlsSettings
-  /** Addresses and ranges of proxies that are believed about the client; none by default. */
+  /** Addresses and ranges of proxies whose X-Forwarded-For is trusted; none by default. */
   trustedProxies?: readonly string[]
-  /** Whether their connections begin with a PROXY protocol header. */
+  /** Whether connections of trusted proxies begin with a PROXY protocol header. */
   proxyProtocol?: boolean
   /** Called with a warning for the operator; questions are still answered. */
   onNotice?: (reason: string) => void
-  /** Called for every question that failed, or was answered in part, through a fault here. */
+  /** Called for every question that failed, or was answered in part, for a reason on the server's side. */
   onTrouble?: (reason: string) => void
   /** Opens the gRPC handler at the first gRPC connection; absent, gRPC is refused. */
   openGrpcHandler?: OpenGrpcHandler
-  /** Whether only gRPC is answered. */
+  /** Whether the server answers gRPC only. */
   isGrpcAlone?: boolean
 }
 
 /**
- * The HTTP API of the `cpid_query` extension. Rejects with an error that says what to change when it cannot listen;
- * disposing ends what is under way.
+ * Starts the HTTP API of the `cpid_query` extension. If it cannot listen, rejects with an error that says what to change. Disposing ends
+ * requests in progress.
  */
 export async function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
   const server = serverOf(settings)
@@ -190,7 +189,7 @@ async function serve(
   }
 }
 
-/** With authentication: how long a connection may go without a credential, in milliseconds. */
+/** With authentication on: how long a connection may stay open without a valid credential, in milliseconds. */
 const CREDENTIAL_WITHIN_MS = 10_000
 
 const HANGUPS = [
@@ -209,16 +208,16 @@ function isCallersHangup(error: unknown, gone: AbortSignal): boolean {
 }
 
 const NEVER_FRAMED = "default-src 'none'; frame-ancestors 'none'"
-/** Sec-Fetch-Dest values of requests for content of a page. */
+/** Sec-Fetch-Dest values of requests that embed a page in another one. */
 const EMBEDDED: ReadonlySet<string> = new Set(['iframe', 'frame', 'fencedframe', 'embed', 'object'])
 
 interface GateSettings {
   host: string
-  /** Refuses unknown clients; the server does not dispose of it. */
+  /** Refuses clients without valid credentials; the server does not dispose of it. */
   authenticator?: Authenticator
-  /** Origins of other sites that may ask; none by default. */
+  /** Other origins that may call the API; none by default. */
   cors?: CorsSettings
-  /** Allowed Host names besides its own, addresses and localhost; `*` matches anything. */
+  /** Host names that requests may use besides the server's own name, IP addresses and localhost; `*` matches any. */
   allowedHosts?: readonly string[]
   /** The address of the client. */
   peerOf: (request: IncomingMessage) => string
@@ -229,8 +228,8 @@ interface GateSettings {
 }
 
 /**
- * Admits a request, or answers it. Refuses pages of other sites, DNS rebinding included. The API only reads, so there is no other
- * reason to forge a request.
+ * Admits a request, or answers it with a refusal. Refuses pages of other sites, and with them DNS rebinding. No CSRF token is needed, since
+ * the API only reads.
  */
 async function admitRequest(
   settings: GateSettings,
@@ -257,7 +256,7 @@ async function admitRequest(
   return authenticator === undefined || (await isKnown(authenticator, settings, request, response))
 }
 
-/** A listener open to other machines may have unknown names, unless allowed names are listed. */
+/** Whether the Host header is allowed. Without `allowedHosts`, a server that listens beyond localhost allows any name. */
 function isAllowedName({ host, allowedHosts = [] }: GateSettings, header: string | undefined): boolean {
   if (isOwnName(host, header)) return true
   const name = bareHost(header ?? '')
@@ -266,8 +265,8 @@ function isAllowedName({ host, allowedHosts = [] }: GateSettings, header: string
 }
 
 /**
- * Whether to refuse a request from another site: scripts of its pages unless `cors` allows them; a followed link only for the API, since
- * an answer may cost much. An address typed into the browser is allowed.
+ * Whether to refuse a request from another site: scripts unless `cors` allows their origin; links only to the API, since an answer may be
+ * expensive. An address typed into the browser is allowed.
  */
 function isFromOtherSite(cors: CorsSettings | undefined, { headers, url = '/' }: IncomingMessage): boolean {
   const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
@@ -280,7 +279,7 @@ function isFromOtherSite(cors: CorsSettings | undefined, { headers, url = '/' }:
   return mode !== 'navigate' || isApiPath(url)
 }
 
-/** Whether a request is for an answer of the API, and not for the page or its files. A target that cannot be read is. */
+/** Whether a request is for the API, and not for the dashboard. A target that cannot be parsed counts as one for the API. */
 function isApiPath(target: string): boolean {
   const path = URL.parse(target, 'http://causeway')?.pathname ?? '/api'
   return /^\/(?:api|jaeger|tempo)(?:\/|$)/.test(path)
@@ -309,7 +308,7 @@ async function isKnown(
   return false
 }
 
-/** Files of our own and nothing else; no code or style in the page itself. */
+/** The pages load only files of this server, and contain no inline script or style. */
 const SECURITY = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -338,8 +337,8 @@ const NOT_BUILT = `<!doctype html>
 `
 
 /**
- * Answers requests for the dashboard from the folder that `npm run build` fills: its assets, and its one page at every
- * address that a browser asks for. Resolves to false, nothing answered, when the request is for something else.
+ * Serves the dashboard from the folder that `npm run build` fills: its assets, and index.html at every path that a browser opens. Resolves
+ * to false, and sends nothing, if the request is for something else.
  */
 async function serveDashboard(
   folder: string,
@@ -359,7 +358,7 @@ function isForBrowser(path: string, { headers }: IncomingMessage): boolean {
   return !isApiPath(path) && !/^\/assets(?:\/|$)/.test(path) && headers.accept?.includes('text/html') === true
 }
 
-/** The name of an asset changes with its content, so that it may be kept for good. */
+/** Serves an asset. Its name contains a hash of its content, so browsers may cache it forever. */
 async function sendAsset(file: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
   const type = ownValue(TYPES, extname(file))
   const found = type === undefined ? undefined : await readForm(file, request)
@@ -399,7 +398,7 @@ function send(
   response.end(response.req.method === 'HEAD' ? undefined : bytes)
 }
 
-/** The file in the smallest form that the caller takes; undefined when there is no such file. */
+/** The file in the smallest encoding that the client accepts; undefined if there is no such file. */
 async function readForm(
   file: string,
   { headers }: IncomingMessage,
@@ -438,7 +437,7 @@ function isMissing(error: unknown): boolean {
 const numbers = new WeakMap<Socket, number>()
 let last = 0
 
-/** The client of a connection; behind a trusted proxy the address is not the connection's own. */
+/** The client of a connection. Behind a trusted proxy, `address` is not that of the socket. */
 function askerOf(socket: Socket, address: string): Asker {
   let connection = numbers.get(socket)
   if (connection === undefined) numbers.set(socket, (connection = ++last))
@@ -448,8 +447,8 @@ function askerOf(socket: Socket, address: string): Asker {
 const PROTOBUF = /application\/(?:x-)?protobuf/
 
 /**
- * A request of a Jaeger or Tempo client; undefined for any other path. A prefix `/jaeger` or `/tempo` decides where both have the
- * path; without one, a client that accepts protobuf is Tempo's.
+ * Reads a request of a Jaeger or Tempo client; undefined for any other path. The prefixes `/jaeger` and `/tempo` tell them apart where both
+ * have the path; without a prefix, a client that accepts protobuf counts as Tempo's.
  */
 export function readTraceRequest(
   target: string,
@@ -476,7 +475,7 @@ export function readTraceRequest(
   )
 }
 
-/** What is read, or a refusal that names the first parameter which is not understood. */
+/** The request that `read` makes, or a refusal that names the first parameter it does not understand. */
 function understood(
   dialect: Dialect,
   search: URLSearchParams,

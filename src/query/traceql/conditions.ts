@@ -18,10 +18,10 @@ import {
 } from './syntax.ts'
 import { staticOf, staticOfValues, type StoredAttribute } from './trace-data.ts'
 
-/** An attribute that is read from a span, and which of its values. The query sees only those. */
+/** An attribute to read from spans, and the values to read. The query sees no other values. */
 export interface Condition {
   readonly attribute: Attribute
-  /** `any`: whatever its value. `exists`, `absent`: whether it is present. */
+  /** `any`: every value matches. `exists`, `absent`: whether the attribute is present. */
   readonly operator: 'any' | 'exists' | 'absent' | Operator
   readonly operand?: Static
 }
@@ -33,9 +33,9 @@ export interface Condition {
 export interface Conditions {
   readonly list: readonly Condition[]
   readonly all: boolean
-  /** Read only for the answer. */
+  /** Attributes that are read only for the answer. */
   readonly selected: readonly Attribute[]
-  /** Whether the query needs the position of spans in the tree, as { } >> { } does. */
+  /** Whether the query needs the positions of spans in the tree, as { } >> { } does. */
   readonly relates: boolean
 }
 
@@ -53,7 +53,7 @@ class Gathering {
   #relates = false
 
   get conditions(): Conditions {
-    // Relations read their columns whatever the values.
+    // Relations read their columns with any value.
     const places = this.#list.filter(
       ({ attribute: { scope, name } }) => scope === 'intrinsic' && this.#places.has(name),
     )
@@ -125,7 +125,7 @@ class Gathering {
   #filter(field: Field): void {
     this.#field(field)
     if (field.kind !== 'static' || field.value.type !== 'boolean' || !field.value.value) return
-    // Their place in the tree is read of all spans already.
+    // Positions in the tree are already read from all spans.
     if (this.#relates) return
     if (this.#list.some(({ attribute, operator }) => attribute.scope === 'intrinsic' && operator === 'any'))
       return
@@ -272,7 +272,8 @@ const IN_TEXTS: readonly string[] = [
 function checkOperand({ attribute: { scope, name }, operator, operand }: Condition): void {
   if (scope !== 'intrinsic') return
   if (IDS.includes(name)) {
-    if (!OF_IDS.includes(operator))
+    // A text that is not an id is compared as a string.
+    if (!OF_IDS.includes(operator) && (operand === undefined || areIds(name, textsOf(operand))))
       throw new TraceQlError(`${name} can only be compared with = and !=, and not with ${operator}`)
   } else if (operand !== undefined) {
     const isDuration = name === 'duration' || name === 'traceDuration'
@@ -289,7 +290,7 @@ export function checkConditions({ list }: Conditions): void {
   for (const condition of list) checkOperand(condition)
 }
 
-/** Whether a value is read. Undefined: every value is. */
+/** Whether to read a value. Undefined: read any value. */
 type Accepts = ((value: Static) => boolean) | undefined
 
 const VALUE: Attribute = { kind: 'attribute', scope: 'any', name: '' }
@@ -314,7 +315,7 @@ function acceptedBy({ attribute, operator, operand }: Condition, effort: Matchin
   }
 }
 
-/** Ids are read as bytes: zeros before them make no difference, and what is no id is compared with none. */
+/** Ids are compared as bytes: leading zeros make no difference. A text that is not an id equals none. */
 function acceptedId(name: string, operator: Operator, operand: Static): Accepts {
   const texts = textsOf(operand)
   if (!areIds(name, texts)) return undefined
@@ -331,7 +332,7 @@ function areIds(name: string, texts: readonly string[]): boolean {
   return texts.every((text) => isId.test(text))
 }
 
-/** What is compared with no id, or with a number that no duration can meet, reads every value. */
+/** Whether any value is read: also in comparisons with a text that is not an id, or a number that no duration equals. */
 function readsAny({ attribute: { scope, name }, operator, operand }: Condition): boolean {
   if (operator === 'any') return true
   if (scope !== 'intrinsic' || operand === undefined) return false
@@ -339,7 +340,7 @@ function readsAny({ attribute: { scope, name }, operator, operand }: Condition):
   return isMetByNoNumber(operator, operand)
 }
 
-/** Durations are whole numbers. */
+/** Whether no integer of nanoseconds can meet the comparison. */
 function isMetByNoNumber(operator: Condition['operator'], operand: Static): boolean {
   if (operand.type === 'floats') return operator === 'in' && !operand.value.some(isWhole64)
   if (operand.type !== 'float') return false
@@ -368,7 +369,7 @@ const COLUMNS: Readonly<Partial<Record<Type, StoredAttribute['column']>>> = {
 }
 const ALL_COLUMNS = ['string', 'int', 'float', 'boolean'] as const
 
-/** What was read of a span, an event and so on: values by attribute. */
+/** A value read from a span, event, link, resource or scope. */
 export interface Read {
   readonly attribute: Attribute
   readonly value: Static
@@ -385,7 +386,7 @@ export class AttributeFetch {
   readonly #absent: string[] = []
   readonly #isStrict: boolean
 
-  /** `all`: the span is skipped if one condition is not met. */
+  /** `all`: whether spans that do not meet all conditions are skipped. */
   constructor(
     scope: Exclude<Attribute['scope'], 'any' | 'intrinsic'>,
     conditions: readonly Condition[],
@@ -406,12 +407,12 @@ export class AttributeFetch {
     this.#isStrict = all && this.#accepts.size === 1
   }
 
-  /** There are no conditions. */
+  /** Whether there are no conditions. */
   get isEmpty(): boolean {
     return this.#accepts.size === 0 && this.#absent.length === 0
   }
 
-  /** False if a required attribute is missing. */
+  /** Reads values into `into`. Returns false if a required attribute is missing. */
   read(attributes: readonly StoredAttribute[], all: boolean, into: Read[]): boolean {
     let found = 0
     if (this.#accepts.size > 0)
@@ -446,7 +447,7 @@ export class AttributeFetch {
 
 export const ABSENT_VALUE = stringOf(ABSENT)
 
-/** A column that every span has, or that Tempo keeps for a common attribute. All conditions about it read it together. */
+/** Reads a column: an intrinsic, or an attribute for which Tempo has a column of its own. All conditions on it are read together. */
 export class ColumnFetch {
   readonly #attribute: Attribute
   readonly #accepts: Accepts[] = []
@@ -469,7 +470,7 @@ export class ColumnFetch {
     return this.#readsAny
   }
 
-  /** Undefined represents a missing value. False if a value is required and this one does not match. */
+  /** Reads a value into `into`; undefined is a missing value. Returns false if a value is required and this one does not match. */
   read(value: Static | undefined, into: Read[]): boolean {
     if (value === undefined) {
       if (!this.#readsAny && !this.#wantsAbsent) return false

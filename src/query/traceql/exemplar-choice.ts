@@ -1,7 +1,7 @@
-/** From each part of the time come so many exemplars before any part gives more. */
+/** How many exemplars each part of the time range gives before another part may give more. */
 const FROM_EACH_PART = 2
 
-/** Chooses exemplars from all of the time, each of another trace. Spans may come in any order: the newest first would fill all places. */
+/** Chooses exemplars from the whole time range, one per trace. Spans come newest first and would otherwise fill all places. */
 export class ExemplarChoice<T> {
   readonly #most: number
   readonly #intervals: number
@@ -9,7 +9,7 @@ export class ExemplarChoice<T> {
   readonly #mostOfPart: number
   readonly #traces = new Set<string>()
   readonly #chosen: T[] = []
-  /** They fill the places that are left. */
+  /** Exemplars beyond the share of their part. They fill places that other parts leave. */
   readonly #spare: T[] = []
 
   constructor(most: number, intervals: number) {
@@ -20,20 +20,23 @@ export class ExemplarChoice<T> {
     this.#mostOfPart = Math.max(FROM_EACH_PART, Math.ceil(most / parts))
   }
 
-  /** Whether a span of an interval may still be chosen. */
+  /** Whether a span in this interval may still be chosen. */
   hasRoomIn(interval: number): boolean {
     if (this.#chosen.length >= this.#most) return false
     return this.#isOpen(this.#partOf(interval)) || this.#spare.length < this.#most
   }
 
-  add(interval: number, traceId: string, make: () => T): void {
+  /** Adds an exemplar. A span is skipped if `make` returns undefined. */
+  add(interval: number, traceId: string, make: () => T | undefined): void {
     if (!this.hasRoomIn(interval) || this.#traces.has(traceId)) return
+    const one = make()
+    if (one === undefined) return
     this.#traces.add(traceId)
     const part = this.#partOf(interval)
     if (this.#isOpen(part)) {
       this.#parts[part] = (this.#parts[part] ?? 0) + 1
-      this.#chosen.push(make())
-    } else this.#spare.push(make())
+      this.#chosen.push(one)
+    } else this.#spare.push(one)
   }
 
   get chosen(): readonly T[] {

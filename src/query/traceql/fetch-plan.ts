@@ -21,7 +21,7 @@ import {
   type StoredTrace,
 } from './trace-data.ts'
 
-/** Attributes for which Tempo keeps a dedicated column, with values of one type. They are read differently from all others. */
+/** Attributes with a dedicated column in Tempo, and the column's type. They are read differently from other attributes. */
 export const DEDICATED: Readonly<Record<'span' | 'resource', ReadonlyMap<string, 'string' | 'int'>>> = {
   resource: new Map(
     [
@@ -50,7 +50,7 @@ export const DEDICATED: Readonly<Record<'span' | 'resource', ReadonlyMap<string,
 const OF_TRACE: readonly string[] = ['rootName', 'rootServiceName', 'traceDuration', 'trace:id']
 const OF_PLACE: readonly string[] = ['nestedSetLeft', 'nestedSetRight', 'nestedSetParent', 'span:childCount']
 
-/** What is read of each scope. */
+/** The conditions on one scope. */
 interface ScopeFetch {
   readonly columns: readonly { readonly attribute: Attribute; readonly fetch: ColumnFetch }[]
   readonly attributes: AttributeFetch
@@ -62,7 +62,7 @@ const NO_ATTRIBUTES: readonly StoredAttribute[] = []
 
 /** Reads what a query needs from the spans of a trace. Skips the spans that Tempo would not read. */
 export class FetchPlan {
-  /** Whether it needs the position of spans in their tree. */
+  /** Whether the query needs the positions of spans in the tree. */
   readonly #needsPlaces: boolean
   readonly #all: boolean
   readonly #startIsRead: boolean
@@ -75,7 +75,7 @@ export class FetchPlan {
   readonly #trace: ScopeFetch
   readonly #effort: MatchingEffort
   readonly #relates: boolean
-  readonly #scopes = new Map<StoredScope, ScopeRead>()
+  readonly #scopes = new WeakMap<StoredScope, ScopeRead>()
 
   constructor(conditions: Conditions, effort: MatchingEffort, isForAnswer = false) {
     const { list, relates } = conditions
@@ -115,7 +115,7 @@ export class FetchPlan {
     return views
   }
 
-  /** What the query reads of one span, where it asks nothing of its trace. Undefined if it is skipped. */
+  /** Reads what the query needs from one span, without its trace. Undefined if the span is skipped. */
   viewOf(span: StoredSpan): SpanView | undefined {
     return this.#view(span, undefined)
   }
@@ -143,7 +143,7 @@ export class FetchPlan {
     return this.#requiresMatch && view.count(this.#startIsRead) === 0 ? undefined : view
   }
 
-  /** What is read of the resource and the scope, which many spans share. Undefined if those spans are skipped. */
+  /** Reads the resource and the scope, once for all their spans. Undefined if those spans are skipped. */
   #readOf(scope: StoredScope): ScopeRead | undefined {
     const known = this.#scopes.get(scope)
     if (known !== undefined) return known === PASSED_OVER ? undefined : known
@@ -168,12 +168,11 @@ export class FetchPlan {
       !hasAllOfResource ||
       lacks(read.instrumentation, this.#instrumentation) ||
       lacks(read.resource, this.#resource)
-    if (this.#scopes.size >= MOST_SCOPES) this.#scopes.clear()
     this.#scopes.set(scope, isPassedOver ? PASSED_OVER : read)
     return isPassedOver ? undefined : read
   }
 
-  /** False if everything is required and something is missing. */
+  /** Returns false if all conditions are required and one is not met. */
   #read(
     { columns, attributes }: ScopeFetch,
     scope: 'span' | 'resource' | 'instrumentation',
@@ -204,14 +203,13 @@ interface ScopeRead {
 }
 
 const PASSED_OVER: ScopeRead = { resource: [], instrumentation: [] }
-const MOST_SCOPES = 10_000
 
 export const isInColumn = (
-  { key, column, values }: StoredAttribute,
+  { key, column, isList }: StoredAttribute,
   dedicated: ReadonlyMap<string, 'string' | 'int'>,
   scope: 'span' | 'resource' | 'instrumentation',
 ): boolean =>
-  (values.length === 1 && dedicated.get(key) === column) ||
+  (isList !== true && dedicated.get(key) === column) ||
   (scope === 'resource' && key === SERVICE && column === 'string')
 
 export function inColumn(
@@ -219,9 +217,9 @@ export function inColumn(
   name: string,
   type: 'string' | 'int',
 ): Static | undefined {
-  for (const { key, column, values } of stored) {
+  for (const { key, column, values, isList } of stored) {
     const [value] = values
-    if (key === name && column === type && values.length === 1 && value !== undefined)
+    if (key === name && column === type && isList !== true && value !== undefined)
       return staticOf(type, value)
   }
   return undefined
@@ -238,7 +236,7 @@ function belongsTo({ scope, name }: Attribute, asked: Scope | 'trace'): boolean 
   return asked === 'span' && name !== 'start'
 }
 
-/** Conditions about one column read it together. All others are about ordinary attributes. */
+/** Sorts conditions: those on a column are read together, all others as ordinary attributes. */
 function scopeFetch(
   scope: Scope | 'trace',
   conditions: readonly Condition[],
@@ -274,7 +272,7 @@ function columnOf(scope: Scope | 'trace', { attribute, operand }: Condition): At
   return type !== undefined && fits ? { kind: 'attribute', scope, name: attribute.name } : undefined
 }
 
-/** Undefined if there are no conditions. */
+/** Reads all columns into `into`. Returns false if one does not meet its conditions. */
 function readColumns(
   { columns }: ScopeFetch,
   valueOf: (name: IntrinsicName) => Static | undefined,
@@ -286,7 +284,7 @@ function readColumns(
   return hasAll
 }
 
-/** Reads the events or the links of a span, all together. Null if one of them must meet all conditions and none does. */
+/** Reads the events or links of a span. Null if one of them has to meet all conditions, and none does. */
 function readEach<T extends StoredEvent | StoredLink>(
   fetch: ScopeFetch,
   items: readonly T[],
@@ -382,7 +380,7 @@ export function factsOf({ traceId, spans }: StoredTrace): TraceFactsFound {
   }
 }
 
-/** A span with what was read of it. */
+/** What was read of one span. */
 export class SpanView implements AttributeSource {
   readonly stored: StoredSpan
   readonly span: Read[] = []
@@ -404,12 +402,12 @@ export class SpanView implements AttributeSource {
     return this.#place
   }
 
-  /** How many attributes were read, besides those of the whole trace. Attributes that were read and are nil do not count. */
+  /** How many attributes were read, without those of the trace. Values that are nil do not count. */
   count(isStartRead: boolean): number {
     return this.countOfSpan(isStartRead) + countOf(this.resource) + countOf(this.instrumentation)
   }
 
-  /** Those of the span itself, its events and its links. */
+  /** How many attributes were read of the span itself, its events and its links. */
   countOfSpan(isStartRead: boolean): number {
     let count = (isStartRead ? 1 : 0) + countOf(this.span) + countOf(this.event) + countOf(this.link)
     const isPlaced = this.#place !== undefined && this.#place.left > 0
@@ -452,7 +450,7 @@ export class SpanView implements AttributeSource {
     return NIL
   }
 
-  /** Everything that was read, the span's own last. */
+  /** Everything that was read; the attributes of the span itself are near the end. */
   all(): Read[] {
     const { trace, resource, span, event, link, instrumentation } = this
     return [trace, resource, span, event, link, instrumentation].flat()

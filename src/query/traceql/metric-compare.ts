@@ -1,3 +1,4 @@
+import { MIB } from '../../model/time-and-size.ts'
 import { nameOfAttribute } from './check-types.ts'
 import { compileField, type Evaluate, type MatchingEffort } from './evaluate-field.ts'
 import { ABSENT_VALUE, type Read } from './conditions.ts'
@@ -12,7 +13,7 @@ import {
 } from './fetch-plan.ts'
 import { staticOfValues, type StoredAttribute, type StoredSpan } from './trace-data.ts'
 import { type Exemplar, Intervals, labelValue, type MetricsRange, type Series } from './metric-series.ts'
-import { isList, NIL, stringOf, textOf } from './static-values.ts'
+import { lengthOf, NIL, stringOf } from './static-values.ts'
 import {
   type Attribute,
   type Field,
@@ -21,6 +22,7 @@ import {
   type Static,
   TraceQlError,
 } from './syntax.ts'
+import { TextKeys } from './text-keys.ts'
 
 type Compare = Extract<Metric, { kind: 'compare' }>
 
@@ -29,11 +31,12 @@ interface Counts {
   readonly counts: number[]
 }
 
-/** The most values of all attributes together at each time. */
+/** The most counters (one for each value and interval), and the most characters of all values. */
 const MOST_CELLS = 2_000_000
+const MOST_LENGTH = 8 * MIB
 const NO_EXEMPLARS: readonly Exemplar[] = []
 
-/** Counts each value of each attribute, among the spans of a selection and among all others. */
+/** Counts the values of each attribute in the spans of a selection, and in all other spans (the baseline). */
 export class CompareSeries {
   readonly #metric: Compare
   readonly #intervals: Intervals
@@ -43,7 +46,9 @@ export class CompareSeries {
     baseline: new Map<string, Map<string, Counts>>(),
     selection: new Map<string, Map<string, Counts>>(),
   }
+  readonly #keys = new TextKeys()
   #cells = 0
+  #length = 0
   #isCut = false
 
   constructor(metric: Compare, range: MetricsRange, mostSeries: number, effort: MatchingEffort) {
@@ -75,7 +80,7 @@ export class CompareSeries {
     }
   }
 
-  /** As in Tempo, a span on which the selection fails counts as baseline. */
+  /** Whether a span is in the selection. As in Tempo, a span on which the selection fails is not. */
   #isOfSelection(span: SpanView): boolean {
     try {
       const selected = this.#isSelected(span)
@@ -86,26 +91,29 @@ export class CompareSeries {
     }
   }
 
-  /** Undefined if there is no room for a value. Each attribute has totals besides its values. */
+  /** The counts of a value; undefined if there is no room for it. The totals of an attribute need counters too. */
   #countsOf(group: Map<string, Map<string, Counts>>, name: string, value: Static): number[] | undefined {
     const values = group.get(name) ?? new Map<string, Counts>()
-    const key = isList(value.type) ? 'nil' : `${value.type} ${textOf(value)}`
+    // By label: lists, nil, and the string nil have the same one.
+    const key = this.#keys.ofValue(labelValue(value))
     const known = values.get(key)
     if (known !== undefined) return known.counts
     const { count } = this.#intervals
     const cells = values.size === 0 ? 2 * count : count
-    if (this.#cells + cells > MOST_CELLS) {
+    const length = name.length + lengthOf(value)
+    if (this.#cells + cells > MOST_CELLS || this.#length + length > MOST_LENGTH) {
       this.#isCut = true
       return undefined
     }
     this.#cells += cells
+    this.#length += length
     const counts = Array<number>(count).fill(0)
     values.set(key, { value, counts })
     group.set(name, values)
     return counts
   }
 
-  /** Attribute by attribute, as long as there is room for all series of an attribute. */
+  /** The series of all attributes. An attribute is left out if there is no room for all its series. */
   results(): Series[] {
     const { baseline, selection } = this.#groups
     const series: Series[] = []
@@ -159,7 +167,7 @@ function attributesIn(field: Field): Attribute[] {
 
 const SHOWN_OF_SPAN: readonly IntrinsicName[] = ['name', 'status', 'statusMessage', 'kind']
 
-/** All attributes of a span, its scope, its resource and its trace by which Tempo compares spans. */
+/** The attributes of a span, its scope, resource and trace by which Tempo compares spans. */
 function attributesOfSpan(span: StoredSpan, facts: TraceFactsFound): Read[] {
   const { scope } = span
   const named = (name: IntrinsicName): Attribute => ({ kind: 'attribute', scope: 'intrinsic', name })

@@ -1,15 +1,17 @@
+import { MIB } from '../../model/time-and-size.ts'
 import { nameOfAttribute } from './check-types.ts'
 import { ExemplarChoice } from './exemplar-choice.ts'
 import type { SpanView } from './fetch-plan.ts'
-import { compareTexts, floatOf, isList, numberOf, stringOf, textOf } from './static-values.ts'
+import { compareTexts, floatOf, isList, lengthOf, numberOf, stringOf, textOf } from './static-values.ts'
 import type { Attribute, Metric, SecondStage, Static } from './syntax.ts'
+import { TextKeys } from './text-keys.ts'
 
 export interface MetricsRange {
-  /** Spans that started after `fromNs`, up to and including the end. */
+  /** Start of the range, exclusive; `toNs` is inclusive. */
   readonly fromNs: bigint
   readonly toNs: bigint
   readonly stepNs: bigint
-  /** One value for the whole range. */
+  /** Whether the range has one value, as in an instant query. */
   readonly isInstant: boolean
 }
 
@@ -21,30 +23,30 @@ export interface Label {
 export interface Exemplar {
   readonly labels: readonly Label[]
   readonly timeNs: bigint
-  /** NaN for the value of the series at that time. */
+  /** The value of an exemplar; NaN means the value of the series at that time. */
   readonly value: number
 }
 
-/** In Tempo lists have the label of what has no value, which is a text. */
+/** The value of a label. As in Tempo, lists and missing values become the string nil. */
 export const labelValue = (value: Static): Static =>
   isList(value.type) || value.type === 'nil' ? NIL_LABEL : value
 const NIL_LABEL = stringOf('nil')
 
-/** Tempo groups by an attribute of any scope as by that of the span, or else of its resource. */
+/** The value to group by. As in Tempo, an attribute without a scope is that of the span, or else of the resource. */
 function groupingValue(span: SpanView, attribute: Attribute): Static {
   if (attribute.scope !== 'any') return span.valueOf(attribute)
   const own = span.valueOf({ ...attribute, scope: 'span' })
   return own.type === 'nil' ? span.valueOf({ ...attribute, scope: 'resource' }) : own
 }
 
-/** Values by interval; NaN if there is none. */
+/** A series of values, one per interval; NaN is no value. */
 export interface Series {
   readonly labels: readonly Label[]
   readonly values: number[]
   readonly exemplars: readonly Exemplar[]
 }
 
-/** The intervals of a range. Each excludes its beginning and includes its end, which is its time. */
+/** The intervals of a range. An interval excludes its start and includes its end, which is its timestamp. */
 export class Intervals {
   readonly count: number
   readonly #range: MetricsRange
@@ -54,7 +56,7 @@ export class Intervals {
     this.count = range.isInstant ? 1 : Number((range.toNs - range.fromNs) / range.stepNs)
   }
 
-  /** -1 for a time outside of the range. */
+  /** The index of the interval that contains a time; -1 outside the range. */
   of(timeNs: bigint): number {
     const { fromNs, toNs, stepNs, isInstant } = this.#range
     if (timeNs <= fromNs || timeNs > toNs) return -1
@@ -67,7 +69,7 @@ export class Intervals {
   }
 }
 
-/** Aligned as in Tempo, so that a moment falls into the same interval in every query. */
+/** Aligns a range to multiples of the step, as Tempo does, so that a time is in the same interval for every query. */
 export function alignedRange(fromNs: bigint, toNs: bigint, stepNs: bigint): MetricsRange {
   const from = fromNs - (fromNs % stepNs)
   const past = toNs % stepNs
@@ -78,18 +80,21 @@ export function alignedRange(fromNs: bigint, toNs: bigint, stepNs: bigint): Metr
 /** The most values of all series together, and the most exemplars. */
 const MOST_VALUES = 2_000_000
 const MOST_EXEMPLARS = 100
-/** How many combinations of values are remembered, and of what length. */
+/** The most characters of the labels of all series together, and of one exemplar. */
+const MOST_LABELS = 8 * MIB
+const MOST_OF_EXEMPLAR = 65_536
+/** How many combinations of values are cached, and the longest one, in characters. */
 const MOST_REMEMBERED = 10_000
 const LONGEST_REMEMBERED = 1_000
 const BUCKET = '__bucket'
 
 type Counted = Extract<Metric, { kind: 'metric' }>
 
-/** Sums up one value in one interval of one series. */
+/** The running total of one interval of a series. */
 interface Sum {
   count: number
   value: number
-  /** What rounding has lost of the value. */
+  /** The rounding error of `value` so far. */
   lost: number
 }
 
@@ -108,10 +113,12 @@ export class MetricSeries {
   readonly #exemplars: ExemplarChoice<{ readonly of: Group; readonly exemplar: Exemplar }>
   readonly #mostGroups: number
   readonly #groups = new Map<string, Group>()
-  /** Of values that came lately: labels are not made again for each span. */
+  /** Groups by the values of the grouping attributes. A cache, so that labels are not built for each span. */
   readonly #groupsOfValues = new Map<string, Group>()
-  /** Groups of quantiles have many buckets. */
+  /** The groups of quantiles, without their buckets. */
   readonly #grouped = new Set<string>()
+  readonly #keys = new TextKeys()
+  #labelsLength = 0
   #isCut = false
 
   constructor(metric: Counted, range: MetricsRange, limits: { series: number; exemplars: number }) {
@@ -125,7 +132,7 @@ export class MetricSeries {
     this.#exemplars = new ExemplarChoice(exemplars, this.#intervals.count)
   }
 
-  /** There are more series than allowed. */
+  /** Whether series were left out, because there are too many or their labels are too long. */
   get isCut(): boolean {
     return this.#isCut
   }
@@ -135,10 +142,7 @@ export class MetricSeries {
     return [...(of === undefined ? [] : [of]), ...by]
   }
 
-  /**
-   * Counts a span, with what the metric reads of it. Where it may become an exemplar, the id of its trace is asked for, and it is shown
-   * with what it was found by.
-   */
+  /** Counts a span. `traceIdOf` is called only if the span may become an exemplar, which also shows what the search read (`found`). */
   add(span: SpanView, traceIdOf: () => string, found = span): void {
     const { startNs } = span.stored
     const interval = this.#intervals.of(startNs)
@@ -157,22 +161,18 @@ export class MetricSeries {
     if (!this.#exemplars.hasRoomIn(interval)) return
     const traceId = traceIdOf()
     const isValued = of !== undefined && name !== 'histogram_over_time'
-    this.#exemplars.add(interval, traceId, () => ({
-      of: group,
-      exemplar: {
-        labels: labelsOfExemplar(traceId, [span, found]),
-        timeNs: startNs,
-        value: isValued ? value : NaN,
-      },
-    }))
+    this.#exemplars.add(interval, traceId, () => {
+      const labels = labelsOfExemplar(traceId, [span, found])
+      const exemplar = { labels, timeNs: startNs, value: isValued ? value : NaN }
+      return lengthOfLabels(labels) > MOST_OF_EXEMPLAR ? undefined : { of: group, exemplar }
+    })
   }
 
   #groupOf(span: SpanView, bucket: number | undefined): Group | undefined {
     let values = String(bucket)
     for (const attribute of this.#metric.by) {
-      const value = groupingValue(span, attribute)
-      const text = textOf(value)
-      values += ` ${value.type} ${text.length} ${text}`
+      const key = this.#keys.ofValue(groupingValue(span, attribute))
+      values += ` ${key.length} ${key}`
     }
     const remembered = this.#groupsOfValues.get(values)
     if (remembered !== undefined) return remembered
@@ -184,7 +184,7 @@ export class MetricSeries {
 
   #groupOfLabels(span: SpanView, bucket: number | undefined): Group | undefined {
     const labels = this.#labelsOf(span)
-    const group = textOfLabels(labels)
+    const group = textOfLabels(labels, this.#keys)
     if (bucket !== undefined) labels.push({ name: BUCKET, value: floatOf(bucket) })
     const [first] = this.#metric.by
     if (labels.length === 0)
@@ -193,21 +193,23 @@ export class MetricSeries {
           ? { name: '__name__', value: stringOf(this.#metric.name) }
           : { name: nameOfAttribute(first), value: NIL_LABEL },
       )
-    // By what is shown: all lists have the same label.
-    const key = textOfLabels(labels)
+    // By label: all lists have the same one.
+    const key = textOfLabels(labels, this.#keys)
     const known = this.#groups.get(key)
     if (known !== undefined) return known
-    if (!this.#hasRoomFor(group)) {
+    const length = lengthOfLabels(labels)
+    if (!this.#hasRoomFor(group) || this.#labelsLength + length > MOST_LABELS) {
       this.#isCut = true
       return undefined
     }
+    this.#labelsLength += length
     this.#grouped.add(group)
     const made: Group = { labels, sums: Array<Sum | undefined>(this.#intervals.count), exemplars: [] }
     this.#groups.set(key, made)
     return made
   }
 
-  /** For quantiles, each group has one series per quantile, whatever its buckets. */
+  /** Whether another group is allowed. For quantiles, a group has one series per quantile, however many buckets it has. */
   #hasRoomFor(group: string): boolean {
     const { name, quantiles } = this.#metric
     if (name !== 'quantile_over_time') return this.#groups.size < this.#most
@@ -248,7 +250,7 @@ export class MetricSeries {
   }
 }
 
-/** As in Tempo, all that was read of the span. */
+/** The labels of an exemplar: as in Tempo, everything that was read of the span. */
 function labelsOfExemplar(traceId: string, read: readonly SpanView[]): Label[] {
   const labels = new Map<string, Static>([['trace:id', stringOf(traceId.replace(/^0+/, ''))]])
   for (const { attribute, value } of read.flatMap((view) => view.all())) {
@@ -258,7 +260,7 @@ function labelsOfExemplar(traceId: string, read: readonly SpanView[]): Label[] {
   return [...labels].map(([name, value]) => ({ name, value }))
 }
 
-/** Durations in seconds. NaN for a value that is not a number. */
+/** The value to measure, durations in seconds; NaN if it is not a number. */
 function measured(span: SpanView, of: Attribute): number {
   if (of.scope === 'intrinsic' && of.name === 'duration')
     return Number(span.stored.endNs - span.stored.startNs) / 1e9
@@ -276,7 +278,7 @@ function combine(name: Counted['name'], sum: Sum, value: number): void {
   else if (name === 'avg_over_time') addExactly(sum, value / sum.count - sum.value / sum.count)
 }
 
-/** Adds, and keeps what rounding loses (Neumaier). */
+/** Adds a value with compensation of rounding errors (Neumaier's summation). */
 function addExactly(sum: Sum, value: number): void {
   const total = sum.value + value
   if (Number.isFinite(total))
@@ -284,25 +286,26 @@ function addExactly(sum: Sum, value: number): void {
   sum.value = total
 }
 
-/** The power of two at or above a value; in seconds for durations. Undefined for values below two and for non-integers. */
+/** The bucket: the power of two at or above a value, in seconds for durations. Undefined below two and for non-integers. */
 function bucketOf(span: SpanView, of: Attribute): number | undefined {
   const isDuration = of.scope === 'intrinsic' && of.name === 'duration'
   const value: Static = isDuration
     ? { type: 'duration', value: span.stored.endNs - span.stored.startNs }
     : span.valueOf(of)
   if ((value.type !== 'int' && value.type !== 'duration') || value.value < 2n) return undefined
-  // Tempo makes a float of an attribute before it looks for its power.
+  // Tempo converts attributes to a float first.
   const whole = isDuration ? value.value : BigInt(Number(value.value))
   const power = 2 ** (whole - 1n).toString(2).length
   return value.type === 'duration' ? power / 1e9 : power
 }
 
-/** Quantiles of buckets: a series for each group and quantile. */
+/** The quantiles computed from buckets: a series for each group and quantile. */
 function quantileSeries(groups: readonly Group[], quantiles: readonly number[], count: number): Series[] {
   const byLabels = new Map<string, { labels: readonly Label[]; groups: Group[] }>()
+  const keys = new TextKeys()
   for (const group of groups) {
     const labels = group.labels.filter(({ name }) => name !== BUCKET)
-    const key = textOfLabels(labels)
+    const key = textOfLabels(labels, keys)
     const known = byLabels.get(key)
     if (known === undefined) byLabels.set(key, { labels, groups: [group] })
     else known.groups.push(group)
@@ -349,7 +352,7 @@ function bucketsOf(
   return [...counts].map(([most, count]) => ({ most, count })).sort((a, b) => a.most - b.most)
 }
 
-/** Interpolates exponentially between powers of two. */
+/** Computes a quantile. Within a bucket it interpolates exponentially between the powers of two. */
 function quantileOf(quantile: number, buckets: readonly Bucket[]): number {
   const all = buckets.reduce((sum, { count }) => sum + count, 0)
   if (all === 0) return 0
@@ -367,13 +370,21 @@ function quantileOf(quantile: number, buckets: readonly Bucket[]): number {
   return buckets.at(-1)?.most ?? 0
 }
 
-function textOfLabels(labels: readonly Label[]): string {
-  return labels.map(({ name, value }) => `${name}=${value.type}:${textOf(value)}`).join('\u0000')
+function textOfLabels(labels: readonly Label[], keys: TextKeys): string {
+  return labels.map(({ name, value }) => `${name}=${keys.ofValue(value)}`).join('\u0000')
 }
 
-/** Applies the last stage to the series. */
-export function secondStage(stage: SecondStage, series: readonly Series[], intervals: number): Series[] {
-  return stage.kind === 'keep' ? kept(stage, series) : ranked(stage, series, intervals)
+const lengthOfLabels = (labels: readonly Label[]): number =>
+  labels.reduce((sum, { name, value }) => sum + name.length + lengthOf(value), 0)
+
+/** Applies a second stage to the series. Yields when others may take a turn. */
+export function* secondStage(
+  stage: SecondStage,
+  series: readonly Series[],
+  intervals: number,
+): Generator<'', readonly Series[]> {
+  yield ''
+  return stage.kind === 'keep' ? kept(stage, series) : yield* ranked(stage, series, intervals)
 }
 
 function kept(
@@ -397,13 +408,13 @@ function kept(
     .filter(({ values }) => values.some((number) => !Number.isNaN(number)))
 }
 
-/** The highest or the lowest in each interval. */
-function ranked(
+/** Keeps the highest or lowest values of each interval. */
+function* ranked(
   { kind, limit }: Extract<SecondStage, { kind: 'topk' | 'bottomk' }>,
   series: readonly Series[],
   intervals: number,
-): Series[] {
-  if (series.length <= limit) return [...series]
+): Generator<'', readonly Series[]> {
+  if (series.length <= limit) return series
   const result = new Map<Series, number[]>()
   const direction = kind === 'topk' ? -1 : 1
   for (let interval = 0; interval < intervals; interval++) {
@@ -419,11 +430,12 @@ function ranked(
       values[interval] = valueAt(one)
       result.set(one, values)
     }
+    yield ''
   }
   return [...result].map(([{ labels, exemplars }, values]) => ({ labels, values, exemplars }))
 }
 
-/** Of series with equal values, Tempo takes that one for higher whose texts come first and whose numbers are greater. */
+/** Compares series with equal values as Tempo does: the one with the lesser string labels, or greater numbers, ranks higher. */
 function orderOfLabels(left: readonly Label[], right: readonly Label[]): number {
   for (let at = 0; at < Math.max(left.length, right.length); at++) {
     const [one, other] = [rankOf(left[at]), rankOf(right[at])]
@@ -444,7 +456,7 @@ interface LabelRank {
   readonly code: number | bigint
 }
 
-/** Negative numbers come last, as their bits do without a sign. */
+/** The rank of a label. Numbers are compared by their unsigned bits, so negative ones come last. */
 function rankOf(label: Label | undefined): LabelRank {
   if (label === undefined) return { text: '', name: '', type: 0, code: 0 }
   const { name, value } = label

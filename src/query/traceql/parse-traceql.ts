@@ -28,7 +28,7 @@ const LONGEST = 16_384
 const MAX_DEEP = 200
 const strict = parser.configure({ strict: true })
 
-/** Parses a query as Tempo does. Throws TraceQlError with what is wrong with a query that cannot be answered. */
+/** Parses a query as Tempo does. Throws TraceQlError if it is invalid or unsupported; the message says why. */
 export function readTraceQl(text: string): Query {
   if (text.length > LONGEST)
     throw new TraceQlError(
@@ -42,7 +42,7 @@ export function readTraceQl(text: string): Query {
   return query
 }
 
-/** Reads an attribute by the name that it has in queries. Throws TraceQlError for any other text. */
+/** Parses the name of an attribute as queries write it. Throws TraceQlError for any other text. */
 export function readAttribute(text: string): Attribute {
   const [stage, ...others] = readTraceQl(`{ ${text} != nil }`).pipeline.stages
   const field = stage?.kind === 'filter' && others.length === 0 ? stage.field : undefined
@@ -93,7 +93,7 @@ const RELATIONS: ReadonlyMap<string, [Relation, 'right' | 'none' | 'both']> = ne
   }),
 )
 
-/** Makes a query from the grammar's tree. */
+/** Builds a query from the parse tree. */
 class Reader {
   readonly #text: string
   #deep = 0
@@ -238,7 +238,7 @@ class Reader {
       return { kind: 'metric', name: this.#textOf(first) as MetricName, quantiles: [], by }
     if (node.name === 'QuantileMetric') {
       const numbers = rest.filter(({ name }) => name === 'Number')
-      const quantiles = numbers.map((one) => numberOf(this.#number(one)))
+      const quantiles = [...new Set(numbers.map((one) => numberOf(this.#number(one))))]
       return { kind: 'metric', name: 'quantile_over_time', of: this.#attribute(first), quantiles, by }
     }
     const [of] = rest
@@ -349,7 +349,7 @@ class Reader {
   #whole64(node: SyntaxNode): bigint {
     const text = this.#textOf(node)
     if (!/^\d+$/.test(text)) throw new TraceQlError(`expected a whole number, got ${text}`)
-    // Go reads a number that begins with 0 as an octal one, and Tempo its digits as a decimal one.
+    // With leading zeros, Go reads an octal number where Tempo's lexer reads a decimal one.
     if (/^0.*[89]/.test(text)) throw new TraceQlError(`${text} is no number: leave out the zeros before it`)
     const value = BigInt(text)
     if (value >= 2n ** 63n) throw new TraceQlError(`${text} is larger than an integer of 64 bits`)
@@ -384,10 +384,10 @@ class Reader {
 }
 
 const TRUE_FIELD: Field = { kind: 'static', value: { type: 'boolean', value: true } }
-/** Space and comments, which may follow the colon of an intrinsic. */
+/** Whitespace and comments, which may follow the colon of an intrinsic. */
 const NO_CODE = /\s+|\/\/.*\n|\/\*[^]*?\*\//g
 
-/** The named parts of a node; punctuation has no name, and comments are no part. */
+/** The children of a node, without punctuation and comments. */
 function childrenOf(node: SyntaxNode): SyntaxNode[] {
   const children: SyntaxNode[] = []
   for (let child = node.firstChild; child !== null; child = child.nextSibling)

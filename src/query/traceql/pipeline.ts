@@ -22,6 +22,7 @@ import {
   type Static,
   TraceQlError,
 } from './syntax.ts'
+import { TextKeys } from './text-keys.ts'
 import type { Place } from './trace-data.ts'
 
 /** Spans of a trace that belong together, and the values computed for them. */
@@ -91,10 +92,11 @@ function groupBy(field: Field, effort: MatchingEffort): Run {
     const made: Spanset[] = []
     for (const { spans, attributes } of sets) {
       const groups = new Map<string, { spans: SpanView[]; value: Static }>()
+      const keys = new TextKeys()
       const values = yield* valuesOf(spans, evaluate, effort)
       for (const [at, span] of spans.entries()) {
         const value = values[at] ?? NIL
-        const key = `${value.type} ${textOf(value)}`
+        const key = keys.ofValue(value)
         const group = groups.get(key)
         if (group === undefined) groups.set(key, { spans: [span], value })
         else group.spans.push(span)
@@ -125,7 +127,7 @@ function scalarFilter(
       const value = yield* aggregate(set.spans)
       if (value === undefined) continue
       found = value
-      // A list is no number, whatever is in it.
+      // A list is not compared as a number, whatever its elements.
       const result = isList(value.type)
         ? booleanOf(operator === '!=' && areMatching(value.type, right.value.type))
         : holds({ valueOf: () => found })
@@ -210,7 +212,7 @@ function joinedSpans(
   if (operator === '&&' && (left.length === 0 || right.length === 0)) return []
   const ofLeft = left.flatMap(({ spans }) => spans)
   const ofRight = right.flatMap(({ spans }) => spans)
-  // As in Tempo the shorter side comes first: of many spans only the first are shown.
+  // As in Tempo the shorter side comes first. It matters when only the first spans are shown.
   return [...new Set(ofLeft.length < ofRight.length ? [...ofLeft, ...ofRight] : [...ofRight, ...ofLeft])]
 }
 
@@ -280,7 +282,7 @@ function related(
   return [...new Set([...found, ...left.filter(standsTo(INVERSE[relation], right))])]
 }
 
-/** Whether a span has the relation to one of many, without visiting all of them. */
+/** A test whether a span has the relation to any of these spans, without comparing it with each. */
 function standsTo(relation: Relation, many: readonly SpanView[]): StandsToOne {
   switch (relation) {
     case 'descendant':
@@ -316,7 +318,7 @@ const isPlaced = (place: Place | undefined): place is Place =>
 const placesByLeft = (many: readonly SpanView[]): Place[] =>
   many.flatMap(({ place }) => (isPlaced(place) ? [place] : [])).sort((a, b) => a.left - b.left)
 
-/** Spans contain each other or are disjoint. Of the spans that begin before a span, the one that ends last contains it if any does. */
+/** Tests for descendants. Intervals are nested or disjoint: if any contains a span, it is the one that began before and ends last. */
 function isBelowOne(many: readonly SpanView[]): StandsToOne {
   const places = placesByLeft(many)
   let last = 0
@@ -330,7 +332,7 @@ function isAboveOne(many: readonly SpanView[]): StandsToOne {
     isPlaced(place) && (places[firstFrom(places, place.left + 1)]?.left ?? Infinity) < place.right
 }
 
-/** The index of the first place at or after a number. */
+/** The index of the first position at or after a number. */
 function firstFrom(places: readonly Place[], least: number): number {
   let [from, to] = [0, places.length]
   while (from < to) {

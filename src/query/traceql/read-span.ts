@@ -1,14 +1,16 @@
-import { FIXED64, LENGTH, MalformedOtlp, VARINT, WireCursor } from '../../model/otlp/protobuf-wire.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import { FIXED64, LENGTH, unlessMalformed, VARINT, WireCursor } from '../../model/otlp/protobuf-wire.ts'
 import type { ScopeEnvelopes } from '../../model/outbox.ts'
 import type { StoredAttribute, StoredEvent, StoredLink, StoredScope, StoredSpan } from './trace-data.ts'
 
 type Value = string | bigint | number | boolean
-/** The attributes to read; all if undefined. */
+/** The keys of attributes to read; undefined for all. */
 type Wanted = ReadonlySet<string> | undefined
 
-/** Represents attributes that are not requested. */
+/** Stands for an attribute that is not requested. */
 const UNREAD: StoredAttribute = { key: '', column: 'other', values: [] }
 const NO_SCOPE: StoredScope = {
+  bytes: 0,
   resourceId: 0,
   service: '',
   resource: [],
@@ -17,11 +19,12 @@ const NO_SCOPE: StoredScope = {
   attributes: [],
 }
 
-/** Reads spans as they were sent, each scope once. */
+/** Reads sent spans. Each scope is read once. */
 export class SpanReader {
   readonly #envelopes: (scope: number) => ScopeEnvelopes | undefined
   readonly #wanted: Wanted
   readonly #scopes = new Map<number, StoredScope>()
+  #bytes = 0
 
   constructor(envelopes: (scope: number) => ScopeEnvelopes | undefined, wanted: Wanted) {
     this.#envelopes = envelopes
@@ -30,12 +33,10 @@ export class SpanReader {
 
   /** Undefined if the bytes are not a span. */
   read(bytes: Buffer, scope: number, start = 0, end = bytes.length): StoredSpan | undefined {
-    try {
-      return new ReadSpan({ bytes, start, end }, this.scopeOf(scope), this.#wanted)
-    } catch (error) {
-      if (error instanceof MalformedOtlp) return undefined
-      throw error
-    }
+    return unlessMalformed(
+      () => new ReadSpan({ bytes, start, end }, this.scopeOf(scope), this.#wanted),
+      () => undefined,
+    )
   }
 
   scopeOf(number: number): StoredScope {
@@ -43,13 +44,19 @@ export class SpanReader {
     if (known !== undefined) return known
     const envelopes = this.#envelopes(number)
     const scope = envelopes === undefined ? NO_SCOPE : readScope(envelopes)
-    if (this.#scopes.size >= MOST_SCOPES) this.#scopes.clear()
+    if (this.#scopes.size >= MOST_SCOPES || this.#bytes + scope.bytes > MOST_SCOPE_BYTES) {
+      this.#scopes.clear()
+      this.#bytes = 0
+    }
     this.#scopes.set(number, scope)
+    this.#bytes += scope.bytes
     return scope
   }
 }
 
+/** How many scopes are cached, and the bytes of them and their resources, which may be as long as a request. */
 const MOST_SCOPES = 10_000
+const MOST_SCOPE_BYTES = 16 * MIB
 
 interface Place {
   readonly start: number
@@ -60,7 +67,7 @@ interface Part extends Place {
   readonly bytes: Buffer
 }
 
-/** A span whose unrequested parts stay undecoded. */
+/** A span whose unrequested parts stay undecoded. A part that is not valid protobuf counts as missing. */
 class ReadSpan implements StoredSpan {
   readonly kind: number = 0
   readonly startNs: bigint = 0n
@@ -124,22 +131,22 @@ class ReadSpan implements StoredSpan {
   }
 
   get status(): number {
-    return readOr(() => {
-      const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
-      let status = 0
-      while (cursor.next()) if (cursor.field === 3) status = cursor.int32('code')
-      return status
-    }, 0)
+    return this.#ofState(3, (cursor) => cursor.int32('code'), 0)
   }
 
   get statusMessage(): string {
-    return readOr(() => {
-      const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
-      let message = ''
-      while (cursor.next())
-        if (cursor.field === 2) message = this.#bytes.toString('utf8', cursor.start, cursor.end)
-      return message
-    }, '')
+    return this.#ofState(2, ({ start, end }) => this.#bytes.toString('utf8', start, end), '')
+  }
+
+  /** The last field of this number in the status. */
+  #ofState<T>(field: number, read: (cursor: WireCursor) => T, otherwise: T): T {
+    const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
+    const last = (): T => {
+      let found = otherwise
+      while (cursor.next()) if (cursor.field === field) found = read(cursor)
+      return found
+    }
+    return unlessMalformed(last, () => otherwise)
   }
 
   get attributes(): readonly StoredAttribute[] {
@@ -174,7 +181,7 @@ class ReadSpan implements StoredSpan {
   ): StoredSpan[Key] {
     const known = this.#read[key]
     if (known !== undefined) return known
-    const made = readOr(read, [])
+    const made = unlessMalformed<StoredSpan[Key]>(read, () => [])
     this.#read = { ...this.#read, [key]: made }
     return made
   }
@@ -209,16 +216,6 @@ class ReadSpan implements StoredSpan {
 
 const NOTHING_READ = {}
 
-/** A part of a span that is not valid protobuf counts as missing. */
-function readOr<T>(read: () => T, otherwise: T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof MalformedOtlp) return otherwise
-    throw error
-  }
-}
-
 export function readScope({ resourceId, resource, scope }: ScopeEnvelopes): StoredScope {
   const found = {
     resource: [] as StoredAttribute[],
@@ -226,7 +223,7 @@ export function readScope({ resourceId, resource, scope }: ScopeEnvelopes): Stor
     version: '',
     attributes: [] as StoredAttribute[],
   }
-  try {
+  const read = (): void => {
     for (const { start, end } of messages(resource, 1))
       found.resource = found.resource.concat(attributesIn(resource, { start, end, field: 1 }, undefined))
     for (const { start, end } of messages(scope, 1)) {
@@ -237,11 +234,11 @@ export function readScope({ resourceId, resource, scope }: ScopeEnvelopes): Stor
       }
       found.attributes = found.attributes.concat(attributesIn(scope, { start, end, field: 3 }, undefined))
     }
-  } catch (error) {
-    if (!(error instanceof MalformedOtlp)) throw error
   }
+  unlessMalformed(read, () => undefined)
   const service = found.resource.find(({ key, column }) => key === 'service.name' && column === 'string')
-  return { ...found, resourceId, service: String(service?.values[0] ?? '') }
+  const bytes = resource.length + scope.length
+  return { ...found, bytes, resourceId, service: String(service?.values[0] ?? '') }
 }
 
 function* messages(bytes: Buffer, field: number, from = 0, to = bytes.length): Generator<Place> {
@@ -249,7 +246,7 @@ function* messages(bytes: Buffer, field: number, from = 0, to = bytes.length): G
   while (cursor.next()) if (cursor.field === field) yield { start: cursor.start, end: cursor.end }
 }
 
-/** The attributes in a message. If several have the same key, the first counts. */
+/** The attributes in a message. If several have the same key, the first one counts. */
 function attributesIn(
   bytes: Buffer,
   { start, end, field }: { start: number; end: number; field: number },
@@ -285,7 +282,7 @@ export function readAttribute(bytes: Buffer, start: number, end: number, wanted:
   if (found === undefined) return { key, column: 'other', values: [] }
   return 'column' in found
     ? { key, column: found.column, values: [found.value] }
-    : { key, ...listOf(found.value) }
+    : { key, ...listOf(found.value), isList: true }
 }
 
 type Found = { readonly column: Exclude<StoredAttribute['column'], 'other'>; readonly value: Value }
@@ -303,7 +300,7 @@ const WIRES: readonly (number | undefined)[] = [
   LENGTH,
 ]
 
-/** An AnyValue; its last member counts. Undefined for an empty one and for types that TraceQL does not have. */
+/** An AnyValue. Its last member counts, as in protobuf; undefined if it is empty or of a type that TraceQL lacks. */
 function valueOf(
   bytes: Buffer,
   start: number,
@@ -328,7 +325,7 @@ function valueOf(
         found = { column: 'float', value: bytes.readDoubleLE(cursor.start) }
         break
       case 5:
-        // Nested lists are not supported, at any depth.
+        // Lists within lists are not supported.
         found = isElement ? undefined : { value: elementsOf(bytes, cursor.start, cursor.end) }
         break
       case 6:
@@ -350,7 +347,7 @@ function elementsOf(bytes: Buffer, start: number, end: number): (Found | undefin
   return elements
 }
 
-/** Lists have one element type; TraceQL has no others. */
+/** A list, if all elements have the same type; TraceQL has no mixed lists. */
 function listOf(elements: readonly (Found | undefined)[]): Omit<StoredAttribute, 'key'> {
   const column = elements[0]?.column ?? 'other'
   const isOfOne = column !== 'other' && elements.every((element) => element?.column === column)
@@ -359,7 +356,7 @@ function listOf(elements: readonly (Found | undefined)[]): Omit<StoredAttribute,
     : { column: 'other', values: [] }
 }
 
-/** All 64 bits of a varint. */
+/** The value of a varint with all its 64 bits. */
 function int64(bytes: Buffer, { start, end, value }: WireCursor): bigint {
   if (value <= Number.MAX_SAFE_INTEGER) return BigInt(value)
   let whole = 0n

@@ -33,14 +33,14 @@ const ELEMENTS: Readonly<Partial<Record<Type, StaticType>>> = {
 export const isNumeric = (type: Type): boolean => NUMERIC.includes(type)
 export const isList = (type: Type): boolean => ELEMENTS[type] !== undefined
 
-/** Whether two types may be the operands of some operator. */
+/** Whether some operator accepts two types as its operands. */
 export function areMatching(left: Type, right: Type): boolean {
   if (left === 'attribute' || right === 'attribute' || left === right) return true
   if (isNumeric(left) && isNumeric(right)) return true
   return left === 'nil' || right === 'nil' || isListWithElement(left, right)
 }
 
-/** Whether one is a list type, and the other can be compared with its elements. */
+/** Whether one type is a list, and the other can be compared with its elements. */
 function isListWithElement(left: Type, right: Type): boolean {
   const ofLeft = ELEMENTS[left]
   if (ofLeft !== undefined) return areMatching(ofLeft, right)
@@ -73,7 +73,7 @@ const TAKEN: Readonly<Record<Exclude<Type, 'attribute'>, readonly Operator[]>> =
   strings: OF_TEXTS,
 }
 
-/** Whether an operator accepts a type on either side. */
+/** Whether an operator accepts operands of a type. */
 export const takes = (operator: Operator, type: Type): boolean =>
   type === 'attribute' || TAKEN[type].includes(operator)
 
@@ -109,14 +109,14 @@ export function areEqual(left: Static, right: Static): boolean {
 const isWhole = (of: Static): of is Extract<Static, { type: 'int' | 'duration' }> =>
   of.type === 'int' || of.type === 'duration'
 
-/** Which of two types Tempo takes for greater: the later one. */
+/** The order of types by which Tempo compares values of different types, the least first. */
 const TYPES: readonly StaticType[] = [
   ...(['nil', 'int', 'float', 'string', 'boolean'] as const),
   ...(['ints', 'floats', 'strings', 'booleans'] as const),
   ...(['duration', 'status', 'kind'] as const),
 ]
 
-/** Compares two values, below zero if the left one comes first: for minimum and maximum. */
+/** Compares two values for minimum and maximum; negative if the left one is less. */
 export function order(left: Static, right: Static): number {
   if (left.type !== right.type) {
     return isNumeric(left.type) && isNumeric(right.type)
@@ -133,14 +133,14 @@ function compare<T>(left: T, right: T): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** Compares the UTF-8 bytes, which is the order of code points. */
+/** Compares strings by their UTF-8 bytes, and so by code points. */
 export function compareTexts(left: string, right: string): number {
   const isPlain = !SURROGATE.test(left) && !SURROGATE.test(right)
   return isPlain ? compare(left, right) : Buffer.compare(Buffer.from(left), Buffer.from(right))
 }
 const SURROGATE = /[\ud800-\udfff]/
 
-/** Computes with two numbers: both integers, or at least one of another type. */
+/** Computes with two numbers. If both are integers, so is the result. */
 export function calculate(operator: Arithmetic, left: Static, right: Static): Static {
   if (left.type === 'int' && right.type === 'int') return wholeResult(operator, left.value, right.value)
   const [a, b] = [numberOf(left), numberOf(right)]
@@ -175,7 +175,7 @@ function wholeResult(operator: Arithmetic, left: bigint, right: bigint): Static 
       if (right === 0n) throw failsOnSpan('the query asks for the rest of a division by zero')
       return intOf(left % right)
     case '^': {
-      // As in Tempo: of two integers the right one is the base.
+      // As in Tempo, the right integer is the base, and the left one the exponent.
       const power = Number(right) ** Number(left)
       return intOf(Math.abs(power) < 2 ** 63 ? BigInt(Math.trunc(power)) : -(2n ** 63n))
     }
@@ -194,7 +194,7 @@ export function divideByCount(of: Static, count: number): Static {
   return of.type === 'float' ? floatOf(of.value / count) : of
 }
 
-/** The elements of a list. Any other value is its own only element. */
+/** The elements of a list; any other value is its own only element. */
 export function elementsOf(of: Static): Static[] {
   if (of.type === 'ints') return of.value.map(intOf)
   if (of.type === 'floats') return of.value.map(floatOf)
@@ -202,7 +202,7 @@ export function elementsOf(of: Static): Static[] {
   return of.type === 'booleans' ? of.value.map(booleanOf) : [of]
 }
 
-/** A list of both, if they have the same type; else undefined. */
+/** A list of the elements of both values; undefined if their types differ. */
 export function joined(left: Static, right: Static): Static | undefined {
   const type = ELEMENTS[left.type] ?? left.type
   if ((ELEMENTS[right.type] ?? right.type) !== type) return undefined
@@ -213,7 +213,16 @@ export function joined(left: Static, right: Static): Static | undefined {
   return list === undefined ? undefined : ({ type: list, value: values } as Static)
 }
 
-/** The text that Tempo uses in names, labels and lists. */
+/** The estimated number of characters of a value in an answer. */
+export function lengthOf(of: Static): number {
+  if (of.type === 'string') return of.value.length
+  if (of.type === 'strings') return of.value.reduce((sum, one) => sum + one.length, of.value.length * SHORT)
+  const isOfMany = of.type === 'ints' || of.type === 'floats' || of.type === 'booleans'
+  return isOfMany ? of.value.length * SHORT : SHORT
+}
+const SHORT = 20
+
+/** A value as Tempo writes it in names, labels and lists. */
 export function textOf(of: Static): string {
   switch (of.type) {
     case 'nil':
@@ -239,7 +248,7 @@ export function textOf(of: Static): string {
   }
 }
 
-/** Go's shortest text of a float; with an exponent from this many digits before the point. */
+/** The shortest text of a float, as Go writes it. It has an exponent if there are more than `mostDigits` digits before the point. */
 function goFloat(value: number, mostDigits: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
   const [digits = '', exponent = '0'] = value.toExponential().split('e')
@@ -273,7 +282,7 @@ function decimal(value: bigint, digits: number): string {
   return short === '' ? whole : `${whole}.${short}`
 }
 
-/** A label's value as protobuf's text format has it, by which Tempo sorts. */
+/** The value of a label in protobuf's text format, by which Tempo sorts. */
 export function protobufText(value: Static): string {
   if (value.type === 'int') return `int_value:${value.value} `
   if (value.type === 'float') return `double_value:${goFloat(value.value, 21)} `
@@ -292,7 +301,7 @@ const ESCAPED: ReadonlyMap<string, string> = new Map([
   ['\\', '\\\\'],
 ])
 
-/** A value as OTLP's AnyValue in JSON. Types that OTLP does not have become a text. */
+/** A value as an AnyValue in OTLP/JSON. Types that OTLP lacks become strings. */
 export function staticJson(value: Static): JsonObject {
   if (isList(value.type)) return { arrayValue: { values: elementsOf(value).map(staticJson) } }
   switch (value.type) {

@@ -8,6 +8,8 @@ export interface StoredAttribute {
   readonly key: string
   readonly column: Column | 'other'
   readonly values: readonly (string | bigint | number | boolean)[]
+  /** Whether the value was sent as a list; it may have one element. */
+  readonly isList?: boolean
 }
 
 export interface StoredEvent {
@@ -17,16 +19,18 @@ export interface StoredEvent {
 }
 
 export interface StoredLink {
-  /** In hex digits. */
+  /** The trace id in hex. */
   readonly traceId: string
   readonly spanId: string
   readonly attributes: readonly StoredAttribute[]
 }
 
-/** What spans of one resource and scope have in common. */
+/** A resource and scope, which many spans share. */
 export interface StoredScope {
+  /** The size of the stored resource and scope in bytes. */
+  readonly bytes: number
   readonly resourceId: number
-  /** The `service.name`, if it is a text. */
+  /** `service.name`, if it is a string. */
   readonly service: string
   readonly resource: readonly StoredAttribute[]
   readonly name: string
@@ -35,12 +39,12 @@ export interface StoredScope {
 }
 
 export interface StoredSpan {
-  /** 16 hex digits. */
+  /** The span id, 16 hex digits. */
   readonly spanId: string
   /** Empty for a root. */
   readonly parentId: string
   readonly name: string
-  /** OTLP's numbers. */
+  /** The kind as OTLP numbers it. */
   readonly kind: number
   readonly status: number
   readonly statusMessage: string
@@ -52,14 +56,14 @@ export interface StoredSpan {
   readonly scope: StoredScope
 }
 
-/** A trace, as far as it was sent. */
+/** The spans of a trace that have been sent so far. */
 export interface StoredTrace {
-  /** 32 hex digits. */
+  /** The trace id, 32 hex digits. */
   readonly traceId: string
   readonly spans: readonly StoredSpan[]
 }
 
-/** A single value. */
+/** A TraceQL value from one stored value. */
 export function staticOf(column: Column, value: string | bigint | number | boolean): Static {
   switch (column) {
     case 'string':
@@ -75,7 +79,7 @@ export function staticOf(column: Column, value: string | bigint | number | boole
 
 const LISTS = { string: 'strings', int: 'ints', float: 'floats', boolean: 'booleans' } as const
 
-/** One value, a list of several, or nil for none. */
+/** A TraceQL value from stored values: a single one, a list, or nil if there are none. */
 export function staticOfValues(
   column: StoredAttribute['column'],
   values: readonly (string | bigint | number | boolean)[],
@@ -86,11 +90,11 @@ export function staticOfValues(
   return { type: LISTS[column], value: values } as Static
 }
 
-/** The position of a span in its tree: numbers that show which span is below which. All are 0 if it is not in the tree. */
+/** The nested set numbers of a span: those of its descendants are between `left` and `right`. All 0 if not in the tree. */
 export interface Place {
   readonly left: number
   readonly right: number
-  /** The left number of its parent, -1 for a root. */
+  /** `left` of its parent; -1 for a root. */
   readonly parent: number
   readonly children: number
 }
@@ -106,9 +110,7 @@ interface Node {
 const SERVER = 2
 const CLIENT = 3
 
-/**
- * The places of the spans of a trace. Two spans may share an id, such as a client and its server. If three do, none of them has a place.
- */
+/** The positions of the spans of a trace. Two spans may share an id, as client and server do. If three do, no span has a position. */
 export function placesOf(spans: readonly StoredSpan[]): Map<StoredSpan, Place> {
   const nodes = spans.map((span): Node => ({ span, children: [], place: { ...NOWHERE } }))
   const byId = Map.groupBy(nodes, ({ span }) => span.spanId)
@@ -130,7 +132,7 @@ function parentOf({ span }: Node, byId: ReadonlyMap<string, Node[]>): Node | und
   return found.find((one) => one.span.kind === wanted)
 }
 
-/** Numbers each tree on the way down and up. */
+/** Assigns nested set numbers to each tree. */
 function number(roots: readonly Node[]): void {
   let next = 1
   for (const root of roots) {

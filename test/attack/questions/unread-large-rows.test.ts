@@ -2,18 +2,14 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { GrpcSender } from '../../../lab/harness/clients/grpc-sender.ts'
-import type { CausewaySettings } from '../../../lab/harness/causeway/causeway-settings.ts'
-import { cpid, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
+import { cpid } from '../../support/otlp-requests.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 import { askOver } from './asking.ts'
+import { LARGE_TRACE, LARGE_TRACE_ID, LIMIT_MIB, storeLargeRows } from './large-rows.ts'
 
 const MB = 1_000_000
-const STORED_BYTES = 80 * MB
 const CONNECTIONS = 60
 const FOR_MS = 8_000
-/** Together with what `AttackedCauseway` allows beyond it, some 250 MiB more than a Causeway with such rows has at rest. */
-const LIMIT_MIB = 500
 const SLOW_BYTES = 8_192
 const SLOW_MS = 200
 /** A client that goes away and comes again asks anew so often. */
@@ -34,9 +30,9 @@ const PATHS = [
   '/api/v1/spans',
   `/api/v1/cpids/${cpid(1)}/spans`,
   `/api/v1/cascades/${cpid(1)}`,
-  `/jaeger/api/traces/${cpid(1).replaceAll('-', '')}`,
-  `/jaeger/api/v3/traces/${cpid(1).replaceAll('-', '')}`,
-  `/tempo/api/traces/${cpid(1).replaceAll('-', '')}`,
+  LARGE_TRACE,
+  `/jaeger/api/v3/traces/${LARGE_TRACE_ID}`,
+  `/tempo/api/traces/${LARGE_TRACE_ID}`,
 ]
 
 const attacks = fc.record<Attack>({
@@ -64,9 +60,7 @@ async function withstood(attack: Attack): Promise<void> {
     limitMib: LIMIT_MIB,
     linking: { wait: '1s', settle_after: '2s' },
   })
-  const { settings } = causeway
-  await store(settings.ports.grpc, attack.rowBytes)
-  await sent(settings)
+  await storeLargeRows(causeway.settings.ports, attack.rowBytes)
   const replies: (number | undefined)[] = []
   await causeway.withstands(
     async ({ ports }, signal) => {
@@ -83,19 +77,6 @@ async function withstood(attack: Attack): Promise<void> {
   )
   process.stderr.write(`whoever reads was answered ${replies.join(', ')}\n`)
   expect(replies).toContain(200)
-}
-
-async function store(port: number, rowBytes: number): Promise<void> {
-  using sender = new GrpcSender(port)
-  await sender.export('logs', mergelogsRequest('kubectl', [{ new: cpid(1) }]))
-  const attributes = { note: 'x'.repeat(rowBytes) }
-  for (let row = 1; row * rowBytes <= STORED_BYTES; row++)
-    await sender.export('traces', spansRequest('large', [{ trace: 1, id: row, cpid: cpid(1), attributes }]))
-}
-
-/** Resolves when the trace can be asked for as it was sent. */
-async function sent({ ports }: CausewaySettings): Promise<void> {
-  while ((await askOver(ports.query, PATHS[3] ?? '')) !== 200) await pause(SLOW_MS)
 }
 
 async function askUnread(

@@ -1,6 +1,6 @@
-import type { Attribute, Field, Operator, Pipeline, Static } from './traceql/syntax.ts'
+import type { Attribute, Field, Operator, Pipeline, Static } from './syntax.ts'
 
-/** What is true of every span. */
+/** The condition that every span meets. */
 export const ANY_SPAN: Field = { kind: 'static', value: { type: 'boolean', value: true } }
 
 const intrinsic = (name: Extract<Attribute, { scope: 'intrinsic' }>['name']): Attribute => ({
@@ -22,7 +22,7 @@ export const INTRINSIC = {
   scopeVersion: intrinsic('instrumentation:version'),
 }
 
-/** What Tempo calls by a name of its own in tags. */
+/** Tags to which Tempo gives names of their own. */
 export const OLD_TAGS: Readonly<Record<string, Attribute>> = {
   name: INTRINSIC.name,
   'status.code': INTRINSIC.status,
@@ -41,7 +41,7 @@ export function anyOf(first: Field, ...others: readonly Field[]): Field {
   return others.reduce((left, right) => ({ kind: 'binary', operator: '||', left, right }), first)
 }
 
-/** Durations are numbers of nanoseconds. */
+/** Compares an attribute with a string, or with a duration in nanoseconds. */
 export function compare(attribute: Attribute, operator: Operator, value: string | number): Field {
   const operand: Static =
     typeof value === 'string'
@@ -50,7 +50,7 @@ export function compare(attribute: Attribute, operator: Operator, value: string 
   return { kind: 'binary', operator, left: attribute, right: { kind: 'static', value: operand } }
 }
 
-/** A pipeline of the spans that a filter lets through. */
+/** A pipeline that begins with a filter. */
 export function spansWith(filter: Field, pipeline?: Pipeline): Pipeline {
   if (filter === ANY_SPAN && pipeline !== undefined) return pipeline
   return { kind: 'pipeline', stages: [{ kind: 'filter', field: filter }, ...(pipeline?.stages ?? [])] }
