@@ -2,24 +2,27 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ClusterAccess } from '../../src/kube/cluster/cluster-access.ts'
 import { ChangeProxy } from './change-proxy.ts'
 import { type ChangeMerge, type KubectlChange, writtenMerges } from './kubectl-change.ts'
+import type { LocalCertificate } from './local-certificate.ts'
 import type { LocalListener } from './local-listener.ts'
 import type { OtlpEndpoint } from './otlp-endpoint.ts'
 import { type CommandEnd, mergelogRequest, spanRequest, type Reporter } from './told-change.ts'
 
-/** After the program has ended nobody waits longer. */
+/** How long sending the span may delay the end of the command. */
 const LONGEST_TELLING_MS = 900
 
-export interface Carrier {
+interface Carrier {
   readonly access: ClusterAccess
-  /** Where it is told. */
+  /** Where the change is reported. */
   readonly endpoint: OtlpEndpoint
   readonly by: Reporter
-  /** Where the program connects to, showing the token. */
+  /** Where the program connects, with the token. */
   readonly listener: LocalListener
   readonly token: string
+  /** Set when the program connects over TLS. */
+  readonly tls: LocalCertificate | undefined
 }
 
-/** A change that a program makes by way of this one: put into what is written, and told. Disposing ends what is under way. */
+/** The change of a program behind the proxy: added to its writes, and reported. Disposing ends requests in flight. */
 export class CarriedChange implements Disposable {
   readonly #change: KubectlChange
   readonly #endpoint: OtlpEndpoint
@@ -27,18 +30,23 @@ export class CarriedChange implements Disposable {
   readonly #proxy: ChangeProxy
   readonly #over = new AbortController()
   #hasBegun = false
-  /** Merges that are told beside the change. */
+  /** The merges that were reported with the change. */
   readonly #told = new Set<ChangeMerge>()
 
-  constructor(change: KubectlChange, { access, endpoint, by, listener, token }: Carrier) {
+  constructor(change: KubectlChange, { access, endpoint, by, listener, token, tls }: Carrier) {
     this.#change = change
     this.#endpoint = endpoint
     this.#by = by
-    this.#proxy = new ChangeProxy(access, change, token, () => this.#begin())
+    this.#proxy = new ChangeProxy(access, change, { token, tls }, () => this.#begin())
     listener.takeBy((socket) => this.#proxy.serve(socket))
   }
 
-  /** Tells how the command ended, where it wrote something. Rejects with the reason why it is not told. */
+  /** Whether a program did not trust the proxy's certificate. */
+  get isDistrusted(): boolean {
+    return this.#proxy.isDistrusted
+  }
+
+  /** Reports the end of the command, if it wrote anything. Rejects with the reason if that fails. */
   async tell(end: CommandEnd): Promise<void> {
     if (this.#change.wrote.length === 0) return
     const { signal } = this.#over
@@ -60,7 +68,7 @@ export class CarriedChange implements Disposable {
     this.#proxy[Symbol.dispose]()
   }
 
-  /** It goes again with the span: that it did not arrive now does not matter. */
+  /** Sends mergelogs of new merges. Errors are ignored, since the span repeats them. */
   #begin(): void {
     const fresh = writtenMerges(this.#change).filter((merge) => !this.#told.has(merge))
     if (this.#hasBegun && fresh.length === 0) return

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { type Duplex, pipeline } from 'node:stream'
-import { ApiServer, http } from '../../src/kube/cluster/api-server.ts'
+import { ApiServer, http, https } from '../../src/kube/cluster/api-server.ts'
 import { type ClusterAccess, fixedCredential } from '../../src/kube/cluster/cluster-access.ts'
 import { errorText } from '../../src/model/faults.ts'
 import type { Cpid } from '../../src/model/merge-graph.ts'
@@ -11,28 +12,34 @@ import { parseExactly } from './exact-json.ts'
 import { asJson, forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
 import { changeIn, withoutChange } from './hidden-annotations.ts'
 import { type KubectlChange, noteRead } from './kubectl-change.ts'
+import type { LocalCertificate } from './local-certificate.ts'
 import type { Annotations } from './annotate-body.ts'
 import { PROXY_USER } from './temporary-kubeconfig.ts'
 import { writeTarget, type WriteTarget } from './write-target.ts'
 import { arrayIn, objectIn } from '../../src/kube/objects/object-json.ts'
 import { bytesAt, isProtobuf, RAW } from './protobuf-fields.ts'
 
-/** What belongs to a connection, and what the program cannot know. */
+/** Headers of one connection, and credentials, which the proxy sets itself. */
 const NOT_FORWARDED = new Set([
   ...['host', 'connection', 'keep-alive', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'http2-settings', 'expect', 'content-length', 'authorization'],
 ])
 const SWITCHING = 101
-/** As much as API servers take: a selector may be long. */
+/** The header limit of API servers: a selector may be long. */
 const MAX_HEAD_BYTES = 1_048_576
-/** Some clients offer it wherever nothing is encrypted, and go on without. */
+/** The TLS alerts of a client that does not trust the certificate (RFC 8446, section 6.2). */
+const DISTRUST = /_ALERT_(?:UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN)$/
+const OWN_CERTIFICATE =
+  'causeway run cannot show the API server a certificate that the program has of its own; ' +
+  'put it into a kubeconfig and give that to causeway run --kubeconfig'
+/** Some clients offer this upgrade on plain connections, and go on without it. */
 const HTTP2 = 'h2c'
 const REFUSED = 'HTTP/1.1 407 Proxy Authentication Required\r\nconnection: close\r\n\r\n'
 
 /**
- * A proxy between a program and an API server. It asks as the user, or with the credential that a request shows of its own, and puts a
- * change into what is written. Whoever connects has to show a token that was made for the one command, as one shows it to a proxy or at
- * the beginning of the path. Disposing ends what is asked.
+ * A proxy between a program and an API server. It forwards requests as the user, or with the request's own credential, and adds a change
+ * to writes. Clients must present a token made for this one command, as Proxy-Authorization or as the first part of the path. Disposing
+ * ends requests in flight.
  */
 export class ChangeProxy implements Disposable {
   readonly #digests: Buffer[]
@@ -41,12 +48,18 @@ export class ChangeProxy implements Disposable {
   readonly #change: KubectlChange
   readonly #onWrite: () => void
   readonly #prefix: string
-  /** What the program itself wrote in the place of the change, by the path of the object. */
+  /** Annotations under the change's own keys that the program itself wrote, by the path of the object. */
   readonly #own = new Map<string, Annotations>()
   readonly #server: Server
+  #isDistrusted = false
 
-  /** `onWrite` is called whenever something was written. */
-  constructor(access: ClusterAccess, change: KubectlChange, token: string, onWrite: () => void) {
+  /** `onWrite` is called after every write. The proxy speaks TLS if `tls` is given. */
+  constructor(
+    access: ClusterAccess,
+    change: KubectlChange,
+    { token, tls }: { token: string; tls?: LocalCertificate | undefined },
+    onWrite: () => void,
+  ) {
     const basic = `Basic ${Buffer.from(`${PROXY_USER}:${token}`).toString('base64')}`
     this.#digests = [digestOf(basic), digestOf(token)]
     this.#asUser = new ApiServer(access)
@@ -59,8 +72,18 @@ export class ChangeProxy implements Disposable {
       ...{ requestTimeout: 0, keepAliveTimeout: 0, maxHeaderSize: MAX_HEAD_BYTES },
       shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() !== HTTP2,
     }
-    this.#server = http.createServer(options, (request, response) => {
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
       void this.#answer(request, response)
+    }
+    this.#server =
+      tls === undefined
+        ? http.createServer(options, answer)
+        : https.createServer(
+            { ...options, cert: tls.certificate, key: tls.key, requestCert: true, rejectUnauthorized: false },
+            answer,
+          )
+    this.#server.on('tlsClientError', ({ code = '' }: NodeJS.ErrnoException) => {
+      if (DISTRUST.test(code)) this.#isDistrusted = true
     })
     this.#server.on('connect', (_, socket: Duplex) => {
       socket.on('error', () => undefined)
@@ -68,12 +91,19 @@ export class ChangeProxy implements Disposable {
     })
     this.#server.on('upgrade', (request, socket, head) => {
       socket.on('error', () => undefined)
-      if (this.#knows(request)) void this.#switch(request, socket, head)
+      if (showsCertificate(request))
+        socket.end(`HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n${OWN_CERTIFICATE}\n`)
+      else if (this.#knows(request)) void this.#switch(request, socket, head)
       else socket.end(REFUSED)
     })
   }
 
-  /** Serves somebody who connected. */
+  /** Whether a client did not trust its certificate. */
+  get isDistrusted(): boolean {
+    return this.#isDistrusted
+  }
+
+  /** Serves a connection. */
   serve(socket: Socket): void {
     this.#server.emit('connection', socket)
     socket.resume()
@@ -87,6 +117,10 @@ export class ChangeProxy implements Disposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!this.#knows(request)) {
       response.writeHead(407, { 'proxy-authenticate': 'Basic realm="causeway"' }).end()
+      return
+    }
+    if (showsCertificate(request)) {
+      answerFailure(response, { message: OWN_CERTIFICATE, reason: 'BadRequest', code: 400 })
       return
     }
     const gone = new AbortController()
@@ -106,7 +140,7 @@ export class ChangeProxy implements Disposable {
     return includesSecret(headers['proxy-authorization'] ?? splitPath(url).first, this.#digests)
   }
 
-  /** Hands on a connection that is no longer one of HTTP: terminals, forwarded ports. */
+  /** Forwards a connection that is upgraded from HTTP: terminals, forwarded ports. */
   async #switch(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const gone = new AbortController()
     socket.on('close', () => gone.abort())
@@ -137,7 +171,7 @@ export class ChangeProxy implements Disposable {
     }
   }
 
-  /** Who is asked, and what a request shows of its own to be known by. */
+  /** The API server to ask, and the request's own credential if it has one. */
   #serverFor({ headers: { authorization } }: IncomingMessage): {
     api: ApiServer
     shown: OutgoingHttpHeaders
@@ -146,7 +180,7 @@ export class ChangeProxy implements Disposable {
     return { api: this.#asShown, shown: { authorization } }
   }
 
-  /** The path begins with the token, unless that was shown to the proxy. */
+  /** The path without the token, which is its first part unless the token came as Proxy-Authorization. */
   #pathOf({ headers, url }: IncomingMessage): string {
     const { whole, rest, search } = splitPath(url)
     const path = headers['proxy-authorization'] === undefined ? rest : whole
@@ -167,7 +201,7 @@ export class ChangeProxy implements Disposable {
     const { held, rest } = await heldOf(request)
     if (rest !== undefined) {
       answerFailure(response, {
-        message: 'no object is that long',
+        message: 'the object is too long',
         reason: 'RequestEntityTooLarge',
         code: 413,
       })
@@ -210,7 +244,7 @@ export class ChangeProxy implements Disposable {
     response.writeHead(answer.status, sized(answer.headers, object)).end(object)
   }
 
-  /** Unless it is longer than any, an object is shown without the change; and noted, where it was read at a path. */
+  /** Answers with an object without the change's annotations, unless it is too long to be one; and notes it if read at a path. */
   async #handOnObject(
     answer: IncomingMessage,
     { path = '', own = this.#own.get(path) }: { path?: string; own?: Annotations },
@@ -228,7 +262,7 @@ export class ChangeProxy implements Disposable {
   }
 }
 
-/** Answers with what an API server answered, of which `begun` was read already. */
+/** Passes on the answer of an API server; `begun` is the part that was read already. */
 function handOn(answer: IncomingMessage, response: ServerResponse, begun?: Buffer): void {
   response.writeHead(answer.statusCode ?? 502, forwarded(answer.headers, true))
   if (begun !== undefined) response.write(begun)
@@ -236,14 +270,14 @@ function handOn(answer: IncomingMessage, response: ServerResponse, begun?: Buffe
   else pipeline(answer, response, () => undefined)
 }
 
-/** Programs read an object before they change it. */
+/** Whether a request reads one object, as programs do before they change it. */
 function isOfOneObject(method: string, path: string): boolean {
   if (method !== 'GET' || new URL(path, 'http://localhost').searchParams.has('watch')) return false
   const target = writeTarget('PATCH', path)
   return target !== undefined && target.subresource === ''
 }
 
-/** A write of one object that the API server only tries. */
+/** Whether a request is a dry run of a write of one object. */
 function isTrial(method: string, path: string): boolean {
   const url = new URL(path, 'http://localhost')
   if (!url.searchParams.has('dryRun')) return false
@@ -251,15 +285,20 @@ function isTrial(method: string, path: string): boolean {
   return writeTarget(method, `${url.pathname}${url.search}`)?.subresource === ''
 }
 
-/** A path in parts; whoever asks a proxy names the server before it. */
+/** The parts of a request target; requests to a proxy have an absolute URL. */
 function splitPath(url = '/'): { whole: string; first: string; rest: string; search: string } {
-  // Anybody may ask for anything, before the token is looked for: nothing is thrown here.
+  // Runs before the token is checked, on any input, so it must not throw.
   const { pathname: whole, search } = URL.parse(url, 'http://localhost') ?? { pathname: '/', search: '' }
   const [, first = '', ...others] = whole.split('/')
   return { whole, first, rest: `/${others.join('/')}`, search }
 }
 
-/** The head of an answer as it came; what it is read from has taken the body apart already. */
+/** Whether a program presents a client certificate, which cannot be forwarded: the API server would see the kubeconfig's user. */
+function showsCertificate({ socket }: IncomingMessage): boolean {
+  return socket instanceof TLSSocket && Object.keys(socket.getPeerCertificate()).length > 0
+}
+
+/** The head of an answer, without the framing headers: Node has decoded the body already. */
 function headOf({ statusCode = 502, statusMessage = '', rawHeaders }: IncomingMessage): string {
   const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`]
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -284,30 +323,30 @@ function sized(headers: OutgoingHttpHeaders, body: Buffer): OutgoingHttpHeaders 
   return body.length === 0 ? headers : { ...headers, 'content-length': body.length }
 }
 
-/** As an API server says it, so that kubectl shows it. */
+/** Answers with a Status, as an API server does, so that kubectl shows it. */
 function answerFailure(
   response: ServerResponse,
   told: { message: string; reason: string; code: number },
 ): void {
   const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', ...told }
-  // A request that was not read to its end is followed by no other one.
+  // The request may be unread, so the connection cannot be reused.
   const headers = { 'content-type': 'application/json', connection: 'close' }
   response.writeHead(told.code, headers).end(JSON.stringify(status))
 }
 
 const MIB = 1_048_576
-/** Five times as long as an API server takes them. */
+/** Five times the limit of API servers. */
 const MAX_HELD_BYTES = 16 * MIB
-/** What is held only to be sent again, should the credential have run out. */
+/** Bodies up to this length are kept for a retry with a renewed credential. */
 const SHORT_BYTES = MIB
 
 interface HeldBody {
   readonly held: Buffer
-  /** Where there is more than may be held: where it comes from. */
+  /** The source of the rest, if the body is too long to be held. */
   readonly rest?: IncomingMessage
 }
 
-/** Reads a body to its end, or as far as it may be held. */
+/** Reads a body to its end, or up to MAX_HELD_BYTES. */
 async function heldOf(body: IncomingMessage): Promise<HeldBody> {
   const pieces: Buffer[] = []
   let bytes = 0
@@ -319,7 +358,7 @@ async function heldOf(body: IncomingMessage): Promise<HeldBody> {
   return { held: Buffer.concat(pieces, bytes) }
 }
 
-/** Whether a request says that its body is short, or has none. */
+/** Whether a request declares a short body or none. */
 function isShort({ headers }: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = headers
   return coding === undefined && Number(length ?? 0) <= SHORT_BYTES
@@ -329,7 +368,7 @@ function isShort({ headers }: IncomingMessage): boolean {
 const DELETE_OPTIONS = 2
 const DRY_RUN = 5
 
-/** Whether the body of a deletion, or of an eviction, says that nothing is to be done: what else is written says so in the query. */
+/** Whether the body of a deletion or eviction asks for a dry run. Other writes ask for it in the query. */
 export function isDryRun(method: string, { subresource }: WriteTarget, body: Buffer): boolean {
   const isEviction = subresource === 'eviction'
   if (method !== 'DELETE' && !isEviction) return false

@@ -1,19 +1,19 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 
 /** What an object begins with that is sent in Kubernetes' protobuf; behind it is a runtime.Unknown. */
-export const MAGIC = Buffer.from('k8s\0')
+const MAGIC = Buffer.from('k8s\0')
 /** The fields of runtime.Unknown and of every object. */
 export const RAW = 2
 export const METADATA = 1
 
-/** The way to a field, from the runtime.Unknown on. */
+/** The field numbers on the path to a field, from the runtime.Unknown. */
 export type FieldWay = readonly number[]
 
 export function isProtobuf(body: Buffer): boolean {
   return body.subarray(0, MAGIC.length).equals(MAGIC)
 }
 
-/** A field of a message in messages; undefined where it is not there, or the bytes are no message. */
+/** A nested field; undefined if it is missing or the bytes are not a message. */
 export function bytesAt(body: Buffer, way: FieldWay): Uint8Array | undefined {
   return isProtobuf(body) ? bytesIn(body.subarray(MAGIC.length), way) : undefined
 }
@@ -28,12 +28,12 @@ function bytesIn(message: Uint8Array, [field, ...rest]: FieldWay): Uint8Array | 
       reader.skip(type, number)
     }
   } catch {
-    // The API server will say so.
+    // The API server will refuse the invalid body.
   }
   return undefined
 }
 
-/** The same body with one field changed, whose bytes are empty where there is none; undefined where the body is no such message. */
+/** The body with one field changed, which is empty if it was missing; undefined if the body is not such a message. */
 export function withBytesAt(
   body: Buffer,
   way: FieldWay,
@@ -47,7 +47,7 @@ export function withBytesAt(
   }
 }
 
-/** All other fields are as they were, in their order. */
+/** Changes one field; all others keep their bytes and order. */
 function withField(
   message: Uint8Array,
   [field, ...rest]: FieldWay,

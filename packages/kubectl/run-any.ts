@@ -4,16 +4,26 @@ import { COMMAND_WORD, shownArguments } from './public-arguments.ts'
 import type { ProgramEnd } from './run-program.ts'
 import { type ChangeOptions, runAsOneChange } from './run-as-one-change.ts'
 
-/** Of a program that knows tokens, which it sends to no server that is asked in the clear, as the proxy is: where it gets one. */
-interface TokenSource {
-  readonly option?: string
-  readonly variable?: string
+/** Options and variables with a CA or a client certificate for the API server, which do not work with the proxy. */
+interface TlsSources {
+  readonly options?: readonly string[]
+  readonly variables?: readonly string[]
 }
 
-const KUBECTL: TokenSource = { option: '--token' }
-const TERRAFORM: TokenSource = { variable: 'KUBE_TOKEN' }
-const TOKEN_SOURCES: ReadonlyMap<string, TokenSource> = new Map([
-  ['helm', { option: '--kube-token', variable: 'HELM_KUBETOKEN' }],
+const KUBECTL: TlsSources = {
+  options: ['--certificate-authority', '--tls-server-name', '--client-certificate'],
+}
+const TERRAFORM: TlsSources = {
+  variables: ['KUBE_CLUSTER_CA_CERT_DATA', 'KUBE_TLS_SERVER_NAME', 'KUBE_CLIENT_CERT_DATA'],
+}
+const TLS_SOURCES: ReadonlyMap<string, TlsSources> = new Map([
+  [
+    'helm',
+    {
+      options: ['--kube-ca-file', '--kube-tls-server-name'],
+      variables: ['HELM_KUBECAFILE', 'HELM_KUBETLS_SERVER_NAME'],
+    },
+  ],
   ...['kubectl', 'oc', 'flux'].map((name) => [name, KUBECTL] as const),
   ...['terraform', 'tofu'].map((name) => [name, TERRAFORM] as const),
 ])
@@ -25,8 +35,8 @@ interface Chosen {
 }
 
 /**
- * Runs any program that reads a kubeconfig, and tells what it wrote as one change. Whatever keeps the change from being told, the program
- * does its work. Rejects with a CliError where it cannot be started.
+ * Runs any program that reads a kubeconfig, and reports its writes as one change. If reporting fails, the program runs all the same.
+ * Rejects with a CliError when the program cannot be started.
  */
 export async function runAny(
   [program = '', ...args]: readonly string[],
@@ -43,21 +53,19 @@ export async function runAny(
   return await runAsOneChange(
     {
       ...{ program, args, argsWithout: args, connection, service, isUnknown: true },
-      whyNotTraced: tokenTrouble(service, args, options.env),
+      whyNotTraced: tlsTrouble(service, args, options.env),
       ...{ command: COMMAND_WORD.test(first) ? `${service} ${first}` : service, shown: [service, ...shown] },
     },
     options,
   )
 }
 
-/** Through the proxy it would be somebody else who writes: whom the kubeconfig names. */
-function tokenTrouble(
-  service: string,
-  args: readonly string[],
-  env: ChangeOptions['env'],
-): string | undefined {
-  const { option = '', variable = '' } = TOKEN_SOURCES.get(service) ?? {}
-  const isGiven = option !== '' && args.some((arg) => arg === option || arg.startsWith(`${option}=`))
-  const named = isGiven ? option : variable !== '' && ownValue(env, variable) ? variable : undefined
-  return named && `${named} is not sent through the proxy of causeway run; put the token into a kubeconfig`
+/** Why a program cannot use the proxy, if one of its TLS options or variables is set. */
+function tlsTrouble(service: string, args: readonly string[], env: ChangeOptions['env']): string | undefined {
+  const { options = [], variables = [] } = TLS_SOURCES.get(service) ?? {}
+  const end = args.indexOf('--')
+  const own = end < 0 ? args : args.slice(0, end)
+  const given = options.find((option) => own.some((arg) => arg === option || arg.startsWith(`${option}=`)))
+  const named = given ?? variables.find((variable) => ownValue(env, variable))
+  return named && `${named} does not fit the proxy of causeway run; put what it says into a kubeconfig`
 }

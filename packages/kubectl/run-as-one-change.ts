@@ -8,20 +8,21 @@ import { nanosOfMs } from '../../src/model/time-and-size.ts'
 import { chosenAccess } from './chosen-access.ts'
 import type { Connection } from './kubectl-arguments.ts'
 import { type KubectlChange, traceparentOf } from './kubectl-change.ts'
+import { localCertificate, type LocalCertificate } from './local-certificate.ts'
 import { LocalListener } from './local-listener.ts'
 import { decoded, NotAllTaken, OtlpEndpoint } from './otlp-endpoint.ts'
 import { type ProgramEnd, runProgram } from './run-program.ts'
 import { temporaryKubeconfig, type TemporaryKubeconfig } from './temporary-kubeconfig.ts'
 import { orThatOfTerraform, terraformVariables } from './terraform-variables.ts'
 
-/** What whoever types a command may say of its change. */
+/** The options of a command about its change. */
 export interface ChangeOptions {
   readonly endpoint: string | undefined
   readonly reason: string | undefined
   /** `k8s.cluster.name`; the context's name unless given. */
   readonly cluster: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Says a line to whoever ran it. */
+  /** Prints a line for the person who ran the command. */
   readonly complain: (text: string) => void
 }
 
@@ -30,34 +31,34 @@ interface TracedProgram {
   /** `helm`, or a path. */
   readonly program: string
   readonly args: readonly string[]
-  /** Its arguments where a kubeconfig says how to connect. */
+  /** Its arguments without connection options, for use with the temporary kubeconfig. */
   readonly argsWithout: readonly string[]
   readonly connection: Connection
   /** Its `service.name`. */
   readonly service: string
-  /** `helm upgrade`: the name of its span, and the reason where none is given. */
+  /** `helm upgrade`: the name of its span, and the default reason. */
   readonly command: string
-  /** Its command line as everybody may read it. */
+  /** Its command line with secrets hidden. */
   readonly shown: readonly string[]
-  /** Why it cannot be told, if it cannot. */
+  /** Why the change cannot be reported, if it cannot. */
   readonly whyNotTraced?: string | undefined
   /**
-   * Any program: only its kubeconfig leads it to a cluster, not its arguments. Whether it knows proxies, or reads the kubeconfig at all, nobody
-   * knows: it is given the proxy as the server, and a line says if it never connected.
+   * Any program: its cluster comes from its kubeconfig, not from its arguments. It may not support proxies or not read the kubeconfig, so
+   * the kubeconfig has the proxy as the server, and a message says if it never connected.
    */
   readonly isUnknown?: boolean
 }
 
 const CLUSTER_IN_ENV = /(?:^|,)\s*k8s\.cluster\.name\s*=([^,]*)/
 const LOOPBACK = '127.0.0.1'
-/** The kubeconfig of a program whose writes are a change already: what it runs with that is part of it. */
+/** The kubeconfig of an outer `causeway run`: commands that it runs with this kubeconfig are part of its change. */
 const KUBECONFIG_OF_CHANGE = 'CAUSEWAY_KUBECONFIG'
 
-/** Runs a program, and tells what it writes as one change; the program as it is where that cannot be told. */
+/** Runs a program, and reports its writes as one change; runs it unchanged if that is not possible. */
 export async function runAsOneChange(told: TracedProgram, options: ChangeOptions): Promise<ProgramEnd> {
   const { program, args } = told
   if (isWithinChange(options.env)) return await runWithin(told, options)
-  // What was typed for this command alone can be typed again; the program waits for nothing else.
+  // A wrong --endpoint is an error, since it can be typed again; nothing else keeps the program from running.
   if (options.endpoint !== undefined) new OtlpEndpoint(options.endpoint, options.env)
   const asIs = async (why: string): Promise<ProgramEnd> => {
     if (isLedElsewhere(told)) throw new Error(`nothing was run: ${why}; correct --kubeconfig or --context`)
@@ -76,7 +77,7 @@ function isWithinChange({ KUBECONFIG, [KUBECONFIG_OF_CHANGE]: ofChange }: Change
   return ofChange !== undefined && ofChange === KUBECONFIG && existsSync(ofChange)
 }
 
-/** As part of the change of whoever runs this. */
+/** Runs a program as part of the change of the outer `causeway run`. */
 async function runWithin(told: TracedProgram, { env, complain, ...own }: ChangeOptions): Promise<ProgramEnd> {
   if (isLedElsewhere(told))
     throw new Error(
@@ -88,26 +89,30 @@ async function runWithin(told: TracedProgram, { env, complain, ...own }: ChangeO
   return await runProgram(told.program, told.args, env)
 }
 
-/** Run as it is, it would work with another cluster than was chosen for it. */
+/** Whether the program, run unchanged, would use another cluster than the chosen one. */
 function isLedElsewhere({ isUnknown = false, connection }: TracedProgram): boolean {
   return isUnknown && Object.keys(connection).length > 0
 }
 
-/** The way of a program to the proxy. */
+/** How a program reaches the proxy. */
 interface Way extends Disposable {
   readonly listener: LocalListener
   readonly kubeconfig: TemporaryKubeconfig
   readonly token: string
+  /** The proxy's certificate, if the proxy is the server of the kubeconfig. */
+  readonly tls: LocalCertificate | undefined
 }
 
-/** Throws where there is no place for a file, or no port. */
+/** Rejects when the kubeconfig cannot be written or no port is free. */
 async function openWay(access: ClusterAccess, { isUnknown = false }: TracedProgram): Promise<Way> {
   const token = randomBytes(24).toString('base64url')
+  const tls = isUnknown ? localCertificate(Date.now()) : undefined
   const listener = await LocalListener.open()
   const close = (): void => listener[Symbol.dispose]()
   try {
-    const kubeconfig = temporaryKubeconfig(access, { port: listener.port, token, isServer: isUnknown })
-    return { listener, kubeconfig, token, [Symbol.dispose]: close }
+    const { port } = listener
+    const kubeconfig = temporaryKubeconfig(access, { port, token, certificate: tls?.certificate })
+    return { listener, kubeconfig, token, tls, [Symbol.dispose]: close }
   } catch (error) {
     close()
     throw error
@@ -126,7 +131,7 @@ async function runThrough(
   { access, endpoint, way }: Through,
 ): Promise<ProgramEnd> {
   using open = way
-  const { listener, kubeconfig, token } = open
+  const { listener, kubeconfig, token, tls } = open
   const { env, complain, reason = told.command } = options
   const [, inEnv = ''] = CLUSTER_IN_ENV.exec(env['OTEL_RESOURCE_ATTRIBUTES'] ?? '') ?? []
   const cluster = options.cluster ?? (decoded(inEnv.trim()) || access.name)
@@ -142,16 +147,16 @@ async function runThrough(
         path: kubeconfig.path,
         context: access.name,
       }),
-      // What is remembered of a server goes by its port, which is another each time.
+      // kubectl caches discovery by host and port, and the port is a new one each time.
       KUBECACHEDIR: env['KUBECACHEDIR'] ?? dirname(kubeconfig.path),
       ...askingItDirectly(env),
     }),
   })
   running.catch(() => undefined)
-  // Meanwhile the program starts, on another core.
+  // Loaded while the program starts.
   const { CarriedChange } = await import('./carried-change.ts')
   using carried = new CarriedChange(change, {
-    ...{ access, endpoint, listener, token },
+    ...{ access, endpoint, listener, token, tls },
     by: { service: told.service, cluster },
   })
   const end = await running.finally(remove)
@@ -165,6 +170,11 @@ async function runThrough(
         : `; see that Causeway takes OTLP over HTTP at ${endpoint.address}, or name another --endpoint`
     complain(`change ${change.cpid} was made, but not reported to Causeway: ${errorText(error)}${advice}`)
   }
+  if (carried.isDistrusted)
+    complain(
+      `${told.program} trusts other certificates than the one of its kubeconfig, which is of the proxy of causeway run; ` +
+        'if an option, a variable or a provider block names an authority, put that into a kubeconfig and give it to causeway run --kubeconfig',
+    )
   const unnamed = change.writes - change.wrote.length
   if (unnamed > 0)
     complain(`${unnamed} of ${change.writes} versions are not named in the span of the command`)
@@ -182,7 +192,7 @@ async function runThrough(
   return end
 }
 
-/** Some programs ask a proxy of the environment for what is on this machine too. */
+/** NO_PROXY with the loopback address: some programs use an HTTP proxy even for this machine. */
 function askingItDirectly(env: ChangeOptions['env']): Record<string, string> {
   const { HTTP_PROXY, http_proxy, HTTPS_PROXY, https_proxy, ALL_PROXY, all_proxy, NO_PROXY, no_proxy } = env
   const isProxied = [HTTP_PROXY, http_proxy, HTTPS_PROXY, https_proxy, ALL_PROXY, all_proxy].some(Boolean)
@@ -211,7 +221,7 @@ function connectionOf({ connection, isUnknown = false }: TracedProgram, { env }:
   return isUnknown ? orThatOfTerraform(connection, env) : connection
 }
 
-/** The cluster, and where it is told; or why not. */
+/** The cluster and the OTLP endpoint, or why the change cannot be reported. */
 function whereTo(
   told: TracedProgram,
   options: ChangeOptions,

@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ClusterAccess } from '../../src/kube/cluster/cluster-access.ts'
 
-/** As whom kubectl shows the token. */
+/** The user name that kubectl sends with the token. */
 export const PROXY_USER = 'causeway'
 
-/** A kubeconfig that nobody else may read; disposing removes it. */
+/** A kubeconfig that only this user may read; disposing removes it. */
 export interface TemporaryKubeconfig extends Disposable {
   readonly path: string
 }
 
 /**
- * A kubeconfig by which a program speaks with a cluster through a proxy on this machine, in the clear and without credentials of its
- * own. It keeps the server's name, by which kubectl finds what it remembers of a cluster. With `isServer` the proxy is the
- * server, and the token is in its path: for programs that may not know proxies, and show no other secret where nothing is encrypted.
+ * Makes a kubeconfig for a program that reaches a cluster through the proxy on this machine, without credentials of its own. It keeps the
+ * server's name, by which kubectl finds its discovery cache. With a `certificate` the proxy is the server, over TLS, with the token in
+ * its path. That is for programs that may not support proxies; Go's clients send a token only over TLS.
  */
 export function temporaryKubeconfig(
   { name, server, namespace }: ClusterAccess,
-  proxy: { port: number; token: string; isServer: boolean },
+  proxy: { port: number; token: string; certificate: string | undefined },
 ): TemporaryKubeconfig {
   const directory = mkdtempSync(join(tmpdir(), 'causeway-kubectl-'))
   const path = join(directory, 'config')
@@ -30,12 +30,16 @@ export function temporaryKubeconfig(
     clusters: [
       {
         name,
-        cluster: proxy.isServer
-          ? { server: `http://127.0.0.1:${proxy.port}/${proxy.token}${prefix}` }
-          : {
-              server: `http://${server.host}${prefix}`,
-              'proxy-url': `http://${PROXY_USER}:${proxy.token}@127.0.0.1:${proxy.port}`,
-            },
+        cluster:
+          proxy.certificate === undefined
+            ? {
+                server: `http://${server.host}${prefix}`,
+                'proxy-url': `http://${PROXY_USER}:${proxy.token}@127.0.0.1:${proxy.port}`,
+              }
+            : {
+                server: `https://127.0.0.1:${proxy.port}/${proxy.token}${prefix}`,
+                'certificate-authority-data': Buffer.from(proxy.certificate).toString('base64'),
+              },
       },
     ],
     users: [{ name, user: {} }],

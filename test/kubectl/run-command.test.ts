@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
+import { localCertificate } from '../../packages/kubectl/local-certificate.ts'
 import { BIN } from '../../lab/harness/causeway/causeway-process.ts'
 import { freePorts } from '../../lab/harness/free-ports.ts'
 import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
@@ -15,9 +16,11 @@ function scriptOf(scene: KubectlScene, body: string): string {
     path,
     `
 const { readFileSync } = require('node:fs')
-const http = require('node:http')
+const http = require('node:https')
 const config = JSON.parse(readFileSync(process.env.KUBECONFIG, 'utf8'))
-const { server } = config.clusters[0].cluster
+const { server, 'certificate-authority-data': authority } = config.clusters[0].cluster
+const ca = Buffer.from(authority, 'base64')
+http.globalAgent.options.ca = ca
 ${body}
 `,
   )
@@ -185,7 +188,7 @@ test.each([
       scene,
       `${GET}
 console.log(process.env.no_proxy)
-get({ ...require('node:url').urlToHttpOptions(new URL(server + '/api/v1/namespaces')), agent: new http.Agent({ proxyEnv: process.env }) })
+get({ ...require('node:url').urlToHttpOptions(new URL(server + '/api/v1/namespaces')), agent: new http.Agent({ ca, proxyEnv: process.env }) })
 `,
     )
     const [nobody = 0] = await freePorts(1)
@@ -220,21 +223,62 @@ test('a program that fails before it asks the API server is told as that, and no
   expect(program.errors).not.toContain('did not use the kubeconfig')
 })
 
+test('a token that the program has of its own counts, and not that of the kubeconfig', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.startCommand(
+    ['run', ...options(scene), '--', 'kubectl', 'upgrade'],
+    [{ ...CREATE, headers: { authorization: 'Bearer of-bob' } }],
+  )
+  await program.output()
+  expect(scene.asked.map(({ headers }) => headers['authorization'])).toEqual(['Bearer of-bob'])
+  expect(toldBy(scene).spans).toBe(1)
+})
+
+test('a certificate that the program would show of its own is refused, and not replaced by another user', async () => {
+  await using scene = await KubectlScene.open()
+  const script = scriptOf(
+    scene,
+    `const own = ${JSON.stringify(localCertificate(0))}
+const options = { ca, cert: own.certificate, key: own.key }
+http.get(server + '/api/v1/namespaces', options, (answer) => answer.pipe(process.stdout))
+`,
+  )
+  await using program = scene.startCommand(['run', ...options(scene), '--', process.execPath, script], [])
+  expect(JSON.parse(await program.output())).toMatchObject({
+    ...{ kind: 'Status', code: 400, reason: 'BadRequest' },
+    message: expect.stringContaining('causeway run --kubeconfig') as unknown,
+  })
+  expect(scene.asked).toEqual([])
+})
+
+test('who trusts another authority than that of the kubeconfig is told why it cannot connect', async () => {
+  await using scene = await KubectlScene.open()
+  const script = scriptOf(
+    scene,
+    // As Go and Python do, which check within the handshake: a fatal alert, unknown_ca (RFC 5246, section 7.2).
+    `const stranger = require('node:net').connect(new URL(server).port, '127.0.0.1')
+const write = (hello, _, done) => stranger.write(hello, done)
+const shaking = new (require('node:stream').Duplex)({ read() {}, write })
+require('node:tls').connect({ socket: shaking, maxVersion: 'TLSv1.2' }).on('error', () => undefined)
+stranger.once('data', () => stranger.write(Buffer.from([21, 3, 3, 0, 2, 2, 48])))
+stranger.on('error', () => undefined).on('close', () => process.stdout.write('closed\\n', () => process.exit()))`,
+  )
+  await using program = scene.startCommand(['run', ...options(scene), '--', process.execPath, script], [])
+  expect(await program.output()).toBe('closed\n')
+  expect(program.errors).toContain('trusts other certificates than the one of its kubeconfig')
+})
+
 test.each([
-  ['--kube-token=of-bob', {}, '--kube-token'],
-  ['upgrade', { HELM_KUBETOKEN: 'of-bob' }, 'HELM_KUBETOKEN'],
-])(
-  'a token that would not reach the API server through the proxy is used without it: %s',
-  async (arg, env, named) => {
-    await using scene = await KubectlScene.open()
-    const helm = join(scene.directory, 'bin', 'helm')
-    writeFileSync(helm, '#!/bin/sh\necho "$KUBECONFIG"\n', { mode: 0o755 })
-    await using program = scene.startCommand(['run', ...options(scene), '--', 'helm', arg], [], env)
-    expect(await program.output()).toBe(`${join(scene.directory, 'config')}\n`)
-    expect(program.errors).toContain(`this change is not reported to Causeway: ${named} `)
-    expect(program.errors).not.toContain('of-bob')
-  },
-)
+  ['--kube-ca-file=/etc/ca.crt', {}, '--kube-ca-file'],
+  ['upgrade', { HELM_KUBETLS_SERVER_NAME: 'cluster.example' }, 'HELM_KUBETLS_SERVER_NAME'],
+])('what says how to check another server than the proxy is used without it: %s', async (arg, env, named) => {
+  await using scene = await KubectlScene.open()
+  const helm = join(scene.directory, 'bin', 'helm')
+  writeFileSync(helm, '#!/bin/sh\necho "$KUBECONFIG"\n', { mode: 0o755 })
+  await using program = scene.startCommand(['run', ...options(scene), '--', 'helm', arg], [], env)
+  expect(await program.output()).toBe(`${join(scene.directory, 'config')}\n`)
+  expect(program.errors).toContain(`this change is not reported to Causeway: ${named} `)
+})
 
 test.each([
   ['a disk that is full', 'exec "$@" 2>/dev/full'],
@@ -340,11 +384,26 @@ test.each([
   const script = scriptOf(
     scene,
     `${GET}
-const stranger = require('node:net').connect(new URL(server).port, '127.0.0.1')
+const stranger = require('node:tls').connect({ host: '127.0.0.1', port: new URL(server).port, ca })
 stranger.on('error', () => undefined).on('data', (text) => console.log(String(text).slice(0, 12)))
 stranger.on('close', () => get(server + '/api/v1/namespaces/shop/pods/web')).write(${JSON.stringify(request)})
 `,
   )
   await using program = scene.startCommand(['run', ...options(scene), '--', process.execPath, script], [])
   expect(await program.output()).toBe('HTTP/1.1 407\n200\n')
+})
+
+test('somebody who speaks no TLS ends nothing', async () => {
+  await using scene = await KubectlScene.open()
+  const script = scriptOf(
+    scene,
+    `${GET}
+const stranger = require('node:net').connect(new URL(server).port, '127.0.0.1')
+stranger.on('error', () => undefined).on('close', () => get(server + '/api/v1/namespaces/shop/pods/web'))
+stranger.end('GET /api/v1/namespaces HTTP/1.1\\r\\nhost: localhost\\r\\n\\r\\n')
+`,
+  )
+  await using program = scene.startCommand(['run', ...options(scene), '--', process.execPath, script], [])
+  expect(await program.output()).toBe('200\n')
+  expect(scene.asked).toHaveLength(1)
 })

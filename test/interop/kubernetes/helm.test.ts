@@ -84,6 +84,9 @@ sceneTest('what helm does is one change, down to the Pods, and its hooks too', a
   expect(failed).toMatchObject({ code: 1, errors: expect.stringContaining('UPGRADE FAILED') })
   await done('rolled back', 'rollback', 'web', '1')
   await rolledOut(2)
+  // The token that it is given counts, and not the kubeconfig's.
+  const asNobody = await run('as nobody', 'uninstall', 'web', '--kube-token', 'of nobody')
+  expect(asNobody).toMatchObject({ code: 1, errors: expect.stringContaining('provide credentials') })
   await done('uninstalled', 'uninstall', 'web')
 
   const workload = ['deployments', 'endpoints', 'endpointslices', 'pods', 'replicasets', 'secrets']

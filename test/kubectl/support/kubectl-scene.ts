@@ -46,11 +46,12 @@ type Answer = (asked: Asked, at: number) => { status: number; body: object } | u
 /** Speaks through its kubeconfig as kubectl does, and prints what it was given. */
 const STAND_IN = `
 const { readFileSync, statSync } = require('node:fs')
-const { request } = require('node:http')
 const path = process.env.KUBECONFIG
 const config = JSON.parse(readFileSync(path, 'utf8'))
 const { cluster } = config.clusters[0]
 const proxy = new URL(cluster['proxy-url'] ?? cluster.server)
+const { request } = require(proxy.protocol === 'https:' ? 'node:https' : 'node:http')
+const ca = Buffer.from(cluster['certificate-authority-data'] ?? '', 'base64')
 const login = (token = proxy.password) => cluster['proxy-url']
   ? { 'proxy-authorization': 'Basic ' + Buffer.from(proxy.username + ':' + token).toString('base64') }
   : {}
@@ -58,7 +59,7 @@ const ask = ({ method, path, type, body, token, headers: more }) => new Promise(
   const headers = { host: new URL(cluster.server).host, ...login(token),
     'user-agent': 'kubectl/v1.36.3', ...more, ...(type && { 'content-type': type }),
     ...(body && { 'content-length': Buffer.byteLength(JSON.stringify(body)) }) }
-  const sent = request({ host: proxy.hostname, port: proxy.port, method, path: cluster.server + path, headers }, (answer) => {
+  const sent = request({ ca, host: proxy.hostname, port: proxy.port, method, path: cluster.server + path, headers }, (answer) => {
     let text = ''
     answer.on('data', (part) => (text += part)).on('end', () => resolve({ status: answer.statusCode, keepAlive: answer.headers['keep-alive'], body: text && JSON.parse(text) }))
   })

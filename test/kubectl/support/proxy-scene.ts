@@ -29,7 +29,7 @@ export class ProxyScene implements Disposable {
     const url = new URL(`http://127.0.0.1:${(api.address() as AddressInfo).port}`)
     const credential = fixedCredential({ headers: bearer('secret') })
     const access = { name: 'c', server: url, tls: {}, proxy: '', credential, namespace: '' }
-    this.#proxy = new ChangeProxy(access, this.change, 'token', () => undefined)
+    this.#proxy = new ChangeProxy(access, this.change, { token: 'token' }, () => undefined)
     listener.takeBy((socket) => this.#proxy.serve(socket))
   }
 
