@@ -13,25 +13,25 @@ import (
 
 const (
 	mostCollections = 1_024
-	// For how long after its answer an informer may tell of what a DeleteAllOf took.
+	// How long after the answer to a DeleteAllOf informers may still deliver its deletions.
 	toldOf = 10 * time.Second
 )
 
-// collection says which objects a DeleteAllOf deletes. The API server does not answer which these are.
+// collection selects the objects that a DeleteAllOf deletes, which its answer does not list.
 type collection struct {
 	kind      schema.GroupKind
-	namespace string // of all where it is empty
+	namespace string // empty for all namespaces
 	labels    labels.Selector
 	fields    fields.Selector
 	cause     cause
-	answered  time.Time // zero while it is under way
+	answered  time.Time // zero while in flight
 }
 
 func collectionOf(kind schema.GroupKind, options *client.DeleteAllOfOptions, from cause) *collection {
 	return &collection{kind: kind, namespace: options.Namespace, labels: options.LabelSelector, fields: options.FieldSelector, cause: from}
 }
 
-// takes says whether the call deletes an object that goes. It does not if the object was made after the answer.
+// takes reports whether the call deletes this object. Objects created after the answer are not.
 func (c *collection) takes(kind schema.GroupKind, object client.Object, now time.Time) bool {
 	if c.kind != kind || c.namespace != "" && c.namespace != object.GetNamespace() {
 		return false
@@ -42,7 +42,7 @@ func (c *collection) takes(kind schema.GroupKind, object client.Object, now time
 	return (c.labels == nil || c.labels.Matches(labels.Set(object.GetLabels()))) && (c.fields == nil || c.selects(object))
 }
 
-// selects matches names and namespaces. Other fields only the API server can read: then it is false.
+// selects evaluates field selectors on name and namespace; false for other fields, which only the API server can evaluate.
 func (c *collection) selects(object client.Object) bool {
 	found := fields.Set{"metadata.name": object.GetName(), "metadata.namespace": object.GetNamespace()}
 	for _, one := range c.fields.Requirements() {
@@ -53,7 +53,7 @@ func (c *collection) selects(object client.Object) bool {
 	return c.fields.Matches(found)
 }
 
-// collections are the calls under way, and those that were answered lately.
+// collections are the calls in flight and those answered recently.
 type collections struct {
 	mu   sync.Mutex
 	list []*collection
@@ -65,7 +65,7 @@ func (c *collections) begin(one *collection) {
 	c.list = append(c.list[max(0, len(c.list)+1-mostCollections):], one)
 }
 
-// end notes that a call was answered. A refused one deletes nothing, and is forgotten.
+// end notes an answer. A refused call deletes nothing and is forgotten.
 func (c *collections) end(one *collection, isRefused bool, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *collections) end(one *collection, isRefused bool, now time.Time) {
 	})
 }
 
-// of is the change of the newest call that deletes an object.
+// of returns the change of the newest call that deletes an object.
 func (c *collections) of(kind schema.GroupKind, object client.Object, now time.Time) (cause, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,23 +18,23 @@ const copiesAnnotations = "kube-controller-manager"
 
 var digestSeed = maphash.MakeSeed()
 
-// facts tell one version of an object from the next, and who wrote it.
+// facts describe one version of an object, to compare it with the next and to find its writer.
 type facts struct {
 	version string
-	cpid    string // as it is written
-	// generation is 0 where objects of this kind count none, as ConfigMaps.
+	cpid    string // the annotation, unparsed
+	// generation is 0 for kinds without generations, such as ConfigMaps.
 	generation int64
 	content    uint64 // a digest of all but metadata and status
 	handles    uint64 // a digest of the labels, finalizers and owners
 	notes      uint64 // a digest of the annotations
 	writers    []writer
 	hasWriters bool // a cache may leave managedFields out
-	isOwned    bool // another object is what made it
-	isGoing    bool // somebody asked for its deletion, which waits for finalizers
-	isActedOn  bool // its status says that what is wanted of it was acted on
+	isOwned    bool // it has an owner
+	isGoing    bool // it is being deleted and waits for finalizers
+	isActedOn  bool // observedGeneration has reached the generation
 }
 
-// writer is an entry of managedFields that is about more than metadata and status.
+// writer is an entry of managedFields with more than metadata and status.
 type writer struct {
 	name, manager string
 	time          int64
@@ -61,7 +61,7 @@ func factsOf(object client.Object, cpidKey string) facts {
 	return f
 }
 
-// isNewerThan says whether this version came after another of the same place; anything does where versions are no numbers.
+// isNewerThan reports whether this version is later than another of the same object; true for any other if versions are not numbers.
 func (f facts) isNewerThan(before facts) bool {
 	own, err1 := strconv.ParseUint(f.version, 10, 64)
 	other, err2 := strconv.ParseUint(before.version, 10, 64)
@@ -71,8 +71,8 @@ func (f facts) isNewerThan(before facts) bool {
 	return own > other
 }
 
-// isByAnother says whether a writer that carries no CPID made a version. before is the version known before it, if any: its CPID
-// stands there still, though the object is another.
+// isByAnother reports whether a writer without CPIDs made the version. before is the previously known version, if any; such a writer
+// leaves its CPID on the object.
 func (f facts) isByAnother(before *facts) bool {
 	if before == nil {
 		return f.isFoundByAnother()
@@ -93,9 +93,8 @@ func (f facts) isByAnother(before *facts) bool {
 	return f.hasWriters && !slices.ContainsFunc(f.writersSince(before), func(w writer) bool { return w.marks })
 }
 
-// isFoundByAnother is for where nothing is known of earlier versions, as after a restart. A version whose status says that it was acted
-// on is that of the status, and no author's; but what another object made is acted on by controllers of another kind than the one that
-// made it.
+// isFoundByAnother is the same without an earlier version, as after a restart. A version that was acted on was last written for its
+// status, not by an author. That does not hold for owned objects, since other controllers than their creator act on them.
 func (f facts) isFoundByAnother() bool {
 	if f.isActedOn && !f.isOwned {
 		return false
@@ -106,17 +105,17 @@ func (f facts) isFoundByAnother() bool {
 	return f.hasLaterWriter()
 }
 
-// holdsTheSame leaves annotations and status aside. Deployments count a generation for annotations too.
+// holdsTheSame compares all but annotations and status. It ignores generations, which Deployments count for annotations too.
 func (f facts) holdsTheSame(before facts) bool {
 	return f.content == before.content && f.handles == before.handles
 }
 
-// isTheSame says whether nothing but the status is another.
+// isTheSame reports whether the versions differ at most in status.
 func (f facts) isTheSame(before facts) bool {
 	return f.generation == before.generation && f.isGoing == before.isGoing && f.notes == before.notes && f.holdsTheSame(before)
 }
 
-// isOfUnpatched says whether a controller made it that says nothing of changes: it carries no CPID, or one that was copied.
+// isOfUnpatched reports whether an unpatched controller created the object: it carries no CPID, or a copied one.
 func (f facts) isOfUnpatched() bool {
 	if !f.isOwned || f.cpid == "" {
 		return f.isOwned
@@ -131,8 +130,8 @@ func (f facts) isOfUnpatched() bool {
 	return isCopied
 }
 
-// writersSince are those whose entry is new or of another time, since one that lost a field to another writer keeps its time; where
-// none is, as within a second, those who wrote last.
+// writersSince returns the writers with a new entry or a new time (an entry that lost a field to another writer keeps its time). If
+// there is none, as within one second, it returns the last writers.
 func (f facts) writersSince(before *facts) []writer {
 	var changed, last []writer
 	for _, w := range f.writers {
@@ -153,7 +152,7 @@ func (f facts) writersSince(before *facts) []writer {
 	return last
 }
 
-// foreignWriter is the manager that made a version without a CPID; empty where managedFields name none, or several that may have.
+// foreignWriter is the manager that made a version without a CPID; empty if managedFields name none or several candidates.
 func (f facts) foreignWriter(before *facts) string {
 	earlier := facts{writers: f.writers}
 	if before != nil {
@@ -169,7 +168,7 @@ func (f facts) foreignWriter(before *facts) string {
 	return manager
 }
 
-// hasLaterWriter says, where nothing is known of earlier versions, whether somebody wrote after the one that wrote the CPID.
+// hasLaterWriter reports whether another writer wrote after the writer of the CPID; for use without an earlier version.
 func (f facts) hasLaterWriter() bool {
 	var marked, other int64
 	for _, w := range f.writers {
@@ -221,10 +220,10 @@ func contentOf(object client.Object) uint64 {
 	return digestOf(parts)
 }
 
-// noMark stands in no list of fields.
+// noMark occurs in no list of fields.
 const noMark = "\x00"
 
-// authorsOf stands for the content where a cache holds metadata alone: who wrote which fields of it, and when.
+// authorsOf replaces the content digest if the cache holds only metadata: who wrote which fields, and when.
 func authorsOf(object *metav1.PartialObjectMetadata) uint64 {
 	var entries []any
 	for _, entry := range object.GetManagedFields() {
@@ -235,7 +234,7 @@ func authorsOf(object *metav1.PartialObjectMetadata) uint64 {
 	return digestOf(entries...)
 }
 
-// revisionKey is that of an annotation which the Deployment controller writes with the status.
+// revisionKey is an annotation that the Deployment controller writes with the status.
 const revisionKey = "deployment.kubernetes.io/revision"
 
 func notesOf(annotations map[string]string) uint64 {
@@ -247,6 +246,6 @@ func notesOf(annotations map[string]string) uint64 {
 }
 
 func digestOf(values ...any) uint64 {
-	text, _ := json.Marshal(values) // What came as JSON becomes JSON.
+	text, _ := json.Marshal(values) // Cannot fail: the values were decoded from JSON.
 	return maphash.Bytes(digestSeed, text)
 }

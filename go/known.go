@@ -12,7 +12,7 @@ const (
 	mostDeletions = 4_096
 )
 
-// cause is a change that work follows from. Of some that nobody told of, tell does so; it may be called often, and by many.
+// cause is a change that work follows from. If it is not reported yet, tell reports it; tell may be called repeatedly and concurrently.
 type cause struct {
 	cpid.Context
 	tell func()
@@ -24,21 +24,21 @@ func (c cause) use() {
 	}
 }
 
-// seen is what is looked at of one version of an object.
+// seen has the used parts of one version of an object.
 type seen struct {
 	reference  cpid.Reference
 	carried    cpid.Context
 	generation int64
 }
 
-// known is what this process knows of the changes of objects beside what their annotations say: of a version whose annotations the
-// API server left as they were, and of objects that are being deleted.
+// known remembers the changes of objects whose annotations lack them: of versions whose annotations the API server left unchanged, and of
+// objects that are being deleted.
 type known struct {
 	mu        sync.Mutex
 	current   map[string]versioned // the newest version in an informer, by uid; the memory forgets it with the object
 	versions  *bounded.Map[string, cause]
 	deletions *bounded.Map[string, cause]
-	ends      *bounded.Map[string, cause] // of namespaces that go, by name
+	ends      *bounded.Map[string, cause] // deletions of terminating namespaces, by name
 }
 
 type versioned struct {
@@ -55,7 +55,7 @@ func newKnown() *known {
 	}
 }
 
-// of gives what is known of a version, else of the object's deletion, else what its annotations say.
+// of returns the remembered change of a version, else of the object's deletion, else the one in its annotations.
 func (k *known) of(s seen) cause {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,7 +84,7 @@ func (k *known) version(r cpid.Reference) (cause, bool) {
 	return k.versions.Get(keyOf(r))
 }
 
-// ofCurrent is of the version that an informer holds.
+// ofCurrent returns the change of the version that an informer holds.
 func (k *known) ofCurrent(uid string) (cause, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -111,8 +111,8 @@ func (k *known) noteVersion(r cpid.Reference, c cause) {
 	k.versions.Set(keyOf(r), c)
 }
 
-// noteCurrent notes the version that an informer holds from now on; no cause where the object itself says it. The one before stays
-// known for a while.
+// noteCurrent sets the version that an informer holds; c is nil if its annotations have the change. The previous version is remembered for
+// a while.
 func (k *known) noteCurrent(r cpid.Reference, c *cause) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,7 +122,7 @@ func (k *known) noteCurrent(r cpid.Reference, c *cause) {
 	}
 }
 
-// forgetCurrent says that no informer holds the object any more.
+// forgetCurrent is called when no informer holds the object any more.
 func (k *known) forgetCurrent(uid string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -155,7 +155,7 @@ func (k *known) forgetDeletion(uid string) {
 	k.deletions.Delete(uid)
 }
 
-// ofEnd is of the end of a namespace; false where no informer follows namespaces, or it does not end.
+// ofEnd returns the deletion of a namespace; false if it is not terminating or no informer follows namespaces.
 func (k *known) ofEnd(namespace string) (cause, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -17,28 +17,28 @@ import (
 
 const (
 	mostTombstones = 4_096
-	// For how long a mark stands for the write that follows it, which had no place for one.
+	// How long an annotation-only patch announces the write after it, which has no place for annotations.
 	announced = 10 * time.Second
 )
 
-// place is where an object is; another one may have come instead, unseen.
+// place is the name of an object; it may be replaced by another object of the same name unseen.
 type place struct {
 	kind            schema.GroupKind
 	namespace, name string
 }
 
-// remembered is what was seen of an object.
+// remembered is the last seen version of an object.
 type remembered struct {
 	uid       string
 	facts     facts
-	ancestors string // as they are written
-	// isMarked says that it was given its CPID alone, as where a deletion is marked, and was left so but for its status.
+	ancestors string // the annotation, unparsed
+	// isMarked: the last write only set the CPID, as before a deletion, and nothing but the status changed since.
 	isMarked       bool
 	announcedUntil time.Time
 }
 
-// memory is what informers told of each object: who changed it, where that can be seen, and what became of it. It holds one for each
-// object that an informer holds, and some of those that are gone.
+// memory has what informers delivered for each object: who changed it, if visible, and its deletion. It holds an entry for each object in
+// an informer, and for some deleted ones.
 type memory struct {
 	trace      *Trace
 	mu         sync.Mutex
@@ -61,14 +61,14 @@ func placeOf(kind schema.GroupKind, object client.Object) place {
 	return place{kind, object.GetNamespace(), object.GetName()}
 }
 
-// watch says that an informer holds the objects of a kind.
+// watch notes that an informer holds the objects of a kind.
 func (m *memory) watch(kind schema.GroupKind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.watched[kind] = true
 }
 
-// unwatch forgets the objects of a kind, which no informer holds any more.
+// unwatch forgets the objects of a kind that no informer holds any more.
 func (m *memory) unwatch(kind schema.GroupKind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,20 +86,20 @@ func (m *memory) seenOf(object client.Object) seen {
 	return seen{m.trace.kinds.reference(gvk, object), m.trace.changes.Extract(object.GetAnnotations()), object.GetGeneration()}
 }
 
-// told is what a handler of an informer calls: that there is one holds again, if another of the kind was removed.
+// told is called by the handler of an informer. It marks the kind as watched again, if another informer of it was removed.
 func (m *memory) told(object client.Object) seen {
 	m.watch(m.trace.kinds.of(object).GroupKind())
 	return m.see(object, true)
 }
 
-// read is told of what was read: another version of an object that an informer holds, or what none does, which nobody would forget.
+// read is called for objects that were read. It adds no entry for an object that no informer holds, since nothing would remove it.
 func (m *memory) read(object client.Object) seen {
 	return m.see(object, false)
 }
 
 func (m *memory) see(object client.Object, isHeld bool) seen {
 	s := m.seenOf(object)
-	// What the API server gives out with the CPID of a write that nobody heard the answer to was accepted.
+	// An object with the CPID of a planned write proves that it was accepted, even if its answer was lost.
 	m.trace.changes.Accepted(context.Background(), s.carried)
 	kind := m.trace.kinds.of(object).GroupKind()
 	at := placeOf(kind, object)
@@ -129,7 +129,7 @@ func (m *memory) see(object client.Object, isHeld bool) seen {
 	return s
 }
 
-// beforeOf is the version before. Where the object is another by now, nobody was told of the end of the first.
+// beforeOf is the previous version. If the name now belongs to another object, the deletion of the first was missed.
 func (m *memory) beforeOf(there remembered, isThere bool, uid string) *remembered {
 	if isThere && there.uid != uid {
 		m.trace.known.forgetCurrent(there.uid)
@@ -165,11 +165,11 @@ func (m *memory) noteDeleted(object client.Object) seen {
 	}
 	there, isThere := m.objects[at]
 	if isThere && there.uid != uid && there.facts.isNewerThan(facts{version: s.reference.ResourceVersion}) {
-		return s // Another one is there already.
+		return s // The name belongs to a newer object already.
 	}
 	before := m.beforeOf(there, isThere, uid)
 	known := m.trace.known
-	// Whoever ended a deletion that waited may have said what it came from.
+	// The writer that removed the last finalizer may have set a CPID.
 	c, ok := known.ofCurrent(uid)
 	if !ok || before == nil || !before.facts.isGoing {
 		if c, ok = known.ofDeletion(uid); !ok {
@@ -186,7 +186,7 @@ func (m *memory) noteDeleted(object client.Object) seen {
 	return s
 }
 
-// versionsAt are those that are known of an object that is to be written: what is answered then is one of them where nothing changes.
+// versionsAt returns the known versions of an object: the answer to a write that changes nothing has one of them.
 func (m *memory) versionsAt(at place) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -200,7 +200,7 @@ func (m *memory) versionsAt(at place) []string {
 	return versions
 }
 
-// heldAt is the version that an informer holds; false where this process wrote a later one.
+// heldAt is the version that an informer holds; false if this process wrote a later one.
 func (m *memory) heldAt(at place) (remembered, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -210,8 +210,8 @@ func (m *memory) heldAt(at place) (remembered, bool) {
 	return there, ok && !(isWritten && written.reference.UID == there.uid && version.isNewerThan(there.facts))
 }
 
-// overwritten is the version that a write without resourceVersion finds: what an informer holds, or what this process wrote since. Where
-// an informer follows the objects, what it does not hold is gone.
+// overwritten is the version that a write without resourceVersion overwrites: the one in an informer, or a later one that this process
+// wrote. If an informer follows the kind, an object missing from it is gone.
 func (m *memory) overwritten(at place) seen {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -234,7 +234,7 @@ func (m *memory) overwritten(at place) seen {
 	}
 }
 
-// uidAt is that of the object that an informer holds there; empty where none does.
+// uidAt is the uid of the object of this name in an informer; empty without one.
 func (m *memory) uidAt(at place) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -253,14 +253,14 @@ func (m *memory) forgetWritten(at place) {
 	m.written.Delete(at)
 }
 
-// tombstone gives what became of an object that is not there.
+// tombstone returns the last version of a deleted object.
 func (m *memory) tombstone(kind schema.GroupKind, key client.ObjectKey) (seen, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.tombstones.Get(place{kind, key.Namespace, key.Name})
 }
 
-// noteSeen notes what a version comes from, where its annotations do not say.
+// noteSeen notes the change of a version if its annotations lack it.
 func (t *Trace) noteSeen(object client.Object, s seen, f facts, before *remembered) {
 	deletion, isDeleted := t.known.ofDeletion(s.reference.UID)
 	begins := f.isGoing && (before != nil && !before.facts.isGoing || before == nil && t.isNamespace(object))
@@ -270,7 +270,7 @@ func (t *Trace) noteSeen(object client.Object, s seen, f facts, before *remember
 	if isDeleted {
 		t.known.noteDeletion(s.reference.UID, deletion)
 	}
-	// What is in a namespace goes some seconds after the namespace began to.
+	// The objects of a namespace are deleted some seconds after the namespace begins to terminate.
 	if t.isNamespace(object) {
 		t.known.noteEnd(object.GetName(), deletion, isDeleted && f.isGoing)
 	}
@@ -302,9 +302,8 @@ func (t *Trace) noteSeen(object client.Object, s seen, f facts, before *remember
 	t.known.noteCurrent(s.reference, nil)
 }
 
-// deletionOf is what a deletion comes from: a DeleteAllOf of this process that takes it. Else, what garbage collection takes goes because
-// its owner went; else whoever deletes it said so, or its namespace goes, or nobody knows who. What an unpatched controller made it
-// deletes too, for reasons of its own.
+// deletionOf is the change of a deletion: that of a matching DeleteAllOf of this process; else of the deletion of its owner; else the one
+// that the deleter marked on it; else of its namespace; else a new root. None for objects of unpatched controllers, which delete them too.
 func (t *Trace) deletionOf(object client.Object, s seen, before *remembered) (cause, bool) {
 	if before == nil || !before.facts.isGoing {
 		if c, ok := t.collections.of(t.kinds.of(object).GroupKind(), object, t.now()); ok {
@@ -339,8 +338,8 @@ func (t *Trace) isNamespace(object client.Object) bool {
 	return t.kinds.of(object).GroupKind() == schema.GroupKind{Kind: "Namespace"}
 }
 
-// begin begins a change of a writer that says nothing of changes. Every process that sees the version, also after a restart, gives it
-// the same CPID. It is told once something comes from it: most of what an informer lists concerns nobody.
+// begin begins a change of a writer without CPIDs. Every process that sees the version, also after a restart, derives the same CPID. It is
+// reported once it causes something: most objects of an informer's list cause nothing.
 func (t *Trace) begin(s seen, verb, writer string) cause {
 	change := cpid.Context{CPID: cpid.DerivedRoot(t.settings.Cluster, s.reference.UID, s.reference.ResourceVersion)}
 	at := t.now()

@@ -14,7 +14,7 @@ import (
 	"causeway/cpid"
 )
 
-// patchObject sends a patch, which carries the change where it has a place for annotations.
+// patchObject sends a patch, with the change if it has a place for annotations.
 func (t *Trace) patchObject(ctx context.Context, subresource string, object client.Object, patch client.Patch, do func(context.Context, client.Patch) error) error {
 	data, err := patch.Data(object)
 	if err != nil || string(data) == "{}" {
@@ -41,8 +41,8 @@ func (t *Trace) patchObject(ctx context.Context, subresource string, object clie
 	})
 }
 
-// knownBefore tells whether what is answered to a patch was so before. Others may have written the status meanwhile, and the informer be
-// behind: then the version is new, though the patch changed nothing. That is not seen of one that is for the status, or for one version.
+// knownBefore returns a test whether the answer to a patch is as before. If another writer wrote the status and the informer lags, the
+// version is new though the patch changed nothing, so the content is compared; not for patches of status or with a version.
 func (t *Trace) knownBefore(object client.Object, subresource string, patch []byte) func(client.Object) bool {
 	versions := t.versionsBefore(object)
 	held, isHeld := t.memory.heldAt(placeOf(t.kinds.of(object).GroupKind(), object))
@@ -63,7 +63,7 @@ func (t *Trace) knownBefore(object client.Object, subresource string, patch []by
 	}
 }
 
-// typed is the object as most informers hold it, where its type is known.
+// typed converts an unstructured object to its Go type, as informers hold it, if the scheme knows it.
 func (t *Trace) typed(object client.Object) client.Object {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok || t.kinds.scheme == nil {
@@ -79,7 +79,7 @@ func (t *Trace) typed(object client.Object) client.Object {
 	return object
 }
 
-// overwritten is what a patch of an object finds there.
+// overwritten is the version that a patch overwrites.
 func (t *Trace) overwritten(object client.Object) []seen {
 	if object.GetResourceVersion() != "" {
 		// Its annotations are those of the version that it says it is of.
@@ -88,8 +88,8 @@ func (t *Trace) overwritten(object client.Object) []seen {
 	return []seen{t.memory.overwritten(placeOf(t.kinds.of(object).GroupKind(), object))}
 }
 
-// markedPatch is the patch as it is where it is a list of operations, or takes annotations away: what is added beside that would be
-// lost, or keep others from going. Only this process knows the change then.
+// markedPatch adds the change to a patch. A JSON patch, or a patch that removes annotations, is returned unchanged: additions would be
+// lost or stop the removal. Only this process knows the change then.
 func (t *Trace) markedPatch(kind types.PatchType, data []byte, change cpid.Context) client.Patch {
 	var body map[string]any
 	if kind == types.JSONPatchType || utiljson.Unmarshal(data, &body) != nil || !t.markBody(body, change) {
@@ -125,7 +125,7 @@ func (t *Trace) markBody(body map[string]any, change cpid.Context) bool {
 	return true
 }
 
-// partOf gives a part of a body, which is made where it is missing, and false where it is something else, such as null.
+// partOf returns a member of a body, created if missing; false if it is not an object, such as null.
 func partOf(body map[string]any, name string) (map[string]any, bool) {
 	value, isThere := body[name]
 	if !isThere {
@@ -137,7 +137,7 @@ func partOf(body map[string]any, name string) (map[string]any, bool) {
 	return part, ok
 }
 
-// apply sends a server-side apply. What is sent is what the configuration is as JSON, with the change.
+// apply sends a server-side apply of the configuration's JSON, with the change.
 func (t *Trace) apply(ctx context.Context, subresource string, configuration runtime.ApplyConfiguration, do func(context.Context, runtime.ApplyConfiguration) error) error {
 	object := &unstructured.Unstructured{}
 	text, err := json.Marshal(configuration)
@@ -165,13 +165,13 @@ func (t *Trace) apply(ctx context.Context, subresource string, configuration run
 			return accepted{}, err
 		}
 		if text, err := json.Marshal(object); err == nil {
-			_ = json.Unmarshal(text, configuration) // The write is done, whatever comes of its answer.
+			_ = json.Unmarshal(text, configuration) // Ignored: the write is already done.
 		}
 		return t.answered(object, isKnown, change), nil
 	})
 }
 
 func mergePatchOf(body map[string]any) client.Patch {
-	text, _ := json.Marshal(body) // It is made of texts alone.
+	text, _ := json.Marshal(body) // Cannot fail: it holds only strings.
 	return client.RawPatch(types.MergePatchType, text)
 }

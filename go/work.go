@@ -12,8 +12,8 @@ import (
 	"causeway/internal/bounded"
 )
 
-// lastChange is what the last change of a key is known to come from, beyond the ancestors that fit on an object. What is forgotten of
-// that is named once more.
+// lastChange is the last change of a key with its known causes, which may be more than the ancestors that fit on an object. A forgotten
+// cause is named as a source again.
 type lastChange struct {
 	change cpid.Context
 	causes *bounded.Map[string, struct{}]
@@ -27,16 +27,16 @@ func (l lastChange) isFrom(id string) bool {
 	return ok
 }
 
-// Of the causes of one key. What one reconcile reads counts as it is: if some of that were forgotten each time, there would be no end of merges.
+// The most remembered causes of a key, or as many as one reconcile reads if more: forgetting some of those would cause endless merges.
 const mostCausesOfKey = 16_384
 
-// plan is an outcome, and what it was decided on.
+// plan is a planned change, and the causes that it was decided on.
 type plan struct {
 	change cpid.Context
 	causes map[string]bool
 }
 
-// work is a reconcile that is going on: what it read is what its writes follow from.
+// work is a running reconcile: what it read is the cause of its writes.
 type work struct {
 	mu     sync.Mutex
 	order  []string // of the causes, by CPID
@@ -46,9 +46,9 @@ type work struct {
 	noted  map[string]bool
 	last   lastChange
 	plan   *plan
-	change cpid.Context // the outcome of the last merge that was written for
+	change cpid.Context // the change of the last accepted write
 	isOver bool
-	// forgotten is how much of what the last change comes from had to go.
+	// forgotten is how many causes of the last change were forgotten.
 	forgotten int
 }
 
@@ -58,7 +58,7 @@ func newWork(last lastChange) *work {
 
 type workKey struct{}
 
-// workIn is the reconcile that is going on; nil where there is none, or it is over.
+// workIn is the running reconcile; nil if there is none or it has ended.
 func workIn(ctx context.Context) *work {
 	w, _ := ctx.Value(workKey{}).(*work)
 	if w == nil {
@@ -72,7 +72,7 @@ func workIn(ctx context.Context) *work {
 	return w
 }
 
-// read notes that the work read a version of an object, and what that comes from.
+// read notes that the work read a version of an object, and follows its change.
 func (w *work) read(s seen, from cause) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,8 +99,8 @@ func (w *work) followLocked(from cause) {
 	}
 }
 
-// follows is what a write follows from that is made now: not what the last change of this key came from, if that was read again, or
-// what comes of it.
+// follows returns the causes of a write that is made now. If the last change of this key, or a descendant, was read again, its own causes
+// are left out.
 func (w *work) follows() []cpid.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +120,7 @@ func (w *work) isOfLastLocked(id string) bool {
 	return last != "" && (id == last || slices.Contains(w.causes[id].Ancestors, last))
 }
 
-// useCauses says that something comes from all that was read so far. What another of them descends from was told by whoever wrote that.
+// useCauses reports all unreported causes read so far as used, except ancestors of others, which their writers have reported.
 func (w *work) useCauses() {
 	w.mu.Lock()
 	told := map[string]bool{}
@@ -137,7 +137,7 @@ func (w *work) useCauses() {
 	}
 }
 
-// planned is the outcome for these causes, decided once.
+// planned is the plan for these causes, decided once.
 func (w *work) planned(causes []cpid.Context, decide func() cpid.Context) *plan {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,7 +157,7 @@ func (w *work) planned(causes []cpid.Context, decide func() cpid.Context) *plan 
 	return w.plan
 }
 
-// wrote says that a write for a plan was accepted: what comes now comes from that, and what it came from is no news.
+// wrote notes that a write of a plan was accepted: its change is now the last one, and covers its causes.
 func (w *work) wrote(p *plan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,14 +182,14 @@ func (w *work) wrote(p *plan) {
 	w.followLocked(cause{Context: p.change})
 }
 
-// outcome is the change of the last write; zero where there was none.
+// outcome is the change of the last write; zero if there was none.
 func (w *work) outcome() cpid.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.change
 }
 
-// noteReads notes on a span what was read since the last time.
+// noteReads notes the reads since the last call on a span.
 func (w *work) noteReads(span trace.Span) (noted []string) {
 	w.mu.Lock()
 	noted = w.reads
@@ -201,7 +201,7 @@ func (w *work) noteReads(span trace.Span) (noted []string) {
 	return noted
 }
 
-// noteAgain says that the span that some reads were noted on is not told: the next one has them.
+// noteAgain returns reads whose span was dropped, for the next span.
 func (w *work) noteAgain(reads []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,7 +219,7 @@ func (w *work) noteLocked(text string) {
 	}
 }
 
-// end says that what was begun in the work and goes on is no part of it.
+// end ends the work: goroutines that it started are not part of it any more.
 func (w *work) end() (last lastChange, forgotten int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

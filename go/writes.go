@@ -17,16 +17,16 @@ import (
 	"causeway/cpid"
 )
 
-// write is one that is to be sent.
+// write is a write to be sent.
 type write struct {
 	verb, subresource string
-	target            cpid.Reference // as it was before, where that is known
-	own               []seen         // what is overwritten, where that is known
+	target            cpid.Reference // the version before the write, if known
+	own               []seen         // the overwritten version, if known
 }
 
 var methods = map[string]string{"create": "POST", "update": "PUT", "patch": "PATCH", "apply": "PATCH", "delete": "DELETE"}
 
-// name is as in "update apps/v1/deployments/status".
+// name is the span name: "update apps/v1/deployments/status".
 func (w write) name() string {
 	name := w.verb + " " + w.target.APIVersion + "/" + w.target.Resource
 	if w.subresource != "" {
@@ -35,14 +35,14 @@ func (w write) name() string {
 	return name
 }
 
-// accepted is what the API server answered to a write: the versions that it made. isNothing says that it made none.
+// accepted is the result of an accepted write: the versions that it made. isNothing: it made none.
 type accepted struct {
 	wrote     []cpid.Reference
 	isNothing bool
 }
 
-// send sends a write inside a span of the change that it is for. Writes of a reconcile that follow from the same things are of one
-// change; outside of a reconcile a write follows from the change of ctx, and from what it overwrites.
+// send sends a write in a span of its change. Writes of a reconcile with the same causes belong to one change; outside of a reconcile a
+// write follows from the change of ctx and from what it overwrites.
 func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid.Context) (accepted, error)) error {
 	going := workIn(ctx)
 	causes, use := t.causesOf(ctx, going, w)
@@ -71,7 +71,7 @@ func (t *Trace) send(ctx context.Context, w write, do func(context.Context, cpid
 		if !t.changes.IsUntold(change) {
 			before = change
 		}
-		// Nobody hears of a change of which nothing was written.
+		// The change itself is never reported, since nothing of it was written.
 		tellFailure(span, err, before)
 		span.End()
 		return err
@@ -117,13 +117,13 @@ func (t *Trace) causesOf(ctx context.Context, going *work, w write) (causes []cp
 	}
 }
 
-// wrote notes what a version is of, which its annotations may not say.
+// wrote remembers the change of a version, which its annotations may lack.
 func (t *Trace) wrote(r cpid.Reference, change cpid.Context) {
 	t.known.noteVersion(r, cause{Context: change})
 }
 
-// isForAnnotations says whether a write was refused for the change that it carries, and may be made without: the refusal names one of the two
-// annotations, or all together, which may be too long.
+// isForAnnotations reports whether a write was refused because of the change's annotations, and may be sent without: the refusal names one
+// of them, or all annotations together if too long.
 func (t *Trace) isForAnnotations(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -146,7 +146,7 @@ func textsOf(references []cpid.Reference) []string {
 	return texts
 }
 
-// tellFailure tells error.type as the semantic conventions of HTTP have it: the status where there is one.
+// tellFailure records a failure on a span. error.type follows the HTTP semantic conventions: the status, if there is one.
 func tellFailure(span trace.Span, err error, change cpid.Context) {
 	if !change.IsZero() {
 		span.SetAttributes(attribute.String(attributeCPID, change.CPID), attribute.StringSlice(attributeAncestors, change.Ancestors))
@@ -163,7 +163,7 @@ func tellFailure(span trace.Span, err error, change cpid.Context) {
 	span.SetStatus(codes.Error, refusalIn(answer))
 }
 
-// refusalIn tells by its place what was wrong with an object, since the values stand beside it in the message.
+// refusalIn is the reason of a refusal. For an invalid object it names only the fields, since the message contains values.
 func refusalIn(answer metav1.Status) string {
 	if answer.Reason != metav1.StatusReasonInvalid {
 		return firstLine(answer.Message)
@@ -190,7 +190,7 @@ func errorLine(err error) string {
 	return firstLine(err.Error())
 }
 
-// Longer texts of errors hold the answer they came from.
+// Longer error texts mostly contain the whole answer.
 const longestText = 256
 
 func firstLine(text string) string {

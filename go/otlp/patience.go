@@ -3,14 +3,20 @@ package otlp
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The exporters retry what the other side refuses for now, but not a connection that fails, as while it restarts. These retry that too.
+// The exporters retry temporary refusals, but not failed connections, as while the backend restarts, nor statuses that an operator can fix,
+// as for an expired credential. These wrappers retry those too.
 type (
 	patientSpans struct {
 		sdktrace.SpanExporter
@@ -36,11 +42,18 @@ func (e patientRecords) Export(ctx context.Context, records []sdklog.Record) err
 
 func patiently(ctx context.Context, export func() error) error {
 	deadline := time.Now().Add(triedFor)
+	isTold := false
 	for pause := firstPause; ; pause = min(2*pause, longestWait) {
 		err := export()
 		var unreachable *url.Error
-		if !errors.As(err, &unreachable) || time.Now().After(deadline) {
+		isCurable := curable(err)
+		if !isCurable && !errors.As(err, &unreachable) || time.Now().After(deadline) {
 			return err
+		}
+		if isCurable && !isTold {
+			isTold = true
+			// Logged at the first failure, so that an operator can fix it in time.
+			otel.Handle(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -48,4 +61,26 @@ func patiently(ctx context.Context, export func() error) error {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// statusIn finds the HTTP status in the exporters' error text, which is its only place.
+var statusIn = regexp.MustCompile(`failed to send (?:logs )?to \S+: (\d{3}) `)
+
+// Statuses that an operator can fix, or that may go away. The exporters themselves retry 429, 502, 503 and 504.
+var curableStatuses = []int{
+	http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusProxyAuthRequired,
+	http.StatusRequestTimeout, http.StatusTooEarly, http.StatusInternalServerError,
+}
+
+// curable reports whether a refusal may end, as when an operator corrects a credential or an address.
+func curable(err error) bool {
+	if err == nil {
+		return false
+	}
+	found := statusIn.FindStringSubmatch(err.Error())
+	if found == nil {
+		return false
+	}
+	status, _ := strconv.Atoi(found[1])
+	return slices.Contains(curableStatuses, status)
 }

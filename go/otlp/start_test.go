@@ -91,6 +91,37 @@ func TestWhatMeetsNobodyIsSentAgain(t *testing.T) {
 	}
 }
 
+func TestWhatSomebodyMayCureIsSentAgain(t *testing.T) {
+	for status, times := range map[int]int{
+		http.StatusUnauthorized: 2, http.StatusForbidden: 2, http.StatusNotFound: 2, http.StatusInternalServerError: 2,
+		http.StatusServiceUnavailable: 2, http.StatusBadRequest: 1, http.StatusRequestEntityTooLarge: 1, http.StatusNotImplemented: 1,
+	} {
+		var mu sync.Mutex
+		asked := map[string]int{}
+		collector := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if asked[request.URL.Path]++; asked[request.URL.Path] == 1 {
+				http.Error(writer, "ask again", status)
+			}
+		}))
+		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+		shutdown, err := otlp.Start(t.Context(), "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin(t)
+		err = shutdown(context.Background())
+		if (err == nil) != (times == 2) {
+			t.Errorf("after %d the end says %v", status, err)
+		}
+		collector.Close()
+		if want := map[string]int{"/v1/logs": times, "/v1/traces": times}; !maps.Equal(asked, want) {
+			t.Errorf("after %d %v are asked, not %v", status, asked, want)
+		}
+	}
+}
+
 // An answer of OTLP over HTTP whose partial success says how many items are refused, and why.
 func partly(refused byte, why string) []byte {
 	said := append([]byte{0x08, refused, 0x12, byte(len(why))}, why...)
@@ -147,7 +178,7 @@ func TestAProcessEndsThoughNobodyTakesIt(t *testing.T) {
 	}
 }
 
-// lines are those that are logged.
+// lines collects log lines.
 type lines struct {
 	mu   sync.Mutex
 	told []string
@@ -202,7 +233,7 @@ func TestWhatIsTooMuchIsCountedAndNothingWaitsForIt(t *testing.T) {
 		defer cancel()
 		_ = provider.(interface{ ForceFlush(context.Context) error }).ForceFlush(soon)
 	}
-	// Who flushes ends soon, maybe without more ado: all that is lost by now is logged, also within the minute.
+	// A process that flushes may end soon: all losses so far are logged, also within the minute.
 	for what := range before {
 		told := logged.about(what)
 		_, all, _ := strings.Cut(told[len(told)-1], `"since the start"=`)
@@ -213,7 +244,7 @@ func TestWhatIsTooMuchIsCountedAndNothingWaitsForIt(t *testing.T) {
 	var memory runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&memory)
-	// All that was begun would take several times as much.
+	// Keeping all spans would take several times as much.
 	if memory.HeapAlloc > 100<<20 {
 		t.Errorf("%d MiB are held", memory.HeapAlloc>>20)
 	}

@@ -14,26 +14,27 @@ class Scene {
   nowMs = 0
   asked = 0
   #timers: { atMs: number; work: () => void }[] = []
-  readonly exporter = new RetryingExporter<number>(
-    {
-      export: (items, done) => {
-        this.asked++
-        if (this.outcome.code === 0) this.delivered.push(...items)
-        // As a network does, not at once.
-        const { outcome } = this
-        void Promise.resolve().then(() => done(outcome))
+  readonly exporter = this.wrap((items, done) => {
+    this.asked++
+    if (this.outcome.code === 0) this.delivered.push(...items)
+    // As a network does, not at once.
+    const { outcome } = this
+    void Promise.resolve().then(() => done(outcome))
+  })
+
+  wrap(send: (items: number[], done: (outcome: ExportOutcome) => void) => void): RetryingExporter<number> {
+    return new RetryingExporter<number>(
+      { export: send, shutdown: () => Promise.resolve() },
+      {
+        ...{ maxItems: MAX_ITEMS, maxWaitMs: MAX_WAIT_MS, nowMs: () => this.nowMs },
+        after: (ms, work) => {
+          const timer = { atMs: this.nowMs + ms, work }
+          this.#timers.push(timer)
+          return { cancel: () => void (this.#timers = this.#timers.filter((one) => one !== timer)) }
+        },
       },
-      shutdown: () => Promise.resolve(),
-    },
-    {
-      ...{ maxItems: MAX_ITEMS, maxWaitMs: MAX_WAIT_MS, nowMs: () => this.nowMs },
-      after: (ms, work) => {
-        const timer = { atMs: this.nowMs + ms, work }
-        this.#timers.push(timer)
-        return { cancel: () => void (this.#timers = this.#timers.filter((one) => one !== timer)) }
-      },
-    },
-  )
+    )
+  }
 
   take(items: number[]): Promise<ExportOutcome> {
     return new Promise((resolve) => this.exporter.export(items, resolve))
@@ -125,6 +126,31 @@ test('a backend that is away for less than items may wait loses nothing', async 
   await scene.wait(30_000)
   expect(scene.delivered).toEqual(Array.from({ length: MAX_ITEMS }, (_, item) => item))
   expect(scene.exporter.lost).toBe(0)
+})
+
+test('a processor is told once a backend has answered, one that is slow after a second, one that is away at once', async () => {
+  const said: string[] = []
+  const scene = new Scene()
+  const answers: (() => void)[] = []
+  const exporter = scene.wrap((items, done) => answers.push(() => done(items[0] === 2 ? AWAY : { code: 0 })))
+  const take = (item: number): void => exporter.export([item], () => said.push(`took ${item}`))
+  take(1)
+  await scene.wait(999)
+  expect(said).toEqual([])
+  answers.shift()?.()
+  await scene.settle()
+  expect(said).toEqual(['took 1'])
+  take(2)
+  take(3)
+  answers.shift()?.()
+  await scene.settle()
+  expect(said).toEqual(['took 1', 'took 2', 'took 3'])
+  take(4)
+  expect(said.at(-1)).toBe('took 4')
+  const slow = scene.wrap(() => undefined)
+  slow.export([5], () => said.push('took 5'))
+  await scene.wait(1_000)
+  expect(said.filter((one) => one === 'took 5')).toHaveLength(1)
 })
 
 test('while a backend is away it is asked less and less often', async () => {

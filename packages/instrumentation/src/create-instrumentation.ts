@@ -91,7 +91,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     }, undefined)
   }
 
-  /** A status subresource and a scale leave annotations as they were. */
+  /** Remembers the change of a version that came back without it: writes of status and scale leave annotations unchanged. */
   function keepWhatWasDropped(change: TraceContext, written: KubernetesObject): void {
     const carried = readAnnotations(written, keys, maxAncestors)
     if (carried?.cpid === change.cpid) return
@@ -99,7 +99,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     const kind = written.kind ?? 'an object'
     warnOnce(
       `${kind} came back from a write without the CPID that was given it, as from a status subresource; ` +
-        'only this process knows what that version came from. Where others are to know, write the annotations to the object itself.',
+        'only this process knows what that version came from. To tell others, write the annotations to the object itself.',
     )
   }
 
@@ -175,7 +175,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     return reference
   }
 
-  /** What the API server gives out with the CPID of a write that nobody heard the answer to was accepted. */
+  /** Accepts planned writes whose answer was lost: an object that carries their CPID proves that they were accepted. */
   function acceptCarried(objects: MaybeObject | readonly MaybeObject[]): void {
     if (planned.size === 0) return
     const all = Array.isArray(objects) ? (objects as readonly MaybeObject[]) : [objects as MaybeObject]
@@ -235,7 +235,7 @@ function soundOnes(given: Iterable<TraceContext | undefined>): TraceContext[] {
   return attempt(() => Array.from(given, soundContext), []).filter((context) => context !== undefined)
 }
 
-/** The cluster that the process says all its telemetry is of, as SDKs of OpenTelemetry read it; empty where it says none. */
+/** `k8s.cluster.name` of OTEL_RESOURCE_ATTRIBUTES, read as OpenTelemetry SDKs do; empty without one. */
 export function clusterName(environment: Readonly<Record<string, string | undefined>> = process.env): string {
   for (const attribute of environment['OTEL_RESOURCE_ATTRIBUTES']?.split(',') ?? []) {
     const [name = '', ...value] = attribute.split('=')

@@ -1,18 +1,18 @@
 import type { TraceContext } from '../context/trace-context.ts'
 
-/** Changes that nobody was told of yet, whichever cluster they are of. */
+/** Changes that are not reported yet, of all clusters. */
 const unreported = new WeakMap<TraceContext, () => void>()
 
-/** Has a change told when something comes from it. */
-export function reportOnUse(context: TraceContext, tell: () => void): void {
-  unreported.set(context, tell)
+/** Registers a change to be reported at its first use as a cause. */
+export function reportOnUse(context: TraceContext, report: () => void): void {
+  unreported.set(context, report)
 }
 
-/** Something comes from this. */
+/** Reports a change, if it is registered, because it is used as a cause. */
 export function useContext<Context extends TraceContext | undefined>(context: Context): Context {
   if (context === undefined) return context
-  const tell = unreported.get(context)
+  const report = unreported.get(context)
   unreported.delete(context)
-  tell?.()
+  report?.()
   return context
 }

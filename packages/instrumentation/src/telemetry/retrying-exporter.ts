@@ -2,13 +2,13 @@ import { diag, metrics } from '@opentelemetry/api'
 import { checkLimit } from '../limits.ts'
 import { SCOPE } from '../scope.ts'
 
-/** How an export ended: code 0 for success. */
+/** The result of an export; code 0 is success. */
 export interface ExportOutcome {
   readonly code: number
   readonly error?: Error
 }
 
-/** What is used of an exporter of spans or log records of any SDK (OpenTelemetry specification, Span and LogRecord Exporter). */
+/** An exporter of spans or log records of any SDK (OpenTelemetry specification, Span and LogRecord Exporter). */
 export interface ItemExporter<Item> {
   export(items: Item[], done: (outcome: ExportOutcome) => void): void
   shutdown(): Promise<void>
@@ -16,11 +16,11 @@ export interface ItemExporter<Item> {
 }
 
 export interface RetrySettings {
-  /** How many items wait at most; beyond that the oldest are dropped. 10,000 unless given. */
+  /** The most waiting items; beyond that the oldest are dropped. 10,000 unless given. */
   readonly maxItems?: number
-  /** How long an item waits at most, in milliseconds. Ten minutes unless given. */
+  /** The longest wait of an item, in milliseconds; ten minutes unless given. */
   readonly maxWaitMs?: number
-  /** For tests: time in milliseconds that no one sets, and a timer that does not keep the process. */
+  /** For tests: a monotonic clock in milliseconds, and a timer that does not keep the process alive. */
   readonly nowMs?: () => number
   readonly after?: (ms: number, work: () => void) => { cancel(): void }
 }
@@ -28,18 +28,22 @@ export interface RetrySettings {
 interface Batch<Item> {
   readonly items: Item[]
   readonly sinceMs: number
+  /** Calls `done`, once. */
+  readonly told: () => void
 }
 
 const MAX_ITEMS = 10_000
 const MAX_WAIT_MS = 600_000
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 30_000
+/** The longest delay of `done`. Until then a processor exports nothing else, and drops items when its queue is full. */
+const LONGEST_UNTOLD_MS = 1_000
 const LOST = 'cpid.instrumentation.lost_items'
 
 /**
- * Wraps an exporter, so that a backend which is away for minutes loses nothing: what it does not take waits in memory, in order, and is
- * sent again with growing pauses. What waits too long, or is too much, is dropped, oldest first; so is what the backend refuses for good.
- * What is dropped is counted (`lost`, the metric `cpid.instrumentation.lost_items`) and told to OpenTelemetry's `diag`.
+ * Wraps an exporter so that a backend outage of minutes loses nothing: failed items wait in memory, in order, and are retried with
+ * backoff. Items beyond the limits are dropped, oldest first, as are items that the backend refuses permanently. Dropped items are
+ * counted (`lost`, the metric `cpid.instrumentation.lost_items`) and reported to OpenTelemetry's `diag`.
  */
 export class RetryingExporter<Item> implements ItemExporter<Item> {
   readonly #exporter: ItemExporter<Item>
@@ -80,28 +84,40 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
     return this.#items
   }
 
-  /** Takes all; what becomes of them is told by `lost`. */
+  /**
+   * Accepts all items; later drops are counted in `lost`. Calls `done` when the first attempt has ended, after a second at the latest,
+   * and at once while the backend is down. The `forceFlush()` of a batch processor waits only for `done`.
+   */
   export(items: Item[], done: (outcome: ExportOutcome) => void): void {
     if (this.#isShutDown) {
       this.#drop(items.length, 'the exporter was shut down')
       done({ code: 1, error: new Error('the exporter was shut down') })
       return
     }
-    this.#waiting.push({ items, sinceMs: this.#nowMs() })
+    const isAway = this.#timer !== undefined
+    const slow = isAway ? undefined : this.#after(LONGEST_UNTOLD_MS, () => told())
+    let isTold = false
+    const told = (): void => {
+      slow?.cancel()
+      if (isTold) return
+      isTold = true
+      done({ code: 0 })
+    }
+    this.#waiting.push({ items, sinceMs: this.#nowMs(), told })
     this.#items += items.length
     this.#dropExcess()
-    done({ code: 0 })
-    if (this.#timer === undefined) void this.#send()
+    if (isAway) told()
+    else void this.#send()
   }
 
-  /** Tries to send all that waits, once. */
+  /** Tries once to send all waiting items. */
   async forceFlush(): Promise<void> {
     await this.#sending
     await this.#send()
     await this.#exporter.forceFlush?.()
   }
 
-  /** Tries to send all that waits, once; the rest is dropped. */
+  /** Tries once to send all waiting items, and drops the rest. */
   async shutdown(): Promise<void> {
     if (this.#isShutDown) return
     this.#isShutDown = true
@@ -109,12 +125,13 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
     await this.#send()
     this.#timer?.cancel()
     this.#drop(this.#items, 'the process ends')
+    for (const { told } of this.#waiting) told()
     this.#waiting = []
     this.#items = 0
     await this.#exporter.shutdown()
   }
 
-  /** Sends in order until one is not taken. */
+  /** Sends batches in order until one fails. */
   #send(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = undefined
@@ -130,6 +147,7 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
       if (batch === undefined) break
       const outcome = await this.#tryOnce(batch.items)
       if (outcome.code !== 0 && !isForGood(outcome.error)) {
+        for (const { told } of this.#waiting) told()
         this.#pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * this.#pauseMs))
         this.#timer = this.#after(this.#pauseMs, () => void this.#send())
         break
@@ -139,7 +157,7 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
         this.#drop(batch.items.length, `it was refused: ${outcome.error?.message ?? ''}`)
       this.#take(0)
     }
-    // At once: what comes before anybody hears that this is over would wait for the next that comes.
+    // Reset before the promise resolves: a batch that arrives in between would otherwise wait for the next one.
     this.#isSending = false
   }
 
@@ -155,13 +173,14 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
 
   #take(at: number): number {
     const [taken] = this.#waiting.splice(at, 1)
+    taken?.told()
     const count = taken?.items.length ?? 0
     this.#items -= count
     return count
   }
 
   #dropExcess(): void {
-    // What is under way may arrive.
+    // The batch in flight may still be delivered.
     const first = this.#isSending ? 1 : 0
     let dropped = 0
     while (this.#items > this.#maxItems && this.#waiting.length > first + 1) dropped += this.#take(first)
@@ -188,25 +207,25 @@ export class RetryingExporter<Item> implements ItemExporter<Item> {
         })
         .add(count)
     } catch {
-      // Telemetry that fails is no concern of a controller's; the count itself stands.
+      // Failing telemetry must not fail the controller; the count is kept.
     }
   }
 }
 
 const BAD_REQUEST = 400
 const SERVER_ERROR = 500
-/** Of these it may be that somebody cures them: credentials, a rate limit, a time that was too short. */
+/** Statuses that may go away: credentials, rate limits, timeouts. */
 const CURABLE = new Set([401, 403, 404, 407, 408, 425, 429])
 const GRPC_INVALID_ARGUMENT = 3
 
-/** Whether a backend will refuse the same again, by its status of HTTP or gRPC. */
+/** Whether a backend refuses permanently, by its HTTP or gRPC status. */
 function isForGood(error: Error | undefined): boolean {
   const code = error !== undefined && 'code' in error ? Number(error.code) : Number.NaN
   if (code === GRPC_INVALID_ARGUMENT) return true
   return code >= BAD_REQUEST && code < SERVER_ERROR && !CURABLE.has(code)
 }
 
-/** The clock of the machine may be set by hours while items wait. */
+/** A monotonic clock, since the system clock may be set while items wait. */
 function sinceStartMs(): number {
   return performance.now()
 }
