@@ -9,6 +9,7 @@ import { RunningProgram } from '../processes/running-program.ts'
 import { writeClusterFiles, type AuditLevel, type ClusterFiles, type Users } from './cluster-files.ts'
 import { KubeApi } from './kube-api.ts'
 import { clusterPrograms, type ClusterPorts, type ClusterProgram } from './cluster-programs.ts'
+import { KWOK_POLICY, kwokPolicy, kwokPolicyBinding } from './kwok-policy.ts'
 
 export interface ClusterOptions {
   /** How many nodes kwok plays; 3 unless given. */
@@ -34,6 +35,7 @@ export interface ClusterOptions {
   readonly signal?: AbortSignal
 }
 
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const LONGEST_STEP_MS = 180_000
 const LONGEST_STOP_MS = 5_000
 /** Whoever is in it may do everything, but is not taken for the cluster's own as `system:masters` is. */
@@ -231,6 +233,8 @@ export class Cluster implements AsyncDisposable {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: TESTERS }],
     })
+    await api.create(`${ADMISSION}/validatingadmissionpolicies`, kwokPolicy)
+    await api.create(`${ADMISSION}/validatingadmissionpolicybindings`, kwokPolicyBinding)
     this.#argsOf = programs
     this.#run('kube-controller-manager', programs['kube-controller-manager'])
     this.#run('kube-scheduler', programs['kube-scheduler'])
@@ -243,6 +247,12 @@ export class Cluster implements AsyncDisposable {
         conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
       )
       if (ready.length < nodes) throw new Error(`${ready.length} of ${nodes} nodes are ready`)
+    })
+    // The controller manager says so once it has checked the expressions; nobody is to see that write.
+    await this.#until(async () => {
+      const path = `${ADMISSION}/validatingadmissionpolicies/${KWOK_POLICY}`
+      const { status } = await api.get<{ status?: { observedGeneration?: number } }>(path)
+      if (status?.observedGeneration === undefined) throw new Error(`${KWOK_POLICY} is not checked`)
     })
     // Pods need it, and the controller manager makes it when it has come so far.
     await this.#until(() => api.get('/api/v1/namespaces/default/serviceaccounts/default'))
