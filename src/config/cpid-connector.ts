@@ -39,29 +39,35 @@ const WANTED_PLACE = 'must be a place in an object, such as .spec.shop.name or .
 const PLACE = matching('place in an object', IN_AN_OBJECT, WANTED_PLACE)
 
 const relation = section(
-  'One relation.',
+  'One relation between a written object and an object that was read for it.',
   {
-    resource: requiredField(
-      PLURAL,
-      'widgets',
-      'The resource, in the plural, whose writes the relation is about.',
-    ),
+    resource: requiredField(PLURAL, 'widgets', 'The plural name of the resource that is written.'),
     from: field(
       choice(['owner', 'label', 'annotation', 'field']),
       'owner',
-      'Which object was read: what owns it, or what its label, its annotation or a field of it names.',
+      'How the written object names the object that was read: by its owner reference, a label, an annotation or a field.',
     ),
     name: optionalField(
       TEXT,
-      'The label, the annotation, or the place of the field: `.spec.shop.name`, `.spec.parts[*].name`. Needed but for an owner.',
+      'The key of the label or annotation, or the path of the field, such as `.spec.shop.name` or `.spec.parts[*].name`. It is required unless `from` is `owner`.',
     ),
-    of: optionalField(PLURAL, 'The plural of what is named. Needed but for an owner.'),
+    of: optionalField(
+      PLURAL,
+      'The plural name of the resource that was read. It is required unless `from` is `owner`.',
+    ),
     namespace: optionalField(
       PLACE,
-      'Where the namespace of what is named stands; left out, it is in the same namespace or in none.',
+      'The path of the field that has the namespace of the object that was read. By default that object is in the same namespace, or cluster-scoped.',
     ),
-    on: field(TEXT_LIST, '[creation, authored]', 'Of which writes: creation, authored, status, deletion.'),
-    by: optionalField(TEXT, 'Only of writes of this controller, by the name that its spans have.'),
+    on: field(
+      TEXT_LIST,
+      '[creation, authored]',
+      'The writes that the relation holds for: `creation`, `authored` (a change of what an author writes, such as `spec`), `status` and `deletion`.',
+    ),
+    by: optionalField(
+      TEXT,
+      'The relation holds only for writes of this controller. The name is the `service.name` of its spans.',
+    ),
   },
   [
     ({ from, name }) =>
@@ -110,40 +116,40 @@ function matching(type: string, pattern: RegExp, wanted: string): ValueKind<stri
 }
 
 const inference = section(
-  'How is worked out what caused the writes of clusters that receivers see from outside.',
+  'How Causeway infers the causes of writes in clusters that its receivers observe.',
   {
     who_wait: field(
       DURATION,
       '2s',
-      'How long a write that a watch saw waits for the audit log or admission to say who made it.',
+      'How long a write that a watch reported waits for the audit log or the admission webhook to name its user.',
     ),
     telling_wait: field(
       DURATION,
       '7s',
-      'How long a write waits for the span of the program that made it, where that program sends such spans; SDKs send them every 5 s.',
+      'How long a write waits for the span in which its writer reports it, if that writer sends such spans. The default exceeds the 5 s after which OpenTelemetry SDKs send a batch.',
     ),
     window: field(
       DURATION,
       '500ms',
-      'How long a write waits, at least, for earlier writes from other streams. If a stream was behind the others in the last minute, it waits twice that lag, up to 5 s.',
+      'How long a write waits, at least, for earlier writes that other watches or logs report. If one of these lagged behind the others in the last minute, writes wait twice that lag, up to 5 s.',
     ),
     operators: field(
       TEXT_LIST,
       '[]',
-      'Users or services whose writes begin changes, though they look like controllers; `*` stands for anything.',
+      'Users or services that count as operators, although Causeway would take them for controllers. Each of their writes begins a change. `*` matches any text.',
     ),
     controllers: field(
       TEXT_LIST,
       '[]',
-      'Users or services whose writes follow from what they read, though they look like people.',
+      'Users or services that count as controllers, although Causeway would take them for operators. Their writes follow from what they read. `*` matches any text.',
     ),
     field_values: field(
       choice(FIELD_VALUES),
       'plain',
-      'Which values of fields are kept of each version, so that answers show what a write changed: `none`; `plain`, those that hold no secrets (numbers, truth values, labels, images and the like), of others only that they changed; `all`, other texts too, except in Secrets and under names such as `password`.',
+      'Which field values are stored of each version, so that answers can show what a write changed. `none` stores none. `plain` stores values that hold no secrets, such as numbers, booleans, labels and images, and of other values only that they changed. `all` stores all texts too, except those in Secrets and under names such as `password`.',
     ),
     relations: sections(
-      'What writes of custom resources follow from, beside what docs/inference.md lists.',
+      'Which objects controllers of custom resources read before they write, in addition to the relations in docs/inference.md.',
       '[]',
       relation,
     ),
@@ -166,53 +172,56 @@ function buildInference(settings: SettingsOf<typeof inference>): InferenceConfig
 const NAMED = /^(?:(?:dns|uri|cn|email|ip):|[^:@/\s]*$)/
 
 const mergeFrom = section(
-  'Whose changes its mergelogs may name as sources, so that theirs and its own are joined.',
+  'Which changes the mergelogs of this sender may name as sources. A mergelog joins its own change to its sources.',
   {
     clusters: optionalField(
       TEXT_LIST,
-      'By the `k8s.cluster.name` that sent the mergelog of that change; left out, the same as `clusters` above.',
+      'The source’s own mergelog must come from one of these `k8s.cluster.name`. The default is `clusters` above.',
     ),
-    services: field(TEXT_LIST, "['*']", 'By the `service.name` that sent it.'),
+    services: field(
+      TEXT_LIST,
+      "['*']",
+      'The source’s own mergelog must come from one of these `service.name`.',
+    ),
     unknown: field(
       choice(['accept', 'refuse']),
       'accept',
-      'Changes whose own mergelog has not arrived. It may come a little later, so that `refuse` also refuses honest senders.',
+      'What happens if the source’s own mergelog has not arrived. `refuse` also refuses honest senders whose mergelog arrives a little before that of its source.',
     ),
   },
 )
 
 const grants = (may: 'true' | 'false') => ({
-  spans: field(FLAG, may, 'It may send spans.'),
-  logs: field(FLAG, may, 'It may send log records that are no mergelogs.'),
-  mergelogs: field(FLAG, may, 'It may send mergelogs.'),
-  metrics: field(FLAG, may, 'It may send metrics.'),
+  spans: field(FLAG, may, 'Whether the sender may send spans.'),
+  logs: field(FLAG, may, 'Whether the sender may send log records that are not mergelogs.'),
+  mergelogs: field(FLAG, may, 'Whether the sender may send mergelogs.'),
+  metrics: field(FLAG, may, 'Whether the sender may send metrics.'),
   clusters: field(
     TEXT_LIST,
     "['*']",
-    'For which `k8s.cluster.name`; `*` stands for anything, and only it fits where a sender names no cluster.',
+    'The `k8s.cluster.name` that its data may have. `*` matches any text, and only `*` alone matches data without this attribute.',
   ),
-  services: field(TEXT_LIST, "['*']", 'For which `service.name`.'),
+  services: field(TEXT_LIST, "['*']", 'The `service.name` that its data may have. `*` matches any text.'),
   join: field(
     choice(['any', 'own']),
     'any',
-    'Which changes its spans may join by `cpid.id`: `own` refuses spans of one known to be of another `k8s.cluster.name`, and lets spans without one take none such from a parent.',
+    'Which changes its spans may join. `own` refuses a span whose `cpid.id` is known to belong to another `k8s.cluster.name`, and a span without `cpid.id` takes no such CPID from its parent. `any` allows all changes.',
   ),
   merge_from: mergeFrom,
 })
 
-const rule = section('What some senders may send. The first rule that fits a sender counts.', {
+const rule = section('What some senders may send. The first rule that matches a sender applies.', {
   match: section(
-    'Which senders; what is given has to fit.',
+    'The senders that the rule applies to. All keys that are written must match.',
     {
       authenticator: optionalField(
         TEXT,
-        'The extension that knew the credential, by id, as in `basicauth/*`.',
+        'The id of the extension that accepted the credential, such as `basicauth/people`. `*` matches any text.',
       ),
-      username: optionalField(TEXT, 'The user that logged in by `basicauth`.'),
+      username: optionalField(TEXT, 'The user that logged in with `basicauth`. `*` matches any text.'),
       certificate: optionalField(
         TEXT,
-        'A name in the client’s certificate, with its kind: `dns:*.eu.example.com`, `uri:spiffe://example/*`, `cn:*`, `email:*` or ' +
-          '`ip:*`; without one `dns:` is meant.',
+        'A name in the client’s certificate, with its kind: `dns:*.eu.example.com`, `uri:spiffe://example/*`, `cn:*`, `email:*` or `ip:*`. A name without a kind is a `dns:` name.',
       ),
     },
     [
@@ -236,10 +245,13 @@ const rule = section('What some senders may send. The first rule that fits a sen
 })
 
 const senders = optionalSection(
-  'Who may send what. Left out, everybody may send everything; written, whoever no rule fits has `default`.',
+  'What each sender may send. Without this section every sender may send everything. With it, senders that no rule matches get `default`.',
   {
-    rules: sections('Rules, the first that fits first.', '[]', rule),
-    default: section('What everybody else may send: nothing, unless this says so.', grants('false')),
+    rules: sections('The rules. The first one that matches a sender applies.', '[]', rule),
+    default: section(
+      'What all other senders may send. They may send nothing that is not allowed here.',
+      grants('false'),
+    ),
   },
 )
 
@@ -267,38 +279,36 @@ function buildGrants({ merge_from, ...written }: Omit<SettingsOf<typeof rule>, '
 }
 
 const admission = section(
-  'How much is taken in at a time; what is more is refused for now, and comes again. A sender is told apart by its ' +
-    'credential, then by `k8s.cluster.name` and `service.name`.',
+  'How much the receivers accept at a time. Requests beyond a limit are refused, and their senders retry them. A sender is identified by its credential, then by its `k8s.cluster.name` and `service.name`.',
   {
     max_in_flight: field(
       size(1),
       '64MiB',
-      'Most bytes of requests being read and stored, over all receivers. One request alone may be larger.',
+      'The number of bytes that all receivers together may be reading and storing at a time. A single request may be larger.',
     ),
     max_flow_requests: field(
       wholeNumber(1),
       '64',
-      'Most requests of one sender waiting while others send too.',
+      'The number of requests that one sender may have waiting while others send too.',
     ),
     max_flow_bytes: field(
       size(1),
       '8MiB',
-      'Most bytes of one sender waiting while others send too. Must not exceed `max_in_flight`.',
+      'The number of bytes that one sender may have waiting while others send too. It must not exceed `max_in_flight`.',
     ),
     max_connections: field(
       wholeNumber(1),
       '1024',
-      'Most connections to each port of a receiver with a request under way; further requests are refused for now.',
+      'The number of connections to each port of a receiver that may have a request in progress. Further requests are refused, and their senders retry them.',
     ),
     max_connections_per_address: optionalField(
       wholeNumber(1),
-      'Most of them from one address, for IPv6 from one /64; left out, a quarter of `max_connections`. Raise it where many ' +
-        'senders come through one proxy or NAT.',
+      'The same for connections from one address, or from one /64 with IPv6. The default is a quarter of `max_connections`. Raise it if many senders come through one proxy or NAT.',
     ),
     request_timeout: field(
       WAIT,
       '60s',
-      'How long a request over gRPC may take to arrive; 0s means for ever. Over HTTP `read_timeout` says so.',
+      'How long a whole gRPC request may take to arrive. `0s` means no limit. For HTTP, `read_timeout` is the limit.',
     ),
   },
   [
@@ -327,11 +337,11 @@ function buildAdmission(settings: SettingsOf<typeof admission>): AdmissionConfig
 const FILTER_SPANS: readonly ('drop' | 'keep')[] = ['drop', 'keep']
 const MODES: readonly LinkingMode[] = ['cascade', 'links', 'passthrough']
 
-const storage = section('Where the merge graph is kept.', {
+const storage = section('Where the merge graph, the spans and the outbox are stored.', {
   path: field(
     TEXT,
     './data/causeway.db',
-    'The SQLite file. A relative path starts at the working directory.',
+    'The path of the SQLite file. A relative path starts at the working directory.',
   ),
   ...refusedKeys(
     'Causeway stores in SQLite alone; write path: ./data/causeway.db instead (for one store of many Causeways see docs/archive.md)',
@@ -340,31 +350,43 @@ const storage = section('Where the merge graph is kept.', {
 })
 
 const linking = section(
-  'How spans of one change become one trace.',
+  'How the spans of one change are joined into one trace.',
   {
     mode: field(
       choice(MODES),
       'cascade',
-      '`cascade`: one trace per root CPID. `links`: one trace per CPID, joined by links. `passthrough`: traces stay as sent and gain links.',
+      'How spans get their traces. `cascade` makes one trace for each root CPID. `links` makes one trace for each CPID and joins them by span links. `passthrough` leaves spans in the traces they were sent in and adds span links.',
     ),
     wait: field(
       DURATION,
       '10s',
-      'How long a span may wait for a mergelog, parent or writer that has not arrived.',
+      'How long a span may wait for a mergelog, a parent span or the span of a writer that has not arrived.',
     ),
     settle_after: field(
       POSITIVE_DURATION,
       '5m',
-      'A trace settles when nothing of it has arrived for this long. Must exceed `wait`.',
+      'A trace settles when none of its spans has arrived for this long. It must be longer than `wait`.',
     ),
-    max_open: field(POSITIVE_DURATION, '30m', 'A trace settles when it has been open for this long.'),
+    max_open: field(
+      POSITIVE_DURATION,
+      '30m',
+      'A trace settles at the latest when it has been open for this long.',
+    ),
     max_fanout: field(
       wholeNumber(1),
       '8',
-      'Most roots that one CPID keeps, so most traces that one span goes into.',
+      'The number of root CPIDs that are kept for one CPID. It is also the number of traces that one span can go into.',
     ),
-    max_trace_spans: field(wholeNumber(1), '10000', 'A trace with this many spans goes on in an episode.'),
-    max_trace_bytes: field(size(1), '4MiB', 'A trace of this size goes on in an episode.'),
+    max_trace_spans: field(
+      wholeNumber(1),
+      '10000',
+      'When a trace has this many spans, further spans go into an episode: a new trace that links back.',
+    ),
+    max_trace_bytes: field(
+      size(1),
+      '4MiB',
+      'When the spans of a trace have this size, further spans go into an episode: a new trace that links back.',
+    ),
   },
   [
     ({ wait, settle_after }) =>
@@ -374,27 +396,38 @@ const linking = section(
   ],
 )
 
-const retention = section('How much is kept. The oldest goes first, and no further than needed.', {
-  max_cpids: field(wholeNumber(0), '1000000', 'Most CPIDs; 0 means no limit.'),
-  max_age: field(DURATION, '168h', 'Nothing older; 0s means no limit.'),
-  max_bytes: field(size(0), '20GiB', 'Most bytes in use in the database; 0 means no limit.'),
-  interval: field(WAIT, '60s', 'How often the limits are looked at; 0s means never.'),
-})
+const retention = section(
+  'How much is kept in the database. When a limit is reached, the oldest changes are pruned until it is kept.',
+  {
+    max_cpids: field(wholeNumber(0), '1000000', 'The number of CPIDs that are kept. `0` means no limit.'),
+    max_age: field(DURATION, '168h', 'The age at which a change is pruned. `0s` means no limit.'),
+    max_bytes: field(
+      size(0),
+      '20GiB',
+      'The number of bytes that may be in use in the database. `0` means no limit.',
+    ),
+    interval: field(WAIT, '60s', 'How often the limits are checked. `0s` means never.'),
+  },
+)
 
 const metrics = section(
-  'What is measured of cascades. Always on `/metrics`; a metrics pipeline sends it too.',
+  'What is measured of cascades. These metrics are always served at `/metrics`. A metrics pipeline also sends them.',
   {
-    interval: field(POSITIVE_WAIT, '60s', 'How often a metrics pipeline sends, cumulatively.'),
+    interval: field(
+      POSITIVE_WAIT,
+      '60s',
+      'How often a metrics pipeline sends these metrics. Their temporality is cumulative.',
+    ),
     max_series: field(
       wholeNumber(1),
       '500',
-      'Most services and object kinds, taken together, that one metric tells apart; further ones count as `other`.',
+      'The number of pairs of service and object kind that one metric has series for. Further pairs are counted as `other`.',
     ),
   },
 )
 
 const schema = section(
-  'The merge graph: exporter of the incoming pipelines, receiver of the outgoing ones.',
+  'Stores the merge graph and links the spans. It is the exporter of the incoming pipelines and the receiver of the outgoing ones.',
   {
     storage,
     linking,
@@ -403,11 +436,15 @@ const schema = section(
     metrics,
     inference,
     senders,
-    max_sources: field(wholeNumber(1), '1024', 'A mergelog with more sources is refused.'),
+    max_sources: field(
+      wholeNumber(1),
+      '1024',
+      'The number of sources that a mergelog may name. A mergelog with more is refused.',
+    ),
     filter_spans: field(
       choice(FILTER_SPANS),
       'drop',
-      'Half of what a Kubernetes API server sends are spans of its filters (`authentication`, `audit`, …). `drop`: what is below them goes under what they are below. `keep`: they are spans like others.',
+      'What happens to the spans of a Kubernetes API server’s filters, such as `authentication` and `audit`, which are half of all it sends. `drop` removes them and moves their children to their parents. `keep` treats them like other spans.',
     ),
   },
 )

@@ -24,26 +24,42 @@ const ALWAYS_TRUE: ValueKind<boolean> = {
   },
 }
 
-const prometheus = section('Serves `/metrics`.', {
-  host: field(TEXT, 'localhost', 'Address to listen on.'),
-  port: field(wholeNumber(0, MAX_PORT), '8888', 'Port to listen on.'),
-  without_type_suffix: field(ALWAYS_TRUE, 'true', 'Metric names have no type suffix.'),
-  without_units: field(ALWAYS_TRUE, 'true', 'Metric names have no unit suffix.'),
-  without_scope_info: field(ALWAYS_TRUE, 'true', 'No labels name the scope.'),
+const prometheus = section('Serves metrics to Prometheus at `/metrics`.', {
+  host: field(TEXT, 'localhost', 'The address to listen on.'),
+  port: field(wholeNumber(0, MAX_PORT), '8888', 'The port to listen on.'),
+  without_type_suffix: field(
+    ALWAYS_TRUE,
+    'true',
+    'Metric names have no suffix for the type. Only `true` is supported.',
+  ),
+  without_units: field(
+    ALWAYS_TRUE,
+    'true',
+    'Metric names have no suffix for the unit. Only `true` is supported.',
+  ),
+  without_scope_info: field(
+    ALWAYS_TRUE,
+    'true',
+    'Metrics have no labels for the instrumentation scope. Only `true` is supported.',
+  ),
   ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'with_resource_constant_labels', 'translation_strategy'),
 })
 
-const exporter = section('What a reader serves.', { prometheus })
-const pull = section('A reader that waits to be scraped.', { exporter })
+const exporter = section('The format in which metrics are served.', { prometheus })
+const pull = section('A reader that serves metrics for scraping.', { exporter })
 const reader = section('One reader.', { pull, ...refusedKeys(METRICS_ONLY_HERE, 'periodic') })
 
-const logs = section("Causeway's own log, on stderr.", {
+const logs = section("Causeway's own log, which it writes to stderr.", {
   level: field(
     choice(['debug', 'info', 'warn', 'error'], { anyCase: true }),
     'info',
-    'The least level written.',
+    'The lowest level that is written.',
   ),
-  encoding: field(choice(['console', 'json']), 'console', 'Lines for people, or JSON.'),
+  encoding: field(
+    choice(['console', 'json']),
+    'console',
+    'The format of the log. `console` writes lines for people, and `json` one JSON object in each line.',
+  ),
   ...refusedKeys(
     UNSUPPORTED_COLLECTOR_KEY,
     'development',
@@ -67,9 +83,9 @@ const metrics = section(
     level: field(
       choice(['none', 'basic', 'normal', 'detailed'], { anyCase: true }),
       'normal',
-      '`none` serves no metrics.',
+      'Whether metrics are served. `none` serves none, and every other level serves all.',
     ),
-    readers: sections('Where metrics are served; one at most.', '[{ pull: {} }]', reader),
+    readers: sections('Where metrics are served. At most one reader is supported.', '[{ pull: {} }]', reader),
     ...refusedKeys('write readers instead, with pull.exporter.prometheus.host and port', 'address'),
     ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'views', 'processors'),
   },
@@ -81,7 +97,7 @@ const metrics = section(
   ],
 )
 
-export const telemetry = section('What Causeway tells about itself.', {
+export const telemetry = section("Causeway's own logs and metrics.", {
   logs,
   metrics,
   ...refusedKeys('Causeway sends no traces of itself; remove it', 'traces'),
@@ -111,21 +127,25 @@ const PIPELINES: ValueKind<RawMap> = {
   },
 }
 
-export const service = section('What is switched on, and how it is joined.', {
-  extensions: field(TEXT_LIST, '[]', 'The extensions that are on, by id.'),
+export const service = section("Which extensions and pipelines are on, and Causeway's own telemetry.", {
+  extensions: field(TEXT_LIST, '[]', 'The ids of the extensions that are on.'),
   telemetry,
   pipelines: optionalField(
     PIPELINES,
-    'The pipelines, by id: `traces`, `logs` or `metrics`, with `/name` where there are several of a signal.',
+    'The pipelines by their ids. An id is `traces`, `logs` or `metrics`, followed by `/name` if there are several for one signal.',
   ),
 })
 
-export const pipeline = section('One way of spans, log records or metrics through Causeway.', {
-  receivers: field(TEXT_LIST, '[]', 'Where it comes from: receivers, or the cpid connector.'),
-  processors: field(TEXT_LIST, '[]', 'Causeway has none; leave it out.'),
+export const pipeline = section('A path of spans, log records or metrics through Causeway.', {
+  receivers: field(
+    TEXT_LIST,
+    '[]',
+    'The ids of what the data comes from: receivers, or the `cpid` connector.',
+  ),
+  processors: field(TEXT_LIST, '[]', 'Causeway has no processors. Leave this key out.'),
   exporters: field(
     TEXT_LIST,
     '[]',
-    'Where it goes to: the cpid connector, or exporters; of metrics that come in, both.',
+    'The ids of what the data goes to: the `cpid` connector, or exporters. A pipeline for incoming metrics may name both.',
   ),
 })

@@ -66,23 +66,25 @@ function namesOf(type: string, table: Readonly<Record<string, string>>): ValueKi
 
 /** The TLS keys that listeners and exporters share. */
 const tlsProtocolKeys = {
-  min_version: field(VERSION, '"1.2"', 'The oldest TLS that is spoken.'),
-  max_version: optionalField(VERSION, 'The newest TLS that is spoken; left out, the newest there is.'),
+  min_version: field(VERSION, '"1.2"', 'The oldest version of TLS that is accepted.'),
+  max_version: optionalField(
+    VERSION,
+    'The newest version of TLS that is accepted. The default is the newest that there is.',
+  ),
   cipher_suites: field(
     namesOf('list of cipher suites', CIPHERS),
     '[]',
-    'For TLS 1.2, by the names the Collector has for them; left out, those that are thought safe.',
+    "The cipher suites for TLS 1.2, by the Collector's names. An empty list means the ones that Node takes for safe.",
   ),
   curve_preferences: field(
     namesOf('list of curves', CURVES),
     '[]',
-    'Curves for the key exchange, the preferred one first.',
+    'The curves for the key exchange, in order of preference.',
   ),
   reload_interval: field(
     WAIT,
     '60s',
-    'How often the files are looked at; a change counts for new connections, those there are go on. 0s looks at them at ' +
-      'start only, as the Collector does by default.',
+    "How often the files are checked for changes. A change applies to new connections, and open ones stay. `0s` reads them at the start only, which is the Collector's default.",
   ),
   ...refusedKeys(
     UNSUPPORTED_COLLECTOR_KEY,
@@ -146,19 +148,19 @@ function eitherRule<K extends 'ca' | 'cert' | 'key'>(
 }
 
 export const serverTls = optionalSection(
-  'Serve TLS. Left out, the listener speaks plain text.',
+  'Serves TLS. Without this section the port is not encrypted.',
   {
-    cert_file: optionalField(TEXT, 'File with the certificate chain, PEM.'),
-    cert_pem: optionalField(SECRET_TEXT, 'The certificate chain itself, instead of `cert_file`.'),
-    key_file: optionalField(TEXT, 'File with the private key, PEM.'),
-    key_pem: optionalField(SECRET_TEXT, 'The private key itself, instead of `key_file`.'),
+    cert_file: optionalField(TEXT, 'The path of a PEM file with the certificate chain.'),
+    cert_pem: optionalField(SECRET_TEXT, 'The certificate chain itself as PEM, instead of `cert_file`.'),
+    key_file: optionalField(TEXT, 'The path of a PEM file with the private key.'),
+    key_pem: optionalField(SECRET_TEXT, 'The private key itself as PEM, instead of `key_file`.'),
     client_ca_file: optionalField(
       TEXT,
-      'File with the authorities, PEM, one of which must have signed the certificate of every client.',
+      'The path of a PEM file with certificate authorities. Every client must then show a certificate that one of them signed.',
     ),
     client_ca_file_reload: optionalField(
       FLAG,
-      'Accepted, so that such a configuration works; `reload_interval` counts for all files.',
+      "This key has no effect, because `reload_interval` holds for all files. It is accepted so that a Collector's configuration works.",
     ),
     ...tlsProtocolKeys,
     ...refusedKeys('write client_ca_file, by which clients are checked', 'ca_file', 'ca_pem'),
@@ -195,20 +197,33 @@ export function buildServerTls(tls: SettingsOf<typeof serverTls>): ServerTlsSett
 }
 
 export const clientTls = section(
-  'How the connection is secured. TLS is on unless `insecure` says otherwise.',
+  'How the connection to the server is encrypted. TLS is on unless `insecure` is `true`.',
   {
     insecure: optionalField(
       FLAG,
-      'Plain text, no TLS; default `false`. An `https://` endpoint or a `ca_file` overrules it.',
+      'Whether to connect without TLS. The default is `false`. An `https://` endpoint or a `ca_file` turns TLS on all the same.',
     ),
-    insecure_skip_verify: field(FLAG, 'false', 'TLS without checking the certificate of the server.'),
-    ca_file: optionalField(TEXT, 'File with the authorities to trust, PEM, instead of the well-known ones.'),
-    ca_pem: optionalField(SECRET_TEXT, 'The authorities themselves, instead of `ca_file`.'),
-    cert_file: optionalField(TEXT, 'File with the certificate to show the server, PEM.'),
-    cert_pem: optionalField(SECRET_TEXT, 'That certificate itself, instead of `cert_file`.'),
-    key_file: optionalField(TEXT, 'File with the private key of that certificate, PEM.'),
-    key_pem: optionalField(SECRET_TEXT, 'That key itself, instead of `key_file`.'),
-    server_name_override: optionalField(TEXT, 'The name the certificate of the server must carry.'),
+    insecure_skip_verify: field(
+      FLAG,
+      'false',
+      'Whether to accept any certificate of the server without checking it.',
+    ),
+    ca_file: optionalField(
+      TEXT,
+      'The path of a PEM file with the certificate authorities to trust, instead of the well-known ones.',
+    ),
+    ca_pem: optionalField(
+      SECRET_TEXT,
+      'These certificate authorities themselves as PEM, instead of `ca_file`.',
+    ),
+    cert_file: optionalField(
+      TEXT,
+      'The path of a PEM file with the certificate that is shown to the server.',
+    ),
+    cert_pem: optionalField(SECRET_TEXT, 'That certificate itself as PEM, instead of `cert_file`.'),
+    key_file: optionalField(TEXT, 'The path of a PEM file with the private key of that certificate.'),
+    key_pem: optionalField(SECRET_TEXT, 'That key itself as PEM, instead of `key_file`.'),
+    server_name_override: optionalField(TEXT, 'The name that the certificate of the server must have.'),
     ...tlsProtocolKeys,
   },
   [pairRule, versionRule, eitherRule('ca'), eitherRule('cert'), eitherRule('key')],
@@ -242,30 +257,41 @@ const authenticator = (meaning: string) => ({
 })
 
 /** The `auth` key of a listener. */
-export const serverAuth = optionalSection('Who is let in. Left out, everybody is.', {
-  ...authenticator('An extension, by id: `bearertokenauth`, or `basicauth` with `htpasswd`.'),
-  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'request_params'),
-})
+export const serverAuth = optionalSection(
+  'Which credential a client must show. Without this section none is needed.',
+  {
+    ...authenticator(
+      'The id of an extension that checks it: `bearertokenauth`, or `basicauth` with `htpasswd`.',
+    ),
+    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'request_params'),
+  },
+)
 
 /** The `auth` key of an exporter. */
-export const clientAuth = optionalSection('What is shown to the backend.', {
-  ...authenticator('An extension, by id: `bearertokenauth`, or `basicauth` with `client_auth`.'),
+export const clientAuth = optionalSection('The credential that is shown to the backend.', {
+  ...authenticator(
+    'The id of an extension that provides it: `bearertokenauth`, or `basicauth` with `client_auth`.',
+  ),
 })
 
 export const cors = optionalSection(
-  'Lets pages of other origins send from a browser.',
+  'Allows web pages of other origins to send requests from a browser.',
   {
     allowed_origins: field(
       TEXT_LIST,
       '[]',
-      'Origins such as `https://*.example.com`; `*` stands for anything.',
+      'The origins that are allowed, such as `https://*.example.com`. `*` matches any text.',
     ),
-    allowed_headers: field(TEXT_LIST, '[]', 'Request headers allowed beside the usual ones; `*` allows all.'),
-    exposed_headers: field(TEXT_LIST, '[]', 'Response headers that the page may read.'),
+    allowed_headers: field(
+      TEXT_LIST,
+      '[]',
+      'The request headers that are allowed in addition to the usual ones. `*` allows all.',
+    ),
+    exposed_headers: field(TEXT_LIST, '[]', 'The response headers that the page may read.'),
     max_age: field(
       wholeNumber(0),
       '0',
-      'Seconds, without a unit, that a browser may remember the answer; 0 leaves it to the browser.',
+      'How long a browser may cache the answer to a preflight request, in seconds without a unit. `0` leaves it to the browser.',
     ),
   },
   [

@@ -53,25 +53,33 @@ const elapsedRule: Rule<RetryBounds> = ({ initial_interval, max_elapsed_time }) 
     : undefined
 
 const retry = section(
-  'What happens after a temporary failure.',
+  'How requests are retried after a temporary failure.',
   {
-    enabled: field(FLAG, 'true', 'Send again after a failure; `false` skips what failed once.'),
-    initial_interval: field(DURATION, '5s', 'The first pause.'),
+    enabled: field(
+      FLAG,
+      'true',
+      'Whether a failed request is retried. With `false`, its items are skipped after the first failure.',
+    ),
+    initial_interval: field(DURATION, '5s', 'The pause before the first retry.'),
     randomization_factor: field(
       decimalNumber(0, 1),
       '0.5',
-      'Each pause is longer or shorter by up to this share.',
+      'The share by which each pause is randomly lengthened or shortened.',
     ),
-    multiplier: field(decimalNumber(1), '1.5', 'Each pause is this many times the last.'),
+    multiplier: field(
+      decimalNumber(1),
+      '1.5',
+      'The factor by which each pause is longer than the previous one.',
+    ),
     max_interval: field(
       DURATION,
       '30s',
-      'The longest pause. A backend may ask for more (`Retry-After`, RetryInfo), up to 5 minutes.',
+      'The longest pause between two retries. A backend may ask for a longer one, up to 5 minutes, by `Retry-After` or RetryInfo.',
     ),
     max_elapsed_time: field(
       DURATION,
       '0s',
-      'Skip what has failed for this long; 0s never gives up, unlike the Collector, which gives up after 300s.',
+      "How long a request is retried before its items are skipped. `0s` means no limit. The Collector's default is 300s.",
     ),
   },
   [elapsedRule],
@@ -79,25 +87,46 @@ const retry = section(
 
 const OUTBOX = 'the outbox in SQLite is the queue, durable and unbounded; remove this key'
 
-const queue = section('How the outbox is sent. It is always on, durable and unbounded.', {
-  enabled: field(FLAG, 'true', 'Accepted, so that such a configuration works; the outbox is always on.'),
-  num_consumers: field(wholeNumber(1), '4', 'Most requests under way at a time.'),
-  batch: section('How much goes into one request.', {
-    max_size: field(wholeNumber(1), '512', 'Most spans or log records in one request.'),
-    min_size: optionalField(wholeNumber(0), 'Taken but without effect: what is there is sent at once.'),
-    flush_timeout: optionalField(DURATION, 'Taken but without effect: what is there is sent at once.'),
-    ...refusedKeys('batches are counted in spans and log records; remove it', 'sizer'),
-    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'partition'),
-  }),
-  ...refusedKeys(OUTBOX, 'queue_size', 'storage', 'block_on_overflow', 'sizer', 'wait_for_result'),
-})
+const queue = section(
+  'How the outbox is sent to the backend. The outbox is in the database. It is always on and has no limit of its own.',
+  {
+    enabled: field(
+      FLAG,
+      'true',
+      "This key has no effect, because the outbox is always on. It is accepted so that a Collector's configuration works.",
+    ),
+    num_consumers: field(wholeNumber(1), '4', 'The number of requests that may be in progress at a time.'),
+    batch: section('How many items are sent in one request.', {
+      max_size: field(wholeNumber(1), '512', 'The number of spans or log records that one request may have.'),
+      min_size: optionalField(
+        wholeNumber(0),
+        "This key has no effect, because Causeway sends at once what there is. It is accepted so that a Collector's configuration works.",
+      ),
+      flush_timeout: optionalField(
+        DURATION,
+        "This key has no effect, because Causeway sends at once what there is. It is accepted so that a Collector's configuration works.",
+      ),
+      ...refusedKeys('batches are counted in spans and log records; remove it', 'sizer'),
+      ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'partition'),
+    }),
+    ...refusedKeys(OUTBOX, 'queue_size', 'storage', 'block_on_overflow', 'sizer', 'wait_for_result'),
+  },
+)
 
 /** The keys that both OTLP exporters share. */
 export const sendingKeys = {
   tls: clientTls,
   auth: clientAuth,
-  headers: field(HEADERS, '{}', 'Sent with every request. Never shown by `print-config`.'),
-  compression: field(choice(['gzip', 'none']), 'gzip', 'How requests are compressed.'),
+  headers: field(
+    HEADERS,
+    '{}',
+    'Headers that are sent with every request. `print-config` never shows their values.',
+  ),
+  compression: field(
+    choice(['gzip', 'none']),
+    'gzip',
+    'How requests are compressed. `none` sends them uncompressed.',
+  ),
   retry_on_failure: retry,
   sending_queue: queue,
   ...refusedKeys(

@@ -21,7 +21,7 @@ export interface AskedCluster {
 export const clusterName = requiredField(
   TEXT,
   'production',
-  'The name of the cluster, which becomes `k8s.cluster.name`. Receivers of one cluster work as one.',
+  'The name of the cluster. It becomes the attribute `k8s.cluster.name`. Receivers with the same name observe the same cluster, and what they see is combined.',
 )
 
 /** The keys of a receiver that asks an API server. */
@@ -30,13 +30,13 @@ export const clusterKeys = {
   auth_type: field(
     choice(['serviceAccount', 'kubeConfig']),
     'serviceAccount',
-    '`serviceAccount`: that of the Pod. `kubeConfig`: as kubectl does, with certificates, tokens, plugins and OIDC.',
+    'How Causeway logs in to the API server. `serviceAccount` uses the service account of Causeway’s Pod. `kubeConfig` uses a kubeconfig as kubectl does, with certificates, tokens, plugins or OIDC.',
   ),
   kubeconfig: optionalField(
     TEXT,
-    'The kubeconfig, with `auth_type: kubeConfig`; the one that kubectl would use unless named.',
+    'The path of the kubeconfig for `auth_type: kubeConfig`. The default is the kubeconfig that kubectl would use.',
   ),
-  context: optionalField(TEXT, 'Its context; the current one unless named.'),
+  context: optionalField(TEXT, 'The context in the kubeconfig. The default is the current context.'),
   ...refusedKeys('write the TLS settings into a kubeconfig, and auth_type: kubeConfig', 'tls'),
   ...refusedKeys('write auth_type: kubeConfig and kubeconfig: <path>', 'kube_config_path'),
 } satisfies Shape

@@ -73,62 +73,85 @@ const CLUSTER = name(/^[\w.-]+$/, 'of letters, digits, dots, dashes and undersco
 const NEVER = 'an archive is never given up on: what is not written waits in the database; remove it'
 const OUTBOX = 'the database is the queue, durable and unbounded; remove it'
 
-const schema = section('Archives everything that is stored in ClickHouse, with what auditors ask about.', {
-  endpoint: requiredField(ENDPOINT, 'endpoint: http://localhost:8123', 'The HTTP interface of ClickHouse.'),
-  causeway: requiredField(
-    name(/^[\w.:/-]{1,100}$/, 'a name of letters, digits and . : / - _'),
-    'causeway: prod-eu',
-    'What this Causeway is called in the archive. Two of one name cannot write at a time.',
-  ),
-  username: field(TEXT, 'default', 'The user to write as.'),
-  password: optionalField(SECRET_TEXT, 'Its password; never shown by `print-config`.'),
-  database: field(NAME, 'causeway', 'The database of the archive; it is made.'),
-  traces_table_name: field(
-    TABLE,
-    'otel_traces',
-    "The table for linked spans, as the Collector's exporter writes it; `none` for none.",
-  ),
-  cluster: optionalField(
-    CLUSTER,
-    'The name of a cluster of ClickHouse (remote_servers), not of Kubernetes: tables are replicated and spread over its shards.',
-  ),
-  retention: field(DURATION, '0s', 'How long a fact is kept there, in whole days; 0s for ever.'),
-  raw: field(FLAG, 'false', 'Keep the bytes of spans and log records too, as they were received.'),
-  create_schema: field(
-    FLAG,
-    'true',
-    'Make and change the tables; `false` where somebody else runs `causeway archive init --print`.',
-  ),
-  flush_interval: field(
-    POSITIVE_WAIT,
-    '1s',
-    'The pause before it looks for new data, once everything stored is written.',
-  ),
-  compression: field(choice(['zstd', 'gzip', 'none']), 'zstd', 'How requests are compressed.'),
-  timeout: field(POSITIVE_WAIT, '60s', 'How long one request may take.'),
-  tls: clientTls,
-  retry_on_failure: section('What happens after a write failed. It is tried again until it works.', {
-    initial_interval: field(POSITIVE_WAIT, '1s', 'The first pause.'),
-    max_interval: field(POSITIVE_WAIT, '30s', 'The longest pause; each is half as long again as the last.'),
-    ...refusedKeys(NEVER, 'enabled', 'max_elapsed_time'),
-    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'multiplier', 'randomization_factor'),
-  }),
-  ...refusedKeys('write retention', 'ttl'),
-  ...refusedKeys('write cluster', 'cluster_name'),
-  ...refusedKeys('write compression', 'compress'),
-  ...refusedKeys('tables are ReplacingMergeTree, so that a fact is one row; remove it', 'table_engine'),
-  ...refusedKeys('what is acknowledged has to be stored; remove it', 'async_insert'),
-  ...refusedKeys('log records go into a table of the archive; remove it', 'logs_table_name'),
-  ...refusedKeys('write endpoint, username, password and database', 'connection_params', 'dsn'),
-  ...refusedKeys(OUTBOX, 'sending_queue'),
-  ...refusedKeys(
-    UNSUPPORTED_COLLECTOR_KEY,
-    'metrics_tables',
-    'metrics_table_name',
-    'json',
-    'map_body_to_attributes',
-  ),
-})
+const schema = section(
+  'Copies everything that Causeway stores into ClickHouse, with the views that auditors query.',
+  {
+    endpoint: requiredField(
+      ENDPOINT,
+      'endpoint: http://localhost:8123',
+      'The URL of the HTTP interface of ClickHouse.',
+    ),
+    causeway: requiredField(
+      name(/^[\w.:/-]{1,100}$/, 'a name of letters, digits and . : / - _'),
+      'causeway: prod-eu',
+      'The name of this Causeway in the archive. Two Causeways with the same name cannot write at the same time.',
+    ),
+    username: field(TEXT, 'default', 'The ClickHouse user that writes the archive.'),
+    password: optionalField(SECRET_TEXT, 'The password of that user. `print-config` never shows it.'),
+    database: field(NAME, 'causeway', 'The name of the archive’s database. Causeway creates it.'),
+    traces_table_name: field(
+      TABLE,
+      'otel_traces',
+      "The table for linked spans, in the form that the Collector's ClickHouse exporter writes. `none` writes no such table.",
+    ),
+    cluster: optionalField(
+      CLUSTER,
+      'The name of a ClickHouse cluster in `remote_servers`, not of a Kubernetes cluster. The tables are replicated and distributed over its shards.',
+    ),
+    retention: field(
+      DURATION,
+      '0s',
+      'How long a row is kept in the archive, in whole days. `0s` means no limit.',
+    ),
+    raw: field(
+      FLAG,
+      'false',
+      'Whether the archive also keeps spans and log records byte for byte as they were received.',
+    ),
+    create_schema: field(
+      FLAG,
+      'true',
+      'Whether Causeway creates and changes the tables. Write `false` if somebody else does, with the output of `causeway archive init --print`.',
+    ),
+    flush_interval: field(
+      POSITIVE_WAIT,
+      '1s',
+      'How long the exporter waits before it looks for new data, after everything stored has been written.',
+    ),
+    compression: field(
+      choice(['zstd', 'gzip', 'none']),
+      'zstd',
+      'How requests are compressed. `none` sends them uncompressed.',
+    ),
+    timeout: field(POSITIVE_WAIT, '60s', 'How long one request may take before it counts as failed.'),
+    tls: clientTls,
+    retry_on_failure: section('How a failed write is retried. It is retried until it succeeds.', {
+      initial_interval: field(POSITIVE_WAIT, '1s', 'The pause before the first retry.'),
+      max_interval: field(
+        POSITIVE_WAIT,
+        '30s',
+        'The longest pause between two retries. Each pause is one and a half times the previous one.',
+      ),
+      ...refusedKeys(NEVER, 'enabled', 'max_elapsed_time'),
+      ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'multiplier', 'randomization_factor'),
+    }),
+    ...refusedKeys('write retention', 'ttl'),
+    ...refusedKeys('write cluster', 'cluster_name'),
+    ...refusedKeys('write compression', 'compress'),
+    ...refusedKeys('tables are ReplacingMergeTree, so that a fact is one row; remove it', 'table_engine'),
+    ...refusedKeys('what is acknowledged has to be stored; remove it', 'async_insert'),
+    ...refusedKeys('log records go into a table of the archive; remove it', 'logs_table_name'),
+    ...refusedKeys('write endpoint, username, password and database', 'connection_params', 'dsn'),
+    ...refusedKeys(OUTBOX, 'sending_queue'),
+    ...refusedKeys(
+      UNSUPPORTED_COLLECTOR_KEY,
+      'metrics_tables',
+      'metrics_table_name',
+      'json',
+      'map_body_to_attributes',
+    ),
+  },
+)
 
 const DAY_MS = 86_400_000
 

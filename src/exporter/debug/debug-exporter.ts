@@ -10,11 +10,11 @@ export interface DebugExporterSettings {
 export const debugExporter: ExporterType<DebugExporterSettings> = {
   ...componentType({
     name: 'debug',
-    schema: section('Writes the data that it gets to the log.', {
+    schema: section("Writes the data that it receives to Causeway's log.", {
       verbosity: field(
         choice(['basic', 'normal', 'detailed']),
         'basic',
-        '`basic`: one line a batch. `normal`: one line a span. `detailed`: everything.',
+        'How much is written. `basic` writes one line for each batch, `normal` one line for each span, and `detailed` everything.',
       ),
       ...refusedKeys(
         UNSUPPORTED_COLLECTOR_KEY,

@@ -12,14 +12,14 @@ import {
 } from '../otlp-exporter-settings.ts'
 
 const schema = section(
-  'Sends OTLP over gRPC, to Jaeger, Grafana Tempo or a Collector.',
+  'Sends OTLP over gRPC to Jaeger, Grafana Tempo or a Collector.',
   {
     endpoint: requiredField(
       GRPC_TARGET,
       'endpoint: localhost:4317',
-      'Where to send. `https://` before it turns TLS on, `http://` turns it off where `tls` does not say.',
+      'The address and port of the backend. A leading `https://` turns TLS on. A leading `http://` turns it off unless `tls` says otherwise.',
     ),
-    timeout: field(POSITIVE_WAIT, '5s', 'How long one request may take.'),
+    timeout: field(POSITIVE_WAIT, '5s', 'How long one request may take before it counts as failed.'),
     ...sendingKeys,
     ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'balancer_name', 'wait_for_ready', 'authority', 'user_agent'),
   },

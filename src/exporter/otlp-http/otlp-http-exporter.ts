@@ -20,14 +20,17 @@ import {
 } from '../otlp-exporter-settings.ts'
 
 const schema = section(
-  'Sends OTLP over HTTP.',
+  'Sends OTLP over HTTP to a backend or a Collector.',
   {
-    endpoint: optionalField(HTTP_URL, 'Base URL; `/v1/traces`, `/v1/logs` or `/v1/metrics` is added to it.'),
-    traces_endpoint: optionalField(HTTP_URL, 'The whole URL for traces, used as it is.'),
-    logs_endpoint: optionalField(HTTP_URL, 'The whole URL for logs, used as it is.'),
-    metrics_endpoint: optionalField(HTTP_URL, 'The whole URL for metrics, used as it is.'),
-    encoding: field(choice(['proto', 'json']), 'proto', 'Protobuf or JSON.'),
-    timeout: field(POSITIVE_WAIT, '30s', 'How long one request may take.'),
+    endpoint: optionalField(
+      HTTP_URL,
+      'The base URL of the backend. `/v1/traces`, `/v1/logs` or `/v1/metrics` is appended to it.',
+    ),
+    traces_endpoint: optionalField(HTTP_URL, 'The complete URL for traces. Nothing is appended to it.'),
+    logs_endpoint: optionalField(HTTP_URL, 'The complete URL for logs. Nothing is appended to it.'),
+    metrics_endpoint: optionalField(HTTP_URL, 'The complete URL for metrics. Nothing is appended to it.'),
+    encoding: field(choice(['proto', 'json']), 'proto', 'The encoding of requests: protobuf or JSON.'),
+    timeout: field(POSITIVE_WAIT, '30s', 'How long one request may take before it counts as failed.'),
     ...sendingKeys,
     ...refusedKeys('Causeway sends no profiles; remove it', 'profiles_endpoint'),
     ...refusedKeys(

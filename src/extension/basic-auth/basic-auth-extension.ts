@@ -16,25 +16,30 @@ export interface BasicAuthSettings {
   clientAuth?: { username?: string; usernameFile?: string; password?: string; passwordFile?: string }
 }
 
-const htpasswd = optionalSection('Whom receivers and the query API let in.', {
+const htpasswd = optionalSection('The users that receivers and the query API accept.', {
   file: optionalField(
     TEXT,
-    'File with `user:password` lines, as `htpasswd -B` writes it: bcrypt, or plain text, of 72 bytes at most. A change of it counts within 5 ' +
-      'seconds.',
+    'The path of a file with `user:password` lines, as `htpasswd -B` writes it. A password is a bcrypt hash or plain text, of 72 bytes at most. A change of the file applies within 5 seconds.',
   ),
-  inline: optionalField(SECRET_TEXT, 'Such lines themselves; they count before those of the file.'),
+  inline: optionalField(SECRET_TEXT, 'Such lines themselves. They take precedence over those of the file.'),
 })
 
-const clientAuth = optionalSection('What exporters log in with.', {
-  username: optionalField(TEXT, 'The user.'),
-  username_file: optionalField(TEXT, 'File with the user, used instead of `username`.'),
-  password: optionalField(SECRET_TEXT, 'The password. Never shown by `print-config`.'),
-  password_file: optionalField(TEXT, 'File with the password, used instead of `password`.'),
+const clientAuth = optionalSection('The user and password that exporters log in with.', {
+  username: optionalField(TEXT, 'The name of the user.'),
+  username_file: optionalField(
+    TEXT,
+    'The path of a file with the name of the user, which is used instead of `username`.',
+  ),
+  password: optionalField(SECRET_TEXT, 'The password. `print-config` never shows it.'),
+  password_file: optionalField(
+    TEXT,
+    'The path of a file with the password, which is used instead of `password`.',
+  ),
   ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'aws_secrets_manager'),
 })
 
 const schema = section(
-  'User and password: whom receivers and the query API let in, or what exporters log in with.',
+  'Checks users and passwords for receivers and the query API, or adds a user and password to the requests of exporters.',
   { htpasswd, client_auth: clientAuth },
   [
     (settings) =>

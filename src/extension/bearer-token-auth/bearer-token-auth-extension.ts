@@ -28,15 +28,22 @@ const MAYBE_EMPTY: ValueKind<string> = {
 }
 
 const schema = section(
-  'A bearer token: what receivers and the query API let in, or what exporters show.',
+  'Checks bearer tokens for receivers and the query API, or adds a token to the requests of exporters.',
   {
-    header: field(TEXT, 'Authorization', 'The header that carries the token.'),
-    scheme: field(MAYBE_EMPTY, 'Bearer', 'Stands before the token; `""` for a token that stands alone.'),
-    token: optionalField(SECRET_WORD, 'The token. Never shown by `print-config`.'),
-    tokens: optionalField(SECRET_LIST, 'Several tokens, each of which is let in; exporters show the first.'),
+    header: field(TEXT, 'Authorization', 'The name of the header that carries the token.'),
+    scheme: field(
+      MAYBE_EMPTY,
+      'Bearer',
+      'The word before the token in that header. `""` means that the header has the token alone.',
+    ),
+    token: optionalField(SECRET_WORD, 'The token. `print-config` never shows it.'),
+    tokens: optionalField(
+      SECRET_LIST,
+      'Several tokens. Receivers and the query API accept each of them, and exporters send the first.',
+    ),
     filename: optionalField(
       TEXT,
-      'File with a token in each line, used instead of `token`. A change of it counts within 5 seconds.',
+      'The path of a file with one token in each line, which is used instead of `token`. A change of the file applies within 5 seconds.',
     ),
   },
   [

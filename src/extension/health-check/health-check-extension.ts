@@ -10,9 +10,9 @@ export interface HealthCheckSettings extends Endpoint {
 export const healthCheckExtension: ExtensionType<HealthCheckSettings> = {
   ...componentType({
     name: 'health_check',
-    schema: section('Answers 200 once all listeners are bound and the database is ready, and 503 before.', {
-      endpoint: field(LISTEN_ENDPOINT, 'localhost:13133', 'Where to listen.'),
-      path: field(URL_PATH, '/', 'The path that answers.'),
+    schema: section('Answers 200 once all ports are open and the database is ready, and 503 otherwise.', {
+      endpoint: field(LISTEN_ENDPOINT, 'localhost:13133', 'The address and port to listen on.'),
+      path: field(URL_PATH, '/', 'The URL path of the health check.'),
       ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'tls', 'auth', 'cors', 'response_body', 'response_headers'),
       ...refusedKeys(
         UNSUPPORTED_COLLECTOR_KEY,

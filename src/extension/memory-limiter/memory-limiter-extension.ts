@@ -66,27 +66,25 @@ const restRule: Rule<Settings> = ({ limit_mib, spike_limit_mib }) => {
 }
 
 const schema = section(
-  'When memory runs short: above the soft limit, which is the limit without the spike, requests are refused before they ' +
-    'are read. It is on with these defaults even if it is not configured.',
+  'Limits the memory of the process. The soft limit is the limit minus the spike limit. While more memory than that is in use, requests are refused before they are read. The limiter is on with these defaults even if it is not configured.',
   {
-    check_interval: field(POSITIVE_WAIT, '1s', 'How often memory is looked at.'),
+    check_interval: field(POSITIVE_WAIT, '1s', 'How often the memory in use is measured.'),
     limit_mib: optionalField(
       wholeNumber(1),
-      'Most memory of the process in MiB; used instead of `limit_percentage`. What counts is not the heap, as in the ' +
-        'Collector, but resident memory, on Linux without mapped files.',
+      'The memory that the process may use, in MiB. It is used instead of `limit_percentage`. Resident memory counts, on Linux without mapped files. In the Collector the heap counts.',
     ),
     spike_limit_mib: optionalField(
       wholeNumber(1),
-      'How far memory may grow between two looks, in MiB; left out, a fifth of `limit_mib`.',
+      'How much memory may grow between two checks, in MiB. The default is a fifth of `limit_mib`.',
     ),
     limit_percentage: field(
       wholeNumber(1, 100),
       '80',
-      "Most memory of the process, as a share of what its container may have, or of the machine's where nothing limits it.",
+      "The memory that the process may use, as a percentage of what its container may use, or of the machine's memory where nothing limits it.",
     ),
     spike_limit_percentage: optionalField(
       wholeNumber(1, 99),
-      'How far memory may grow between two looks, as a share of the same; left out, a fifth of `limit_percentage`.',
+      'How much memory may grow between two checks, as a percentage of the same. The default is a fifth of `limit_percentage`.',
     ),
   },
   [spikeRule, spikeWithoutLimitRule, shareRule, restRule],

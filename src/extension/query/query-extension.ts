@@ -97,41 +97,46 @@ const NAME: ValueKind<string> = {
 }
 
 const archive = optionalSection(
-  'An archive that the `clickhouse` exporter of this and other Causeways writes, to answer from it too: questions about cascades, related ' +
-    'CPIDs, ancestors, roots, objects and facets.',
+  'The archive in ClickHouse that the `clickhouse` exporters of this and other Causeways write. Questions about cascades, related CPIDs, ancestors, roots, objects and facets are then answered from it too.',
   {
-    endpoint: requiredField(HTTP_URL, 'endpoint: http://localhost:8123', 'The HTTP interface of ClickHouse.'),
-    username: field(TEXT, 'default', 'The user to ask as; to read is enough.'),
-    password: optionalField(SECRET_TEXT, 'Its password; never shown by `print-config`.'),
-    database: field(NAME, 'causeway', 'The database of the archive.'),
+    endpoint: requiredField(
+      HTTP_URL,
+      'endpoint: http://localhost:8123',
+      'The URL of the HTTP interface of ClickHouse.',
+    ),
+    username: field(
+      TEXT,
+      'default',
+      'The ClickHouse user that reads the archive. It needs the right to read alone.',
+    ),
+    password: optionalField(SECRET_TEXT, 'The password of that user. `print-config` never shows it.'),
+    database: field(NAME, 'causeway', 'The name of the archive’s database.'),
     timeout: field(
       POSITIVE_WAIT,
       '10s',
-      'How long it may take over one question; then what this Causeway holds is answered alone, and says so.',
+      'How long the archive may take to answer one question. After that, the answer has only what this Causeway stores, and says so.',
     ),
     tls: clientTls,
   },
 )
 
 const schema = section(
-  'The HTTP API, the dashboard, and gRPC for Jaeger and Grafana.',
+  'Serves the HTTP API, the dashboard, and gRPC for Jaeger and Grafana.',
   {
-    endpoint: field(LISTEN_ENDPOINT, 'localhost:4319', 'Where to listen.'),
+    endpoint: field(LISTEN_ENDPOINT, 'localhost:4319', 'The address and port to listen on.'),
     grpc: optionalSection(
-      '`endpoint` answers gRPC beside HTTP. Written, gRPC is answered at a port of its own too, under what stands here about TLS, ' +
-        'credentials and connections.',
+      '`endpoint` serves gRPC beside HTTP. This section serves gRPC at a port of its own too, with the same settings for TLS, credentials and connections.',
       {
         endpoint: field(
           LISTEN_ENDPOINT,
           'localhost:17271',
-          'Where to listen for gRPC alone; the default is the port of Jaeger for its remote storage.',
+          "The address and port to listen on for gRPC alone. The default port is that of Jaeger's remote storage.",
         ),
       },
     ),
     trace_url: optionalField(
       TRACE_URL,
-      'Where a trace can be seen, for the links of the dashboard: `http://localhost:16686/trace/{trace_id}`; ' +
-        '`{span_id}` is filled in too.',
+      'The URL of a trace in your backend, which the dashboard links to, such as `http://localhost:16686/trace/{trace_id}`. `{trace_id}` and `{span_id}` are replaced.',
     ),
     tls: serverTls,
     auth: serverAuth,
@@ -140,35 +145,31 @@ const schema = section(
     allowed_hosts: field(
       TEXT_LIST,
       '[]',
-      'Names by which it may be called besides its own, addresses and localhost; `*` stands for anything. Empty lets any ' +
-        'name through where `endpoint` is not on this machine alone.',
+      'Host names that requests may use, besides `localhost`, IP addresses and the name in `endpoint`. `*` matches any text. If the list is empty and `endpoint` can be reached from other machines, every name is accepted.',
     ),
     max_connections: field(
       wholeNumber(1),
       '256',
-      'Most connections with a request under way; further requests are answered 503.',
+      'The number of connections that may have a request in progress. Further requests are answered 503.',
     ),
     max_connections_per_address: optionalField(
       wholeNumber(1),
-      'Most of them from one address, for IPv6 from one /64; left out, a quarter of `max_connections`. Raise it where people ' +
-        'come through one NAT; for a proxy write `trusted_proxies`.',
+      'The same for connections from one address, or from one /64 with IPv6. The default is a quarter of `max_connections`. Raise it if many people come through one NAT. If they come through a proxy, use `trusted_proxies`.',
     ),
     trusted_proxies: field(
       ADDRESS_RANGES,
       '[]',
-      'Addresses of proxies, such as `10.0.0.0/8`, whose `X-Forwarded-For` says who asks: limits for one address, and for wrong ' +
-        'passwords, then hold for whoever that is. Nobody else is believed.',
+      'The addresses of proxies whose `X-Forwarded-For` is believed, such as `10.0.0.0/8`. The limits for one address and for wrong passwords then hold for each client behind the proxy. That header of other senders is ignored.',
     ),
     proxy_protocol: field(
       FLAG,
       'false',
-      'Whether connections of `trusted_proxies` begin with a header of the PROXY protocol, version 1 or 2, which then says who ' +
-        'connects. Those of others begin without one.',
+      'Whether connections from `trusted_proxies` begin with a header of the PROXY protocol, version 1 or 2, which names the client. Connections from other addresses begin without one.',
     ),
     write_timeout: field(
       WAIT,
       '30s',
-      'How long an answer may wait for its reader to take more of it; 0s means for ever.',
+      'How long an answer may wait while its client reads nothing of it. `0s` means no limit.',
     ),
   },
   [perAddressRule, proxyProtocolRule],

@@ -7,16 +7,20 @@ import { clusterName } from '../cluster-settings.ts'
 import type { ReceiverType } from '../receiver-type.ts'
 
 const schema = section(
-  'A validating webhook that allows everything and notes who is about to write what: for clusters without access to the audit log.',
+  'Serves a validating admission webhook. It allows every request and records which user is about to write which object. Use it where you cannot read the audit log.',
   {
     cluster: clusterName,
-    endpoint: field(LISTEN_ENDPOINT, 'localhost:4321', 'Where to listen; any path is taken.'),
+    endpoint: field(
+      LISTEN_ENDPOINT,
+      'localhost:4321',
+      'The address and port to listen on. Every URL path is accepted.',
+    ),
     tls: serverTls,
     auth: serverAuth,
     max_request_body_size: field(
       size(1),
       '8MiB',
-      'The largest review that is read; larger ones are allowed unread.',
+      'The largest AdmissionReview that is read. A larger one is allowed without being read.',
     ),
   },
 )

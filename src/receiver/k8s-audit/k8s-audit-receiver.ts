@@ -18,24 +18,24 @@ import type { ReceiverType } from '../receiver-type.ts'
 const LEAST_LINE_BYTES = 4_096
 
 const log = optionalSection(
-  'A file of the audit log, which is followed through its rotation.',
+  'Reads the audit log from a file, and follows the file when it is rotated.',
   {
     path: requiredField(
       TEXT,
       'path: /var/log/kubernetes/audit.log',
-      'The `--audit-log-path` of the API server; its format has to be `json`.',
+      'The path of the file, as in the API server’s `--audit-log-path`. The API server must write it as `json`.',
     ),
     start_at: field(
       choice(['beginning', 'end']),
       'end',
-      'Where to start in a log without a stored position; a restart continues from that position.',
+      'Where to start reading if no position of this log is stored yet. After a restart, reading continues from the stored position.',
     ),
     max_line_size: field(
       size(LEAST_LINE_BYTES),
       '16MiB',
-      'The longest event that is read; longer ones are skipped and counted.',
+      'The longest audit event that is read. A longer one is skipped and counted.',
     ),
-    poll_interval: field(WAIT, '200ms', 'How often to check the file for new events.'),
+    poll_interval: field(WAIT, '200ms', 'How often the file is checked for new events.'),
   },
   [
     ({ poll_interval }) =>
@@ -46,17 +46,25 @@ const log = optionalSection(
 )
 
 const webhook = switchedSection(
-  'Takes what the API server posts by `--audit-webhook-config-file`. Off unless named.',
+  'Receives the audit events that the API server posts by its `--audit-webhook-config-file`. It is off unless this key is written.',
   {
-    endpoint: field(LISTEN_ENDPOINT, 'localhost:4320', 'Where to listen; any path is taken.'),
+    endpoint: field(
+      LISTEN_ENDPOINT,
+      'localhost:4320',
+      'The address and port to listen on. Every URL path is accepted.',
+    ),
     tls: serverTls,
     auth: serverAuth,
-    max_request_body_size: field(size(1), '32MiB', 'Largest list of events, before and after decompression.'),
+    max_request_body_size: field(
+      size(1),
+      '32MiB',
+      'The largest list of events that is accepted. The limit holds both before and after decompression.',
+    ),
   },
 )
 
 const schema = section(
-  'Takes the audit log of an API server: who wrote what, and exactly when.',
+  'Reads the audit log of an API server, which says who wrote what, and exactly when.',
   { cluster: clusterName, log, webhook },
   [
     (settings) =>

@@ -5,10 +5,14 @@ import { type AskedCluster, buildAskedCluster, clusterKeys, kubeconfigRule } fro
 import type { ReceiverType } from '../receiver-type.ts'
 
 const schema = section(
-  'Watches the Events of a cluster, and shows each as a log record in the cascade of its object.',
+  'Watches the Events of a cluster, and adds each Event as a log record to the cascade of the object it is about.',
   {
     ...clusterKeys,
-    namespaces: field(TEXT_LIST, '[]', 'Only Events of these; all when empty.'),
+    namespaces: field(
+      TEXT_LIST,
+      '[]',
+      'Only Events in these namespaces are watched. An empty list means all namespaces.',
+    ),
     ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'storage', 'k8s_leader_elector', 'dedup_interval'),
   },
   [kubeconfigRule],

@@ -15,40 +15,55 @@ import { type AskedCluster, buildAskedCluster, clusterKeys, kubeconfigRule } fro
 import type { ReceiverType } from '../receiver-type.ts'
 
 const object = section('Objects of one resource.', {
-  name: requiredField(TEXT, 'deployments', 'The plural, as in paths.'),
-  group: optionalField(TEXT, 'Its group, where several have a resource of that name: `apps`.'),
-  namespaces: field(TEXT_LIST, '[]', 'Only these; all of `namespaces` above when empty.'),
+  name: requiredField(
+    TEXT,
+    'deployments',
+    'The name of the resource in the plural, as in URL paths: `deployments`.',
+  ),
+  group: optionalField(
+    TEXT,
+    'The API group of the resource, such as `apps`. It is needed where several groups have a resource of this name.',
+  ),
+  namespaces: field(
+    TEXT_LIST,
+    '[]',
+    'Only objects in these namespaces are watched. An empty list means those of `namespaces` above.',
+  ),
   label_selector: optionalField(
     TEXT,
-    'Only objects with such labels, as kubectl takes it. An object that loses them counts as deleted: a watch reports both alike.',
+    'Only objects with these labels are watched, in kubectl’s notation. An object that loses such a label counts as deleted, because a watch reports both in the same way.',
   ),
   field_selector: optionalField(
     TEXT,
-    'Only objects with such fields, as kubectl takes it. An object that loses them counts as deleted.',
+    'Only objects with these field values are watched, in kubectl’s notation. An object whose field changes to another value counts as deleted.',
   ),
-  mode: field(choice(['watch']), 'watch', 'Always watched; listed only when a watch needs it.'),
+  mode: field(
+    choice(['watch']),
+    'watch',
+    'How objects are observed. Only `watch` is supported. Objects are listed only when a watch starts or has to restart.',
+  ),
   ...refusedKeys('objects are always watched; remove it', 'interval'),
   ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'exclude_watch_type', 'resource_version'),
 })
 
 const schema = section(
-  'Watches the objects of an unpatched cluster, and passes every version to the inference. It needs the rights to list and watch, and changes nothing.',
+  'Watches the objects of a cluster, so that Causeway can infer which write followed from which. The controllers need no change. It needs the rights to list and watch, and changes nothing.',
   {
     ...clusterKeys,
     objects: sections(
-      'What to watch. When left out, all resources that can be watched, except leases and Events.',
+      'The resources to watch. By default all resources that can be watched are, except Leases and Events.',
       '[]',
       object,
     ),
     namespaces: field(
       TEXT_LIST,
       '[]',
-      'Only objects of these; cluster-scoped resources are then watched only where `objects` names them. All when empty.',
+      'Only objects in these namespaces are watched. Cluster-scoped resources are then watched only if `objects` names them. An empty list means all namespaces.',
     ),
     discovery_interval: field(
       WAIT,
       '30s',
-      'How often discovery runs, to find the resources of new CustomResourceDefinitions; at least 1s.',
+      'How often Causeway asks the API server which resources exist, to find those of new CustomResourceDefinitions. At least `1s`.',
     ),
     ...refusedKeys(
       UNSUPPORTED_COLLECTOR_KEY,

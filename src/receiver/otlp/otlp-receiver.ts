@@ -35,20 +35,28 @@ export interface GrpcKeepalive {
   timeoutMs: number
 }
 
-const parameters = section('When connections end. 0s means never.', {
-  max_connection_idle: field(WAIT, '15m', 'A connection without a request for this long is closed.'),
+const parameters = section('When connections are pinged and closed.', {
+  max_connection_idle: field(
+    WAIT,
+    '15m',
+    'A connection is closed when it has had no request for this long. `0s` means never.',
+  ),
   max_connection_age: field(
     WAIT,
     '0s',
-    'A connection this old is closed, a tenth earlier or later, once its requests in flight are answered.',
+    'A connection is closed at this age, varied by up to a tenth, after its requests in progress have been answered. `0s` means never.',
   ),
-  max_connection_age_grace: field(WAIT, '0s', 'How long those requests may still take; 0s means no limit.'),
-  time: field(WAIT, '2m', 'How often a connection is pinged.'),
-  timeout: field(WAIT, '20s', 'A connection is closed when a ping is not answered within this.'),
+  max_connection_age_grace: field(
+    WAIT,
+    '0s',
+    'How long these last requests may take before the connection is closed anyway. `0s` means no limit.',
+  ),
+  time: field(WAIT, '2m', 'How often the receiver pings a connection. `0s` means never.'),
+  timeout: field(WAIT, '20s', 'A connection is closed when a ping has not been answered within this time.'),
 })
 
 /** The keys are the Collector's, whose defaults are infinite except for the pings. */
-const keepalive = section('Which connections are kept.', {
+const keepalive = section('How long connections are kept open.', {
   server_parameters: parameters,
   ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'enforcement_policy'),
 })
@@ -68,20 +76,20 @@ const MAX_GRPC_MIB = 2047
 // HTTP/2 numbers settings with 32 bits.
 const MAX_STREAMS = 2 ** 32 - 1
 
-const grpc = switchedSection('OTLP over gRPC. Off unless named.', {
-  endpoint: field(LISTEN_ENDPOINT, 'localhost:4317', 'Where to listen.'),
-  transport: field(choice(['tcp']), 'tcp', 'Always TCP.'),
+const grpc = switchedSection('Serves OTLP over gRPC. It is off unless this key is written.', {
+  endpoint: field(LISTEN_ENDPOINT, 'localhost:4317', 'The address and port to listen on.'),
+  transport: field(choice(['tcp']), 'tcp', 'The transport protocol. Only `tcp` is supported.'),
   tls: serverTls,
   auth: serverAuth,
   max_recv_msg_size_mib: field(
     wholeNumber(1, MAX_GRPC_MIB),
     '64',
-    'Largest request in MiB, before and after decompression.',
+    'The largest request that is accepted, in MiB. The limit holds both before and after decompression.',
   ),
   max_concurrent_streams: field(
     wholeNumber(1, MAX_STREAMS),
     '100',
-    'Most requests at a time on one connection; a sender holds further ones back.',
+    'The number of requests that one connection may have in progress at a time. A sender waits with further requests.',
   ),
   keepalive,
   ...refusedKeys(
@@ -101,36 +109,40 @@ function samePaths(paths: Readonly<Record<PathKey, string>>, one: PathKey, other
 }
 
 const http = switchedSection(
-  'OTLP over HTTP, protobuf and JSON. Off unless named.',
+  'Serves OTLP over HTTP, as protobuf and as JSON. It is off unless this key is written.',
   {
-    endpoint: field(LISTEN_ENDPOINT, 'localhost:4318', 'Where to listen.'),
+    endpoint: field(LISTEN_ENDPOINT, 'localhost:4318', 'The address and port to listen on.'),
     tls: serverTls,
     auth: serverAuth,
-    max_request_body_size: field(size(1), '64MiB', 'Largest request, before and after decompression.'),
+    max_request_body_size: field(
+      size(1),
+      '64MiB',
+      'The largest request that is accepted. The limit holds both before and after decompression.',
+    ),
     read_header_timeout: field(
       WAIT,
       '10s',
-      'How long the headers may take to arrive; 0s means as long as the whole request.',
+      'How long the headers of a request may take to arrive. `0s` means that only `read_timeout` limits them.',
     ),
     read_timeout: field(
       WAIT,
       '60s',
-      'How long a whole request may take to arrive, or it is refused for now; 0s means for ever.',
+      'How long a whole request may take to arrive. A slower request is refused, and the sender may retry it. `0s` means no limit.',
     ),
     idle_timeout: field(
       WAIT,
       '75s',
-      'How long a connection may be idle between requests; 0s means for ever.',
+      'How long a connection may be idle between two requests. `0s` means no limit.',
     ),
     write_timeout: field(
       WAIT,
       '30s',
-      'How long an answer may wait for its reader to take more of it; 0s means for ever.',
+      'How long an answer may wait while its client reads nothing of it. `0s` means no limit.',
     ),
     cors,
-    traces_url_path: field(URL_PATH, '/v1/traces', 'Path that takes traces.'),
-    logs_url_path: field(URL_PATH, '/v1/logs', 'Path that takes logs.'),
-    metrics_url_path: field(URL_PATH, '/v1/metrics', 'Path that takes metrics.'),
+    traces_url_path: field(URL_PATH, '/v1/traces', 'The URL path at which traces are received.'),
+    logs_url_path: field(URL_PATH, '/v1/logs', 'The URL path at which logs are received.'),
+    metrics_url_path: field(URL_PATH, '/v1/metrics', 'The URL path at which metrics are received.'),
     ...refusedKeys('Causeway takes no profiles; remove it', 'profiles_url_path'),
     ...refusedKeys(
       UNSUPPORTED_COLLECTOR_KEY,
@@ -156,15 +168,19 @@ const http = switchedSection(
   ],
 )
 
-const protocols = section('Which protocols to serve; at least one.', { grpc, http }, [
-  (settings) =>
-    settings.grpc === undefined && settings.http === undefined
-      ? {
-          key: 'grpc',
-          message: 'must specify at least one protocol when using the OTLP receiver; write grpc: or http:',
-        }
-      : undefined,
-])
+const protocols = section(
+  'The protocols that the receiver serves. At least one is required.',
+  { grpc, http },
+  [
+    (settings) =>
+      settings.grpc === undefined && settings.http === undefined
+        ? {
+            key: 'grpc',
+            message: 'must specify at least one protocol when using the OTLP receiver; write grpc: or http:',
+          }
+        : undefined,
+  ],
+)
 
 export interface OtlpReceiverSettings {
   grpc?: GrpcServerConfig
@@ -201,7 +217,9 @@ interface HttpServerConfig extends ServerConfig {
 export const otlpReceiver: ReceiverType<OtlpReceiverSettings> = {
   ...componentType({
     name: 'otlp',
-    schema: section('Takes traces, logs and mergelogs from controllers, and metrics of Pods.', { protocols }),
+    schema: section('Receives traces, logs and mergelogs from controllers, and metrics of Pods.', {
+      protocols,
+    }),
     build: (settings): OtlpReceiverSettings =>
       withoutUndefined({
         grpc: buildGrpc(settings.protocols.grpc),
