@@ -37,7 +37,7 @@ export function renderApiDocs(): string {
   return [
     INTRODUCTION,
     '## Paths',
-    markdownTable(['path', 'parameters', 'answer', 'what it is'], ROUTES.map(rowOfRoute)),
+    markdownTable(['path', 'parameters', 'answer', 'what it does'], ROUTES.map(rowOfRoute)),
     '## Parameters',
     markdownTable(
       ['name', 'meaning'],

@@ -1,61 +1,26 @@
 import { z } from 'zod'
-import { WRITE_CAUSES } from '../model/seen-write.ts'
-
-type Frozen<T> = T extends readonly (infer Item)[]
-  ? readonly Frozen<Item>[]
-  : T extends object
-    ? { readonly [Name in keyof T]: Frozen<T[Name]> }
-    : T
-
-/** The TypeScript type of the answers that a schema describes. */
-export type AnswerOf<Shape extends z.ZodType> = Frozen<z.infer<Shape>>
-
-/** A CPID as it is written in answers. */
-export const CpidText = z
-  .string()
-  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
-  .meta({ id: 'Cpid', description: 'A CPID: lower case, dashed.' })
-
-const TraceIdText = z
-  .string()
-  .regex(/^[0-9a-f]{32}$/)
-  .meta({ id: 'TraceId' })
-
-export const SpanIdText = z
-  .string()
-  .regex(/^[0-9a-f]{16}$/)
-  .meta({ id: 'SpanId' })
-
-export const TimeText = z
-  .string()
-  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/)
-  .meta({ id: 'Time', description: 'RFC 3339 in UTC with nanoseconds.' })
-
-/** The cursor of the next page. */
-export const Next = z
-  .string()
-  .nullable()
-  .meta({ id: 'Next', description: 'asks for the rest as `after`; null at the end' })
-
-const Milliseconds = z.number().describe('milliseconds')
-
-/** A field of answers that also come from an archive. */
-export const partial = z
-  .string()
-  .optional()
-  .describe('what is not in this answer, and why: such as that the archive does not answer')
-export const causeway = z
-  .string()
-  .nullable()
-  .optional()
-  .describe('what the Causeway that says so is called in the archive; only where an archive is asked too')
+import {
+  type AnswerOf,
+  cause,
+  causeway,
+  CpidText,
+  gap,
+  Milliseconds,
+  Next,
+  partial,
+  SpanIdText,
+  supersededBy,
+  TimeText,
+  TraceIdText,
+  user,
+} from './answer-fields.ts'
 
 export const CpidFactsAnswer = z
   .strictObject({
     cpid: CpidText,
     timestamp: TimeText.nullable(),
     sources: z.array(CpidText).nullable(),
-    explained: z.boolean().describe('its mergelog and those of all its ancestors have arrived'),
+    explained: z.boolean().describe('Whether its mergelog and those of all its ancestors have arrived.'),
     service: z.string().nullable(),
     object: z.string().nullable(),
     partial,
@@ -66,8 +31,12 @@ export type CpidFactsAnswer = AnswerOf<typeof CpidFactsAnswer>
 export const MatchingSpans = z
   .strictObject({
     root: CpidText,
-    spans: z.array(SpanIdText).describe('each once, by trace, in the order in which they were sent'),
-    truncated: z.boolean().describe('more spans match than `limit`'),
+    spans: z
+      .array(SpanIdText)
+      .describe(
+        'The ids of the matching spans, each once, by trace, in the order in which they were sent out.',
+      ),
+    truncated: z.boolean().describe('Whether more than `limit` spans match.'),
     partial,
   })
   .meta({ id: 'MatchingSpans' })
@@ -106,9 +75,13 @@ export type MergelogList = AnswerOf<typeof MergelogList>
 export const ServiceTimeAnswer = z
   .strictObject({
     service: z.string(),
-    totalMs: z.number().describe('durations added up; a span within another one counts too'),
-    selfMs: z.number().describe('what spans below do not cover'),
-    waitMs: z.number().describe('from writes to the starts of the reconciles that observed them'),
+    totalMs: z
+      .number()
+      .describe('The sum of the durations of all spans. A span inside another one counts too.'),
+    selfMs: z.number().describe('The sum of the times of all spans that no span below covers.'),
+    waitMs: z
+      .number()
+      .describe('The sum of the times from the end of a write to the start of a reconcile that observed it.'),
     spans: z.int(),
     errors: z.int(),
     firstStart: TimeText,
@@ -119,7 +92,10 @@ export type ServiceTimeAnswer = AnswerOf<typeof ServiceTimeAnswer>
 
 export const ClusterTimeAnswer = z
   .strictObject({
-    cluster: z.string().nullable().describe('`k8s.cluster.name` of the spans; null where they have none'),
+    cluster: z
+      .string()
+      .nullable()
+      .describe('The `k8s.cluster.name` of the spans. It is null if they have none.'),
     ...ServiceTimeAnswer.shape,
   })
   .meta({ id: 'ClusterTime' })
@@ -127,7 +103,11 @@ export type ClusterTimeAnswer = AnswerOf<typeof ClusterTimeAnswer>
 
 export const KindTimeAnswer = z
   .strictObject({
-    kind: z.string().describe('`<apiVersion>/<resource>` of what spans wrote, or else observed first'),
+    kind: z
+      .string()
+      .describe(
+        'The kind of object that the spans wrote, as `<apiVersion>/<resource>`. A span that wrote nothing counts under the kind that it observed first.',
+      ),
     totalMs: Milliseconds,
     selfMs: Milliseconds,
     waitMs: Milliseconds,
@@ -143,7 +123,7 @@ export const HeldWithinAnswer = z
   .meta({
     id: 'HeldWithin',
     description:
-      'The span inside a step whose own time is most of what the step held up; null where the step did it.',
+      'The span inside a step whose own time was the largest part of `heldMs`. It is null if that was the step itself.',
   })
 export type HeldWithinAnswer = AnswerOf<typeof HeldWithinAnswer>
 
@@ -153,13 +133,25 @@ export const CriticalStep = z
     traceId: TraceIdText,
     service: z.string(),
     name: z.string(),
-    offsetMs: z.number().describe('from the start of the cascade'),
+    offsetMs: z
+      .number()
+      .describe('The time from the start of the cascade to the start of the step, in milliseconds.'),
     durationMs: Milliseconds,
-    selfMs: z.number().describe('what spans below it, of its own work, do not cover'),
-    waitMs: z.number().describe('from when the step before let go to when this one began'),
+    selfMs: z
+      .number()
+      .describe(
+        'The part of its duration that the spans below it do not cover, in milliseconds. Spans that it only caused cover nothing.',
+      ),
+    waitMs: z
+      .number()
+      .describe(
+        'The time from when the previous step handed over to the start of this one, in milliseconds.',
+      ),
     heldMs: z
       .number()
-      .describe('from there to the start of the next step, or to its own end when that is earlier'),
+      .describe(
+        'The time from the start of this step to the start of the next one, or to its own end if that is earlier, in milliseconds.',
+      ),
     mostly: HeldWithinAnswer.nullable(),
   })
   .meta({ id: 'CriticalStep' })
@@ -169,71 +161,69 @@ export const CriticalPath = z
   .strictObject({
     durationMs: z
       .number()
-      .describe('from the start of the first step to the end of the last: all waits and held times'),
+      .describe(
+        'The time from the start of the first step to the end of the last, in milliseconds. It is the sum of all `waitMs` and `heldMs`.',
+      ),
     longestStep: z
       .int()
       .nullable()
-      .describe('position in `steps` of the one that held up the cascade longest'),
+      .describe('The position in `steps` of the step with the longest `heldMs`.'),
     longestWait: z
       .int()
       .nullable()
-      .describe('position in `steps` of the one before which the wait was longest'),
+      .describe('The position in `steps` of the step with the longest `waitMs`.'),
     steps: z.array(CriticalStep),
   })
   .meta({ id: 'CriticalPath' })
 export type CriticalPath = AnswerOf<typeof CriticalPath>
 
-/** A field of writes that were observed from outside the cluster. */
-export const user = z
-  .string()
-  .optional()
-  .describe('`user.name` of a write seen from outside, where it is known')
-export const cause = z
-  .enum(WRITE_CAUSES)
-  .optional()
-  .describe(
-    'why a write seen from outside was made: an operator did it; a controller began it by itself (self); or it follows from versions that it names or copies (exact), or from the newest that there were (inferred)',
-  )
-export const gap = z
-  .literal(true)
-  .optional()
-  .describe('versions of the object between this one and the last that is known were not seen')
-
-const references = z.array(z.string()).describe('object references, at most 128; left out when empty')
+const references = z.array(z.string()).describe('Object references, at most 128. Absent if there are none.')
 
 export const Span = z
   .strictObject({
     spanId: SpanIdText,
     parentSpanId: SpanIdText.nullable(),
     traceId: TraceIdText.optional().describe(
-      'left out where it is that of the trace in which the span is listed',
+      'The id of its trace. Absent if it is that of the trace in which the span is listed.',
     ),
-    depth: z.int().describe('0 for the root'),
+    depth: z.int().describe('The number of spans above it in the tree. The root has 0.'),
     name: z.string(),
     service: z.string(),
     cluster: z
       .string()
       .optional()
-      .describe('its `k8s.cluster.name`; left out where it has none, or that of the cascade'),
+      .describe('Its `k8s.cluster.name`. Absent if it has none, or that of the cascade.'),
     cpid: CpidText.nullable(),
     start: TimeText,
-    offsetMs: z.number().describe('from the start of the cascade'),
+    offsetMs: z
+      .number()
+      .describe('The time from the start of the cascade to the start of the span, in milliseconds.'),
     durationMs: Milliseconds,
-    selfMs: z.number().describe('what spans below it, of its own work, do not cover'),
-    waitMs: z.number().optional().describe('from the write it observed to its start; left out when 0'),
-    kind: z.int().describe("OTLP's number"),
-    status: z.int().describe("OTLP's number: 2 is an error"),
-    synthetic: z.boolean().describe("of Causeway's own making"),
-    copy: z.boolean().describe('it also stands in another trace'),
-    activity: z.literal(false).optional().describe('another change drives it: it does not count here'),
-    parentMissing: z.boolean().describe('its parent has not arrived or was pruned'),
+    selfMs: z
+      .number()
+      .describe(
+        'The part of its duration that the spans below it do not cover, in milliseconds. Spans that it only caused cover nothing.',
+      ),
+    waitMs: z
+      .number()
+      .optional()
+      .describe('The time from the write that it observed to its start, in milliseconds. Absent if it is 0.'),
+    kind: z.int().describe('The span kind, as a number of OTLP.'),
+    status: z.int().describe('The status code, as a number of OTLP. 2 is an error.'),
+    synthetic: z.boolean().describe('Whether Causeway added this span. Nobody sent it.'),
+    copy: z.boolean().describe('Whether this is a copy of a span that is also in another trace.'),
+    activity: z
+      .literal(false)
+      .optional()
+      .describe('False if another change drives this span, so that it does not count in this cascade.'),
+    parentMissing: z.boolean().describe('Whether its parent has not arrived, or was pruned.'),
     beingPlaced: z
       .literal(true)
       .optional()
       .describe(
-        'it has arrived and waits for what decides its place: no figure counts it, and the critical path leads neither through it nor through what is below it',
+        'True if the span has arrived but waits for what decides its place. No figure counts it, and the critical path leads neither through it nor through the spans below it.',
       ),
-    critical: z.literal(true).optional().describe('it lies on the critical path'),
+    critical: z.literal(true).optional().describe('True if the span is on the critical path.'),
     wrote: references.optional(),
     observed: references.optional(),
     user,
@@ -246,21 +236,19 @@ export type Span = AnswerOf<typeof Span>
 export const Trace = z
   .strictObject({
     traceId: TraceIdText,
-    episode: z.int().describe('0 is the main trace'),
+    episode: z.int().describe('The number of the episode. The main trace has 0.'),
     state: z.enum(['open', 'settled']),
     start: TimeText,
     lastActivity: TimeText,
-    continues: TraceIdText.nullable().describe('the trace that was full before it'),
+    continues: TraceIdText.nullable().describe('The id of the full trace that this one continues.'),
     spans: z
       .array(Span)
-      .describe('parents before children; those of a trace that another one continues stand there'),
+      .describe(
+        'The spans, each parent before its children. Spans of a trace that continues another one are listed in that other one.',
+      ),
   })
   .meta({ id: 'Trace' })
 export type Trace = AnswerOf<typeof Trace>
-
-export const supersededBy = CpidText.optional().describe(
-  'the change that overwrote it before any controller had acted on it: nothing is left of it',
-)
 
 export const CascadeOutline = z
   .strictObject({
@@ -269,29 +257,41 @@ export const CascadeOutline = z
     state: z.enum(['open', 'settled']),
     start: TimeText,
     lastActivity: TimeText,
-    durationMs: z.number().describe('from the first to the last activity'),
-    traceCount: z.int().describe('its outgoing traces: the main one and its episodes'),
-    spans: z.int().describe('received spans'),
-    failed: z.int().describe('how many of those failed: their status is an error'),
+    durationMs: z.number().describe('The time from the first to the last activity, in milliseconds.'),
+    traceCount: z
+      .int()
+      .describe('The number of traces that were sent out for it: the main one and its episodes.'),
+    spans: z.int().describe('The number of received spans in it.'),
+    failed: z.int().describe('The number of received spans whose status is an error.'),
     services: z.int(),
     merges: z.int(),
-    missing: z.int().describe('CPIDs whose mergelog has not arrived'),
-    truncated: z.boolean().describe('something in it descends from more open roots than max_fanout'),
+    missing: z.int().describe('The number of CPIDs whose mergelog has not arrived.'),
+    truncated: z
+      .boolean()
+      .describe(
+        'Whether something in it descends from more than `max_fanout` open roots, so that traces lack it.',
+      ),
     clockSkew: z
       .boolean()
-      .describe('a sender gave times that cannot be; `start` and `lastActivity` leave them out'),
-    object: z.string().nullable().describe("the object of the root's mergelog"),
+      .describe(
+        'Whether a sender gave an implausible time. `start`, `lastActivity` and `durationMs` leave it out.',
+      ),
+    object: z.string().nullable().describe('The object in the root’s mergelog.'),
     service: z
       .string()
       .nullable()
-      .describe("who made the change: as the root's mergelog says, or else its sender"),
+      .describe(
+        'The service that made the change, as the root’s mergelog says, or else the sender of that mergelog.',
+      ),
     actor: z
       .string()
       .nullable()
-      .describe('who began it: the user or the revision, where one is known, else the service'),
-    gaps: z.int().describe('writes seen from outside before which versions of their objects were not seen'),
-    cluster: z.string().nullable().describe('the cluster of whoever sent it'),
-    reason: z.string().nullable().describe("the reason of the root's mergelog"),
+      .describe('Who began the change: the user or the git revision if one is known, else the service.'),
+    gaps: z
+      .int()
+      .describe('The number of inferred writes before which versions of the object were not observed.'),
+    cluster: z.string().nullable().describe('The cluster of the sender of the root’s mergelog.'),
+    reason: z.string().nullable().describe('The reason in the root’s mergelog.'),
     supersededBy,
   })
   .meta({ id: 'CascadeOutline' })
@@ -312,7 +312,9 @@ export const CascadeOfCpid = z
     ...CascadeOutline.shape,
     drives: z
       .boolean()
-      .describe('its root drives the CPID; else it was passed on, or nothing of it is linked yet'),
+      .describe(
+        'Whether its root drives the CPID. If not, the CPID only descends from it, or nothing of the CPID is linked yet.',
+      ),
     causeway,
   })
   .meta({ id: 'CascadeOfCpid' })
@@ -328,23 +330,31 @@ export const Cascade = z
     ...CascadeOutline.shape,
     missedVersions: z
       .int()
-      .describe('how many versions are likely to be missing before the writes that `gaps` counts, at least'),
-    missingCpids: z.array(CpidText).describe('CPIDs whose mergelog has not arrived, at most 100'),
-    timePerService: z.array(ServiceTimeAnswer).describe('most time first'),
+      .describe(
+        'A lower bound of the number of versions that are missing before the writes that `gaps` counts.',
+      ),
+    missingCpids: z.array(CpidText).describe('The CPIDs whose mergelog has not arrived, at most 100.'),
+    timePerService: z
+      .array(ServiceTimeAnswer)
+      .describe('The times of each service, largest `totalMs` first.'),
     timePerCluster: z
       .array(ClusterTimeAnswer)
-      .describe('the services in each cluster, most time first; empty where all is in one cluster'),
-    timePerKind: z.array(KindTimeAnswer).describe('most time first'),
+      .describe(
+        'The times of the services in each cluster, largest `totalMs` first. The list is empty if all spans are in one cluster.',
+      ),
+    timePerKind: z
+      .array(KindTimeAnswer)
+      .describe('The times of each kind of object, largest `totalMs` first.'),
     criticalPath: CriticalPath,
-    mergelogs: z.array(Mergelog).describe('at most 1000'),
-    mergelogsTruncated: z.literal(true).optional().describe('there are more than 1000 mergelogs'),
-    traces: z.array(Trace).describe('the main one first'),
+    mergelogs: z.array(Mergelog).describe('The mergelogs of the cascade, at most 1000.'),
+    mergelogsTruncated: z.literal(true).optional().describe('True if there are more than 1000 mergelogs.'),
+    traces: z.array(Trace).describe('Its traces, the main one first.'),
     partial,
   })
   .meta({ id: 'Cascade' })
 export type Cascade = AnswerOf<typeof Cascade>
 
-const differenceMs = z.number().describe('total time in b less that in a')
+const differenceMs = z.number().describe('The `totalMs` in `b` minus that in `a`.')
 
 export const Comparison = z
   .strictObject({
@@ -353,7 +363,7 @@ export const Comparison = z
     durationMs: z.strictObject({
       a: Milliseconds,
       b: Milliseconds,
-      difference: z.number().describe('b less a'),
+      difference: z.number().describe('The duration of `b` minus that of `a`.'),
     }),
     services: z
       .array(
@@ -364,7 +374,7 @@ export const Comparison = z
           differenceMs,
         }),
       )
-      .describe('the largest slow-down first'),
+      .describe('The times of each service in both cascades, the largest slow-down first.'),
     kinds: z
       .array(
         z.strictObject({
@@ -374,7 +384,7 @@ export const Comparison = z
           differenceMs,
         }),
       )
-      .describe('the largest slow-down first'),
+      .describe('The times of each kind of object in both cascades, the largest slow-down first.'),
     partial,
   })
   .meta({ id: 'Comparison' })
@@ -388,9 +398,13 @@ export const GraphNode = z
     object: z.string().nullable(),
     reason: z.string().nullable(),
     cluster: z.string().nullable(),
-    root: z.boolean().describe('no edge points to it'),
+    root: z.boolean().describe('Whether no edge leads to it, so that it has no known sources.'),
     explained: z.boolean(),
-    distance: z.int().describe('steps away, negative for ancestors'),
+    distance: z
+      .int()
+      .describe(
+        'The number of edges between it and the CPID that was asked about. It is negative for ancestors.',
+      ),
     supersededBy,
   })
   .meta({ id: 'GraphNode' })
@@ -399,8 +413,8 @@ export type GraphNode = AnswerOf<typeof GraphNode>
 export const Graph = z
   .strictObject({
     cpid: CpidText,
-    nodes: z.array(GraphNode).describe('itself first, then nearest first'),
-    truncated: z.boolean().describe('there are more nodes than `limit`'),
+    nodes: z.array(GraphNode).describe('The CPID that was asked about, then the others, nearest first.'),
+    truncated: z.boolean().describe('Whether there are more than `limit` nodes.'),
     edges: z.array(z.strictObject({ source: CpidText, target: CpidText })),
     partial,
   })
@@ -410,7 +424,7 @@ export type Graph = AnswerOf<typeof Graph>
 export const Found = z
   .strictObject({
     cpid: z.strictObject({ cpid: CpidText, state: z.enum(['known', 'pruned', 'unknown']) }).nullable(),
-    cpids: z.array(CpidText).describe('those that begin with the text, where there are several'),
+    cpids: z.array(CpidText).describe('The CPIDs that begin with the text, if there are several.'),
     cascades: z.array(CascadeOutline),
     objects: z.array(z.string()),
     partial,
@@ -422,7 +436,9 @@ export const Facets = z
   .strictObject({
     services: z.array(z.string()),
     clusters: z.array(z.string()),
-    actors: z.array(z.string()).describe('users who wrote, and services of which no user is known'),
+    actors: z
+      .array(z.string())
+      .describe('The users who wrote, and the services for whose writes no user is known.'),
     namespaces: z.array(z.string()),
     kinds: z.array(z.string()),
     partial,
@@ -439,7 +455,7 @@ const ResourceSpans = z
     scopeSpans: z.array(Any),
     schemaUrl: z.string().optional(),
   })
-  .meta({ id: 'ResourceSpans', description: 'OTLP/JSON' })
+  .meta({ id: 'ResourceSpans', description: 'An OTLP/JSON object.' })
 
 const ResourceLogs = z
   .strictObject({
@@ -447,7 +463,7 @@ const ResourceLogs = z
     scopeLogs: z.array(Any),
     schemaUrl: z.string().optional(),
   })
-  .meta({ id: 'ResourceLogs', description: 'OTLP/JSON' })
+  .meta({ id: 'ResourceLogs', description: 'An OTLP/JSON object.' })
 
 export const SpanList = z
   .strictObject({ resourceSpans: z.array(ResourceSpans), next: Next.optional(), partial })
@@ -459,9 +475,14 @@ export const LogList = z
 
 export const DashboardSettings = z
   .strictObject({
-    traceUrl: z.string().nullable().describe('with {trace_id} and {span_id} to be filled in'),
+    traceUrl: z
+      .string()
+      .nullable()
+      .describe('The URL of a trace in the backend, with the placeholders `{trace_id}` and `{span_id}`.'),
     version: z.string(),
-    archive: z.boolean().describe('an archive is asked too: lists show what other Causeways wrote there'),
+    archive: z
+      .boolean()
+      .describe('Whether an archive is asked too. Lists then also show what other Causeways wrote there.'),
   })
   .meta({ id: 'DashboardSettings' })
 export type DashboardSettings = AnswerOf<typeof DashboardSettings>

@@ -1,28 +1,30 @@
 import { z } from 'zod'
 import {
-  CpidText,
-  TimeText,
-  SpanIdText,
-  Next,
   type AnswerOf,
-  user,
   cause,
-  gap,
-  supersededBy,
-  CascadeOutline,
   causeway,
+  CpidText,
+  gap,
+  Next,
   partial,
-} from './answer-schemas.ts'
+  SpanIdText,
+  supersededBy,
+  TimeText,
+  user,
+} from './answer-fields.ts'
+import { CascadeOutline } from './answer-schemas.ts'
 
 const drivenBy = z
   .array(CpidText)
   .describe(
-    'the roots that drive it, newest first; others were passed on with it. Empty until something of the CPID is linked',
+    'The roots that drive the CPID, newest first. From other roots it only descends. The list is empty until something of the CPID is linked.',
   )
 
 export const ObjectEvent = z
   .strictObject({
-    object: z.string().describe('with uid and resourceVersion where they were given'),
+    object: z
+      .string()
+      .describe('The object reference, with the uid and the resourceVersion if the sender gave them.'),
     cpid: CpidText.nullable(),
     action: z.enum(['observed', 'wrote', 'mergelog']),
     timestamp: TimeText,
@@ -30,7 +32,7 @@ export const ObjectEvent = z
     cluster: z.string().nullable(),
     cascades: z
       .array(CpidText)
-      .describe('roots of the cascades in which the CPID takes part, those that drive it first, at most 8'),
+      .describe('The roots of the cascades that the CPID is in, at most 8. Those that drive it come first.'),
     drivenBy,
     causeway,
   })
@@ -46,31 +48,36 @@ const changed = z
   .array(z.string())
   .optional()
   .describe(
-    'which fields the write changed, as `spec.replicas: 2 → 5`; of values that may be secrets that they changed',
+    'The fields that the write changed, as `spec.replicas: 2 → 5`. Values that may be secrets are not shown, only that they changed.',
   )
 
 export const ObjectVersion = z
   .strictObject({
-    object: z.string().describe('with uid and resourceVersion where they were given'),
-    timestamp: TimeText.describe('when the span ended that wrote it'),
-    name: z.string().describe('of that span'),
+    object: z
+      .string()
+      .describe('The object reference, with the uid and the resourceVersion if the sender gave them.'),
+    timestamp: TimeText.describe('The end of the span that wrote it.'),
+    name: z.string().describe('The name of the span that wrote it.'),
     spanId: SpanIdText,
     service: z.string(),
     user,
     cause,
     gap,
-    reason: z.string().nullable().describe('from the mergelog of its CPID'),
-    begins: z.literal(true).optional().describe('a change began with this write, as its mergelog says'),
+    reason: z.string().nullable().describe('The reason in the mergelog of its CPID.'),
+    begins: z
+      .literal(true)
+      .optional()
+      .describe('True if the mergelog of its CPID says that a change began with this write.'),
     cluster: z.string().nullable(),
     cpid: CpidText.nullable(),
     cascades: z
       .array(CpidText)
-      .describe('roots of the cascades in which the CPID takes part, those that drive it first, at most 8'),
+      .describe('The roots of the cascades that the CPID is in, at most 8. Those that drive it come first.'),
     drivenBy,
     observed: z
       .array(z.string())
       .describe(
-        'the versions that whoever wrote it had read, by the span that wrote or one above it, at most 128',
+        'The versions that the writer had read, as the writing span or a span above it reports, at most 128.',
       ),
     changed,
     supersededBy,
@@ -88,9 +95,16 @@ export const OBJECT_DEEDS = ['made', 'changed', 'status', 'went', 'failed'] as c
 
 export const ObjectWrite = z
   .strictObject({
-    version: z.string().nullable().describe('its resourceVersion, where it is known'),
-    offsetMs: z.number().describe('when the span ended that wrote it, from the start of the cascade'),
-    name: z.string().describe('of that span'),
+    version: z
+      .string()
+      .nullable()
+      .describe('The resourceVersion that was written. It is null if it is unknown.'),
+    offsetMs: z
+      .number()
+      .describe(
+        'The time from the start of the cascade to the end of the span that wrote it, in milliseconds.',
+      ),
+    name: z.string().describe('The name of the span that wrote it.'),
     spanId: SpanIdText,
     service: z.string(),
     user,
@@ -103,21 +117,32 @@ export type ObjectWrite = AnswerOf<typeof ObjectWrite>
 
 export const TouchedObject = z
   .strictObject({
-    object: z.string().describe('without uid and resourceVersion'),
-    owner: z.string().nullable().describe('what owns it, or what it was made for; also in this list'),
+    object: z.string().describe('The object reference, without uid and resourceVersion.'),
+    owner: z
+      .string()
+      .nullable()
+      .describe('The object that owns it, or for which it was made. That object is in this list too.'),
     ownership: z
       .enum(['told', 'name'])
       .nullable()
-      .describe('whether a span tells the owner, or its name and what was read for it do'),
+      .describe(
+        'How the owner is known. `told`: a span names it. `name`: Causeway concludes it from the object’s name and from what was read to write it.',
+      ),
     deeds: z
       .array(z.enum(OBJECT_DEEDS))
       .describe(
-        'what the change did to it; none for what only owns others. `status`: nothing but its status',
+        'What the change did to the object: it made it, changed it, changed its status alone, deleted it (`went`), or failed to write it. The list is empty for an object that only owns others.',
       ),
-    failed: z.int().describe('spans that wrote it, or read it and wrote nothing, and failed'),
-    supersededBy: CpidText.optional().describe('the change that overwrote what this one had set of it'),
+    failed: z
+      .int()
+      .describe('The number of failed spans that wrote the object, or that read it and wrote nothing.'),
+    supersededBy: CpidText.optional().describe(
+      'The root CPID of the change that overwrote what this one had set in the object.',
+    ),
     writeCount: z.int(),
-    writes: z.array(ObjectWrite).describe('the first 8 and the last 8, in the order of arrival'),
+    writes: z
+      .array(ObjectWrite)
+      .describe('The first 8 and the last 8 writes, in the order in which they arrived.'),
   })
   .meta({ id: 'TouchedObject' })
 export type TouchedObject = AnswerOf<typeof TouchedObject>
@@ -128,10 +153,13 @@ export const TouchedObjects = z
     objects: z
       .array(TouchedObject)
       .describe(
-        'owners before what they own; owners of these come beyond `limit`. Those that failed are among them, whatever came before them',
+        'The objects, each owner before what it owns. Owners do not count towards `limit`. Objects with failures are always included.',
       ),
-    truncated: z.boolean().describe('the change touched more objects than `limit`'),
-    leftOut: z.int().nonnegative().describe('how many more, of which 100,000 are counted'),
+    truncated: z.boolean().describe('Whether the change touched more than `limit` objects.'),
+    leftOut: z
+      .int()
+      .nonnegative()
+      .describe('The number of objects that are left out, of which at most 100,000 are counted.'),
     partial,
   })
   .meta({ id: 'TouchedObjects' })
@@ -139,9 +167,11 @@ export type TouchedObjects = AnswerOf<typeof TouchedObjects>
 
 export const WhyVersion = z
   .strictObject({
-    object: z.string().describe('with uid and resourceVersion where they were given'),
+    object: z
+      .string()
+      .describe('The object reference, with the uid and the resourceVersion if the sender gave them.'),
     timestamp: TimeText,
-    name: z.string().describe('of the span that wrote it'),
+    name: z.string().describe('The name of the span that wrote it.'),
     spanId: SpanIdText,
     service: z.string(),
     user,
@@ -150,8 +180,10 @@ export const WhyVersion = z
     cluster: z.string().nullable(),
     cpid: CpidText.nullable(),
     changed,
-    from: z.array(z.int()).describe('positions in `versions` of what it follows from'),
-    begunBy: z.array(CpidText).describe('roots in `changes` that it comes from beside those'),
+    from: z.array(z.int()).describe('The positions in `versions` of the versions that it follows from.'),
+    begunBy: z
+      .array(CpidText)
+      .describe('The roots in `changes` that it follows from, besides those versions.'),
   })
   .meta({ id: 'WhyVersion' })
 export type WhyVersion = AnswerOf<typeof WhyVersion>
@@ -161,18 +193,18 @@ export const Why = z
     versions: z
       .array(WhyVersion)
       .describe(
-        'the version that is explained first, then what it follows from; empty where no write of it is known',
+        'The version that is explained, then those that it follows from. The list is empty if no write of the object is known.',
       ),
     changes: z
       .array(CascadeOutline)
-      .describe('what people, and controllers by themselves, began: what all this comes from'),
+      .describe('The changes that all this follows from, begun by people or by controllers themselves.'),
     newerStatuses: z
       .int()
       .optional()
       .describe(
-        'how many newer versions are known, each of which wrote the status alone; absent where none is',
+        'The number of newer versions that are known and changed the status alone. Absent if there are none.',
       ),
-    truncated: z.boolean().describe('there is more that led to it'),
+    truncated: z.boolean().describe('Whether more writes led to it than are shown.'),
     partial,
   })
   .meta({ id: 'Why' })
@@ -180,26 +212,37 @@ export type Why = AnswerOf<typeof Why>
 
 const PodSeries = z
   .strictObject({
-    metric: z.string().describe('the name of the metric'),
+    metric: z.string().describe('The name of the metric.'),
     kind: z.enum(['cpu', 'memory', 'restarts', 'throttling']),
-    unit: z.string().describe('as UCUM has it'),
-    cumulative: z.boolean().describe('the values only grow: their differences say what happened'),
-    container: z.string().nullable().describe('null for the Pod itself'),
+    unit: z.string().describe('The unit as a UCUM code.'),
+    cumulative: z
+      .boolean()
+      .describe(
+        'Whether the values are cumulative, so that the difference of two values is what happened between them.',
+      ),
+    container: z.string().nullable().describe('The name of the container. It is null for the Pod itself.'),
     points: z
-      .array(z.strictObject({ seconds: z.int().describe('Unix time'), value: z.number() }))
-      .describe('in the order of time; one in 10 seconds, 240 at most: of more, every other is left out'),
+      .array(
+        z.strictObject({
+          seconds: z.int().describe('The time in seconds since 1970 (Unix time).'),
+          value: z.number(),
+        }),
+      )
+      .describe(
+        'The measurements in the order of time: at most one in 10 seconds and at most 240. If there are more, every second one is left out.',
+      ),
   })
   .meta({ id: 'PodSeries' })
 
 const PodStats = z
   .strictObject({
-    object: z.string().describe('without uid and resourceVersion'),
+    object: z.string().describe('The object reference, without uid and resourceVersion.'),
     uid: z.string(),
     cluster: z.string(),
     series: z
       .array(PodSeries)
       .describe(
-        '64 at most; containers have no CPU and memory of their own where the Pod has; empty where nothing was measured',
+        'The series of measurements, at most 64. If the Pod itself has CPU and memory, its containers have none. The list is empty if nothing was measured.',
       ),
   })
   .meta({ id: 'PodStats' })
@@ -208,9 +251,9 @@ export type PodStatsAnswer = AnswerOf<typeof PodStats>
 export const CascadePodStats = z
   .strictObject({
     root: CpidText,
-    pods: z.array(PodStats).describe('in the order in which the cascade first wrote them'),
-    truncated: z.boolean().describe('the cascade wrote more Pods than `limit`'),
-    leftOut: z.int().nonnegative().describe('how many more'),
+    pods: z.array(PodStats).describe('The Pods, in the order in which the cascade first wrote them.'),
+    truncated: z.boolean().describe('Whether the cascade wrote more than `limit` Pods.'),
+    leftOut: z.int().nonnegative().describe('The number of Pods that are left out.'),
   })
   .meta({ id: 'CascadePodStats' })
 export type CascadePodStatsAnswer = AnswerOf<typeof CascadePodStats>

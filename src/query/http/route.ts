@@ -133,7 +133,7 @@ const time = (description: string): Parameter<UnixNanos> => ({
 })
 
 const limit: Parameter<number> = {
-  description: 'How many at most',
+  description: 'The largest number of items in the answer.',
   schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
   read: (given) => {
     const value = WHOLE_NUMBER.test(given) ? Number(given) : 0
@@ -142,31 +142,32 @@ const limit: Parameter<number> = {
 }
 
 const state: Parameter<'open' | 'settled'> = {
-  description: 'Only open or only settled ones',
+  description: 'Returns only cascades in this state.',
   schema: { type: 'string', enum: ['open', 'settled'] },
   read: (given) => (given === 'open' || given === 'settled' ? { value: given } : 'badState'),
 }
 
 const cause: Parameter<'operator' | 'self'> = {
-  description: 'Only those that somebody began (operator), or that a controller began by itself (self)',
+  description:
+    'Returns only cascades that somebody began (`operator`), or that a controller began by itself (`self`).',
   schema: { type: 'string', enum: ['operator', 'self'] },
   read: (given) => (given === 'operator' || given === 'self' ? { value: given } : 'badCause'),
 }
 
 const after: Parameter<string> = {
-  description: 'The `next` of an earlier answer from the same path',
+  description: 'The `next` of the previous answer from the same path.',
   schema: { type: 'string' },
   read: (value) => ({ value }),
 }
 
 /** Every parameter of the API, in a path or a query string. */
 export const PARAMETERS = {
-  cpid: cpid('A CPID in any case, with or without dashes'),
-  root: cpid('The root CPID of a cascade'),
-  other: cpid('The root CPID of another cascade'),
-  spanId: id('A span id: 16 hex digits', 16, 'badSpanId'),
+  cpid: cpid('A CPID in upper or lower case, with or without dashes.'),
+  root: cpid('The root CPID of a cascade.'),
+  other: cpid('The root CPID of another cascade.'),
+  spanId: id('A span id as 16 hex digits.', 16, 'badSpanId'),
   trace: id(
-    'The trace in which the span is meant, 32 hex digits; else all traces of the cascade are searched',
+    'The id of the trace that the span is in, as 32 hex digits. By default all traces of the cascade are searched.',
     32,
     'badTraceId',
   ),
@@ -175,21 +176,26 @@ export const PARAMETERS = {
   state,
   cause,
   object: text(
-    'The object of the root mergelog: a reference, or whole parts of one between slashes, such as its name',
+    'Returns only cascades with this object in the root’s mergelog: a reference, or whole parts of one between slashes, such as the name.',
   ),
-  service: text('A service that has spans in it or began it'),
-  cluster: text('The cluster of whoever began it'),
-  actor: text('A user who wrote something in it, or a service that has spans in it or began it'),
-  namespace: text('A namespace into which it wrote, or that of the object with which it began'),
-  from: time('Active at this time or later (RFC 3339)'),
-  to: time('Active at this time or before (RFC 3339)'),
+  service: text('Returns only cascades that this service has spans in, or began.'),
+  cluster: text('Returns only cascades that were begun in this cluster.'),
+  actor: text(
+    'Returns only cascades in which this user wrote something, or that this service has spans in or began.',
+  ),
+  namespace: text('Returns only cascades that wrote into this namespace, or began with an object in it.'),
+  from: time('Returns only cascades that were active at or after this time (RFC 3339).'),
+  to: time('Returns only cascades that were active at or before this time (RFC 3339).'),
   ref: neededText(
-    'An object reference with or without its query, the beginning of one, or a name',
+    'An object reference with or without its query, the beginning of one, or a name.',
     'noReference',
   ),
-  contains: neededText('A text, in upper or lower case; attributes are `key=value`', 'noText'),
+  contains: neededText(
+    'The text to search for, ignoring case. Attributes are searched as `key=value`.',
+    'noText',
+  ),
   q: neededText(
-    "A CPID in any form or its first eight digits or more, a trace id, or a part of an object's name",
+    "A CPID or at least its first eight digits, a trace id, or a part of an object's name.",
     'nothingToFind',
   ),
 }
@@ -197,19 +203,19 @@ export const PARAMETERS = {
 const ErrorAnswer = z
   .strictObject({
     error: z.strictObject({
-      code: z.string().describe('for programs'),
-      message: z.string().describe('what to do next'),
+      code: z.string().describe('The code of the failure, for programs.'),
+      message: z.string().describe('What failed and what to do next, for people.'),
     }),
   })
   .meta({ id: 'Error' })
 
 const FAILURES: Readonly<Record<number, string>> = {
-  400: 'The request is malformed',
-  401: 'A credential that is known has to be shown',
-  403: 'It came by a name that is not this server’s, or from a page of another origin',
-  404: 'Nothing is known by this name',
-  410: 'Retention removed it',
-  503: 'Too many passwords are being checked; ask again in a second',
+  400: 'The request is malformed.',
+  401: 'The request has no valid credential.',
+  403: 'The Host header has a name that is not allowed, or the request came from a page of another origin.',
+  404: 'Nothing with this id is known.',
+  410: 'Retention has pruned it.',
+  503: 'Too many passwords are being checked. Ask again in a second.',
 }
 /** Status codes of refusals before the path is read. */
 const AT_THE_DOOR = [401, 403, 503]
@@ -222,8 +228,7 @@ export function openApiDocument(routes: readonly Route[], version: string): unkn
       title: 'Causeway',
       version,
       description:
-        'Cascades, merge graph and everything stored, to be read. Answers carry an ETag; with If-None-Match what has ' +
-        'not changed is answered 304. Large answers are streamed. A parameter that a path does not have is refused, by its name.',
+        'Reads cascades, the merge graph and everything that is stored. Each answer has an ETag, and a request whose If-None-Match names it is answered 304 if nothing has changed. Large answers are streamed. A parameter that a path does not have is refused.',
     },
     servers: [{ url: '/api/v1' }],
     paths: Object.fromEntries(routes.map((route) => [route.path, { get: operationOf(route) }])),
@@ -241,8 +246,10 @@ function operationOf({ path, summary, query, answer, failures, ask }: Route): un
       ...query.map((name) => ({ name, in: 'query', ...described(PARAMETERS[name]) })),
     ],
     responses: {
-      200: { description: 'The answer', content: jsonOf(answer) },
-      ...(ask !== undefined && { 304: { description: 'It has not changed' } }),
+      200: { description: 'The answer to the question.', content: jsonOf(answer) },
+      ...(ask !== undefined && {
+        304: { description: 'The answer has not changed since the ETag that was sent.' },
+      }),
       ...Object.fromEntries(
         [...failures, ...AT_THE_DOOR].map((status) => [
           status,

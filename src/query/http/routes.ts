@@ -57,51 +57,55 @@ const GRAPH_NODES = 200
 
 const CPID_ROUTES = [
   route('/cpids/{cpid}', {
-    summary: 'What is known of a CPID',
+    summary: 'Returns what is known of a CPID.',
     answer: CpidFactsAnswer,
     ask: ({ cpid }) => ({ kind: 'cpid', cpid }),
   }),
   route('/cpids/{cpid}/related', {
-    summary: 'The CPID and every CPID reachable from it, by mergelog time',
+    summary: 'Returns the CPID and every CPID that descends from it, by the time of their mergelogs.',
     answer: RelatedCpids,
     ask: ({ cpid }) => ({ kind: 'related', cpid }),
   }),
   route('/cpids/{cpid}/ancestors', {
-    summary: 'Its ancestors, nearest first',
+    summary: 'Returns the ancestors of a CPID, nearest first.',
     answer: Ancestors,
     ask: ({ cpid }) => ({ kind: 'ancestors', cpid }),
   }),
   route('/cpids/{cpid}/roots', {
-    summary: 'Its ancestors without sources; a root is its own. Which of them drive it is in `cascades`',
+    summary:
+      'Returns the roots of a CPID: its ancestors without sources. The root of a root is itself. `cascades` says which of them drive it.',
     answer: Roots,
     ask: ({ cpid }) => ({ kind: 'roots', cpid }),
   }),
   route('/cpids/{cpid}/mergelogs', {
-    summary: 'The mergelogs of its related CPIDs; whole unless `limit` is given',
+    summary: 'Returns the mergelogs of the related CPIDs. All are returned unless `limit` is given.',
     query: PAGE_PARAMETERS,
     answer: MergelogList,
     ask: ({ cpid, ...part }) => ({ kind: 'mergelogs', cpid, part: pageOf(part) }),
   }),
   route('/cpids/{cpid}/spans', {
-    summary: 'The spans of its related CPIDs as received; whole unless `limit` is given',
+    summary:
+      'Returns the spans of the related CPIDs as they were received. All are returned unless `limit` is given.',
     query: PAGE_PARAMETERS,
     answer: SpanList,
     ask: ({ cpid, ...part }) => ({ kind: 'spans', cpid, part: pageOf(part) }),
   }),
   route('/cpids/{cpid}/logs', {
-    summary: 'The log records of its related CPIDs as received; whole unless `limit` is given',
+    summary:
+      'Returns the log records of the related CPIDs as they were received. All are returned unless `limit` is given.',
     query: PAGE_PARAMETERS,
     answer: LogList,
     ask: ({ cpid, ...part }) => ({ kind: 'logs', cpid, part: pageOf(part) }),
   }),
   route('/cpids/{cpid}/cascades', {
-    summary: 'The cascades in which it takes part, newest first, and which of them drive it',
+    summary: 'Returns the cascades that a CPID is in, newest first, and says which of them drive it.',
     query: PAGE_PARAMETERS,
     answer: CascadesOfCpid,
     ask: ({ cpid, ...part }) => ({ kind: 'cascadesOf', cpid, part: pageOf(part, DEFAULT_LIMIT) }),
   }),
   route('/cpids/{cpid}/graph', {
-    summary: 'The merge graph around it: ancestors and descendants, nearest first, at most `limit` (200)',
+    summary:
+      'Returns the merge graph around a CPID: its ancestors and descendants, nearest first, at most `limit` (200).',
     query: ['limit'],
     answer: Graph,
     ask: ({ cpid, limit = GRAPH_NODES }) => ({ kind: 'graph', cpid, limit }),
@@ -110,7 +114,7 @@ const CPID_ROUTES = [
 
 const CASCADE_ROUTES = [
   route('/cascades', {
-    summary: 'Cascades, newest first',
+    summary: 'Returns the cascades, newest first.',
     query: [
       'state',
       'cause',
@@ -131,38 +135,38 @@ const CASCADE_ROUTES = [
     }),
   }),
   route('/cascades/{root}', {
-    summary: 'A cascade: its spans as trees, where its time went, its critical path, its mergelogs',
+    summary: 'Returns a cascade: its spans as trees, its times, its critical path and its mergelogs.',
     answer: Cascade,
     ask: ({ root }) => ({ kind: 'cascade', root }),
   }),
   route('/cascades/{root}/objects', {
     summary:
-      'The objects that a cascade wrote, each with what owns it and what was done to it; at most `limit` (1000)',
+      'Returns the objects that a cascade wrote, each with its owner and what was done to it, at most `limit` (1000).',
     query: ['limit'],
     answer: TouchedObjects,
     ask: ({ root, limit = DEFAULT_LIMIT }) => ({ kind: 'touchedObjects', root, limit }),
   }),
   route('/cascades/{root}/pod-stats', {
     summary:
-      'CPU, memory, restarts and throttling of the Pods that a cascade wrote, from 5 minutes before its first write of each to 15 after the last; at most `limit` (100) Pods',
+      'Returns CPU, memory, restarts and throttling of the Pods that a cascade wrote, each from 5 minutes before its first write to 15 minutes after the last, for at most `limit` (100) Pods.',
     query: ['limit'],
     answer: CascadePodStats,
     ask: ({ root, limit = POD_LIMIT }) => ({ kind: 'podStats', root, limit }),
   }),
   route('/cascades/{root}/compare/{other}', {
-    summary: 'Two cascades beside one another: what got slower',
+    summary: 'Compares the times of two cascades.',
     answer: Comparison,
     ask: ({ root, other }) => ({ kind: 'compare', a: root, b: other }),
   }),
   route('/cascades/{root}/matches', {
     summary:
-      'Which spans of a cascade contain a text, as sent out: in their name, status message, attributes or events; at most `limit` (1000), within 10 seconds',
+      'Returns the ids of the spans of a cascade that contain a text in their name, status message, attributes or events, as they were sent out: at most `limit` (1000). The search ends after 10 seconds.',
     query: ['contains', 'limit'],
     answer: MatchingSpans,
     ask: ({ root, contains, limit = DEFAULT_LIMIT }) => ({ kind: 'matchingSpans', root, contains, limit }),
   }),
   route('/cascades/{root}/spans/{spanId}', {
-    summary: 'One span as it was sent out',
+    summary: 'Returns one span as it was sent out.',
     query: ['trace'],
     answer: SpanList,
     ask: ({ root, spanId, trace }) => ({ kind: 'span', root, spanId, traceId: trace }),
@@ -173,45 +177,45 @@ const MAX_FOUND = 20
 
 const LIST_ROUTES = [
   route('/mergelogs', {
-    summary: 'All mergelogs, oldest first',
+    summary: 'Returns all mergelogs, oldest first.',
     query: PAGE_PARAMETERS,
     answer: MergelogList,
     ask: (part) => ({ kind: 'mergelogs', part: pageOf(part, DEFAULT_LIMIT) }),
   }),
   route('/spans', {
-    summary: 'All spans as received, in the order of arrival',
+    summary: 'Returns all spans as they were received, in the order of arrival.',
     query: PAGE_PARAMETERS,
     answer: SpanList,
     ask: (part) => ({ kind: 'spans', part: pageOf(part, DEFAULT_LIMIT) }),
   }),
   route('/logs', {
-    summary: 'All log records as received, in the order of arrival',
+    summary: 'Returns all log records as they were received, in the order of arrival.',
     query: PAGE_PARAMETERS,
     answer: LogList,
     ask: (part) => ({ kind: 'logs', part: pageOf(part, DEFAULT_LIMIT) }),
   }),
   route('/objects', {
-    summary: 'What happened to an object, the last received first',
+    summary: 'Returns what happened to an object, the last received first.',
     query: ['ref', ...PAGE_PARAMETERS],
     answer: ObjectHistory,
     ask: ({ ref, ...part }) => ({ kind: 'objects', ref, part: pageOf(part, DEFAULT_LIMIT) }),
   }),
   route('/objects/versions', {
-    summary: 'Which versions of an object were written, the highest first: by whom, why, in which cascades',
+    summary:
+      'Returns the versions of an object that were written, the highest first, each with its writer, cause and cascades.',
     query: ['ref', ...PAGE_PARAMETERS],
     answer: ObjectVersions,
     ask: ({ ref, ...part }) => ({ kind: 'objectVersions', ref, part: pageOf(part, DEFAULT_LIMIT) }),
   }),
   route('/objects/why', {
-    summary:
-      'Why an object is as it is: the writes that led to a version of it, back to the changes that began them',
+    summary: 'Returns the writes that led to a version of an object, back to the changes that began them.',
     query: ['ref'],
     answer: Why,
     ask: ({ ref }) => ({ kind: 'why', ref }),
   }),
   route('/find', {
     summary:
-      "What a CPID, how one begins, a trace id or a part of an object's name leads to; at most `limit` (20) of each",
+      "Finds what matches a CPID or its beginning, a trace id, or a part of an object's name: at most `limit` (20) of each.",
     query: ['q', 'actor', 'namespace', 'limit'],
     answer: Found,
     ask: ({ q: text, actor, namespace, limit = MAX_FOUND }) => ({
@@ -222,7 +226,8 @@ const LIST_ROUTES = [
     }),
   }),
   route('/facets', {
-    summary: 'Services, clusters, actors, namespaces and kinds of objects seen lately, at most 200 of each',
+    summary:
+      'Returns the services, clusters, actors, namespaces and kinds of objects that were seen lately, at most 200 of each.',
     answer: Facets,
     ask: () => ({ kind: 'facets' }),
   }),
@@ -234,14 +239,14 @@ export const ROUTES: readonly Route[] = [
   ...LIST_ROUTES,
   ...CASCADE_ROUTES,
   aboutRoute('/dashboard', {
-    summary: 'What the dashboard needs to know of the configuration',
+    summary: 'Returns the parts of the configuration that the dashboard needs.',
     answer: DashboardSettings,
     tell: ({ version, traceUrl, archive = false }): DashboardSettings => ({
       ...{ traceUrl: traceUrl ?? null, version, archive },
     }),
   }),
   aboutRoute('/openapi.json', {
-    summary: 'This document',
+    summary: 'Returns this document.',
     answer: z.looseObject({}).meta({ id: 'OpenApi' }),
     tell: ({ version }) => openApiDocument(ROUTES, version),
   }),
