@@ -1,4 +1,5 @@
-import { METRICS, type MetricSpec } from '../src/platform/metric-catalogue.ts'
+import { METRICS } from '../src/platform/metric-catalogue.ts'
+import type { MetricSpec } from '../src/platform/metric-spec.ts'
 import { markdownTable } from './markdown-table.ts'
 import { METRICS_IN_PRACTICE } from './metrics-in-practice.ts'
 

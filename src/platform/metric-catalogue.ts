@@ -1,73 +1,4 @@
-export interface MetricSpec {
-  kind: 'counter' | 'gauge' | 'histogram'
-  unit: string
-  labels: readonly string[]
-  /** One sentence for the operator. */
-  help: string
-  /** Upper bounds of a histogram's buckets, in its unit. */
-  buckets?: readonly number[]
-  /** Whether its buckets keep exemplars. */
-  exemplars?: true
-  /** Read when scraped; nothing else sets it. */
-  read?: () => number
-}
-
-interface Written<Kind, Labels> extends MetricSpec {
-  kind: Kind & MetricSpec['kind']
-  labels: Labels & readonly string[]
-  exemplars?: never
-  read?: never
-}
-interface Traced<Labels> extends MetricSpec {
-  kind: 'histogram'
-  labels: Labels & readonly string[]
-  buckets: readonly number[]
-  exemplars: true
-  read?: never
-}
-interface Read extends MetricSpec {
-  labels: readonly never[]
-  read: () => number
-}
-
-const counter = <const Labels extends readonly string[]>(
-  unit: string,
-  labels: Labels,
-  help: string,
-): Written<'counter', Labels> => ({ kind: 'counter', unit, labels, help })
-
-const gauge = <const Labels extends readonly string[]>(
-  unit: string,
-  labels: Labels,
-  help: string,
-): Written<'gauge', Labels> => ({ kind: 'gauge', unit, labels, help })
-
-const histogram = (unit: string, buckets: number[], help: string): Written<'histogram', []> => ({
-  kind: 'histogram',
-  unit,
-  labels: [],
-  help,
-  buckets,
-})
-
-const histogramWithExemplars = <const Labels extends readonly string[]>(
-  labels: Labels,
-  buckets: number[],
-  help: string,
-): Traced<Labels> => ({ kind: 'histogram', unit: 'seconds', labels, help, buckets, exemplars: true })
-
-const readWhenScraped = (
-  kind: 'counter' | 'gauge',
-  unit: string,
-  help: string,
-  read: () => number,
-): Read => ({
-  kind,
-  unit,
-  labels: [],
-  help,
-  read,
-})
+import { counter, gauge, histogram, histogramWithExemplars, readWhenScraped } from './metric-spec.ts'
 
 const FLOW = ['flow'] as const
 
@@ -76,20 +7,28 @@ const FLOW_METRICS = {
   cpid_flow_waiting_requests: gauge(
     'requests',
     FLOW,
-    'Requests of one sender that are being taken in: what it may have while others wait is limited.',
+    'The number of requests of one sender that are waiting to be stored, which is limited while other senders wait too.',
   ),
-  cpid_flow_waiting_bytes: gauge('bytes', FLOW, 'Bytes of one sender that are being taken in.'),
+  cpid_flow_waiting_bytes: gauge(
+    'bytes',
+    FLOW,
+    'The number of bytes of one sender that are waiting to be stored.',
+  ),
   cpid_flow_refused_requests: counter(
     'requests',
     FLOW,
-    'Requests of one sender turned away for now, because it crowded out others.',
+    'The number of requests of one sender that were refused for now, so that their senders retry, because it exceeded its share while others were sending.',
   ),
   cpid_flow_limit_requests: gauge(
     'requests',
     [],
-    'Most requests that one sender may have waiting beside others.',
+    'The number of requests that one sender may have waiting while others send too.',
   ),
-  cpid_flow_limit_bytes: gauge('bytes', [], 'Most bytes that one sender may have waiting beside others.'),
+  cpid_flow_limit_bytes: gauge(
+    'bytes',
+    [],
+    'The number of bytes that one sender may have waiting while others send too.',
+  ),
 }
 
 const CLUSTER = ['cluster'] as const
@@ -99,24 +38,32 @@ const CLUSTER_METRICS = {
   cpid_inferred_writes: counter(
     'writes',
     ['cluster', 'cause'],
-    'Writes of observed clusters that were decided: of operators, begun by a controller itself, with an exact cause, with an inferred one.',
+    'The number of writes of observed clusters whose cause was decided: `operator`, `self`, `exact` or `inferred`.',
   ),
   cpid_inference_unchanged: counter(
     'writes',
     CLUSTER,
-    'Versions and requests that were known already, or changed only a heartbeat.',
+    'The number of observed versions and requests that were known already, or that changed only a heartbeat.',
   ),
-  cpid_inference_gaps: counter('writes', CLUSTER, 'Writes that follow versions which were not observed.'),
+  cpid_inference_gaps: counter(
+    'writes',
+    CLUSTER,
+    'The number of writes before which versions of the object were not observed.',
+  ),
   cpid_inference_unmatched_admissions: counter(
     'requests',
     CLUSTER,
-    'Requests that made no write that is known: refused after `k8s_admission` told of them, or their version was not seen, or an audit log without answers does not name what they made.',
+    'The number of requests for which no write was observed: they were refused after `k8s_admission` had reported them, or no watch reported their version, or the audit log has no responses and does not name the object.',
   ),
-  cpid_inferred_events: counter('events', CLUSTER, 'Events told as log records of their object’s cascade.'),
+  cpid_inferred_events: counter(
+    'events',
+    CLUSTER,
+    'The number of Events that became log records in the cascade of their object.',
+  ),
   cpid_inference_waiting: gauge(
     'items',
     [],
-    'Writes and Events of observed clusters that are not decided yet.',
+    'The number of observed writes and Events whose cause is not decided yet.',
   ),
 }
 
@@ -127,42 +74,42 @@ const OBSERVING_METRICS = {
   cpid_observations: counter(
     'observations',
     OBSERVING_RECEIVER,
-    'Versions, requests and Events of clusters that a receiver observed and that are stored.',
+    'The number of versions, requests and Events that a receiver observed and stored.',
   ),
   cpid_observations_skipped: counter(
     'observations',
     ['receiver', 'reason'],
-    'Records that a receiver read and skipped, since they describe no write.',
+    'The number of records that a receiver read and skipped, because they describe no write.',
   ),
   cpid_observations_unreadable: counter(
     'items',
     OBSERVING_RECEIVER,
-    'Audit log lines, objects, Events and reviews that could not be read and were skipped.',
+    'The number of audit log lines, objects, Events and AdmissionReviews that could not be read and were skipped.',
   ),
   cpid_observations_lost: counter(
     'observations',
     OBSERVING_RECEIVER,
-    'Admission requests that could not be stored in time: they were allowed all the same, and their writes may show no user.',
+    'The number of admission requests that could not be stored in time: they were allowed all the same, and their writes may show no user.',
   ),
   cpid_audit_log_lag_bytes: gauge(
     'bytes',
     OBSERVING_RECEIVER,
-    'Bytes of the audit log that are not stored yet.',
+    'The number of bytes of the audit log that are not stored yet.',
   ),
   cpid_watches: counter(
     'watches',
     OBSERVING_RECEIVER,
-    'Watch requests begun: each lasts some minutes, and the next one resumes.',
+    'The number of watch requests that were started: each lasts some minutes, and the next one continues where it ended.',
   ),
   cpid_relists: counter(
     'lists',
     OBSERVING_RECEIVER,
-    'Resources relisted, since their watch was interrupted for longer than the API server keeps versions.',
+    'The number of times a resource was listed again, because its watch had been interrupted for longer than the API server keeps versions.',
   ),
   cpid_refused_resources: gauge(
     'resources',
     OBSERVING_RECEIVER,
-    'Resources that may not be listed or watched, and of which nothing is seen.',
+    'The number of resources that the receiver is not allowed to list or watch, so that their objects are not observed.',
   ),
 }
 
@@ -174,136 +121,160 @@ const SERVICE = ['service_name', 'service_version', 'service_instance_id'] as co
 
 /** Every metric there is. Names are as an operator sees them, and once released never change. */
 export const METRICS = {
-  otelcol_receiver_accepted_spans: counter('spans', RECEIVER, 'Spans received and stored.'),
+  otelcol_receiver_accepted_spans: counter(
+    'spans',
+    RECEIVER,
+    'The number of spans that were received and stored.',
+  ),
   otelcol_receiver_refused_spans: counter(
     'spans',
     RECEIVER,
-    'Spans turned away: refused one by one for good, or the whole request for now.',
+    'The number of spans that were refused for good, and of requests that were refused as a whole.',
   ),
   otelcol_receiver_failed_spans: counter(
     'spans',
     RECEIVER,
-    'Spans not stored because of a fault in Causeway.',
+    'The number of requests with spans that could not be stored because of a fault in Causeway.',
   ),
-  otelcol_receiver_accepted_log_records: counter('records', RECEIVER, 'Log records received and stored.'),
+  otelcol_receiver_accepted_log_records: counter(
+    'records',
+    RECEIVER,
+    'The number of log records that were received and stored.',
+  ),
   otelcol_receiver_refused_log_records: counter(
     'records',
     RECEIVER,
-    'Log records turned away: refused one by one for good, or the whole request for now.',
+    'The number of log records that were refused for good, and of requests that were refused as a whole.',
   ),
   otelcol_receiver_failed_log_records: counter(
     'records',
     RECEIVER,
-    'Log records not stored because of a fault in Causeway.',
+    'The number of requests with log records that could not be stored because of a fault in Causeway.',
   ),
-  otelcol_receiver_accepted_metric_points: counter('points', RECEIVER, 'Data points received and stored.'),
+  otelcol_receiver_accepted_metric_points: counter(
+    'points',
+    RECEIVER,
+    'The number of metric data points that were received and stored.',
+  ),
   otelcol_receiver_refused_metric_points: counter(
     'points',
     RECEIVER,
-    'Data points turned away: refused one by one for good, or the whole request for now.',
+    'The number of data points that were refused for good, and of requests that were refused as a whole.',
   ),
   otelcol_receiver_failed_metric_points: counter(
     'points',
     RECEIVER,
-    'Data points not stored because of a fault in Causeway.',
+    'The number of requests with data points that could not be stored because of a fault in Causeway.',
   ),
-  otelcol_exporter_sent_spans: counter('spans', EXPORTER, 'Spans the backend took.'),
+  otelcol_exporter_sent_spans: counter('spans', EXPORTER, 'The number of spans that the backend accepted.'),
   otelcol_exporter_send_failed_spans: counter(
     'spans',
     EXPORTER,
-    'Spans passed over because the backend refused them for good.',
+    'The number of spans that were skipped because the backend refused them for good.',
   ),
-  otelcol_exporter_sent_log_records: counter('records', EXPORTER, 'Log records the backend took.'),
+  otelcol_exporter_sent_log_records: counter(
+    'records',
+    EXPORTER,
+    'The number of log records that the backend accepted.',
+  ),
   otelcol_exporter_send_failed_log_records: counter(
     'records',
     EXPORTER,
-    'Log records passed over because the backend refused them for good.',
+    'The number of log records that were skipped because the backend refused them for good.',
   ),
-  otelcol_exporter_sent_metric_points: counter('points', EXPORTER, 'Metric points the backend took.'),
+  otelcol_exporter_sent_metric_points: counter(
+    'points',
+    EXPORTER,
+    'The number of metric data points that the backend accepted.',
+  ),
   otelcol_exporter_send_failed_metric_points: counter(
     'points',
     EXPORTER,
-    'Metric points the backend refused, or did not take before newer ones were due.',
+    'The number of metric data points that the backend refused, or did not accept before newer ones were due.',
   ),
-  otelcol_exporter_queue_size: gauge('decisions', QUEUE, 'Outbox rows not yet sent to the backend.'),
+  otelcol_exporter_queue_size: gauge(
+    'decisions',
+    QUEUE,
+    'The number of rows in the outbox that have not been sent to the backend yet.',
+  ),
   otelcol_exporter_in_flight_requests: gauge(
     'requests',
     QUEUE,
-    'Export requests the backend has not answered yet.',
+    'The number of export requests that the backend has not answered yet.',
   ),
-  otelcol_process_uptime: readWhenScraped(
-    'counter',
-    'seconds',
-    'How long the process has been running.',
-    () => process.uptime(),
+  otelcol_process_uptime: readWhenScraped('counter', 'seconds', 'The time since the process started.', () =>
+    process.uptime(),
   ),
   otelcol_process_cpu_seconds: readWhenScraped(
     'counter',
     'seconds',
-    'Processor time spent in user and system mode.',
+    'The processor time that the process has used in user and system mode.',
     cpuSeconds,
   ),
-  otelcol_process_memory_rss: readWhenScraped('gauge', 'bytes', 'Physical memory in use.', () =>
-    process.memoryUsage.rss(),
+  otelcol_process_memory_rss: readWhenScraped(
+    'gauge',
+    'bytes',
+    'The physical memory that the process uses.',
+    () => process.memoryUsage.rss(),
   ),
   otelcol_process_runtime_heap_alloc_bytes: readWhenScraped(
     'gauge',
     'bytes',
-    'JavaScript heap in use.',
+    'The JavaScript heap that the main thread uses.',
     () => process.memoryUsage().heapUsed,
   ),
   otelcol_process_runtime_total_sys_memory_bytes: readWhenScraped(
     'gauge',
     'bytes',
-    'Memory the JavaScript runtime obtained from the system.',
+    'The memory that the JavaScript runtime obtained from the system for the main thread.',
     systemBytes,
   ),
 
   cpid_cascade_duration: histogramWithExemplars(
     [],
     [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800],
-    'From first to last activity of each cascade that settled in cascade mode, over all its traces; what begins after its root has settled is one of its own.',
+    'The time from the first to the last activity of each settled cascade, over all its traces, in the mode `cascade`; activity after its root has settled counts as a cascade of its own.',
   ),
   cpid_hop_latency: histogramWithExemplars(
     ['service', 'kind'],
     [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    'From the end of a write to the start of the first reconcile of a service that observed it, in cascade mode.',
+    'The time from the end of a write to the start of the first reconcile of a service that observed it, in the mode `cascade`.',
   ),
-  cpid_merges: counter('merges', [], 'Mergelogs accepted that derive a change from one or more others.'),
+  cpid_merges: counter('merges', [], 'The number of accepted mergelogs that have sources.'),
   ...FLOW_METRICS,
   cpid_refused_requests: counter(
     'requests',
     REFUSED,
-    'Requests turned away for now, because too little was left: of memory, of room in_flight, of room for their flow, or of time.',
+    'The number of requests that were refused for now, so that their senders retry, by reason: `memory`, `in_flight`, `flow` or `time`.',
   ),
-  cpid_in_flight_bytes: gauge('bytes', [], 'Bytes of requests being read and stored.'),
-  cpid_in_flight_limit_bytes: gauge('bytes', [], 'Limit of cpid_in_flight_bytes.'),
+  cpid_in_flight_bytes: gauge('bytes', [], 'The number of bytes of requests that are being read and stored.'),
+  cpid_in_flight_limit_bytes: gauge('bytes', [], 'The limit of `cpid_in_flight_bytes`.'),
   cpid_connections: gauge(
     'connections',
     RECEIVER,
-    'Connections open now, to each port: of a receiver, the query API, metrics and health check.',
+    'The number of open connections to each port of receivers, the query API, metrics and the health check.',
   ),
-  cpid_connections_limit: gauge('connections', RECEIVER, 'Limit of cpid_connections.'),
+  cpid_connections_limit: gauge('connections', RECEIVER, 'The limit of `cpid_connections`.'),
   cpid_dropped_connections: counter(
     'connections',
     REFUSED,
-    'Connections closed, and requests refused, because there were too many: at their limit, of one address, or of a stranger without a credential.',
+    'The number of connections that were closed and requests that were refused, by reason: `limit` (too many connections), `address` (too many from one address) or `stranger` (no credential).',
   ),
   cpid_unread_answers: counter(
     'answers',
     RECEIVER,
-    'Answers ended because nobody read them, for a while or while others needed the memory.',
+    'The number of answers that were cut off because their client did not read them for `write_timeout`, or while other answers needed the memory.',
   ),
   cpid_memory_used_bytes: gauge(
     'bytes',
     [],
-    'What the memory limiter counts: resident memory, on Linux without the files mapped into it.',
+    'The memory that the memory limiter counts: resident memory, on Linux without mapped files.',
   ),
   cpid_memory_limit_bytes: gauge('bytes', [], 'The hard limit of the memory limiter.'),
   cpid_memory_soft_limit_bytes: gauge(
     'bytes',
     [],
-    'The soft limit of the memory limiter, from which on requests are refused.',
+    'The soft limit of the memory limiter: requests are refused while more memory is in use.',
   ),
   cpid_memory_refusing: gauge(
     'state',
@@ -314,148 +285,176 @@ export const METRICS = {
   cpid_unauthenticated_requests: counter(
     'requests',
     RECEIVER,
-    'Requests turned away because they showed no credential that is known.',
+    'The number of requests that were refused because they had no valid credential.',
   ),
-  cpid_mergelogs: counter('mergelogs', [], 'Mergelogs accepted that said something new.'),
-  cpid_mergelogs_refused: counter('mergelogs', ['reason'], 'Mergelogs refused, by reason.'),
+  cpid_mergelogs: counter('mergelogs', [], 'The number of accepted mergelogs that were not stored before.'),
+  cpid_mergelogs_refused: counter('mergelogs', ['reason'], 'The number of refused mergelogs, by reason.'),
   cpid_forbidden_items: counter(
     'items',
     ['item'],
-    'Spans, log records and data points refused because their sender may not send them.',
+    'The number of spans, log records and data points that were refused because their sender is not allowed to send them.',
   ),
   cpid_pod_points_left_out: counter(
     'points',
     [],
-    'Measurements of Pods that were sent on but are in no answer, because too many waited to be matched with changes.',
+    'The number of measurements of Pods that were sent on but are in no answer, because too many were waiting to be matched with changes.',
   ),
   cpid_filter_spans_dropped: counter(
     'spans',
     [],
-    'Filter spans of Kubernetes API servers that were dropped, as filter_spans has it.',
+    'The number of filter spans of Kubernetes API servers that were dropped, because `filter_spans` is `drop`.',
   ),
-  cpid_mergelogs_repeated: counter('mergelogs', [], 'Mergelogs identical to one already stored.'),
+  cpid_mergelogs_repeated: counter(
+    'mergelogs',
+    [],
+    'The number of mergelogs that were identical to a stored one.',
+  ),
   cpid_requests_repeated: counter(
     'requests',
     [],
-    'Requests that had been stored before and were answered again.',
+    'The number of requests that had been stored before and were only answered again.',
   ),
-  cpid_late_mergelogs: counter('mergelogs', [], 'Mergelogs that came after spans had left without them.'),
+  cpid_late_mergelogs: counter(
+    'mergelogs',
+    [],
+    'The number of mergelogs that arrived after spans of their CPID had been sent without them.',
+  ),
   cpid_late_parents: counter(
     'spans',
     [],
-    'Parent spans that came after their children had left without them.',
+    'The number of parent spans that arrived after their children had been sent without them.',
   ),
   cpid_unattributed_spans: counter(
     'spans',
     [],
-    'Spans that belong to no change and are forwarded unchanged.',
+    'The number of spans that belong to no change and were sent on unchanged.',
   ),
   cpid_unattributed_log_records: counter(
     'records',
     [],
-    'Log records sent on that belong to no change and are forwarded unchanged.',
+    'The number of log records that belong to no change and were sent on unchanged.',
   ),
-  cpid_malformed_cpids: counter('spans', [], 'Spans and log records whose cpid.id is not a UUID.'),
+  cpid_malformed_cpids: counter(
+    'spans',
+    [],
+    'The number of spans and log records whose `cpid.id` is not a UUID.',
+  ),
   cpid_duplicate_spans: counter(
     'spans',
     [],
-    'Spans sent again: the same span, however it is batched and encoded, was stored before, and counts.',
+    'The number of spans that had been stored before, even if they were batched or encoded differently; the first one counts.',
   ),
   cpid_duplicate_log_records: counter(
     'records',
     [],
-    'Log records sent again: the same record, however it is batched and encoded, was stored before, and counts.',
+    'The number of log records that had been stored before, even if they were batched or encoded differently; the first one counts.',
   ),
   cpid_cut_roots: counter(
     'roots',
     [],
-    'Open roots left out because a change descends from more than max_fanout.',
+    'The number of open roots that were left out because a change descends from more than `max_fanout` of them.',
   ),
-  cpid_left_out_spans: counter('spans', [], 'Back links and late parents left out of traces that are full.'),
-  cpid_beyond_share_spans: counter('spans', [], 'Spans of other clusters beyond their share of a trace.'),
+  cpid_left_out_spans: counter(
+    'spans',
+    [],
+    'The number of back links and late parents that did not fit into their full trace.',
+  ),
+  cpid_beyond_share_spans: counter(
+    'spans',
+    [],
+    'The number of spans of other clusters that exceeded their share of a trace.',
+  ),
   cpid_own_id_spans: counter(
     'spans',
     [],
-    'Spans left out of a trace because they have the id of one of its change spans, or were added by a Causeway.',
+    'The number of spans that were left out of a trace because they have the id of one of its change spans, or were added by a Causeway.',
   ),
-  cpid_traces_open: gauge('traces', [], 'Traces that still take activity.'),
-  cpid_traces_settled: counter('traces', [], 'Traces that settled.'),
-  cpid_episodes: counter('episodes', [], 'Episodes opened after every root of some activity had settled.'),
+  cpid_traces_open: gauge('traces', [], 'The number of traces that have not settled.'),
+  cpid_traces_settled: counter('traces', [], 'The number of traces that have settled.'),
+  cpid_episodes: counter('episodes', [], 'The number of episodes that were opened.'),
   cpid_waiting: gauge(
     'items',
     [],
-    'Spans, log records and mergelogs waiting for something that has not arrived.',
+    'The number of spans, log records and mergelogs that wait for something that has not arrived.',
   ),
-  cpid_link_lag: gauge('items', [], 'Arrivals stored but not linked yet.'),
+  cpid_link_lag: gauge('items', [], 'The number of stored items that are not linked yet.'),
   cpid_set_aside: counter(
     'items',
     ['stage'],
-    'What could not be linked, settled, sent, pruned or inferred because of a fault in Causeway or a lost row, passed over so that all else goes on.',
+    'The number of items that were skipped because a fault in Causeway or a lost row kept them from being linked, settled, sent, pruned or inferred.',
   ),
-  cpid_set_aside_items: gauge('items', [], 'Rows of audit_set_aside: the newest thousand of a week.'),
+  cpid_set_aside_items: gauge(
+    'items',
+    [],
+    'The number of rows in `audit_set_aside`, which has at most a thousand and none older than a week.',
+  ),
   ...CLUSTER_METRICS,
   ...OBSERVING_METRICS,
-  cpid_graph_cpids: gauge('cpids', [], 'CPIDs in the merge graph.'),
+  cpid_graph_cpids: gauge('cpids', [], 'The number of CPIDs in the merge graph.'),
   cpid_graph_held_cpids: gauge(
     'cpids',
     [],
-    'CPIDs that retention has come to but keeps: open, waiting or not sent by every exporter.',
+    'The number of CPIDs beyond `max_cpids` or `max_age` that are kept because they are open, waiting or not sent by every exporter.',
   ),
-  cpid_graph_tombstones: gauge('cpids', [], 'Pruned CPIDs still remembered by name.'),
-  cpid_pruned_cpids: counter('cpids', [], 'CPIDs pruned to stay within retention.'),
-  cpid_pruned_spans: counter('spans', [], 'Spans pruned to stay within retention.'),
+  cpid_graph_tombstones: gauge('cpids', [], 'The number of pruned CPIDs whose names are still stored.'),
+  cpid_pruned_cpids: counter('cpids', [], 'The number of CPIDs that retention has pruned.'),
+  cpid_pruned_spans: counter('spans', [], 'The number of spans that retention has pruned.'),
   cpid_pruned_unsettled: counter(
     'traces',
     [],
-    'Open or not fully sent cascades pruned because max_bytes forced it.',
+    'The number of cascades that were pruned to keep `max_bytes` while they were open or not fully sent.',
   ),
   cpid_pruned_unsent_items: counter(
     'items',
     [],
-    'Spans and log records without a CPID pruned by max_bytes before they were linked and sent.',
+    'The number of spans and log records without a CPID that were pruned to keep `max_bytes` before they were linked and sent.',
   ),
   cpid_storage_wal_bytes: gauge(
     'bytes',
     [],
-    'Length of the write-ahead log; it grows while some program reads the database without an end.',
+    'The length of the write-ahead log, which grows while a program keeps a read of the database open.',
   ),
   cpid_checkpoint_thread_ends: counter(
     'ends',
     [],
-    'Times the thread that moves the write-ahead log into the database ended by itself; another followed.',
+    'The number of times that the thread which moves the write-ahead log into the database ended by itself and was started again.',
   ),
-  cpid_storage_free_bytes: gauge('bytes', [], 'Free on the disk of the database.'),
+  cpid_storage_free_bytes: gauge('bytes', [], 'The number of free bytes on the disk of the database.'),
   cpid_storage_fault: gauge(
     'faults',
     ['kind'],
-    'One while the database cannot be used, by what is wrong with it.',
+    'Is 1 while the database cannot be used, by the kind of fault, else 0.',
   ),
-  cpid_storage_used_bytes: gauge('bytes', [], 'Database pages in use.'),
+  cpid_storage_used_bytes: gauge('bytes', [], 'The number of bytes in use in the database.'),
   cpid_commit_duration: histogram(
     'seconds',
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    'How long a commit of received data took.',
+    'The duration of each commit of received data.',
   ),
-  cpid_commits: counter('commits', [], 'Commits of received data.'),
-  cpid_archived_rows: counter('rows', ['exporter'], 'Rows that an archive took.'),
+  cpid_commits: counter('commits', [], 'The number of commits of received data.'),
+  cpid_archived_rows: counter('rows', ['exporter'], 'The number of rows that the archive accepted.'),
   cpid_unarchived_rows: counter(
     'rows',
     ['exporter'],
-    'Rows that no archive can take, and refused mergelogs that were dropped before it took them.',
+    'The number of rows that ClickHouse cannot store, and of refused mergelogs that were pruned before they were archived.',
   ),
   cpid_archive_losses: counter(
     'losses',
     ['exporter'],
-    'How often an archive was found to lack what had been written to it: it was dropped, or is an older copy.',
+    'The number of times that the archive was found to lack what had been written to it, because it was dropped or replaced by an older copy.',
   ),
   cpid_exporter_lag: gauge(
     'seconds',
     QUEUE,
-    'How long the backend has taken nothing while decisions wait for it; 0 when none does.',
+    'The time for which the backend has accepted nothing although rows in the outbox wait for it, or 0 if none waits.',
   ),
-  cpid_clock_leaps: counter('leaps', [], 'Leaps of the clock of this machine against up time.'),
+  cpid_clock_leaps: counter(
+    'leaps',
+    [],
+    'The number of times that the clock of this machine leapt compared to its up time.',
+  ),
 
-  target_info: gauge('', SERVICE, 'Always 1; its labels say which Causeway this is.'),
+  target_info: gauge('', SERVICE, 'Is always 1, with labels that identify this Causeway.'),
 }
 
 type Catalogue = typeof METRICS

@@ -16,9 +16,9 @@ import {
   type HistogramName,
   type LabelsOf,
   METRICS,
-  type MetricSpec,
   type TracedName,
 } from './metric-catalogue.ts'
+import type { MetricSpec } from './metric-spec.ts'
 import {
   ExemplarHistogram,
   type Family,

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { METRICS, type MetricSpec } from '../../src/platform/metric-catalogue.ts'
+import { METRICS } from '../../src/platform/metric-catalogue.ts'
+import type { MetricSpec } from '../../src/platform/metric-spec.ts'
 import { anchorsOf } from './anchors-of.ts'
 import { readPromql, type Selector } from './promql.ts'
 

@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installPeers } from '../../lab/peers/install-peers.ts'
-import { METRICS, type MetricSpec } from '../../src/platform/metric-catalogue.ts'
+import { METRICS } from '../../src/platform/metric-catalogue.ts'
+import type { MetricSpec } from '../../src/platform/metric-spec.ts'
 import { dashboards, targetsOf } from '../support/grafana-dashboards.ts'
 
 /** Values by labels. */

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { METRICS, type MetricSpec } from '../../src/platform/metric-catalogue.ts'
+import { METRICS } from '../../src/platform/metric-catalogue.ts'
+import type { MetricSpec } from '../../src/platform/metric-spec.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 
 const service = { serviceName: 'causeway', serviceVersion: '0.1.0', serviceInstanceId: 'one' }
