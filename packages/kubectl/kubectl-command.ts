@@ -3,20 +3,20 @@ import type { ProgramEnd } from './run-program.ts'
 import type { ChangeOptions } from './run-as-one-change.ts'
 
 const HELP = `
-causeway kubectl --reason 'ticket 4711' -- apply -f shop/ runs kubectl, and makes one change of all that it writes: the objects carry its CPID,
-and Causeway gets the change at --endpoint. Everything behind -- belongs to kubectl, as do the output and the exit code. Commands that only
-read run unchanged. If Causeway cannot be reached, kubectl does its work all the same, and a line on stderr says so. docs/kubectl.md says more.
-The -- may be left out where no option stands behind it, as in causeway kubectl get pods.
+causeway kubectl --reason 'ticket 4711' -- apply -f shop/ runs kubectl and makes all that it writes one change: the objects carry its CPID,
+and the change is sent to Causeway at --endpoint. The arguments after -- are those of kubectl, and so are the output and the exit code.
+Commands that only read run unchanged. If Causeway cannot be reached, kubectl does its work all the same, and a line on stderr says so.
+docs/kubectl.md says more. The -- may be left out if no option follows it, as in causeway kubectl get pods.
 `
 
 export const KUBECTL: Command = {
   usage: '-- <arguments of kubectl>',
   config: 'none',
   passesOn: true,
-  summary: 'run kubectl, and make one change of all that it writes',
+  summary: 'run kubectl and make all that it writes one change',
   help: HELP,
   meanings: {
-    cluster: 'the name of the cluster, as in the receivers of Causeway (default: the name of the context)',
+    cluster: 'the name of the cluster, as Causeway’s receivers have it (default: the name of the context)',
   },
   options: ['reason', 'endpoint', 'cluster'],
   leastArgs: 1,
@@ -30,10 +30,10 @@ const runsKubectl: Run = async ({ args, reason, endpoint, cluster }, io) => {
 }
 
 const RUN_HELP = `
-causeway run -- helm upgrade shop ./chart runs the command behind --, and makes one change of all that it and the programs it starts write to
-the cluster, as causeway kubectl does. They find the cluster by KUBECONFIG; output, exit code and signals are the command's own. If
+causeway run -- helm upgrade shop ./chart runs the command after --, and makes all that it and the programs it starts write to the cluster one
+change, as causeway kubectl does. These programs find the cluster by KUBECONFIG. Output, exit code and signals are those of the command. If
 Causeway cannot be reached, the command does its work all the same, and a line on stderr says so. docs/kubectl.md says more.
-The -- may be left out where no option stands behind it, as in causeway run make.
+The -- may be left out if no option follows it, as in causeway run make.
 
 causeway run --config otel-config.yaml, without a command, is the same as causeway --config otel-config.yaml.
 `
@@ -44,10 +44,10 @@ export function runCommandOf(server: Command['load']): Command {
     usage: '[-- <command>]',
     config: 'optional',
     passesOn: true,
-    summary: 'run Causeway (the default); or run a command, and make one change of all that it writes',
+    summary: 'run Causeway (the default), or run a command and make all that it writes one change',
     help: RUN_HELP,
     meanings: {
-      cluster: 'the name of the cluster, as in the receivers of Causeway (default: the name of the context)',
+      cluster: 'the name of the cluster, as Causeway’s receivers have it (default: the name of the context)',
     },
     options: ['reason', 'endpoint', 'cluster', 'kubeconfig', 'context'],
     mostArgs: Number.POSITIVE_INFINITY,

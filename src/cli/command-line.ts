@@ -50,67 +50,76 @@ export const OPTIONS = {
     multiple: true,
     value: '<uri>',
     meaning:
-      'the configuration: a file, env:NAME or yaml:TEXT; may be repeated, later ones override earlier ones',
+      'the configuration: a file, env:NAME or yaml:TEXT. May be repeated: later ones override earlier ones',
   },
   set: {
     type: 'string',
     multiple: true,
     value: '<a.b=c>',
-    meaning: 'one setting that overrides the configuration; may be repeated',
+    meaning: 'a setting that overrides the configuration. May be repeated',
   },
   format: {
     type: 'string',
     value: 'text|json',
-    meaning: 'the output: text (for people) or json (for programs)',
+    meaning: 'the format of the output: text for people, or json for programs',
   },
-  state: { type: 'string', value: 'open|settled', meaning: 'only cascades in this state' },
+  state: { type: 'string', value: 'open|settled', meaning: 'list only cascades in this state' },
   cause: {
     type: 'string',
     value: 'operator|self',
-    meaning: 'only cascades that somebody began (operator), or that a controller began by itself (self)',
+    meaning: 'list only cascades that somebody began (operator), or that a controller began by itself (self)',
   },
   object: {
     type: 'string',
     value: '<reference>',
     meaning:
-      'only cascades that began at this object, or at any below a prefix such as apps/v1/deployments/default',
+      'list only cascades that began at this object, or at an object below a prefix such as apps/v1/deployments/default',
   },
-  service: { type: 'string', value: '<name>', meaning: 'only cascades in which the service takes part' },
+  service: {
+    type: 'string',
+    value: '<name>',
+    meaning: 'list only cascades that have spans of this service, or that it began',
+  },
   actor: {
     type: 'string',
     value: '<name>',
     meaning:
-      'only cascades in which this user wrote, this revision in git appeared, or this service takes part',
+      'list only cascades in which this user wrote, this git revision appeared, or this service takes part',
   },
   namespace: {
     type: 'string',
     value: '<name>',
     meaning:
-      'only cascades that wrote into the namespace, or began in it; observe watches only the namespace',
+      'list only cascades that wrote into this namespace or began in it; with observe, watch only this namespace',
   },
   since: {
     type: 'string',
     value: '<time>',
     meaning:
-      'only cascades that were active at this time or later: RFC 3339, or a duration back from now such as 2h',
+      'list only cascades that were active at or after this time: an RFC 3339 time, or a duration before now such as 2h',
   },
   until: {
     type: 'string',
     value: '<time>',
-    meaning: 'only cascades that were active at this time or earlier, written as for --since',
+    meaning: 'list only cascades that were active at or before this time, written as for --since',
   },
-  limit: { type: 'string', value: '<n>', meaning: 'how many to list at most' },
+  limit: { type: 'string', value: '<n>', meaning: 'the largest number of items to list' },
   all: {
     type: 'boolean',
-    meaning: 'show every span, at any depth, and each status write by itself',
+    meaning: 'show every span at any depth, and each write of a status on a line of its own',
   },
-  wide: { type: 'boolean', meaning: 'print whole cells, wider than the terminal' },
+  wide: { type: 'boolean', meaning: 'print whole cells, even if the table becomes wider than the terminal' },
   timeout: {
     type: 'string',
     value: '<duration>',
-    meaning: 'how long the archive or, for sql and doctor, the database may take (sql 10s, others 30s)',
+    meaning:
+      'how long the archive may take to answer; with sql and doctor, the database (default: sql 10s, others 30s)',
   },
-  'max-rows': { type: 'string', value: '<n>', meaning: 'how many rows to print at most (1000)' },
+  'max-rows': {
+    type: 'string',
+    value: '<n>',
+    meaning: 'the largest number of rows to print (default: 1000)',
+  },
   cluster: {
     type: 'string',
     value: '<name>',
@@ -120,44 +129,57 @@ export const OPTIONS = {
     type: 'string',
     multiple: true,
     value: '<file>',
-    meaning: 'a recorded audit log; may be repeated',
+    meaning: 'a file with a recorded audit log. May be repeated',
   },
   watch: {
     type: 'string',
     multiple: true,
     value: '<file>',
-    meaning: 'a recorded watch; may be repeated',
+    meaning: 'a file with a recorded watch. May be repeated',
   },
   follow: {
     type: 'boolean',
-    meaning: 'wait for more lines until Ctrl-C; open cascades stay open',
+    meaning: 'wait for more lines until Ctrl-C. Cascades that are open then stay open',
   },
   kubeconfig: {
     type: 'string',
     value: '<path>',
-    meaning: 'the kubeconfig (default: that of kubectl)',
+    meaning: 'the path of the kubeconfig (default: the one that kubectl uses)',
   },
   context: {
     type: 'string',
     value: '<name>',
-    meaning: 'the context in the kubeconfig (default: the current one)',
+    meaning: 'the context in the kubeconfig (default: the current context)',
   },
-  database: { type: 'string', value: '<path>', meaning: 'the file that keeps what is seen (default: none)' },
+  database: {
+    type: 'string',
+    value: '<path>',
+    meaning: 'the file in which to keep what is observed (default: a temporary file)',
+  },
   archive: {
     type: 'string',
     value: '<url>',
     meaning:
-      'ask this archive in ClickHouse too, such as https://auditor@clickhouse.example:8443/causeway; the password is in CLICKHOUSE_PASSWORD',
+      'also ask this archive in ClickHouse, such as https://auditor@clickhouse.example:8443/causeway. CLICKHOUSE_PASSWORD has the password',
   },
   print: { type: 'boolean', meaning: 'print the statements instead of running them' },
-  role: { type: 'string', value: '<name>', meaning: 'the role that may read the archive (causeway_auditor)' },
-  reason: { type: 'string', value: '<text>', meaning: 'why you make the change; stored with it' },
+  role: {
+    type: 'string',
+    value: '<name>',
+    meaning: 'the role that may read the archive (default: causeway_auditor)',
+  },
+  reason: {
+    type: 'string',
+    value: '<text>',
+    meaning: 'why you make the change. Causeway stores it with the change',
+  },
   endpoint: {
     type: 'string',
     value: '<url>',
-    meaning: 'where Causeway takes OTLP over HTTP (http://127.0.0.1:4318, or OTEL_EXPORTER_OTLP_ENDPOINT)',
+    meaning:
+      'where Causeway receives OTLP over HTTP (default: OTEL_EXPORTER_OTLP_ENDPOINT, or http://127.0.0.1:4318)',
   },
-  help: { type: 'boolean', short: 'h', meaning: 'print this help, or that of a command' },
+  help: { type: 'boolean', short: 'h', meaning: 'print this help, or the help of a command' },
   version: {
     type: 'boolean',
     short: 'v',

@@ -91,7 +91,7 @@ function isBusy(error: unknown): boolean {
 
 /** Options for which the help does not list the commands. */
 const WIDESPREAD: readonly OptionName[] = ['config', 'set', 'format', 'help', 'version']
-const HELP = ['help [<command>]', 'say what Causeway does, or what a command does'] as const
+const HELP = ['help [<command>]', 'print this help, or the help of a command'] as const
 
 /** The output of `causeway --help`. */
 export function helpText(commands: ReadonlyMap<string, Command>): string {
@@ -108,7 +108,7 @@ ${listed([...named, HELP])}
 Options:
 ${listed((Object.keys(OPTIONS) as OptionName[]).map((name) => [writtenOption(name), `${takersOf(name, commands)}${OPTIONS[name].meaning}`]))}
 
-causeway <command> --help, or causeway help <command>, says more. Every command exits 0, or with another code and a line on stderr that says what to do.
+causeway <command> --help, or causeway help <command>, says more. A command that fails exits with a code other than 0, and writes to stderr what to do.
 `
 }
 
