@@ -39,7 +39,7 @@ const VIEWS: [name: string, path: () => string, sign: RegExp][] = [
   ['what was found', () => '/find?q=web', /Objects/],
   ['an object', () => '/objects?ref=v1/pods/default/web-7c9f6-b0', /Had read/],
   ['what happened to an object', () => '/objects?ref=v1/pods/default/web-7c9f6-b0&view=history', /wrote it/],
-  ['an error', () => '/cascades/nonsense', /This is no CPID/],
+  ['an error', () => '/cascades/nonsense', /This is not a CPID/],
 ]
 
 test.each(VIEWS)('%s is usable by all, light, dark and narrow', async (_name, path, sign) => {

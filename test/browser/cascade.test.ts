@@ -303,7 +303,7 @@ test('what is missing is said', async () => {
   const unknown = await dashboard.open('/cascades/00000000-0000-4000-8000-00000000ffff')
   await unknown.getByRole('alert').getByText('Nothing is known of this CPID').waitFor()
   const malformed = await dashboard.open('/cascades/nonsense')
-  await malformed.getByRole('alert').getByText('This is no CPID').waitFor()
+  await malformed.getByRole('alert').getByText('This is not a CPID').waitFor()
 })
 
 test('an open cascade grows before the eyes', async () => {

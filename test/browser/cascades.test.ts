@@ -61,7 +61,7 @@ test('filters stand in the address, and an address opens with its filters', asyn
   await page.getByRole('row', { name: /deployments default\/cart/ }).waitFor()
 
   const other = await dashboard.open('/?object=cart&state=settled&cluster=east')
-  await other.getByText('No cascade passes these filters').waitFor()
+  await other.getByText('No cascade matches these filters').waitFor()
   const clear = other.getByRole('button', { name: 'Clear' })
   for (const width of [1440, 1280]) {
     await other.setViewportSize({ width, height: 800 })
@@ -116,7 +116,7 @@ test('what two Causeways tell of their clusters has a column for the cluster, an
   await page.reload()
   await header.waitFor()
   const cells = page.getByRole('row', { name: /deployments default\/web/ }).locator('td.cluster')
-  expect(await cells.allTextContents()).toEqual(['east told by eu', 'east told by us'])
+  expect(await cells.allTextContents()).toEqual(['east reported by eu', 'east reported by us'])
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 800 })
     const wide = await page.evaluate(() => document.documentElement.scrollWidth)

@@ -22,11 +22,11 @@ test.each(WIDTHS)(
   async (width) => {
     const page = await open('/objects?ref=apps/v1/replicasets/default/web-7c9f6', width)
     const made = page.getByRole('row').filter({ hasText: 'reconcile Deployment' })
-    await made.getByText('told', { exact: true }).waitFor()
+    await made.getByText('reported', { exact: true }).waitFor()
     await made.getByRole('link', { name: 'deployments default/web' }).first().waitFor()
     await made.getByRole('link', { name: /^kubectl applied deployment web, .* before$/ }).waitFor()
     await page.getByText('What these words mean').click()
-    await page.getByText('The controller reports itself').waitFor()
+    await page.getByText('The controller itself reported').waitFor()
     const widerBy = await page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth)
     expect(widerBy).toBe(0)
     const isCut = await page.locator('.table-scroll').evaluate((box) => box.scrollWidth > box.clientWidth)

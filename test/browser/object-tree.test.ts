@@ -152,7 +152,10 @@ test.each(WIDTHS)(
     expect(await isCutOff(page)).toBe(false)
     expect(await accessibilityFaults(page)).toEqual([])
     const why = await open(`/objects?ref=${encodeURIComponent(WEB)}&view=why`, width)
-    await why.getByRole('list', { name: 'Boxes' }).getByText('superseded: nothing is left of it').waitFor()
+    await why
+      .getByRole('list', { name: 'Boxes' })
+      .getByText('superseded: another change overwrote it entirely')
+      .waitFor()
     await why
       .getByRole('list', { name: /What led to it/ })
       .getByText('superseded', { exact: true })

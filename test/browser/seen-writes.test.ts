@@ -75,7 +75,7 @@ test('the list says who began a cascade and what was not seen, and is filtered b
     'missing',
   ])
   const mine = await dashboard.open('/?actor=alice')
-  await mine.getByText('No cascade passes these filters').waitFor()
+  await mine.getByText('No cascade matches these filters').waitFor()
   await mine.getByRole('button', { name: 'Clear' }).click()
   await mine.getByLabel('Actor').fill(KUBELET)
   await mine.waitForURL((url) => url.search === `?actor=${encodeURIComponent(KUBELET)}`)
@@ -109,7 +109,7 @@ test('a cascade shows the cause of each write, and that versions before one were
     'by an operator',
     'cause known',
     'cause inferred',
-    'gap: versions before were not seen',
+    'gap: versions before it were not seen',
   ])
     await page.getByRole('listitem').filter({ hasText: word }).waitFor()
   await page.getByRole('button', { name: 'Table' }).click()
@@ -123,8 +123,8 @@ test('a cascade shows the cause of each write, and that versions before one were
   await page.getByRole('searchbox', { name: 'Search the spans' }).fill('')
   await page.getByRole('button', { name: 'update v1/pods status' }).click()
   const details = page.getByRole('complementary', { name: 'Span' })
-  await details.getByText('It follows from the newest versions that there were').waitFor()
-  await details.getByText('Versions of the object before this one were not seen.').waitFor()
+  await details.getByText('This write follows from the newest versions').waitFor()
+  await details.getByText('Versions of the object before this one were not observed.').waitFor()
   await details.getByRole('link', { name: KUBELET }).click()
   await page.getByRole('heading', { name: 'Cascades' }).waitFor()
   expect(new URL(page.url()).search).toBe(`?actor=${encodeURIComponent(KUBELET)}`)
@@ -195,7 +195,7 @@ test('what is found is narrowed down by namespace and actor', async () => {
   await page.getByRole('link', { name: 'pods shop/cart' }).waitFor()
   await page.getByLabel('Actor').fill('nobody')
   await page.keyboard.press('Enter')
-  await page.getByText('Nothing passes these filters').waitFor()
+  await page.getByText('Nothing matches these filters').waitFor()
 })
 
 test.each([

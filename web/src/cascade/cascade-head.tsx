@@ -107,7 +107,7 @@ function HeadSentence({ cascade, rows }: { cascade: Cascade; rows: SpanRows }) {
     <p class="head-sentence">
       <strong>{changeSentence(cascade, begunBy(cascade, rows))}</strong>:{' '}
       {written === 0 ? (
-        'no object written so far as is known'
+        'no known object written'
       ) : (
         <a href={hrefWith({ view: 'tree', span: null })}>{count} written</a>
       )}

@@ -43,22 +43,23 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
         </p>
       )}
       {state === 'open' && (
-        <p class="note open">Still open: activity may still arrive, and this page follows it.</p>
+        <p class="note open">Still open: more activity may arrive, and this page shows it when it does.</p>
       )}
       {beingPlaced > 0 && (
         <p class="note open">
           {beingPlaced === 1 ? 'One span is' : `${beingPlaced.toLocaleString('en')} spans are`} being placed:
-          what {beingPlaced === 1 ? 'it follows' : 'they follow'} from has not come yet. No figure counts{' '}
-          {beingPlaced === 1 ? 'it' : 'them'} until then, and the critical path leads past{' '}
-          {beingPlaced === 1 ? 'it and what is below it' : 'them and what is below them'}.
+          what {beingPlaced === 1 ? 'it follows' : 'they follow'} from has not arrived yet. Until then no
+          figure counts {beingPlaced === 1 ? 'it' : 'them'}, and the critical path leads neither through{' '}
+          {beingPlaced === 1 ? 'it nor through the spans below it' : 'them nor through the spans below them'}.
         </p>
       )}
       {missing > 0 && (
         <div class="note bad">
           <p>
             {missing === 1 ? 'The mergelog of one CPID' : `The mergelogs of ${missing} CPIDs`} ha
-            {missing === 1 ? 's' : 've'} not arrived. What led to {missing === 1 ? 'it' : 'them'} is unknown:
-            work that belongs here may be missing, and this may belong to other changes as well.
+            {missing === 1 ? 's' : 've'} not arrived, so the changes that led to{' '}
+            {missing === 1 ? 'it' : 'them'} are unknown. Work that belongs to this cascade may be missing
+            here, and work shown here may belong to other changes as well.
           </p>
           <ul class="cpid-list">
             {missingCpids.map((cpid) => (
@@ -74,20 +75,22 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
       {gaps > 0 && (
         <p class="note bad">
           {gaps === 1 ? 'Before one write' : `Before ${gaps} writes`} of this cascade, versions of the object
-          were not seen{missedVersions > 0 && `, likely ${missedVersions} or more`}: what happened between is
-          not here, and may have led elsewhere. They are marked <span class="cause gap">gap</span>.
+          were not seen{missedVersions > 0 && `, likely ${missedVersions} or more`}. What happened in between
+          is missing here, and the causes of these writes may be others. They are marked{' '}
+          <span class="cause gap">gap</span>.
         </p>
       )}
       {truncated && (
         <p class="note bad">
-          Not all of its spans are here. Where many changes meet, a span is copied into the newest of them
-          only; <code>connectors::cpid::linking::max_fanout</code> says into how many.
+          Some of its spans are missing here. A span that many changes lead to is copied only into the
+          cascades of the newest of them; <code>connectors::cpid::linking::max_fanout</code> says into how
+          many.
         </p>
       )}
       {clockSkew && (
         <p class="note bad">
-          A clock is wrong: some spans carry times that cannot be. They are left out of the start and the end
-          of this cascade.
+          A clock is wrong: some spans have implausible times. The start and the end of this cascade leave
+          them out.
         </p>
       )}
     </div>

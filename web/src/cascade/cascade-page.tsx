@@ -109,7 +109,8 @@ function OtherChanges({ rows, root, start }: { rows: SpanRows; root: string; sta
     <div class="cascade-notices">
       <div class="note">
         <p>
-          Boxes with stripes belong to other changes, which passed through here. They count there, not here:
+          Boxes with stripes are work of other changes that this cascade’s objects also descend from. They
+          count in the cascades of those changes, not here:
         </p>
         <ChangeList changes={others.slice(0, NAMED)} start={start} />
         {others.length > NAMED && (

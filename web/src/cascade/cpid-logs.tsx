@@ -35,7 +35,7 @@ export function CpidLogs({ cpid, span }: { cpid: string; span: DrawnSpan }) {
     <section>
       <h3>Logs with the same CPID ({lines.length})</h3>
       <PartialNotice of={answer.data} />
-      {lines.length === 0 && <p class="muted">No log record carries it.</p>}
+      {lines.length === 0 && <p class="muted">No log record has this CPID.</p>}
       <ul class="records logs">
         {lines.slice(0, SHOWN).map((line, index) => (
           <li key={index} class={isDuring(line) ? 'during' : ''}>

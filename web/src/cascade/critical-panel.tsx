@@ -11,7 +11,7 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
   const { criticalPath } = cascade
   const { shown, more } = useFirstRows(criticalPath.steps)
   if (criticalPath.steps.length === 0) {
-    return <Notice title="There is no critical path yet">It is worked out once spans have arrived.</Notice>
+    return <Notice title="There is no critical path yet">It appears when spans have arrived.</Notice>
   }
   const { durationMs, longestStep, steps } = criticalPath
   const begins = startsOf(steps)
@@ -19,9 +19,9 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
   return (
     <>
       <p class="panel-lead">
-        From the change to its last effect, {duration(durationMs)}: each step waited for the one before. To
-        make the cascade faster, make one of these faster. In a long wait Causeway saw nothing happen: find
-        out what it was for.
+        The time from the change to its last effect is {duration(durationMs)}. Each step waited for the step
+        before it, so the cascade gets faster if one of these steps or waits does. During a wait Causeway saw
+        nothing happen: if it is long, find out what the service waited for.
       </p>
       <TableScroll label="Steps of the critical path">
         <table class="steps">
@@ -85,8 +85,8 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
         {more}
       </TableScroll>
       <p class="muted hint">
-        Held up: until the next step began, what runs inside counted. Hollow bars: the wait before a step. All
-        of them add up to the whole.
+        Held up is the time until the next step began, including the spans inside the step. Hollow bars are
+        the waits before the steps. Together they are the whole time.
       </p>
     </>
   )

@@ -43,10 +43,10 @@ function foundSpans({ spans }: SpanRows, sought: string, said: MatchingSpans | u
 }
 
 function lackOf(trouble: string | undefined, said: MatchingSpans | undefined): string | undefined {
-  if (trouble !== undefined) return `Not searched in attributes, events and messages: ${trouble}`
+  if (trouble !== undefined) return `Attributes, events and messages could not be searched: ${trouble}`
   if (said === undefined) return 'Searching attributes, events and messages…'
   if (said.truncated)
-    return `The first ${MOST_FOUND.toLocaleString('en')} by attributes, events and messages.`
+    return `Only the first ${MOST_FOUND.toLocaleString('en')} matches in attributes, events and messages are shown.`
   return said.partial && `Not all attributes, events and messages were searched: ${said.partial}`
 }
 

@@ -20,7 +20,7 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
     return (
       <Notice title="No mergelog of this cascade is known">
         <p>
-          The <a href={`/cpids/${root}`}>merge graph</a> has what is known around its CPID.
+          The <a href={`/cpids/${root}`}>merge graph</a> shows what is known around its CPID.
         </p>
       </Notice>
     )
@@ -28,8 +28,8 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
   return (
     <>
       <p class="panel-lead">
-        Every change in this cascade and what it merged. Sources from other operators&apos; changes lead to
-        them. All of it drawn: <a href={`/cpids/${root}`}>merge graph</a>.
+        Every change in this cascade, and the changes that it merged. A source that began elsewhere is a link
+        to its own cascade. The <a href={`/cpids/${root}`}>merge graph</a> shows the same as a picture.
       </p>
       <TableScroll label="Mergelogs">
         <table>
@@ -40,7 +40,7 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
               <th>CPID</th>
               <th>Object</th>
               <th>Merged</th>
-              <th>Said by</th>
+              <th>Sent by</th>
               <th>Reason</th>
             </tr>
           </thead>

@@ -46,8 +46,8 @@ export function ObjectTreePanel({ cascade, search }: { cascade: Cascade; search:
     return (
       <Notice title="No span says which objects it wrote">
         <p>
-          Controllers say so with <code>cpid.wrote</code>, and what owns an object with{' '}
-          <code>cpid.owner</code>.
+          Controllers name the objects that they wrote in <code>cpid.wrote</code>, and the owner of an object
+          in <code>cpid.owner</code>.
         </p>
       </Notice>
     )
@@ -58,11 +58,11 @@ export function ObjectTreePanel({ cascade, search }: { cascade: Cascade; search:
       {answer.data.truncated && (
         <p class="note">
           The change touched {answer.data.leftOut.toLocaleString('en')} more objects, which are neither shown
-          nor counted here: these are those that failed, and the first others. The search above finds any by
-          its name.
+          nor counted here. Shown are all objects that failed, and the first of the others. The search box
+          above finds the rest by name.
         </p>
       )}
-      {tree.length === 0 && <p class="muted">Nothing of this kind happened.</p>}
+      {tree.length === 0 && <p class="muted">No object matches.</p>}
       <ul class="object-tree" aria-label="Objects, owners first">
         <Branches branches={tree} />
       </ul>
@@ -88,7 +88,7 @@ function DeedCounts({ objects, only }: { objects: readonly TouchedObject[]; only
           </button>
         )
       })}
-      <span class="muted hint">Each opens its versions, and what changed in them.</span>
+      <span class="muted hint">Open an object to see its writes, and the fields that each changed.</span>
     </div>
   )
 }
@@ -145,7 +145,7 @@ function TouchedRow({ touched }: { touched: TouchedObject }) {
       {ownership === 'name' && (
         <span
           class="muted hint"
-          title="No span tells its owner; its name and what was read when it was written do."
+          title="No span names its owner. Causeway concludes it from the object’s name and from what was read to write it."
         >
           by its name
         </span>

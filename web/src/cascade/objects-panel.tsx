@@ -21,7 +21,7 @@ export function ObjectsPanel({ cascade, rows, search, chosen, onChoose }: PanelP
     return (
       <Notice title="No span says which objects it touched">
         <p>
-          Controllers say so with <code>cpid.observed</code> and <code>cpid.wrote</code>.
+          Controllers name them in <code>cpid.observed</code> and <code>cpid.wrote</code>.
         </p>
       </Notice>
     )
@@ -44,7 +44,7 @@ export function ObjectsPanel({ cascade, rows, search, chosen, onChoose }: PanelP
         >
           Table
         </button>
-        <span class="muted hint">Full: wrote the object. Hollow: only observed it.</span>
+        <span class="muted hint">Full boxes wrote the object. Hollow boxes only observed it.</span>
         <ServiceLegend services={cascade.timePerService.map(({ service }) => service)} spans={rows.spans} />
       </div>
       {isTable ? (

@@ -24,9 +24,9 @@ export function PodStatsPanel({ cascade }: { cascade: Cascade }) {
     return (
       <Notice title={pods.length === 0 ? 'No Pod was written' : 'Nothing was measured of its Pods'}>
         <p>
-          The Collector’s <code>kubeletstats</code> receiver measures Pods; send its metrics to a{' '}
-          <code>metrics/in</code> pipeline. Points are kept from 5 minutes before a change wrote a Pod to 15
-          minutes after.
+          The Collector’s <code>kubeletstats</code> receiver measures Pods. Send its metrics to a{' '}
+          <code>metrics/in</code> pipeline. Causeway keeps measurements from 5 minutes before a change wrote a
+          Pod to 15 minutes after.
         </p>
       </Notice>
     )
@@ -36,8 +36,8 @@ export function PodStatsPanel({ cascade }: { cascade: Cascade }) {
   return (
     <>
       <p class="muted hint">
-        {duration((range.toSeconds - range.fromSeconds) * MS_PER_S)} from left to right; the band is the
-        change. Each line goes from zero to its most.
+        {duration((range.toSeconds - range.fromSeconds) * MS_PER_S)} from left to right. The band is the time
+        of the change. Each line is drawn from zero to its own maximum.
       </p>
       <ul class="pod-stats" aria-label="Pods and what was measured of them">
         {measured.map(({ uid, object, series }) => (

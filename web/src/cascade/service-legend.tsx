@@ -29,7 +29,7 @@ export function ServiceLegend({ services, spans }: { services: readonly string[]
       {spans.some(({ activity }) => activity === false) && (
         <li class="service-mark">
           <span class="cause-swatch of-other" aria-hidden="true" />
-          driven by another change: not counted here
+          driven by another change, and not counted here
         </li>
       )}
       {spans.some(({ synthetic }) => synthetic) && (
@@ -39,7 +39,7 @@ export function ServiceLegend({ services, spans }: { services: readonly string[]
       )}
       <li class="service-mark">
         <span aria-hidden="true">—</span>
-        until what it caused began
+        the time until the spans that it caused began
       </li>
       <li class="service-mark">
         <span class="critical-swatch" aria-hidden="true" />
@@ -63,11 +63,11 @@ export function ServiceLegend({ services, spans }: { services: readonly string[]
       {hasGaps && (
         <li class="service-mark" title={GAP}>
           <span class="cause-swatch gap" aria-hidden="true" />
-          gap: versions before were not seen
+          gap: versions before it were not seen
         </li>
       )}
       {hasBeingPlaced && (
-        <li class="service-mark" title="It waits for what it follows from.">
+        <li class="service-mark" title="It has arrived, and waits for what it follows from.">
           <span class="cause-swatch placing" aria-hidden="true" />
           being placed
         </li>

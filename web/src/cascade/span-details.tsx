@@ -139,9 +139,9 @@ export function SpanDetails({ rows, at, root, start, traceUrl, onChoose }: SpanD
       </dl>
       {isBeingPlaced ? (
         <p class="note open">
-          It is being placed: it waits for what it follows from, and is sent on once that is there or has not
-          come in time. Until then no figure counts it, and the critical path leads past it and what is below
-          it.
+          It is being placed: it waits for what it follows from. It is sent on when that has arrived, or when
+          the time to wait for it is over. Until then no figure counts it, and the critical path leads neither
+          through it nor through the spans below it.
         </p>
       ) : (
         <SentSpan answer={sent} />

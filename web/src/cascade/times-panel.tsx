@@ -50,8 +50,9 @@ export function TimesPanel({ cascade }: { cascade: Cascade }) {
         />
       )}
       <p class="muted hint">
-        Itself: without the spans inside a span. Waited: from the write of an object to the start of the span
-        that observed it. Spans that ran side by side count each, so that sums can exceed the duration.
+        Itself is the time of a span without the spans inside it. Waited is the time from the write of an
+        object to the start of the span that observed it. Spans that ran at the same time all count, so sums
+        can exceed the duration.
       </p>
     </div>
   )

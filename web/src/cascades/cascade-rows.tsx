@@ -100,7 +100,7 @@ function CascadeRow({ cascade, isFleet, longest, nowMs, marked }: CascadeRowProp
       {isFleet && (
         <td class="cluster">
           {cluster}
-          {cascade.causeway && <span class="muted"> told by {cascade.causeway}</span>}
+          {cascade.causeway && <span class="muted"> reported by {cascade.causeway}</span>}
         </td>
       )}
       <td class="when">
@@ -116,9 +116,7 @@ function CascadeRow({ cascade, isFleet, longest, nowMs, marked }: CascadeRowProp
       </td>
       <td class="number" data-label={counted(cascade.spans, 'span')}>
         {cascade.spans.toLocaleString('en')}
-        {cascade.truncated && (
-          <span title="There are more: some of its spans are in newer cascades only"> +</span>
-        )}
+        {cascade.truncated && <span title="It has more spans: some are only in newer cascades"> +</span>}
       </td>
       <td class={`number ${cascade.failed > 0 ? 'warning' : ''}`} data-label="failed">
         {cascade.failed.toLocaleString('en')}

@@ -75,8 +75,8 @@ function Compare({ marked: [a, b] }: { marked: readonly string[] }) {
 function Empty({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) {
     return (
-      <Notice title="No cascade passes these filters">
-        <p>Clear one of them, or look for the object or CPID in the search box above.</p>
+      <Notice title="No cascade matches these filters">
+        <p>Clear a filter, or search for the object or CPID in the box above.</p>
       </Notice>
     )
   }
@@ -87,8 +87,8 @@ function Empty({ isFiltered }: { isFiltered: boolean }) {
         Causeway&apos;s OTLP receiver.
       </p>
       <p>
-        To see some: <code>npm run demo -- --keep</code>. When controllers do send,{' '}
-        <code>npx causeway doctor</code> says what keeps them from arriving.
+        To see some, run <code>npm run demo -- --keep</code>. If your controllers send and nothing arrives,{' '}
+        <code>npx causeway doctor</code> says why.
       </p>
     </Notice>
   )

@@ -29,9 +29,9 @@ export function FindPage({ search }: { search: URLSearchParams }) {
     return (
       <Notice title="What are you looking for?" isPage>
         <p>
-          Paste a CPID, with or without dashes, its first eight digits or more, or a trace id; or type an
-          object&apos;s name, such as <code>web</code> or <code>deployments/default/web</code>, into the box
-          above. The key <kbd>/</kbd> leads there from everywhere.
+          Paste a CPID, at least its first eight digits, or a trace id into the box above. Or type the name of
+          an object, such as <code>web</code> or <code>deployments/default/web</code>. The key <kbd>/</kbd>{' '}
+          moves to the box from everywhere.
         </p>
       </Notice>
     )
@@ -61,17 +61,17 @@ function FoundList({ found, isFiltered }: { found: Found; isFiltered: boolean })
     <>
       <FoundCpid cpid={found.cpid} />
       {isNothing && (found.cpid === null || isFiltered) && (
-        <Notice title={isFiltered ? 'Nothing passes these filters' : 'Nothing matches'}>
+        <Notice title={isFiltered ? 'Nothing matches these filters' : 'Nothing matches'}>
           <p>
             {isFiltered
-              ? 'Clear one of them: with an actor only what that user or service took part in is found, with a namespace only what is in it.'
-              : 'Objects are found by any part of their name. A CPID has 32 hex digits, with or without dashes; its first eight do.'}
+              ? 'Clear a filter. The actor finds only what that user or service took part in, and the namespace only what is in it.'
+              : 'Objects are found by any part of their name. A CPID has 32 hex digits, with or without dashes. Its first eight digits are enough.'}
           </p>
         </Notice>
       )}
       {found.cpids.length > 0 && (
         <section class="found">
-          <h2>CPIDs that begin so</h2>
+          <h2>CPIDs that begin with this</h2>
           <ul class="choices">
             {found.cpids.map((cpid) => (
               <li key={cpid}>
@@ -130,7 +130,7 @@ function FoundCpid({ cpid }: { cpid: Found['cpid'] }) {
       return (
         <Notice title="This CPID has been pruned">
           <p>
-            It was known, and retention removed it and its spans. To keep CPIDs longer raise{' '}
+            Retention has pruned it and its spans. To keep CPIDs longer, raise the limits under{' '}
             <code>connectors::cpid::retention</code>.
           </p>
         </Notice>
@@ -139,8 +139,8 @@ function FoundCpid({ cpid }: { cpid: Found['cpid'] }) {
       return (
         <Notice title="Nothing is known of this CPID">
           <p>
-            No mergelog, span or log has named it. Check it against the object&apos;s annotation{' '}
-            <code>causeway.io/cpid</code>, and whether the sender reaches Causeway.
+            No mergelog, span or log record has named it. Compare it with the object&apos;s annotation{' '}
+            <code>causeway.io/cpid</code>, and check whether the sender reaches Causeway.
           </p>
         </Notice>
       )

@@ -35,7 +35,7 @@ export function ObjectHistoryPanel({ reference }: { reference: string }) {
       <Notice title="Nothing is known of this object">
         <p>
           No span names it in <code>cpid.wrote</code> or <code>cpid.observed</code>, and no mergelog in{' '}
-          <code>cpid.object</code>; or retention has removed them.
+          <code>cpid.object</code>, or retention has pruned those that did.
         </p>
       </Notice>
     ) : (

@@ -13,7 +13,7 @@ import { useNow } from '../parts/use-now.ts'
 import { ago, moment } from '../text/moment.ts'
 import { objectName } from '../text/object-name.ts'
 import { CascadeLinks, rootsNamed } from './cascade-links.tsx'
-import { BEGAN, CAUSES, TOLD } from '../text/seen-write.ts'
+import { BEGAN, CAUSES, REPORTED } from '../text/seen-write.ts'
 import { CauseMark } from '../parts/cause-mark.tsx'
 
 const ASK_AGAIN_MS = 3_000
@@ -37,8 +37,8 @@ export function ObjectVersionsPanel({ reference }: { reference: string }) {
     return data.partial === undefined ? (
       <Notice title="No version of it is known">
         <p>
-          No span says in <code>cpid.wrote</code> that it wrote this object, or retention has removed it.{' '}
-          <a href={hrefWith({ view: 'history' })}>All that happened</a> has who observed it.
+          No span names this object in <code>cpid.wrote</code>, or retention has pruned those that did.{' '}
+          <a href={hrefWith({ view: 'history' })}>All that happened</a> shows who observed it.
         </p>
       </Notice>
     ) : (
@@ -141,7 +141,7 @@ function Read({ observed: references, cause, begins }: Pick<ObjectVersion, 'obse
   const shown = references.slice(0, READ_SHOWN)
   if (shown.length === 0) {
     const isFirst = begins === true || cause === 'operator' || cause === 'self'
-    return <span class="muted">{isFirst ? 'nothing: it began here' : 'not told'}</span>
+    return <span class="muted">{isFirst ? 'nothing: it began here' : 'not reported'}</span>
   }
   return (
     <ul class="read">
@@ -170,7 +170,7 @@ function WriteCause({
   cpid,
 }: Pick<ObjectVersion, 'cause' | 'gap' | 'begins' | 'reason' | 'cpid'>) {
   if (cause !== undefined) return <CauseMark cause={cause} gap={gap} />
-  if (cpid === null) return <span class="muted">not told</span>
+  if (cpid === null) return <span class="muted">not reported</span>
   return (
     <span class="cause-mark">
       {begins === true ? (
@@ -178,8 +178,8 @@ function WriteCause({
           began a change
         </span>
       ) : (
-        <span class="cause" title={TOLD}>
-          told
+        <span class="cause" title={REPORTED}>
+          reported
         </span>
       )}
       {reason !== null && <span class="muted">{reason}</span>}
@@ -193,7 +193,7 @@ function CauseWords({ versions }: { versions: readonly Pick<ObjectVersion, 'caus
   for (const { cause, begins, cpid } of versions) {
     if (cause !== undefined) words.set(cause, CAUSES[cause])
     else if (begins === true) words.set('began a change', BEGAN)
-    else if (cpid !== null) words.set('told', TOLD)
+    else if (cpid !== null) words.set('reported', REPORTED)
   }
   if (words.size === 0) return null
   return (

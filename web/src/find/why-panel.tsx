@@ -25,10 +25,10 @@ export function WhyPanel({ reference }: { reference: string }) {
   if (answer.data === undefined || answer.isLoading) return <Pending answer={answer} what="what led to it" />
   if (steps.length === 0) {
     return answer.data.partial === undefined ? (
-      <Notice title="Nothing is known that led to it">
+      <Notice title="No cause of it is known">
         <p>
-          No span says in <code>cpid.wrote</code> that it wrote this object, or retention has removed it.{' '}
-          <a href={hrefWith({ view: 'history' })}>All that happened</a> has who observed it.
+          No span names this object in <code>cpid.wrote</code>, or retention has pruned those that did.{' '}
+          <a href={hrefWith({ view: 'history' })}>All that happened</a> shows who observed it.
         </p>
       </Notice>
     ) : (
@@ -50,7 +50,7 @@ export function WhyPanel({ reference }: { reference: string }) {
           <StepRow key={step.id} step={step} numbers={numbers} />
         ))}
       </ol>
-      {answer.data.truncated && <p class="note">There is more that led to it than is shown here.</p>}
+      {answer.data.truncated && <p class="note">More writes led to it than are shown here.</p>}
     </>
   )
 }

@@ -9,10 +9,10 @@ import { fitted } from '../timeline/fitted-text.ts'
 import type { WhyStep } from './why-steps.ts'
 
 const KINDS: Readonly<Record<WhyStep['kind'], string>> = {
-  person: 'somebody began it: opens the cascade',
-  self: 'a controller began it by itself: opens the cascade',
-  superseded: 'superseded: nothing is left of it',
-  follows: 'followed from the boxes before it: opens the object',
+  person: 'a change that somebody began (opens the cascade)',
+  self: 'a change that a controller began by itself (opens the cascade)',
+  superseded: 'superseded: another change overwrote it entirely',
+  follows: 'a write that follows from the boxes before it (opens the object)',
 }
 const BOLD = 0.85
 

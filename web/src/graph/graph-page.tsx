@@ -61,7 +61,7 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
         )}
         <CascadesFact name="Driven by" cascades={list.filter(({ drives }) => drives)} />
         <CascadesFact
-          name={list.some(({ drives }) => drives) ? 'Passed on with it' : 'Takes part in'}
+          name={list.some(({ drives }) => drives) ? 'Also descends from' : 'In the cascades'}
           cascades={list.filter(({ drives }) => !drives)}
         />
       </dl>
@@ -73,8 +73,8 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
         {panel === 'table' && <GraphTable {...{ graph, changes, start }} />}
         {panel === 'cascades' &&
           (list.length === 0 ? (
-            <Notice title="It takes part in no cascade yet">
-              <p>It does as soon as a span or mergelog with it has been linked.</p>
+            <Notice title="It is in no cascade yet">
+              <p>Its cascades appear here when a span or mergelog with this CPID has been linked.</p>
             </Notice>
           ) : (
             <CascadeRows caption="Cascades with this CPID" cascades={list} nowMs={nowMs} />
@@ -117,13 +117,13 @@ function Unexplained({ graph }: { graph: DrawnGraph }) {
     <div class="cascade-notices">
       {missing > 0 && (
         <p class="note bad">
-          {missing === 1 ? 'One CPID here has' : `${missing} CPIDs here have`} no mergelog yet (dashed): what
-          led to {missing === 1 ? 'it' : 'them'} is unknown.
+          {missing === 1 ? 'One CPID here has' : `${missing} CPIDs here have`} no mergelog yet (dashed), so
+          the changes that led to {missing === 1 ? 'it' : 'them'} are unknown.
         </p>
       )}
       {graph.truncated && (
         <p class="note">
-          Only the nearest {graph.nodes.length} CPIDs are shown. Go to one at the edge to see what lies behind
+          Only the nearest {graph.nodes.length} CPIDs are shown. Open one at the edge to see what is beyond
           it.
         </p>
       )}

@@ -43,7 +43,7 @@ export function GraphPanel({ graph, changes, start }: ShownGraph) {
         <button type="button" aria-label="Zoom out" disabled={zoom === 0} onClick={() => setZoom(zoom - 1)}>
           −
         </button>
-        <span class="muted hint">Causes left, effects right. Each box is a link.</span>
+        <span class="muted hint">Causes are on the left, effects on the right. Each box is a link.</span>
       </div>
       <GraphLegend graph={graph} />
       <div
@@ -79,26 +79,26 @@ export function GraphPanel({ graph, changes, start }: ShownGraph) {
 function GraphLegend({ graph }: { graph: DrawnGraph }) {
   const kinds: [name: string, text: string, isThere: boolean][] = [
     ['own', 'the CPID asked about', true],
-    ['root', 'a root, where a change began: opens its cascade', graph.nodes.some(({ root }) => root)],
+    ['root', 'a root, with which a change began (opens its cascade)', graph.nodes.some(({ root }) => root)],
     [
       'self',
-      'begun by itself: by schedule, health, a measurement, expiry or renewal',
+      'begun by a controller itself: by schedule, health, a measurement, expiry or renewal',
       graph.nodes.some(({ reason }) => begunBecause(reason) !== undefined),
     ],
     [
       'superseded',
-      'superseded: nothing is left of it',
+      'superseded: another change overwrote it entirely',
       graph.nodes.some(({ supersededBy }) => supersededBy !== undefined),
     ],
-    ['plain', 'a change on its way: opens its own graph', true],
+    ['plain', 'a CPID between a root and its effects (opens its own graph)', true],
     [
       'other',
-      'another change that was merged here: opens its cascade',
+      'another change that was merged here (opens its cascade)',
       graph.nodes.some(({ other }) => other),
     ],
     [
       'unexplained',
-      'no mergelog yet: what led to it is unknown',
+      'a CPID whose mergelog has not arrived',
       graph.nodes.some(({ timestamp, other }) => timestamp === null && !other),
     ],
   ]
@@ -209,7 +209,7 @@ function nodeText(node: DrawnNode, isOwn: boolean, change: CascadeOutline | unde
     service === null ? 'sender unknown' : `sent by ${service}`,
     timestamp === null ? 'its mergelog has not arrived' : `at ${timestamp}`,
     root ? 'a root: opens its cascade' : '',
-    node.supersededBy === undefined ? '' : 'superseded: nothing is left of it',
+    node.supersededBy === undefined ? '' : 'superseded: another change overwrote it entirely',
     reason ?? '',
     place,
   ]

@@ -7,14 +7,14 @@ export function BegunMark({ reason, supersededBy }: Pick<CascadeOutline, 'reason
   return (
     <>
       {because !== undefined && (
-        <span class="cause self" title="Nobody asked for it: a controller began it by itself.">
+        <span class="cause self" title="A controller began this change by itself.">
           by itself{because === 'unknown' ? '' : `: ${because}`}
         </span>
       )}
       {supersededBy !== undefined && (
         <span
           class="cause superseded"
-          title="Another change overwrote it before any controller had acted on it: nothing is left of it."
+          title="Another change overwrote this one entirely before any controller acted on it."
         >
           superseded
         </span>

@@ -23,7 +23,7 @@ export function Notice({ title, isPage = false, children }: NoticeProps) {
 export function PartialNotice({ of }: { of: { readonly partial?: string | undefined } | undefined }) {
   if (of?.partial === undefined) return null
   return (
-    <Notice title="Only a part is here">
+    <Notice title="This answer is not complete">
       <p>{sentence(of.partial)}</p>
     </Notice>
   )
@@ -35,9 +35,9 @@ const TITLES: ReadonlyMap<string, string> = new Map(
     pruned_cpid: 'This CPID has been pruned',
     archived: 'Only the archive knows of it',
     archive_silent: 'The archive does not answer',
-    malformed_cpid: 'This is no CPID',
+    malformed_cpid: 'This is not a CPID',
     unreachable: 'Causeway does not answer',
-    unauthenticated: 'Causeway does not know who you are',
+    unauthenticated: 'You are not logged in',
   }),
 )
 

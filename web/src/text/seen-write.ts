@@ -4,16 +4,18 @@ type Write = Pick<Span, 'user' | 'service' | 'cause' | 'gap'>
 
 /** Why a write was made, in a sentence. */
 export const CAUSES = {
-  operator: 'An operator did it.',
-  self: 'A controller began it by itself: by a clock, a measurement, or because something did not happen any more.',
-  exact: 'The versions it follows from are named by the request, or are the only ones with that content.',
-  inferred: 'It follows from the newest versions that there were when it was made.',
+  operator: 'An operator made this write.',
+  self: 'A controller began this change by itself: at a certain time, because of a measurement, or because something stopped.',
+  exact:
+    'The request names the versions that this write follows from, or they are the only ones with the content that it copies.',
+  inferred: 'This write follows from the newest versions that its writer could have read.',
 } as const
 
 export const BEGAN = 'A change began with this write.'
-export const TOLD = 'The controller reports itself which change this belongs to, and what it had read.'
+export const REPORTED =
+  'The controller itself reported the change that this write belongs to, and what it had read.'
 
-export const GAP = 'Versions of the object before this one were not seen.'
+export const GAP = 'Versions of the object before this one were not observed.'
 
 const BEGUN: Readonly<Partial<Record<NonNullable<Write['cause']>, string>>> = {
   operator: 'begun by an operator',
