@@ -73,7 +73,7 @@ A Causeway uses two cores: one thread stores and links, one sends. More cores he
 Above ${grouped(archivedASecond, 0)} spans a second the archive falls behind (\`cpid_exporter_lag\`), and SQLite keeps what waits: planned spans are ${besideArchived(planned.spans)},
 planned writes ${besideArchived(planned.writes)}.
 
-- **Memory**: ${grouped(restMib, 0)} MiB at rest; ${grouped(listedMib, 0)} MiB after 150,000 Pods were listed, ${grouped(kibAPod, 1)} KiB a Pod
+- **Memory**, resident, mapped files included: ${grouped(restMib, 0)} MiB at rest with a million CPIDs; ${grouped(listedMib, 0)} MiB after 150,000 Pods were listed, ${grouped(kibAPod, 1)} KiB a Pod
   ([memory](reports/benchmarks.md#memory), [kubernetes](reports/benchmarks.md#kubernetes)). \`memory_limiter\` refuses senders before the
   process dies.
 - **Disk**: ${grouped(bytesASpan, 0)} bytes a span with all that belongs to it, CPIDs and mergelogs too ([soak](reports/benchmarks.md#soak)). What is
