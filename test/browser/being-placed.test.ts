@@ -28,12 +28,15 @@ function spans(service: string, span: Partial<SpanSketch> & { id: number }): Otl
   return { signal: 'traces', bytes: spansRequest(service, [sketch]) }
 }
 
-test.each(['light', 'dark'] as const)('what waits is told of, in the %s scheme too', async (colorScheme) => {
-  const page = await dashboard.open(CASCADE, { colorScheme })
-  await page.getByText('One span is being placed').waitFor()
-  expect(await accessibilityFaults(page)).toEqual([])
-  await page.context().close()
-})
+test.each(['light', 'dark'] as const)(
+  'the page names the spans that are being placed, in the %s scheme too',
+  async (colorScheme) => {
+    const page = await dashboard.open(CASCADE, { colorScheme })
+    await page.getByText('One span is being placed').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.context().close()
+  },
+)
 
 test('a span that waits is in picture and table above what is below it, and follows once it is placed', async () => {
   const page = await dashboard.open(CASCADE)

@@ -296,7 +296,7 @@ test('time per service and per kind, and the merges with their sources', async (
   expect(page.url()).toContain(`/cascades/${web.beta}`)
 })
 
-test('what is missing is said', async () => {
+test('the pages name what is missing', async () => {
   const page = await dashboard.open(`/cascades/${torn.gamma}`)
   await page.getByText('The mergelog of one CPID has not arrived').waitFor()
   await page.getByRole('listitem').getByRole('link', { name: torn.gamma }).waitFor()

@@ -96,7 +96,7 @@ test('what went wrong with the connection is said, and it goes on by itself', as
   await page.getByText('Causeway does not answer', { exact: true }).waitFor({ state: 'detached' })
 })
 
-test('what two Causeways tell of their clusters has a column for the cluster, and none where one Causeway answers', async () => {
+test('cascades of two Causeways have a column for the cluster, and those of one Causeway have none', async () => {
   const page = await dashboard.open('/')
   const header = page.getByRole('columnheader', { name: 'Cluster' })
   await page.getByRole('row', { name: /deployments default\/web/ }).waitFor()

@@ -75,7 +75,7 @@ test('a cascade that grows while it is open grows on its page, and what was chos
   expect(await page.evaluate('window.before === document.querySelector("main")')).toBe(true)
 })
 
-test('what has come meanwhile is found by its attributes', async () => {
+test('spans that arrived while the page was open are found by their attributes', async () => {
   await dashboard.send(begin(2))
   const page = await dashboard.open(`/cascades/${cpid(2)}?q=of+pod+7`)
   await page.getByText('2 boxes').waitFor()

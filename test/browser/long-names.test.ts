@@ -50,7 +50,7 @@ test.each([390, 1280])('at %i pixels no page is wider for long names', async (wi
   }
 })
 
-test('of a cascade with a wrong clock the longest step is one that is within its time, and no share is told of it', async () => {
+test('the longest step of a cascade with a wrong clock is one within its time, and no share is shown for it', async () => {
   const page = await dashboard.open(`/cascades/${cpid(2)}`)
   const step = page.getByText('Longest step:')
   await step.waitFor()

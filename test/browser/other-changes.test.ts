@@ -40,26 +40,29 @@ beforeAll(async () => {
 afterAll(() => dashboard[Symbol.asyncDispose]())
 afterEach(() => expect(dashboard.faults).toEqual([]))
 
-test.each(WIDTHS)('what other changes drive is told apart and named, %i pixels wide', async (width) => {
-  const page = await dashboard.open(`/cascades/${MADE}`, { viewport: { width, height: 800 } })
-  await page.getByText(/1 driven by other changes/).waitFor()
-  await page.getByRole('list', { name: 'Colours' }).getByText('driven by another change').waitFor()
-  const other = page.getByRole('link', { name: 'alice scaled deployment web, 2 min 0 s after' })
-  await other.waitFor()
-  expect(await page.getByRole('button', { name: 'First failure' }).count()).toBe(0)
-  expect(await accessibilityFaults(page)).toEqual([])
-  const widerBy = await page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth)
-  expect(widerBy).toBe(0)
-  await page.getByRole('button', { name: 'Table' }).click()
-  await page.getByRole('row', { name: /scale Deployment kubectl .*another change/ }).waitFor()
-  await page.getByRole('button', { name: 'scale Deployment' }).click()
-  await page
-    .getByRole('complementary', { name: 'Span' })
-    .getByRole('link', { name: /alice scaled/ })
-    .click()
-  await page.waitForURL((url) => url.pathname === `/cascades/${SCALED}`)
-  await page.getByRole('button', { name: 'First failure' }).waitFor()
-})
+test.each(WIDTHS)(
+  'spans that other changes drive are marked and their changes named, %i pixels wide',
+  async (width) => {
+    const page = await dashboard.open(`/cascades/${MADE}`, { viewport: { width, height: 800 } })
+    await page.getByText(/1 driven by other changes/).waitFor()
+    await page.getByRole('list', { name: 'Colours' }).getByText('driven by another change').waitFor()
+    const other = page.getByRole('link', { name: 'alice scaled deployment web, 2 min 0 s after' })
+    await other.waitFor()
+    expect(await page.getByRole('button', { name: 'First failure' }).count()).toBe(0)
+    expect(await accessibilityFaults(page)).toEqual([])
+    const widerBy = await page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth)
+    expect(widerBy).toBe(0)
+    await page.getByRole('button', { name: 'Table' }).click()
+    await page.getByRole('row', { name: /scale Deployment kubectl .*another change/ }).waitFor()
+    await page.getByRole('button', { name: 'scale Deployment' }).click()
+    await page
+      .getByRole('complementary', { name: 'Span' })
+      .getByRole('link', { name: /alice scaled/ })
+      .click()
+    await page.waitForURL((url) => url.pathname === `/cascades/${SCALED}`)
+    await page.getByRole('button', { name: 'First failure' }).waitFor()
+  },
+)
 
 test('the merge graph and its table name the other change', async () => {
   const graph = await dashboard.open(`/cpids/${MADE}`)

@@ -130,7 +130,7 @@ test('a cascade shows the cause of each write, and that versions before one were
   expect(new URL(page.url()).search).toBe(`?actor=${encodeURIComponent(KUBELET)}`)
 })
 
-test('in the timeline the person stands before the write, and what is pointed at or chosen is told', async () => {
+test('the timeline shows the person before the write, and describes the span that is pointed at or chosen', async () => {
   const page = await dashboard.open(`/cascades/${cpid(1)}`)
   const canvas = page.getByRole('application', { name: /Flame graph/ })
   await canvas.focus()

@@ -14,7 +14,7 @@ test('every documented key is taken', () => {
   expect(documented.filter((key) => !written.has(key))).toEqual([])
 })
 
-test('what is written arrives', () => {
+test('every written value arrives in the built configuration', () => {
   expect(loadText(everyKey).config).toMatchSnapshot()
 })
 

@@ -28,7 +28,7 @@ describe.each([
 ])('a listener at %s', (endpoint) => {
   const at = `endpoint: '${endpoint}'`
 
-  test('is warned of while it asks nobody who they are', () => {
+  test('is warned of if it requires no credential', () => {
     expect(warningsWith(at)).toEqual([
       expect.stringMatching(
         /^receivers::otlp::protocols::grpc::endpoint: .*takes spans and mergelogs from ANYBODY/,
@@ -40,13 +40,13 @@ describe.each([
     ])
   })
 
-  test('is warned of when credentials come in plain text', () => {
+  test('is warned of if credentials arrive unencrypted', () => {
     expect(warningsWith(`${at}, ${AUTH}`)).toEqual([
       expect.stringMatching(/^receivers::otlp::protocols::grpc::auth: credentials come to .* in plain text/),
     ])
   })
 
-  test('is fine with credentials over TLS, or with client certificates', () => {
+  test('is not warned of with credentials over TLS, or with client certificates', () => {
     expect(warningsWith(`${at}, ${AUTH}, ${TLS}`)).toEqual([])
     expect(warningsWith(`${at}, ${MUTUAL}`)).toEqual([])
   })

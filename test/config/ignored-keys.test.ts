@@ -207,7 +207,7 @@ test.each(keys.filter((key) => reasonOf(key) !== undefined))('%s is without effe
   expect([...settingsOf(key)].flat()).toEqual([])
 })
 
-test('what is said to be without effect is documented', () => {
+test('every key that is reported to have no effect is documented', () => {
   const ends = Object.keys(WITHOUT_EFFECT)
   expect(ends.filter((end) => !keys.some((key) => key.endsWith(`::${end}`)))).toEqual([])
 })

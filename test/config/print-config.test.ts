@@ -7,7 +7,7 @@ import { loadText, mistakesIn, SMALLEST, WITH_EXPORTER } from './load-text.ts'
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
 const print = (...given: Parameters<typeof loadText>) => printConfig(loadText(...given).raw, COMPONENTS)
 
-test('what is printed means the same as what was written', () => {
+test('the printed configuration means the same as the written one', () => {
   for (const yaml of [SMALLEST, WITH_EXPORTER, read('../../otel-config.yaml')]) {
     expect(loadText(print(yaml)).config).toEqual(loadText(yaml).config)
   }
@@ -37,7 +37,7 @@ test('secrets are blacked out, wherever they came from', () => {
   expect(print(WITH_EXPORTER, { sets, env })).toContain('headers:\n      authorization: "[REDACTED]"')
 })
 
-test('so are passwords and keys in URLs, in what is printed and in what is said to be wrong', () => {
+test('passwords and keys in URLs are blacked out too, in the printed configuration and in mistakes', () => {
   const sending = (endpoint: string) => [
     `exporters.otlp_http={ endpoint: "${endpoint}" }`,
     'service.pipelines.traces/out.exporters=[otlp_http]',

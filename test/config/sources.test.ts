@@ -99,7 +99,7 @@ test('a file that is not there is named', () => {
   )
 })
 
-test('what is wrong with sources and sets is all said at once', () => {
+test('all mistakes in --config and --set are reported at once', () => {
   expect(mistakesIn([SMALLEST, 'a: [', 'b: "'], { sets: ['x.y', '=1', 'headers.token={ secret'] })).toEqual([
     '1: line 1, column 5: Flow sequence in block collection must be sufficiently indented and end with a ]',
     expect.stringContaining('2: line 1, column'),

@@ -87,7 +87,7 @@ function live(stored: TestGraph, ancestry: Ancestry, step: Drawn, ask: Ask): voi
   }
 }
 
-test('what is known above a CPID is what a walk finds, whatever has changed since it was asked before', async () => {
+test('the remembered ancestors of a CPID are those that a walk finds, whatever has changed since they were last asked for', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (drawn) => {
       await using stored = await TestGraph.open()
@@ -104,7 +104,7 @@ test('what is known above a CPID is what a walk finds, whatever has changed sinc
   )
 })
 
-test('a round that may look at little says so, is right where it answers, and gets to the end in time', async () => {
+test('a round with a small budget says so, is right where it answers, and finishes after enough rounds', async () => {
   await fc.assert(
     fc.asyncProperty(steps, fc.integer({ min: 1, max: 6 }), async (drawn, perRound) => {
       await using stored = await TestGraph.open()
@@ -153,7 +153,7 @@ test('a chain below a missing mergelog is walked once, not anew for each that is
   expect(Math.max(...looked)).toBe(1)
 })
 
-test('a chain that nobody asked of before is found out in several rounds, none of which looks at much', async () => {
+test('a chain that was never asked for is walked in several rounds, each within its budget', async () => {
   await using stored = await TestGraph.open()
   const { graph } = stored
   stored.inTransaction(() => {

@@ -10,7 +10,7 @@ import {
 import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
 import { going, grpcSettings, REQUEST } from './transport-settings.ts'
 
-test('a yes without a message is neither taken for one nor for a refusal: the data is kept', async () => {
+test('a success without a message counts neither as success nor as refusal: the data is kept', async () => {
   await using backend = await startRawGrpcBackend([answersStatus(0)])
   await using transport = openGrpcTransport(grpcSettings(backend.port))
   expect(await transport.send(REQUEST, going())).toEqual({

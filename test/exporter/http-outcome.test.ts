@@ -84,7 +84,7 @@ test.each([
   })
 })
 
-test('a yes whose protobuf has no type, or another name for it, is read', async () => {
+test('a success is read although its protobuf has no content type, or another name for it', async () => {
   for (const headers of [{}, { 'content-type': 'application/protobuf' }])
     expect(await outcomeOf(200, headers, partialSuccess(3, 'too old'))).toMatchObject({ refused: 3 })
 })

@@ -49,7 +49,7 @@ test('waits longer each time, up to the longest interval, and never stops by its
   expect(tools.notices[0]).toEqual({ reason: 'down', delayMs: 5000 })
 })
 
-test('what is not to be tried again answers retry, though it would be given up otherwise, and ends a wait at once', async () => {
+test('a send that must not be retried now answers retry, although it would be given up otherwise, and ends a wait at once', async () => {
   const over = new AbortController()
   const tools: RetryTools = { ...bench(0.5, () => over.abort()), ending: over.signal }
   const inner = scripted(() => retry())

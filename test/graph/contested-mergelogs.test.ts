@@ -85,7 +85,7 @@ test('a CPID belongs to the sender whose span carried it first: its mergelog tak
   expect(JSON.parse(list)).toEqual([root])
 })
 
-test('so it does where the thief says the same, so that the change is the owner’s to merge', async () => {
+test('the owner’s mergelog takes the place of an identical one of a thief, so that only the owner may merge the change', async () => {
   using writer = await opened()
   span(writer, OWNER, 2)
   mergelog(writer, THIEF, 2)
@@ -133,7 +133,7 @@ function workedOut(writer: TestWriter, of: number): void {
     .run(cpid(of))
 }
 
-test('one that was worked out makes room for those of its cluster alone', async () => {
+test('a worked-out mergelog gives way only to senders of its own cluster', async () => {
   using writer = await opened()
   span(writer, OWNER, 2)
   mergelog(writer, NEIGHBOUR, 2, [7])
@@ -206,7 +206,7 @@ describe('which changes its spans may join', () => {
   const trusted: Sender = { username: 'trusted' }
   const carrying = (cluster: string) => spansRequest('a', [{ trace: 2, id: 2, cpid: cpid(9) }], cluster)
 
-  test('with own, those of its cluster, by the mergelog', async () => {
+  test('with join: own, spans may join changes whose mergelog came from their own cluster', async () => {
     using writer = await opened(policy)
     writer.ingest('logs', mergelogsRequest('kubectl', [{ new: cpid(9) }], 'us'), trusted)
     expect(writer.ingest('traces', carrying('eu'), alice)).toMatchObject({
@@ -218,7 +218,7 @@ describe('which changes its spans may join', () => {
     expect(writer.ingest('traces', carrying('eu'), trusted)).toMatchObject({ stored: 1 })
   })
 
-  test('or by the span that carried it first, and those that nobody knows', async () => {
+  test('with join: own, spans may join changes whose first span came from their own cluster, and unknown changes', async () => {
     using writer = await opened(policy)
     expect(writer.ingest('traces', carrying('us'), trusted)).toMatchObject({ stored: 1 })
     expect(writer.ingest('traces', carrying('eu'), alice)).toMatchObject({ stored: 0, rejected: 1 })

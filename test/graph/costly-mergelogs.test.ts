@@ -38,7 +38,7 @@ test('a merge at either end of a long chain looks at a handful of edges', async 
   expect(look(writer, 90_001, [LONG + 1]).edges).toBe(0)
 })
 
-test('of a CPID that very many merged, a few are looked at', async () => {
+test('only a few descendants of a CPID that very many merged are searched', async () => {
   using writer = await TestWriter.open()
   const star = Array.from({ length: LONG }, (_, at) => ({ new: cpid(at + 2), sources: [cpid(1)] }))
   writer.mergelogs('star', [...star, { new: cpid(90_001) }])
@@ -47,7 +47,7 @@ test('of a CPID that very many merged, a few are looked at', async () => {
   expect(edges).toBeLessThan(100)
 })
 
-test('what is dense but arrived in order is not looked at, however much there is of it', async () => {
+test('a dense graph whose mergelogs arrived in order is not searched for cycles, however large it is', async () => {
   using writer = await TestWriter.open()
   const dense = Array.from({ length: LONG }, (_, at) => ({
     new: cpid(at + 1),
@@ -60,7 +60,7 @@ test('what is dense but arrived in order is not looked at, however much there is
   expect(look(writer, 90_003, [LONG, 90_002]).edges).toBe(0)
 })
 
-test('of what led to a source only that is looked at which came after the CPID whose mergelog is late', async () => {
+test('of the ancestors of a source, only those that are newer than the CPID of the late mergelog are searched', async () => {
   using writer = await longChain()
   writer.spans('late', [{ trace: 1, id: 1, cpid: cpid(90_001) }])
   writer.mergelogs(
@@ -146,7 +146,7 @@ test('what was worked out keeps its sources where the budget does not reach to t
   expect(taken).toEqual([10, 11, 11])
 })
 
-test('what waits for one missing ancestor walks over the CPIDs between once a round, not once each', async () => {
+test('CPIDs that wait for one missing ancestor are walked once in a round, not once for each that waits', async () => {
   using writer = await TestWriter.open()
   const chain = Array.from({ length: LONG }, (_, at) => ({
     new: cpid(at + 2),
@@ -180,7 +180,7 @@ async function unexplained(retention = {}): Promise<TestWriter> {
   return writer
 }
 
-test('a mergelog that explains much explains a part of it at once and the rest in turns, whoever restarts', async () => {
+test('a mergelog that explains many CPIDs explains some at once and the rest in turns, also after a restart', async () => {
   using writer = await unexplained()
   expect(explainedIn(writer)).toBe(0)
   writer.mergelogs('root', [{ new: cpid(1) }])

@@ -68,7 +68,7 @@ describe('which rule counts', () => {
     expect(await whoMaySend(match, sender)).toBe(may)
   })
 
-  test('the first that fits', async () => {
+  test('the first rule that matches a sender applies', async () => {
     using writer = await opening(
       '{ rules: [{ match: { username: alice }, spans: false }, { match: { username: "*" } }] }',
     )
@@ -76,7 +76,7 @@ describe('which rule counts', () => {
     expect(writer.ingest('traces', spans('a'), { ...alice, username: 'bob' })).toMatchObject({ stored: 1 })
   })
 
-  test('for all others the default, which lets nothing in unless it says so', async () => {
+  test('a sender that no rule matches gets the default, which allows nothing unless it says so', async () => {
     using closed = await opening('{ rules: [] }')
     expect(closed.ingest('traces', spans('a'))).toMatchObject({ stored: 0, rejected: 1 })
     using open = await opening('{ default: { spans: true } }')
@@ -86,7 +86,7 @@ describe('which rule counts', () => {
 })
 
 describe('what may be sent', () => {
-  test('spans, for some services and clusters', async () => {
+  test('a sender may send spans only for the services and clusters of its rule', async () => {
     using writer = await opening(ONE('clusters: ["eu-*"], services: [controller]'))
     expect(writer.ingest('traces', spans('controller', 'eu-1'), alice)).toMatchObject({
       stored: 1,
@@ -112,7 +112,7 @@ describe('what may be sent', () => {
     expect(writer.rows('cpids')).toBe(0)
   })
 
-  test('mergelogs as log records', async () => {
+  test('a mergelog in a log record is refused if the sender may not send mergelogs', async () => {
     using writer = await opening(ONE('mergelogs: false'))
     expect(writer.ingest('logs', merge('a', [], cpid(2), 'eu'), alice)).toMatchObject({
       stored: 0,
@@ -125,7 +125,7 @@ describe('what may be sent', () => {
     expect([writer.rows('mergelogs'), writer.rows('cpids'), writer.rows('logs')]).toEqual([0, 0, 0])
   })
 
-  test('a mergelog as a log record that is refused leaves none of the CPIDs behind that it carries', async () => {
+  test('a refused mergelog in a log record leaves none of its CPIDs behind', async () => {
     using writer = await opening(ONE('mergelogs: false'))
     const attributes = Object.entries({ 'cpid.new': cpid(2), 'cpid.id': cpid(9) }).map(
       ([key, stringValue]) => ({ key, value: { stringValue } }),
@@ -138,7 +138,7 @@ describe('what may be sent', () => {
     expect(writer.rows('cpids')).toBe(0)
   })
 
-  test('mergelogs as span events; the span itself is kept', async () => {
+  test('a mergelog in a span event is refused if the sender may not send mergelogs, and the span is kept', async () => {
     using writer = await opening(ONE('mergelogs: false'))
     const events = [mergelogEvent({ new: cpid(2), sources: [] })]
     const request = spansRequest('a', [{ trace: 1, id: 1, events }])
@@ -150,14 +150,14 @@ describe('what may be sent', () => {
     expect(rejectedRows(writer)).toMatchObject([{ reason: 'sender_not_allowed' }])
   })
 
-  test('mergelogs for clusters and services of its own only', async () => {
+  test('a sender may send mergelogs only for the clusters and services of its rule', async () => {
     using writer = await opening(ONE('clusters: [eu], services: [a]'))
     expect(writer.ingest('logs', merge('a', [], cpid(2), 'us'), alice)).toMatchObject({ rejected: 1 })
     expect(writer.ingest('logs', merge('b', [], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 1 })
     expect(writer.ingest('logs', merge('a', [], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 0 })
   })
 
-  test('log records that are no mergelogs', async () => {
+  test('a log record that is not a mergelog is refused if the sender may not send logs', async () => {
     const events = mergelogsRequest('a', [{ new: cpid(2) }])
     const plain = Buffer.from(events)
     plain.write('cpid.other---', plain.indexOf('cpid.mergelog'))
@@ -180,7 +180,7 @@ describe('whose changes may be merged', () => {
   const withTrusted = (rule: string): Promise<TestWriter> =>
     opening(`{ rules: [{ match: { username: trusted } }, { match: { username: alice }, ${rule} }] }`)
 
-  test('those of the clusters it may send for', async () => {
+  test('a sender may merge changes of the clusters that it may send for', async () => {
     using writer = await withTrusted(EU)
     root(writer, cpid(1), 'eu')
     root(writer, cpid(5), 'us')
@@ -196,7 +196,7 @@ describe('whose changes may be merged', () => {
     expect(writer.rows('edges')).toBe(1)
   })
 
-  test('by the events of spans as well; the span itself is kept', async () => {
+  test('a mergelog in a span event is checked in the same way, and the span is kept', async () => {
     using writer = await withTrusted(EU)
     root(writer, cpid(1), 'eu')
     root(writer, cpid(5), 'us')
@@ -214,7 +214,7 @@ describe('whose changes may be merged', () => {
     expect(writer.rows('edges')).toBe(1)
   })
 
-  test('those of clusters and services that are written', async () => {
+  test('a sender may merge changes of the clusters and services that merge_from names', async () => {
     using writer = await withTrusted(`${EU}, merge_from: { clusters: ['*'], services: [kubectl] }`)
     root(writer, cpid(1), 'us')
     root(writer, cpid(5), 'eu', 'stranger')
@@ -222,7 +222,7 @@ describe('whose changes may be merged', () => {
     expect(writer.ingest('logs', merge('a', [cpid(5)], cpid(3), 'eu'), alice)).toMatchObject({ rejected: 1 })
   })
 
-  test('those that are not known yet, unless they are refused', async () => {
+  test('a sender may merge changes whose mergelog has not arrived, unless unknown is refuse', async () => {
     using open = await withTrusted(EU)
     expect(open.ingest('logs', merge('a', [cpid(1)], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 0 })
     using strict = await withTrusted(`${EU}, merge_from: { unknown: refuse }`)

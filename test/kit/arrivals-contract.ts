@@ -116,7 +116,7 @@ export function arrivalsContract(open: Open): void {
     })
   })
 
-  test('one that was worked out may lose sources, and is said to have arrived anew', async () => {
+  test('a worked-out mergelog may lose sources, and then counts as arrived anew', async () => {
     using opened = await open()
     opened.transactor.run((inside) => {
       const scope = scopeOf(inside.arrivals, 'owner')
@@ -128,7 +128,7 @@ export function arrivalsContract(open: Open): void {
     })
   })
 
-  test('one that was worked out makes room for the sender’s own, and is refused nobody', async () => {
+  test('a worked-out mergelog gives way to the sender’s own, and no sender is refused for it', async () => {
     using opened = await open()
     opened.transactor.run((inside) => {
       const scope = scopeOf(inside.arrivals, 'owner')

@@ -40,7 +40,7 @@ export function graphContract(open: Open): void {
     })
   })
 
-  test('who watches the graph hears of every CPID that is saved, and of what is undone', async () => {
+  test('a watcher of the graph hears of every saved CPID, and of every rollback', async () => {
     using opened = await open()
     const heard: (number | 'all')[] = []
     opened.transactor.run(({ graph }) => {
@@ -151,7 +151,7 @@ export function graphContract(open: Open): void {
     expect(again.reader.hasPostponedExplanation).toBe(false)
   })
 
-  test('news get the next numbers among all arrivals', async () => {
+  test('news are numbered together with all arrivals', async () => {
     using opened = await open()
     const numbers = opened.transactor.run(({ graph }) => {
       sighted(graph, 1)

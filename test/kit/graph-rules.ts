@@ -56,7 +56,7 @@ const turns = fc.option(fc.array(fc.nat(3), { minLength: 1, maxLength: 6 }))
 
 /** That the rules of the graph, on an implementation of its ports, answer as a walk over everything does. */
 export function graphRules(open: Open): void {
-  test('they answer as a simple model does, with repeats, conflicts, replacements and cycles among the mergelogs, explained at once or in turns', async () => {
+  test('the graph rules answer as a simple model does, with repeated, conflicting, replaced and cyclic mergelogs, explained at once or in turns', async () => {
     await fc.assert(
       fc.asyncProperty(mergelogs, turns, fc.boolean(), async (drawn, work, mayReplace) => {
         using opened = await open()

@@ -62,7 +62,7 @@ export function linkingContract(open: Open): void {
     expect(reader.positions('logs')).toEqual(new Map([['otlp/a', 1]]))
   })
 
-  test('what waits is found by what it waits for, and is due in the order of its time', async () => {
+  test('waiting items are found by what they wait for, and are due in the order of their times', async () => {
     using opened = await open()
     opened.transactor.run(({ waiting }) => {
       waiting.add(waits(3, { cpid: 1 }), 200)
@@ -94,7 +94,7 @@ export function linkingContract(open: Open): void {
     })
   })
 
-  test('unfinished steps are taken once, in their order, and those about what waits no more not at all', async () => {
+  test('unfinished steps are taken once, in their order; steps of items that no longer wait are not taken', async () => {
     using opened = await open()
     const released: ReleasedStep[] = [
       { kind: 'observer', row: 3 },

@@ -47,7 +47,7 @@ export function pruningContract(open: Open): void {
     })
   })
 
-  test('what is marked for removal is no candidate until it is unmarked; those by force come first; marks survive a restart', async () => {
+  test('a CPID that is marked for removal is no candidate until it is unmarked; forced ones come first; marks survive a restart', async () => {
     using opened = await open()
     opened.transactor.run((inside) => {
       sight(inside, 3)

@@ -15,7 +15,7 @@ export function transactionsContract(open: Open): void {
     expect(opened.reopened().transactor.run(({ graph }) => graph.find(ONE)?.id)).toBe(id)
   })
 
-  test('what throws is undone as a whole, counters and what was remembered too, and is thrown on', async () => {
+  test('a transaction that throws is rolled back as a whole, with counters and caches, and the error is rethrown', async () => {
     using opened = await open()
     opened.transactor.run(({ graph }) => graph.announce(graph.findOrAdd(ONE).id, 'explained'))
     const broken = new Error('broken off')
@@ -68,7 +68,7 @@ export function transactionsContract(open: Open): void {
     expect(transactor.run(({ graph }) => graph.find(ONE))).toBeDefined()
   })
 
-  test('what is made of the ports is made once, and what it remembers is forgotten with the rest', async () => {
+  test('what is built on the ports is built once, and its caches are rolled back with the transaction', async () => {
     using opened = await open()
     let made = 0
     let forgotten = 0

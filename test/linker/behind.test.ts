@@ -57,7 +57,7 @@ const drawn = (writer: TestWriter): string[] => drawTrace(writer.sent(), traceOf
 
 const waiting = (writer: TestWriter): number => writer.rows('waiting')
 
-test('who waits for somebody that is missing gives up first; those who wait for it find it', async () => {
+test('a span that waits for a missing writer gives up first, and spans that wait for that span hang below it', async () => {
   using writer = await begun()
   writer.spans('one', chain(4))
   writer.pass(WAIT - 1)
@@ -67,7 +67,7 @@ test('who waits for somebody that is missing gives up first; those who wait for 
   expect(waiting(writer)).toBe(0)
 })
 
-test('who waits for a span that came later waits as long as that, and no span longer than twice', async () => {
+test('a span that waits for a later span waits as long as that one, and no span waits longer than twice the wait', async () => {
   using writer = await begun()
   writer.spans('third', [work(3, [2])])
   pass(writer, 9)
@@ -82,7 +82,7 @@ test('who waits for a span that came later waits as long as that, and no span lo
   expect(drawn(writer).sort()).toEqual(tree.sort())
 })
 
-test('who looks around before its time is up, since a mergelog came, gives up no sooner for that', async () => {
+test('a span that is looked at early because a mergelog came gives up no sooner', async () => {
   using writer = await TestWriter.open()
   writer.mergelogs('merger', [{ new: MERGED, sources: [FIRST, SECOND] }, { new: SECOND }])
   writer.spans('two', [{ trace: 1, id: 2, parent: 1, cpid: MERGED, start: 3, end: 4 }])
@@ -96,7 +96,7 @@ test('who looks around before its time is up, since a mergelog came, gives up no
   expect(activity.all('yes')).toEqual([FIRST, FIRST, FIRST])
 })
 
-test('who comes behind a span that waits already waits for whom that waits for', async () => {
+test('a span that arrives after the span it waits for also waits for what that one waits for', async () => {
   using writer = await begun()
   writer.spans('second', [work(2, [1])])
   writer.link()
@@ -107,7 +107,7 @@ test('who comes behind a span that waits already waits for whom that waits for',
   expect(drawn(writer)).toEqual(nested('span 1 @first', 'span 2 @second', 'span 3 @third'))
 })
 
-test('a version that was missed before is waited for again once its writer is there, and waits itself', async () => {
+test('a version that was waited for in vain is waited for again once its writer has arrived and waits itself', async () => {
   using writer = await begun()
   writer.spans('early', [work(9, [1])])
   writer.pass(3 * WAIT)
@@ -123,7 +123,7 @@ test('a version that was missed before is waited for again once its writer is th
   ])
 })
 
-test('of a long chain no turn decides more than a few, and a restart in the middle goes on', async () => {
+test('one turn decides only a few spans of a long chain, and a restart in the middle goes on', async () => {
   using first = await begun()
   first.spans('one', chain(DEEP))
   first.link()
@@ -142,7 +142,7 @@ test('of a long chain no turn decides more than a few, and a restart in the midd
   for (const depth of [1, 2, 100, 256]) expect(tree[depth]).toBe(`${'  '.repeat(depth)}span ${depth} @one`)
 })
 
-test('of many that wait for one no turn decides more than a few', async () => {
+test('one turn decides only a few of many spans that wait for one span', async () => {
   using writer = await begun()
   writer.spans(
     'one',
@@ -157,7 +157,7 @@ test('of many that wait for one no turn decides more than a few', async () => {
   expect(drawn(writer).filter((line) => line.startsWith('    span'))).toHaveLength(DEEP)
 })
 
-test('of many children that wait for their parent no turn decides more than a few, and all get its CPID', async () => {
+test('one turn decides only a few of many children that wait for their parent, and all get its CPID', async () => {
   using writer = await begun()
   const { trace } = work(1, [])
   writer.spans(
@@ -172,7 +172,7 @@ test('of many children that wait for their parent no turn decides more than a fe
   expect(drawn(writer).filter((line) => line.startsWith('    child'))).toHaveLength(DEEP)
 })
 
-test('spans that wait for each other end, one gives up, and who waits for them finds them', async () => {
+test('spans that wait for each other come to an end: one gives up, and spans that wait for them hang below them', async () => {
   using writer = await begun()
   writer.spans('tail', [work(5, [4]), work(4, [3])])
   writer.spans('knot', [work(1, [3]), work(2, [1]), work(3, [2])])
@@ -185,7 +185,7 @@ test('spans that wait for each other end, one gives up, and who waits for them f
   expectSoundTraces(writer.sent())
 })
 
-test('a circle that is too large to be looked through ends as well, after twice as long', async () => {
+test('a circle of waiting spans that is too large to be searched ends too, after twice the wait', async () => {
   using writer = await begun()
   const large = 150
   writer.spans(
@@ -239,7 +239,7 @@ test.each([
   expect(drawn(writer).slice(0, 4)).toEqual(nested('span 1 @first', 'span 2 @before', 'span 3 @observer'))
 })
 
-test('who waits for a writer without a CPID goes when that goes', async () => {
+test('a span that waits for a writer without a CPID leaves when the writer leaves', async () => {
   using writer = await begun()
   writer.spans('observer', [work(2, [1])])
   writer.pass(5_000)

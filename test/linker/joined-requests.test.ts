@@ -11,7 +11,7 @@ import {
 } from '../support/joined-spans.ts'
 import { cpid, hexTrace, spansRequest } from '../support/otlp-requests.ts'
 
-describe('what an API server says of a request', () => {
+describe('a request span of an API server', () => {
   test('hangs below the write that the request made, and has its CPID', async () => {
     using writer = await opened()
     tellWrite(writer)
@@ -33,7 +33,7 @@ describe('what an API server says of a request', () => {
     expect([writer.rows('waiting'), writer.rows('awaited_joins')]).toEqual([0, 0])
   })
 
-  test('goes out as it came where nobody tells of the write in time', async () => {
+  test('is sent unchanged if its write is not reported in time', async () => {
     using writer = await opened()
     writer.spans('apiserver', request())
     writer.pass(WAIT)
@@ -41,7 +41,7 @@ describe('what an API server says of a request', () => {
     expect([writer.rows('waiting'), writer.rows('awaited_joins')]).toEqual([0, 0])
   })
 
-  test('does not wait where nothing tells of requests, nor when it only read', async () => {
+  test('does not wait if no receiver reports requests, or if the request only read', async () => {
     using writer = await opened({ linking: { awaitsRequests: false } })
     writer.spans('apiserver', request())
     writer.link()
@@ -52,7 +52,7 @@ describe('what an API server says of a request', () => {
     expect(inPlace(other)).toHaveLength(3)
   })
 
-  test('is told from that of another cluster, as far as it names one', async () => {
+  test('is told apart from one of another cluster, if it names its cluster', async () => {
     using writer = await opened()
     tellWrite(writer)
     writer.ingest('traces', spansRequest('apiserver', request(), 'us'))
@@ -65,7 +65,7 @@ describe('what an API server says of a request', () => {
     expect(drawn(same)).toBe(BELOW_THE_WRITE)
   })
 
-  test('is known by the trace in which admission was called, where its number is not', async () => {
+  test('joins by the trace in which admission was called', async () => {
     using writer = await opened()
     const traceparent = `00-${hexTrace(2)}-00000000000000aa-01`
     const attributes = { 'cpid.audit_id': '', 'cpid.traceparent': traceparent }
@@ -80,7 +80,7 @@ describe('what an API server says of a request', () => {
     expect(inPlace(writer)).toEqual(['POST'])
   })
 
-  test('is of the write nearest in time where a client has given several requests one number', async () => {
+  test('joins the write nearest in time if a client used one Audit-ID for several requests', async () => {
     using writer = await opened()
     tellWrite(writer, { start: 5_000 })
     tellWrite(writer, { trace: 3, id: 3, name: 'next write', start: 9_000 })
@@ -89,7 +89,7 @@ describe('what an API server says of a request', () => {
     expect(drawn(writer)).toContain('  next write @kubectl\n    POST @apiserver')
   })
 
-  test('hangs below the write where its own parent never comes', async () => {
+  test('hangs below its write if its own parent never arrives', async () => {
     using writer = await opened()
     tellWrite(writer)
     writer.spans('apiserver', request().slice(0, 2))
@@ -99,7 +99,7 @@ describe('what an API server says of a request', () => {
     )
   })
 
-  test('is of its write, whatever its caller’s span is of that it goes on from', async () => {
+  test('joins its own write, whatever change its caller’s span belongs to', async () => {
     using writer = await opened()
     writer.mergelogs('caller', [{ new: cpid(2) }])
     tellWrite(writer)
@@ -111,7 +111,7 @@ describe('what an API server says of a request', () => {
     expect(drawn(writer)).toBe(BELOW_THE_WRITE)
   })
 
-  test('is not waited for any more once it was pruned by force', async () => {
+  test('is not waited for any more once max_bytes has pruned it', async () => {
     using writer = await opened({ retention: { maxBytes: 1 } })
     writer.spans('apiserver', request())
     writer.link()
@@ -120,7 +120,7 @@ describe('what an API server says of a request', () => {
     expect([writer.rows('spans'), writer.rows('awaited_joins')]).toEqual([0, 0])
   })
 
-  test('is no activity: it counts for nothing and keeps no cascade open', async () => {
+  test('is no activity: it is not counted and keeps no cascade open', async () => {
     using writer = await opened()
     tellWrite(writer)
     writer.pass(290_000)
@@ -133,7 +133,7 @@ describe('what an API server says of a request', () => {
     expect(writer.db.prepare(noActivity).pluck().all()).toEqual(['Create', 'POST', 'Txn'])
   })
 
-  test('opens nothing again that has settled, and goes out in its own trace with the CPID', async () => {
+  test('opens no episode of a settled cascade, and is sent in its own trace with the CPID', async () => {
     using writer = await opened()
     tellWrite(writer)
     writer.pass(400_000)
@@ -147,7 +147,7 @@ describe('what an API server says of a request', () => {
   })
 })
 
-test('what waits to join goes on waiting in another process, and no longer in all', async () => {
+test('a span that waits to join continues to wait after a restart, and no longer in all', async () => {
   using writer = await opened()
   writer.spans('apiserver', [request()[2]!, { ...request({}, 'nobody')[2]!, trace: 3, id: 31 }])
   writer.pass(4_000)

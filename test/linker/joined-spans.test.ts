@@ -9,7 +9,7 @@ describe('a span with a link', () => {
     ...{ trace: 5, id: 51, name: 'answer', start: 3, links: [{ trace: 1, id: 1 }], ...said },
   })
 
-  test('to one with a CPID hangs below that, with those below it', async () => {
+  test('hangs below a target that has a CPID, with the spans below itself', async () => {
     using writer = await opened()
     tellWrite(writer)
     writer.spans('apiserver', [{ trace: 5, id: 52, parent: 51, name: 'work', start: 3 }, linking()])
@@ -20,7 +20,7 @@ describe('a span with a link', () => {
     expect(writer.rows(`audit_cascade_spans WHERE activity = 'no'`)).toBe(2)
   })
 
-  test('waits for one that comes later, and goes out as it came where none does', async () => {
+  test('waits for a target that arrives later, and is sent unchanged if it does not arrive', async () => {
     using writer = await opened()
     writer.spans('apiserver', [linking()])
     writer.spans('apiserver', [linking({ trace: 6, id: 61, links: [{ trace: 9, id: 9 }] })])
@@ -34,7 +34,7 @@ describe('a span with a link', () => {
     expect([writer.rows('waiting'), writer.rows('awaited_joins')]).toEqual([0, 0])
   })
 
-  test('to one that waits itself goes after it, and to one without a CPID goes out as it came', async () => {
+  test('leaves after a target that waits, and is sent unchanged if the target has no CPID', async () => {
     using writer = await opened()
     writer.spans('caller', [{ trace: 4, id: 41, name: 'call', cpid: cpid(2) }])
     writer.spans('caller', [{ trace: 7, id: 71, name: 'call' }])
@@ -47,14 +47,14 @@ describe('a span with a link', () => {
     expect(drawn(writer, traceOf(cpid(2)))).toBe('change @caller\n  call @caller\n    answer @apiserver')
   })
 
-  test('does not wait for it where it has a parent that has no CPID', async () => {
+  test('does not wait for the target if its own parent has no CPID', async () => {
     using writer = await opened()
     writer.spans('apiserver', [{ trace: 5, id: 50, name: 'above' }, linking({ parent: 50 })])
     writer.link()
     expect(inPlace(writer, 5)).toEqual(['above', 'answer'])
   })
 
-  test('never hangs below what hangs below itself', async () => {
+  test('never hangs below a span that hangs below itself', async () => {
     using writer = await opened()
     writer.mergelogs('caller', [{ new: CHANGE }])
     writer.spans('caller', [{ trace: 5, id: 53, parent: 51, name: 'inner', cpid: CHANGE, start: 3 }])
@@ -70,7 +70,7 @@ describe('a span with a link', () => {
   })
 })
 
-describe('what a kubelet says of its work on a Pod', () => {
+describe('a kubelet span about a Pod', () => {
   const sync = (said: Partial<SpanSketch> = {}): SpanSketch => ({
     ...{ trace: 5, id: 51, name: 'syncPod', start: 50, ...said },
     attributes: {
@@ -85,7 +85,7 @@ describe('what a kubelet says of its work on a Pod', () => {
     attributes: { 'cpid.cause': 'inferred', 'cpid.wrote': [`${POD}?uid=u&rv=${of}`] },
   })
 
-  test('is of the newest version of the Pod when it began', async () => {
+  test('belongs to the newest version of the Pod at its start', async () => {
     using writer = await opened()
     writer.mergelogs('kubectl', [{ new: CHANGE }, { new: cpid(2) }])
     writer.spans('writer', [version(1, 1), version(2, 2), version(9, 1)])
@@ -96,7 +96,7 @@ describe('what a kubelet says of its work on a Pod', () => {
     )
   })
 
-  test('waits for a version, and for no other Pod’s', async () => {
+  test('waits for a version of its own Pod and of no other', async () => {
     using writer = await opened()
     writer.mergelogs('kubectl', [{ new: CHANGE }])
     writer.spans('kubelet', [sync(), sync({ trace: 6, id: 61, attributes: { 'k8s.pod.uid': 'made again' } })])
@@ -109,7 +109,7 @@ describe('what a kubelet says of its work on a Pod', () => {
     expect(inPlace(writer, 6)).toEqual(['syncPod'])
   })
 
-  test('is told from what others say who name a Pod', async () => {
+  test('is told apart from spans of other services that name a Pod', async () => {
     using writer = await opened()
     writer.mergelogs('kubectl', [{ new: CHANGE }])
     writer.spans('writer', [version(1, 1)])
@@ -119,7 +119,7 @@ describe('what a kubelet says of its work on a Pod', () => {
   })
 })
 
-describe('where a sender may join changes of its own cluster alone', () => {
+describe('if a sender may join only changes of its own cluster', () => {
   const senders = {
     rules: [{ match: { username: 'stranger' }, grants: { ...ALL_GRANTS, join: 'own' as const } }],
     otherwise: ALL_GRANTS,

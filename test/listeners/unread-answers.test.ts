@@ -64,7 +64,7 @@ test('an answer that nobody reads is ended after a while', async () => {
   expect(server.given[0]!.response.req.socket.destroyed).toBe(true)
 })
 
-test('one of which more is taken again and again is not', async () => {
+test('an answer that is read slowly but steadily is not ended', async () => {
   await using server = await answering()
   const reader = await server.ask()
   for (let at = 0; at < 4; at++) {
@@ -79,7 +79,7 @@ test('one of which more is taken again and again is not', async () => {
   expect(server.state.ended).toBe(0)
 })
 
-test('one that is being made still is waited for', async () => {
+test('an answer that is still being made is waited for', async () => {
   const unread = new UnreadAnswers({ writeTimeoutMs: 10, nowMs: () => nowMs })
   let nowMs = 0
   const server = createServer(() => undefined)
@@ -99,7 +99,7 @@ test('one that is being made still is waited for', async () => {
   await once(server, 'close')
 })
 
-test('where answers hold too much the one goes that has stood still for longest', async () => {
+test('if answers hold too much memory, the one that was not read for longest is ended', async () => {
   await using server = await answering({ maxBytes: 100 })
   await server.ask(50)
   server.unread.look()
@@ -116,7 +116,7 @@ test('where answers hold too much the one goes that has stood still for longest'
   ])
 })
 
-test('where none has stood still the next one is refused for now', async () => {
+test('if every answer is being read, the next one is refused with a request to retry', async () => {
   await using server = await answering({ maxBytes: 100 })
   await server.ask(60)
   await server.ask(60)
@@ -124,7 +124,7 @@ test('where none has stood still the next one is refused for now', async () => {
   expect(server.state.ended).toBe(0)
 })
 
-test('what was read to its end holds nothing any more', async () => {
+test('an answer that was read to its end holds no memory', async () => {
   await using server = await answering({ maxBytes: 100 })
   const reader = await server.ask(100)
   reader.resume()
@@ -133,7 +133,7 @@ test('what was read to its end holds nothing any more', async () => {
   expect(server.given.map(({ isTaken }) => isTaken)).toEqual([true, true])
 })
 
-test('one after the other a connection has as many as it likes', async () => {
+test('a connection may have any number of answers one after the other', async () => {
   const unread = new UnreadAnswers()
   const server = createServer((_, response) => response.end('x'))
   unread.watch(server)

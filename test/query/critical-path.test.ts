@@ -20,7 +20,7 @@ const CASCADE = [
   linkedSpan(5, 1, { startNs: 6n, endNs: 50n, name: 'quota' }),
 ]
 
-test('the way to what ends last, with the waiting on it', () => {
+test('the critical path leads to the span that ends last, with the waits on it', () => {
   expect(draw(CASCADE)).toEqual([
     'change after 0 held 0',
     'deployment after 5 held 5',
@@ -29,7 +29,7 @@ test('the way to what ends last, with the waiting on it', () => {
   ])
 })
 
-test('the way to what ends last by a time', () => {
+test('the critical path leads to the span that ends last before a given time', () => {
   expect(draw(CASCADE, 55n)).toEqual(['change after 0 held 0', 'quota after 6 held 44'])
   expect(draw(CASCADE, 1n)).toEqual([])
 })
@@ -64,7 +64,7 @@ test('a controller that reports what it observed has said what it waited for', (
   expect(draw(told)).toEqual(['patch after 0 held 2', 'scale old after 28 held 2'])
 })
 
-test('of several that end at once, the deepest', () => {
+test('of several spans that end at once, the critical path ends in the deepest', () => {
   const spans = [
     linkedSpan(1, 0, { endNs: 9n }),
     linkedSpan(2, 1, { endNs: 9n }),
@@ -73,7 +73,7 @@ test('of several that end at once, the deepest', () => {
   expect(draw(spans)).toEqual(['span 1 after 0 held 1', 'span 2 after 0 held 7'])
 })
 
-test('10,000 levels', () => {
+test('a critical path has 10,000 levels', () => {
   const spans = Array.from({ length: 10_000 }, (_, at) => linkedSpan(at + 1, at))
   expect(criticalPath(spanTree(spans))).toHaveLength(10_000)
 })

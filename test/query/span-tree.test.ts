@@ -52,7 +52,7 @@ test('of two spans with one id the first has the children', () => {
   expect(draw(spans)).toEqual(['span 1', '  a', '    span 3', '  b'])
 })
 
-test('10,000 levels', () => {
+test('a critical path has 10,000 levels', () => {
   const spans = Array.from({ length: 10_000 }, (_, at) => linkedSpan(at + 1, at))
   expect(spanTree(spans).at(-1)).toMatchObject({ depth: 9_999 })
 })

@@ -117,7 +117,7 @@ test('only traces of the time asked for are found', async () => {
   expect(search(writer, '{ name = "common" }', { fromMs: 7_000_000 }).traces).toHaveLength(20)
 })
 
-test('the newest are shown', async () => {
+test('the newest traces are shown', async () => {
   using writer = await rare()
   const { traces } = search(writer, '{}', { limit: 3 })
   expect(traces.map(({ traceID }) => traceID)).toEqual(
@@ -133,7 +133,7 @@ test('a search that takes too long says that it is not complete', async () => {
   expect(found.message).toContain('ask about a shorter time')
 })
 
-test('so does one that fails on a span', async () => {
+test('a search that fails on a span says that it is not complete', async () => {
   using writer = await rare()
   expect(search(writer, '{ 1 / 0 = 1 }')).toMatchObject({
     traces: [],
@@ -196,7 +196,7 @@ test('large cascades are looked through in turns, though none has what is looked
   ).toHaveLength(12)
 })
 
-test('so are large spans that were passed on', async () => {
+test('large spans that were forwarded are searched in turns', async () => {
   using writer = await TestWriter.open()
   const note = 'a'.repeat(2 ** 20)
   for (let trace = 1; trace <= 24; trace++) writer.spans('web', [{ trace, id: 1, attributes: { note } }])

@@ -42,7 +42,7 @@ test('over gRPC any number of silent connections keeps nobody of the same addres
   for (const other of others) other[Symbol.dispose]()
 })
 
-test('over gRPC who has one connection with a call too many is told to come again, and what to change', async () => {
+test('over gRPC a sender with one connection too many is told to retry, and which setting to change', async () => {
   const port = new RecordingPort()
   const [begun, stored] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
   const slow: IngestPort = {

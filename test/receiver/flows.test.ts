@@ -126,7 +126,7 @@ test('only so many wait at a time; the next goes on at once', () => {
   expect(gone).toHaveLength(2_049)
 })
 
-test('who is over its share waits a little for the answer, and nobody else; the end waits for nothing', async () => {
+test('only a flow that exceeds its share waits a little for its answers, and closing waits for none', async () => {
   const observer = {
     answered: () => undefined,
     unauthenticated: () => undefined,
@@ -150,7 +150,7 @@ test('who is over its share waits a little for the answer, and nobody else; the 
   expect(given).toEqual(['memory', 'in_flight', 'flow'])
 })
 
-test('who logged in is what tells requests apart first', async () => {
+test('flows are told apart by the logged-in user first', async () => {
   const { port, release } = holdingPort()
   const flows = new Flows({ maxRequests: 1 })
   using authenticator = openBasicAuthenticator({
@@ -178,7 +178,7 @@ test('who logged in is what tells requests apart first', async () => {
   expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200])
 })
 
-test('alone too a flow leaves room for whoever comes', () => {
+test('a flow that is alone leaves room for others', () => {
   const { length } = requestOf('looping')
   const flows = new Flows({ maxRequests: 1, maxBytesAlone: 3 * length })
   for (let sent = 0; sent < 3; sent++) entered(flows.enter(requestOf('looping')))
@@ -199,7 +199,7 @@ function framed(message: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message])
 }
 
-test('on a connection of its own a flow that is over is refused before its message comes', async () => {
+test('on a connection of its own, a flow over its limit is refused before its message arrives', async () => {
   const { port, release } = holdingPort()
   const flows = new Flows({ maxRequests: 1, longestWaitMs: 1 })
   await using receiver = await startGrpc(port, { flows })
@@ -334,7 +334,7 @@ test('a call over gRPC waits for room in its flow, and is then stored', async ()
   expect([...flows.all()].map((flow) => flow.takeRefused())).toEqual([0, 0, 0])
 })
 
-test('who gives up while it waits for room leaves it to the next', async () => {
+test('a request that gives up waiting for room leaves the room to the next one', async () => {
   await using beside = await besideQuiet()
   const { port, answerNext, flows, receiver, waiting } = beside
   const session = connect(`http://127.0.0.1:${receiver.port}`)

@@ -80,7 +80,7 @@ async function startWebhook(authenticator?: Authenticator, maxBytes = 65_536): P
 
 const bodyOf = ({ status, body }: TlsAnswer): unknown => [status, JSON.parse(body)]
 
-test('whatever is asked is allowed, and told with the trace in which it was asked', async () => {
+test('every review is allowed, and recorded with its trace context', async () => {
   await using webhook = await startWebhook()
   expect(bodyOf(await webhook.post(review()))).toEqual([200, ALLOWED])
   const { store } = webhook.host
@@ -126,7 +126,7 @@ test('what is too large to look at is allowed', async () => {
   await eventually(() => expect(webhook.host.lost).toBe(1))
 })
 
-test('what cannot be read is allowed by its uid, else it is refused', async () => {
+test('a review that cannot be read is allowed if its uid can be found, else it is answered with an error', async () => {
   await using webhook = await startWebhook()
   expect(bodyOf(await webhook.post(review().slice(0, -40)))).toEqual([200, ALLOWED])
   const elsewhere = JSON.stringify({ request: { operation: 'CREATE', uid: 'r1' } })
@@ -162,7 +162,7 @@ test('a uid of any letters is answered with the same', async () => {
     ])
 })
 
-test('what is not done in the end, or is no write, is not told', async () => {
+test('a dry run, and a review that is no write, are not recorded', async () => {
   await using webhook = await startWebhook()
   await webhook.post(review({ dryRun: true }))
   await webhook.post(review({ operation: 'CONNECT' }))
@@ -170,12 +170,12 @@ test('what is not done in the end, or is no write, is not told', async () => {
   expect(webhook.host.store.told).toEqual([])
 })
 
-test('who shows no certificate that is known is not heard', async () => {
+test('a review without a known client certificate is not recorded', async () => {
   await using webhook = await startWebhook()
   await expect(webhook.post(review(), {})).rejects.toThrow()
 })
 
-test('while it stops it tells what it was asked, once', async () => {
+test('while the webhook stops it records the reviews that it has, once', async () => {
   const webhook = await startWebhook()
   webhook.host.store.outcomes.push({ kind: 'failed', reason: 'disk' })
   await webhook.post(review())

@@ -18,7 +18,7 @@ async function opened(): Promise<HeldItemTable> {
   return new HeldItemTable(db, new Progress(db, new TestClock()))
 }
 
-test('however many mergelogs were worked out, there is room for what programs report', async () => {
+test('items that programs report have room, however many worked-out mergelogs are held', async () => {
   const held = await opened()
   for (let at = 0; at < 11_000; at++) held.holdWorkedOut(mergelog, 0, undefined)
   let kept = 0
@@ -30,7 +30,7 @@ test('however many mergelogs were worked out, there is room for what programs re
   expect(held.hold(cpid(2) as Cpid, item)).toBe(true)
 })
 
-test('one that waits long takes the room of one', async () => {
+test('an item that waits long takes the room of one', async () => {
   const held = await opened()
   held.holdWorkedOut(mergelog, 600_000, undefined)
   let kept = 0
@@ -41,7 +41,7 @@ test('one that waits long takes the room of one', async () => {
   expect(kept).toBe(10_100)
 })
 
-test('what is taken before anything was counted makes no more room than it had', async () => {
+test('an item that is taken before any was counted frees no more room than it took', async () => {
   const held = await opened()
   for (let at = 0; at < 5; at++) held.hold(cpid(1) as Cpid, item)
   held.forget()

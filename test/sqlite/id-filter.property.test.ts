@@ -14,7 +14,7 @@ function counted(from: number, count: number): string[] {
   })
 }
 
-test('what was added is never said not to be there, however full it is', () => {
+test('an added id is never reported as absent, however full the filter is', () => {
   fc.assert(
     fc.property(ids, fc.integer({ min: 0, max: 300 }), (drawn, expected) => {
       const filter = new TraceIdBloomFilter(expected)

@@ -38,7 +38,7 @@ test.each([
   expect(readFileSync(path).equals(before)).toBe(true)
 })
 
-test('nor write to another file through it', () => {
+test('a connection for questions cannot write to another file', () => {
   const db = openForReading(path)
   db.pragma('query_only = OFF')
   expect(() => {

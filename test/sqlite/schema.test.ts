@@ -83,7 +83,7 @@ test('open episodes of full traces are told from those begun after settling; who
   db.close()
 })
 
-test('what names a scope of a database from before it was counted is counted', async () => {
+test('rows that name a scope are counted in a database from before scopes were counted', async () => {
   const { db, migrateOn } = await beforeMigration('013')
   const span = `INSERT INTO spans (origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
     VALUES (1, ?, 0, 0, 0, ?, 1, 0, 0, '', x'')`

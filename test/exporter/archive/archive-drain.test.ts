@@ -230,7 +230,7 @@ test('refused mergelogs that were dropped before the archive got them are counte
   expect(dropped).toEqual([{ items: 500 - left, reason: expect.stringContaining('refused mergelogs') }])
 })
 
-test('so are those that went with their age, though none is refused after them', async () => {
+test('refused mergelogs that were pruned for their age are counted too, although none is refused after them', async () => {
   using writer = await TestWriter.open({ retention: { maxAgeMs: 60_000 } })
   const archive = new KeptArchive()
   kept(writer)

@@ -58,7 +58,7 @@ test('a span read at one go has the row that it has when it is read as a tree', 
   )
 })
 
-test('the same of spans in which bytes were changed', () => {
+test('the same holds for spans in which bytes were changed', () => {
   const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }))
   fc.assert(
     fc.property(PLAIN, fc.array(change, { minLength: 1, maxLength: 4 }), (span, changes) => {

@@ -69,7 +69,7 @@ test.each([
   })
 })
 
-test('it is told of once, tried again after an hour, and goes when nothing is wrong any more', async () => {
+test('a CPID that cannot be pruned is reported once, tried again after an hour, and pruned when it can be', async () => {
   using writer = await poisoned(cannotBeRemoved, { maxAgeMs: DAY })
   const pruned = (): unknown[] => {
     writer.writer.prune(1_000, { isCalendarRight: true })

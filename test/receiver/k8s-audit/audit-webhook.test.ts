@@ -165,7 +165,7 @@ test.each<[string, string, Record<string, string>, number]>([
   expect(webhook.host.store.told).toEqual([])
 })
 
-test('who shows no certificate that is known is not heard', async () => {
+test('a review without a known client certificate is not recorded', async () => {
   await using webhook = await startWebhook()
   await expect(webhook.post(listOf('a'), {}, {})).rejects.toThrow()
   const stranger = new Authority('a stranger').issue()

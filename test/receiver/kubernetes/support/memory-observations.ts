@@ -1,5 +1,5 @@
 import type {
-  KnownObjectVersion,
+  ExistingObject,
   Observation,
   ObservationBatch,
   ObservationOutcome,
@@ -15,7 +15,7 @@ export class MemoryObservations implements ObservationPort {
   /** What was said of how its streams are. */
   readonly streams: string[] = []
   readonly positions = new Map<string, string>()
-  readonly known = new Map<string, KnownObjectVersion>()
+  readonly known = new Map<string, ExistingObject>()
   /** What becomes of the tellings to come, the first of it first; they are stored when there is none. */
   readonly outcomes: ObservationOutcome[] = []
 
@@ -42,7 +42,7 @@ export class MemoryObservations implements ObservationPort {
     apiVersion: string,
     resource: string,
     after: string,
-  ): Promise<readonly KnownObjectVersion[]> {
+  ): Promise<readonly ExistingObject[]> {
     return [...this.known.values()]
       .filter(({ identity }) => identity.apiVersion === apiVersion && identity.resource === resource)
       .filter(({ identity }) => identity.uid > after)
