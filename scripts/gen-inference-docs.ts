@@ -14,10 +14,11 @@ const INTRODUCTION = `<!-- Written by npm run gen from src/kube/inference/relati
 For whoever asks why an inferred write hangs where it does: every relation by which Causeway looks for the cause of a controller's
 write. [inference.md](../inference.md) explains them, and how to configure more.
 
-A write also follows from the previous version of its own object. _Changed_ means: changed since this controller last wrote the object. The
-parts of a write are \`creation\`, \`authored\` (what an author writes), \`status\`, \`scale\`, \`binding\`, \`deletion\` (deletion begins, or the
-object is removed at once) and \`removal\` (the object is removed after its deletion began). A status that changes only heartbeats is left
-out. Without a rule in the last column it is the newest version below the write.`
+A write also follows from the previous version of its own object. In the table, _it_ is the written object. _Changed_ means: changed since
+this controller last wrote the object. Names such as \`wanted\` stand for parts of an object that Causeway compares. The parts of a write are
+\`creation\`, \`authored\` (what an author writes), \`status\`, \`scale\`, \`binding\`, \`deletion\` (deletion begins, or the object is removed at
+once) and \`removal\` (the object is removed after its deletion began). A status that changes only heartbeats is left out. If the last column
+is empty, the newest version below the write is taken.`
 
 /** The text of docs/reference/inference.md. */
 export function renderInferenceDocs(): string {
@@ -25,9 +26,9 @@ export function renderInferenceDocs(): string {
 }
 
 function rowOf({
-  write = 'anything',
+  write = 'any object',
   parts,
-  by = 'anybody',
+  by = 'any controller',
   reads,
   copies,
   counts,
@@ -38,16 +39,18 @@ function rowOf({
   names,
 }: Relation): string[] {
   const which = [
-    ...(copies ?? []).map(({ ours }) => `that whose ${ours} it copies`),
+    ...(copies ?? []).map(({ ours }) => `the version whose \`${ours}\` it copies`),
     ...(counts === undefined
       ? []
-      : [`the newest of which ${counts.sums.map(({ ours }) => ours).join(' and ')} are the sum`]),
-    ...(reads.kind === 'entries' ? ['that which shows what the list says'] : []),
-    ...(content === true ? ['that which gave it its content'] : []),
-    ...(changes === undefined ? [] : [`only where ${changes} changes`]),
-    ...(waitedFor === undefined ? [] : [`only where the Pod waited for ${waitedFor}`]),
-    ...(names === undefined ? [] : [`only where it names ${names}`]),
-    ...(alive === true ? ['none at which it was gone'] : []),
+      : [
+          `the newest versions whose ${counts.sums.map(({ ours }) => `\`${ours}\``).join(' and ')} add up to those that it has`,
+        ]),
+    ...(reads.kind === 'entries' ? ['the version that shows what the list says'] : []),
+    ...(content === true ? ['the version that last changed its content'] : []),
+    ...(changes === undefined ? [] : [`only if the write changes \`${changes}\``]),
+    ...(waitedFor === undefined ? [] : [`only if the Pod waited for ${waitedFor}`]),
+    ...(names === undefined ? [] : [`only if it names ${names}`]),
+    ...(alive === true ? ['no version in which it is deleted'] : []),
   ]
   return [`${write}: ${parts.join(', ')}`, by, wordsOf(reads), which.join('; ')]
 }
@@ -57,98 +60,98 @@ function wordsOf(reads: Reads): string {
     case 'owner':
       return 'its owners'
     case 'dependents':
-      return `${reads.resource === ANY_RESOURCE ? 'whatever' : `the ${reads.resource}`} that it owns and that changed`
+      return `${reads.resource === ANY_RESOURCE ? 'objects' : `the ${reads.resource}`} that it owns and that changed`
     case 'leaving':
-      return 'others of its owner that began to go or finished'
+      return 'other objects of its owner that were deleted, began to terminate or finished'
     case 'replaced':
-      return 'others of its owner that had its template and went'
+      return 'other objects of its owner that had its template and were deleted'
     case 'edited':
-      return 'others of its owner that somebody else edited'
+      return 'objects of its owner that an operator edited'
     case 'fellows':
-      return 'others of its owner that changed and are in use'
+      return 'other objects of its owner that have or want replicas and changed'
     case 'joined':
-      return 'a Pod that began to run while it waited for others'
+      return 'the last Pod of its namespace that began to run while it waited for other Pods'
     case 'quota':
-      return 'the quota that had refused it, as its controller counted it again'
+      return 'the ResourceQuota that had refused it, after its controller recounted it'
     case 'awaited':
-      return 'the last of what it owned that went'
+      return 'the last object it owned that was deleted'
     case 'ended below':
-      return 'of the Pods of what it owns the one that began to go last, where nothing was written of it since'
+      return 'the Pod of its group that was deleted last, if it was not written since'
     case 'predecessor':
-      return 'what had its name and owner and went'
+      return 'the deleted object that had its name and its owner'
     case 'named':
-      return `what it names (${reads.field}), where that changed`
+      return `the object that it names (${reads.field}), if that changed`
     case 'named since':
-      return `what it names (${reads.field}) and what changed after it did`
+      return `the object that it names (${reads.field}), if that changed after it did`
     case 'ended':
-      return `what it names (${reads.field}) and what went`
+      return `the object that it names (${reads.field}), if that was deleted`
     case 'entries':
-      return `those it lists (${reads.field}) otherwise than before`
+      return `the objects that it lists (${reads.field}) and whose entries changed`
     case 'naming':
-      return `${reads.resource} that name it${reads.isSeries ? ' without its number' : ''} (${reads.field})`
+      return `the ${reads.resource} that name it${reads.isSeries ? ' without its ordinal' : ''} (${reads.field})`
     case 'namesake':
-      return 'what had its name and went, unless something else it follows from is newer; of what it wrote itself only what an operator deleted'
+      return 'the last deleted object of its name, if nothing else that was read is newer; if the controller had written that object, only if an operator deleted it'
     case 'namespace':
       return 'its namespace'
     case 'departed':
-      return 'those that its owner had, or it had itself, and has no more'
+      return 'objects that its owner, or it itself, no longer owns'
     case 'adopted':
-      return 'where nothing else is new: what was adopted last'
+      return 'if nothing else is new: the object that its owner adopted last'
     case 'former owner':
-      return 'owners that it has no more'
+      return 'owners that this write removed'
     case 'selected':
-      return `the ${reads.resource} that its selector fits and that changed`
+      return `the ${reads.resource} that its selector matches and that changed`
     case 'changed':
       return `the ${reads.resource} ${reads.isBeside ? 'of its namespace ' : ''}that changed`
     case 'users':
       return `the ${reads.resource} that name ${reads.of === undefined ? 'it' : `what it names (${reads.of})`} (${reads.field}) and that changed`
     case 'counted':
-      return 'what it counts in its namespace and what changed'
+      return 'objects of its namespace that it counts and that changed'
     case 'admission':
-      return 'where nothing else is as new: the account or class that it names and that was created; the quotas, ranges of limits, admission policies or labels of its namespace that had refused it and changed'
+      return 'if nothing else is newer: the ServiceAccount, PriorityClass or RuntimeClass that it names, if that was created; and the quotas, LimitRanges, admission policies, webhooks or namespace that had refused it and changed'
     case 'remaining':
-      return 'what was left in it and went'
+      return 'objects that remained in it and were deleted'
     case 'defined':
-      return 'the last of its custom resources that went after it was deleted'
+      return 'the last of its custom resources that was deleted after it'
     case 'freed':
-      return 'the Pod that last made room on the node that it names'
+      return 'the Pod that last freed room on the node that it names'
     case 'referred':
-      return 'what its spec names and what changed'
+      return 'objects that its spec names and that changed'
     case 'applied from':
-      return 'what it is applied from, where that changed or is of another revision; else what had its name and went'
+      return 'the GitOps object that its labels name, if that changed or has another revision; else the last deleted object of its name'
     case 'primaries':
-      return 'objects that the controller looks after and that changed: they name it, it names them, they own its owners, or it is called after them'
+      return 'objects that the controller reconciles and that changed: they name it, it names them, they own its owners, or it is named after them'
     case 'named by primaries':
-      return 'what the objects that the controller looks after for it name in their spec, where its content changed since the controller acted for them'
+      return 'objects that are named in the spec of the objects that the controller reconciles for it, if their content changed since the controller last acted for these'
     case 'selected namespace':
-      return 'its namespace, where the controller looks after an object in no namespace for it and the namespace changed since the controller acted for that'
+      return 'its namespace, if the controller reconciles a cluster-scoped object for it and the namespace changed since the controller last acted for that'
     case 'annotated':
-      return 'the Secret, ConfigMap or object of its own resource in another namespace that its annotations name, where the content of that changed'
+      return 'the Secret, ConfigMap or object of its own resource in another namespace that its labels or annotations name, if the content of that changed'
     case 'made for it':
-      return 'objects of which a label names it by its kind, as `…/shop: books` does, or under a key of its own domain, and that changed'
+      return 'objects that changed and whose labels name it by its kind, as `…/shop: books` does, or under a key of its domain'
     case 'named just before':
-      return 'what its labels name under their own API group or as `app.kubernetes.io/instance`, what its spec names, and its namespace if that is newer than what the labels name, where somebody else has just changed it'
+      return 'objects that its labels name under their own API group or as `app.kubernetes.io/instance`, objects that its spec names, and its namespace if that is newer than what the labels name; each if somebody else has just changed it'
     case 'naming just before':
-      return 'where nothing else is new: the custom resources that name it or its owners in their spec, where somebody else has just changed that'
+      return 'if nothing else is new: the custom resources whose spec names it or its owners, if somebody else has just changed that'
     case 'selected by it':
-      return 'workloads, Pods and Services of its namespace that its selector fits, and whose content or labels changed'
+      return 'workloads, Pods and Services of its namespace that its selector matches and whose content or labels changed'
     case 'restored':
-      return 'what had its name and went, where this controller had written that and nothing that it looks after changed since'
+      return 'the last deleted object of its name, if this controller had written that and nothing that it reconciles has changed since'
     case 'kin':
-      return 'custom resources of the same API group and namespace that changed, where nothing else is new'
+      return 'if nothing else is new: custom resources of the same API group and namespace that changed'
     case 'made for the same':
-      return 'what the controller wrote for the same object that it looks after, and somebody else changed, where nothing else is new'
+      return 'if nothing else is new: other objects that the controller made for the same owner or reconciled object and that somebody else changed'
     case 'done just before':
-      return 'what the controller wrote for the same owner within 2 s before, where nothing else is new'
+      return 'if nothing else is new: what the controller wrote for the same owner or reconciled object at most 2 s before'
     case 'new kin':
       return 'custom resources of its API group and namespace that somebody has just changed'
     case 'new namespace':
-      return 'its namespace, where that has just changed and nothing else is new'
+      return 'if nothing else is new: its namespace, if that has just changed'
     case 'settings':
-      return 'the ConfigMaps and Secrets that its Pods take settings from and that have just changed'
+      return 'the ConfigMaps and Secrets from which its Pods take settings, if they have just changed'
     case 'closed node':
-      return 'for an eviction where nothing else is new: the node that the Pod is on, where somebody cordoned or tainted that'
+      return 'for an eviction, if nothing else is new: the node of the Pod, if somebody cordoned or tainted it'
     case 'preemptor':
-      return 'pods that are to run on the node that it names'
+      return 'the Pods that are nominated for the node that it names'
   }
 }
