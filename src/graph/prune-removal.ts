@@ -10,7 +10,10 @@ import { explain } from './record-mergelog.ts'
 
 const PAGE = 50
 /** Rows removed between two checks of the time. */
-const ROWS_AT_ONCE = 500
+const ROWS_AT_ONCE = 200
+const EDGES_A_PAGE = 100
+/** About how many CPIDs are explained between two checks of the time. */
+const EXPLAINED_AT_ONCE = 50
 
 interface RemovalParts {
   readonly store: PruneStore
@@ -51,7 +54,7 @@ export class Removal {
           const hold = forced || free.has(id) ? undefined : this.#store.hold(id)
           work.spend(LOOK_COST)
           if (hold === undefined) return this.#remove(id, forced, work, counts)
-          this.#unmark(id)
+          this.#unmark(id, work)
           return true
         })
         if (isDone === undefined) {
@@ -63,19 +66,19 @@ export class Removal {
     }
   }
 
-  /** Removes a CPID with its rows; false when the turn ends before that. */
+  /** Removes a CPID with its rows; false when the turn ends before that. Each turn does at least one step. */
   #remove(id: number, forced: boolean, work: PruneWork, counts: PruneCounts): boolean {
     for (;;) {
       const { rows, outcome } = this.#store.removeSome(id, ROWS_AT_ONCE, forced, counts)
       work.remove(rows)
-      if (outcome === 'gone') break
-      if (outcome !== 'more') {
-        this.#unmark(id)
+      if (outcome !== 'more' && outcome !== 'gone') {
+        this.#unmark(id, work)
         return true
       }
-      if (work.isUp) return false
+      if (rows > 0 && work.isUp) return false
+      if (outcome === 'gone') break
     }
-    while (this.#removeEdges(id, forced, work)) if (work.isUp) return false
+    if (!this.#removeEdges(id, forced, work)) return false
     this.#store.leaveTombstone(id)
     work.remove(CPID_COST)
     counts.cpids++
@@ -83,38 +86,40 @@ export class Removal {
     return true
   }
 
-  /** Removes a page of the edges that leave the CPID; true when there may be more. */
+  /** Removes the edges that leave the CPID; false when the turn ends after one of them. */
   #removeEdges(id: number, forced: boolean, work: PruneWork): boolean {
     const wasExplained = this.#graph.node(id).explained
     const isTold = wasExplained && !this.#graph.isExplanationPostponed(id)
-    const targets = this.#graph.targetsAfter(id, 0, ROWS_AT_ONCE)
-    for (const target of targets) {
-      this.#store.removeEdge(id, target)
-      const descendant = this.#graph.node(target)
-      descendant.inDegree--
-      if (!wasExplained) descendant.unexplainedSources--
-      else if (!isTold) descendant.unexplainedSources = this.#graph.countUnexplained(target)
-      this.#graph.save(descendant)
-      if (descendant.inDegree === 0) this.#store.markForRemoval(target, forced)
-      else this.#explainIfReady(descendant)
+    for (let targets: number[]; (targets = this.#graph.targetsAfter(id, 0, EDGES_A_PAGE)).length > 0;) {
+      for (const target of targets) {
+        this.#store.removeEdge(id, target)
+        const descendant = this.#graph.node(target)
+        descendant.inDegree--
+        if (!wasExplained) descendant.unexplainedSources--
+        else if (!isTold) descendant.unexplainedSources = this.#graph.countUnexplained(target)
+        this.#graph.save(descendant)
+        if (descendant.inDegree === 0) this.#store.markForRemoval(target, forced)
+        else this.#explainIfReady(descendant, work)
+        work.remove(2)
+        if (work.isUp) return false
+      }
     }
-    work.remove(targets.length * 2)
-    return targets.length === ROWS_AT_ONCE
+    return true
   }
 
-  #unmark(id: number): void {
+  #unmark(id: number, work: PruneWork): void {
     this.#onUnmarked(this.#store.unmark(id))
-    this.#explainIfReady(this.#graph.node(id))
+    this.#explainIfReady(this.#graph.node(id), work)
   }
 
   /** A pruned ancestor counts as settled, not as missing. */
-  #explainIfReady(node: CpidNode): void {
+  #explainIfReady(node: CpidNode, work: PruneWork): void {
     if (node.unexplainedSources > 0 || !node.hasMergelog || node.explained) return
     const sources = (this.#graph.storedSources(node.id) ?? []).flatMap(
       (source) => this.#graph.find(source) ?? [],
     )
     this.#graph.announce(node.id, 'explained')
-    explain(this.#graph, node, this.#maxFanout, sources)
+    work.spend(explain(this.#graph, node, this.#maxFanout, sources, EXPLAINED_AT_ONCE))
   }
 }
 

@@ -294,9 +294,8 @@ export class Pruner {
   }
 
   #removeUnattributed(beforeMs: number, forced: boolean): number {
-    const { spans, logs } = this.#counts
-    const looked = this.#store.removeUnattributed(beforeMs, ROWS_AT_ONCE, forced, this.#counts)
-    this.#work.remove(this.#counts.spans - spans + this.#counts.logs - logs)
+    const { looked, rows } = this.#store.removeUnattributed(beforeMs, ROWS_AT_ONCE, forced, this.#counts)
+    this.#work.remove(rows)
     this.#work.spend(LOOK_COST + looked / 10)
     return looked
   }

@@ -333,7 +333,7 @@ const NOT_YET = -1
 
 /**
  * Marks a CPID explained, sets its root list, and does the same for every descendant that waited only for it or was explained before,
- * as far as one transaction goes. `sources` are those that its mergelog names, including tombstones.
+ * as far as `atOnce` goes. `sources` are those that its mergelog names, including tombstones. Returns what it cost, in CPIDs and edges.
  */
 export function explain(
   graph: MergeGraph,
@@ -341,10 +341,11 @@ export function explain(
   maxFanout: number,
   sources: readonly CpidNode[],
   atOnce = AT_ONCE,
-): void {
+): number {
   const explaining = new ExplanationPropagation(graph, maxFanout, atOnce)
   explaining.mark(first, sources)
   explaining.run()
+  return explaining.done
 }
 
 /** Continues postponed explanations, over about `work` CPIDs and edges; returns how many there were, 0 when none is left. */

@@ -228,6 +228,7 @@ export interface CpidToPrune {
 
 /** The result of a step of a removal: everything is removed, more is left, or the CPID is held after all. */
 export interface RemovalStep {
+  /** How many rows it removed. One with a long text or body counts as several. */
   rows: number
   outcome: 'gone' | 'more' | PruneHold
 }
@@ -269,10 +270,15 @@ export interface PruneStore {
   /** Reads the next part of what is not sent yet, since it may include spans without a CPID. True once everything is read. */
   readUnsent(): boolean
   /**
-   * Removes the oldest spans and log records without a CPID that arrived before a time. Returns how many it examined. Unless forced, only
-   * those that are linked and sent; if forced, also others, which it counts.
+   * Removes the oldest spans and log records without a CPID that arrived before a time. Returns how many it examined, and how many rows it
+   * removed. Unless forced, only those that are linked and sent; if forced, also others, which it counts.
    */
-  removeUnattributed(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number
+  removeUnattributed(
+    beforeMs: number,
+    limit: number,
+    forced: boolean,
+    counts: PruneCounts,
+  ): { looked: number; rows: number }
   /** The start of the oldest span without a CPID that may be removed. */
   oldestUnattributedNs(forced: boolean): UnixNanos | undefined
   /** Examines some tombstones, and removes the oldest beyond `keep` to which no stored trace refers. Returns 0 when all were examined. */

@@ -7,6 +7,7 @@ import {
   type ObjectRemoval,
   type PrunedRows,
   type PruneHolds,
+  rowsOf,
   type SpansSentForChildren,
 } from './pruning-holds.ts'
 import type { PreparedStatements } from './prepared-statements.ts'
@@ -65,12 +66,13 @@ export class CpidContentsRemoval {
   #removeLogs(step: Step): PruneHold | undefined {
     const { sql, rows, holds } = this.#parts
     if (step.left <= 0) return undefined
-    const logs = sql.rows<{ id: number; decision: number | null }>(
-      `SELECT id, (SELECT max(decision) FROM log_outbox WHERE log = logs.id) AS decision FROM logs WHERE cpid = +? LIMIT +?`,
+    const logs = sql.rows<{ id: number; bytes: number; decision: number | null }>(
+      `SELECT id, length(raw) AS bytes, (SELECT max(decision) FROM log_outbox WHERE log = logs.id) AS decision FROM logs WHERE cpid = +? LIMIT +?`,
       step.cpid,
       step.left,
     )
-    for (const { id, decision } of logs) {
+    for (const { id, bytes, decision } of logs) {
+      if (step.left <= 0) return undefined
       if (!step.forced) {
         if (id > holds.reached.arrival) return { until: 'arrival', at: id }
         if (decision !== null) return { until: 'logDecision', at: decision }
@@ -78,7 +80,7 @@ export class CpidContentsRemoval {
       if (decision !== null) sql.run('DELETE FROM log_outbox WHERE log = +?', id)
       if (sql.run('DELETE FROM waiting_logs WHERE arrival = +?', id) > 0) rows.waitingLog()
       sql.run('DELETE FROM logs WHERE id = +?', id)
-      step.left--
+      step.left -= rowsOf(bytes)
       step.counts.logs++
     }
     return undefined
@@ -101,6 +103,7 @@ const IN_PLACE =
 
 interface Whole {
   spans: number
+  bytes: number
   newest: number | null
   decision: number | null
   objects: number
@@ -109,13 +112,14 @@ interface Whole {
 
 interface OneSpan {
   id: number
+  bytes: number
   decision: number | null
   brought: number
 }
 
 interface RemovedSpans {
   spans: number
-  /** How many rows were removed in all. */
+  /** How many rows were removed in all. `most` and above mean that there may be more. */
   rows: number
   hold?: PruneHold
 }
@@ -137,12 +141,12 @@ export class SpanRemoval {
     this.#brought = brought
   }
 
-  /** Removes at most `most` spans. Unless forced, stops at the first span that is held. */
+  /** Removes at most about `most` rows. Unless forced, stops at the first span that is held. */
   remove(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
     const [whole] = this.#sql.rows<Whole>(
-      `SELECT count(*) AS spans, max(id) AS newest, max(decision) AS decision, total(flags & ?) > 0 AS objects,
-         max(brought) AS brought
-       FROM (SELECT id, flags, ${IN_PLACE} AS decision, ${IS_SENT_FOR_CHILD} AS brought ${ITS} LIMIT +?)`,
+      `SELECT count(*) AS spans, total(bytes) AS bytes, max(id) AS newest, max(decision) AS decision,
+         total(flags & ?) > 0 AS objects, max(brought) AS brought
+       FROM (SELECT id, flags, length(raw) AS bytes, ${IN_PLACE} AS decision, ${IS_SENT_FOR_CHILD} AS brought ${ITS} LIMIT +?)`,
       SPAN_OBSERVED | SPAN_WROTE,
       origin,
       cpid,
@@ -150,11 +154,12 @@ export class SpanRemoval {
     )
     if (whole === undefined || whole.spans === 0) return { spans: 0, rows: 0 }
     const hold = forced ? undefined : this.#holdOf(whole.newest ?? 0, whole.decision)
-    if (whole.spans < most && hold === undefined && whole.objects === 0 && whole.brought === 0) {
+    const rows = whole.spans + rowsOf(whole.bytes) - 1
+    if (rows < most && hold === undefined && whole.objects === 0 && whole.brought === 0) {
       if (whole.decision !== null)
         this.#sql.run(`DELETE FROM outbox WHERE trace = 0 AND span IN (SELECT id ${ITS})`, origin, cpid)
-      const spans = this.#sql.run(`DELETE ${ITS}`, origin, cpid)
-      return { spans, rows: spans }
+      this.#sql.run(`DELETE ${ITS}`, origin, cpid)
+      return { spans: whole.spans, rows }
     }
     return this.#oneByOne(cpid, origin, most, forced)
   }
@@ -162,16 +167,20 @@ export class SpanRemoval {
   #oneByOne(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
     const removed = { spans: 0, rows: 0 }
     const spans = this.#sql.rows<OneSpan>(
-      `SELECT id, ${IN_PLACE} AS decision, ${IS_SENT_FOR_CHILD} AS brought ${ITS} LIMIT +?`,
+      `SELECT id, length(raw) AS bytes, ${IN_PLACE} AS decision, ${IS_SENT_FOR_CHILD} AS brought ${ITS} LIMIT +?`,
       origin,
       cpid,
       most,
     )
-    for (const { id, decision, brought } of spans) {
+    for (const { id, bytes, decision, brought } of spans) {
+      if (removed.rows >= most) return removed
       const hold = forced ? undefined : (this.#holdOf(id, decision) ?? this.#asBrought(id, brought === 1))
       if (hold !== undefined) return { ...removed, hold }
+      removed.rows += this.#objects.removeOfSpan(id, most - removed.rows)
+      if (removed.rows >= most) return removed
       if (decision !== null) this.#sql.run('DELETE FROM outbox WHERE trace = 0 AND span = +?', id)
-      removed.rows += this.#objects.removeOfSpan(id) + this.#sql.run('DELETE FROM spans WHERE id = +?', id)
+      this.#sql.run('DELETE FROM spans WHERE id = +?', id)
+      removed.rows += rowsOf(bytes)
       removed.spans++
     }
     return removed
@@ -288,15 +297,30 @@ export class TraceRemoval {
 
   /** Removes decisions, and spans without a CPID that were sent into no other trace for their children. */
   #removeDecisions(trace: number, most: number, counts: PruneCounts): number {
-    const gone = this.#sql.rows<{ span: number | null; flags: number }>(
-      'DELETE FROM outbox WHERE trace = +? RETURNING span, flags LIMIT +?',
-      trace,
-      most,
-    )
-    const brought = gone.flatMap(({ span, flags }) =>
-      span !== null && (flags & SENT_FOR_CHILD) !== 0 ? [span] : [],
-    )
-    return gone.length + this.#brought.release(brought, this.#holds.sentDecision, counts)
+    const { sentDecision } = this.#holds
+    let removed = 0
+    while (removed < most) {
+      const page = this.#sql.rows<{ decision: number; span: number | null; flags: number }>(
+        'SELECT decision, span, flags FROM outbox WHERE trace = +? LIMIT +?',
+        trace,
+        most - removed,
+      )
+      if (page.length === 0) return removed
+      for (const { decision, span, flags } of page) {
+        if (removed >= most) return most
+        if (span !== null && (flags & SENT_FOR_CHILD) !== 0) {
+          const released = this.#brought.release(span, decision, {
+            sentDecision,
+            most: most - removed,
+            counts,
+          })
+          removed += released.rows
+          if (!released.isDone) return most
+        }
+        removed += this.#sql.run('DELETE FROM outbox WHERE decision = +?', decision)
+      }
+    }
+    return most
   }
 
   /** The writes of a cascade are stored under its first trace, and removed with its last. */

@@ -231,40 +231,58 @@ export class SpansSentForChildren {
       : { until: 'decision', at: into.decision }
   }
 
-  /** Call it when a trace into which these spans were sent for children was removed. Removes those without a CPID and without a trace. */
-  release(spans: Iterable<number>, sentDecision: number, counts: PruneCounts): number {
-    let removed = 0
-    for (const span of spans) removed += this.#release(span, sentDecision, counts)
-    return removed
-  }
-
-  /** Removes a span without a CPID, and its rows in other tables. Returns how many rows it removed. */
-  remove(span: number, origin: number): number {
-    const { sql, objects, index, rows } = this.#parts
-    const removed =
-      sql.run('DELETE FROM outbox WHERE trace = 0 AND span = +?', span) + objects.removeOfSpan(span)
-    sql.run('DELETE FROM spans WHERE id = +?', span)
-    index.removeIfEmpty(origin)
-    rows.origin(origin)
-    return removed + 1
-  }
-
-  #release(span: number, sentDecision: number, counts: PruneCounts): number {
-    const [found] = this.#parts.sql.rows<{ origin: number; unsent: number; brought: number }>(
-      `SELECT s.origin, ${IS_SENT_FOR_CHILD} AS brought,
+  /**
+   * Call it before a decision that sent this span into a trace for a child is removed. Removes the span if it has no CPID and is in no other
+   * trace. Keeps the span while it has more than `most` objects left.
+   */
+  release(span: number, decision: number, { sentDecision, most, counts }: Release): Released {
+    const [found] = this.#parts.sql.rows<{ origin: number; bytes: number; unsent: number; brought: number }>(
+      `SELECT s.origin, length(s.raw) AS bytes,
+         EXISTS (SELECT 1 FROM outbox b WHERE b.span = s.id AND b.flags & ${SENT_FOR_CHILD} AND b.decision <> +?) AS brought,
          EXISTS (SELECT 1 FROM outbox o WHERE o.trace = 0 AND o.span = s.id AND o.decision > +?) AS unsent
        FROM spans s WHERE s.id = +? AND s.cpid IS NULL`,
+      decision,
       sentDecision,
       span,
     )
-    if (found === undefined || found.brought === 1) return 0
+    if (found === undefined || found.brought === 1) return { rows: 0, isDone: true }
     if (found.unsent === 1) {
       this.#left(span)
-      return 0
+      return { rows: 0, isDone: true }
     }
+    const rows = this.#parts.objects.removeOfSpan(span, most)
+    if (rows >= most) return { rows, isDone: false }
     counts.spans++
-    return this.remove(span, found.origin)
+    return { rows: rows + this.remove(span, found.origin, found.bytes), isDone: true }
   }
+
+  /** Removes a span without a CPID that has no objects left. Returns how many rows it removed. */
+  remove(span: number, origin: number, bytes: number): number {
+    const { sql, index, rows } = this.#parts
+    const removed = sql.run('DELETE FROM outbox WHERE trace = 0 AND span = +?', span)
+    sql.run('DELETE FROM spans WHERE id = +?', span)
+    index.removeIfEmpty(origin)
+    rows.origin(origin)
+    return removed + rowsOf(bytes)
+  }
+}
+
+interface Release {
+  readonly sentDecision: number
+  readonly most: number
+  readonly counts: PruneCounts
+}
+
+interface Released {
+  readonly rows: number
+  readonly isDone: boolean
+}
+
+const BYTES_A_ROW = 16 * 1024
+
+/** How many rows a row with a body of this length counts as: SQLite reads each of its pages to free it. */
+export function rowsOf(bytes: number): number {
+  return 1 + Math.floor(bytes / BYTES_A_ROW)
 }
 
 /** Removes references of spans to objects, and objects that are no longer referenced. */
@@ -277,16 +295,16 @@ export class ObjectRemoval {
     this.#rows = rows
   }
 
-  /** Returns how many rows were removed. */
-  removeOfSpan(span: number): number {
+  /** Removes at most about `most` rows. Returns how many; `most` and above mean that there may be more. */
+  removeOfSpan(span: number, most: number): number {
     const named = this.#sql.rows<{ object: number }>(
-      'SELECT DISTINCT object FROM span_objects WHERE span = +?',
+      'DELETE FROM span_objects WHERE span = +? RETURNING object LIMIT +?',
       span,
+      most,
     )
-    if (named.length === 0) return 0
-    const removed = this.#sql.run('DELETE FROM span_objects WHERE span = +?', span)
-    for (const { object } of named) this.removeUnnamed(object)
-    return removed + named.length
+    const objects = new Set(named.map(({ object }) => object))
+    for (const object of objects) this.removeUnnamed(object)
+    return named.length + objects.size
   }
 
   /** Removes an object unless a span or mergelog refers to it. */

@@ -2,17 +2,25 @@ import type { PruneCounts } from '../../model/store-ports.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
 import {
   IS_SENT_FOR_CHILD,
+  type ObjectRemoval,
   type PrunedRows,
   type PruneHolds,
+  rowsOf,
   type SpansSentForChildren,
 } from './pruning-holds.ts'
 import type { PreparedStatements } from './prepared-statements.ts'
 import type { Progress } from './transactions.ts'
 
+interface Removed {
+  looked: number
+  rows: number
+}
+
 interface Parts {
   readonly sql: PreparedStatements
   readonly progress: Progress
   readonly holds: PruneHolds
+  readonly objects: ObjectRemoval
   readonly brought: SpansSentForChildren
   readonly rows: PrunedRows
 }
@@ -48,11 +56,12 @@ export class UnattributedRemoval {
     return this.#unsent.lowestAfter(holds.sentDecision, progress.lastDecision) !== undefined
   }
 
-  /** Removes some. Returns how many it examined, at most `limit` of each kind. */
-  remove(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
-    return (
-      this.#removeSpans(beforeMs, limit, forced, counts) + this.#removeLogs(beforeMs, limit, forced, counts)
-    )
+  /** Examines at most `limit` of each kind, and removes about as many rows. */
+  remove(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): Removed {
+    const removed = { looked: 0, rows: 0 }
+    this.#removeSpans(beforeMs, limit, forced, counts, removed)
+    if (removed.rows < limit) this.#removeLogs(beforeMs, limit, forced, counts, removed)
+    return removed
   }
 
   oldestNs(forced: boolean): UnixNanos | undefined {
@@ -66,47 +75,67 @@ export class UnattributedRemoval {
     return ms === undefined ? undefined : BigInt(ms) * 1_000_000n
   }
 
-  #removeSpans(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
-    const { sql, progress, brought } = this.#parts
+  #removeSpans(
+    beforeMs: number,
+    limit: number,
+    forced: boolean,
+    counts: PruneCounts,
+    removed: Removed,
+  ): void {
+    const { sql, progress, objects, brought } = this.#parts
     const mayGo = this.#spansUpTo(beforeMs)
-    const spans = sql.rows<{ id: number; origin: number; isBrought: number }>(
-      `SELECT s.id, s.origin, ${IS_SENT_FOR_CHILD} AS isBrought FROM spans s
+    const spans = sql.rows<{ id: number; origin: number; bytes: number; isBrought: number }>(
+      `SELECT s.id, s.origin, length(s.raw) AS bytes, ${IS_SENT_FOR_CHILD} AS isBrought FROM spans s
        WHERE s.cpid IS NULL AND s.id > +? AND s.id <= +? ORDER BY s.id LIMIT +?`,
       this.#passed,
       forced ? progress.lastArrival : mayGo,
       limit,
     )
-    for (const { id, origin, isBrought } of spans) {
-      this.#passed = id
-      if (isBrought === 1) continue
-      if (id > mayGo) {
-        counts.unsent++
-        sql.run('DELETE FROM waiting WHERE arrival = +?', id)
+    for (const { id, origin, bytes, isBrought } of spans) {
+      if (removed.rows >= limit) return
+      removed.looked++
+      if (isBrought === 0) {
+        const most = limit - removed.rows
+        const ofObjects = objects.removeOfSpan(id, most)
+        removed.rows += ofObjects
+        if (ofObjects >= most) return
+        if (id > mayGo) {
+          counts.unsent++
+          sql.run('DELETE FROM waiting WHERE arrival = +?', id)
+        }
+        removed.rows += brought.remove(id, origin, bytes)
+        counts.spans++
       }
-      brought.remove(id, origin)
-      counts.spans++
+      this.#passed = id
     }
-    return spans.length
   }
 
-  #removeLogs(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
+  #removeLogs(
+    beforeMs: number,
+    limit: number,
+    forced: boolean,
+    counts: PruneCounts,
+    removed: Removed,
+  ): void {
     const { sql, progress, rows } = this.#parts
     const mayGo = this.#logsUpTo(beforeMs)
-    const logs = sql.rows<{ id: number }>(
-      'SELECT id FROM logs WHERE cpid IS NULL AND id <= +? ORDER BY id LIMIT +?',
+    const logs = sql.rows<{ id: number; bytes: number }>(
+      'SELECT id, length(raw) AS bytes FROM logs WHERE cpid IS NULL AND id <= +? ORDER BY id LIMIT +?',
       forced ? progress.lastArrival : mayGo,
       limit,
     )
-    for (const { id } of logs) {
+    for (const { id, bytes } of logs) {
+      if (removed.rows >= limit) return
       if (id > mayGo) {
         counts.unsent++
         sql.run('DELETE FROM log_outbox WHERE log = +?', id)
         if (sql.run('DELETE FROM waiting_logs WHERE arrival = +?', id) > 0) rows.waitingLog()
       }
       sql.run('DELETE FROM logs WHERE id = +?', id)
+      removed.looked++
+      removed.rows += rowsOf(bytes)
+      counts.logs++
     }
-    counts.logs += logs.length
-    return logs.length
   }
 
   /** The row up to which spans arrived before a time, are linked, do not wait, and were sent by every exporter. */

@@ -106,7 +106,11 @@ const others: fc.WeightedArbitrary<LifeStep>[] = [
   {
     weight: 3,
     arbitrary: fc
-      .record({ budget: fc.constantFrom(0, 1, 1_000), turns: fc.constantFrom(1, 3, 200) })
+      .record({
+        budget: fc.constantFrom(0, 1, 1_000),
+        turns: fc.constantFrom(1, 3, 200),
+        looks: fc.constantFrom(0, 1, 2, 5, 1_000),
+      })
       .map((prune) => ({ kind: 'prune', ...prune })),
   },
   {

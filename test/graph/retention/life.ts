@@ -12,7 +12,8 @@ export type LifeStep =
   | { kind: 'expire'; most: number }
   /** Time goes by; where it works, all that is there is linked before, and what is due leaves and settles after. */
   | { kind: 'pass'; ms: number; works: boolean }
-  | { kind: 'prune'; budget: number; turns: number }
+  /** `looks`: after how many looks at the clock each turn ends, if it does not end before. */
+  | { kind: 'prune'; budget: number; turns: number; looks?: number }
   /** A turn of pruning that the disk breaks off. */
   | { kind: 'break'; steps: number }
   /** An exporter takes some; what it does not save it takes again after a restart. */

@@ -130,7 +130,7 @@ class World {
         else clock.advance(step.ms)
         return
       case 'prune':
-        this.#prune(step.budget, step.turns)
+        this.#prune(step)
         return
       case 'break':
         this.#breakOff(step.steps)
@@ -169,8 +169,11 @@ class World {
     return this.#arrivedMs.find(({ upTo }) => upTo >= arrival)?.ms ?? Infinity
   }
 
-  #prune(budget: number, turns: number): void {
-    for (let turn = 0; turn < turns; turn++) if (!this.#pruneOnce(budget)) return
+  #prune({ budget, turns, looks = Infinity }: Extract<LifeStep, { kind: 'prune' }>): void {
+    for (let turn = 0; turn < turns; turn++) {
+      let left = looks
+      if (!this.#pruneOnce(budget, () => left-- > 0)) return
+    }
     check(turns < MAX_TURNS, 'pruning does not end')
   }
 
