@@ -5,6 +5,7 @@ import { migrate } from '../../src/store/sqlite/migrate.ts'
 import {
   holdDatabase,
   openForWriting,
+  refuseNoFile,
   type Sqlite,
   storageFault,
 } from '../../src/store/sqlite/open-database.ts'
@@ -32,6 +33,7 @@ export interface Salvaged {
  * afterwards. The damaged file stays as it is. Throws what to do where the new file is there already, or nothing can be read; then there is none.
  */
 export async function salvage(from: string, to: string): Promise<Salvaged> {
+  refuseNoFile(from)
   const hold = holdDatabase(from)
   try {
     return await salvageHeld(from, to)

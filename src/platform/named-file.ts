@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { MIB } from '../model/time-and-size.ts'
 
 /** Far more than configurations, tokens, passwords or certificates need. */
@@ -23,8 +23,18 @@ export function readNamedFile(path: string): Buffer {
   }
 }
 
-/** The same, and also reads a pipe or device (`/dev/stdin`). It blocks, so call it only at the start of a program. */
+/** Where a program finds pipes that it was given, which somebody writes. */
+const GIVEN = /^\/(dev|proc)\//
+
+/**
+ * The same, and also reads a pipe that the program was given, or a device (`/dev/stdin`). It blocks, so call it only at the start of a
+ * program.
+ */
 export function readNamedFileOrPipe(path: string): Buffer {
+  if (!GIVEN.test(path) && statSync(path).isFIFO())
+    throw new Error(
+      `${path} is a named pipe, which may never be written; name a file, or hand it over by /dev/stdin`,
+    )
   const file = openSync(path, 'r')
   try {
     return readToEnd(file, path)

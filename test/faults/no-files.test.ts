@@ -11,7 +11,9 @@ import { OtlpEndpoint } from '../../packages/kubectl/otlp-endpoint.ts'
 import { serviceAccountAccess, tokenFileCredential } from '../../src/kube/cluster/cluster-access.ts'
 import { kubeconfigAccess } from '../../src/kube/cluster/kubeconfig.ts'
 import { openBearerAuthenticator } from '../../src/platform/credentials.ts'
+import { readNamedFileOrPipe } from '../../src/platform/named-file.ts'
 import { openClientTls } from '../../src/platform/tls.ts'
+import { openForReading, openForWriting } from '../../src/store/sqlite/open-database.ts'
 import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
 
 leaveNothingBehind()
@@ -65,6 +67,8 @@ const READERS: Record<string, (path: string) => unknown> = {
     const user = { 'auth-provider': { name: 'oidc', config } }
     await kubeconfigAccess({ path: kubeconfig({}, user) }).credential.present()
   },
+  'a database': (path) => openForWriting(path).close(),
+  'a database for questions': (path) => openForReading(path).close(),
   'a certificate authority of OTLP': (path) =>
     new OtlpEndpoint('https://127.0.0.1:1', { OTEL_EXPORTER_OTLP_CERTIFICATE: path }),
 }
@@ -76,6 +80,13 @@ const CASES = Object.keys(READERS).flatMap((reader) =>
 test.each(CASES)('%s that is a %s is refused without being waited for', async (reader, name) => {
   const read = async (): Promise<unknown> => await READERS[reader]?.(join(folder, name))
   await expect(read()).rejects.toThrow(/is no file but a pipe or a device; name a file/)
+})
+
+test.each(['pipe', 'link'])('a configuration that is a %s with a name is not waited for', (name) => {
+  const path = join(folder, name)
+  expect(() => readNamedFileOrPipe(path)).toThrow(
+    `${path} is a named pipe, which may never be written; name a file, or hand it over by /dev/stdin`,
+  )
 })
 
 test('a service account whose authority is a pipe is refused', () => {

@@ -65,6 +65,7 @@ export function openForWriting(path: string): Sqlite {
   try {
     if (path !== ':memory:') {
       mkdirSync(dirname(path), { recursive: true })
+      refuseNoFile(path)
       makePrivate(path)
       refuseOtherNames(path)
       refuseMountedAlone(path)
@@ -84,6 +85,15 @@ export function openForWriting(path: string): Sqlite {
 }
 
 class WrongPlace extends Error {}
+
+/** Throws if the path leads to a pipe, socket or device: opening a pipe would block, and a device keeps nothing. */
+export function refuseNoFile(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined || found.isFile() || found.isDirectory()) return
+  throw new WrongPlace(
+    `the database ${path} (connectors::cpid::storage::path) is no file but a pipe or a device; name a file`,
+  )
+}
 
 /** SQLite finds the write-ahead log by the name of the database. Under another name, the last commits would be missing or lost. */
 function refuseOtherNames(path: string): void {
@@ -166,11 +176,13 @@ export function closeWriting(db: Sqlite): void {
 /** Opens an existing database read-only. `cacheKib` is the size of the page cache. */
 export function openForReading(path: string, cacheKib?: number): Sqlite {
   try {
+    refuseNoFile(path)
     const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
     db.pragma('query_only = ON')
     if (cacheKib !== undefined) db.pragma(`cache_size = -${cacheKib}`)
     return db
   } catch (error) {
+    if (error instanceof WrongPlace) throw error
     throw new Error(openFailureSentence(path, error), { cause: error })
   }
 }
