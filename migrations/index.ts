@@ -33,6 +33,7 @@ import { up as boundsOfWhatWasSent } from './036-bounds-of-what-was-sent.ts'
 import { up as spanBlocks } from './037-span-blocks.ts'
 import { up as workedOutMergelogs } from './038-worked-out-mergelogs.ts'
 import { up as longTraces } from './039-long-traces.ts'
+import { up as certainVersions } from './040-certain-versions.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -70,4 +71,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '037-span-blocks': { up: spanBlocks },
   '038-worked-out-mergelogs': { up: workedOutMergelogs },
   '039-long-traces': { up: longTraces },
+  '040-certain-versions': { up: certainVersions },
 }

@@ -41,6 +41,8 @@ export interface KnownVersion {
   readonly contentVersion?: bigint | undefined
   /** Whether an operator began a change with this version. */
   readonly begun?: boolean | undefined
+  /** Whether it is certain which change gave it its content: a person wrote that, or it follows exactly from such a version. */
+  readonly isCertain?: boolean | undefined
 }
 
 export interface KnownObject {

@@ -1,6 +1,7 @@
 import { newestChanges } from '../graph/ancestry.ts'
 import type { RequestRecorder } from '../graph/record-request.ts'
-import { type Decision, derivedCpid } from '../kube/inference/decide.ts'
+import type { Decision } from '../kube/inference/decide.ts'
+import { derivedCpid } from '../kube/inference/write-key.ts'
 import { encodeDecisions, seenWriteOf } from '../kube/inference/inferred-telemetry.ts'
 import type { Asked, Participants } from '../kube/inference/participants.ts'
 import { type IngestCounts, noCounts } from '../model/arrivals.ts'

@@ -4,7 +4,7 @@ import {
   type RecordSettings,
   RequestRecorder,
 } from '../graph/record-request.ts'
-import { derivedCpid } from '../kube/inference/decide.ts'
+import { derivedCpid } from '../kube/inference/write-key.ts'
 import type { InferenceRules } from '../kube/inference/inference-settings.ts'
 import { type IngestCounts, noCounts } from '../model/arrivals.ts'
 import { reasonOf, type SetAside, type StorageFaults } from '../model/faults.ts'

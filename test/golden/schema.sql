@@ -385,7 +385,7 @@ CREATE TABLE k8s_told_requests (
 
 CREATE TABLE k8s_versions (
   object INTEGER NOT NULL, version INTEGER NOT NULL, cpid BLOB, gone INTEGER NOT NULL, facts TEXT NOT NULL,
-  includes BLOB NOT NULL, readable_ns INTEGER, content_version INTEGER, begun INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (object, version)
+  includes BLOB NOT NULL, readable_ns INTEGER, content_version INTEGER, begun INTEGER NOT NULL DEFAULT 0, certain INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (object, version)
   ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { derivedCpid } from '../../src/kube/inference/decide.ts'
+import { derivedCpid } from '../../src/kube/inference/write-key.ts'
 import { RELATIONS } from '../../src/kube/inference/relations.ts'
 import type { JsonObject } from '../../src/kube/objects/object-json.ts'
 import { readWatchEvent } from '../../src/kube/objects/observations.ts'

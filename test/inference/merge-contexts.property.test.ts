@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
-import { mergeContexts } from '../../src/kube/inference/decide.ts'
+import { mergeContexts } from '../../src/kube/inference/merge-contexts.ts'
 import type { KnownVersion } from '../../src/model/inference-store.ts'
 import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'

@@ -5,7 +5,7 @@ import { traceCluster } from '../../packages/instrumentation/src/kubernetes/inde
 import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
 import { collectionOf, takes } from '../../packages/instrumentation/src/kubernetes/deleted-collections.ts'
 import { derivedRoot } from '../../packages/instrumentation/src/kubernetes/derived-root.ts'
-import { derivedCpid } from '../../src/kube/inference/decide.ts'
+import { derivedCpid } from '../../src/kube/inference/write-key.ts'
 import { startSdk } from './support/start-sdk.ts'
 
 /** What one step of a vector has a library do, and what comes of it. */

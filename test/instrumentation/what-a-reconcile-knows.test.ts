@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { expect, test } from '@jest/globals'
-import { derivedCpid } from '../../src/kube/inference/decide.ts'
+import { derivedCpid } from '../../src/kube/inference/write-key.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startServer, type Stored } from './support/asked-server.ts'
 import { type Sdk, startSdk } from './support/start-sdk.ts'

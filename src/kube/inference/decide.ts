@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import {
   type Changes,
   type ClusterObjects,
@@ -14,12 +13,13 @@ import {
   isCustomResource,
 } from '../../model/kubernetes-objects.ts'
 import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
-import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
+import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
 import type { WriteCause } from '../../model/seen-write.ts'
 import type { ReportedWrite } from '../../model/reported-writes.ts'
 import { announcedChange, isSameWrite } from './announced-change.ts'
 import { onBehalf } from './delivered.ts'
 import { changedFields } from './changed-fields.ts'
+import { type MergedContexts, mergeContexts } from './merge-contexts.ts'
 import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
 import type { InferenceSettings } from './inference-settings.ts'
 import { type FoundPrimary, primariesNaming, takesHold } from './primaries.ts'
@@ -39,6 +39,7 @@ import {
 } from './unversioned-requests.ts'
 import { sourcesOfCarriedCpid } from './sources-of-carried-cpid.ts'
 import { inferWriter } from './write-attribution.ts'
+import { derivedCpid, type WriteKey } from './write-key.ts'
 import { completesEviction, endingOf, partOfWrite, type WritePart } from './write-part.ts'
 import { isOfKubernetes, programOf, type Writer } from './writers.ts'
 
@@ -157,7 +158,9 @@ export function decide(
       ({ isIndirect, object: { identity } }) => isIndirect !== true && identity.uid !== write.object.uid,
     )
     .map(({ object: { identity } }) => identity.uid)
-  note(write, { ...decision, ...decision.completes, begins, madeFor }, before, objects)
+  const isPerson = begins && writer.role === 'operator' && write.request !== undefined
+  const isSure = !gap && (isPerson || decision.cause === 'exact')
+  note(write, { ...decision, ...decision.completes, begins, isSure, madeFor }, before, objects)
   if (write.version !== undefined) noteActed(decision, madeFor, objects, upTo)
   notePrimaries(write, part, writer, before, objects)
   const { apiVersion, resource } = write.object
@@ -297,13 +300,18 @@ function follows(
   }
   if (begins) return { cpid: began, sources: [], includes: [], reads: [], cause: 'operator' }
   if (self !== undefined) return { cpid: began, sources: [], includes: [], reads: [], cause: 'self', self }
-  const cause = isCertain && reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
+  const cause = isCertain && reads.length > 0 && reads.every(isCertainRead) ? 'exact' : 'inferred'
   const own = reads.find(({ identity }) => identity.uid === write.object.uid)
   const versions = reads.map(({ known }) => known)
   const merged = mergeContexts(versions, own?.known, changes, key)
   if (merged !== undefined) return { ...merged, reads, cause }
   const ofItself: SelfBegun = { reason: reasonOfItsOwn(write, part), setUp: undefined }
   return { cpid: began, sources: [], includes: [], reads, cause: 'self', self: ofItself }
+}
+
+/** Whether it is certain that the version was read, and, if it drives the write, which change gave it its content. */
+function isCertainRead({ known, exact, isPassive, actedOn = known.version }: ReadVersion): boolean {
+  return exact && (isPassive === true || (known.isCertain === true && actedOn === known.contentVersion))
 }
 
 /** The CPID that an instrumented writer put on this version: neither one that was already there nor one copied from an owner. */
@@ -352,6 +360,8 @@ function notePrimaries(
 
 interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
   readonly begins?: boolean
+  /** Whether it is certain what the write follows from. */
+  readonly isSure?: boolean
   readonly part?: WritePart
   /** The uids of the writer's primary objects for which it made this one. */
   readonly madeFor?: readonly string[]
@@ -359,7 +369,7 @@ interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
 
 function note(
   write: ClusterWrite,
-  { cpid, includes, begins, part, madeFor = [] }: Noted,
+  { cpid, includes, begins, isSure, part, madeFor = [] }: Noted,
   before: KnownVersion | undefined,
   objects: ClusterObjects,
 ): void {
@@ -370,11 +380,14 @@ function note(
   // A request that began before this one cannot have read the version that this one makes.
   const readableNs = request?.startNs
   const isSame = before !== undefined && hasContentOf(before, { facts: known, gone }, object)
-  const contentVersion = isSame && !(begins === true && part === 'status') ? before.contentVersion : at
+  const isKept = isSame && !(begins === true && part === 'status')
+  const contentVersion = isKept ? before.contentVersion : at
+  const isCertain = isKept ? before.isCertain : isSure
   const found = foundBy(object, { facts: known, gone, madeFor }, before?.facts, objects)
   const seen = found.length === 0 ? known : { ...known, foundBy: found }
   const begun = begins === true
-  objects.add(object, { version: at, cpid, facts: seen, gone, includes, readableNs, contentVersion, begun })
+  const version = { version: at, cpid, facts: seen, gone, includes }
+  objects.add(object, { ...version, readableNs, contentVersion, begun, isCertain })
 }
 
 /** Resources whose objects others select by labels. */
@@ -418,81 +431,7 @@ function noteActed(
     objects.noteActed(uid, actorForOwner(by), upTo)
 }
 
-/** The most included changes that a version keeps. */
-const MAX_INCLUDED = 64
-
-/** The change of a written version, merged from the versions that its writer read. */
-interface MergedContexts {
-  readonly cpid: Cpid
-  /** The CPIDs that `cpid` merges; undefined if the version continues the change of a version that was read. */
-  readonly sources: readonly Cpid[] | undefined
-  /** Changes from which `cpid` is known to descend. */
-  readonly includes: readonly Cpid[]
-}
-
-/**
- * Algorithm 1 of the paper: merges the changes of the versions that were read, except those from which another one descends by the merge
- * graph. `before` is the read version of the written object; the changes in its `includes` are not looked up again, so a long history costs
- * nothing. Undefined if no version has a CPID.
- */
-export function mergeContexts(
-  reads: readonly KnownVersion[],
-  before: KnownVersion | undefined,
-  changes: Pick<Changes, 'newest'>,
-  key: WriteKey,
-): MergedContexts | undefined {
-  const cpids = [...new Set(reads.flatMap(({ cpid }) => cpid ?? []))]
-  const own = before?.cpid
-  const known = new Set(own === undefined ? [] : before?.includes)
-  const open = cpids.filter((cpid) => cpid === own || !known.has(cpid))
-  const newest = open.length < 2 ? open : changes.newest(open)
-  const [only] = newest
-  if (only === undefined) return undefined
-  const isMerge = newest.length > 1
-  const cpid = isMerge ? derivedCpid('merge', key) : only
-  const above = new Set([...cpids, ...known])
-  above.delete(cpid)
-  return {
-    cpid,
-    sources: isMerge ? newest.sort() : undefined,
-    includes: [...above].slice(0, MAX_INCLUDED),
-  }
-}
-
-/** Identifies one write in one cluster, whichever source reports it and however often. */
-interface WriteKey {
-  readonly cluster: string
-  readonly uid: string
-  /** The resourceVersion; if unknown, the verb and Audit-ID of the request. */
-  readonly version: string
-}
-
 function keyOfWrite(cluster: string, { object, version, request }: ClusterWrite): WriteKey {
   const known = version === undefined ? `${request?.verb ?? ''} ${request?.auditId ?? ''}` : String(version)
   return { cluster, uid: object.uid, version: known }
-}
-
-/**
- * The CPID of a change that a write begins or merges into: version 8 of RFC 9562, from SHA-256. Its derivation must never change once
- * released.
- */
-export function derivedCpid(kind: 'root' | 'merge', key: WriteKey): Cpid {
-  const bytes = digest(kind, key).subarray(0, 16)
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
-  return cpidOfBytes(bytes)
-}
-
-/** The ids of a write's span, in a trace of its own. */
-export function derivedSpanIds(
-  key: WriteKey,
-  kind: 'span' | 'superseded' | 'completed' = 'span',
-): { traceId: Buffer; spanId: bigint } {
-  const bytes = digest(kind, key)
-  const spanId = bytes.readBigInt64BE(16)
-  return { traceId: bytes.subarray(0, 16), spanId: spanId === 0n ? 1n : spanId }
-}
-
-function digest(kind: string, { cluster, uid, version }: WriteKey): Buffer {
-  return hash('sha256', [kind, cluster, uid, version].join('\0'), 'buffer')
 }

@@ -43,8 +43,9 @@ import {
   writeSpan,
 } from '../../model/otlp/encode-telemetry.ts'
 import { rfc3339 } from '../../model/time-and-size.ts'
-import { type Decision, derivedSpanIds } from './decide.ts'
+import type { Decision } from './decide.ts'
 import type { ReadVersion } from './read-versions.ts'
+import { derivedSpanIds } from './write-key.ts'
 
 export const OWN_SCOPE = scopeEnvelope('causeway.inference')
 /** The most read versions that a span names. */

@@ -78,11 +78,11 @@ export class ObjectRows extends OnConnection {
   readonly #update = this.db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ? WHERE id = ?')
   readonly #updateGone = this.db.prepare('UPDATE k8s_objects SET gone_ms = ? WHERE id = ?')
   readonly #versions = this.exactRows<[number], VersionRow>(
-    'SELECT version, cpid, gone, facts, includes, readable_ns, content_version, begun FROM k8s_versions WHERE object = ? ORDER BY version DESC',
+    'SELECT version, cpid, gone, facts, includes, readable_ns, content_version, begun, certain FROM k8s_versions WHERE object = ? ORDER BY version DESC',
   )
   readonly #addVersion = this.db.prepare(
-    `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns, content_version, begun)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns, content_version, begun,
+         certain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   readonly #dropVersions = this.db.prepare('DELETE FROM k8s_versions WHERE object = ? AND version <= ?')
   readonly #remove = this.db.prepare('DELETE FROM k8s_objects WHERE id = ?')
@@ -125,7 +125,8 @@ export class ObjectRows extends OnConnection {
       // Updated only if needed, since the column is indexed: most objects exist before and after.
       if (newest.gone || known.versions[0]?.gone === true) this.#updateGone.run(goneMs, id)
     }
-    const { cpid, gone, facts, includes, readable_ns, content_version, begun } = versionRowOf(version)
+    const { cpid, gone, facts, includes, readable_ns, content_version, begun, certain } =
+      versionRowOf(version)
     this.#addVersion.run(
       id,
       version.version,
@@ -136,6 +137,7 @@ export class ObjectRows extends OnConnection {
       readable_ns,
       content_version,
       begun,
+      certain,
     )
     if (left !== undefined) this.#dropVersions.run(id, left)
     return { id, identity: known?.identity ?? identity, versions, forgotten }
@@ -182,6 +184,7 @@ interface VersionRow {
   readable_ns: bigint | null
   content_version: bigint | null
   begun: bigint
+  certain: bigint
 }
 
 /** A stored version. Its facts are parsed on first use. */
@@ -192,17 +195,29 @@ class StoredVersion implements KnownVersion {
   readonly readableNs: bigint | undefined
   readonly contentVersion: bigint | undefined
   readonly begun: boolean
+  readonly isCertain: boolean
   readonly #includes: Buffer
   #text: string | undefined
   #facts: ObjectFacts | undefined
 
-  constructor({ version, cpid, gone, facts, includes, readable_ns, content_version, begun }: VersionRow) {
+  constructor({
+    version,
+    cpid,
+    gone,
+    facts,
+    includes,
+    readable_ns,
+    content_version,
+    begun,
+    certain,
+  }: VersionRow) {
     this.version = version
     this.cpid = cpid === null ? undefined : cpidOfBytes(cpid)
     this.gone = gone === 1n
     this.readableNs = readable_ns ?? undefined
     this.contentVersion = content_version ?? undefined
     this.begun = begun === 1n
+    this.isCertain = certain === 1n
     this.#text = facts
     this.#includes = includes
   }
@@ -233,6 +248,7 @@ function versionRowOf({
   readableNs,
   contentVersion,
   begun,
+  isCertain,
 }: KnownVersion): VersionRow {
   return {
     version,
@@ -243,6 +259,7 @@ function versionRowOf({
     readable_ns: readableNs ?? null,
     content_version: contentVersion ?? null,
     begun: begun === true ? 1n : 0n,
+    certain: isCertain === true ? 1n : 0n,
   }
 }
 

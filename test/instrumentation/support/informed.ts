@@ -1,7 +1,7 @@
 import { createInstrumentation } from '../../../packages/instrumentation/src/create-instrumentation.ts'
 import { traceCluster } from '../../../packages/instrumentation/src/kubernetes/index.ts'
 import type { KubernetesObject } from '../../../packages/instrumentation/src/objects/kubernetes-object.ts'
-import { derivedCpid } from '../../../src/kube/inference/decide.ts'
+import { derivedCpid } from '../../../src/kube/inference/write-key.ts'
 import { cpid } from '../../support/otlp-requests.ts'
 import type { Sdk } from './start-sdk.ts'
 
