@@ -82,7 +82,7 @@ test.each(CASES)('%s that is a %s is refused without being waited for', async (r
   await expect(read()).rejects.toThrow(/is no file but a pipe or a device; name a file/)
 })
 
-test.each(['pipe', 'link'])('a configuration that is a %s with a name is not waited for', (name) => {
+test.each(['pipe', 'link'])('a configuration that is a named %s is not waited for', (name) => {
   const path = join(folder, name)
   expect(() => readNamedFileOrPipe(path)).toThrow(
     `${path} is a named pipe, which may never be written; name a file, or hand it over by /dev/stdin`,
