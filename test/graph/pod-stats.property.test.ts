@@ -101,7 +101,7 @@ test('what was measured of a Pod stays with each cascade that wrote it, from som
         const [first, last] = [Math.min, Math.max].map((of) => of(...writes.map(({ atMs }) => atMs)))
         for (const { seconds, value } of points) {
           const source = measured.find(
-            (one) => Math.trunc((startMs + one.atMs) / 1_000) === seconds && Object.is(one.value, value),
+            (one) => Math.trunc((startMs + one.atMs) / 1_000) === seconds && one.value === value,
           )
           expect(source).toMatchObject({ pod: Number(uid.slice('pod-'.length)) })
           expect(source?.cluster).not.toBe('there')
