@@ -147,7 +147,7 @@ function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change:
 
 /** An observed write that was sent nowhere yet has nothing below it: such spans have no local children. */
 function hasNoneBelow({ outbox }: LinkContext, span: ArrivedSpan, { awaited }: Placing): boolean {
-  return span.seen && span.told !== true && awaited.length === 0 && outbox.isUnsent(span.row)
+  return span.seen && span.isOwnReport !== true && awaited.length === 0 && outbox.isUnsent(span.row)
 }
 
 /** The span that it joined itself, in this trace or another part of its cascade. */

@@ -1,5 +1,5 @@
 import type { Cpid, Mergelog, MergelogRefusal } from './merge-graph.ts'
-import type { SeenWrite } from './seen-write.ts'
+import type { InferredWrite } from './seen-write.ts'
 import type { UnixNanos } from './time-and-size.ts'
 
 /** A mergelog as its sender wrote it; its CPIDs have not been validated. */
@@ -29,7 +29,7 @@ export const SPAN_WROTE = 16
 /** The span has no `cpid.id`, and the policy of its sender is `join: own`: it inherits no CPID of another cluster. */
 export const SPAN_JOINS_OWN = 32
 
-/** The span reports an observed write: there is a `SeenWrite` for it. */
+/** The span reports an observed write: there is a `InferredWrite` for it. */
 export const SPAN_SEEN_WRITE = 64
 
 /** The span names the API request it is part of (`audit-id`), or is a kubelet's and names a Pod (`k8s.pod.uid`). */
@@ -81,7 +81,7 @@ export interface SpanRecord {
   /** Object references, as sent. */
   observed: readonly string[] | undefined
   wrote: readonly string[] | undefined
-  seen: SeenWrite | undefined
+  seen: InferredWrite | undefined
   /** The flags `SPAN_NAMES_*`. */
   names: number
   isOfCauseway: boolean

@@ -1,5 +1,5 @@
 import type { ObjectFacts, ObjectIdentity } from './kubernetes-objects.ts'
-import type { ClusterWrite, KnownObjectsQuery, KnownObjectVersion } from './kubernetes-observations.ts'
+import type { ClusterWrite, KnownObjectsQuery, ExistingObject } from './kubernetes-observations.ts'
 import type { Cpid } from './merge-graph.ts'
 import type { UnixNanos } from './time-and-size.ts'
 import type { ReportedWrite } from './reported-writes.ts'
@@ -23,7 +23,7 @@ export interface InferenceStore {
   batches(after: number, most: number): StoredObservationBatch[]
   moveTo(cluster: string, stream: string, position: string): void
   position(cluster: string, stream: string): string | undefined
-  held(asked: KnownObjectsQuery): KnownObjectVersion[]
+  held(asked: KnownObjectsQuery): ExistingObject[]
 }
 
 /** A version of an object, and the change it belongs to. */

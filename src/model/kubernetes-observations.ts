@@ -14,7 +14,7 @@ export type ObservationOutcome =
   | { kind: 'failed'; reason: string }
 
 /** An existing object, and its newest known version. */
-export interface KnownObjectVersion {
+export interface ExistingObject {
   readonly identity: ObjectIdentity
   readonly version: bigint
 }
@@ -48,7 +48,7 @@ export interface ObservationPort {
     apiVersion: string,
     resource: string,
     after: string,
-  ): Promise<readonly KnownObjectVersion[]>
+  ): Promise<readonly ExistingObject[]>
 }
 
 /** What a source of a cluster reported at one time. It is stored atomically. */

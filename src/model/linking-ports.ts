@@ -71,7 +71,7 @@ export interface ArrivedSpan {
   /** Whether it describes a write that a receiver observed. */
   readonly seen: boolean
   /** Whether it is the writer's own report of that write. */
-  readonly told?: boolean
+  readonly isOwnReport?: boolean
   /** How it names what to join: the flags `SPAN_HAS_LINKS`, `SPAN_NAMES_REQUEST`, `SPAN_NAMES_POD`. */
   readonly names: number
   /** Whether a Causeway added it; such spans are no activity. */

@@ -1,7 +1,7 @@
 import type { Cpid, CpidPrefix } from './merge-graph.ts'
 import type { Signal } from './otlp-requests.ts'
 import type { OutboxItem, ScopeEnvelopes } from './outbox.ts'
-import type { SeenWrite } from './seen-write.ts'
+import type { InferredWrite } from './seen-write.ts'
 import type { UnixNanos } from './time-and-size.ts'
 
 /** Why nothing is known about a CPID: it was never seen, or was pruned. */
@@ -205,7 +205,7 @@ export interface LinkedSpan {
   readonly observed: readonly string[]
   readonly wrote: readonly string[]
   /** What it says about an observed write. */
-  readonly seen?: SeenWrite | undefined
+  readonly seen?: InferredWrite | undefined
   /** The owner of the object that it wrote, and which fields the write changed, in words. */
   readonly owner?: string
   readonly changed?: readonly string[]
@@ -411,7 +411,7 @@ export interface ObjectVersionFacts extends ListItem, CascadesOfCpid {
   /** The objects that its writer had read: in the span of the write, or in an ancestor span such as a reconcile. */
   readonly observed: readonly string[]
   /** Set if the write was observed. */
-  readonly seen: SeenWrite | undefined
+  readonly seen: InferredWrite | undefined
   /** The reason in the mergelog of its CPID. */
   readonly reason: string | undefined
   /** Whether its writer sent the mergelog of its CPID, and that says that a change began with this object. */

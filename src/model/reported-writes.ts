@@ -1,7 +1,7 @@
 import type { ObjectIdentity } from './kubernetes-objects.ts'
 import type { Cpid } from './merge-graph.ts'
 import type { LinkedSignal } from './otlp-requests.ts'
-import type { SeenWrite } from './seen-write.ts'
+import type { InferredWrite } from './seen-write.ts'
 
 /** A span in which a program reports its own write. */
 export interface ReportedWrite {
@@ -18,12 +18,12 @@ export interface ReportedWrites {
   /** The spans that report a version of an object, newest first. Without a version: those whose response had no version. */
   of(cluster: string, object: ObjectIdentity, version: bigint | undefined): ReportedWrite[]
   /** Stores with the span what a receiver observed of the write, and the version of the write. */
-  noteSeen(
-    told: ReportedWrite,
+  noteInferred(
+    report: ReportedWrite,
     cluster: string,
     object: ObjectIdentity,
     version: bigint | undefined,
-    seen: SeenWrite,
+    seen: InferredWrite,
   ): void
 }
 

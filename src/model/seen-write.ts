@@ -7,7 +7,7 @@ export const SELF_REASONS = ['health', 'schedule', 'expiry', 'metric', 'renewal'
 export type SelfReason = (typeof SELF_REASONS)[number]
 
 /** What a span says about an observed write (`cpid.cause`). */
-export interface SeenWrite {
+export interface InferredWrite {
   /** `cpid.actor`, or else `user.name`; undefined if unknown: then the service stands for the writer. */
   user: string | undefined
   cause: WriteCause

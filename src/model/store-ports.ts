@@ -23,7 +23,7 @@ export interface Stores {
   readonly marks: ArrivalMarks
   readonly setAside: SetAsideStore
   readonly inference: InferenceStore
-  readonly told: ReportedWrites
+  readonly reportedWrites: ReportedWrites
   readonly held: HeldItems
   readonly metrics: MetricStore
   readonly positions: Readonly<Record<Signal, PositionStore>>

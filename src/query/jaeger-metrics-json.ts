@@ -5,7 +5,7 @@ import { MIB, type UnixNanos } from '../model/time-and-size.ts'
 import { commaSeparated } from './list-json.ts'
 import { allOf, anyOf, compare, INTRINSIC, SERVICE, spansWith } from './traceql/span-filters.ts'
 import { partialJson } from './tempo-search-json.ts'
-import { lookThrough } from './trace-names-json.ts'
+import { searchTraces } from './trace-names-json.ts'
 import { SearchEffort } from './trace-search.ts'
 import type { Attribute, Field, Kind, Static } from './traceql/syntax.ts'
 import { TextKeys } from './traceql/text-keys.ts'
@@ -53,7 +53,7 @@ export function* jaegerMetricsJson(
   const [service, ...services] = asked.services.map((one): Field => compare(SERVICE, '=', one))
   const [kind, ...kinds] = asked.kinds.map((one): Field => compare(INTRINSIC.kind, 'reads', one))
   if (service !== undefined && kind !== undefined)
-    yield* lookThrough(
+    yield* searchTraces(
       queries,
       {
         pipeline: spansWith(allOf(anyOf(service, ...services), anyOf(kind, ...kinds))),

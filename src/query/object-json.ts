@@ -12,7 +12,7 @@ import type {
   ObjectVersionFacts,
   PodStats,
 } from '../model/queries.ts'
-import type { SeenWrite } from '../model/seen-write.ts'
+import type { InferredWrite } from '../model/seen-write.ts'
 import { rfc3339 } from '../model/time-and-size.ts'
 import type { CpidFactsAnswer, GraphNode, Mergelog, Span } from './answer-schemas.ts'
 import { commaSeparated } from './list-json.ts'
@@ -118,7 +118,7 @@ function nodeJson(node: NodeFacts): GraphNode {
 }
 
 /** The fields of an observed write; none for other spans. */
-export function seenJson(seen: SeenWrite | undefined): Pick<Span, 'user' | 'cause' | 'gap'> {
+export function seenJson(seen: InferredWrite | undefined): Pick<Span, 'user' | 'cause' | 'gap'> {
   if (seen === undefined) return {}
   const { user, cause, gap } = seen
   return { ...(user !== undefined && { user }), cause, ...(gap && { gap }) }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import type { CausewayQueries } from '../model/queries.ts'
 import { commaSeparated } from './list-json.ts'
 import { endJson } from './tempo-search-json.ts'
-import { type FoundSpan, type FoundTrace, SearchEffort, TraceLook } from './trace-search.ts'
+import { type FoundSpan, type FoundTrace, SearchEffort, TraceScan } from './trace-search.ts'
 import { CompareSeries } from './traceql/metric-compare.ts'
 import {
   type Exemplar,
@@ -62,7 +62,7 @@ function* seriesOf(
     : new MetricSeries(metric, range, asked)
   const also = isCompare ? CompareSeries.reads(metric) : MetricSeries.reads(metric)
   const search = { pipeline, fromNs: range.fromNs, toNs: range.toNs }
-  const look = new TraceLook(queries, search, effort, also, isCompare)
+  const look = new TraceScan(queries, search, effort, also, isCompare)
   const spans = counting instanceof MetricSeries ? look.spans() : undefined
   if (counting instanceof MetricSeries && spans !== undefined)
     yield* inTime(countedAlone(counting, spans, effort), effort)

@@ -5,7 +5,7 @@ import { endOfJaeger } from './jaeger-json.ts'
 import { BadQuestion } from './question.ts'
 import { ANY_SPAN, compare, OLD_TAGS, spansWith } from './traceql/span-filters.ts'
 import { partialJson } from './tempo-search-json.ts'
-import { type FoundTrace, SearchEffort, TraceLook, type TraceSearch } from './trace-search.ts'
+import { type FoundTrace, SearchEffort, TraceScan, type TraceSearch } from './trace-search.ts'
 import { readScope } from './traceql/read-span.ts'
 import { elementsOf, stringOf, textOf } from './traceql/static-values.ts'
 import { type Attribute, KINDS, type Scope, type Static, STATUSES, TraceQlError } from './traceql/syntax.ts'
@@ -30,7 +30,7 @@ export interface NamesAsked {
   readonly search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>
 }
 
-interface Looking {
+interface TraceVisit {
   readonly effort: SearchEffort
   readonly also: readonly Attribute[] | 'all'
   /** Returns false when it needs no more traces. */
@@ -38,13 +38,13 @@ interface Looking {
 }
 
 /** Calls `see` for each matching trace. Yields so that others get their turn. Throws BadQuestion if the query fails on a span. */
-export function* lookThrough(
+export function* searchTraces(
   queries: CausewayQueries,
   search: NamesAsked['search'],
-  { effort, also, see }: Looking,
+  { effort, also, see }: TraceVisit,
 ): Generator<string> {
   try {
-    for (const source of new TraceLook(queries, search, effort, also).sources()) {
+    for (const source of new TraceScan(queries, search, effort, also).sources()) {
       effort.begin()
       for (const found of source) {
         if (found === undefined) {
@@ -88,7 +88,7 @@ export function* jaegerOperationsJson(
   const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
   const found = new Map<string, { name: string; spanKind: string }>()
   const ofService = compare({ kind: 'attribute', scope: 'resource', name: 'service.name' }, '=', service)
-  yield* lookThrough(
+  yield* searchTraces(
     queries,
     { pipeline: spansWith(ofService) },
     {
@@ -128,7 +128,7 @@ export function* jaegerDependenciesJson(
   const keys = new TextKeys()
   const calls = new Map<string, { parent: string; child: string; callCount: number }>()
   const range = { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
-  yield* lookThrough(
+  yield* searchTraces(
     queries,
     { pipeline: spansWith(ANY_SPAN), ...range },
     {
@@ -222,7 +222,7 @@ export function* tempoTagsJson(
   const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
   if (isOfAnySpan(search)) yield* scopeNames(queries, names, { effort, limit })
   if (names.size > 0 && ![...names.keys()].every((one) => isOfScope(one) && isOfAnySpan(search)))
-    yield* lookThrough(queries, search, {
+    yield* searchTraces(queries, search, {
       effort,
       also: 'all',
       see: ({ sets }) => {
@@ -373,7 +373,7 @@ export function* tempoTagValuesJson(
       return values.size <= limit
     })
   else if (attribute !== undefined && !(attribute.scope === 'intrinsic' && UNLISTED.includes(attribute.name)))
-    yield* lookThrough(queries, search, {
+    yield* searchTraces(queries, search, {
       effort,
       also: [attribute],
       see: ({ sets, selected }) => {

@@ -134,7 +134,7 @@ export class SearchEffort {
 }
 
 /** Runs a pipeline over all traces that were sent in a time range. */
-export class TraceLook {
+export class TraceScan {
   readonly #queries: CausewayQueries
   readonly #search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>
   readonly #effort: SearchEffort
@@ -365,7 +365,7 @@ export function* findTraces<T>(
   show: (found: FoundTrace) => T | undefined,
 ): Generator<string, T[]> {
   const all: { startNs: bigint; shown: T }[] = []
-  sources: for (const source of new TraceLook(queries, search, effort).sources()) {
+  sources: for (const source of new TraceScan(queries, search, effort).sources()) {
     effort.begin()
     let count = 0
     for (const found of source) {

@@ -53,7 +53,12 @@ export class DecisionRecorder implements Changes {
     if (this.#cluster === undefined) return undefined
     const { name, objects, participants } = this.#cluster
     if (!participants.mayTell(write)) return undefined
-    return ownReportOf(participants, this.#parts.told, { ...askedOf(write, objects), cluster: name }, ends)
+    return ownReportOf(
+      participants,
+      this.#parts.reportedWrites,
+      { ...askedOf(write, objects), cluster: name },
+      ends,
+    )
   }
 
   add(decided: Decision): void {
@@ -62,7 +67,13 @@ export class DecisionRecorder implements Changes {
     this.#parts.workedOut.hold(decision)
     const { toldBy, key, write, version } = decision
     if (toldBy !== undefined)
-      this.#parts.told.noteSeen(toldBy, key.cluster, write.object, version, seenWriteOf(decision))
+      this.#parts.reportedWrites.noteInferred(
+        toldBy,
+        key.cluster,
+        write.object,
+        version,
+        seenWriteOf(decision),
+      )
     this.#decisions.push(decision)
     if (decision.sources !== undefined && decision.sources.length > 0) this.#merges.add(decision.cpid)
     if (decision.completes !== undefined) this.#merges.add(decision.completes.cpid)
@@ -73,7 +84,9 @@ export class DecisionRecorder implements Changes {
     const { cpid, sources, key, write, version } = decision
     if (sources?.length !== 0 || version === undefined || this.#parts.graph.find(cpid) === undefined)
       return decision
-    const toldBy = this.#parts.told.of(key.cluster, write.object, version).find((one) => one.cpid === cpid)
+    const toldBy = this.#parts.reportedWrites
+      .of(key.cluster, write.object, version)
+      .find((one) => one.cpid === cpid)
     return toldBy === undefined ? decision : { ...decision, toldBy }
   }
 
@@ -108,7 +121,7 @@ export class DecisionRecorder implements Changes {
 interface RecorderParts {
   readonly recorder: RequestRecorder
   readonly graph: MergeGraph
-  readonly told: ReportedWrites
+  readonly reportedWrites: ReportedWrites
   readonly held: HeldItems
   readonly heldItems: HeldItemRecorder
   readonly workedOut: WorkedOutMergelogs
@@ -141,11 +154,11 @@ export function askedOf(write: ClusterWrite, objects: ClusterObjects): Asked {
 
 export function ownReportOf(
   participants: Participants,
-  told: ReportedWrites,
+  reportedWrites: ReportedWrites,
   { cluster, ...asked }: Asked & { readonly cluster: string },
   ends: 'deletion' | 'removal' | undefined,
 ): ReportedWrite | undefined {
   const { object, version } = asked.write
-  const versioned = version === undefined ? [] : told.of(cluster, object, version)
-  return participants.ownReportOf(asked, versioned, () => told.of(cluster, object, undefined), ends)
+  const versioned = version === undefined ? [] : reportedWrites.of(cluster, object, version)
+  return participants.ownReportOf(asked, versioned, () => reportedWrites.of(cluster, object, undefined), ends)
 }

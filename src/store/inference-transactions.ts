@@ -27,7 +27,7 @@ import {
   type ClusterWrite,
   deserializeObservations,
   type KnownObjectsQuery,
-  type KnownObjectVersion,
+  type ExistingObject,
   type ObservationBatch,
   type ObservationOutcome,
 } from '../model/kubernetes-observations.ts'
@@ -70,7 +70,7 @@ interface Inside {
   readonly inference: InferenceStore
   readonly arrivals: ArrivalStore
   readonly records: DecisionRecorder
-  readonly told: ReportedWrites
+  readonly reportedWrites: ReportedWrites
   readonly setAside: SetAsideStore
   readonly heldItems: HeldItemRecorder
 }
@@ -107,7 +107,7 @@ export class InferenceTransactions {
     this.#faults = stores.faults
     this.#areHeldItemsDue = () => stores.reader.areHeldItemsDue()
     const { transactor, outside } = stores.transactor.with<Inside, HeldItemRecorder>((inside) => {
-      const { arrivals, graph, inference, told, held, setAside } = inside
+      const { arrivals, graph, inference, reportedWrites, held, setAside } = inside
       const { faults } = stores
       const { maxFanout } = record
       const workedOut = new WorkedOutMergelogs({ graph, arrivals, held, maxFanout, waitMs, joinsOwn })
@@ -119,9 +119,12 @@ export class InferenceTransactions {
       })
       const records = new DecisionRecorder({
         recorder: new RequestRecorder(arrivals, graph, record),
-        ...{ graph, told, held, heldItems, workedOut },
+        ...{ graph, reportedWrites, held, heldItems, workedOut },
       })
-      return { inside: { inference, arrivals, records, told, setAside, heldItems }, outside: heldItems }
+      return {
+        inside: { inference, arrivals, records, reportedWrites, setAside, heldItems },
+        outside: heldItems,
+      }
     })
     this.#transactor = transactor
     this.#heldItems = outside
@@ -215,7 +218,7 @@ export class InferenceTransactions {
     return this.#transactor.run(({ inference }) => inference.position(cluster, stream), { mayOnlyRead: true })
   }
 
-  knownObjects(asked: KnownObjectsQuery): KnownObjectVersion[] {
+  knownObjects(asked: KnownObjectsQuery): ExistingObject[] {
     return this.#transactor.run(({ inference }) => inference.held(asked), { mayOnlyRead: true })
   }
 
@@ -330,12 +333,12 @@ export class InferenceTransactions {
     const participants = this.#participantsOf(cluster)
     if (!participants.mayTell(write)) return false
     return this.#transactor.run(
-      ({ inference, told }) => {
+      ({ inference, reportedWrites }) => {
         const asked = askedOf(write, inference.objectsOf(cluster))
         if (!participants.isAwaited(asked)) return false
         const before = asked.object?.versions[0]?.facts
         const ends = endingOf(partOfWrite(write, before))
-        if (ownReportOf(participants, told, { ...asked, cluster }, ends) !== undefined) return false
+        if (ownReportOf(participants, reportedWrites, { ...asked, cluster }, ends) !== undefined) return false
         if (waitedNs < this.#tellingWaitNs) return true
         participants.noteMissed(write)
         return false

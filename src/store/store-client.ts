@@ -1,6 +1,6 @@
 import {
   type KnownObjectsQuery,
-  type KnownObjectVersion,
+  type ExistingObject,
   type ObservationBatch,
   type ObservationOutcome,
   type ObservationPort,
@@ -173,7 +173,7 @@ class ObservationClient implements ObservationPort {
     apiVersion: string,
     resource: string,
     after: string,
-  ): Promise<readonly KnownObjectVersion[]> {
+  ): Promise<readonly ExistingObject[]> {
     const query: KnownObjectsQuery = { cluster, apiVersion, resource, after }
     const { held = [] } = await this.#ask((id) => ({ kind: 'askKnownObjects', id, asked: query }))
     return held

@@ -6,7 +6,7 @@ import type { SetAside, StorageFault } from '../model/faults.ts'
 import type { InferenceCounts } from '../model/inference-store.ts'
 import type {
   KnownObjectsQuery,
-  KnownObjectVersion,
+  ExistingObject,
   ObservationOutcome,
 } from '../model/kubernetes-observations.ts'
 import type { CascadeFigures, LinkCounts, LinkerSettings } from '../model/linker-settings-and-metrics.ts'
@@ -102,7 +102,7 @@ export type FromStore =
   | {
       kind: 'clusterAnswer'
       id: number
-      held?: readonly KnownObjectVersion[]
+      held?: readonly ExistingObject[]
       position?: string
       failed?: string
     }

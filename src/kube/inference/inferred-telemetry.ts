@@ -28,7 +28,7 @@ import type { ClusterObjects, KnownObject } from '../../model/inference-store.ts
 import type { ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import { type ClusterEvent, type EventObject, readTraceparent } from '../../model/kubernetes-observations.ts'
 import type { Cpid } from '../../model/merge-graph.ts'
-import type { SeenWrite } from '../../model/seen-write.ts'
+import type { InferredWrite } from '../../model/seen-write.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import {
   type AttributeValue,
@@ -85,7 +85,7 @@ function spansOf(decision: Decision): NewSpan[] {
 }
 
 /** What is stored with the writer's own span of the write. */
-export function seenWriteOf({ write: { request }, writer, cause, gap, missed }: Decision): SeenWrite {
+export function seenWriteOf({ write: { request }, writer, cause, gap, missed }: Decision): InferredWrite {
   const admitted = readTraceparent(request?.traceparent ?? '')
   return {
     user: writer.actor ?? writer.user,

@@ -31,7 +31,7 @@ import {
 import type { MetricResource } from '../pod-stats.ts'
 import { readTraceparent } from '../kubernetes-observations.ts'
 import type { Signal } from '../otlp-requests.ts'
-import { type SeenWrite, WRITE_CAUSES } from '../seen-write.ts'
+import { type InferredWrite, WRITE_CAUSES } from '../seen-write.ts'
 import { decodeMetrics } from './decode-metrics.ts'
 import {
   type ItemCount,
@@ -193,7 +193,7 @@ function readOwn(bytes: Buffer, start: number, end: number, span: SpanRecord, co
     else span.repeatsCpid = true
   } else if (key === CPID_OBSERVED) span.observed ??= texts(value) ?? []
   else if (key === CPID_WROTE) span.wrote ??= texts(value) ?? []
-  else if (key === CPID_CAUSE) span.seen ??= readSeenWrite(span.raw, value)
+  else if (key === CPID_CAUSE) span.seen ??= readInferredWrite(span.raw, value)
   else if (key === CPID_SYNTHETIC) span.isOfCauseway = true
   else if (key === AUDIT_ID) span.names |= SPAN_NAMES_REQUEST
   else if (key === POD_UID) span.names |= SPAN_NAMES_POD
@@ -391,7 +391,7 @@ const MAX_NAME = 256
 const MAX_AUDIT_ID = 64
 
 /** What a span says about the write that it reports; undefined if its cause is not a known one. */
-function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
+function readInferredWrite(span: Buffer, cause: TextValue): InferredWrite | undefined {
   const known = WRITE_CAUSES.find((one) => one === cause)
   if (known === undefined) return undefined
   let actor: string | undefined

@@ -32,7 +32,7 @@ import { readWatchEvent } from '../../kube/objects/observations.ts'
 import type { ReadingRules } from '../../model/kubernetes-objects.ts'
 import {
   EVERYTHING_LISTED,
-  type KnownObjectVersion,
+  type ExistingObject,
   type MissingObject,
   type WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
@@ -309,7 +309,7 @@ export class ObjectFollower extends ReportingFollower implements ResourceFollowe
   }
 
   /** Whether the object was known before the list, belongs to the listed namespace, and is not in the list. */
-  #isGone({ identity, version }: KnownObjectVersion, listVersion: bigint): boolean {
+  #isGone({ identity, version }: ExistingObject, listVersion: bigint): boolean {
     const { namespace } = this.#watched
     const isWithin = namespace === '' || identity.namespace === namespace
     return isWithin && version <= listVersion && !this.#listed.has(identity.uid)

@@ -19,7 +19,7 @@ import {
 } from '../../model/arrivals.ts'
 import { type Cpid, cpidBytes, type Mergelog } from '../../model/merge-graph.ts'
 import { digestOfLog } from '../../model/otlp/same-content.ts'
-import type { SeenWrite } from '../../model/seen-write.ts'
+import type { InferredWrite } from '../../model/seen-write.ts'
 import type { Retention } from '../../model/store-ports.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 import { CHANGED } from './archives.ts'
@@ -155,10 +155,10 @@ export class SqliteArrivals extends WriterTable implements ArrivalStore {
     if (cpid !== undefined) this.addCpidOrigin(cpid, origin)
     if (span.observed !== undefined) this.objects.add(row, 'observed', span.observed, cluster)
     if (span.wrote !== undefined) this.objects.add(row, 'wrote', span.wrote, cluster)
-    if (span.seen !== undefined) this.#addSeenWrite(row, span.seen)
+    if (span.seen !== undefined) this.#addInferredWrite(row, span.seen)
   }
 
-  #addSeenWrite(row: number, { user, cause, gap, missed, auditId, admittedTrace }: SeenWrite): void {
+  #addInferredWrite(row: number, { user, cause, gap, missed, auditId, admittedTrace }: InferredWrite): void {
     this.#addSeen.run(
       row,
       user ?? null,

@@ -212,7 +212,7 @@ export class ArrivedSpanTable extends WriterTable implements Spans {
       writes: (flags & SPAN_WROTE) !== 0,
       failed: row[14] === FAILED,
       seen: (flags & SPAN_SEEN_WRITE) !== 0,
-      told: (flags & SPAN_TOLD_WRITE) !== 0,
+      isOwnReport: (flags & SPAN_TOLD_WRITE) !== 0,
       names: flags & NAMES,
       isOfCauseway: (flags & SPAN_OF_CAUSEWAY) !== 0,
       joined: (flags & SPAN_JOINED) !== 0,

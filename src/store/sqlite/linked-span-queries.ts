@@ -3,7 +3,7 @@ import { cpidOfBytes } from '../../model/merge-graph.ts'
 import { namedObjects, readOwnSpan } from '../../model/otlp/read-stored-span.ts'
 import { SENT_COPY, SENT_JOINED, SENT_SYNTHETIC, SENT_UNDRIVEN } from '../../model/outbox.ts'
 import type { CrossTraceSpan, LinkedSpan } from '../../model/queries.ts'
-import type { SeenWrite, WriteCause } from '../../model/seen-write.ts'
+import type { InferredWrite, WriteCause } from '../../model/seen-write.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import { CPID_OF_NEAREST_ANCESTOR } from './record-queries.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
@@ -32,10 +32,10 @@ type ReceivedColumns = [
 /** A received span, without what was decided about it. */
 function receivedSpan(
   row: number,
-  [spanId, startNs, endNs, scope, name, kind, status, uuid, raw, ...told]: ReceivedColumns,
+  [spanId, startNs, endNs, scope, name, kind, status, uuid, raw, ...inferred]: ReceivedColumns,
   scopes: ScopeFacts,
 ): Omit<LinkedSpan, 'decision' | 'parentId' | 'copy' | 'activity' | 'byCause'> {
-  const seen = seenWriteOf(...told)
+  const seen = inferredWriteOf(...inferred)
   const { service, cluster } = scopes.of(Number(scope))
   return {
     spanId,
@@ -63,7 +63,7 @@ export type SeenColumns = [
   missed: bigint | null,
 ]
 
-export function seenWriteOf(...[user, cause, gap, missed]: SeenColumns): SeenWrite | undefined {
+export function inferredWriteOf(...[user, cause, gap, missed]: SeenColumns): InferredWrite | undefined {
   if (cause === null) return undefined
   return {
     user: user ?? undefined,

@@ -312,7 +312,7 @@ interface MergelogRow {
   worked_out: bigint
 }
 
-interface TellerRow {
+interface ReporterRow {
   told_trace: Buffer
   told_span: bigint
   told_ms: bigint
@@ -324,12 +324,12 @@ export class MergelogReader extends OnConnection implements Mergelogs {
     `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, m.replaces, m.worked_out, r.cluster FROM mergelogs m
        LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = +?`,
   )
-  readonly #toldBy = this.exactRows<[number], TellerRow>(
+  readonly #reporter = this.exactRows<[number], ReporterRow>(
     `SELECT told_trace, told_span, told_ms FROM mergelogs WHERE cpid = +? AND told_trace IS NOT NULL`,
   )
 
   reporterOf(cpid: number): ChangeReporter | undefined {
-    const row = this.#toldBy.get(cpid)
+    const row = this.#reporter.get(cpid)
     return row && { traceId: row.told_trace, spanId: row.told_span, sinceMs: Number(row.told_ms) }
   }
 

@@ -9,7 +9,7 @@ import {
   type Position,
   textOrNone,
 } from '../../model/queries.ts'
-import { type SeenColumns, seenWriteOf } from './linked-span-queries.ts'
+import { type SeenColumns, inferredWriteOf } from './linked-span-queries.ts'
 import { OnConnection, type Sqlite } from './open-database.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
 import { SupersededVersions } from './superseded-versions.ts'
@@ -186,10 +186,23 @@ export class ObjectVersionsReader extends OnConnection {
   #factsOf(written: Written): ObjectVersionFacts[] {
     const row = this.#details.get(written)
     if (row === undefined) return []
-    const [object, uid, name, spanId, timeNs, raw, cpid, uuid, service, cluster, reason, isRoot, ...told] =
-      row
+    const [
+      object,
+      uid,
+      name,
+      spanId,
+      timeNs,
+      raw,
+      cpid,
+      uuid,
+      service,
+      cluster,
+      reason,
+      isRoot,
+      ...inferred
+    ] = row
     const { observed, changed = [] } = namedObjects(raw)
-    const seen = seenWriteOf(...told)
+    const seen = inferredWriteOf(...inferred)
     const reference = referenceOf({ object, uid, version: written.version })
     return [
       {

@@ -7,7 +7,7 @@ import {
   type StoredObservationBatch,
 } from '../../model/inference-store.ts'
 import type { ObjectIdentity } from '../../model/kubernetes-objects.ts'
-import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
+import type { KnownObjectsQuery, ExistingObject } from '../../model/kubernetes-observations.ts'
 import type { Cached } from '../../model/store-ports.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { TableSweep } from './housekeeping.ts'
@@ -92,7 +92,7 @@ export class InferenceTables extends OnConnection implements InferenceStore, Cac
     return this.#position.get(cluster, stream)
   }
 
-  held(asked: KnownObjectsQuery): KnownObjectVersion[] {
+  held(asked: KnownObjectsQuery): ExistingObject[] {
     const id = this.#findCluster.get(asked.cluster)
     return id === undefined ? [] : this.#rows.objects.held(id, asked)
   }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Statement } from 'better-sqlite3'
 import { foundUnder, type KnownObject, type KnownVersion } from '../../model/inference-store.ts'
 import type { ContentReference, ObjectFacts, ObjectIdentity } from '../../model/kubernetes-objects.ts'
-import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
+import type { KnownObjectsQuery, ExistingObject } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidBytes, cpidOfBytes } from '../../model/merge-graph.ts'
 import { OnConnection } from './open-database.ts'
 
@@ -99,7 +99,7 @@ export class ObjectRows extends OnConnection {
     return this.#whole(this.#byUid.get(cluster, uid))
   }
 
-  held(cluster: number, { resource, apiVersion, after }: KnownObjectsQuery): KnownObjectVersion[] {
+  held(cluster: number, { resource, apiVersion, after }: KnownObjectsQuery): ExistingObject[] {
     const rows = this.#there.all(cluster, resource, apiVersion, after)
     return rows.map((row) => ({ identity: identityOf(row), version: row.version }))
   }

@@ -1,6 +1,6 @@
 import { SPAN_SEEN_WRITE, SPAN_TOLD_WRITE } from '../../model/arrivals.ts'
 import type { ObjectIdentity } from '../../model/kubernetes-objects.ts'
-import type { SeenWrite } from '../../model/seen-write.ts'
+import type { InferredWrite } from '../../model/seen-write.ts'
 import type { ReportedWrite, ReportedWrites } from '../../model/reported-writes.ts'
 import { NO_ACTIVITY } from './outbox.ts'
 import { OnConnection } from './open-database.ts'
@@ -56,12 +56,12 @@ export class ReportedWriteTable extends OnConnection implements ReportedWrites {
     return this.#of.all(askedOf(cluster, object, version))
   }
 
-  noteSeen(
+  noteInferred(
     { row }: ReportedWrite,
     cluster: string,
     object: ObjectIdentity,
     version: bigint | undefined,
-    { user, cause, gap, missed, auditId, admittedTrace }: SeenWrite,
+    { user, cause, gap, missed, auditId, admittedTrace }: InferredWrite,
   ): void {
     if (version !== undefined) this.#setVersion.run({ row, ...askedOf(cluster, object, version) })
     const isFirst =

@@ -100,7 +100,7 @@ export function sqliteStores(
     marks: pruning,
     setAside,
     inference,
-    told: new ReportedWriteTable(db),
+    reportedWrites: new ReportedWriteTable(db),
     held,
     metrics: {
       queue: (part) => outgoingMetrics.queue(part),
