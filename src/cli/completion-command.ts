@@ -1,6 +1,7 @@
-import type { CliIo, Command, CommandLine, OptionName } from './command-line.ts'
-import { type Option, OPTIONS, optionsOf, UsageError } from './command-line.ts'
+import type { CliIo, Command, CommandLine } from './command-line.ts'
+import { optionsOf, UsageError } from './command-line.ts'
 import { COMMANDS } from './commands.ts'
+import { type Option, type OptionName, OPTIONS } from './options.ts'
 
 const FILES = ['<file>', '<path>', '<uri>']
 

@@ -10,14 +10,13 @@ import {
   type Commands,
   EXIT_FAILED,
   messageOf,
-  type OptionName,
-  OPTIONS,
   optionsOf,
   readCommandLine,
   UNNAMED,
   UsageError,
   writtenOption,
 } from './command-line.ts'
+import { type OptionName, OPTIONS } from './options.ts'
 import { CONTROLS, plainJson } from '../model/untrusted-names.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Option, OPTIONS, optionsOf } from '../../src/cli/command-line.ts'
+import { optionsOf } from '../../src/cli/command-line.ts'
+import { type Option, OPTIONS } from '../../src/cli/options.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { Cli } from './cli.ts'
 
