@@ -36,7 +36,7 @@ export async function runCauseway(
 ): Promise<number> {
   let log = loggerOf(first, writeLog)
   using asked = new ProcessRequests((code) => {
-    log.warn('Shutdown took too long; what is not sent is sent after the next start.')
+    log.warn('Shutdown took too long. What has not been sent is sent after the next start.')
     leaveAtOnce(code)
   })
   process.on('SIGINT', () => asked.end(0))
@@ -46,7 +46,7 @@ export async function runCauseway(
   endWithNpm(() => asked.end(0))
   const lately = new NoticeLimiter(() => performance.now())
   surviveDescriptorExhaustion((reason) => {
-    if (lately.isNew(reason)) log.error('No descriptor was left; it is tried again.', { reason })
+    if (lately.isNew(reason)) log.error('No file descriptor was left. The operation is retried.', { reason })
   })
 
   const start = (next: ReadConfig): Promise<RunningCauseway> => {
@@ -57,7 +57,7 @@ export async function runCauseway(
       log,
       components,
       onFatal: (reason) => {
-        log.error('Causeway cannot go on.', { reason })
+        log.error('Causeway cannot continue.', { reason })
         asked.end(1)
       },
     })
@@ -214,7 +214,7 @@ async function startAgain(previous: ReadConfig, { start, log, pause }: Reloading
     try {
       return await start(previous)
     } catch (error) {
-      log().error('The configuration that was in use cannot be started; it is tried again.', {
+      log().error('The previous configuration cannot be started. It is retried.', {
         reason: errorText(error),
       })
       if (await pause()) throw error

@@ -98,14 +98,14 @@ function* asText(
 }
 
 function severalText(cpid: Cpid, { cascades, drivenBy }: CascadesOfCpid): string {
-  return `CPID ${cpid} takes part in ${count(cascades.length, 'cascade')}${driversFirst(cascades, drivenBy)}.\n\n`
+  return `CPID ${cpid} is in ${count(cascades.length, 'cascade')}${driversFirst(cascades, drivenBy)}.\n\n`
 }
 
 function driversFirst({ length }: readonly Cpid[], { length: driving }: readonly Cpid[]): string {
   if (driving === 0 || driving === length) return ', newest first'
   const others = length - driving
   const first = driving === 1 ? 'the first one drives it' : `the first ${driving} drive it`
-  return `: ${first}, ${others === 1 ? 'the other was' : `the other ${others} were`} passed on with it`
+  return `: ${first}, and it only descends from ${others === 1 ? 'the other one' : `the other ${others}`}`
 }
 
 /** Writes `{"cpid":"...","cascades":[...]}`. */
@@ -137,7 +137,7 @@ function* cascadeText(
     const fold = new CascadeFold(traces)
     for (const [at, trace] of traces.entries()) {
       const which = trace.episode === 0 ? 'main trace' : `episode ${trace.episode}, trace`
-      const goesOn = at === 0 ? '' : 'goes on, since a trace was full, in '
+      const goesOn = at === 0 ? '' : 'continues, because a trace was full, in '
       yield `${goesOn}${which} ${trace.traceId.toString('hex')} (${stateWord(trace.open)})\n`
       fold.add(trace, queries.linkedSpans(trace.id))
     }
@@ -173,20 +173,20 @@ function heading(facts: CascadeFacts): string[] {
     `  last activity  ${rfc3339(lastNs)}, ${duration(lastNs - startNs)} after the start`,
     `  made of        ${count(spans, 'span')} of ${count(services, 'service')}, ${count(merges, 'merge')}`,
     ...(failed > 0 ? [`  failed         ${count(failed, 'span')}`] : []),
-    ...(open ? ['  open: more may arrive; it settles after settle_after of silence'] : []),
+    ...(open ? ['  open: more activity may arrive; it settles when none has arrived for settle_after'] : []),
     ...(truncated
       ? [
-          '  truncated: something in it descends from more than max_fanout open roots, and went on only with the newest',
+          '  truncated: something in it descends from more than max_fanout open roots, and is only in the traces of the newest',
         ]
       : []),
     ...(gaps > 0
       ? [
-          `  gaps: versions before ${count(gaps, 'write')} were not seen, so that what happened between may be missing${missedVersions > 0 ? `: likely ${missedVersions} or more` : ''}`,
+          `  gaps: versions before ${count(gaps, 'write')} were not seen, so what happened in between may be missing${missedVersions > 0 ? `: likely ${missedVersions} or more` : ''}`,
         ]
       : []),
     ...(clockSkew
       ? [
-          '  clock skew: some times are impossible, and left out of start and end; set the clocks of all nodes',
+          '  clock skew: some times are implausible, and start and end leave them out; synchronise the clocks of all nodes',
         ]
       : []),
   ]
@@ -196,7 +196,7 @@ function missing(queries: CascadeRead, { root, missing: number }: CascadeFacts):
   if (number === 0) return []
   const named = queries.missingIn(root, MISSING_NAMED)
   return [
-    `  missing: the mergelogs of ${count(number, 'CPID')}, so that something may stand in the wrong place`,
+    `  missing: the mergelogs of ${count(number, 'CPID')}, so spans may be in the wrong place`,
     ...named.map((cpid) => `    ${cpid}`),
     ...(number > named.length && named.length > 0 ? [`    and ${number - named.length} more`] : []),
   ]
@@ -360,7 +360,7 @@ function remarkOf({ span, parentMissing }: TreeSpan): string {
     ...(span.copy ? ['copy'] : []),
     ...(span.seen?.gap === true ? ['gap'] : []),
     ...(span.beingPlaced === true ? ['being placed'] : []),
-    ...(parentMissing ? ['its parent is not here'] : []),
+    ...(parentMissing ? ['its parent is missing'] : []),
   ]
   const isInferred = span.seen?.cause === 'inferred'
   return `${isInferred ? ' ~' : ''}${remarks.length === 0 ? '' : ` [${remarks.join(', ')}]`}`
@@ -369,11 +369,11 @@ function remarkOf({ span, parentMissing }: TreeSpan): string {
 /** The legend of the marks for inferred writes, gaps, and spans that are still being placed. */
 function* legend(tree: readonly TreeSpan[]): Generator<string> {
   if (tree.some(({ span }) => span.seen?.cause === 'inferred'))
-    yield '~ is inferred: it follows from the newest versions that there were\n'
+    yield '~ is inferred: it follows from the newest versions that its writer could have read\n'
   if (tree.some(({ span }) => span.seen?.gap === true))
     yield 'gap: versions of the object before it were not seen\n'
   if (tree.some(({ span }) => span.beingPlaced === true))
-    yield 'being placed: waits for what it follows from; no figure counts it, the critical path leads past it\n'
+    yield 'being placed: it waits for what it follows from; no figure counts it, and the critical path does not lead through it\n'
 }
 
 /** The span name that inference gives to a write of the status alone. */

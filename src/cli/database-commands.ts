@@ -199,7 +199,7 @@ export const runMergelogs: Run = (line, io) => {
 async function archivedMergelogs(line: CommandLine, io: CliIo, limit: number | undefined): Promise<number> {
   if (line.args.length === 0)
     throw new UsageError(
-      'name a CPID: with --archive those of what descends from it are listed; all that an archive has are rows of audit_mergelogs there',
+      'name a CPID: with --archive, the mergelogs of one CPID and its descendants are listed; all mergelogs of the archive are in its view audit_mergelogs',
     )
   const cpid = wholeCpidOf(line)
   return await withArchive(line, io, async (questions) => {

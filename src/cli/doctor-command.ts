@@ -160,7 +160,7 @@ async function* checkBackends(config: CausewayConfig, components: Components): A
 async function checkBackend(exporter: ExporterConfig, signal: Signal, ask: Ask): Promise<Finding> {
   const { id, destinations } = exporter
   const destination = destinations[signal]
-  if (destination?.kind !== 'backend') return ok(CHECK, `${id} ${destination?.does ?? 'is sent nothing'}`)
+  if (destination?.kind !== 'backend') return ok(CHECK, `${id} ${destination?.does ?? 'is not used'}`)
   const { host, port, where } = destination
   const how = `${destination.speaks}${signal === 'traces' ? '' : ` ${signal}`}`
   const advice = `start it, or correct exporters::${id}::endpoint; what is not sent waits in the database`
@@ -229,7 +229,7 @@ async function whileRunning({ what, setting, host, port, url, expects = 200 }: P
   if (status === 'late')
     return warn(
       what,
-      `${where} is listened on, but did not answer ${url ?? ''} within ${LONGEST_MS / 1_000} s`,
+      `${where} accepts connections, but did not answer ${url ?? ''} within ${LONGEST_MS / 1_000} s`,
       "it may be busy with long questions, or the machine with other work: ask again, and if it stays so, look at Causeway's log",
     )
   return fail(

@@ -108,7 +108,7 @@ function* checkLog(path: string): Generator<Finding> {
   if (bytes === undefined) return
   yield warn(
     'disk',
-    `the write-ahead log is ${sizeText(bytes)} long, since a program reads the database without an end`,
+    `the write-ahead log is ${sizeText(bytes)} long, because a program keeps a read of the database open`,
     `end that program (fuser -v ${path} names it); a running Causeway then shortens the log by itself`,
   )
 }
@@ -212,7 +212,7 @@ function* checkMergelogs(senders: readonly SenderFacts[]): Generator<Finding> {
     yield say(
       'mergelogs',
       `${printable(service)}: the mergelogs of ${missing} of the ${count(cpids, 'CPID')} on its newest spans have not arrived`,
-      'whoever makes those CPIDs has to send a mergelog for each, to a logs pipeline or as span events; ' +
+      'the controller that makes those CPIDs has to send a mergelog for each, to a logs pipeline or as a span event; ' +
         INSTRUMENTATION,
     )
   }
@@ -222,7 +222,7 @@ function* checkClocks(facts: SenderFactsReader, nowMs: number): Generator<Findin
   const clocks = facts.clocks(nowMs)
   const odd = clocks.filter(({ aheadMs, behindMs }) => aheadMs > AHEAD_MS || behindMs > BEHIND_MS)
   if (odd.length === 0 && clocks.length > 0) {
-    yield ok('clocks', `no clock of ${count(clocks.length, 'sender')} is seen to be wrong`)
+    yield ok('clocks', `the clocks of ${count(clocks.length, 'sender')} look right`)
   }
   for (const { service, aheadMs, behindMs } of odd) {
     yield aheadMs > AHEAD_MS
@@ -233,7 +233,7 @@ function* checkClocks(facts: SenderFactsReader, nowMs: number): Generator<Findin
         )
       : warn(
           'clocks',
-          `everything from ${printable(service)} arrives ${msText(behindMs)} late or later`,
+          `everything from ${printable(service)} arrives at least ${msText(behindMs)} late`,
           'its clock is behind, or it sends late: synchronise it (NTP), and look at its batching',
         )
   }
@@ -320,7 +320,7 @@ function findingOf(
 const SET_ASIDE_CHECK = 'linking'
 
 export function checkSetAside(facts: SetAsideFacts | undefined): Finding {
-  if (facts === undefined) return ok(SET_ASIDE_CHECK, 'nothing had to be set aside')
+  if (facts === undefined) return ok(SET_ASIDE_CHECK, 'no item was set aside')
   return warn(
     SET_ASIDE_CHECK,
     `${count(facts.items, 'item')} had to be set aside; the newest at ${facts.time}: ${printable(facts.reason)}`,

@@ -62,7 +62,7 @@ function textOf(imported: Imported, path: string, follows = false): string {
   else text.push(`stored in ${path}; causeway cascades lists what there is`)
   if (follows)
     text.push(
-      'what is open stays open: name the same files again to go on, without --follow once nothing more comes',
+      'cascades that are open stay open: name the same files again to continue, and leave out --follow once they are complete',
     )
   return `${text.join('\n')}\n`
 }

@@ -70,7 +70,7 @@ async function portTaken({ config }: LoadedConfig): Promise<CliError | undefined
     while (free < last && (await listenError(host, free)) !== undefined) free++
     const option = `--set ${path.replaceAll('::', '.')}.endpoint=${formatEndpoint({ host, port: free })}`
     return new CliError(
-      `another program has port ${port}, perhaps a Causeway that runs already; for another one, add ${option}`,
+      `another program uses port ${port}, perhaps a Causeway that already runs; to use another port, add ${option}`,
     )
   }
   return undefined

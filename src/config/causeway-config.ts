@@ -52,7 +52,7 @@ export interface DeclaredListener extends Endpoint {
   tls?: ServerTlsSettings
   /** The id of an authenticator. */
   auth?: string
-  /** What a client can do that connects, such as `shows all that is kept to`; absent if that is harmless. */
+  /** What a client can do that connects, such as `shows everything that is stored to`; absent if that is harmless. */
   exposes?: string
   /** The limit of connections; absent for receivers (the connector limits those) and where a small default applies. */
   connections?: ConnectionsConfig

@@ -115,7 +115,7 @@ async function bindAddress(host: string): Promise<string | undefined> {
 function why(cause: unknown): string {
   const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined
   if (code === 'EADDRINUSE')
-    return 'another program has the port, perhaps a Causeway that runs already (causeway doctor tells)'
+    return 'another program uses the port, perhaps a Causeway that already runs (causeway doctor says)'
   if (code === 'EACCES') return 'the port needs more rights'
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return 'this machine has no such address'
   return cause instanceof Error ? cause.message : String(cause)

@@ -43,8 +43,8 @@ export function fitQuotas(
     return { quotas: [...configured], warning: undefined }
   const quotas = largestThatFit(configured, openFiles - OWN_FILES)
   const warning =
-    `this process may have ${openFiles} files open, which is too few for the ${wanted} connections that may be open as configured: ` +
-    `listeners open ${filesFor(quotas)} in all until it may have ${wanted + OWN_FILES} (ulimit -n, LimitNOFILE)`
+    `this process may have ${openFiles} files open, too few for the ${wanted} connections that the configuration allows: ` +
+    `all listeners together accept ${filesFor(quotas)} until it may have ${wanted + OWN_FILES} (ulimit -n, LimitNOFILE)`
   return { quotas, warning }
 }
 

@@ -67,7 +67,7 @@ export class ReceiverTelemetry implements ReceiverObserver {
 }
 
 const WHY: Readonly<Record<DropReason, string>> = {
-  limit: 'there are as many as max_connections allows',
+  limit: 'there are more than max_connections allows',
   address: 'one address has as many requests under way as max_connections_per_address allows',
   stranger: 'no credential was shown within ten seconds',
 }

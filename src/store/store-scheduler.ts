@@ -313,8 +313,8 @@ class ExporterReports {
 const WARN_BYTES = 256 * MIB
 
 const HELD =
-  `the write-ahead log of the database has grown past ${WARN_BYTES / MIB} MiB, since a program reads the database ` +
-  'without an end; end that program (fuser -v on the database names it), and the log gets short again by itself'
+  `the write-ahead log of the database has grown past ${WARN_BYTES / MIB} MiB, because a program keeps a read ` +
+  'of the database open; end that program (fuser -v on the database names it), and Causeway shortens the log by itself'
 
 interface WalUpkeepParts {
   wal: WalSize

@@ -77,8 +77,8 @@ test('an occupied port', async () => {
   await using queries = await QueryThreadClient.start({ path: api.writer.db.name, salt: '', answers: 'any' })
   const port = Number(new URL(api.url).port)
   await expect(startQueryServer({ host: '127.0.0.1', port, queries, about: ABOUT })).rejects.toThrow(
-    `The query API cannot listen on 127.0.0.1:${port}: another program has the port, perhaps a Causeway that runs already ` +
-      '(causeway doctor tells); change extensions.cpid_query.endpoint',
+    `The query API cannot listen on 127.0.0.1:${port}: another program uses the port, perhaps a Causeway that already runs ` +
+      '(causeway doctor says); change extensions.cpid_query.endpoint',
   )
 })
 

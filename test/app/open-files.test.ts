@@ -22,8 +22,8 @@ test('where there are too few listeners share what Causeway does not need itself
   expect(places[0]!.max).toBeGreaterThan(250)
   expect(places[0]!.maxPerAddress).toBe(Math.floor(places[0]!.max / 4))
   expect(warning).toBe(
-    'this process may have 1024 files open, which is too few for the 2752 connections that may be open as configured: ' +
-      `listeners open ${filesFor(places)} in all until it may have 2842 (ulimit -n, LimitNOFILE)`,
+    'this process may have 1024 files open, too few for the 2752 connections that the configuration allows: ' +
+      `all listeners together accept ${filesFor(places)} until it may have 2842 (ulimit -n, LimitNOFILE)`,
   )
 })
 

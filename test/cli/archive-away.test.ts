@@ -34,7 +34,7 @@ test('beside a database it is a part of the answer', async () => {
   await cli.run('migrate')
   const { code, stderr } = await cli.run('cascades', '--archive', away)
   expect(code).toBe(0)
-  expect(stderr).toContain('Note: only what this Causeway holds is in this answer: the archive at http')
+  expect(stderr).toContain('Note: this answer has only what this Causeway stores: the archive at http')
 })
 
 test('a percent sign that encodes nothing is refused with what to write', async () => {

@@ -102,7 +102,7 @@ test('a span that waits is in the tree with what is below it, and is said to be 
   expect(text).toMatch(/^ {4}reconcile \[being placed\] {2,}operator {2,}60ms {2,}40ms/m)
   expect(text).toMatch(/^ {6}admit \[being placed\] /m)
   expect(text).toMatch(/^ {6}PUT {2,}operator/m)
-  expect(text).toMatch(/\nbeing placed: waits for what it follows from; no figure counts it/)
+  expect(text).toMatch(/\nbeing placed: it waits for what it follows from; no figure counts it/)
   expect(text).not.toContain('not here')
 })
 
@@ -167,7 +167,7 @@ test('a parent that has not come is not here, however long that is', async () =>
     writer.pass(ms)
     expect(named(await cascade(), 'orphan')).toMatchObject({ parentMissing: true, depth: 0 })
     expect(named(await cascade(), 'orphan')).not.toHaveProperty('beingPlaced')
-    expect(await treeText()).toMatch(/^orphan \[its parent is not here\] /m)
+    expect(await treeText()).toMatch(/^orphan \[its parent is missing\] /m)
   }
 })
 

@@ -107,13 +107,13 @@ test('a write of a status that is being placed has its own line', () => {
     '  … 2 status updates',
     '  update v1/pods status [being placed]',
     '… 2 status updates in lines of several; --all shows each',
-    'being placed: waits for what it follows from; no figure counts it, the critical path leads past it',
+    'being placed: it waits for what it follows from; no figure counts it, and the critical path does not lead through it',
     '',
   ])
 })
 
 test('what is odd about a span is said', () => {
   expect(drawn([span(1, 9, 0, 1, { status: 2, copy: true })])).toContain(
-    'span 1 [error, copy, its parent is not here]',
+    'span 1 [error, copy, its parent is missing]',
   )
 })

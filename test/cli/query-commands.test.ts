@@ -132,9 +132,9 @@ odd               10ms      1          1ms      11ms
 test('an open cascade with a missing mergelog says so, and prints no control characters', async () => {
   const { stdout } = await cli.run('cascade', cpid(90))
   expect(stdout).toContain(`cascade of ${cpid(90)} (open)`)
-  expect(stdout).toContain('open: more may arrive')
+  expect(stdout).toContain('open: more activity may arrive')
   expect(stdout).toContain(
-    `missing: the mergelogs of 1 CPID, so that something may stand in the wrong place\n    ${cpid(90)}\n`,
+    `missing: the mergelogs of 1 CPID, so spans may be in the wrong place\n    ${cpid(90)}\n`,
   )
   expect(stdout).toContain('sync\ufffd[31m pod')
 })
@@ -142,7 +142,7 @@ test('an open cascade with a missing mergelog says so, and prints no control cha
 test('a CPID of several cascades', async () => {
   const { stdout } = await cli.run('cascade', cpid(5))
   expect(stdout).toMatch(
-    new RegExp(`^CPID ${cpid(5)} takes part in 3 cascades, newest first.\n\ncascade of ${cpid(4)} `),
+    new RegExp(`^CPID ${cpid(5)} is in 3 cascades, newest first.\n\ncascade of ${cpid(4)} `),
   )
   const json = (await cli.json('cascade', cpid(5))) as { cpid: string; cascades: { root: string }[] }
   expect(json.cpid).toBe(cpid(5))

@@ -63,7 +63,7 @@ test('a cascade says who began it and why each write was made, and folds writes 
   expect(folded + single).toBe(spans.filter(({ name }) => isStatus(name)).length)
   expect(lines.slice(-2)).toEqual([
     `… ${folded} status updates in lines of several; --all shows each`,
-    '~ is inferred: it follows from the newest versions that there were',
+    '~ is inferred: it follows from the newest versions that its writer could have read',
   ])
 })
 

@@ -31,12 +31,14 @@ describe.each([
   test('is warned of if it requires no credential', () => {
     expect(warningsWith(at)).toEqual([
       expect.stringMatching(
-        /^receivers::otlp::protocols::grpc::endpoint: .*takes spans and mergelogs from ANYBODY/,
+        /^receivers::otlp::protocols::grpc::endpoint: .*accepts spans and mergelogs from ANYBODY/,
       ),
     ])
     expect(warningsWith(`${at}, ${TLS}`)).toHaveLength(1)
     expect(warningsWith('', at.replace('4317', '4319'))).toEqual([
-      expect.stringMatching(/^extensions::cpid_query::endpoint: .*shows all that is kept to ANYBODY/),
+      expect.stringMatching(
+        /^extensions::cpid_query::endpoint: .*shows everything that is stored to ANYBODY/,
+      ),
     ])
   })
 

@@ -11,7 +11,7 @@ const TLS_OFF = {
   reloadIntervalMs: 60_000,
 }
 
-const TAKES = 'takes spans and mergelogs from'
+const TAKES = 'accepts spans and mergelogs from'
 const RETRY = {
   enabled: true,
   initialIntervalMs: 5000,
@@ -168,7 +168,7 @@ test('the configuration that comes with Causeway is the one in its documentation
             host: 'localhost',
             port: 4319,
             what: 'query API',
-            exposes: 'shows all that is kept to',
+            exposes: 'shows everything that is stored to',
             connections: { maxConnections: 256 },
             page: { path: '/api/v1/cascades?limit=1', status: 200 },
           },

@@ -29,7 +29,7 @@ test('causeway validate takes a Causeway of the fleet that has a name, and warns
   expect(await cli.runBare(...validate)).toEqual({
     ...{ code: 0, stdout: '' },
     // Its README says to close it.
-    stderr: expect.stringMatching(/^Warning: .* takes spans and mergelogs from ANYBODY; .*\n$/) as unknown,
+    stderr: expect.stringMatching(/^Warning: .* accepts spans and mergelogs from ANYBODY; .*\n$/) as unknown,
   })
   cli.env = { CLICKHOUSE_PASSWORD: 'secret' }
   const { code, stderr } = await cli.runBare(...validate)

@@ -35,7 +35,7 @@ test('a process that may have few files open outlives connections without an end
   const limited = ['sh', '-c', `ulimit -n ${OPEN_FILES}; exec "$@"`, 'limited']
   await using causeway = new CausewayProcess(settings, undefined, limited)
   await causeway.ready()
-  expect(causeway.errors).toContain(`this process may have ${OPEN_FILES} files open, which is too few`)
+  expect(causeway.errors).toContain(`this process may have ${OPEN_FILES} files open, too few`)
   const held: Socket[] = []
   for (const listener of LISTENERS) held.push(...(await flood(settings.ports[listener])))
   for (const socket of held) socket.destroy()
@@ -63,10 +63,10 @@ test('a timer that fails for want of a descriptor is told of once, and nothing e
   for (let times = 0; times < 2; times++) {
     process.kill(causeway.pid, 'SIGUSR2')
     await eventually(() => {
-      expect(causeway.errors).toContain('No descriptor was left; it is tried again.')
+      expect(causeway.errors).toContain('No file descriptor was left. The operation is retried.')
     })
     expect((await fetch(`http://127.0.0.1:${settings.ports.health}/`)).status).toBe(200)
   }
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
-  expect(causeway.errors.match(/No descriptor was left/g)).toHaveLength(1)
+  expect(causeway.errors.match(/No file descriptor was left/g)).toHaveLength(1)
 })

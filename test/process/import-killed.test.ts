@@ -57,7 +57,7 @@ test('an import that is killed, followed, ended by a signal and run again stores
   await eventually(() => expect(toldLines(cli.path)).toBeGreaterThan(told))
   child.kill('SIGTERM')
   expect(await once(child, 'exit')).toEqual([0, null])
-  expect(await printed).toContain('what is open stays open')
+  expect(await printed).toContain('cascades that are open stay open')
   grow(2)
   await cli.json(...cli.argv)
   expect(allRows(cli.path)).toEqual(await whole())

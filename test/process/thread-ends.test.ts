@@ -41,7 +41,7 @@ test.each([
     process.kill(causeway.pid, 'SIGUSR2')
     expect(await causeway.ending()).toEqual({ code: 1, signal: null })
     expect(causeway.errors).toMatch(
-      new RegExp(`Causeway cannot go on.*the ${name} thread ended by itself \\(${why}`),
+      new RegExp(`Causeway cannot continue.*the ${name} thread ended by itself \\(${why}`),
     )
     expect(storedSpans(settings)).toHaveLength(1)
   },

@@ -54,7 +54,7 @@ test('a port in use is an error that says what to change', async () => {
   await using first = await startHealthServer({ ...local, path: '/' })
   const taken = { host: '127.0.0.1', port: first.port }
   await expect(startMetricsServer({ ...taken, metrics: createMetrics(service) })).rejects.toThrow(
-    `The metrics server cannot listen on 127.0.0.1:${first.port}: another program has the port, perhaps a Causeway that runs already (causeway doctor tells); ` +
+    `The metrics server cannot listen on 127.0.0.1:${first.port}: another program uses the port, perhaps a Causeway that already runs (causeway doctor says); ` +
       'change service.telemetry.metrics.readers[].pull.exporter.prometheus.{host,port}',
   )
   await expect(startHealthServer({ ...taken, path: '/' })).rejects.toThrow(

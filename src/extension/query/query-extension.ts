@@ -208,7 +208,7 @@ export const queryExtension: ExtensionType<QuerySettings> = {
   }),
   listeners: ({ host, port, grpc, maxConnections, maxConnectionsPerAddress, tls, auth }) => {
     const both = {
-      exposes: 'shows all that is kept to',
+      exposes: 'shows everything that is stored to',
       connections: { maxConnections, ...withoutUndefined({ maxConnectionsPerAddress }) },
       ...withoutUndefined({ tls, auth }),
     }

@@ -8,7 +8,7 @@ import { BadCursor, partialOf } from './asking-parts.ts'
 import { noted } from './held-questions.ts'
 
 const ONLY_HERE =
-  'only what this Causeway holds is in this answer; the archive has more, and answers in SQL (docs/archive.md)'
+  'this answer has only what this Causeway stores; the archive has more, and answers in SQL (docs/archive.md)'
 
 /** `here`: the database of this Causeway has to answer; `partial` says what its answer lacks. */
 type ArchiveAnswer =

@@ -41,7 +41,7 @@ export async function withArchiveOrWithout<T>(
   } catch (error) {
     if (!(error instanceof ArchiveSilent) || queries === undefined) throw error
     const { value, partial } = await without()
-    const said = `only what this Causeway holds is in this answer: the archive at ${error.message}`
+    const said = `this answer has only what this Causeway stores: the archive at ${error.message}`
     return { value, partial: partial === undefined ? said : `${said}; ${partial}` }
   }
 }

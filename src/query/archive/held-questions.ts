@@ -106,7 +106,7 @@ export class HeldQuestions {
       return { kind: 'here', partial }
     } catch (error) {
       if (!(error instanceof ArchiveSilent)) throw error
-      const partial = `only what this Causeway holds is in this answer: the archive at ${error.message}`
+      const partial = `this answer has only what this Causeway stores: the archive at ${error.message}`
       this.#silence = { untilMs: nowMs() + SILENT_MS, partial }
       return { kind: 'here', partial }
     }

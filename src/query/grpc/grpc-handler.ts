@@ -78,8 +78,7 @@ const HEALTH = grpcMethod('/grpc.health.v1.Health/Check', 'HealthCheckRequest', 
 class NoSuchService extends Error {}
 
 const NOT_WRITTEN =
-  'spans are not taken here, where questions are answered: send them to the otlp receiver of Causeway, which listens on port 4317 ' +
-  'unless it is told otherwise'
+  'this port does not receive spans: send them to the otlp receiver of Causeway, by default at port 4317'
 
 /** The OTLP method that would write. It is listed so that the refusal says what to do instead. */
 const WRITING: GrpcMethod = {
@@ -201,7 +200,7 @@ class Calls {
       onTurnedAway(checked.reason)
       throw new CallEnd(
         status.UNAUTHENTICATED,
-        `show a credential that extensions::cpid_query::auth knows, in the metadata ${authenticator.header}`,
+        `show a credential that extensions::cpid_query::auth accepts, in the metadata ${authenticator.header}`,
       )
     }
   }

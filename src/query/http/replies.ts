@@ -219,20 +219,20 @@ export const FAILURES = {
     status: 401,
     code: 'unauthenticated',
     message:
-      'show a credential that extensions::cpid_query::auth knows, in the header that WWW-Authenticate is about',
+      'show a credential that extensions::cpid_query::auth accepts, in the header that WWW-Authenticate names',
   },
   unknownHost: {
     status: 403,
     code: 'unknown_host',
     message:
-      'this server does not go by the name in the Host header; call it by its address, or list the name under ' +
+      'the name in the Host header is not allowed; use the address of this server, or list the name under ' +
       'extensions::cpid_query::allowed_hosts',
   },
   crossSite: {
     status: 403,
     code: 'cross_site',
     message:
-      'a page of another origin asked, led here or would show this inside itself; list its origin under ' +
+      'a page of another origin sent this request, linked here or embeds this page; list its origin under ' +
       'extensions::cpid_query::cors::allowed_origins to let it ask, and write the address into the browser to read it',
   },
   unknown: {

@@ -33,7 +33,9 @@ export async function askSql(
   )
   child.once('exit', (code, signal) => {
     ended.reject(
-      new Error(`the process that asked ended early (${signal ?? code}); narrow the query and try again`),
+      new Error(
+        `the process that ran the query ended early (${signal ?? code}); narrow the query and try again`,
+      ),
     )
   })
   child.send(question)

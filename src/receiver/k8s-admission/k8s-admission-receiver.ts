@@ -46,7 +46,7 @@ export const k8sAdmissionReceiver: ReceiverType<K8sAdmissionSettings> = {
   signals: ['traces'],
   listeners: ({ host, port, tls, auth }) => [
     {
-      ...{ host, port, what: 'admission webhook', exposes: 'takes who is about to write what from' },
+      ...{ host, port, what: 'admission webhook', exposes: 'accepts admission reviews from' },
       ...withoutUndefined({ tls, auth }),
     },
   ],

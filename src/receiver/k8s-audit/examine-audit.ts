@@ -24,7 +24,7 @@ export async function* examineAudit(
   { cluster, log }: K8sAuditSettings,
 ): AsyncGenerator<Examination> {
   if (log === undefined) {
-    yield { state: 'ok', message: `${id} takes what the API server of ${cluster} posts` }
+    yield { state: 'ok', message: `${id} receives what the API server of ${cluster} posts` }
     return
   }
   try {

@@ -113,6 +113,6 @@ function build({ cluster, log: file, webhook: listens }: SettingsOf<typeof schem
 }
 
 function listenerOf({ host, port, tls, auth }: AuditWebhookConfig): DeclaredListener {
-  const exposes = 'takes who wrote what in the cluster from'
+  const exposes = 'accepts audit events of the cluster from'
   return { host, port, at: 'webhook', what: 'audit webhook', exposes, ...withoutUndefined({ tls, auth }) }
 }

@@ -247,7 +247,7 @@ function listenerOf(server: ServerConfig, at: string, what: string): DeclaredLis
     port,
     at,
     what,
-    exposes: 'takes spans and mergelogs from',
+    exposes: 'accepts spans and mergelogs from',
     ...withoutUndefined({ tls, auth }),
   }
 }

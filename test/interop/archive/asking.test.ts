@@ -363,7 +363,7 @@ test.each([
     'is dead',
     { endpoint: 'http://127.0.0.1:1' },
     undefined,
-    /only what this Causeway holds.*does not answer/,
+    /only what this Causeway stores.*does not answer/,
   ],
   ['is slow', { timeoutMs: 300 }, { kind: 'silent' }, /did not answer within 0\.3 s/],
   ['refuses the password', { password: 'wrong' }, undefined, /correct username and password/],

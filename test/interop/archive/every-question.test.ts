@@ -236,7 +236,7 @@ sceneTest('no question leaves out what only the archive has without a word', asy
   })
   expect(await askApi(west, '/find?q=member&namespace=other')).toMatchObject({ objects: [], cascades: [] })
   for (const path of ['/mergelogs', '/spans', '/logs'])
-    expect((await askApi(west, path)).partial).toMatch(/only what this Causeway holds/)
+    expect((await askApi(west, path)).partial).toMatch(/only what this Causeway stores/)
   // What nobody has is unknown still.
   for (const path of ['/cascades/', '/cpids/'])
     expect((await askApi(west, `${path}${cpid(99)}`)).error?.code).toBe('unknown_cpid')
