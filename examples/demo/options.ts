@@ -16,16 +16,16 @@ export interface Options {
 
 export const USAGE = `Usage: npm run demo -- [options]
 
-Starts Causeway and a small Kubernetes control plane, has it act out a change, and shows the cascade.
+Starts Causeway and a small Kubernetes control plane, makes two changes in it, and prints the cascade.
 
   --keep                         leave Causeway running until Ctrl-C
-  --json                         print {alpha, beta, gamma, traceId} and nothing else
-  --settle-after <duration>      how much silence ends a cascade (default 2s)
-  --exporter-endpoint <host:port>  also send the linked traces there, OTLP/gRPC without TLS
-  --set <key=value>              a setting of the Causeway that is started; may be repeated
-  --endpoint <host:port>         start no Causeway: send to this Causeway or Collector, OTLP/gRPC without TLS
-  --query <host:port>            where the query API is to listen, or with --endpoint where it already does
-  --help                         print this
+  --json                         print only {alpha, beta, gamma, traceId}
+  --settle-after <duration>      how long nothing must arrive until a cascade settles (default: 2s)
+  --exporter-endpoint <host:port>  also send the linked traces to this backend, by OTLP/gRPC without TLS
+  --set <key=value>              a setting of the Causeway that is started. May be repeated
+  --endpoint <host:port>         start no Causeway, and send to this Causeway or Collector, by OTLP/gRPC without TLS
+  --query <host:port>            where the query API listens; with --endpoint, where the running one listens
+  --help                         print this help
 `
 
 const DEFAULT_SETTLE_AFTER = '2s'

@@ -14,17 +14,18 @@ import {
 
 const USAGE = `kubectl causeway asks Causeway about the objects of a cluster.
 
-  kubectl causeway why <kind>/<name>       why it is as it is: who wrote it last, and because of what
-  kubectl causeway who <kind>/<name>       who began the changes that wrote it
-  kubectl causeway cascade <kind>/<name>   all that its newest change did; or the CPID of a change, or its first eight digits
+  kubectl causeway why <kind>/<name>       prints who wrote the object last, and which change caused it
+  kubectl causeway who <kind>/<name>       prints who began the changes that wrote the object
+  kubectl causeway cascade <kind>/<name>   prints all that its newest change did. Instead of an object, you can name a change by its CPID or
+                                           the first eight digits of it
 
-  -n, --namespace <name>   the namespace of the object; that of the context unless given
-  --context, --kubeconfig  as kubectl has them
-  --url <url>              Causeway's query port, such as http://localhost:4319; found in the cluster by its Service unless given,
-                           or taken from CAUSEWAY_URL
-  -o json                  the changes with the versions that each drove; of cascade, what the API answered
+  -n, --namespace <name>   the namespace of the object (default: the namespace of the context)
+  --context, --kubeconfig  the same as for kubectl
+  --url <url>              Causeway's query port, such as http://localhost:4319 (default: CAUSEWAY_URL, or Causeway's Service in the
+                           cluster)
+  -o json                  print JSON: the changes with the versions that each drove, or for cascade the answer of the API
 
-A token for --url is taken from CAUSEWAY_TOKEN. Without --url you need the right to get services/proxy.
+CAUSEWAY_TOKEN has the token for --url. Without --url you need the right to get services/proxy.
 `
 
 interface PluginIo {
