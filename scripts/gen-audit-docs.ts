@@ -23,17 +23,17 @@ const NOTES = `## Columns
 - \`object\` is a reference without its query: \`apps/v1/deployments/default/web\`, \`v1/pods/default/web-7c9-a\`.
 - \`end\` is a word of SQL: write \`"end"\`.
 - \`reason\` of a refused mergelog is one of ${MERGELOG_REFUSALS.map((reason) => `\`${reason}\``).join(', ')}.
-  A \`contested\` one was accepted, until the mergelog of a sender with a better claim took its place. \`sender\` is who the connection proved to
-  have sent it.
-- \`state\` of a CPID that was pruned and is seen again is \`live\`. \`explained\` is \`no\` until its mergelog comes again; it counts as missing nowhere,
-  and what it does from then on is an episode.
-- \`stage\` of what was set aside is \`linking\`, \`waiting\`, \`settling\`, \`sending\` or \`pruning\`. \`item\` is the number of its arrival, of its trace, of the
+  A \`contested\` one was accepted until the mergelog of a sender with a better claim took its place. \`sender\` is the sender as the
+  connection proved it.
+- \`state\` of a pruned CPID that arrives again is \`live\`. \`explained\` is \`no\` until its mergelog comes again. The CPID is not counted as
+  missing, and its new spans go into an episode.
+- \`stage\` of an item that was set aside is \`linking\`, \`waiting\`, \`settling\`, \`sending\` or \`pruning\`. \`item\` is the number of its arrival, of its trace, of the
   exporter's decision (0 for a position that could not be saved) or of its CPID.
 - \`arrival\` numbers spans and log records in the order in which they came, with gaps.
 
 ## What is sent twice
 
-What a sender sends again is here once, as it came first. Two spans are the same if trace id, span id, content, resource and scope are the same;
+What a sender sends again is here once, in the form that came first. Two spans are the same if trace id, span id, content, resource and scope are the same;
 two log records if they give a time, and content, resource and scope are the same. Encoding, the order of fields and attributes, defaults
 written or left out, and fields that OTLP does not know make no difference. Above 256 KiB the bytes are compared. A repeat that is encoded
 otherwise leaves the views a moment later, once it is linked.
