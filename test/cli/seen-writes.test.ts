@@ -97,7 +97,7 @@ test('versions that were not seen are said of the cascade and of the write', asy
   writer.spans('kubelet', [span, { ...span, trace: 7_002, id: 7_002 }])
   writer.pass(20_000)
   const { stdout } = await cli.run('cascade', cpid(7_001))
-  expect(stdout).toContain('  gaps: versions before 2 writes were not seen, so that what happened between')
+  expect(stdout).toContain('  gaps: versions before 2 writes were not seen, so what happened in between')
   expect(stdout).toMatch(/update v1\/pods ~ \[gap\] +kubelet/)
   expect(stdout).toContain('\ngap: versions of the object before it were not seen\n')
 })
