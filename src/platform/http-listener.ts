@@ -32,8 +32,17 @@ export interface Listening extends AsyncDisposable {
   known(connection: Endpoints): void
   /** A request has begun that the HTTP server does not see, such as one over HTTP/2; `peer` is the client. */
   begin(connection: Endpoints, peer: string): RequestAdmission
+  /** An answer that the HTTP server does not see. `isWaiting`: whether the client has to read before more is sent. */
+  hold(connection: Socket, peer: string, isWaiting: () => boolean): HeldAnswer
   /** The error for a request beyond the limit. */
   refusalText(reason: 'limit' | 'address'): string
+}
+
+/** The memory of an answer. */
+export interface HeldAnswer {
+  /** As `chargeAnswer`. */
+  charge(bytes: number): boolean
+  forget(): void
 }
 
 /** Timeouts of servers for people and probes: silent and slow clients are disconnected. */
@@ -75,7 +84,8 @@ export async function listen(
   const limits = { ...(purpose.connections ?? DEFAULT_LIMITS), makesRoom: true }
   const connections = new Connections(server, limits, purpose.onDrop)
   countRequests(server, connections, purpose)
-  new UnreadAnswers({ ...purpose.unread, peerOf: purpose.peerOf }).watch(server)
+  const unread = new UnreadAnswers({ ...purpose.unread, peerOf: purpose.peerOf })
+  unread.watch(server)
   try {
     const host = await bindAddress(at.host)
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
@@ -101,6 +111,7 @@ export async function listen(
     },
     known: (connection) => connections.known(connection),
     begin: (connection, peer) => connections.begin(connection, peer),
+    hold: (connection, peer, isWaiting) => unread.hold(connection, peer, isWaiting),
     refusalText: (reason) => refusalText(reason, limits),
     [Symbol.asyncDispose]: () => close(server, connections),
   }
@@ -211,9 +222,9 @@ const DEFAULT_MAX_BYTES = 32 * MIB
 const LOOK_MS = 1_000
 
 interface Answer {
-  readonly response: ServerResponse
   readonly socket: Socket
   readonly peer: string
+  readonly isWaiting: () => boolean
   /** The most memory that it may hold, in bytes. */
   charged: number
   /** How much was read at the last check, and since when that has not grown. */
@@ -221,10 +232,8 @@ interface Answer {
   sinceMs: number
 }
 
-interface WatchedAnswer {
-  readonly charge: (bytes: number) => boolean
-  readonly end: () => void
-  readonly forget: () => void
+interface WatchedAnswer extends HeldAnswer {
+  end(): void
 }
 
 const answers = new WeakMap<ServerResponse, WatchedAnswer>()
@@ -295,25 +304,30 @@ export class UnreadAnswers implements Disposable {
     clearInterval(this.#timer)
   }
 
-  #begin(response: ServerResponse): void {
-    const { socket } = response.req
+  /** An answer of another server on the same port. */
+  hold(socket: Socket, peer: string, isWaiting: () => boolean): WatchedAnswer {
     const answer: Answer = {
-      response,
-      socket,
-      peer: this.#peerOf(response.req),
+      ...{ socket, peer, isWaiting },
       charged: 0,
       taken: takenOver(socket),
       sinceMs: this.#nowMs(),
     }
     this.#open.add(answer)
-    answers.set(response, {
+    return {
       charge: (bytes) => this.#charge(answer, bytes),
       end: () => this.#end(answer),
       forget: () => this.#forget(answer),
-    })
+    }
+  }
+
+  #begin(response: ServerResponse): void {
+    const { socket } = response.req
+    const isWaiting = (): boolean => response.headersSent && response.writableLength > 0
+    answers.set(response, this.hold(socket, this.#peerOf(response.req), isWaiting))
   }
 
   #charge(answer: Answer, bytes: number): boolean {
+    if (!this.#open.has(answer)) return false
     while (this.#charged + bytes > this.#maxBytes) {
       const stalled = this.#mostStalled(answer) ?? this.#oldestOfGreediest(answer, bytes)
       if (stalled === undefined) return false
@@ -353,8 +367,7 @@ export class UnreadAnswers implements Disposable {
   /** Whether some of the answer was read, or nothing of it is unread. */
   #note(answer: Answer): void {
     const taken = takenOver(answer.socket)
-    const isWaiting = answer.response.headersSent && answer.response.writableLength > 0
-    if (taken === answer.taken && isWaiting) return
+    if (taken === answer.taken && answer.isWaiting()) return
     answer.taken = taken
     answer.sinceMs = this.#nowMs()
   }

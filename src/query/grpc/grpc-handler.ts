@@ -13,6 +13,7 @@ import {
 } from '@grpc/grpc-js'
 import { errorText } from '../../model/faults.ts'
 import { EXPORT_METHODS } from '../../model/otlp-requests.ts'
+import { MIB } from '../../model/time-and-size.ts'
 import { grpcJsServer } from '../../platform/grpc-js-server.ts'
 import { END_FRAME, FRAME_HEADER_BYTES, type GrpcEnd } from '../grpc-answers.ts'
 import type { GrpcHandler, GrpcHandlerSettings } from '../http/grpc-connections.ts'
@@ -223,7 +224,7 @@ class Calls {
           const asker = this.#askerOf(socket, call.metadata)
           const reply = await this.#settings.queries.ask(question, [], gone.signal, asker)
           if (reply.kind !== 'found') continue
-          const { lacks, isRefused } = await this.#send(call, reply.text, gone.signal)
+          const { lacks, isRefused } = await this.#send(call, reply.text, gone.signal, { socket, asker })
           if (isRefused === true && lacks !== undefined) throw new CallEnd(status.RESOURCE_EXHAUSTED, lacks)
           if (lacks !== undefined) end.set('causeway-partial', encodeURIComponent(lacks))
         }
@@ -250,17 +251,33 @@ class Calls {
   }
 
   /** Sends the messages of an answer as they are made, at the speed of the client. Resolves to how the answer ended. */
-  async #send(call: Call, text: AnswerText, gone: AbortSignal): Promise<GrpcEnd> {
+  async #send(
+    call: Call,
+    text: AnswerText,
+    gone: AbortSignal,
+    { socket, asker }: { socket: Socket; asker: Asker },
+  ): Promise<GrpcEnd> {
     let end: GrpcEnd = {}
+    let isWaiting = false
+    let charged = 0
     const reader = new FrameReader()
+    const held = this.#settings.hold(socket, asker.address, () => isWaiting)
     try {
-      for await (const chunk of text)
-        for (const { first, bytes } of reader.read(Buffer.from(chunk, 'latin1'))) {
-          if (first === END_FRAME) end = JSON.parse(bytes.toString()) as GrpcEnd
-          else await this.#write(call, bytes, gone)
+      for await (const chunk of text) {
+        const bytes = Buffer.from(chunk, 'latin1')
+        const holds = Math.min(reader.length + bytes.length, MOST_CHARGED)
+        if (holds > charged && !held.charge(holds - charged)) throw TOO_MANY_UNREAD
+        charged = Math.max(charged, holds)
+        isWaiting = true
+        for (const frame of reader.read(bytes)) {
+          if (frame.first === END_FRAME) end = JSON.parse(frame.bytes.toString()) as GrpcEnd
+          else await this.#write(call, frame.bytes, gone)
         }
+        isWaiting = false
+      }
       return end
     } finally {
+      held.forget()
       text.cancel()
     }
   }
@@ -282,6 +299,14 @@ class Calls {
   }
 }
 
+/** A longer message is held as if it had this length: alone it has to find room. */
+const MOST_CHARGED = 16 * MIB
+
+const TOO_MANY_UNREAD = new CallEnd(
+  status.UNAVAILABLE,
+  'too many answers are waiting to be read; ask again in a second',
+)
+
 const TOO_SLOW = new CallEnd(
   status.DEADLINE_EXCEEDED,
   'the request did not come whole in time; send it again',
@@ -296,6 +321,11 @@ interface Frame {
 class FrameReader {
   #chunks: Buffer[] = []
   #length = 0
+
+  /** The bytes of the frame that is not complete yet. */
+  get length(): number {
+    return this.#length
+  }
 
   /** The frames completed by this chunk. */
   read(chunk: Buffer): Frame[] {

@@ -3,6 +3,7 @@ import { errorText } from '../../model/faults.ts'
 import type { Clock } from '../../model/time-and-size.ts'
 import type { Endpoints, RequestAdmission } from '../../platform/connections.ts'
 import type { Authenticator } from '../../platform/credentials.ts'
+import type { HeldAnswer } from '../../platform/http-listener.ts'
 import type { Asker, QueryService } from '../question.ts'
 
 export interface GrpcHandlerSettings {
@@ -16,6 +17,8 @@ export interface GrpcHandlerSettings {
   readonly askerOf: (socket: Socket, forwardedFor: string | undefined) => Asker
   /** Called when a call begins on a connection. */
   readonly begin: (connection: Endpoints, peer: string) => RequestAdmission
+  /** Called when an answer begins; `isWaiting` says whether the client has to read before more is sent. */
+  readonly hold: (connection: Socket, peer: string, isWaiting: () => boolean) => HeldAnswer
   /** The error message when a limit of requests is reached. */
   readonly refusalText: (reason: 'limit' | 'address') => string
   /** Called for every connection with a valid credential. */

@@ -81,6 +81,7 @@ export async function startQueryServer(settings: QueryServerSettings): Promise<L
     askerOf: (socket, forwarded) =>
       askerOf(socket, proxies.peerOf({ socket, headers: { 'x-forwarded-for': forwarded } })),
     begin: (connection, peer) => listening.begin(connection, peer),
+    hold: (connection, peer, isWaiting) => listening.hold(connection, peer, isWaiting),
     refusalText: (reason) => listening.refusalText(reason),
     onKnown: (connection) => listening.known(connection),
   })
