@@ -14,6 +14,7 @@ import { openBearerAuthenticator } from '../../src/platform/credentials.ts'
 import { readNamedFileOrPipe } from '../../src/platform/named-file.ts'
 import { openClientTls } from '../../src/platform/tls.ts'
 import { openForReading, openForWriting } from '../../src/store/sqlite/open-database.ts'
+import { CommittedArrivalsMark } from '../../src/store/sqlite/write-ahead-log.ts'
 import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
 
 leaveNothingBehind()
@@ -86,6 +87,18 @@ test.each(['pipe', 'link'])('a configuration that is a named %s is not waited fo
   const path = join(folder, name)
   expect(() => readNamedFileOrPipe(path)).toThrow(
     `${path} is a named pipe, which may never be written; name a file, or hand it over by /dev/stdin`,
+  )
+})
+
+test.each(['-wal', '-shm', '-lock', '-mark'])('a pipe in the place of %s beside a database is refused', (end) => {
+  const path = join(mkdtempSync(join(folder, 'beside-')), 'causeway.db')
+  openForWriting(path).close()
+  rmSync(`${path}${end}`, { force: true })
+  execFileSync('mkfifo', [`${path}${end}`])
+  // It is read before the database is opened.
+  expect(new CommittedArrivalsMark(path).missing(0)).toBe(0)
+  expect(() => openForWriting(path)).toThrow(
+    `${path}${end}, which belongs to the database, is no file but a pipe or a device; remove it`,
   )
 })
 

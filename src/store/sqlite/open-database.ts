@@ -22,7 +22,7 @@ import {
 } from '../../model/faults.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import { MOVED } from './opened-file.ts'
-import { makePrivate } from './private-file.ts'
+import { isPipeOrDevice, makePrivate } from './private-file.ts'
 
 export type Sqlite = Database.Database
 
@@ -86,13 +86,17 @@ export function openForWriting(path: string): Sqlite {
 
 class WrongPlace extends Error {}
 
-/** Throws if the path leads to a pipe, socket or device: opening a pipe would block, and a device keeps nothing. */
+/**
+ * Throws if the path leads to a pipe, socket or device, or one stands in the place of a file beside the database: opening a pipe would
+ * block, and a device keeps nothing.
+ */
 export function refuseNoFile(path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined || found.isFile() || found.isDirectory()) return
-  throw new WrongPlace(
-    `the database ${path} (connectors::cpid::storage::path) is no file but a pipe or a device; name a file`,
-  )
+  const what = 'is no file but a pipe or a device'
+  if (isPipeOrDevice(path))
+    throw new WrongPlace(`the database ${path} (connectors::cpid::storage::path) ${what}; name a file`)
+  const target = targetOf(path)
+  const beside = ['-wal', '-shm', '-lock', '-mark'].map((end) => `${target}${end}`).find(isPipeOrDevice)
+  if (beside !== undefined) throw new WrongPlace(`${beside}, which belongs to the database, ${what}; remove it`)
 }
 
 /** SQLite finds the write-ahead log by the name of the database. Under another name, the last commits would be missing or lost. */

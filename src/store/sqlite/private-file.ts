@@ -12,6 +12,12 @@ export function makePrivate(path: string): void {
   }
 }
 
+/** Whether the path leads to a pipe, socket or device. */
+export function isPipeOrDevice(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found !== undefined && !found.isFile() && !found.isDirectory()
+}
+
 /** What to do if other users may read or write a database; undefined if they may not. */
 export function whyNotPrivate(path: string): string | undefined {
   if (path === ':memory:' || process.platform === 'win32') return undefined

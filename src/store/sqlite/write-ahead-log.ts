@@ -19,6 +19,7 @@ import type {
   WalTruncation,
 } from '../../model/store-ports.ts'
 import { BUSY_TIMEOUT_MS, type Sqlite, WAL_KEPT_BYTES } from './open-database.ts'
+import { isPipeOrDevice } from './private-file.ts'
 
 /**
  * Keeps the write-ahead log short. SQLite checkpoints it, except for frames that a reader still needs. Meanwhile the log grows, and
@@ -146,6 +147,7 @@ const markOf = (path: string): string => `${path}-mark`
 
 function readMark(path: string): Mark | undefined {
   try {
+    if (isPipeOrDevice(path)) return undefined
     const mark = JSON.parse(readFileSync(path, 'utf8')) as Partial<Mark> | null
     if (typeof mark?.arrivals !== 'number' || typeof mark.file !== 'string') return undefined
     return { arrivals: mark.arrivals, file: mark.file }
