@@ -110,13 +110,7 @@ export class UnattributedRemoval {
     }
   }
 
-  #removeLogs(
-    beforeMs: number,
-    limit: number,
-    forced: boolean,
-    counts: PruneCounts,
-    removed: Removed,
-  ): void {
+  #removeLogs(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts, removed: Removed): void {
     const { sql, progress, rows } = this.#parts
     const mayGo = this.#logsUpTo(beforeMs)
     const logs = sql.rows<{ id: number; bytes: number }>(

@@ -36,8 +36,7 @@ function survivors(drawn: readonly DrawnCpid[], maxCpids: number): number[] {
     const going = [...live].filter(([, sources]) => sources.size === 0).slice(0, 1)
     for (let next = going.pop(); next !== undefined; next = going.pop()) {
       live.delete(next[0])
-      for (const other of live)
-        if (other[1].delete(next[0]) && other[1].size === 0) going.push(other)
+      for (const other of live) if (other[1].delete(next[0]) && other[1].size === 0) going.push(other)
     }
   }
   return [...live.keys()].map((at) => at + 1)
@@ -51,7 +50,9 @@ async function stored(drawn: readonly DrawnCpid[], maxCpids: number): Promise<Te
       trace: at + 1,
       id: 1 + at * 10 + span,
       cpid: cpid(at + 1),
-      attributes: { 'cpid.wrote': Array.from({ length: objects }, (_, name) => `v1/pods/a/${at}-${name}?rv=1`) },
+      attributes: {
+        'cpid.wrote': Array.from({ length: objects }, (_, name) => `v1/pods/a/${at}-${name}?rv=1`),
+      },
     }))
     writer.spans('controller', [{ trace: at + 1, id: 9 + at * 10, cpid: cpid(at + 1) }, ...spans])
     const sources = sourcesOf(one, at).map((source) => cpid(source + 1))
