@@ -141,6 +141,9 @@ function meets(labels: Readonly<Record<string, string>>, { key, operator, values
   }
 }
 
+/** The manager of programs that send no User-Agent. The API server calls it `unknown`, as Causeway does whoever it does not know. */
+export const UNNAMED = 'unnamed'
+
 /** An entry of managedFields: who last set some fields. `time` is in seconds. */
 export interface FieldManager {
   readonly manager: string

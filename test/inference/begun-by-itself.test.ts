@@ -106,7 +106,7 @@ test('a Job of a schedule that another program makes, somebody makes by hand', (
 test('what a client without a User-Agent makes, which the API server signs as unknown, somebody makes', () => {
   const managers = [signed('unknown', 0)]
   const decisions = watched([{ kind: 'ConfigMap', apiVersion: 'v1', name: 'web', uid: 'web', managers }])
-  expect(decisions.at(-1)).toMatchObject({ cause: 'operator', writer: { service: 'unknown' } })
+  expect(decisions.at(-1)).toMatchObject({ cause: 'operator', writer: { service: 'unnamed' } })
 })
 
 test('what owned an object and is gone, the garbage collector takes from it', () => {

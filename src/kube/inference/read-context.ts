@@ -41,8 +41,8 @@ export interface RelatedObject {
   readonly foundBy?: string
 }
 
-/** Controllers react to a change within this time. Pipelines run at any time. */
-const REACTS_WITHIN_NS = nanosOfMs(10_000)
+/** Controllers react to a change within this time, even those that wait for further changes. Pipelines run at any time. */
+export const REACTS_WITHIN_NS = nanosOfMs(10_000)
 
 /** Whether the request of a version began just before the request of the write. False if one of the requests is not known. */
 export function isJustBefore(
@@ -74,12 +74,25 @@ export function lastSigned({ managers }: ObjectFacts): bigint {
 const SIGNED_BEFORE_NS = nanosOfMs(3_000)
 
 /** Whether somebody other than the writer changed the content of an object just before the write. */
-export function isNewsOfOthers(object: KnownObject, reading: ReadContext): boolean {
+export function isNewsOfOthers(
+  object: KnownObject,
+  reading: ReadContext,
+  withinNs = SIGNED_BEFORE_NS,
+): boolean {
   const { write, by, objects } = reading
   const content = newestContent(object, reading)
   if (content === undefined || content.version <= objects.lastActed(object.identity.uid, by)) return false
   if (write.request !== undefined) return isJustBefore(write, content)
-  return write.facts !== undefined && lastSigned(write.facts) - lastSigned(content.facts) <= SIGNED_BEFORE_NS
+  return isSignedJustBefore(content, reading, withinNs)
+}
+
+/** Whether a version was written just before the write, by the times in managedFields. */
+export function isSignedJustBefore(
+  { facts }: KnownVersion,
+  { write }: ReadContext,
+  withinNs = SIGNED_BEFORE_NS,
+): boolean {
+  return write.facts !== undefined && lastSigned(write.facts) - lastSigned(facts) <= withinNs
 }
 
 /** Whether somebody has just changed the content of an object, and nobody has written its status since. */

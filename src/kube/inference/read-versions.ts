@@ -6,6 +6,7 @@ import {
   type ObjectIdentity,
 } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { countedVersions } from './counted-versions.ts'
 import {
   actorForOwner,
   higher,
@@ -23,7 +24,7 @@ import { isObserved } from './overwritten.ts'
 import { isMarkedAsEvicted } from './write-part.ts'
 import { isOfKubernetes, UNKNOWN } from './writers.ts'
 import type { Reads } from './reads.ts'
-import { type Counts, type Relation, relationsOf } from './relations.ts'
+import { type Relation, relationsOf } from './relations.ts'
 
 /** A version of an object that a writer is assumed to have read. */
 export interface ReadVersion {
@@ -80,6 +81,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     const news = isLast
       ? [...found.values()].filter((read) => !isOfOthers(read, reading) && isNews(read, reading))
       : []
+    if (isCustomController && ROUND_ABOUT.has(kind) && hasOtherNews(found.values(), reading)) continue
     if (news.some((read) => !IN_SPITE_OF_PROGRESS.has(kind) || !isOfOwnChange(read, reading))) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
@@ -214,6 +216,17 @@ const ONLY_WITHOUT_NEWS: ReadonlySet<Reads['kind']> = new Set([
 
 /** Relations of `ONLY_WITHOUT_NEWS` that are also used if all news belongs to changes to which the written object already belongs. */
 const IN_SPITE_OF_PROGRESS: ReadonlySet<Reads['kind']> = new Set(['kin', 'made for the same'])
+
+/** Relations of controllers of custom resources that are only used if none of the other objects that they read is news. */
+const ROUND_ABOUT: ReadonlySet<Reads['kind']> = new Set(['settings', 'new namespace', 'just begun'])
+
+/** Whether an object is news that neither is the written one or belongs to it, nor has joined a change of it before. */
+function hasOtherNews(read: Iterable<ReadVersion>, reading: ReadContext): boolean {
+  const { uid } = reading.write.object
+  const isOf = ({ identity, known }: ReadVersion): boolean =>
+    identity.uid === uid || known.facts.owners.some((owner) => owner.uid === uid)
+  return [...read].some((one) => !isOf(one) && isNews(one, reading) && !isOfOwnChange(one, reading))
+}
 
 /** Whether the version is newer than what its reader had seen when it last acted. Of the object and its owners, content counts. */
 function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext): boolean {
@@ -415,79 +428,6 @@ function copied(
   return versions.filter((version) =>
     compared.every(({ theirs, said }) => fingerprintOf(version.facts, theirs) === said),
   )
-}
-
-interface CountedObject {
-  readonly identity: ObjectIdentity
-  /** The versions below the write, newest first. */
-  readonly versions: readonly KnownVersion[]
-}
-
-interface CountedVersions {
-  readonly versions: readonly { readonly identity: ObjectIdentity; readonly known: KnownVersion }[]
-  /** The highest version that was counted. */
-  readonly upTo: bigint
-}
-
-/**
- * The versions for which a controller wrote a status that counts other objects. They come from the newest state whose sums match the
- * status: in it, the versions that gave each object its count, if they are newer than the writer's last write. Undefined if nothing is
- * counted, there are too many objects, or no state matches.
- */
-function countedVersions({ reads, counts }: Relation, reading: ReadContext): CountedVersions | undefined {
-  const { objects, below, by } = reading
-  const { object, facts } = reading.write
-  if (counts === undefined || reads.kind !== 'dependents' || facts === undefined) return undefined
-  const owned = objects.ownedBy(object.uid, reads.resource, 0n, below, MAX_OBJECTS)
-  if (owned.length === MAX_OBJECTS) return undefined
-  const all = owned.map(({ identity, versions }) => ({
-    identity,
-    versions: versions.filter(({ version }) => version < below),
-  }))
-  const said = counts.sums.map(({ ours }) => fingerprintOf(facts, ours))
-  const fits = (upTo: bigint): boolean =>
-    counts.sums.every(({ theirs }, at) => String(sumOf(all, theirs, upTo)) === said[at])
-  const read = all.map(({ identity, versions }) => ({
-    identity,
-    versions: versions.filter((known) => mayHaveRead(known, reading)),
-  }))
-  const upTo = [read, all].flatMap((some) => momentsOf(some, below)).find(fits)
-  if (upTo === undefined) return undefined
-  const since = objects.lastActed(object.uid, by)
-  const versions = all.flatMap(({ identity, versions: known }) => {
-    const first = firstThatCountsSo(
-      known.filter(({ version }) => version <= upTo),
-      counts,
-    )
-    return first === undefined || first.version <= since ? [] : [{ identity, known: first }]
-  })
-  return { versions, upTo }
-}
-
-/** All versions of all objects, newest first, and one below them: the states that a status can count. */
-function momentsOf(all: readonly CountedObject[], below: bigint): bigint[] {
-  const moments = all.flatMap(({ versions }) => versions.map(({ version }) => version))
-  const inOrder = moments.sort((one, other) => (one > other ? -1 : 1))
-  return [...inOrder, (inOrder.at(-1) ?? below) - 1n]
-}
-
-function sumOf(all: readonly CountedObject[], print: string, upTo: bigint): number {
-  return all.reduce((sum, { versions }) => {
-    const known = versions.find(({ version }) => version <= upTo)
-    return sum + (known === undefined || known.gone ? 0 : Number(fingerprintOf(known.facts, print) ?? 0))
-  }, 0)
-}
-
-/** The oldest version of the newest run of versions that count the same. */
-function firstThatCountsSo(versions: readonly KnownVersion[], counts: Counts): KnownVersion | undefined {
-  const [newest] = versions
-  if (newest === undefined) return undefined
-  const prints = [...counts.sums.map(({ theirs }) => theirs), ...(counts.also ?? [])]
-  const isSame = (one: KnownVersion): boolean =>
-    one.gone === newest.gone &&
-    prints.every((print) => fingerprintOf(one.facts, print) === fingerprintOf(newest.facts, print))
-  const other = versions.findIndex((one) => !isSame(one))
-  return other < 0 ? versions.at(-1) : versions[other - 1]
 }
 
 /** Whether an owner wants fewer of what it owns than in another version of it. */

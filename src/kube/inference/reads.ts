@@ -74,6 +74,8 @@
  * - new kin: for a custom resource, others of its API group and namespace that somebody has just changed and that its writer never wrote.
  * - new namespace: its namespace, if that has just changed, and its own content has not since; for a creation, only if nothing else is new.
  * - settings: the ConfigMaps and Secrets from which its Pods take settings, if they have just changed.
+ * - just begun: with a watch alone, for an object that belongs to nothing that its writer reconciles: the last change in its namespace that
+ *   a person has just begun, if nothing else is new.
  * - closed node: for an evicted Pod, its node, if that was cordoned or tainted while the Pod was on it; only if nothing else is new.
  */
 export type Reads =
@@ -124,4 +126,5 @@ export type Reads =
   | { readonly kind: 'new kin' }
   | { readonly kind: 'new namespace' }
   | { readonly kind: 'settings' }
+  | { readonly kind: 'just begun' }
   | { readonly kind: 'closed node' }

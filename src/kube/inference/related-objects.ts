@@ -15,6 +15,7 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import { groupOf, labelledFor, namedByLabels, namedIn, objectOf, resourcesOf } from './named-objects.ts'
 import { closedNodeOf } from './closed-nodes.ts'
+import { justBegun } from './just-begun.ts'
 import { type FoundPrimary, namingWithOwners } from './primaries.ts'
 import {
   actorForOwner,
@@ -185,12 +186,14 @@ export function relatedObjects(
         .flatMap((object) => candidate(object, 'same API group'))
     case 'new namespace':
       // People create objects in namespaces that they have just created, and a watch alone does not tell people from controllers.
-      if (write.request === undefined && part === 'creation') return []
+      if (write.request === undefined && part === 'creation' && !reading.isCustomController) return []
       return candidate(objects.named('namespaces', '', namespace)).filter(
         ({ object }) => hasJustChanged(object) && changedAfter(object, before?.contentVersion ?? 0n),
       )
     case 'settings':
       return namedAs('settings').filter(({ object }) => hasJustChanged(object))
+    case 'just begun':
+      return justBegun(reading, news)
     case 'closed node': {
       const closed = isEviction(write, facts) ? closedNodeOf(objects.get(uid), facts, objects) : undefined
       return closed === undefined

@@ -384,24 +384,27 @@ export const RELATIONS: readonly Relation[] = [
     by: PLAIN_CONTROLLERS,
     reads: { kind: 'naming just before' },
   },
-  ...['deployments', 'statefulsets', 'daemonsets'].map((write): Relation => ({
-    write,
-    parts: ['authored'],
-    by: PLAIN_CONTROLLERS,
-    reads: { kind: 'settings' },
-    content: true,
-  })),
+  ...[CUSTOM_CONTROLLERS, PLAIN_CONTROLLERS].flatMap((by) =>
+    ['deployments', 'statefulsets', 'daemonsets'].map((write): Relation => ({
+      write,
+      parts: ['authored'],
+      by,
+      reads: { kind: 'settings' },
+      content: true,
+    })),
+  ),
   { parts: [...MADE, 'deletion'], by: PLAIN_CONTROLLERS, reads: { kind: 'annotated' }, content: true },
   { parts: ['creation'], by: PLAIN_CONTROLLERS, reads: { kind: 'restored' } },
   { parts: [...MADE, 'scale'], by: PLAIN_CONTROLLERS, reads: { kind: 'named just before' }, content: true },
   { parts: MADE, by: PLAIN_CONTROLLERS, reads: { kind: 'new kin' }, content: true },
   { parts: ['creation'], by: PLAIN_CONTROLLERS, reads: { kind: 'kin' }, content: true },
-  {
+  ...[CUSTOM_CONTROLLERS, PLAIN_CONTROLLERS].map((by): Relation => ({
     parts: [...MADE, 'scale'],
-    by: PLAIN_CONTROLLERS,
+    by,
     reads: { kind: 'new namespace' },
     content: true,
-  },
+  })),
+  { parts: [...MADE, 'scale'], by: CUSTOM_CONTROLLERS, reads: { kind: 'just begun' } },
 ]
 
 /** The lines of a table that cover a write. */

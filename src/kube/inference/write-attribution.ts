@@ -229,9 +229,7 @@ function guessed(
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {
-    // Requests without a User-Agent get the manager `unknown`.
-    const isController = program !== 'unknown' && isOfKubernetes(program)
-    return { service: program, user: undefined, role: isController ? 'controller' : 'unknown' }
+    return { service: program, user: undefined, role: isOfKubernetes(program) ? 'controller' : 'unknown' }
   }
   if (program === 'kube-controller-manager' && part === 'status') {
     const standing = whoStandsIn(write, before, objects)

@@ -4,6 +4,7 @@ import {
   type ObjectFacts,
   type OwnerReference,
   type ReadingRules,
+  UNNAMED,
   USUAL_READING,
 } from '../../model/kubernetes-objects.ts'
 import type {
@@ -362,8 +363,9 @@ function countFields(fields: JsonObject): number {
 const ALIAS = /^gotk-/
 
 function readManager(entry: Json): FieldManager {
+  const manager = textIn(entry, 'manager')
   return {
-    manager: textIn(entry, 'manager').replace(ALIAS, ''),
+    manager: manager === 'unknown' ? UNNAMED : manager.replace(ALIAS, ''),
     operation: textIn(entry, 'operation'),
     subresource: textIn(entry, 'subresource'),
     time: textIn(entry, 'time'),
