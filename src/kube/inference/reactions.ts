@@ -53,10 +53,15 @@ function reactsToOthers({ write, part, reads, before }: Asked): boolean {
   // A spec does not follow from the status of a built-in object. Only network programs annotate a new Pod upon such a status.
   const isSpec = (write.facts?.generation ?? 0) > (before?.facts.generation ?? 0)
   const isStarting = write.object.resource === 'pods' && before?.facts.prints.slice === ''
+  // A status may have come between what somebody changed and what a program makes of it.
+  const since = (part === 'authored' ? before?.contentVersion : undefined) ?? before?.version ?? 0n
   const isNews = ({ identity, known }: ReadVersion): boolean => {
     const isWanted = part === 'deletion' || (part === 'authored' && (isSpec || !isStarting))
     const isContent = isWanted && !isCustomResource(identity.apiVersion)
-    return ((isContent ? known.contentVersion : undefined) ?? known.version) > (before?.version ?? 0n)
+    return (
+      ((isContent ? known.contentVersion : undefined) ?? known.version) >
+      (isContent ? since : (before?.version ?? 0n))
+    )
   }
   const others = reads.filter((read) => read.identity.uid !== write.object.uid && isNews(read))
   return part === 'deletion' && write.request === undefined

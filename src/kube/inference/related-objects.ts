@@ -31,6 +31,7 @@ import {
   newestContent,
   type News,
   newsFor,
+  REACTS_WITHIN_NS,
   type ReadContext,
   type RelatedObject,
   tellsRevision,
@@ -98,10 +99,10 @@ export function relatedObjects(
     const [there] = part === 'creation' ? (objects.named('namespaces', '', namespace)?.versions ?? []) : []
     return there === undefined ? lookedLast() : higher(there.contentVersion ?? there.version, lookedLast())
   }
-  const hasJustChanged = (object: KnownObject): boolean => {
+  const hasJustChanged = (object: KnownObject, withinNs?: bigint): boolean => {
     const content = newestContent(object, reading)
     const isJust =
-      write.request === undefined ? isNewsOfOthers(object, reading) : isJustBefore(write, content)
+      write.request === undefined ? isNewsOfOthers(object, reading, withinNs) : isJustBefore(write, content)
     return isJust && (content?.version ?? 0n) > lookedLast()
   }
   /** The objects that labels name and, for a creation, the namespace if that is newer than all of them. */
@@ -191,7 +192,7 @@ export function relatedObjects(
         ({ object }) => hasJustChanged(object) && changedAfter(object, before?.contentVersion ?? 0n),
       )
     case 'settings':
-      return namedAs('settings').filter(({ object }) => hasJustChanged(object))
+      return namedAs('settings').filter(({ object }) => hasJustChanged(object, REACTS_WITHIN_NS))
     case 'just begun':
       return justBegun(reading, news)
     case 'closed node': {

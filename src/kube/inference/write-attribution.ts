@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ANY_RESOURCE, type ClusterObjects } from '../../model/inference-store.ts'
 import {
-  type FieldManager,
   FINGERPRINT,
   fingerprintOf,
   type ObjectFacts,
@@ -10,12 +9,19 @@ import {
   isCustomResource,
 } from '../../model/kubernetes-objects.ts'
 import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts'
-import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { matchesOnePattern, ownValue } from '../../model/untrusted-names.ts'
 import { namedBy, takesHold } from './primaries.ts'
 import { lastSigned } from './read-context.ts'
 import { isOwnCertificate } from './self-begun.ts'
 import { isDeleted } from './read-context.ts'
+import {
+  extendedManager,
+  isUnsigned,
+  newManager,
+  sameManager,
+  sameReporter,
+  whoScales,
+} from './signatures.ts'
 import { disrupterOf, firstManager, isForsaken, newestOf, whoDeletes, whoReacts } from './who-deletes.ts'
 import type { WritePart } from './write-part.ts'
 import {
@@ -111,7 +117,8 @@ function withRoleByPrimaries(
   if (writer.role !== 'unknown' || writer.service === 'unknown') return writer
   const isController =
     looksAfter(writer, object, facts, part, before, objects) ||
-    (part === 'status' && isFirstStatus(object, before))
+    (part === 'status' && isFirstStatus(object, before)) ||
+    (part === 'authored' && notesAgain(writer, object, facts, before))
   if (isController) return { ...writer, role: 'controller' }
   const owner = facts?.owners.find((one) => one.controller)
   // Besides Kubernetes' own controller, only a person creates an object of this resource for such an owner.
@@ -140,6 +147,20 @@ const OF_OWN_ALONE: ReadonlySet<string> = new Set([
 function isFirstStatus({ apiVersion }: ObjectIdentity, before: ObjectFacts | undefined): boolean {
   const isReported = before?.managers.some(({ subresource }) => subresource === 'status')
   return isReported === false && isCustomResource(apiVersion)
+}
+
+/** Programs in a Pod note again and again in its labels and annotations what they do there. */
+function notesAgain(
+  { service }: Writer,
+  { resource }: ObjectIdentity,
+  facts: ObjectFacts | undefined,
+  before: ObjectFacts | undefined,
+): boolean {
+  if (resource !== 'pods' || facts?.generation !== before?.generation) return false
+  const hasNoted = before?.managers.some(
+    ({ manager, subresource }) => manager === service && subresource === '',
+  )
+  return hasNoted === true && firstManager(before) !== service
 }
 
 /** Whether all owners are known built-in objects and none of them is the controller owner. */
@@ -205,7 +226,7 @@ function guessed(
   if (part === 'deletion' || part === 'removal') return whoDeletes(write, part, before, objects)
   const signed =
     part === 'creation'
-      ? firstManager(write.facts)
+      ? (firstManager(write.facts) ?? whoMakesFor(write.facts, objects))
       : (newManager(write.facts, before, part) ?? extendedManager(write.facts, before, part))?.manager
   if (part === 'authored' && signed === undefined && isDisowned(write, before, objects)) return person()
   const owning = part === 'authored' ? whoOwns(write, before, objects) : undefined
@@ -225,7 +246,8 @@ function guessed(
   const program =
     signed ??
     whoScales(write.facts, before) ??
-    (isNote || isOwnTaint ? undefined : sameManager(write.facts, part))
+    (isNote || isOwnTaint ? undefined : sameManager(write.facts, part)) ??
+    (usual === undefined ? sameReporter(write, part) : undefined)
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {
@@ -237,6 +259,12 @@ function guessed(
   }
   if (usual !== undefined) return controller(usual)
   return program === undefined ? unknown() : controller(program)
+}
+
+/** Where the API server was told to keep no managedFields: the program that reconciles the owner. */
+function whoMakesFor(facts: ObjectFacts | undefined, objects: ClusterObjects): string | undefined {
+  const owner = facts?.owners.find((one) => one.controller)
+  return objects.lookingAfter(objects.get(owner?.uid ?? '')?.identity.resource ?? '')[0]
 }
 
 /** The controller within kube-controller-manager that writes the status of a node or a Pod in place of the kubelet. */
@@ -275,36 +303,6 @@ function whoKeepsBounds(
   if (!then || now === undefined || least === undefined || most === undefined) return undefined
   const isRaised = then < least && now === least
   return isRaised || (then > most && now === most) ? controller('horizontal-pod-autoscaler') : undefined
-}
-
-/** The manager that scaled, if replicas changed: an entry for `scale` may have no time and then stays the same with each scaling. */
-function whoScales(facts: ObjectFacts | undefined, before: ObjectFacts | undefined): string | undefined {
-  if (facts === undefined || facts.prints.scale === before?.prints.scale) return undefined
-  const [one, ...others] = facts.managers.filter(
-    ({ subresource, time }) => subresource === 'scale' && time === '',
-  )
-  return others.length === 0 ? one?.manager : undefined
-}
-
-/** How far the API server's clock may be behind the clock of `seenNs`. Times in managedFields are cut to the second. */
-const SIGNED_WITHIN_NS = 3_000_000_000n
-
-/**
- * Whether no entry in managedFields is as new as the version: the writer has only removed fields, which leaves no entry. Setting or
- * changing a field leaves one.
- */
-function isUnsigned(
-  { facts, listed, seenNs }: ClusterWrite,
-  part: WritePart,
-  before: ObjectFacts | undefined,
-): boolean {
-  if (facts === undefined || before === undefined || listed !== undefined || facts.managers.length === 0)
-    return false
-  if (part !== 'authored' && part !== 'scale' && part !== 'status') return false
-  if (newManager(facts, before, part) !== undefined) return false
-  const times = facts.managers.map(({ time }) => parseRfc3339(time))
-  // Scaling by an autoscaler leaves an entry without a time.
-  return times.every((time) => time !== undefined && time + SIGNED_WITHIN_NS < seenNs)
 }
 
 /**
@@ -417,51 +415,4 @@ function usualWriter(
   }
   const isScaled = objects.naming('target', 'horizontalpodautoscalers', object, 1).length > 0
   return isScaled ? 'horizontal-pod-autoscaler' : undefined
-}
-
-/** The manager of a new entry. If a list shows content that an author wrote, an entry of a status may be even newer. */
-function newManager(
-  facts: ObjectFacts | undefined,
-  before: ObjectFacts | undefined,
-  part: WritePart,
-): FieldManager | undefined {
-  const known = new Set(before?.managers.map(keyOf))
-  const fresh = facts?.managers.filter((entry) => !known.has(keyOf(entry)))
-  const author =
-    part === 'authored' ? fresh?.findLast(({ subresource }) => subresource !== 'status') : undefined
-  return author ?? fresh?.at(-1)
-}
-
-/** A manager that sets more fields within the second of its entry makes that entry longer. Undefined if several entries got longer. */
-function extendedManager(
-  facts: ObjectFacts | undefined,
-  before: ObjectFacts | undefined,
-  part: WritePart,
-): FieldManager | undefined {
-  const extents = new Map(before?.managers.map((one) => [keyOf(one), one.extent]))
-  const longer = facts?.managers.filter((one) => {
-    const then = extents.get(keyOf(one))
-    return then !== undefined && one.extent !== undefined && one.extent > then
-  })
-  const authors = longer?.filter(({ subresource }) => (subresource === 'status') === (part === 'status'))
-  return authors?.length === 1 ? authors[0] : undefined
-}
-
-/**
- * The manager of the latest entry for content: if it writes twice within a second, the entry stays the same. Undefined if several managers
- * have that time and not all of them are tools of people.
- */
-function sameManager(facts: ObjectFacts | undefined, part: WritePart): string | undefined {
-  if (facts === undefined || (part !== 'authored' && part !== 'scale')) return undefined
-  const authors = facts.managers.filter(({ subresource }) => subresource !== 'status')
-  const latest = authors.reduce((time, one) => (one.time > time ? one.time : time), '')
-  const [one, ...others] = new Set(
-    authors.filter(({ time }) => time === latest).map(({ manager }) => manager),
-  )
-  const areTools = one !== undefined && [one, ...others].every((manager) => TOOLS.test(manager))
-  return others.length === 0 || areTools ? one : undefined
-}
-
-function keyOf({ manager, operation, subresource, time }: FieldManager): string {
-  return `${manager} ${operation} ${subresource} ${time}`
 }
