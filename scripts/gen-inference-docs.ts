@@ -151,6 +151,8 @@ function wordsOf(reads: Reads): string {
       return 'the ConfigMaps and Secrets from which its Pods take settings, if they have just changed'
     case 'just begun':
       return 'with a watch alone, if nothing else is new and the object belongs to nothing that the writer reconciles: what a person has just changed in its namespace'
+    case 'successor':
+      return 'for the oldest of what the writer made under names with numbers, if nothing else is new: what it has just made or finished under another one'
     case 'closed node':
       return 'for an eviction, if nothing else is new: the node of the Pod, if somebody cordoned or tainted it'
     case 'preemptor':

@@ -7,6 +7,7 @@ function lastOf(...told: SignedBy[]): unknown[] {
   const { writer, cause, reads = [] } = decidedByWatch(...told).at(-1) ?? {}
   return [writer?.service, cause, ...reads.map(({ identity }) => identity.name)]
 }
+const PERSON = ['unknown', 'operator']
 
 test.each(['reloader', 'manager', 'Go-http-client', 'unknown'])(
   'what %s rolls out some seconds after its settings changed follows from them, whatever its status said meanwhile',
@@ -49,6 +50,16 @@ const pod = (second: number, by: string, more: JsonObject = {}, type?: 'DELETED'
     },
   },
 ]
+
+test('what a program has just marked it deletes, and what people have marked they delete', () => {
+  const marked = { annotations: { 'trade.example.com/renew': 'yes' } }
+  const told = (by: string, second: number): unknown[] =>
+    lastOf(pod(5, 'kubelet'), pod(30.2, by, marked), pod(second, '', marked, 'DELETED'))
+  expect(told('renewer', 30.3)).toEqual(['renewer', 'inferred', 'db-0'])
+  expect(told('renewer', 40).slice(0, 2)).toEqual(PERSON)
+  expect(told('kubectl', 30.3).slice(0, 2)).toEqual(PERSON)
+  expect(lastOf(pod(30.2, 'renewer'), pod(30.3, '', {}, 'DELETED')).slice(0, 2)).toEqual(PERSON)
+})
 
 test('a program that notes again and again in a Pod what it does there is no person', () => {
   const noted = (role: string): JsonObject => ({ labels: { role } })

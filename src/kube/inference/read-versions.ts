@@ -100,6 +100,8 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
           addEdited(one)
           continue
         }
+        if (kind === 'successor')
+          for (const [uid, before] of found) found.set(uid, { ...before, isPassive: true })
         add(
           one && {
             ...one,
@@ -218,7 +220,9 @@ const ONLY_WITHOUT_NEWS: ReadonlySet<Reads['kind']> = new Set([
 const IN_SPITE_OF_PROGRESS: ReadonlySet<Reads['kind']> = new Set(['kin', 'made for the same'])
 
 /** Relations of controllers of custom resources that are only used if none of the other objects that they read is news. */
-const ROUND_ABOUT: ReadonlySet<Reads['kind']> = new Set(['settings', 'new namespace', 'just begun'])
+const ROUND_ABOUT: ReadonlySet<Reads['kind']> = new Set([
+  ...(['settings', 'new namespace', 'just begun', 'successor'] as const),
+])
 
 /** Whether an object is news that neither is the written one or belongs to it, nor has joined a change of it before. */
 function hasOtherNews(read: Iterable<ReadVersion>, reading: ReadContext): boolean {

@@ -76,6 +76,8 @@
  * - settings: the ConfigMaps and Secrets from which its Pods take settings, if they have just changed.
  * - just begun: with a watch alone, for an object that belongs to nothing that its writer reconciles: the last change in its namespace that
  *   a person has just begun, if nothing else is new.
+ * - successor: for a deletion, what its writer has just made or finished under a name with another number, if it is the oldest that has such
+ *   a name; only if nothing else is new.
  * - closed node: for an evicted Pod, its node, if that was cordoned or tainted while the Pod was on it; only if nothing else is new.
  */
 export type Reads =
@@ -127,4 +129,5 @@ export type Reads =
   | { readonly kind: 'new namespace' }
   | { readonly kind: 'settings' }
   | { readonly kind: 'just begun' }
+  | { readonly kind: 'successor' }
   | { readonly kind: 'closed node' }

@@ -15,6 +15,7 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import { groupOf, labelledFor, namedByLabels, namedIn, objectOf, resourcesOf } from './named-objects.ts'
 import { closedNodeOf } from './closed-nodes.ts'
+import { trimmedFor } from './history.ts'
 import { justBegun } from './just-begun.ts'
 import { type FoundPrimary, namingWithOwners } from './primaries.ts'
 import {
@@ -195,6 +196,8 @@ export function relatedObjects(
       return namedAs('settings').filter(({ object }) => hasJustChanged(object, REACTS_WITHIN_NS))
     case 'just begun':
       return justBegun(reading, news)
+    case 'successor':
+      return candidate(trimmedFor(write.object, facts, write.seenNs, objects)?.successor)
     case 'closed node': {
       const closed = isEviction(write, facts) ? closedNodeOf(objects.get(uid), facts, objects) : undefined
       return closed === undefined

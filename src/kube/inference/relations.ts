@@ -405,6 +405,7 @@ export const RELATIONS: readonly Relation[] = [
     content: true,
   })),
   { parts: [...MADE, 'scale'], by: CUSTOM_CONTROLLERS, reads: { kind: 'just begun' } },
+  { parts: ['deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'successor' } },
 ]
 
 /** The lines of a table that cover a write. */

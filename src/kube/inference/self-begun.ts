@@ -2,9 +2,11 @@ import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/infe
 import { fingerprintOf, type ObjectFacts, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import type { SelfReason } from '../../model/seen-write.ts'
+import { expiredBy, keepersOf } from './history.ts'
+import { isDeleted } from './read-context.ts'
 import type { ReadVersion } from './read-versions.ts'
 import type { WritePart } from './write-part.ts'
-import { programOf, type Writer } from './writers.ts'
+import { isOfKubernetes, programOf, UNKNOWN, type Writer } from './writers.ts'
 
 /** Why a controller wrote without another write as the cause, and what configured it to. */
 export interface SelfBegun {
@@ -41,8 +43,20 @@ export function selfBegun(asked: Asked): SelfBegun | undefined {
     default:
       return isRenewal(asked)
         ? { reason: 'renewal', setUp: setUpBy(asked, asked.write.object.uid) }
-        : undefined
+        : ofLifetime(asked)
   }
+}
+
+/** A program deletes what has lived for as long as it should. */
+function ofLifetime(asked: Asked): SelfBegun | undefined {
+  const { write, part, writer, before, objects } = asked
+  const { object, facts = before?.facts, seenNs } = write
+  if (part !== 'deletion' || (isOfKubernetes(writer.service) && writer.service !== UNKNOWN)) return undefined
+  const keeper = expiredBy(objects.get(object.uid), facts, keepersOf(object, facts, objects), seenNs)
+  const isEnding = keeper !== undefined && keeper.identity.uid !== object.uid && isDeleted(keeper.versions[0])
+  return keeper === undefined || isEnding
+    ? undefined
+    : { reason: 'expiry', setUp: setUpBy(asked, keeper.identity.uid) }
 }
 
 function ofCronJob(asked: Asked): SelfBegun | undefined {

@@ -18,6 +18,7 @@ import {
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { ownValue } from '../../model/untrusted-names.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
+import { firstManager, whoKeepsNoLonger, whoMarked, whoTrims } from './history.ts'
 import { namedIn } from './named-objects.ts'
 import { clearsUpAfter, primariesNaming } from './primaries.ts'
 import { isDeleted } from './read-context.ts'
@@ -88,13 +89,15 @@ export function whoDeletes(
   const usual = disrupterOf(known) ?? maker ?? whoLetsExpire(known, part, seenNs, objects)
   if (usual !== undefined) return controller(usual)
   const { expiresAt } = known?.prints ?? {}
+  const first = firstManager(known)
   const [expiring] =
     expiresAt !== undefined && BigInt(expiresAt) <= seenNs ? objects.lookingAfter(object.resource) : []
   if (expiring !== undefined) return controller(expiring)
   const isNamespaceGoing = isDeleted(newestOf(objects.named('namespaces', '', object.namespace)))
   if (isNamespaceGoing) return controller('namespace-controller')
+  const expirer = whoKeepsNoLonger(object, known, seenNs, objects)
+  if (expirer !== undefined) return expirer
   // A controller deletes what it created as soon as the object for which it created that is being deleted.
-  const first = firstManager(known)
   const writers = known?.managers.map(({ manager }) => manager) ?? []
   const clearing = writers.find((one) => clearsUpAfter(object, known, programOf(one), objects))
   if (clearing !== undefined) return controller(clearing)
@@ -117,6 +120,8 @@ export function whoDeletes(
     whoReacts({ object, facts, seenNs }, before, makers, objects) ??
     whoClearsUp(object, known, makers, seenNs, objects) ??
     whoEnds(object, known, objects) ??
+    whoTrims(object, known, seenNs, objects) ??
+    whoMarked(known, seenNs) ??
     unknown()
   )
 }
@@ -489,12 +494,4 @@ function hasSurplus(owner: ObjectFacts, uid: string, resource: string, objects: 
     owned.filter(({ versions: [one] }) => one?.gone === false && one.facts.prints.replicas === '1').length >
     Number(size)
   )
-}
-
-/** The manager with the earliest entry for content: the creator. Others may have written an object before a list first shows it. */
-export function firstManager(facts: ObjectFacts | undefined): string | undefined {
-  const authors = facts?.managers.filter(({ subresource }) => subresource === '') ?? []
-  const [first, ...others] = authors
-  return others.reduce((earliest, one) => (one.time < (earliest?.time ?? '') ? one : earliest), first)
-    ?.manager
 }

@@ -10,6 +10,7 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { matchesOnePattern, ownValue } from '../../model/untrusted-names.ts'
+import { firstManager } from './history.ts'
 import { namedBy, takesHold } from './primaries.ts'
 import { lastSigned } from './read-context.ts'
 import { isOwnCertificate } from './self-begun.ts'
@@ -22,7 +23,7 @@ import {
   sameReporter,
   whoScales,
 } from './signatures.ts'
-import { disrupterOf, firstManager, isForsaken, newestOf, whoDeletes, whoReacts } from './who-deletes.ts'
+import { disrupterOf, isForsaken, newestOf, whoDeletes, whoReacts } from './who-deletes.ts'
 import type { WritePart } from './write-part.ts'
 import {
   controller,

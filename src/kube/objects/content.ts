@@ -101,3 +101,49 @@ export function expiryOf(object: JsonObject): { expiresAt?: string } {
   const endNs = parseRfc3339(textIn(conditionOf(object, finished), 'lastTransitionTime'))
   return endNs === undefined ? {} : { expiresAt: String(endNs + BigInt(seconds) * 1_000_000_000n) }
 }
+
+/** Fields, labels and annotations that say for how long an object, or what is made for it, lives. */
+const LIVES =
+  /^(?:[^/]*\/)?(?:(ttl|time-?to-?live|expires?-?after)|lifetime|retention|keeps?(?:-?for)?|max-?age|delete-?after)(?:period|duration)?(seconds|minutes|hours|days)?$/i
+/** Those that say when. */
+const ENDS = /^(?:[^/]*\/)?(?:expires?|expiry|expiration|delete)-?(?:at|on|time|timestamp|date)?$/i
+/** How long answers of a name server may be kept. */
+const OF_NAMES = /dns/i
+const UNIT_SECONDS: Readonly<Record<string, number>> = {
+  ...{ s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 },
+  ...{ seconds: 1, minutes: 60, hours: 3_600, days: 86_400 },
+}
+const DURATION = /^(?:\d{1,9}[smhdw]){1,5}$/
+const NANOS_PER_SECOND = 1_000_000_000n
+
+/** `keepsFor`: for how long it, or what is made for it, lives, in nanoseconds; `endsAt`: when its own life is over, since 1970. */
+export function lifetimeOf(object: JsonObject): { keepsFor?: string; endsAt?: string } {
+  const metadata = objectIn(object, 'metadata')
+  const places = [objectIn(metadata, 'annotations'), objectIn(metadata, 'labels'), objectIn(object, 'spec')]
+  for (const [key, value] of places.flatMap((place) => Object.entries(place))) {
+    if (typeof value !== 'string' && typeof value !== 'number') continue
+    const lives = OF_NAMES.test(key) ? null : LIVES.exec(key)
+    // Without a unit, `retention: 3` may count objects.
+    const unit = lives?.[2] ?? (lives?.[1] === undefined ? '' : 'seconds')
+    const seconds = lives && secondsOf(value, unit.toLowerCase())
+    const madeNs = parseRfc3339(textIn(metadata, 'creationTimestamp'))
+    if (seconds !== null && seconds !== undefined) {
+      const keepsNs = BigInt(seconds) * NANOS_PER_SECOND
+      return { keepsFor: String(keepsNs), ...(madeNs !== undefined && { endsAt: String(madeNs + keepsNs) }) }
+    }
+    const endNs = ENDS.test(key) ? parseRfc3339(String(value)) : undefined
+    if (endNs !== undefined) return { endsAt: String(endNs) }
+  }
+  return {}
+}
+
+/** The seconds of `90`, `1h30m` or `7d`. */
+function secondsOf(value: string | number, unit: string): number | undefined {
+  const text = String(value)
+  const parts = DURATION.test(text) ? [...text.matchAll(/(\d+)([smhdw])/g)] : []
+  const seconds =
+    parts.length === 0 && /^\d{1,9}$/.test(text)
+      ? Number(text) * (UNIT_SECONDS[unit] ?? 0)
+      : parts.reduce((sum, [, count, of = '']) => sum + Number(count) * (UNIT_SECONDS[of] ?? 0), 0)
+  return seconds > 0 && Number.isSafeInteger(seconds) ? seconds : undefined
+}

@@ -11,6 +11,7 @@ import {
   type Content,
   expiryOf,
   labelsOf,
+  lifetimeOf,
   MAX_LABELS,
   MAX_NAMES,
   NOTHING,
@@ -80,7 +81,8 @@ export function contentOf(object: JsonObject): Content {
   return {
     ...content,
     ...((isCustom || SELECTED.has(kind) || MADE.has(kind)) && { labels: labelsOf(object) }),
-    ...(isCustom && { selects: selectorsOf(object), prints: { ...content.prints, ...expiryOf(object) } }),
+    ...(isCustom && { selects: selectorsOf(object) }),
+    prints: { ...content.prints, ...lifetimeOf(object), ...(isCustom && expiryOf(object)) },
     references: [...content.references, ...appliedFrom(object), ...namedReferences(object)],
   }
 }
