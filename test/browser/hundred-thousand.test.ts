@@ -133,7 +133,7 @@ test.each([1280, 820, 390])(
       for (const sign of signs) await page.getByRole('tabpanel').getByText(sign).first().waitFor()
       await isUsable(page)
     }
-    await look('Critical path', 'each step waited')
+    await look('Critical path', 'Each step waited')
     await look('Object tree', 'more objects, which are neither shown nor counted here', 'shop-7d9f-a')
     await look('Pods', /default\/shop-7d9f-a/, 'Memory')
     await look('Time', 'By kind of object')
