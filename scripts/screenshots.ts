@@ -84,9 +84,9 @@ async function takeAll(executable: string): Promise<void> {
       'light',
       'cpid.original_trace_id',
     )
-    await take(browser, `${url}/cascades/${alpha}?view=critical`, 'critical-path', 'dark', 'each step waited')
+    await take(browser, `${url}/cascades/${alpha}?view=critical`, 'critical-path', 'dark', 'Each step waited')
     await take(browser, `${url}/cascades/${alpha}?view=objects`, 'objects', 'light', 'only observed it')
-    await take(browser, `${url}/cpids/${web?.gamma}`, 'merge-graph', 'light', 'Causes left')
+    await take(browser, `${url}/cpids/${web?.gamma}`, 'merge-graph', 'light', 'Causes are on the left')
     await take(browser, `${url}/cascades/${earlier?.alpha}/compare/${alpha}`, 'compare', 'dark', 'B took')
   } finally {
     await browser.close()
