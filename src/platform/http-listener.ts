@@ -84,8 +84,11 @@ export async function listen(
   const limits = { ...(purpose.connections ?? DEFAULT_LIMITS), makesRoom: true }
   const connections = new Connections(server, limits, purpose.onDrop)
   countRequests(server, connections, purpose)
-  const unread = new UnreadAnswers({ ...purpose.unread, peerOf: purpose.peerOf })
-  unread.watch(server)
+  const ofUnread = { ...purpose.unread, peerOf: purpose.peerOf }
+  new UnreadAnswers(ofUnread).watch(server)
+  // These have a room of their own, so that they end no answer of the HTTP server.
+  const besides = new UnreadAnswers(ofUnread)
+  server.once('close', () => besides[Symbol.dispose]())
   try {
     const host = await bindAddress(at.host)
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
@@ -111,7 +114,7 @@ export async function listen(
     },
     known: (connection) => connections.known(connection),
     begin: (connection, peer) => connections.begin(connection, peer),
-    hold: (connection, peer, isWaiting) => unread.hold(connection, peer, isWaiting),
+    hold: (connection, peer, isWaiting) => besides.hold(connection, peer, isWaiting),
     refusalText: (reason) => refusalText(reason, limits),
     [Symbol.asyncDispose]: () => close(server, connections),
   }

@@ -109,7 +109,7 @@ async function callUnread(port: number): Promise<ClientHttp2Session> {
   return session
 }
 
-test('gRPC answers that nobody reads share the room of all unread ones, and give way to one that is read', async () => {
+test('gRPC answers that nobody reads share a room, and give way to one that is read', async () => {
   const queries = new LargeMessages()
   const clock = { ms: 0 }
   let ended = 0

@@ -90,17 +90,20 @@ test.each(['pipe', 'link'])('a configuration that is a named %s is not waited fo
   )
 })
 
-test.each(['-wal', '-shm', '-lock', '-mark'])('a pipe in the place of %s beside a database is refused', (end) => {
-  const path = join(mkdtempSync(join(folder, 'beside-')), 'causeway.db')
-  openForWriting(path).close()
-  rmSync(`${path}${end}`, { force: true })
-  execFileSync('mkfifo', [`${path}${end}`])
-  // It is read before the database is opened.
-  expect(new CommittedArrivalsMark(path).missing(0)).toBe(0)
-  expect(() => openForWriting(path)).toThrow(
-    `${path}${end}, which belongs to the database, is no file but a pipe or a device; remove it`,
-  )
-})
+test.each(['-wal', '-shm', '-lock', '-mark'])(
+  'a pipe in the place of %s beside a database is refused',
+  (end) => {
+    const path = join(mkdtempSync(join(folder, 'beside-')), 'causeway.db')
+    openForWriting(path).close()
+    rmSync(`${path}${end}`, { force: true })
+    execFileSync('mkfifo', [`${path}${end}`])
+    // It is read before the database is opened.
+    expect(new CommittedArrivalsMark(path).missing(0)).toBe(0)
+    expect(() => openForWriting(path)).toThrow(
+      `${path}${end}, which belongs to the database, is no file but a pipe or a device; remove it`,
+    )
+  },
+)
 
 test('a service account whose authority is a pipe is refused', () => {
   const account = mkdtempSync(join(folder, 'account-'))

@@ -96,7 +96,8 @@ export function refuseNoFile(path: string): void {
     throw new WrongPlace(`the database ${path} (connectors::cpid::storage::path) ${what}; name a file`)
   const target = targetOf(path)
   const beside = ['-wal', '-shm', '-lock', '-mark'].map((end) => `${target}${end}`).find(isPipeOrDevice)
-  if (beside !== undefined) throw new WrongPlace(`${beside}, which belongs to the database, ${what}; remove it`)
+  if (beside !== undefined)
+    throw new WrongPlace(`${beside}, which belongs to the database, ${what}; remove it`)
 }
 
 /** SQLite finds the write-ahead log by the name of the database. Under another name, the last commits would be missing or lost. */
