@@ -148,9 +148,10 @@ function shareAt(lag: number): number {
 type ObservationMessage = Extract<ToStore, { kind: 'observe' }>
 type ClusterQuestion = Extract<ToStore, { kind: 'askKnownObjects' | 'askStreamPosition' }>
 
-/** How many writes are decided in one step, which is a transaction; fewer while requests wait. */
+/** The most writes that are decided in one step, which is a transaction; fewer while requests wait. */
 const STEP = 1_000
 const STEP_BESIDE_REQUESTS = 100
+const LEAST_STEP = 10
 /** Batches of observations in one transaction. */
 const OBSERVATIONS_AT_ONCE = 100
 
@@ -161,6 +162,8 @@ interface InferenceSchedulerParts {
   post: (message: FromStore) => void
   /** Whether requests wait to be stored. */
   areRequestsWaiting: () => boolean
+  /** A monotonic clock. */
+  nowMs: () => number
 }
 
 /** Stores observations of clusters, infers causes of writes in steps, and reports the results. */
@@ -169,6 +172,8 @@ export class InferenceScheduler {
   readonly #observations: ObservationMessage[] = []
   /** Whether there may be more to decide after the last step. */
   #hasMore = false
+  /** How many writes the next step decides: about as many as took STEP_MS before. */
+  #step = STEP_BESIDE_REQUESTS
 
   constructor(parts: InferenceSchedulerParts) {
     this.#parts = parts
@@ -194,12 +199,22 @@ export class InferenceScheduler {
 
   /** Decides one step of the writes that have waited long enough. */
   decide(): void {
-    const { transactions: rounds, guard, areRequestsWaiting } = this.#parts
+    const { transactions: rounds, guard, areRequestsWaiting, nowMs } = this.#parts
+    const most = areRequestsWaiting() ? Math.min(this.#step, STEP_BESIDE_REQUESTS) : this.#step
+    const startedMs = nowMs()
+    const waited = rounds.waiting
     this.#hasMore = false
     guard.run('deciding about writes of clusters', () => {
-      this.#hasMore = rounds.infer(areRequestsWaiting() ? STEP_BESIDE_REQUESTS : STEP)
+      this.#hasMore = rounds.infer(most)
     })
+    this.#adapt(nowMs() - startedMs, waited - rounds.waiting)
     this.#report()
+  }
+
+  /** A step that decided few writes says nothing of how long more would take. */
+  #adapt(tookMs: number, decided: number): void {
+    if (tookMs > STEP_MS) this.#step = Math.max(LEAST_STEP, this.#step >> 1)
+    else if (decided >= this.#step && tookMs < STEP_MS / 2) this.#step = Math.min(STEP, this.#step * 2)
   }
 
   answer(question: ClusterQuestion): void {

@@ -79,7 +79,7 @@ export class StoreScheduler {
       isAwaited: () => this.#requests.size > 0 || isAwaited(),
     })
     this.inference = new InferenceScheduler({
-      ...{ transactions: writer.inference, guard, health, post },
+      ...{ transactions: writer.inference, guard, health, post, nowMs },
       areRequestsWaiting: () => this.#requests.size > 0,
     })
     this.#pruning = new PruneScheduler({ writer, post, nowMs, timers }, () => this.#prune())

@@ -2,6 +2,9 @@ import { afterAll, expect, test } from '@jest/globals'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { type Observation, serializeObservations } from '../../src/model/kubernetes-observations.ts'
+import { nanosOfMs } from '../../src/model/time-and-size.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { MINUTE, NOTED, PRUNE_EVERY_MS, Turns } from './support/turns.ts'
 
@@ -178,4 +181,35 @@ test('a position that cannot be saved is set aside, and those of other exporters
     'otlp/c': 8,
   })
   expect(writer.gauges().setAside).toBe(1)
+})
+
+const WRITES = 600
+
+test('writes of clusters are decided in steps of some milliseconds, however long each takes', async () => {
+  using turns = await Turns.begun(path('slow-decisions'))
+  const { store, timers } = turns
+  const seenNs = nanosOfMs(store.clock.wallMs())
+  const observations = Array.from({ length: WRITES }, (_, at): Observation => {
+    const metadata = { name: `n${at}`, namespace: 'shop', uid: `u${at}`, resourceVersion: `${at + 1}` }
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata }
+    const read = readWatchEvent({ type: 'ADDED', object }, seenNs)
+    if (typeof read === 'string') throw new Error(read)
+    return read
+  })
+  const body = serializeObservations(observations)
+  // What an earlier process left undecided is read first.
+  timers.pass(1_000)
+  turns.turns.observe({ kind: 'observe', id: 1, cluster: 'test', stream: 'watch', body })
+  // Each row of a decided write takes a millisecond.
+  store.db.function('takes_a_while', () => {
+    store.clock.advance(1)
+    return null
+  })
+  store.db.exec('CREATE TEMP TRIGGER slow AFTER INSERT ON main.spans BEGIN SELECT takes_a_while(); END')
+  timers.pass(2 * MINUTE)
+  const left = turns.said('inferred').map(({ waiting }) => waiting)
+  const steps = left.map((waiting, at) => (left[at - 1] ?? WRITES) - waiting)
+  expect([store.rows('spans'), left.at(-1)]).toEqual([WRITES, 0])
+  expect(Math.max(...steps)).toBeLessThan(101)
+  expect(Math.max(...steps.slice(3))).toBeLessThan(26)
 })
