@@ -47,21 +47,21 @@ function deletesForResource({ write, part, reads, before }: Asked): boolean {
   })
 }
 
+const SETTINGS: ReadonlySet<string> = new Set(['configmaps', 'secrets'])
+
 /** Another object that was read is newer than the object's last version. */
 function reactsToOthers({ write, part, reads, before }: Asked): boolean {
   if (part === 'status' || part === 'removal' || part === 'binding') return true
   // A spec does not follow from the status of a built-in object. Only network programs annotate a new Pod upon such a status.
   const isSpec = (write.facts?.generation ?? 0) > (before?.facts.generation ?? 0)
   const isStarting = write.object.resource === 'pods' && before?.facts.prints.slice === ''
-  // A status may have come between what somebody changed and what a program makes of it.
-  const since = (part === 'authored' ? before?.contentVersion : undefined) ?? before?.version ?? 0n
+  const sinceContent = (part === 'authored' ? before?.contentVersion : undefined) ?? before?.version ?? 0n
   const isNews = ({ identity, known }: ReadVersion): boolean => {
     const isWanted = part === 'deletion' || (part === 'authored' && (isSpec || !isStarting))
     const isContent = isWanted && !isCustomResource(identity.apiVersion)
-    return (
-      ((isContent ? known.contentVersion : undefined) ?? known.version) >
-      (isContent ? since : (before?.version ?? 0n))
-    )
+    // A status may have come between a change of settings and what a program makes of that.
+    const since = SETTINGS.has(identity.resource) ? sinceContent : (before?.version ?? 0n)
+    return ((isContent ? known.contentVersion : undefined) ?? known.version) > since
   }
   const others = reads.filter((read) => read.identity.uid !== write.object.uid && isNews(read))
   return part === 'deletion' && write.request === undefined

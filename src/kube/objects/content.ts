@@ -143,7 +143,7 @@ function secondsOf(value: string | number, unit: string): number | undefined {
   const parts = DURATION.test(text) ? [...text.matchAll(/(\d+)([smhdw])/g)] : []
   const seconds =
     parts.length === 0 && /^\d{1,9}$/.test(text)
-      ? Number(text) * (UNIT_SECONDS[unit] ?? 0)
-      : parts.reduce((sum, [, count, of = '']) => sum + Number(count) * (UNIT_SECONDS[of] ?? 0), 0)
+      ? Number(text) * (ownValue(UNIT_SECONDS, unit) ?? 0)
+      : parts.reduce((sum, [, count, of = '']) => sum + Number(count) * (ownValue(UNIT_SECONDS, of) ?? 0), 0)
   return seconds > 0 && Number.isSafeInteger(seconds) ? seconds : undefined
 }
