@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from '@jest/globals'
 import {
   judgeAll,
+  judgeSharedNames,
   type JudgedRecording,
+  type RecordingOfOneName,
   begunHereAlone,
   renderTruth,
   alsoFromOthers,
@@ -21,6 +23,7 @@ const LIKE_PEOPLE = ['inventory', 'job-admitter', 'mesh-injector', 'node-retirer
 )
 
 let all: JudgedRecording[]
+let shared: RecordingOfOneName[]
 
 /** Who wrote what begins a change with a watch alone: audit knows. */
 function writersOfBegunAlone(one: JudgedRecording): string[] {
@@ -35,6 +38,7 @@ function writersOfBegunAlone(one: JudgedRecording): string[] {
 
 beforeAll(async () => {
   all = await judgeAll()
+  shared = await judgeSharedNames()
 }, LONGEST_MS)
 
 test('what is called exact is what was meant, in every recording', () => {
@@ -49,6 +53,14 @@ test('what is called exact is what was meant, in every recording', () => {
 test('of what can only come from one step, nearly all is said to come from it', () => {
   for (const { view, versions } of all)
     expect(shareRight(versions)).toBeGreaterThan(view === 'watch alone' ? 0.97 : 0.995)
+})
+
+test('of what programs that share a name wrote, nearly all is said to come from what it was meant by', () => {
+  expect(shared.map(({ recording, name }) => `${recording} of ${name}`)).toEqual([
+    'programs of manager',
+    'shops of unknown',
+  ])
+  for (const { versions } of shared) expect(shareRight(versions)).toBeGreaterThan(0.99)
 })
 
 test('hardly anything is said to come from something else too', () => {
@@ -95,5 +107,5 @@ test('each commit that was pushed and found begins one change, and its revision 
 
 test('docs/reports/truth.md has these figures; lab/evaluation/truth/judge-recordings.ts writes it', async () => {
   const document = readFileSync(new URL('../../docs/reports/truth.md', import.meta.url), 'utf8')
-  expect(document).toBe(await renderTruth(all))
+  expect(document).toBe(await renderTruth(all, shared))
 })

@@ -18,6 +18,7 @@ import {
   type VerdictOfVersion,
   VERDICTS,
 } from './judge.ts'
+import { renameManagers } from './renamed-managers.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const FOLDER = fileURLToPath(new URL('recordings', import.meta.url))
@@ -51,6 +52,28 @@ export interface JudgedRecording {
   readonly changes: readonly BegunChange[]
 }
 
+/** Recordings in which programs share one name, as managers of fields: what kubebuilder calls them, and what has no User-Agent. */
+const SHARED_NAMES: readonly {
+  readonly recording: JudgedRecording['recording']
+  readonly name: string
+  readonly programs: readonly string[]
+}[] = [
+  {
+    recording: 'programs',
+    name: 'manager',
+    programs: [
+      ...['cache-operator', 'canary-operator', 'inventory', 'job-admitter', 'leaf-issuer', 'mesh-injector'],
+      ...['node-retirer', 'shard-operator'],
+    ],
+  },
+  { recording: 'shops', name: 'unknown', programs: ['shop-operator', 'discount-operator'] },
+]
+
+/** A recording with a watch alone, in which its programs share a name. */
+export interface RecordingOfOneName extends JudgedRecording {
+  readonly name: string
+}
+
 const SETTINGS = (path: string): string => `receivers:
   otlp: { protocols: { grpc: { endpoint: 127.0.0.1:0 } } }
 connectors:
@@ -77,6 +100,7 @@ async function importing(...argv: string[]): Promise<void> {
 async function judged(
   recording: JudgedRecording['recording'],
   view: JudgedRecording['view'],
+  shared?: (typeof SHARED_NAMES)[number],
 ): Promise<JudgedRecording> {
   using directory = freshDirectory(tmpdir())
   const [config, path, folder] = [
@@ -86,7 +110,10 @@ async function judged(
   ]
   writeFileSync(config, SETTINGS(path))
   const audit = view === 'watch alone' ? [] : ['--audit', join(folder, 'audit.jsonl.gz')]
-  await importing('--config', config, '--watch', join(folder, 'watch.jsonl.gz'), ...audit)
+  const renamed = join(directory.path, 'watch.jsonl.gz')
+  const watch = join(folder, 'watch.jsonl.gz')
+  if (shared !== undefined) renameManagers(watch, shared.programs, shared.name, renamed)
+  await importing('--config', config, '--watch', shared === undefined ? watch : renamed, ...audit)
   const db = openForReading(path)
   try {
     return { recording, view, versions: judgeRecording(db, folder), changes: begunChanges(db, folder) }
@@ -101,6 +128,16 @@ export async function judgeAll(): Promise<JudgedRecording[]> {
   for (const recording of RECORDINGS)
     all.push(...(await Promise.all(VIEWS.map((view) => judged(recording, view)))))
   return all
+}
+
+/** The recordings in which programs share a name. */
+export function judgeSharedNames(): Promise<RecordingOfOneName[]> {
+  return Promise.all(
+    SHARED_NAMES.map(async (shared) => ({
+      ...(await judged(shared.recording, 'watch alone', shared)),
+      name: shared.name,
+    })),
+  )
 }
 
 const count = (versions: readonly JudgedVersion[], verdict: VerdictOfVersion): number =>
@@ -169,13 +206,33 @@ function classTable(all: readonly JudgedRecording[]): string {
   return table([['what', 'stories', 'wrong before', ...VIEWS.map((view) => `right, ${view}`)], ...rows])
 }
 
+/** How much is right of programs that share a name, and what is not. */
+function ofSharedNames(shared: readonly RecordingOfOneName[], all: readonly JudgedRecording[]): string {
+  const rows = shared.map((one) => [
+    ...[one.recording, `\`${one.name}\``, number(one.versions.length)],
+    `${(100 * shareRight(one.versions)).toFixed(2)} %`,
+    ...[number(one.changes.length), number(begunHereAlone(one, all).length)],
+  ])
+  const faults = shared.flatMap(({ recording, versions }) =>
+    versions.filter(isFault).map((version) => `- ${recording}: ${shownFault(version)}`),
+  )
+  const heads = ['recording', 'name', 'versions', 'right of what is unambiguous', 'changes begun']
+  return [table([[...heads, 'of them not with audit'], ...rows], 2), ...faults].join('\n')
+}
+
+const isFault = ({ verdict }: JudgedVersion): boolean =>
+  verdict === 'wrong' || verdict === 'mixed' || verdict === 'unseen'
+
+const shownFault = ({ object, version, span, verdict, step }: JudgedVersion): string =>
+  `${object} ${version}, ${span}: ${verdict}; meant by ${step}`
+
 const view = ({ recording, view: seen }: JudgedRecording): string => `${recording}, ${seen}`
 
 /** What is not right, each below the reason for it: what has none is an error, and so is a reason for nothing. */
 function faultsByReason(all: readonly JudgedRecording[]): string {
   const faults = all.flatMap((one) =>
     one.versions
-      .filter(({ verdict }) => verdict === 'wrong' || verdict === 'mixed' || verdict === 'unseen')
+      .filter(isFault)
       .map((version) => ({ ...version, of: view(one), shown: `${version.object} ${version.version}` })),
   )
   const reasonOf = ({ of, shown }: (typeof faults)[number]): (typeof REASONS)[number] => {
@@ -190,20 +247,21 @@ function faultsByReason(all: readonly JudgedRecording[]): string {
   if (faults.length === 0) return 'Nothing.'
   return [...byReason]
     .map(([{ of, why }, some]) => {
-      const lines = some.map(
-        ({ shown, verdict, span, step }) => `- ${shown}, ${span}: ${verdict}; meant by ${step}`,
-      )
+      const lines = some.map((version) => `- ${shownFault(version)}`)
       return `${of}: ${why}.\n\n${lines.join('\n')}`
     })
     .join('\n\n')
 }
 
 /** docs/reports/truth.md. */
-export function renderTruth(all: readonly JudgedRecording[]): Promise<string> {
-  return formatted(DOCUMENT, textOf(all))
+export function renderTruth(
+  all: readonly JudgedRecording[],
+  shared: readonly RecordingOfOneName[],
+): Promise<string> {
+  return formatted(DOCUMENT, textOf(all, shared))
 }
 
-function textOf(all: readonly JudgedRecording[]): string {
+function textOf(all: readonly JudgedRecording[], shared: readonly RecordingOfOneName[]): string {
   const shares = all.map((one) => [
     ...[one.recording, one.view, number(one.versions.length)],
     `${(100 * shareRight(one.versions)).toFixed(2)} %`,
@@ -245,6 +303,9 @@ watch alone and not with audit, a controller was taken for a person; the other w
         2,
       ),
       'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and seven of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2. The recording _namespaces_ has five of a controller with a finalizer, whose objects somebody deletes with their namespace, the recording _removals_ two more of Kubernetes itself. The recording _gitops_ has four of the source-controller and the kustomize-controller of Flux (v1.9.6 of both): whoever pushes a commit begins what Flux finds then. The recording _everyday_ has 17 of what people do every day: partitions, undone rollouts, autoscalers, CronJobs, indexed Jobs, adopted and edited ReplicaSets, owners, limits, mirrored endpoints, claims of volumes and devices. The recording _nodes_ has three of evictions, drains and priorities, the recording _sealed_ two of sealed-secrets. The recording _upkeep_ has ten of what runs already: sidecars, other ways of replacing Pods, claims that are not kept, Jobs that run more or fewer Pods, or that one Pod ends, autoscaled StatefulSets, parts of roles, counted kinds, drains. The recording _handovers_ has nine of changed hands: objects that are replaced by force, a namespace made again, collections deleted at once, Pods that people bind, a pipeline with a service account, hooks, switched Services, admission policies, ReplicationControllers. The recording _plain_ has two of controllers without custom resources: one rolls Deployments out when their settings change, one furnishes new namespaces. The recording _copies_ has three of external-secrets v0.14.4, built without its providers for clouds, and one of trust-manager v0.25.0: what they make follows from stores and authorities that their objects name, and from labels of namespaces. The recording _shops_ has two of small operators that own nothing of what they make: a label names what it is for, and one writes into what the other looks after. The recording _programs_ has nine of small programs of other styles, four of them without custom resources that a watch alone cannot tell from people: what closes nodes and evicts from them, a canary of two Deployments, Secrets that are issued and copied, a database in shards, sidecars of a mesh, Jobs that wait to be let in, parts that only a label of their instance names, a list of what a namespace has. A tenth story is played and not judged: its program evicts Pods where a custom resource says so, and with a watch alone each of these evictions begins a change. The recording _job-sets_ has two of the JobSet controller v0.8.0 without its webhooks: Jobs that it suspends, restarts, begins one after the other, and deletes when their time is over.',
+      '## Programs that share a name',
+      'With a watch alone, the manager of fields tells who wrote. Operators built with kubebuilder are all called `manager`, and programs without a User-Agent `unknown`. So two recordings are judged again as if their programs had that name.',
+      ofSharedNames(shared, all),
       '## By class',
       'Each class of causes with the stories by which it is judged. What is played only on a cluster, by `npm run test:interop`, is not counted. What is not right may be _either_ or _begun_. What was _wrong before_ was counted in other runs of such stories, before there was a rule for them.',
       classTable(all),
@@ -308,6 +369,6 @@ const REASONS: readonly {
 ]
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(DOCUMENT, await renderTruth(await judgeAll()))
+  writeFileSync(DOCUMENT, await renderTruth(await judgeAll(), await judgeSharedNames()))
   console.log(`${DOCUMENT} is written`)
 }
