@@ -193,7 +193,15 @@ export function relatedObjects(
         ({ object }) => hasJustChanged(object) && changedAfter(object, before?.contentVersion ?? 0n),
       )
     case 'settings':
-      return namedAs('settings').filter(({ object }) => hasJustChanged(object, REACTS_WITHIN_NS))
+      return (facts?.references ?? [])
+        .filter(({ field }) => field === 'settings')
+        .flatMap((reference) => {
+          // People mount settings that somebody has just made. A program that rolls out for them reads what was mounted before.
+          const withinNs = isNamedIn(before?.facts, reference) ? REACTS_WITHIN_NS : undefined
+          return candidate(objectOf(reference, namespace, objects)).filter(({ object }) =>
+            hasJustChanged(object, withinNs),
+          )
+        })
     case 'just begun':
       return justBegun(reading, news)
     case 'successor':
