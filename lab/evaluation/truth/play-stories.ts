@@ -1,7 +1,15 @@
 // Plays stories on a real cluster and records what its watches and its audit log tell, beside who meant what.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createReadStream, createWriteStream, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  createReadStream,
+  createWriteStream,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { Agent } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join, parse } from 'node:path'
@@ -15,6 +23,7 @@ import { eventually } from '../../harness/eventually.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { Cluster } from '../../harness/kubernetes/cluster.ts'
 import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
+import { stepsOfClocks } from './clocks/steps-of-clocks.ts'
 import { Recorder } from './recorder.ts'
 import { STORIES_OF_ABSENCES, STORIES_OF_CONTESTS } from './stories-of-contests.ts'
 import { STORIES_OF_EDITS } from './stories-of-edits.ts'
@@ -30,6 +39,7 @@ import { STORIES_OF_WORKLOADS } from './stories-of-workloads.ts'
 import { STORIES_WITH_BUCKETS } from './stories-with-buckets.ts'
 import { STORIES_WITH_BUNDLES } from './stories-with-bundles.ts'
 import { STORIES_WITH_CERTIFICATES } from './stories-with-certificates.ts'
+import { STORIES_WITH_CLOCKS } from './stories-with-clocks.ts'
 import { STORIES_WITH_COLLECTORS } from './stories-with-collectors.ts'
 import { STORIES_WITH_DATABASES } from './stories-with-databases.ts'
 import { STORIES_WITH_EXTERNAL_SECRETS } from './stories-with-external-secrets.ts'
@@ -59,6 +69,7 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
                        of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5), of the controllers in lab/evaluation/truth/plain (g2 to g5),
                        of the controllers and the definitions in lab/evaluation/truth/shops (q2, q3),
                        of the programs and the definitions in lab/evaluation/truth/programs (ea to ej),
+       of the programs and the definitions in lab/evaluation/truth/clocks (fa to ff),
                        of external-secrets (k2 to k4), of trust-manager with controllers as its trust namespace (k5),
                        of the JobSet controller without its webhooks (n2, n3), of the LeaderWorkerSet controller with its webhooks (v2 to v4),
                        of the OpenTelemetry operator without its webhooks (xa to xc), of Zalando's postgres-operator without access to databases,
@@ -105,6 +116,7 @@ const ALL: readonly Story[] = [
   ...STORIES_WITH_LEADERS,
   ...STORIES_WITH_DATABASES,
   ...STORIES_WITH_COLLECTORS,
+  ...STORIES_WITH_CLOCKS,
 ]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000
@@ -230,6 +242,7 @@ async function record({ out, stories, crds, controllers, then }: Options): Promi
   }
   for (const one of running) one.kill()
   await recorder[Symbol.asyncDispose]()
+  for (const step of stepsOfClocks(cluster.auditLog)) appendFileSync(truth, `${JSON.stringify(step)}\n`)
   await pipeline(
     createReadStream(cluster.auditLog),
     createGzip(),

@@ -19,7 +19,7 @@ export interface Story {
 }
 
 /** A step as it is written down: when it was taken, by whom, what for, and the versions that it made. */
-interface WrittenStep {
+export interface WrittenStep {
   readonly t0: number
   readonly t1: number
   readonly scen: string
