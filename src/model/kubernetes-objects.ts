@@ -95,6 +95,9 @@ export function resourceLike(resource: string): string {
   return LIKE + resource.slice(-LIKE_LENGTH)
 }
 
+/** The field of a reference to an object in no namespace, if its kind is not known. */
+export const REFERS_BEYOND = 'refers beyond'
+
 export function isGuessed(resource: string): boolean {
   return resource.startsWith(LIKE)
 }

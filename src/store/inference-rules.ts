@@ -2,6 +2,7 @@ import type { InferenceConfig, ReceiverConfig } from '../config/causeway-config.
 import { type Declarations, typeNamed } from '../config/component-type.ts'
 import type { ClusterSources, InferenceRules } from '../kube/inference/inference-settings.ts'
 import { parseRelations, RELATIONS } from '../kube/inference/relations.ts'
+import { REFERS_BEYOND } from '../model/kubernetes-objects.ts'
 
 /** The rules of inference, from the configuration and from what receivers observe of each cluster. */
 export function inferenceRules(
@@ -26,7 +27,7 @@ export function soughtReferences({ relations }: Pick<InferenceRules, 'relations'
   return new Set(
     relations.flatMap(({ reads }) => {
       if (reads.kind === 'preemptor') return ['nominated']
-      if (reads.kind === 'primaries') return ['refers to']
+      if (reads.kind === 'primaries') return ['refers to', REFERS_BEYOND]
       if (reads.kind === 'made for it') return ['made for', 'labelled']
       return reads.kind === 'naming' || reads.kind === 'users' ? [reads.field] : []
     }),

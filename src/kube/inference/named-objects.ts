@@ -18,6 +18,14 @@ const MAX_OBJECTS = 64
 /** The built-in kinds that a reference without a kind can mean. */
 const REFERRED_TO = ['services', 'deployments', 'statefulsets', 'daemonsets', 'jobs', 'configmaps', 'secrets']
 
+/** What `claimRef` means, unless the API group of the custom resource has claims of its own. */
+export const CLAIMS = 'persistentvolumeclaims'
+
+/** Whether a reference to `named` can mean an object of this resource. */
+export function mayMean(named: string, resource: string): boolean {
+  return isResourceLike(resource, named === CLAIMS ? resourceLike(CLAIMS) : named)
+}
+
 /** What a reference that is called after no known kind can mean: `credentialsRef: { name }`. */
 const SETTINGS = ['configmaps', 'secrets']
 
@@ -114,9 +122,10 @@ export function resourcesOf(
   by: string,
   objects: ClusterObjects,
 ): string[] {
+  const ofGroup = objects.kindsOf(groupOf({ apiVersion }))
+  if (resource === CLAIMS) return [...ofGroup.filter((kind) => mayMean(CLAIMS, kind)), CLAIMS]
   if (!isGuessed(resource)) return [resource]
   const ofKubernetes = resource === ANY_KIND ? REFERRED_TO : []
-  const ofGroup = objects.kindsOf(groupOf({ apiVersion }))
   const kinds = [...ofGroup, ...objects.primariesOf(by), ...ofKubernetes]
   const alike = [...new Set(kinds)].filter((kind) => isResourceLike(kind, resource))
   // `issuerRef: { name }` names an Authority where there are no Issuers.

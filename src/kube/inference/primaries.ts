@@ -8,9 +8,10 @@ import {
   isSelectedBy,
   type ObjectFacts,
   type ObjectIdentity,
+  REFERS_BEYOND,
   resourceLike,
 } from '../../model/kubernetes-objects.ts'
-import { namedUnderTheirGroup } from './named-objects.ts'
+import { CLAIMS, mayMean, namedUnderTheirGroup } from './named-objects.ts'
 
 const LAST = 2n ** 62n
 /** The most objects that are searched. */
@@ -95,10 +96,13 @@ function namedByLabelsOf(
 
 /** Objects of a resource that name an object in their `spec`. */
 export function namedBy(object: ObjectIdentity, resource: string, objects: ClusterObjects): KnownObject[] {
-  const [like, any] = [resourceLike(object.resource), ANY_KIND].map((kind) => ({ ...object, resource: kind }))
-  return [object, like, any].flatMap((one) =>
-    one === undefined ? [] : objects.naming('refers to', resource, one, MAX_FOUND),
+  const kinds = [object.resource, resourceLike(object.resource), ANY_KIND]
+  if (isCustomResource(object.apiVersion) && mayMean(CLAIMS, object.resource)) kinds.push(CLAIMS)
+  const fields = object.namespace === '' ? ['refers to', REFERS_BEYOND] : ['refers to']
+  const all = fields.flatMap((field) =>
+    kinds.flatMap((kind) => objects.naming(field, resource, { ...object, resource: kind }, MAX_FOUND)),
   )
+  return [...new Map(all.map((one) => [one.identity.uid, one])).values()]
 }
 
 /** Custom resources that name an object or its owners in their `spec`. */
@@ -161,7 +165,7 @@ function wherePrimaryNames(
   { resource, name }: ObjectIdentity,
 ): string | undefined {
   const isNamed = (one: ContentReference): boolean =>
-    one.field === 'refers to' && isResourceLike(resource, one.resource) && one.name === name
+    one.field === 'refers to' && mayMean(one.resource, resource) && one.name === name
   return newest?.facts.references.find(isNamed)?.says
 }
 

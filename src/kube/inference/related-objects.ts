@@ -115,11 +115,14 @@ export function relatedObjects(
     const isNewer = there !== undefined && named.every(({ object }) => contentOf(object) < contentOf(there))
     return [...named, ...(isNewer ? candidate(there, 'namespace') : [])]
   }
-  /** What the content of the object refers to. */
+  /** What the content of the object refers to, or referred to before the write. */
   const referred = (): RelatedObject[] =>
-    namedIn(facts?.references ?? [], write.object, by, objects).filter(
-      ({ object }) => object.identity.uid !== uid,
-    )
+    namedIn(
+      [...(facts?.references ?? []), ...leftOut(facts, before?.facts)],
+      write.object,
+      by,
+      objects,
+    ).filter(({ object }) => object.identity.uid !== uid)
   const namedAs = (...fields: string[]): RelatedObject[] =>
     (facts?.references ?? [])
       .filter(({ field }) => fields.includes(field))
@@ -470,6 +473,11 @@ function changedEntries(
 
 function seriesOf(object: ObjectIdentity): ObjectIdentity {
   return { ...object, name: object.name.replace(/-\d+$/, '') }
+}
+
+/** The references that a custom resource had and has no more. */
+function leftOut(facts: ObjectFacts | undefined, before: ObjectFacts | undefined): ContentReference[] {
+  return (before?.references ?? []).filter((one) => one.field === 'refers to' && !isNamedIn(facts, one))
 }
 
 function isNamedIn(

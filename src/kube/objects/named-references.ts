@@ -2,6 +2,8 @@ import {
   ANY_KIND,
   type ContentReference,
   isCustomResource,
+  isGuessed,
+  REFERS_BEYOND,
   resourceLike,
 } from '../../model/kubernetes-objects.ts'
 import {
@@ -113,10 +115,16 @@ function addReferred(value: JsonObject, { path, namespace, depth }: Place, to: C
     const at = { path: `${path}.${key}`, namespace, depth: depth + 1 }
     for (const item of Array.isArray(one) ? one : [one]) {
       const found = referenceAt(key, item, at)
-      if (found !== undefined && to.length < MAX_REFERRED) to.push(found)
+      if (found !== undefined && to.length < MAX_REFERRED) to.push(found, ...inNoNamespace(found))
       if (isObject(item)) addReferred(item, at, to)
     }
   }
+}
+
+/** What an object of a namespace names of an unknown kind may be in none. Its name is also found there. */
+function inNoNamespace(found: ContentReference): ContentReference[] {
+  if (found.namespace === '' || found.uid !== undefined || !isGuessed(found.resource)) return []
+  return [{ ...found, field: REFERS_BEYOND, namespace: '' }]
 }
 
 /** `issuerRef: { name }`, `workloadRef: { kind, name }`, `secretName: …`, `stableService: …`, `flavors: [{ name }]`. */
@@ -130,7 +138,8 @@ function referenceAt(key: string, value: Json, { path, namespace }: Place): Cont
   const [kind, name] = [textIn(value, 'kind'), textIn(value, 'name')]
   const resource = kind === '' ? resourceOfReference(key) : resourceOfKind(kind)
   if (!NAME.test(name)) return undefined
-  return { field, resource, namespace: textIn(value, 'namespace') || namespace, name, says: `${path}.name` }
+  const [within, uid] = [textIn(value, 'namespace') || namespace, textIn(value, 'uid')]
+  return { field, resource, namespace: within, name, says: `${path}.name`, ...(uid !== '' && { uid }) }
 }
 
 /** Kinds that a text field refers to if its name ends with them. */
