@@ -27,6 +27,7 @@ const rolled = (by: string): Write[] => [
   { ...SHOP, type: 'ADDED', meta: { generation: 1 }, second: 10, by: '@alice' },
   { ...SHOP, meta: { generation: 1, finalizers: ['a.example.com/b'] }, second: 11, by: 'shop-operator' },
   { ...web('one', 1), type: 'ADDED', second: 12, by: 'shop-operator' },
+  { ...SHOP, meta: { generation: 2, finalizers: ['a.example.com/b'] }, second: 19, by: '@alice' },
   { ...web('two', 2), second: 20, by },
   { ...set('two'), type: 'ADDED', second: 21, by: CONTROLLER },
 ]

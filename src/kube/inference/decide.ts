@@ -19,6 +19,7 @@ import type { ReportedWrite } from '../../model/reported-writes.ts'
 import { announcedChange, isSameWrite } from './announced-change.ts'
 import { onBehalf } from './delivered.ts'
 import { changedFields } from './changed-fields.ts'
+import { ofClock } from './clocks.ts'
 import { type MergedContexts, mergeContexts } from './merge-contexts.ts'
 import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
 import type { InferenceSettings } from './inference-settings.ts'
@@ -120,14 +121,14 @@ export function decide(
   const isCustomController = writer.role === 'controller' && !isOfKubernetes(writer.service)
   const isPlainController = writer.role === 'unknown' && writer.service !== 'unknown'
   const by = programOf(writer.service)
-  let primaries: readonly FoundPrimary[] | undefined
+  let found: readonly FoundPrimary[] | undefined
+  const primaries = () => (found ??= primariesNaming(write.object, write.facts ?? before?.facts, by, objects))
   const { reads, upTo, isWhole } = readVersions(
     {
       write,
       part,
       by,
-      primaries: () =>
-        (primaries ??= primariesNaming(write.object, write.facts ?? before?.facts, by, objects)),
+      primaries,
       isCustomController,
       isPlainController,
       before,
@@ -138,8 +139,9 @@ export function decide(
     settings.relations,
   )
   const key = keyOfWrite(settings.cluster, write)
-  const self =
-    writer.role === 'controller' ? selfBegun({ write, part, writer, before, reads, objects }) : undefined
+  const { cluster } = settings
+  const asked = { write, part, writer, before, reads, objects, cluster, primaries }
+  const self = writer.role === 'controller' ? (selfBegun(asked) ?? ofClock(asked)) : undefined
   const gap = hasGap(write, part, before)
   // A listed version can result from several writes, which read different versions. A watch alone may have missed versions of an owner.
   const isTold = write.request !== undefined && !gap && !isOfRequestBefore(write, before)
@@ -153,14 +155,15 @@ export function decide(
   }
   const begins = decision.cause === 'operator'
   const superseded = begins ? whatIsSuperseded(write, object, objects) : []
-  const madeFor = (primaries ?? [])
+  const madeFor = (found ?? [])
     .filter(
       ({ isIndirect, object: { identity } }) => isIndirect !== true && identity.uid !== write.object.uid,
     )
     .map(({ object: { identity } }) => identity.uid)
   const isPerson = begins && writer.role === 'operator' && write.request !== undefined
   const isSure = !gap && (isPerson || decision.cause === 'exact')
-  note(write, { ...decision, ...decision.completes, begins, isSure, madeFor }, before, objects)
+  const isNewContent = begins || (decision.cause === 'self' && !isOfKubernetes(writer.service))
+  note(write, { ...decision, ...decision.completes, begins, isNewContent, isSure, madeFor }, before, objects)
   if (write.version !== undefined) noteActed(decision, madeFor, objects, upTo)
   notePrimaries(write, part, writer, before, objects)
   const { apiVersion, resource } = write.object
@@ -360,6 +363,8 @@ function notePrimaries(
 
 interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
   readonly begins?: boolean
+  /** Whether also a status is content, from which others act. */
+  readonly isNewContent?: boolean
   /** Whether it is certain what the write follows from. */
   readonly isSure?: boolean
   readonly part?: WritePart
@@ -369,7 +374,7 @@ interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
 
 function note(
   write: ClusterWrite,
-  { cpid, includes, begins, isSure, part, madeFor = [] }: Noted,
+  { cpid, includes, begins, isNewContent, isSure, part, madeFor = [] }: Noted,
   before: KnownVersion | undefined,
   objects: ClusterObjects,
 ): void {
@@ -380,7 +385,7 @@ function note(
   // A request that began before this one cannot have read the version that this one makes.
   const readableNs = request?.startNs
   const isSame = before !== undefined && hasContentOf(before, { facts: known, gone }, object)
-  const isKept = isSame && !(begins === true && part === 'status')
+  const isKept = isSame && !(isNewContent === true && part === 'status')
   const contentVersion = isKept ? before.contentVersion : at
   const isCertain = isKept ? before.isCertain : isSure
   const found = foundBy(object, { facts: known, gone, madeFor }, before?.facts, objects)

@@ -4,6 +4,7 @@ import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import type { SelfReason } from '../../model/seen-write.ts'
 import { expiredBy, keepersOf } from './history.ts'
 import { isDeleted } from './read-context.ts'
+import type { FoundPrimary } from './primaries.ts'
 import type { ReadVersion } from './read-versions.ts'
 import type { WritePart } from './write-part.ts'
 import { isOfKubernetes, programOf, UNKNOWN, type Writer } from './writers.ts'
@@ -15,20 +16,23 @@ export interface SelfBegun {
   readonly setUp: { readonly identity: ObjectIdentity; readonly version: bigint } | undefined
 }
 
-interface Asked {
+export interface SelfAsked {
   readonly write: ClusterWrite
   readonly part: WritePart
   readonly writer: Writer
   readonly before: KnownVersion | undefined
   readonly reads: readonly ReadVersion[]
   readonly objects: ClusterObjects
+  readonly cluster: string
+  /** The writer's primary objects to which the object belongs. */
+  readonly primaries: () => readonly FoundPrimary[]
 }
 
 /**
  * Whether a controller's write follows from no other write: from a clock, a measurement, or from something that stopped happening.
  * Undefined for all other writes.
  */
-export function selfBegun(asked: Asked): SelfBegun | undefined {
+export function selfBegun(asked: SelfAsked): SelfBegun | undefined {
   switch (asked.writer.service) {
     case 'cronjob-controller':
       return ofCronJob(asked)
@@ -48,7 +52,7 @@ export function selfBegun(asked: Asked): SelfBegun | undefined {
 }
 
 /** A program deletes what has lived for as long as it should. */
-function ofLifetime(asked: Asked): SelfBegun | undefined {
+function ofLifetime(asked: SelfAsked): SelfBegun | undefined {
   const { write, part, writer, before, objects } = asked
   const { object, facts = before?.facts, seenNs } = write
   if (part !== 'deletion' || (isOfKubernetes(writer.service) && writer.service !== UNKNOWN)) return undefined
@@ -59,7 +63,7 @@ function ofLifetime(asked: Asked): SelfBegun | undefined {
     : { reason: 'expiry', setUp: setUpBy(asked, keeper.identity.uid) }
 }
 
-function ofCronJob(asked: Asked): SelfBegun | undefined {
+function ofCronJob(asked: SelfAsked): SelfBegun | undefined {
   const { part, write, reads } = asked
   if (write.object.resource !== 'jobs' || (part !== 'creation' && part !== 'deletion')) return undefined
   const owner = reads.find(({ identity }) => identity.resource === 'cronjobs')
@@ -75,7 +79,7 @@ const LAST = 2n ** 62n
 const MAX_JOBS = 64
 
 /** Whether somebody has lowered the CronJob's history limit, and no Job has finished since. */
-function keepsFewer({ objects, write, before }: Asked, uid: string): boolean {
+function keepsFewer({ objects, write, before }: SelfAsked, uid: string): boolean {
   const finished = before && fingerprintOf(before.facts, 'finished')
   if (finished === undefined || finished === '') return false
   const changed = lastChanged(objects.get(uid), `keeps ${finished}`)
@@ -88,7 +92,7 @@ function keepsFewer({ objects, write, before }: Asked, uid: string): boolean {
 }
 
 /** The newest version in which an operator changed what a fingerprint covers. */
-function lastChanged(object: KnownObject | undefined, print: string): KnownVersion | undefined {
+export function lastChanged(object: KnownObject | undefined, print: string): KnownVersion | undefined {
   return object?.versions.find(({ begun, facts }, at) => {
     const then = object.versions[at + 1]
     const [now, earlier] = [fingerprintOf(facts, print), then && fingerprintOf(then.facts, print)]
@@ -97,7 +101,7 @@ function lastChanged(object: KnownObject | undefined, print: string): KnownVersi
 }
 
 /** An autoscaler scales because of a measurement, unless somebody has changed it, or has scaled the same target, since it last scaled. */
-function ofAutoscaler(asked: Asked): SelfBegun | undefined {
+function ofAutoscaler(asked: SelfAsked): SelfBegun | undefined {
   const { part, reads, objects, write, writer } = asked
   if (part !== 'scale' && part !== 'authored') return undefined
   const autoscaler = reads.find(({ identity }) => identity.resource === 'horizontalpodautoscalers')
@@ -110,13 +114,13 @@ function ofAutoscaler(asked: Asked): SelfBegun | undefined {
 }
 
 /** The node controller writes a node's status once its kubelet has stopped reporting. */
-function ofNode(asked: Asked): SelfBegun | undefined {
+function ofNode(asked: SelfAsked): SelfBegun | undefined {
   const { part, write } = asked
   if (write.object.resource !== 'nodes' || part !== 'status') return undefined
   return { reason: 'health', setUp: setUpBy(asked, write.object.uid) }
 }
 
-function isRenewal({ write: { facts }, before }: Asked): boolean {
+function isRenewal({ write: { facts }, before }: SelfAsked): boolean {
   const [now, then] = [facts, before?.facts].map((one) => one && fingerprintOf(one, 'renewing'))
   return now === 'true' && then !== 'true'
 }
@@ -131,7 +135,7 @@ export function isOwnCertificate(facts: ObjectFacts | undefined): boolean {
   return facts?.owners.length === 0 && facts.prints.certificate === 'true'
 }
 
-function setUpBy({ objects, before, write }: Asked, uid: string): SelfBegun['setUp'] {
+export function setUpBy({ objects, before, write }: SelfAsked, uid: string): SelfBegun['setUp'] {
   const object: KnownObject | undefined = objects.get(uid)
   const newest = uid === write.object.uid ? before : object?.versions[0]
   if (object === undefined || newest === undefined) return undefined

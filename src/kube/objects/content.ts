@@ -147,3 +147,27 @@ function secondsOf(value: string | number, unit: string): number | undefined {
       : parts.reduce((sum, [, count, of = '']) => sum + Number(count) * (ownValue(UNIT_SECONDS, of) ?? 0), 0)
   return seconds > 0 && Number.isSafeInteger(seconds) ? seconds : undefined
 }
+
+/** Fields of a status that say in a word how far things are. */
+const PHASE = /(?:phase|state|status|health|stage)$/i
+const UNDER_WAY =
+  /^(?:new|queued|waiting|paused|unknown|in.?progress|(?!(?:running|serving|existing|working|listening)$)\w*ing)$/i
+/** Conditions that are True once all is done, and, by their ending, those that are True while something is being done. */
+const DONE = new Set(['Ready', 'Available', 'Healthy', 'Synced', 'Reconciled'])
+const DOING = /ing$/
+
+/** `underWay`: the status of a custom resource says that its controller has not done everything yet. */
+export function progressOf(object: JsonObject): { underWay?: 'true' } {
+  const status = objectIn(object, 'status')
+  const { observedGeneration } = status
+  const { generation } = objectIn(object, 'metadata')
+  const isUnseen = typeof observedGeneration === 'number' && observedGeneration < Number(generation ?? 0)
+  const says = Object.entries(status).some(
+    ([key, value]) => typeof value === 'string' && PHASE.test(key) && UNDER_WAY.test(value),
+  )
+  const isConditioned = arrayIn(status, 'conditions').some((condition) => {
+    const [type, is] = [textIn(condition, 'type'), textIn(condition, 'status')]
+    return (DONE.has(type) && is !== 'True') || (DOING.test(type) && is === 'True')
+  })
+  return isUnseen || says || isConditioned ? { underWay: 'true' } : {}
+}

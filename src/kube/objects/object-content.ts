@@ -15,6 +15,7 @@ import {
   MAX_LABELS,
   MAX_NAMES,
   NOTHING,
+  progressOf,
   references,
   selectorOf,
   selectorOfText,
@@ -82,7 +83,11 @@ export function contentOf(object: JsonObject): Content {
     ...content,
     ...((isCustom || SELECTED.has(kind) || MADE.has(kind)) && { labels: labelsOf(object) }),
     ...(isCustom && { selects: selectorsOf(object) }),
-    prints: { ...content.prints, ...lifetimeOf(object), ...(isCustom && expiryOf(object)) },
+    prints: {
+      ...content.prints,
+      ...lifetimeOf(object),
+      ...(isCustom && { ...expiryOf(object), ...progressOf(object) }),
+    },
     references: [...content.references, ...appliedFrom(object), ...namedReferences(object)],
   }
 }

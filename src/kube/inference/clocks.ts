@@ -1,0 +1,150 @@
+import { ANY_RESOURCE, type KnownObject, type KnownVersion } from '../../model/inference-store.ts'
+import { fingerprintOf, isCustomResource, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
+import { nanosOfMs } from '../../model/time-and-size.ts'
+import { namedIn } from './named-objects.ts'
+import { actorForOwner, higher, isDeleted, isDoneTogether } from './read-context.ts'
+import type { ReadVersion } from './read-versions.ts'
+import { lastChanged, type SelfAsked, type SelfBegun, setUpBy } from './self-begun.ts'
+import { derivedCpid } from './write-key.ts'
+import { isOfKubernetes, programOf } from './writers.ts'
+
+/** How objects were found that the writer may not look at: nothing names them. */
+const WEAK = /^(?:same API group$|made for )/
+
+/**
+ * A controller that is not part of Kubernetes wrote because time went by or something outside of the cluster changed: nothing that it works
+ * for has changed since it last wrote, no status says that something is under way, and nothing around has just changed; the latter is not
+ * asked of an object that it already wrote so.
+ */
+export function ofClock(asked: SelfAsked): SelfBegun | undefined {
+  const { write, part, writer, before, reads, objects } = asked
+  if (isOfKubernetes(writer.service) || part === 'binding' || part === 'removal') return undefined
+  const by = programOf(writer.service)
+  const facts = write.facts ?? before?.facts
+  const owners = (facts?.owners ?? []).flatMap(({ uid }) => objects.get(uid) ?? [])
+  const primaries = asked.primaries().flatMap(({ object, isIndirect }) => (isIndirect === true ? [] : object))
+  const made = [...primaries, ...owners].filter(({ identity }) => identity.uid !== write.object.uid)
+  const own = objects.get(write.object.uid)
+  const all = [...made, ...(own === undefined ? [] : [own])]
+  if (!all.some(({ identity }) => hasActed(identity, by, asked)) || all.some(isUnderWay)) return undefined
+  if (part === 'creation' && !hasMadeOthers(made, asked)) return undefined
+  const isClocked = own?.versions.some((version) => isOfItself(own.identity, version, asked)) === true
+  const isMeasured = isScaling(asked) && made.some(({ identity }) => isCustomResource(identity.apiVersion))
+  const setUp = setUpBy(asked, (made[0] ?? own)?.identity.uid ?? '')
+  const isCause = (read: ReadVersion): boolean => {
+    if (isClocked && WEAK.test(read.foundBy ?? '')) return false
+    const isScaled = isMeasured && read.identity.uid === write.object.uid
+    const isNew = isScaled ? isScaledByOther(own, by, asked) : isNews(read, by, asked)
+    return isNew || (isOwn(read, by, asked) && isDoneTogether(write, read.known))
+  }
+  if (reads.some((read) => isCause(read))) return undefined
+  if (isMeasured) return { reason: 'metric', setUp }
+  if (hasNewsAround(all, by, asked) || (!isClocked && !isQuiet(all, by, asked))) return undefined
+  return { reason: part === 'deletion' ? 'expiry' : 'schedule', setUp }
+}
+
+/** Whether a program has written an object, or something for it. */
+function hasActed({ uid }: ObjectIdentity, by: string, { objects }: SelfAsked): boolean {
+  return objects.lastActed(uid, by) > 0n || objects.lastActed(uid, actorForOwner(by)) > 0n
+}
+
+function isUnderWay({ versions: [newest] }: KnownObject): boolean {
+  return isDeleted(newest) || (newest !== undefined && fingerprintOf(newest.facts, 'underWay') === 'true')
+}
+
+const LAST = 2n ** 62n
+const MAX_OWNED = 64
+
+/** Whether one of these objects owns or owned an object of the resource that is created. */
+function hasMadeOthers(made: readonly KnownObject[], { write: { object }, objects }: SelfAsked): boolean {
+  return made.some(({ identity }) => objects.ownedBy(identity.uid, object.resource, 0n, LAST, 1).length > 0)
+}
+
+/** Whether a write changes the replicas alone of an object that no custom resource owns. */
+function isScaling({ write: { facts }, part, before, objects }: SelfAsked): boolean {
+  if (part !== 'scale' && part !== 'authored') return false
+  if (facts === undefined || before === undefined) return part === 'scale'
+  const isOwned = facts.owners.some(({ uid }) =>
+    isCustomResource(objects.get(uid)?.identity.apiVersion ?? ''),
+  )
+  const isChanged = (print: string): boolean =>
+    fingerprintOf(facts, print) !== fingerprintOf(before.facts, print)
+  return !isOwned && isChanged('scale') && !isChanged('template')
+}
+
+/** Whether others have written what these objects name or own, if only a status, since the writer last looked. */
+function hasNewsAround(all: readonly KnownObject[], by: string, asked: SelfAsked): boolean {
+  const { write, objects } = asked
+  return all.some(({ identity, versions: [newest] }) => {
+    const seen = [
+      objects.lastActed(identity.uid, by),
+      objects.lastActed(identity.uid, actorForOwner(by)),
+      objects.lastActed(write.object.uid, by),
+    ].reduce(higher)
+    const named = namedIn(newest?.facts.references ?? [], identity, by, objects).map(({ object }) => object)
+    const owned = objects.ownedBy(identity.uid, ANY_RESOURCE, seen, write.version ?? LAST, MAX_OWNED)
+    return [...named, ...owned].some(({ identity: { uid }, versions: [last] }) => {
+      if (last === undefined || uid === write.object.uid) return false
+      return last.version > higher(seen, objects.lastActed(uid, by))
+    })
+  })
+}
+
+/** Controllers react to what they watch within this time. */
+const REACTS_WITHIN_NS = nanosOfMs(1_500)
+/** Of each kind that a controller may watch, the most objects that are searched. */
+const MAX_WATCHED = 8
+const WATCHED = [
+  ...['pods', 'services', 'configmaps', 'secrets', 'deployments', 'replicasets', 'statefulsets'],
+  ...['daemonsets', 'jobs', 'persistentvolumeclaims', 'serviceaccounts', 'resourcequotas', 'ingresses'],
+]
+
+/** Whether nobody else has just changed anything where the writer may watch. Only an audit log tells when requests began. */
+function isQuiet(all: readonly KnownObject[], by: string, { write, objects }: SelfAsked): boolean {
+  const { object, request, version = LAST } = write
+  if (request === undefined) return false
+  const groups = [...objects.primariesOf(by), object.resource].flatMap((kind) => objects.groupsOf(kind))
+  const kinds = new Set([...WATCHED, ...groups.flatMap((group) => objects.kindsOf(group))])
+  const places = new Set([object.namespace, ...all.map(({ identity }) => identity.namespace)])
+  const isJustMade = (uid: string, { version: made, readableNs = 0n }: KnownVersion): boolean => {
+    const beforeNs = request.startNs - readableNs
+    return beforeNs >= 0n && beforeNs < REACTS_WITHIN_NS && made > objects.lastActed(uid, by)
+  }
+  return [...places].every((place) =>
+    [...kinds].every((kind) =>
+      objects
+        .changedIn(kind, place, 0n, version, MAX_WATCHED)
+        .every(({ identity: { uid }, versions }) => versions.every((one) => !isJustMade(uid, one))),
+    ),
+  )
+}
+
+function isScaledByOther(own: KnownObject | undefined, by: string, { write, objects }: SelfAsked): boolean {
+  return (lastChanged(own, 'scale')?.version ?? 0n) > objects.lastActed(write.object.uid, by)
+}
+
+/** Whether the writer wrote this version itself, the last of the object. */
+function isOwn({ identity, known }: ReadVersion, by: string, { objects }: SelfAsked): boolean {
+  return known.version === objects.lastActed(identity.uid, by)
+}
+
+/** Whether somebody else has written what was read since the writer last looked. Of objects of Kubernetes, the content counts. */
+function isNews({ identity, known }: ReadVersion, by: string, { write, objects }: SelfAsked): boolean {
+  const isContent = !isCustomResource(identity.apiVersion) && !known.gone
+  const version = (isContent ? known.contentVersion : undefined) ?? known.version
+  const seen = [
+    objects.lastActed(identity.uid, by),
+    objects.lastActed(identity.uid, actorForOwner(by)),
+    objects.lastActed(write.object.uid, by),
+  ]
+  return version > seen.reduce(higher)
+}
+
+/** Whether a controller began a change by itself with a version. */
+function isOfItself(
+  { uid }: ObjectIdentity,
+  { version, cpid, begun }: KnownVersion,
+  { cluster }: SelfAsked,
+): boolean {
+  return begun !== true && cpid === derivedCpid('root', { cluster, uid, version: String(version) })
+}
