@@ -22,10 +22,12 @@ export function ofClock(asked: SelfAsked): SelfBegun | undefined {
   const by = programOf(writer.service)
   const facts = write.facts ?? before?.facts
   const owners = (facts?.owners ?? []).flatMap(({ uid }) => objects.get(uid) ?? [])
-  const primaries = asked.primaries().flatMap(({ object, isIndirect }) => (isIndirect === true ? [] : object))
-  const made = [...primaries, ...owners].filter(({ identity }) => identity.uid !== write.object.uid)
+  const named = asked.primaries().flatMap(({ object, isIndirect }) => (isIndirect === true ? [] : object))
+  const made = [...named, ...owners].filter(({ identity }) => identity.uid !== write.object.uid)
   const own = objects.get(write.object.uid)
   const all = [...made, ...(own === undefined ? [] : [own])]
+  const primaries = objects.primariesOf(by)
+  if (!all.some(({ identity: { resource } }) => primaries.includes(resource))) return undefined
   if (!all.some(({ identity }) => hasActed(identity, by, asked)) || all.some(isUnderWay)) return undefined
   if (part === 'creation' && !hasMadeOthers(made, asked)) return undefined
   const isClocked = own?.versions.some((version) => isOfItself(own.identity, version, asked)) === true
