@@ -41,14 +41,14 @@ test('what others do after such a write follows from it', () => {
     meta: { ownerReferences: [{ apiVersion: API, kind: 'Shop', name: 'books', uid: 'uid of books' }] },
   }
   const writes: Write[] = [
-    ...FED.slice(0, 2),
-    { ...shop, type: 'ADDED', meta: { generation: 1 }, second: 12, by: '@bob' },
-    { ...shop, meta, second: 13, by: 'shop-operator' },
-    { ...web, type: 'ADDED', rest: { data: { tea: '100' } }, second: 14, by: 'shop-operator' },
-    price(20, FEED, '101'),
-    { ...web, rest: { data: { tea: '101' } }, second: 21, by: 'shop-operator' },
+    ...FED,
+    { ...shop, type: 'ADDED', meta: { generation: 1 }, second: 22, by: '@bob' },
+    { ...shop, meta, second: 23, by: 'shop-operator' },
+    { ...web, type: 'ADDED', rest: { data: { tea: '101' } }, second: 24, by: 'shop-operator' },
+    price(30, FEED, '102'),
+    { ...web, rest: { data: { tea: '102' } }, second: 31, by: 'shop-operator' },
   ]
-  expect(read(...writes)).toContainEqual(['tea', 20, 'spec.priceRef.name'])
+  expect(read(...writes)).toContainEqual(['tea', 30, 'spec.priceRef.name'])
   expect(decided(...writes).at(-2)).toMatchObject({ cause: 'self', self: { reason: 'schedule' } })
 })
 

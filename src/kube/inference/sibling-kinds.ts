@@ -7,7 +7,7 @@ import { CONTROLLER } from './writers.ts'
 
 /**
  * Kinds in the API groups of what a controller reconciles: those that it does not reconcile itself, such as its settings, or all of them
- * for an object that belongs to nothing that it reconciles; without those that only other programs reconcile. For an account that reconciles nothing yet and is called a controller: the
+ * for an object that belongs to nothing that it reconciles. For an account that reconciles nothing yet and is called a controller: the
  * kinds that nobody reconciles.
  */
 export function kindsBeside({
@@ -24,13 +24,9 @@ export function kindsBeside({
       : []
   const isOfNone = known().length === 0 && !primaries.includes(write.object.resource)
   const groups = new Set(primaries.flatMap((resource) => objects.groupsOf(resource)))
-  const isOfOthers = (kind: string): boolean => {
-    const programs = objects.lookingAfter(kind)
-    return programs.length > 0 && !programs.includes(by)
-  }
   return [...groups]
     .flatMap((group) => objects.kindsOf(group))
-    .filter((one) => (isOfNone || !primaries.includes(one)) && !isOfOthers(one))
+    .filter((one) => isOfNone || !primaries.includes(one))
 }
 
 /** Other kinds of a custom resource's API group that its controller reconciles as well: often nothing else relates the objects. */
