@@ -85,10 +85,13 @@ function hasNewsAround(all: readonly KnownObject[], by: string, asked: SelfAsked
     ].reduce(higher)
     const named = namedIn(newest?.facts.references ?? [], identity, by, objects).map(({ object }) => object)
     const owned = objects.ownedBy(identity.uid, ANY_RESOURCE, seen, write.version ?? LAST, MAX_OWNED)
-    return [...named, ...owned].some(({ identity: { uid }, versions: [last] }) => {
-      if (last === undefined || uid === write.object.uid) return false
-      return last.version > higher(seen, objects.lastActed(uid, by))
-    })
+    const isLater = ({ identity: { uid }, versions: [last] }: KnownObject, than: bigint): boolean =>
+      uid !== write.object.uid && (last?.version ?? 0n) > than
+    // The writer may itself have changed what its objects name, and now act on that.
+    return (
+      named.some((one) => isLater(one, objects.lastActed(write.object.uid, by))) ||
+      owned.some((one) => isLater(one, higher(seen, objects.lastActed(one.identity.uid, by))))
+    )
   })
 }
 
