@@ -196,7 +196,8 @@ test('another Bucket than one of Flux tells no revision', () => {
     fetched({ stored: ONE }, { kind: 'Bucket' }),
     fetched({ stored: TWO }, { kind: 'Bucket' }),
   )
-  expect(begun(decisions)).toEqual(['alice'])
+  expect(decisions.map(({ writer }) => writer.revision)).toEqual(decisions.map(() => undefined))
+  expect(decisions.map(({ self }) => self?.reason)).toEqual([undefined, undefined, 'schedule'])
 })
 
 const applied = (attempted: string, last: string, message = ''): Deed => ({

@@ -2,7 +2,7 @@ import { ANY_RESOURCE, type KnownObject, type KnownVersion } from '../../model/i
 import { fingerprintOf, isCustomResource, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import { nanosOfMs } from '../../model/time-and-size.ts'
 import { namedIn } from './named-objects.ts'
-import { actorForOwner, higher, isDeleted, isDoneTogether } from './read-context.ts'
+import { actorForOwner, higher, isDeleted, isDoneTogether, tellsRevision } from './read-context.ts'
 import type { ReadVersion } from './read-versions.ts'
 import { lastChanged, type SelfAsked, type SelfBegun, setUpBy } from './self-begun.ts'
 import { derivedCpid } from './write-key.ts'
@@ -29,6 +29,9 @@ export function ofClock(asked: SelfAsked): SelfBegun | undefined {
   const primaries = objects.primariesOf(by)
   if (!all.some(({ identity: { resource } }) => primaries.includes(resource))) return undefined
   if (!all.some(({ identity }) => hasActed(identity, by, asked)) || all.some(isUnderWay)) return undefined
+  // What GitOps tools find outside of the cluster are revisions, which begin changes as such.
+  const isOfGitOps = ({ facts: read }: KnownVersion): boolean => fingerprintOf(read, 'revision') !== undefined
+  if (all.some(tellsRevision) || reads.some(({ known }) => isOfGitOps(known))) return undefined
   if (part === 'creation' && !hasMadeOthers(made, asked)) return undefined
   const isClocked = own?.versions.some((version) => isOfItself(own.identity, version, asked)) === true
   const isMeasured = isScaling(asked) && made.some(({ identity }) => isCustomResource(identity.apiVersion))
