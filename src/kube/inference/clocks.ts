@@ -8,13 +8,13 @@ import { lastChanged, type SelfAsked, type SelfBegun, setUpBy } from './self-beg
 import { derivedCpid } from './write-key.ts'
 import { isOfKubernetes, programOf } from './writers.ts'
 
-/** How objects were found that the writer may not look at: nothing names them. */
+/** How objects were found that the writer may not read at all, since nothing names them. */
 const WEAK = /^(?:same API group$|made for )/
 
 /**
- * A controller that is not part of Kubernetes wrote because time went by or something outside of the cluster changed: nothing that it works
- * for has changed since it last wrote, no status says that something is under way, and nothing around has just changed; the latter is not
- * asked of an object that it already wrote so.
+ * Whether a controller that is not part of Kubernetes wrote because time went by, or because something outside the cluster changed: nothing
+ * that it reconciles has changed since it last wrote, no status says that work is under way, and nothing around it has just changed. The
+ * last condition is dropped for an object that the controller has written for this reason before.
  */
 export function ofClock(asked: SelfAsked): SelfBegun | undefined {
   const { write, part, writer, before, reads, objects } = asked

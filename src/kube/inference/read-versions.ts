@@ -221,10 +221,13 @@ const IN_SPITE_OF_PROGRESS: ReadonlySet<Reads['kind']> = new Set(['kin', 'made f
 
 /** Relations of controllers of custom resources that are only used if none of the other objects that they read is news. */
 const ROUND_ABOUT: ReadonlySet<Reads['kind']> = new Set([
-  ...(['settings', 'new namespace', 'just begun', 'successor'] as const),
+  'settings',
+  'new namespace',
+  'just begun',
+  'successor',
 ])
 
-/** Whether an object is news that neither is the written one or belongs to it, nor has joined a change of it before. */
+/** Whether news came from an object that is neither the written one nor owned by it, and whose change the written object has not joined yet. */
 function hasOtherNews(read: Iterable<ReadVersion>, reading: ReadContext): boolean {
   const { uid } = reading.write.object
   const isOf = ({ identity, known }: ReadVersion): boolean =>
