@@ -227,7 +227,7 @@ const ROUND_ABOUT: ReadonlySet<Reads['kind']> = new Set([
   'successor',
 ])
 
-/** Whether news came from an object that is neither the written one nor owned by it, and whose change the written object has not joined yet. */
+/** Whether some news is of an object that the written one is not and does not own, and of a change that the written one has not joined. */
 function hasOtherNews(read: Iterable<ReadVersion>, reading: ReadContext): boolean {
   const { uid } = reading.write.object
   const isOf = ({ identity, known }: ReadVersion): boolean =>
