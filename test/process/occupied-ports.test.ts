@@ -27,7 +27,7 @@ test.each(NAMES)('when the %s port is taken it says which setting to change, and
   const [complaint = ''] = causeway.complaints
   expect(complaint.replaceAll('.', '::')).toContain(SETTINGS[name])
   expect(complaint).toContain(`127.0.0.1:${other.port}`)
-  expect(complaint).toMatch(/in use|has the port/)
+  expect(complaint).toMatch(/in use|uses the port/)
   expect(complaint).toMatch(/choose another|change/)
   expectUnlocked(settings.database)
 })
