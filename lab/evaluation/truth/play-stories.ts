@@ -69,7 +69,7 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
                        of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5), of the controllers in lab/evaluation/truth/plain (g2 to g5),
                        of the controllers and the definitions in lab/evaluation/truth/shops (q2, q3),
                        of the programs and the definitions in lab/evaluation/truth/programs (ea to ej),
-       of the programs and the definitions in lab/evaluation/truth/clocks (fa to ff),
+                       of the programs and the definitions in lab/evaluation/truth/clocks (fa to ff),
                        of external-secrets (k2 to k4), of trust-manager with controllers as its trust namespace (k5),
                        of the JobSet controller without its webhooks (n2, n3), of the LeaderWorkerSet controller with its webhooks (v2 to v4),
                        of the OpenTelemetry operator without its webhooks (xa to xc), of Zalando's postgres-operator without access to databases,
