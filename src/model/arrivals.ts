@@ -29,7 +29,7 @@ export const SPAN_WROTE = 16
 /** The span has no `cpid.id`, and the policy of its sender is `join: own`: it inherits no CPID of another cluster. */
 export const SPAN_JOINS_OWN = 32
 
-/** The span reports an observed write: there is a `InferredWrite` for it. */
+/** The span reports an observed write: there is an `InferredWrite` for it. */
 export const SPAN_SEEN_WRITE = 64
 
 /** The span names the API request it is part of (`audit-id`), or is a kubelet's and names a Pod (`k8s.pod.uid`). */

@@ -77,15 +77,11 @@ function isScaling({ write: { facts }, part, before, objects }: SelfAsked): bool
   return !isOwned && isChanged('scale') && !isChanged('template')
 }
 
-/** Whether others have written what these objects name or own, if only a status, since the writer last looked. */
+/** Whether others have written something that these objects name or own since the writer last acted. A status counts too. */
 function hasNewsAround(all: readonly KnownObject[], by: string, asked: SelfAsked): boolean {
   const { write, objects } = asked
   return all.some(({ identity, versions: [newest] }) => {
-    const seen = [
-      objects.lastActed(identity.uid, by),
-      objects.lastActed(identity.uid, actorForOwner(by)),
-      objects.lastActed(write.object.uid, by),
-    ].reduce(higher)
+    const seen = lastSeen(identity.uid, by, asked)
     const named = namedIn(newest?.facts.references ?? [], identity, by, objects).map(({ object }) => object)
     const owned = objects.ownedBy(identity.uid, ANY_RESOURCE, seen, write.version ?? LAST, MAX_OWNED)
     const isLater = ({ identity: { uid }, versions: [last] }: KnownObject, than: bigint): boolean =>
@@ -100,14 +96,17 @@ function hasNewsAround(all: readonly KnownObject[], by: string, asked: SelfAsked
 
 /** Controllers react to what they watch within this time. */
 const REACTS_WITHIN_NS = nanosOfMs(1_500)
-/** Of each kind that a controller may watch, the most objects that are searched. */
+/** The most objects that are searched of each kind in a namespace. */
 const MAX_WATCHED = 8
 const WATCHED = [
   ...['pods', 'services', 'configmaps', 'secrets', 'deployments', 'replicasets', 'statefulsets'],
   ...['daemonsets', 'jobs', 'persistentvolumeclaims', 'serviceaccounts', 'resourcequotas', 'ingresses'],
 ]
 
-/** Whether nobody else has just changed anything where the writer may watch. Only an audit log tells when requests began. */
+/**
+ * Whether nobody else has just changed an object in these namespaces that the writer may watch. False with a watch alone: only an audit log
+ * tells when requests began.
+ */
 function isQuiet(all: readonly KnownObject[], by: string, { write, objects }: SelfAsked): boolean {
   const { object, request, version = LAST } = write
   if (request === undefined) return false
@@ -131,24 +130,28 @@ function isScaledByOther(own: KnownObject | undefined, by: string, { write, obje
   return (lastChanged(own, 'scale')?.version ?? 0n) > objects.lastActed(write.object.uid, by)
 }
 
-/** Whether the writer wrote this version itself, the last of the object. */
+/** Whether this is the version with which the writer itself last wrote the object. */
 function isOwn({ identity, known }: ReadVersion, by: string, { objects }: SelfAsked): boolean {
   return known.version === objects.lastActed(identity.uid, by)
 }
 
-/** Whether somebody else has written what was read since the writer last looked. Of objects of Kubernetes, the content counts. */
-function isNews({ identity, known }: ReadVersion, by: string, { write, objects }: SelfAsked): boolean {
+/** Whether a version is newer than what its reader last acted on. For built-in objects only content counts. */
+function isNews({ identity, known }: ReadVersion, by: string, asked: SelfAsked): boolean {
   const isContent = !isCustomResource(identity.apiVersion) && !known.gone
   const version = (isContent ? known.contentVersion : undefined) ?? known.version
-  const seen = [
-    objects.lastActed(identity.uid, by),
-    objects.lastActed(identity.uid, actorForOwner(by)),
-    objects.lastActed(write.object.uid, by),
-  ]
-  return version > seen.reduce(higher)
+  return version > lastSeen(identity.uid, by, asked)
 }
 
-/** Whether a controller began a change by itself with a version. */
+/** The highest version that a program had seen when it last wrote an object, something for it, or the object that it writes now. */
+function lastSeen(uid: string, by: string, { write, objects }: SelfAsked): bigint {
+  return [
+    objects.lastActed(uid, by),
+    objects.lastActed(uid, actorForOwner(by)),
+    objects.lastActed(write.object.uid, by),
+  ].reduce(higher)
+}
+
+/** Whether a controller began a change of its own with this version. */
 function isOfItself(
   { uid }: ObjectIdentity,
   { version, cpid, begun }: KnownVersion,

@@ -363,9 +363,9 @@ function notePrimaries(
 
 interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
   readonly begins?: boolean
-  /** Whether also a status is content, from which others act. */
+  /** Whether the version has new content even if it differs from the one before only in its status. */
   readonly isNewContent?: boolean
-  /** Whether it is certain what the write follows from. */
+  /** Whether it is certain which change the write belongs to. */
   readonly isSure?: boolean
   readonly part?: WritePart
   /** The uids of the writer's primary objects for which it made this one. */

@@ -22,8 +22,8 @@ export interface Trimmed {
 }
 
 /**
- * Of a program that keeps only the last few of what it makes: the object that it has just made or finished, if this one is the oldest that
- * the program made of that series, under a name with another number. People do not delete just then.
+ * For an object that a program deletes because it keeps only the last few of a series (`backup-7`, `backup-8`): the newer one that the
+ * program has just written. Undefined unless the object is the oldest that its maker made of the series. People rarely delete just then.
  */
 export function trimmedFor(
   { uid, resource, namespace, name }: ObjectIdentity,
@@ -46,12 +46,12 @@ export function trimmedFor(
   return successor && { maker, successor }
 }
 
-/** It keeps the last ten releases as Secrets. */
+/** helm keeps the last ten releases as Secrets. It is the only tool of people that deletes so. */
 const KEEPS_RELEASES = 'helm'
 
 const seriesOf = (name: string): string | undefined => COUNTED.exec(name)?.[1]
 
-/** A Pod that runs is no history. */
+/** Whether it is a Pod that still runs: programs delete only finished ones for their age. */
 const isRunning = (resource: string, facts: ObjectFacts | undefined): boolean =>
   resource === 'pods' && facts?.prints.replicas === '1'
 
@@ -70,12 +70,12 @@ export function firstManager(facts: ObjectFacts | undefined): string | undefined
     ?.manager
 }
 
-/** How late a program notices that the time of an object is over. */
+/** How long after the end of its lifetime a program may still delete an object for that reason. */
 const NOTICES_WITHIN_NS = nanosOfMs(120_000)
 /** The most owners and primary objects of which one may say how long the object lives. */
 const MAX_KEEPERS = 4
 
-/** The object that says for how long another one lives, if that time is over: that itself, or what it was made for. */
+/** The object whose fields limit the lifetime of another one, if that lifetime has just ended: that object itself, or one of `keepers`. */
 export function expiredBy(
   object: KnownObject | undefined,
   facts: ObjectFacts | undefined,
@@ -99,7 +99,7 @@ function firstSigned(version: KnownVersion | undefined): UnixNanos | undefined {
   return times.length === 0 ? undefined : times.reduce((one, other) => (other < one ? other : one))
 }
 
-/** What may say how long an object lives: its owners, and the primary objects for which its maker made it. */
+/** The objects whose fields may limit the lifetime of an object: its owners, and the primary objects for which its maker made it. */
 export function keepersOf(
   object: ObjectIdentity,
   facts: ObjectFacts | undefined,
@@ -122,7 +122,7 @@ export function whoTrims(
   return trimmed && controller(trimmed.maker)
 }
 
-/** The program that deletes what has lived for as long as it, or what it was made for, says. */
+/** The program that deletes an object whose lifetime has ended. */
 export function whoKeepsNoLonger(
   object: ObjectIdentity,
   known: ObjectFacts | undefined,
@@ -139,7 +139,7 @@ export function whoKeepsNoLonger(
 /** How soon a program deletes what it has marked, by the times in managedFields. */
 const MARKS_WITHIN_NS = 2_000_000_000n
 
-/** The program that has just marked what somebody else made, as with an annotation, before it deletes that. */
+/** The program that has just changed an object that another program made, such as by an annotation: it marks what it deletes. */
 export function whoMarked(known: ObjectFacts | undefined, nowNs: UnixNanos): Writer | undefined {
   const maker = firstManager(known)
   const lately = known?.managers.filter(

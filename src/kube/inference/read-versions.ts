@@ -227,7 +227,10 @@ const ROUND_ABOUT: ReadonlySet<Reads['kind']> = new Set([
   'successor',
 ])
 
-/** Whether some news is of an object that the written one is not and does not own, and of a change that the written one has not joined. */
+/**
+ * Whether there is news of another object than the written one and what that owns. News of a change that the written object has already
+ * joined does not count.
+ */
 function hasOtherNews(read: Iterable<ReadVersion>, reading: ReadContext): boolean {
   const { uid } = reading.write.object
   const isOf = ({ identity, known }: ReadVersion): boolean =>

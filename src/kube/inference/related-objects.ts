@@ -475,7 +475,7 @@ function seriesOf(object: ObjectIdentity): ObjectIdentity {
   return { ...object, name: object.name.replace(/-\d+$/, '') }
 }
 
-/** The references that a custom resource had and has no more. */
+/** The references that a write removed from a custom resource. */
 function leftOut(facts: ObjectFacts | undefined, before: ObjectFacts | undefined): ContentReference[] {
   return (before?.references ?? []).filter((one) => one.field === 'refers to' && !isNamedIn(facts, one))
 }

@@ -51,7 +51,7 @@ export function selfBegun(asked: SelfAsked): SelfBegun | undefined {
   }
 }
 
-/** A program deletes what has lived for as long as it should. */
+/** A program deletes an object whose lifetime has ended. */
 function ofLifetime(asked: SelfAsked): SelfBegun | undefined {
   const { write, part, writer, before, objects } = asked
   const { object, facts = before?.facts, seenNs } = write

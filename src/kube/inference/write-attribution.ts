@@ -150,7 +150,7 @@ function isFirstStatus({ apiVersion }: ObjectIdentity, before: ObjectFacts | und
   return isReported === false && isCustomResource(apiVersion)
 }
 
-/** Programs in a Pod note again and again in its labels and annotations what they do there. */
+/** Whether a program that did not make a Pod annotates or labels it once more. Programs in a Pod note their state there, such as Patroni. */
 function notesAgain(
   { service }: Writer,
   { resource }: ObjectIdentity,
@@ -262,7 +262,7 @@ function guessed(
   return program === undefined ? unknown() : controller(program)
 }
 
-/** Where the API server was told to keep no managedFields: the program that reconciles the owner. */
+/** The program that reconciles the owner, for objects without managedFields. */
 function whoMakesFor(facts: ObjectFacts | undefined, objects: ClusterObjects): string | undefined {
   const owner = facts?.owners.find((one) => one.controller)
   return objects.lookingAfter(objects.get(owner?.uid ?? '')?.identity.resource ?? '')[0]

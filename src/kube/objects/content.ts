@@ -102,12 +102,12 @@ export function expiryOf(object: JsonObject): { expiresAt?: string } {
   return endNs === undefined ? {} : { expiresAt: String(endNs + BigInt(seconds) * 1_000_000_000n) }
 }
 
-/** Fields, labels and annotations that say for how long an object, or what is made for it, lives. */
+/** Names of fields, labels and annotations with a lifetime: of the object itself, or of what is made for it. */
 const LIVES =
   /^(?:[^/]*\/)?(?:(ttl|time-?to-?live|expires?-?after)|lifetime|retention|keeps?(?:-?for)?|max-?age|delete-?after)(?:period|duration)?(seconds|minutes|hours|days)?$/i
-/** Those that say when. */
+/** Names of those with the time at which an object is to be deleted. */
 const ENDS = /^(?:[^/]*\/)?(?:expires?|expiry|expiration|delete)-?(?:at|on|time|timestamp|date)?$/i
-/** How long answers of a name server may be kept. */
+/** A TTL of DNS records is no lifetime of the object. */
 const OF_NAMES = /dns/i
 const UNIT_SECONDS: Readonly<Record<string, number>> = {
   ...{ s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 },
@@ -116,7 +116,7 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = {
 const DURATION = /^(?:\d{1,9}[smhdw]){1,5}$/
 const NANOS_PER_SECOND = 1_000_000_000n
 
-/** `keepsFor`: for how long it, or what is made for it, lives, in nanoseconds; `endsAt`: when its own life is over, since 1970. */
+/** `keepsFor`: the lifetime of the object and of what is made for it, in nanoseconds. `endsAt`: when its own ends, since 1970. */
 export function lifetimeOf(object: JsonObject): { keepsFor?: string; endsAt?: string } {
   const metadata = objectIn(object, 'metadata')
   const places = [objectIn(metadata, 'annotations'), objectIn(metadata, 'labels'), objectIn(object, 'spec')]
@@ -148,15 +148,15 @@ function secondsOf(value: string | number, unit: string): number | undefined {
   return seconds > 0 && Number.isSafeInteger(seconds) ? seconds : undefined
 }
 
-/** Fields of a status that say in a word how far things are. */
+/** Names of status fields whose value is a phase. */
 const PHASE = /(?:phase|state|status|health|stage)$/i
 const UNDER_WAY =
   /^(?:new|queued|waiting|paused|unknown|in.?progress|(?!(?:running|serving|existing|working|listening)$)\w*ing)$/i
-/** Conditions that are True once all is done, and, by their ending, those that are True while something is being done. */
+/** Conditions that are True when all work is done, and the ending of those that are True while work goes on (`Progressing`). */
 const DONE = new Set(['Ready', 'Available', 'Healthy', 'Synced', 'Reconciled'])
 const DOING = /ing$/
 
-/** `underWay`: the status of a custom resource says that its controller has not done everything yet. */
+/** `underWay`: by its status, the controller of a custom resource is still at work. */
 export function progressOf(object: JsonObject): { underWay?: 'true' } {
   const status = objectIn(object, 'status')
   const { observedGeneration } = status

@@ -121,7 +121,7 @@ function addReferred(value: JsonObject, { path, namespace, depth }: Place, to: C
   }
 }
 
-/** What an object of a namespace names of an unknown kind may be in none. Its name is also found there. */
+/** A reference of unknown kind may mean a cluster-scoped object: the same reference, without a namespace. */
 function inNoNamespace(found: ContentReference): ContentReference[] {
   if (found.namespace === '' || found.uid !== undefined || !isGuessed(found.resource)) return []
   return [{ ...found, field: REFERS_BEYOND, namespace: '' }]
